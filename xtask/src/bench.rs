@@ -188,7 +188,7 @@ impl Bench<'_> {
         let title = row.title(definition);
         let base = definition.base(all);
         let dataset = data.path(base, row);
-        let chunks = Data::chunks(definition, all);
+        let chunks = Data::chunks(definition, all, row);
         let mut expected = data.expected(definition, all, row, &chunks)?;
         let elements = data.new_elements(definition, all, row)?;
         let mut request = json!({

@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Compare only ZIP archives, in both directions.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded"])]
     archives: bool,
+    /// Compare only random selections, read and written.
+    #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives"])]
+    selections: bool,
 }
 
 impl Args {
@@ -66,6 +69,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.archives {
         return archives(&build()?);
     }
+    if args.selections {
+        return selections(&build()?);
+    }
     let programs = if args.recorded { None } else { Some(Programs::build()?) };
     let lines = match &programs {
         Some(programs) => all_outcomes(args, programs)?,
@@ -83,6 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if let Some(programs) = programs.filter(|_| args.only.is_none()) {
         conversions(&programs.ndzarr)?;
         archives(&programs.ndzarr)?;
+        selections(&programs.ndzarr)?;
     }
     if args.is_full() {
         let unused: Vec<_> = tally.unused_limits().collect();
@@ -191,6 +198,13 @@ fn conversions(program: &Path) -> Result<(), String> {
 /// Has others read archives of ndzarr, and ndzarr those of others.
 fn archives(program: &Path) -> Result<(), String> {
     let mut command = script("zarr3", "archives.py")?;
+    command.env("NDZARR_CONFORMANCE", program);
+    python::succeed(&mut command)
+}
+
+/// Has zarr-python, tensorstore and ndzarr read and write the same random selections.
+fn selections(program: &Path) -> Result<(), String> {
+    let mut command = script("zarr3", "selections.py")?;
     command.env("NDZARR_CONFORMANCE", program);
     python::succeed(&mut command)
 }

@@ -17,7 +17,7 @@ use system::System;
 pub(crate) struct Args {
     /// The systems. Default: all of them, one after the other.
     systems: Vec<System>,
-    /// The folder, of about 7 GB. It is made if it does not exist, which takes 4 minutes, a network
+    /// The folder, of up to 8 GB. What it lacks is installed, which takes up to 5 minutes, a network
     /// and root. Default: `target/machines`.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,

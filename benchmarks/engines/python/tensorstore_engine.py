@@ -2,8 +2,9 @@
 
 import os
 
+import numpy as np
 import tensorstore as ts
-from measure import Measure, data, region, request
+from measure import Measure, data, mask, region, request
 
 R = request()
 CONTEXT = ts.Context({
@@ -36,6 +37,21 @@ elif operation in ("write", "update"):
     measure = Measure()
     opened()[region(R)].write(values).result()
     measure.stop().print()
+elif operation == "points":
+    points = np.array(R["chunks"])
+    measure = Measure()
+    result = opened().vindex[tuple(points.T)].read().result()
+    measure.stop().print_for([result])
+elif operation == "outer":
+    rows, columns = R["chunks"]
+    measure = Measure()
+    result = opened().oindex[rows, columns].read(order="C").result()
+    measure.stop().print_for([result])
+elif operation == "mask":
+    selected = mask(R)
+    measure = Measure()
+    result = opened().vindex[selected].read().result()
+    measure.stop().print_for([result])
 elif operation == "planes":
     measure = Measure()
     array = opened()

@@ -2,8 +2,9 @@
 
 import sys
 
+import numpy as np
 import zarr
-from measure import Measure, data, region, request
+from measure import Measure, data, mask, region, request
 
 R = request()
 zarr.config.set({"threading.max_workers": R["threads"]})
@@ -29,6 +30,21 @@ elif operation in ("chunks", "chunks-batch"):
     array = zarr.open_array(R["path"], mode="r")
     results = [array[tuple(slice(c * n, (c + 1) * n) for c, n in zip(chunk, array.chunks))] for chunk in R["chunks"]]
     measure.stop().print_for(results)
+elif operation == "points":
+    points = np.array(R["chunks"])
+    measure = Measure()
+    result = zarr.open_array(R["path"], mode="r").vindex[tuple(points.T)]
+    measure.stop().print_for([result])
+elif operation == "outer":
+    rows, columns = map(np.array, R["chunks"])
+    measure = Measure()
+    result = zarr.open_array(R["path"], mode="r").oindex[rows, columns]
+    measure.stop().print_for([result])
+elif operation == "mask":
+    selected = mask(R)
+    measure = Measure()
+    result = zarr.open_array(R["path"], mode="r").get_mask_selection(selected)
+    measure.stop().print_for([result])
 elif operation in ("list", "list-consolidated"):
     measure = Measure()
     root = zarr.open_group(R["path"], mode="r", use_consolidated=operation == "list-consolidated")

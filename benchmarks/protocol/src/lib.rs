@@ -29,6 +29,12 @@ pub enum Operation {
     Chunks,
     /// Read all of `chunks` in one call.
     ChunksBatch,
+    /// Read the elements whose coordinates `chunks` lists, in one call.
+    Points,
+    /// Read the rows along the last axis at the indices that `chunks` lists for each other axis.
+    Outer,
+    /// Read the elements that `masked` selects.
+    Mask,
     /// Read the planes of `region` across the first axis, each in a separate call, with a cache of a
     /// gibibyte for decoded chunks.
     Planes,
@@ -65,6 +71,12 @@ pub enum Locking {
     Portable,
 }
 
+/// Whether a mask selects the element with this number, in C order: about one in a hundred.
+#[must_use]
+pub fn masked(number: u64) -> bool {
+    (number.wrapping_mul(2_654_435_761) & 0xffff_ffff) % 100 == 0
+}
+
 /// One turn.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
@@ -78,7 +90,7 @@ pub struct Request {
     /// Start and end along each axis.
     #[serde(default)]
     pub region: Vec<[u64; 2]>,
-    /// Indices of chunks.
+    /// Indices of chunks, or of elements.
     #[serde(default)]
     pub chunks: Vec<Vec<u64>>,
     /// File of native elements in C order, as many as are written.

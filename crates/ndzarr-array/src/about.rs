@@ -2,9 +2,12 @@
 
 use ndzarr_metadata::Format;
 use ndzarr_model::{ArraySpec, Attributes, DataType};
+use serde_core::de::DeserializeOwned;
 
+use crate::attributes;
 use crate::chunks::Chunks;
 use crate::core::Core;
+use crate::error::Result;
 use crate::group_core::GroupCore;
 use crate::storage::Storage;
 
@@ -66,6 +69,52 @@ impl Core {
         &self.node.attributes
     }
 
+    /// An attribute as a Rust type; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// [`WrongType`](crate::ErrorKind::WrongType): the attribute has another form. The error names it
+    /// and the array.
+    ///
+    /// ```
+    /// use ndzarr_array::Array;
+    /// use ndzarr_store::MemoryStore;
+    /// use serde_json::json;
+    ///
+    /// let attributes = json!({"units": "K", "scale": [0.5, 2.0]});
+    /// let a = Array::<i16>::builder([8]).attributes(attributes).create((MemoryStore::new(), "t"))?;
+    /// assert_eq!(a.attribute::<[f64; 2]>("scale")?, Some([0.5, 2.0]));
+    /// assert_eq!(a.attribute::<String>("long_name")?, None);
+    /// let error = a.attribute::<f64>("units").unwrap_err().to_string();
+    /// assert!(error.starts_with("the attribute \"units\" of \"/t\" has another form"), "{error}");
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn attribute<A: DeserializeOwned>(&self, key: &str) -> Result<Option<A>> {
+        attributes::one(&self.storage, &self.node, key)
+    }
+
+    /// All attributes as a Rust type, such as a `struct` that derives `Deserialize`.
+    ///
+    /// # Errors
+    /// [`WrongType`](crate::ErrorKind::WrongType): the attributes have another form. The error names
+    /// the first that has, and the array.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use ndzarr_array::Array;
+    /// use ndzarr_store::MemoryStore;
+    /// use serde_json::json;
+    ///
+    /// let limits = json!({"low": 0, "high": 1.5});
+    /// let a = Array::<u8>::builder([4]).attributes(limits).create((MemoryStore::new(), "a"))?;
+    /// let limits: BTreeMap<String, f64> = a.attributes_as()?;
+    /// assert_eq!(limits["high"], 1.5);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn attributes_as<A: DeserializeOwned>(&self) -> Result<A> {
+        attributes::all(&self.storage, &self.node)
+    }
+
     /// The format of its metadata documents.
     #[must_use]
     pub fn format(&self) -> Format {
@@ -103,6 +152,38 @@ impl GroupCore {
     #[must_use]
     pub fn attributes(&self) -> &Attributes {
         &self.node.attributes
+    }
+
+    /// An attribute as a Rust type; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// [`WrongType`](crate::ErrorKind::WrongType): the attribute has another form. The error names it
+    /// and the group.
+    pub fn attribute<A: DeserializeOwned>(&self, key: &str) -> Result<Option<A>> {
+        attributes::one(&self.storage, &self.node, key)
+    }
+
+    /// All attributes as a Rust type, such as a `struct` that derives `Deserialize`.
+    ///
+    /// # Errors
+    /// [`WrongType`](crate::ErrorKind::WrongType): the attributes have another form. The error names
+    /// the first that has, and the group.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use ndzarr_array::Group;
+    /// use ndzarr_store::MemoryStore;
+    /// use serde_json::json;
+    ///
+    /// let limits = json!({"low": 0, "high": 1.5});
+    /// let group = Group::builder().attributes(limits).create(MemoryStore::new())?;
+    /// let limits: BTreeMap<String, f64> = group.attributes_as()?;
+    /// assert_eq!(limits["high"], 1.5);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn attributes_as<A: DeserializeOwned>(&self) -> Result<A> {
+        attributes::all(&self.storage, &self.node)
     }
 
     /// The format of its metadata documents.

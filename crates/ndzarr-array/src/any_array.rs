@@ -1,13 +1,15 @@
-//! The calls of `AnyArray`: elements as bytes, strings and fields.
+//! The calls of `AnyArray`: elements of whichever type, as bytes, converted, and single fields.
 
-use std::ops::Range;
+use ndarray::{Array as NdArray, Dimension, Ix0};
 
-use ndarray::Array as NdArray;
-
+use crate::any_elements::AnyElements;
 use crate::array::{AnyArray, Array};
-use crate::element_type::ElementType;
+use crate::element_type::{Any, ElementType};
 use crate::error::Result;
-use crate::selection::{Selection, into_dim};
+use crate::number::{Cast, Number};
+use crate::resolved::into_dim;
+use crate::selection::Selection;
+use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
 use crate::struct_plan::StructField;
 
@@ -21,24 +23,284 @@ impl AnyArray {
         Ok(self.core.into())
     }
 
-    /// Reads a region, one range for each axis. Returns the elements packed in C order and in
-    /// native byte order. Elements of chunks that are not stored are the fill value. A bool is one
-    /// byte, 0 or 1; a complex number is its real part, then its imaginary part.
+    /// Reads a selection into a new ndarray of the type that the array has, in standard layout.
     ///
     /// # Errors
-    /// The region does not fit the array; a chunk is corrupt; the store fails.
-    pub fn read_bytes(&self, region: &[Range<u64>]) -> Result<Vec<u8>> {
-        self.core.storage.wait(self.core.read_bytes(region))
+    /// The same as for [`Array::read`](crate::Array::read).
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{AnyArray, AnyElements, Array, for_each_type};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<i32>::builder([4]).create((&store, "a"))?.write(.., &array![3, 1, 4, 1])?;
+    ///
+    /// let any = AnyArray::open((&store, "a"))?;
+    /// let elements = any.read([1..4])?;
+    /// assert_eq!(elements, AnyElements::from(array![1, 4, 1]));
+    /// // One arm for all types.
+    /// assert_eq!(for_each_type!(&elements, |array| array.len()), 3);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read<S: Selection>(&self, selection: S) -> Result<AnyElements<S::OutDim>> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.read_any(&resolved))?.into_dim()
     }
 
-    /// Writes a region, one range for each axis, from elements packed in C order and in native byte
-    /// order.
+    /// Reads many selections as one task, like [`Array::read_many`](crate::Array::read_many).
     ///
     /// # Errors
-    /// The region does not fit the array; `bytes` has another length than the region; the store
-    /// fails.
-    pub fn write_bytes(&self, region: &[Range<u64>], bytes: &[u8]) -> Result<()> {
-        self.core.storage.wait(self.core.write_bytes(region, bytes, Colour::Blocking))
+    /// The same as for [`Array::read`](crate::Array::read).
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{AnyArray, DataType};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let any = AnyArray::builder([9]).chunks([3]).data_type(DataType::Float { bits: 32 });
+    /// let any = any.create((MemoryStore::new(), "a"))?;
+    /// any.fill([4..6], 0.5f32)?;
+    /// assert_eq!(any.read_many([[0..1], [3..5]])?, [array![0f32].into(), array![0f32, 0.5].into()]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read_many<S: Selection>(
+        &self,
+        selections: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<AnyElements<S::OutDim>>> {
+        let resolved = self.core.resolve_all(selections)?;
+        let outs = self.core.storage.wait(self.core.read_many_any(&resolved))?;
+        outs.into_iter().map(AnyElements::into_dim).collect()
+    }
+
+    /// Reads a selection of real numbers of any type as numbers of the type `T`, and bools as 0 and
+    /// 1. [`Cast`] says how they are rounded, and what happens to those that are out of range.
+    ///
+    /// If `T` is not the array's own type, it takes memory for the elements as they are stored as
+    /// well.
+    ///
+    /// # Errors
+    /// [`WrongType`](crate::ErrorKind::WrongType): the elements are not real numbers, or the first
+    /// number that is out of range of `T`, and its index in the result. Also any error of
+    /// [`Array::read`](crate::Array::read).
+    ///
+    /// ```
+    /// use ndarray::{Array1, array};
+    /// use ndzarr_array::{AnyArray, Array, Cast};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<i16>::builder([3]).create((&store, "a"))?.write(.., &array![-1, 0, 300])?;
+    ///
+    /// let any = AnyArray::open((&store, "a"))?;
+    /// let numbers: Array1<f32> = any.read_as([0..3], Cast::Checked)?;
+    /// assert_eq!(numbers, array![-1.0, 0.0, 300.0]);
+    /// assert_eq!(any.read_as::<u8, _>([0..3], Cast::Saturating)?, array![0, 0, 255]);
+    /// let error = any.read_as::<u8, _>([0..3], Cast::Checked).unwrap_err();
+    /// assert!(error.to_string().starts_with("-1 at [0] is out of range of uint8"), "{error}");
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read_as<T: Number, S: Selection>(
+        &self,
+        selection: S,
+        cast: Cast,
+    ) -> Result<NdArray<T, S::OutDim>> {
+        let resolved = self.core.resolve(&selection)?;
+        into_dim(self.core.storage.wait(self.core.read_as(&resolved, cast))?)
+    }
+
+    /// Writes a selection. `data` has the shape of the selection, in elements, and the type of the
+    /// array: that of what [`read`](Self::read) returns, or
+    /// [`Packed`](AnyElements::Packed) bytes.
+    ///
+    /// # Errors
+    /// `data` has another type (checked before any I/O), or an error of
+    /// [`Array::write`](crate::Array::write).
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{AnyArray, AnyElements, DataType, ErrorKind};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let any = AnyArray::builder([3]).data_type(DataType::String).create((MemoryStore::new(), "a"))?;
+    /// any.write([0..2], &AnyElements::from(array!["a".to_owned(), "b".to_owned()]))?;
+    /// let error = any.write([2..3], &AnyElements::from(array![1u8])).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::WrongType);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.write_any(&resolved, data, Colour::Blocking))
+    }
+
+    /// Sets every element of a selection to one value of the array's type: `5u16`, `"text"`, or what
+    /// [`fill_value`](Self::fill_value) returns.
+    ///
+    /// # Errors
+    /// The same as for [`write`](Self::write).
+    ///
+    /// ```
+    /// use ndzarr_array::{AnyArray, DataType};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let any = AnyArray::builder([3]).data_type(DataType::UInt { bits: 16 });
+    /// let any = any.create((MemoryStore::new(), "a"))?;
+    /// any.fill([0..2], 5u16)?;
+    /// any.fill([0..1], any.fill_value())?;
+    /// assert_eq!(any.read_bytes(..)?, [0u16, 5, 0].map(u16::to_ne_bytes).concat());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.fill_any(&resolved, &value.into(), Colour::Blocking))
+    }
+
+    /// The fill value; zero if the metadata has none.
+    #[must_use]
+    pub fn fill_value(&self) -> AnyElements<Ix0> {
+        self.core.fill_any_value()
+    }
+
+    /// Reads the part of a chunk that lies inside the array, like
+    /// [`Array::read_chunk`](crate::Array::read_chunk).
+    ///
+    /// # Errors
+    /// The same as for [`Array::read_chunk`](crate::Array::read_chunk).
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{AnyArray, DataType};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let any = AnyArray::builder([5]).chunks([3]).data_type(DataType::Bool);
+    /// let any = any.create((MemoryStore::new(), "a"))?;
+    /// any.write_chunk(&[1], &array![true, false].into())?;
+    /// assert_eq!(any.read_chunk(&[1])?, array![true, false].into_dyn().into());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
+        self.core.storage.wait(self.core.read_any(&self.core.chunk(chunk)?))
+    }
+
+    /// Writes the part of a chunk that lies inside the array, like
+    /// [`Array::write_chunk`](crate::Array::write_chunk); [`read_chunk`](Self::read_chunk) has an
+    /// example.
+    ///
+    /// # Errors
+    /// The chunk does not exist, or an error of [`write`](Self::write).
+    pub fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
+        let resolved = self.core.chunk(chunk)?;
+        self.core.storage.wait(self.core.write_any(&resolved, data, Colour::Blocking))
+    }
+
+    /// Reads the part of an inner chunk that lies inside the array, like
+    /// [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
+    ///
+    /// # Errors
+    /// The same as for [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{AnyArray, DataType};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let any = AnyArray::builder([4]).chunks([2]).shards([4]).data_type(DataType::Bool);
+    /// let any = any.create((MemoryStore::new(), "a"))?;
+    /// let writer = any.shard_writer(&[0])?;
+    /// writer.write_inner(&[1], &array![true, true].into())?;
+    /// writer.finish()?;
+    /// assert_eq!(any.read_inner_chunk(&[1])?, array![true, true].into_dyn().into());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read_inner_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
+        self.core.storage.wait(self.core.read_any(&self.core.inner_chunk(chunk)?))
+    }
+
+    /// Extends the array along an axis with `data`, like [`Array::append`](crate::Array::append).
+    ///
+    /// # Errors
+    /// `data` has another type, or an error of [`Array::append`](crate::Array::append).
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{AnyArray, AnyElements, DataType, s};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let log = AnyArray::builder([0, 2]).data_type(DataType::Float { bits: 64 });
+    /// let mut log = log.create((MemoryStore::new(), "log"))?;
+    /// log.append(0, &AnyElements::from(array![[1.0, 2.0], [3.0, 4.0]]))?;
+    /// assert_eq!(log.read(s![.., 1])?, array![2.0, 4.0].into());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.core.append_any(axis, data, Colour::Blocking))
+    }
+
+    /// Begins to write a shard from inner chunks in any order, like
+    /// [`Array::shard_writer`](crate::Array::shard_writer);
+    /// [`read_inner_chunk`](Self::read_inner_chunk) has an example.
+    ///
+    /// # Errors
+    /// The same as for [`Array::shard_writer`](crate::Array::shard_writer).
+    pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any>> {
+        ShardWriter::begin(self.core.clone(), shard)
+    }
+
+    /// Reads a selection. Returns the elements packed in C order and in native byte order. Elements
+    /// of chunks that are not stored are the fill value. A bool is one byte, 0 or 1; a complex
+    /// number is its real part, then its imaginary part; fields follow each other without gaps.
+    ///
+    /// # Errors
+    /// The elements have no fixed size, or an error of [`Array::read`].
+    ///
+    /// ```
+    /// use ndzarr_array::{AnyArray, Array, s};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u16>::builder([2, 3]).create((&store, "a"))?.write(.., &ndarray::array![[1, 2, 3], [4, 5, 6]])?;
+    ///
+    /// let any = AnyArray::open((&store, "a"))?;
+    /// assert_eq!(any.read_bytes(s![1, ..;-2])?, [6u16.to_ne_bytes(), 4u16.to_ne_bytes()].concat());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.read_bytes(&resolved))
+    }
+
+    /// Reads a selection into existing memory, packed as by [`read_bytes`](Self::read_bytes). It may
+    /// have any alignment.
+    ///
+    /// # Errors
+    /// `out` has another length than the selection, in bytes, or an error of
+    /// [`read_bytes`](Self::read_bytes). After an error the content of `out` is unspecified.
+    ///
+    /// ```
+    /// use ndzarr_array::{AnyArray, DataType};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let any = AnyArray::builder([4, 4]).data_type(DataType::Float { bits: 32 });
+    /// let any = any.create((MemoryStore::new(), "a"))?;
+    /// let mut rows = [7; 32];
+    /// any.read_bytes_into([0..2, 0..4], &mut rows)?;
+    /// assert_eq!(rows, [0; 32]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read_bytes_into(&self, selection: impl Selection, out: &mut [u8]) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.read_bytes_into(&resolved, out))
+    }
+
+    /// Writes a selection from elements packed in C order and in native byte order.
+    ///
+    /// # Errors
+    /// `bytes` has another length than the selection, in bytes, or has bytes that are not an element
+    /// of the type (both checked before any I/O). Also any error of [`Array::write`].
+    pub fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.write_bytes(&resolved, bytes, Colour::Blocking))
     }
 
     /// Extends the array along an axis by the elements in `bytes`, like [`Array::append`]. They are
@@ -66,9 +328,9 @@ impl AnyArray {
         storage.wait_change(options.cancel.as_ref(), self.core.append_bytes(axis, bytes, Colour::Blocking))
     }
 
-    /// Reads the contents of elements of variable size in a region, one range for each axis. A
-    /// string is given as UTF-8, a JSON value as its text, a list as its numbers in native byte
-    /// order. Elements of chunks that are not stored are the fill value.
+    /// Reads the contents of elements of variable size of a selection, in C order. A string is given
+    /// as UTF-8, a JSON value as its text, a list as its numbers in native byte order. Elements of
+    /// chunks that are not stored are the fill value.
     ///
     /// # Errors
     /// The elements have a fixed size, or an error of [`read_bytes`](Self::read_bytes).
@@ -82,18 +344,19 @@ impl AnyArray {
     /// assert_eq!(texts.read_vlen(&[0..3])?, [&b""[..], b"a", b"\xc3\xbc"]);
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
-    pub fn read_vlen(&self, region: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
-        self.core.storage.wait(self.core.read_vlen(region))
+    pub fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.read_vlen(&resolved))
     }
 
-    /// Writes the contents of elements of variable size to a region, one range for each axis, in C
-    /// order.
+    /// Writes the contents of elements of variable size to a selection, in C order.
     ///
     /// # Errors
-    /// The region does not fit the array; the number of `elements` is not that of the region, or
-    /// one of them is not of the type; the store fails.
-    pub fn write_vlen(&self, region: &[Range<u64>], elements: &[Vec<u8>]) -> Result<()> {
-        self.core.storage.wait(self.core.write_vlen(region, elements, Colour::Blocking))
+    /// The elements have a fixed size; the number of `elements` is not that of the selection, or one
+    /// of them is not of the type; an error of [`Array::write`].
+    pub fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.write_vlen(&resolved, elements, Colour::Blocking))
     }
 
     /// Reads one field of the structured elements of a selection, and does not examine the others.

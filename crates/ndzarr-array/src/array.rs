@@ -8,6 +8,8 @@ use bytes::Bytes;
 use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension};
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::AttributeChange;
+use serde_core::Serialize;
+use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::builder::ArrayBuilder;
@@ -19,7 +21,8 @@ use crate::mode::Blocking;
 use crate::n5_block::N5Blocks;
 use crate::open_options::OpenOptions;
 use crate::place::Place;
-use crate::selection::{Resolved, Selection, into_dim};
+use crate::resolved::{Resolved, into_dim};
+use crate::selection::Selection;
 use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
 use crate::to_shape::ToShape;
@@ -137,6 +140,47 @@ impl<E: ElementType> Array<E> {
         self.change_attributes(&change)
     }
 
+    /// Sets one attribute and keeps the others, without losing concurrent changes. As serde_json
+    /// does, it writes NaN and infinities as `null`.
+    ///
+    /// # Errors
+    /// `value` has no form in JSON, or an error of [`merge_attributes`](Self::merge_attributes).
+    pub fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        let change = self.core.setting(key, value)?;
+        self.change_attributes(&change)
+    }
+
+    /// Replaces one attribute by a function of its current value in the store, which is `None` if
+    /// there is none. No other change comes between: in stores with locks, `update` runs under the
+    /// lock of the document; in others, it runs again if another writer was faster.
+    ///
+    /// # Errors
+    /// The current value has another form than `A`, or an error of
+    /// [`set_attribute`](Self::set_attribute). The attribute then stays as it is.
+    ///
+    /// ```
+    /// use ndzarr_array::Array;
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let mut a = Array::<u8>::builder([4]).create((MemoryStore::new(), "a"))?;
+    /// a.set_attribute("history", &["created"])?;
+    /// a.update_attribute("history", |history: Option<Vec<String>>| {
+    ///     let mut history = history.unwrap_or_default();
+    ///     history.push("calibrated".to_owned());
+    ///     history
+    /// })?;
+    /// assert_eq!(a.attributes()["history"], serde_json::json!(["created", "calibrated"]));
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn update_attribute<A: DeserializeOwned + Serialize>(
+        &mut self,
+        key: &str,
+        update: impl FnMut(Option<A>) -> A,
+    ) -> Result<()> {
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.core.update_attribute(key, update))
+    }
+
     /// Applies any change to the attributes.
     ///
     /// # Errors
@@ -193,6 +237,33 @@ impl<E: ElementType> Array<E> {
     pub fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
         storage.wait_change(options.cancel.as_ref(), self.core.resize(&shape.to_shape(), Colour::Blocking))
+    }
+
+    /// Reads the array's documents again, and takes the shape and attributes that other handles and
+    /// programs gave it since. Costs about as much as opening it; what is known of chunks stays.
+    ///
+    /// # Errors
+    /// The array is gone, or another one is in its place, with other chunks, codecs or elements.
+    /// The handle stays as it was.
+    ///
+    /// ```
+    /// use ndzarr_array::Array;
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let mut writer = Array::<u8>::builder([0]).chunks([4]).create((&store, "log"))?;
+    /// let mut follower = Array::<u8>::open((&store, "log"))?;
+    /// writer.append(0, &[1, 2, 3])?;
+    /// assert_eq!(follower.shape(), [0]);
+    /// follower.refresh()?;
+    /// assert_eq!(follower.read([0..3])?.to_vec(), [1, 2, 3]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn refresh(&mut self) -> Result<()> {
+        let mut core = self.core.clone();
+        self.core.storage.wait(core.refresh_handle())?;
+        self.core = core;
+        Ok(())
     }
 
     /// The blocks of an N5 dataset as stored.

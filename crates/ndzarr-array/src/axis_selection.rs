@@ -2,38 +2,50 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use ndarray::{Dimension, Ix0, Ix1, NewAxis, Slice, SliceInfoElem};
+use ndarray::{ArrayBase, Data, Dimension, Ix0, Ix1, NewAxis, Slice, SliceInfoElem};
 
 /// What a selection takes along one axis: a range or an index of any kind of integer, `..`, an
-/// [`ndarray::Slice`] with a step, or [`NewAxis`], which adds an axis of length 1.
+/// [`ndarray::Slice`] with a step, a list of indices, a mask of the axis, or [`NewAxis`], which adds
+/// an axis of length 1.
 ///
-/// Negative numbers count from the end.
+/// Negative numbers count from the end. A list may be in any order and repeat indices; a mask is a
+/// list of `bool`, one for each index of the axis.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects nothing along an axis",
-    note = "a range (`0..4`, `2..`, `..=-1`), `..` or an index of `u64`, `usize`, `i64` or `i32` does"
+    note = "a range (`0..4`, `2..`, `..=-1`), `..`, an index of `u64`, `usize`, `i64` or `i32`, a list of indices (`vec![3, 1]`) or of `bool` does"
 )]
 pub trait AxisSelection {
     /// `Ix1`, or `Ix0` if the axis is dropped.
     type Dim: Dimension;
-    /// The same for [`s!`](crate::s).
-    type Slice: Into<SliceInfoElem>;
 
-    /// Where it begins and ends.
+    /// Which indices it takes.
     fn bounds(&self) -> AxisBounds;
+}
+
+/// An [`AxisSelection`] that ndarray understands too: all but lists and masks.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand in `s!`",
+    note = "ndarray's slices have no lists: write a tuple, `(vec![3, 1], 0..4)`"
+)]
+pub trait AxisSlice: AxisSelection {
+    /// It in [`s!`](crate::s).
+    type Slice: Into<SliceInfoElem>;
 
     /// Turns it into what ndarray understands. Numbers that it cannot hold are outside any array.
     fn to_slice(self) -> Self::Slice;
 }
 
-/// Where the selection of an axis begins and ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which indices of an axis are selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisBounds(pub(crate) Bounds);
 
 /// Before negative numbers are counted from the end of the axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bounds {
     Index(i128),
     Slice { start: i128, end: Option<i128>, step: i128 },
+    List(Vec<i128>),
+    Mask(Vec<bool>),
     NewAxis,
 }
 
@@ -53,7 +65,9 @@ impl AxisBounds {
             Bounds::Slice { start, end, step } => {
                 Slice { start: number(start), end: end.map(number), step: number(step) }
             }
-            Bounds::Index(_) | Bounds::NewAxis => Slice { start: 0, end: None, step: 1 },
+            Bounds::Index(_) | Bounds::List(_) | Bounds::Mask(_) | Bounds::NewAxis => {
+                Slice { start: 0, end: None, step: 1 }
+            }
         }
     }
 }
@@ -100,11 +114,14 @@ integers!(u64, usize, u32, i64, isize, i32);
 
 impl<I: Integer> AxisSelection for I {
     type Dim = Ix0;
-    type Slice = isize;
 
     fn bounds(&self) -> AxisBounds {
         AxisBounds(Bounds::Index(self.to_i128()))
     }
+}
+
+impl<I: Integer> AxisSlice for I {
+    type Slice = isize;
 
     fn to_slice(self) -> isize {
         number(self.to_i128())
@@ -115,12 +132,15 @@ macro_rules! ranges {
     ($($(@$int:ident)? $range:ty, |$self:ident| $bounds:expr;)*) => {$(
         impl$(<$int: Integer>)? AxisSelection for $range {
             type Dim = Ix1;
-            type Slice = Slice;
 
             fn bounds(&self) -> AxisBounds {
                 let $self = self;
                 $bounds
             }
+        }
+
+        impl$(<$int: Integer>)? AxisSlice for $range {
+            type Slice = Slice;
 
             fn to_slice(self) -> Slice {
                 self.bounds().slice()
@@ -140,15 +160,57 @@ ranges! {
 
 impl AxisSelection for NewAxis {
     type Dim = Ix1;
-    type Slice = Self;
 
     fn bounds(&self) -> AxisBounds {
         AxisBounds(Bounds::NewAxis)
     }
+}
+
+impl AxisSlice for NewAxis {
+    type Slice = Self;
 
     fn to_slice(self) -> Self {
         self
     }
+}
+
+/// An item of a list: an index, or whether an index is selected.
+pub trait ListItem: Copy {
+    #[doc(hidden)]
+    fn list(items: impl Iterator<Item = Self>) -> AxisBounds;
+}
+
+impl<I: Integer> ListItem for I {
+    fn list(items: impl Iterator<Item = Self>) -> AxisBounds {
+        AxisBounds(Bounds::List(items.map(Integer::to_i128).collect()))
+    }
+}
+
+impl ListItem for bool {
+    fn list(items: impl Iterator<Item = Self>) -> AxisBounds {
+        AxisBounds(Bounds::Mask(items.collect()))
+    }
+}
+
+macro_rules! lists {
+    ($([$($generic:tt)*] $list:ty;)*) => {$(
+        impl<$($generic)*> AxisSelection for $list {
+            type Dim = Ix1;
+
+            fn bounds(&self) -> AxisBounds {
+                ListItem::list(self.iter().copied())
+            }
+        }
+    )*};
+}
+lists! {
+    [L: ListItem] Vec<L>;
+    [L: ListItem] &Vec<L>;
+    [L: ListItem] &[L];
+    [L: ListItem, const N: usize] [L; N];
+    [L: ListItem, const N: usize] &[L; N];
+    [L: ListItem, S: Data<Elem = L>] ArrayBase<S, Ix1>;
+    [L: ListItem, S: Data<Elem = L>] &ArrayBase<S, Ix1>;
 }
 
 /// ndarray's [`s!`](ndarray::s), for numbers of `u64` as well: `s![0..a.shape()[0], -1, ..;2]`.
@@ -170,6 +232,6 @@ impl AxisSelection for NewAxis {
 #[macro_export]
 macro_rules! s {
     ($($range:expr $(; $step:expr)?),* $(,)?) => {
-        $crate::ndarray::s![$($crate::AxisSelection::to_slice($range) $(; $step)?),*]
+        $crate::ndarray::s![$($crate::AxisSlice::to_slice($range) $(; $step)?),*]
     };
 }

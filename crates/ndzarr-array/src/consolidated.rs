@@ -73,23 +73,11 @@ impl View {
     }
 
     pub(crate) fn options(&self, wanted: Wanted) -> OpenOptions {
-        OpenOptions { wanted, consolidated: self.uses, ..options(&self.base) }
+        OpenOptions { wanted, consolidated: self.uses, ..self.base.open_options() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The options that nodes around a node are opened with.
-pub(crate) fn options(node: &Node) -> OpenOptions {
-    OpenOptions {
-        format: Some(node.format),
-        n5_axes: node.context.n5_axes,
-        limits: node.context.limits,
-        unknown_type: node.context.unknown_type,
-        extensions: node.context.extensions.clone(),
-        ..OpenOptions::default()
     }
 }
 
@@ -163,8 +151,11 @@ async fn refresh_one(
         let Some((_, current)) = storage.document(key, limits.document_bytes).await? else { return Ok(()) };
         if has_no_copies_yet(format, key, &current) {
             let base = NodePath::new(key.rsplit_once('/').map_or("", |(base, _)| base))?;
-            let options =
-                OpenOptions { wanted: Wanted::Group, consolidated: ConsolidatedUse::Ignore, ..options(node) };
+            let options = OpenOptions {
+                wanted: Wanted::Group,
+                consolidated: ConsolidatedUse::Ignore,
+                ..node.open_options()
+            };
             return match nodes::open_at(storage, &base, &options).await {
                 Ok(group) => make(storage, &group, policy).await,
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -237,7 +228,7 @@ async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, B
     while let Some(path) = pending.pop() {
         // Documents read to list the children of a group are not read again to open them.
         let mut known = Known::new();
-        let options = OpenOptions { consolidated: ConsolidatedUse::Ignore, ..options(group) };
+        let options = OpenOptions { consolidated: ConsolidatedUse::Ignore, ..group.open_options() };
         let conclude = |known: &Known| ndzarr_metadata::open(&path, known, &options);
         let node = storage.conclude(&mut known, limits, conclude).await?;
         documents.extend(node.documents.iter().cloned());

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ndarray::{ArrayViewMutD, Axis, CowArray, IxDyn};
 use ndzarr_codec::strided::Strided;
 use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
-use ndzarr_engine::{EngineCause, Source, Tile};
+use ndzarr_engine::{EngineCause, Picked, Source, Tile};
 
-use crate::steps::{self, Steps};
+use crate::steps::{self, Picks};
 
 /// Makes a value from the content of an element, which is in the given byte order.
 pub(crate) type FromBytes<T> = Arc<dyn Fn(&[u8], &Swap) -> Result<T, String> + Send + Sync>;
@@ -16,11 +16,27 @@ pub(crate) type FromBytes<T> = Arc<dyn Fn(&[u8], &Swap) -> Result<T, String> + S
 /// Appends the content of an element, in native form.
 pub(crate) type ToBytes<T> = Arc<dyn Fn(&T, &mut Vec<u8>) + Send + Sync>;
 
+/// The content of a decoded element.
+pub(crate) fn content<'e>(elements: Elements<'e>, at: usize) -> Option<&'e [u8]> {
+    match elements {
+        Elements::Fixed { bytes, size } => bytes.get(at * size..(at + 1) * size),
+        Elements::Vlen { slots, bytes } => slots.get(at).map(|slot| slot.of(bytes)),
+    }
+}
+
+/// Puts the contents of elements of one size at their places.
+pub(crate) fn into_bytes(out: &mut [u8]) -> impl FnMut(usize, &[u8]) {
+    |at, content| {
+        let size = content.len();
+        out[at * size..(at + 1) * size].copy_from_slice(content);
+    }
+}
+
 /// Like [`ElementTile`](crate::tile::ElementTile), for values that are not plain memory.
 pub(crate) struct ConvertTile<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
     /// Along each axis: the length of the box, and which of its indices are selected.
-    pub(crate) axes: Vec<(usize, Steps)>,
+    pub(crate) axes: Vec<(usize, Picks)>,
     pub(crate) convert: FromBytes<T>,
 }
 
@@ -33,26 +49,24 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
         self.view.is_empty()
     }
 
-    fn steps(&self) -> Vec<Steps> {
-        steps::wanted(&self.axes)
+    fn picked(&self) -> Picked {
+        steps::picked(&self.axes)
     }
 
     fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
-        let mut dst = self.view.view_mut();
-        let axes = self.axes.iter().map(|(_, steps)| *steps);
-        let selected = steps::select(&mut dst, axes, at, &part.extent, part.place())?;
-        let Some((offset, strides)) = selected else { return Ok(()) };
-        for (index, value) in dst.indexed_iter_mut() {
-            let place: usize =
-                offset + strides.iter().enumerate().map(|(axis, n)| index[axis] * n).sum::<usize>();
-            let content = match elements {
-                Elements::Fixed { bytes, size } => bytes.get(place * size..(place + 1) * size),
-                Elements::Vlen { slots, bytes } => slots.get(place).map(|slot| slot.of(bytes)),
-            };
-            *value = (self.convert)(content.ok_or_else(steps::outside)?, &part.swap)
-                .map_err(EngineCause::Element)?;
-        }
-        Ok(())
+        let Self { view, axes, convert } = self;
+        let axes = axes.iter().map(|(_, picks)| picks);
+        steps::each_part(axes, at, &part.extent, part.place(), |selected| {
+            let mut dst = view.view_mut();
+            selected.narrow(&mut dst);
+            for (index, value) in dst.indexed_iter_mut() {
+                let place: usize =
+                    selected.strides.iter().enumerate().map(|(axis, n)| index[axis] * n).sum::<usize>();
+                let content = content(elements, selected.offset + place).ok_or_else(steps::outside)?;
+                *value = convert(content, &part.swap).map_err(EngineCause::Element)?;
+            }
+            Ok(())
+        })
     }
 
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
@@ -69,8 +83,7 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
     where
         Self: 's,
     {
-        let (_, steps) = self.axes[axis];
-        let n_head = steps.n_below(at).min(self.view.shape()[axis]);
+        let n_head = self.axes[axis].1.n_below(at).min(self.view.shape()[axis]);
         let (head, tail) = self.view.split_at(Axis(axis), n_head);
         let (head_axes, tail_axes) = steps::split(self.axes, axis, at);
         let convert = Arc::clone(&self.convert);
@@ -84,7 +97,7 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
 /// Like [`ElementSource`](crate::source::ElementSource), for values that are not plain memory.
 pub(crate) struct ConvertSource<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
-    pub(crate) axes: Vec<Steps>,
+    pub(crate) axes: Vec<Picks>,
     pub(crate) convert: ToBytes<T>,
 }
 
@@ -98,26 +111,26 @@ impl<T> ConvertSource<'_, T> {
         strides: &[isize],
         mut put: impl FnMut(usize, &[u8]),
     ) {
-        let mut src = self.elements.view();
-        let selected =
-            steps::select(&mut src, self.axes.iter().copied(), start, len, Strided { offset, strides });
-        let Some((offset, to)) = selected.expect("a chunk is put together forwards") else { return };
         let mut content = Vec::new();
-        for (index, element) in src.indexed_iter() {
-            content.clear();
-            (self.convert)(element, &mut content);
-            let at: usize = to.iter().enumerate().map(|(axis, n)| index[axis] * n).sum();
-            put(offset + at, &content);
-        }
+        let place = Strided { offset, strides };
+        let each = steps::each_part(self.axes.iter(), start, len, place, |selected| {
+            let mut src = self.elements.view();
+            selected.narrow(&mut src);
+            for (index, element) in src.indexed_iter() {
+                content.clear();
+                (self.convert)(element, &mut content);
+                let at: usize = selected.strides.iter().enumerate().map(|(axis, n)| index[axis] * n).sum();
+                put(selected.offset + at, &content);
+            }
+            Ok(())
+        });
+        each.expect("a chunk is put together forwards");
     }
 }
 
 impl<T: Clone + Send + Sync + 'static> Source for ConvertSource<'_, T> {
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
-        self.each(start, len, offset, strides, |at, content| {
-            let size = content.len();
-            out[at * size..(at + 1) * size].copy_from_slice(content);
-        });
+        self.each(start, len, offset, strides, into_bytes(out));
     }
 
     fn gather_vlen(
@@ -132,7 +145,7 @@ impl<T: Clone + Send + Sync + 'static> Source for ConvertSource<'_, T> {
     }
 
     fn is_dense(&self) -> bool {
-        self.axes.iter().all(|steps| steps.step == 1)
+        steps::is_dense(&self.axes)
     }
 
     fn touches(&self, start: &[usize], len: &[usize]) -> bool {

@@ -1,5 +1,6 @@
 //! The common core of typed and untyped arrays: an opened array without its element type.
 
+mod refresh;
 mod resize;
 
 use std::ops::Range;
@@ -8,20 +9,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read, read_async, write, write_async,
-    write_pooled,
+    ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, write, write_async, write_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{AttributeChange, Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck};
 use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, StoreError, Want, block_on};
+use serde_core::Serialize;
+use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::attributes;
 use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
-use crate::selection::{Resolved, Selection};
+use crate::resolved::Resolved;
+use crate::selection::Selection;
 use crate::storage::{Call, Colour, Kind, Storage};
 
 /// An opened array, independent of its element type and of whether calls block: the metadata of
@@ -135,8 +138,24 @@ impl Core {
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        let node = attributes::change(&self.storage, &self.node, change, policy).await?;
-        self.node = node.into();
+        self.node = attributes::change(&self.storage, &self.node, change, policy).await?.into();
+        self.changed();
+        Ok(())
+    }
+
+    /// The change that sets one attribute.
+    pub(crate) fn setting(&self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<AttributeChange> {
+        self.named(attributes::setting(&self.node, key, value))
+    }
+
+    /// Replaces one attribute by a function of it.
+    pub(crate) async fn update_attribute<A: DeserializeOwned + Serialize>(
+        &mut self,
+        key: &str,
+        update: impl FnMut(Option<A>) -> A,
+    ) -> Result<()> {
+        let policy = self.options.concurrent_update;
+        self.node = attributes::update(&self.storage, &self.node, key, update, policy).await?.into();
         self.changed();
         Ok(())
     }
@@ -187,41 +206,32 @@ impl Core {
         self.storage.wait_change(self.options.cancel.as_ref(), call)
     }
 
-    /// Reads one region.
-    pub(crate) async fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
-        self.read_many(vec![(region.clone(), Box::new(|| Ok(tile)))]).await
-    }
-
-    pub(crate) fn write(&self, region: &Region, source: &dyn Source) -> Result<()> {
+    pub(crate) fn write(&self, parts: &[Part<'_>]) -> Result<()> {
         let Kind::Blocking(store) = &self.storage.0 else {
-            return self.storage.wait(self.write_async(region, source));
+            return self.storage.wait(self.write_async(parts));
         };
         let data = self.writable()?;
         self.wait_change(self.settle_scalar())?;
-        self.named(write(data, &**store, region, source, &self.options))
+        self.named(write(data, &**store, parts, &self.options))
     }
 
-    pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
+    pub(crate) async fn write_async(&self, parts: &[Part<'_>]) -> Result<()> {
         let data = self.writable()?;
         if self.scalar_fallback().is_some() {
             self.handed_change(|core| async move { core.settle_scalar().await }).await?;
         }
         match &self.storage.0 {
-            Kind::Blocking(store) => {
-                self.named(write_pooled(data, store, region, source, &self.options).await)
-            }
-            Kind::Async(store) => {
-                self.named(write_async(data, &**store, region, source, &self.options).await)
-            }
+            Kind::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),
+            Kind::Async(store) => self.named(write_async(data, &**store, parts, &self.options).await),
         }
     }
 
     /// Like [`write`](Self::write), blocking or not: the calling thread, or other threads, write to a
     /// blocking store.
-    pub(crate) async fn write_by(&self, colour: Colour, region: &Region, source: &dyn Source) -> Result<()> {
+    pub(crate) async fn write_by(&self, colour: Colour, parts: &[Part<'_>]) -> Result<()> {
         match colour {
-            Colour::Blocking if self.storage.is_blocking() => self.write(region, source),
-            Colour::Blocking | Colour::Async => self.write_async(region, source).await,
+            Colour::Blocking if self.storage.is_blocking() => self.write(parts),
+            Colour::Blocking | Colour::Async => self.write_async(parts).await,
         }
     }
 

@@ -9,12 +9,12 @@ use ndzarr_metadata::parse_json;
 use ndzarr_model::{DataType, JsonText};
 use serde_json::Value;
 
-use crate::convert_tile::{ConvertSource, ConvertTile};
+use crate::convert_tile::{ConvertSource, ConvertTile, FromBytes, ToBytes};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::{blank, blank_of};
 use crate::plain_element::PlainElement;
 use crate::source::ElementSource;
-use crate::steps::Steps;
+use crate::steps::Picks;
 use crate::tile::ElementTile;
 
 /// A Rust type whose values are elements of an array.
@@ -90,9 +90,9 @@ pub trait Element: Clone + Send + Sync + 'static {
     }
 
     #[doc(hidden)]
-    fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
-        let (stored, read) = (output.stored.clone(), Self::reader(output.stored));
-        let convert = move |content: &[u8], swap: &Swap| {
+    fn from_bytes(stored: &DataType) -> FromBytes<Self> {
+        let (stored, read) = (stored.clone(), Self::reader(stored));
+        Arc::new(move |content: &[u8], swap: &Swap| {
             let turned;
             let content = match swap {
                 Swap::None => content,
@@ -104,21 +104,31 @@ pub trait Element: Clone + Send + Sync + 'static {
                 }
             };
             read(content).ok_or_else(|| not_an_element(content, &stored))
-        };
-        Box::new(ConvertTile { view: output.view, axes: output.axes, convert: Arc::new(convert) })
+        })
     }
 
     #[doc(hidden)]
-    fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
-        let (size, write) = (input.stored.elem_size().unwrap_or(0), Self::writer(input.stored));
-        let convert = move |value: &Self, out: &mut Vec<u8>| {
+    fn to_bytes(stored: &DataType) -> ToBytes<Self> {
+        let (size, write) = (stored.elem_size().unwrap_or(0), Self::writer(stored));
+        Arc::new(move |value: &Self, out: &mut Vec<u8>| {
             let start = out.len();
             // Every value was checked before.
             if write(value, out).is_err() {
                 out.resize(start + size, 0);
             }
-        };
-        Box::new(ConvertSource { elements: input.elements, axes: input.axes, convert: Arc::new(convert) })
+        })
+    }
+
+    #[doc(hidden)]
+    fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
+        let convert = Self::from_bytes(output.stored);
+        Box::new(ConvertTile { view: output.view, axes: output.axes, convert })
+    }
+
+    #[doc(hidden)]
+    fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
+        let convert = Self::to_bytes(input.stored);
+        Box::new(ConvertSource { elements: input.elements, axes: input.axes, convert })
     }
 
     /// Checks that values can be stored as elements of a type.
@@ -150,7 +160,7 @@ pub type Writer<T> = Box<dyn Fn(&T, &mut Vec<u8>) -> std::result::Result<(), Str
 #[doc(hidden)]
 pub struct Output<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
-    pub(crate) axes: Vec<(usize, Steps)>,
+    pub(crate) axes: Vec<(usize, Picks)>,
     pub(crate) fresh: bool,
     pub(crate) stored: &'a DataType,
 }
@@ -159,7 +169,7 @@ pub struct Output<'a, T> {
 #[doc(hidden)]
 pub struct Input<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
-    pub(crate) axes: Vec<Steps>,
+    pub(crate) axes: Vec<Picks>,
     pub(crate) stored: &'a DataType,
 }
 
@@ -267,6 +277,7 @@ impl<T: PlainElement> Element for Vec<T> {
 
     fn to_content(&self, stored: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String> {
         let start = out.len();
+        out.reserve(self.len() * size_of::<T::Repr>());
         for item in self {
             out.extend_from_slice(bytemuck::bytes_of(&item.to_repr()));
         }
@@ -285,6 +296,11 @@ impl<T: PlainElement> Element for Vec<T> {
             _ => content.len(),
         };
         let size = size_of::<T::Repr>().max(1);
+        let mut items = vec![T::zeroed(); end / size];
+        if let Some(reprs) = T::cast_slice_mut(&mut items).filter(|_| end.is_multiple_of(size)) {
+            bytemuck::cast_slice_mut(reprs).copy_from_slice(&content[..end]);
+            return Some(items);
+        }
         content[..end]
             .chunks_exact(size)
             .map(|item| {

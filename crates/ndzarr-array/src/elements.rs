@@ -1,21 +1,72 @@
 //! Reads and writes elements of a Rust type: the implementation behind both sides.
 
-use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
-use ndzarr_engine::{EngineCause, MakeTile, Tile};
+use std::sync::Arc;
 
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IxDyn};
+use ndzarr_engine::{EngineCause, MakeTile, Part, Source, Tile};
+use ndzarr_grid::Region;
+use ndzarr_model::DataType;
+
+use crate::convert_tile::FromBytes;
 use crate::core::Core;
 use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
-use crate::selection::Resolved;
-use crate::steps::Steps;
+use crate::point_list::{Group, PointList};
+use crate::point_tile::{PointSource, PointTile};
+use crate::resolved::{Axes, Resolution, Resolved};
+use crate::steps::{Picks, Selected};
 use crate::storage::Colour;
+
+/// How values of a Rust type are made of stored elements, and stored.
+pub(crate) trait Values<T>: Sync {
+    /// A result that is still to be read.
+    fn blank(&self, shape: &[usize]) -> Result<ArrayD<T>>;
+
+    /// A tile for a view of a result; `fresh` if that is blank.
+    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o>;
+
+    /// Makes a value of the content of one element.
+    fn convert(&self) -> FromBytes<T>;
+}
+
+/// Elements of a stored type.
+pub(crate) struct Stored<'d>(pub(crate) &'d DataType);
+
+impl<T: Element> Values<T> for Stored<'_> {
+    fn blank(&self, shape: &[usize]) -> Result<ArrayD<T>> {
+        T::blank(shape, self.0)
+    }
+
+    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o> {
+        T::tile(Output { view, axes, fresh, stored: self.0 })
+    }
+
+    fn convert(&self) -> FromBytes<T> {
+        T::from_bytes(self.0)
+    }
+}
 
 impl Core {
     /// Reads a selection into a new array in standard layout.
     pub(crate) async fn read_elements<T: Element>(&self, resolved: &Resolved) -> Result<ArrayD<T>> {
-        let mut out = self.named(T::blank(&resolved.shape(), self.data_type()))?;
-        let tile = self.tile(resolved, out.view_mut(), Fresh::Yes);
-        self.read(&resolved.region(), tile).await?;
+        self.read_values(resolved, &Stored(self.data_type())).await
+    }
+
+    /// Like [`read_elements`](Self::read_elements), for values of any kind.
+    pub(crate) async fn read_values<T: Clone + Send + Sync>(
+        &self,
+        resolved: &Resolved,
+        values: &impl Values<T>,
+    ) -> Result<ArrayD<T>> {
+        if let Resolution::Axes(axes) = &resolved.0
+            && let Some(ascending) = axes.ascending()
+        {
+            let mut out = self.named(values.blank(&ascending.shape()))?;
+            self.read_axes(&ascending, out.view_mut(), Fresh::Yes, values).await?;
+            return Ok(axes.in_order(out));
+        }
+        let mut out = self.named(values.blank(&resolved.shape()))?;
+        self.read_into_view(resolved, out.view_mut(), Fresh::Yes, values).await?;
         Ok(out)
     }
 
@@ -24,35 +75,79 @@ impl Core {
         &self,
         selections: &[Resolved],
     ) -> Result<Vec<ArrayD<T>>> {
+        let (grid, stored) = (self.data()?.grid(), &Stored(self.data_type()));
+        let ascending: Vec<Option<Resolved>> = selections.iter().map(Resolved::ascending).collect();
         let mut outs: Vec<Option<ArrayD<T>>> = selections.iter().map(|_| None).collect();
-        let regions = selections.iter().zip(&mut outs);
-        let regions =
-            regions.map(|(resolved, out)| (resolved.region(), self.make_tile(resolved, out))).collect();
+        let mut regions: Vec<(Region, MakeTile<'_>)> = Vec::new();
+        for ((resolved, ascending), out) in selections.iter().zip(&ascending).zip(&mut outs) {
+            match &ascending.as_ref().unwrap_or(resolved).0 {
+                Resolution::Axes(axes) => regions.push((axes.region(), make_tile(axes, out, stored))),
+                Resolution::Points(points) => {
+                    let blank: ArrayD<T> = self.named(stored.blank(&[points.len()]))?;
+                    let out = out.insert(blank).view_mut();
+                    regions.extend(point_tiles(self.named(points.groups(grid))?, places(out), stored));
+                }
+                Resolution::Mask(_) => *out = Some(self.read_elements(resolved).await?),
+            }
+        }
         self.read_many(regions).await?;
-        Ok(outs.into_iter().flatten().collect())
-    }
-
-    /// Makes the result of a selection, and its tile, just before it is read.
-    fn make_tile<'o, T: Element>(
-        &'o self,
-        resolved: &'o Resolved,
-        out: &'o mut Option<ArrayD<T>>,
-    ) -> MakeTile<'o> {
-        Box::new(move || {
-            let blank = T::blank(&resolved.shape(), self.data_type());
-            let out = out.insert(blank.map_err(|error| EngineCause::Tile(error.into()))?);
-            Ok(self.tile(resolved, out.view_mut(), Fresh::Yes))
-        })
+        let in_order = |(resolved, out): (&Resolved, ArrayD<T>)| match &resolved.0 {
+            Resolution::Axes(axes) => axes.in_order(out),
+            Resolution::Points(_) | Resolution::Mask(_) => out,
+        };
+        Ok(selections.iter().zip(outs.into_iter().flatten()).map(in_order).collect())
     }
 
     /// Reads a selection into existing memory of its shape.
     pub(crate) async fn read_elements_into<T: Element>(
         &self,
         resolved: &Resolved,
-        out: ArrayViewMutD<'_, T>,
+        mut out: ArrayViewMutD<'_, T>,
     ) -> Result<()> {
         self.named(resolved.check_shape(out.shape()))?;
-        self.read(&resolved.region(), self.tile(resolved, out, Fresh::No)).await
+        if resolved.ascending().is_some() {
+            out.assign(&self.read_elements(resolved).await?);
+            return Ok(());
+        }
+        self.read_into_view(resolved, out, Fresh::No, &Stored(self.data_type())).await
+    }
+
+    /// Reads a selection whose lists are in ascending order.
+    pub(crate) async fn read_into_view<T: Clone + Send + Sync>(
+        &self,
+        resolved: &Resolved,
+        out: ArrayViewMutD<'_, T>,
+        fresh: Fresh,
+        values: &impl Values<T>,
+    ) -> Result<()> {
+        match &resolved.0 {
+            Resolution::Axes(axes) => self.read_axes(axes, out, fresh, values).await,
+            Resolution::Points(points) => {
+                let groups = self.named(points.groups(self.data()?.grid()))?;
+                self.read_many(point_tiles(groups, places(out), values)).await
+            }
+            Resolution::Mask(mask) => {
+                let (grid, mut rest) = (self.data()?.grid(), out);
+                for (points, results) in mask.slabs(grid) {
+                    let (out, behind) = rest.split_at(Axis(0), results.len());
+                    rest = behind;
+                    let groups = self.named(points.groups(grid))?;
+                    self.read_many(point_tiles(groups, places(out), values)).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn read_axes<T: Send>(
+        &self,
+        axes: &Axes,
+        out: ArrayViewMutD<'_, T>,
+        fresh: Fresh,
+        values: &impl Values<T>,
+    ) -> Result<()> {
+        let tile = values.tile(axes.unfold(out), selected(axes), fresh == Fresh::Yes);
+        self.read_many(vec![(axes.region(), Box::new(|| Ok(tile)))]).await
     }
 
     /// Writes a selection.
@@ -64,9 +159,7 @@ impl Core {
     ) -> Result<()> {
         self.named(resolved.check_shape(data.shape()))?;
         self.named(T::check(data.view(), self.data_type()))?;
-        let elements = CowArray::from(resolved.unfold(data));
-        let source = T::source(Input { elements, axes: resolved.steps(), stored: self.data_type() });
-        self.write_by(colour, &resolved.region(), &*source).await
+        self.write_view(resolved, data, colour).await
     }
 
     /// Sets every element of a selection to one value.
@@ -77,15 +170,66 @@ impl Core {
         colour: Colour,
     ) -> Result<()> {
         let value = ndarray::arr0(value);
-        let shape = IxDyn(&resolved.shape());
-        let view = value
-            .broadcast(shape)
-            .ok_or_else(|| Error::new(ErrorKind::WrongShape, "the selection is too large"));
-        let view = self.named(view)?;
         self.named(T::check(value.view().into_dyn(), self.data_type()))?;
-        let elements = CowArray::from(resolved.unfold(view));
-        let source = T::source(Input { elements, axes: resolved.steps(), stored: self.data_type() });
-        self.write_by(colour, &resolved.region(), &*source).await
+        let ascending = resolved.ascending();
+        let resolved = ascending.as_ref().unwrap_or(resolved);
+        let view = value
+            .broadcast(IxDyn(&resolved.shape()))
+            .ok_or_else(|| Error::new(ErrorKind::WrongShape, "the selection is too large"));
+        self.write_view(resolved, self.named(view)?, colour).await
+    }
+
+    /// Writes elements that were checked.
+    pub(crate) async fn write_view<T: Element>(
+        &self,
+        resolved: &Resolved,
+        data: ArrayViewD<'_, T>,
+        colour: Colour,
+    ) -> Result<()> {
+        let stored = self.data_type();
+        match &resolved.0 {
+            Resolution::Axes(axes) => {
+                let ascending = axes.ascending();
+                let (axes, elements) = match &ascending {
+                    Some(ascending) => {
+                        (ascending, CowArray::from(ascending.unfold(axes.ascending_data(data))))
+                    }
+                    None => (axes, CowArray::from(axes.unfold(data))),
+                };
+                let source = T::source(Input { elements, axes: axes.picks(), stored });
+                self.write_by(colour, &[(axes.region(), &*source)]).await
+            }
+            Resolution::Points(points) => {
+                let values: Vec<&T> = data.into_iter().collect();
+                self.write_points(points, &values, colour).await
+            }
+            Resolution::Mask(mask) => {
+                let values: Vec<&T> = data.into_iter().collect();
+                for (points, results) in mask.slabs(self.data()?.grid()) {
+                    self.write_points(&points, &values[results], colour).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn write_points<T: Element>(
+        &self,
+        points: &PointList,
+        values: &[&T],
+        colour: Colour,
+    ) -> Result<()> {
+        let convert = T::to_bytes(self.data_type());
+        let source = |Group { region, coordinates, points }: Group| {
+            let shape = lengths(&region);
+            let values = points.into_iter().map(|number| values[number]);
+            (region, PointSource::new(shape, coordinates, values, Arc::clone(&convert)))
+        };
+        let groups = self.named(points.groups(self.data()?.grid()))?;
+        let sources: Vec<_> = groups.into_iter().map(source).collect();
+        let parts: Vec<Part<'_>> =
+            sources.iter().map(|(region, source)| (region.clone(), source as &dyn Source)).collect();
+        self.write_by(colour, &parts).await
     }
 
     /// Extends the array along an axis by elements.
@@ -99,7 +243,7 @@ impl Core {
         self.named(T::check(data.view(), &stored))?;
         let elements = CowArray::from(data);
         let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
-        let axes = vec![Steps::ALL; elements.ndim()];
+        let axes = vec![Picks::ALL; elements.ndim()];
         let source = T::source(Input { axes, elements, stored: &stored });
         self.append(axis, &shape, &*source, colour).await
     }
@@ -120,23 +264,58 @@ impl Core {
         // It was checked when the document was read.
         T::from_content(content, self.data_type()).expect("a fill value is an element of its type")
     }
+}
 
-    fn tile<'o, T: Element>(
-        &'o self,
-        resolved: &Resolved,
-        view: ArrayViewMutD<'o, T>,
-        fresh: Fresh,
-    ) -> Box<dyn Tile + 'o> {
-        let lens = resolved.region().shape();
-        let axes = lens.iter().zip(resolved.steps()).map(|(&len, steps)| (len as usize, steps)).collect();
-        let view = resolved.unfold(view);
-        T::tile(Output { view, axes, fresh: fresh == Fresh::Yes, stored: self.data_type() })
-    }
+/// Makes the result of a selection, and its tile, just before it is read.
+fn make_tile<'o, T: Send>(
+    axes: &'o Axes,
+    out: &'o mut Option<ArrayD<T>>,
+    values: &'o impl Values<T>,
+) -> MakeTile<'o> {
+    Box::new(move || {
+        let blank = values.blank(&axes.shape()).map_err(|error| EngineCause::Tile(error.into()))?;
+        Ok(values.tile(axes.unfold(out.insert(blank).view_mut()), selected(axes), true))
+    })
+}
+
+/// The places of the elements of a result.
+fn places<T>(out: ArrayViewMutD<'_, T>) -> Vec<Option<&mut T>> {
+    out.into_iter().map(Some).collect()
+}
+
+/// The tiles of points, made just before their chunk is read.
+fn point_tiles<'o, T: Clone + Send + 'o>(
+    groups: Vec<Group>,
+    mut places: Vec<Option<&'o mut T>>,
+    values: &impl Values<T>,
+) -> Vec<(Region, MakeTile<'o>)> {
+    let convert = values.convert();
+    let tile = |Group { region, coordinates, points }: Group| {
+        let (shape, convert) = (lengths(&region), Arc::clone(&convert));
+        // Each point has a place of its own.
+        let places: Vec<&mut T> = points.iter().filter_map(|&number| places[number].take()).collect();
+        let make = move || {
+            let tile: Box<dyn Tile + 'o> =
+                Box::new(PointTile::new(shape, coordinates, places.into_iter(), convert));
+            Ok(tile)
+        };
+        (region, Box::new(make) as MakeTile<'o>)
+    };
+    groups.into_iter().map(tile).collect()
+}
+
+fn lengths(region: &Region) -> Vec<usize> {
+    region.shape().iter().map(|&n| n as usize).collect()
+}
+
+/// What a tile takes of its box.
+pub(crate) fn selected(axes: &Axes) -> Selected {
+    lengths(&axes.region()).into_iter().zip(axes.picks()).collect()
 }
 
 /// Whether memory is all zero bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fresh {
+pub(crate) enum Fresh {
     Yes,
     No,
 }

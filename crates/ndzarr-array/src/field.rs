@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use ndarray::ArrayD;
+use ndarray::{ArrayD, ArrayViewMutD};
 use ndzarr_codec::{LeafSwaps, Swap};
+use ndzarr_engine::Tile;
 use ndzarr_model::{DataType, Field, StructType};
 
-use crate::convert_tile::ConvertTile;
+use crate::convert_tile::{ConvertTile, FromBytes};
 use crate::core::Core;
+use crate::elements::Values;
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::blank_of;
-use crate::selection::Resolved;
+use crate::resolved::Resolved;
+use crate::steps::Selected;
 use crate::struct_plan::StructField;
 
 impl Core {
@@ -30,9 +33,6 @@ impl Core {
             .map_err(|mismatch| refuse(mismatch.within(name).to_string()))?;
         let blank = T::read(&vec![0; plan.byte_len()], &plan);
         let blank = blank.ok_or_else(|| refuse(format!("zero is not a value of the field {name:?}")))?;
-        let mut out = self.named(blank_of(&resolved.shape(), &blank))?;
-        let lens = resolved.region().shape();
-        let axes = lens.iter().zip(resolved.steps()).map(|(&len, steps)| (len as usize, steps)).collect();
         let (stored, place) = (field.data_type.clone(), at..at + field.byte_len());
         let convert = move |element: &[u8], swap: &Swap| {
             let mut content = element.get(place.clone()).ok_or("an element without the field")?.to_vec();
@@ -42,10 +42,27 @@ impl Core {
             let value = if wrong.is_none() { T::read(&content, &plan) } else { None };
             value.ok_or_else(|| not_an_element(wrong.unwrap_or(&content), &stored))
         };
-        let view = resolved.unfold(out.view_mut());
-        let tile = ConvertTile { view, axes, convert: Arc::new(convert) };
-        self.read(&resolved.region(), Box::new(tile)).await?;
-        Ok(out)
+        self.read_values(resolved, &Fields { blank, convert: Arc::new(convert) }).await
+    }
+}
+
+/// The values of one field.
+struct Fields<T> {
+    blank: T,
+    convert: FromBytes<T>,
+}
+
+impl<T: Clone + Send + Sync> Values<T> for Fields<T> {
+    fn blank(&self, shape: &[usize]) -> Result<ArrayD<T>> {
+        blank_of(shape, &self.blank)
+    }
+
+    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, _: bool) -> Box<dyn Tile + 'o> {
+        Box::new(ConvertTile { view, axes, convert: self.convert() })
+    }
+
+    fn convert(&self) -> FromBytes<T> {
+        Arc::clone(&self.convert)
     }
 }
 

@@ -4,6 +4,8 @@ use std::ops::Deref;
 
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{AttributeChange, Format};
+use serde_core::Serialize;
+use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::array::Array;
@@ -187,6 +189,43 @@ impl Group {
     /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store fails.
     pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         self.change_attributes(&GroupCore::merging(attributes)?)
+    }
+
+    /// Sets one attribute and keeps the others, without losing concurrent changes. As serde_json
+    /// does, it writes NaN and infinities as `null`.
+    ///
+    /// # Errors
+    /// `value` has no form in JSON, or an error of [`merge_attributes`](Self::merge_attributes).
+    pub fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        let change = self.core.setting(key, value)?;
+        self.change_attributes(&change)
+    }
+
+    /// Replaces one attribute by a function of its current value in the store, which is `None` if
+    /// there is none. No other change comes between: in stores with locks, `update` runs under the
+    /// lock of the document; in others, it runs again if another writer was faster.
+    ///
+    /// # Errors
+    /// The current value has another form than `A`, or an error of
+    /// [`set_attribute`](Self::set_attribute). The attribute then stays as it is.
+    ///
+    /// ```
+    /// use ndzarr_array::{Format, Group};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let mut group = Group::create(MemoryStore::new(), Format::Zarr3)?;
+    /// group.set_attribute("runs", &1)?;
+    /// group.update_attribute("runs", |runs: Option<u32>| runs.unwrap_or(0) + 1)?;
+    /// assert_eq!(group.attribute::<u32>("runs")?, Some(2));
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn update_attribute<A: DeserializeOwned + Serialize>(
+        &mut self,
+        key: &str,
+        update: impl FnMut(Option<A>) -> A,
+    ) -> Result<()> {
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.core.update_attribute(key, update))
     }
 
     /// Applies any change to the attributes.

@@ -13,6 +13,8 @@ use ndzarr_metadata::{
     NodeKind, NodePath, OpenOptions, UnknownType, Wanted,
 };
 use ndzarr_model::Attributes;
+use serde_core::Serialize;
+use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::consolidated::{self, View};
@@ -113,17 +115,38 @@ impl GroupCore {
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        let mut node = attributes::change(&self.storage, &self.node, change, policy).await?;
+        let node = attributes::change(&self.storage, &self.node, change, policy).await?;
+        self.changed_to(node);
+        Ok(())
+    }
+
+    /// The change that sets one attribute.
+    pub(crate) fn setting(&self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<AttributeChange> {
+        attributes::setting(&self.node, key, value).map_err(|error| error.in_store(|| self.storage.name()))
+    }
+
+    /// Replaces one attribute by a function of it.
+    pub(crate) async fn update_attribute<A: DeserializeOwned + Serialize>(
+        &mut self,
+        key: &str,
+        update: impl FnMut(Option<A>) -> A,
+    ) -> Result<()> {
+        let policy = self.options.concurrent_update;
+        let node = attributes::update(&self.storage, &self.node, key, update, policy).await?;
+        self.changed_to(node);
+        Ok(())
+    }
+
+    fn changed_to(&mut self, mut node: Node) {
         node.context.consolidated_in = None;
         self.node = node.into();
         self.view.changed();
-        Ok(())
     }
 
     pub(crate) async fn consolidate(&mut self) -> Result<()> {
         consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
         // In Zarr v3 this changed the group's own document.
-        let options = OpenOptions { wanted: Wanted::Group, ..consolidated::options(&self.node) };
+        let options = OpenOptions { wanted: Wanted::Group, ..self.node.open_options() };
         let node = nodes::open_at(&self.storage, &self.node.path, &options).await?;
         self.view.changed();
         self.view = Arc::new(View::new(&self.storage, &node, ConsolidatedUse::Use));

@@ -56,9 +56,12 @@
 
 mod about;
 mod any_array;
+mod any_elements;
+mod any_values;
 #[cfg(feature = "fs")]
 mod archive;
 mod array;
+mod array_selections;
 mod assign;
 pub mod asynchronous;
 mod attributes;
@@ -88,20 +91,26 @@ mod mode;
 mod n5_block;
 mod node;
 mod nodes;
+mod number;
 mod occupied;
 mod open_options;
 mod output;
 mod packed;
 mod place;
 mod plain_element;
+mod point_list;
+mod point_tile;
+mod points;
 mod raw;
 #[cfg(feature = "fs")]
 mod remote;
+mod resolved;
 #[cfg(feature = "fs")]
 mod roots;
 mod selection;
 mod shard_writer;
 mod small_floats;
+mod small_numbers;
 mod source;
 mod steps;
 mod storage;
@@ -116,8 +125,10 @@ mod to_view;
 mod url;
 mod vlen_array;
 
+pub use any_elements::AnyElements;
 pub use array::{AnyArray, Array};
-pub use axis_selection::{AxisBounds, AxisSelection};
+pub use array_selections::Named;
+pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice};
 pub use blocking::{AnyNode, OpenOptions};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
@@ -130,6 +141,8 @@ pub use fixed_elements::{FixedBytes, FixedUtf32};
 pub use group::Group;
 pub use group_builder::GroupBuilder;
 pub use group_core::GroupCore as GroupInfo;
+#[doc(hidden)]
+pub use half::{bf16, f16};
 pub use mode::{Asynchronous, Blocking, Mode};
 pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray;
@@ -147,9 +160,12 @@ pub use ndzarr_model::{
     ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
 pub use node::Child;
+pub use number::{Cast, Number};
 pub use place::Place;
 pub use plain_element::{PlainElement, Repr};
-pub use selection::{Resolved, Selection};
+pub use points::Points;
+pub use resolved::Resolved;
+pub use selection::Selection;
 pub use shard_writer::ShardWriter;
 pub use small_floats::{
     Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,

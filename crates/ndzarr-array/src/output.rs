@@ -45,6 +45,18 @@ pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
     elements.into_shape_with_order(IxDyn(shape)).map_err(|_| too_large())
 }
 
+/// New zero bytes for the packed elements of an array.
+pub(crate) fn blank_bytes(shape: &[usize], size: usize) -> Result<Vec<u8>> {
+    let too_large = || {
+        let what = format!("a result of shape {shape:?} with {size} bytes each does not fit into memory");
+        Error::new(ErrorKind::OutOfMemory, what)
+    };
+    let len = shape.iter().try_fold(size, |len, &n| len.checked_mul(n)).ok_or_else(too_large)?;
+    let mut bytes = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| too_large())?;
+    raw::advise_huge(&mut bytes);
+    Ok(bytes)
+}
+
 /// A new array of copies of one value in standard layout.
 pub(crate) fn blank_of<T: Clone>(shape: &[usize], value: &T) -> Result<ArrayD<T>> {
     let too_large = || {

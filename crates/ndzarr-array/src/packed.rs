@@ -1,133 +1,111 @@
-//! Reads and writes elements of any type as packed bytes.
+//! Reads and writes elements of any type of fixed size as packed bytes.
 
-use std::ops::Range;
-
-use half::{bf16, f16};
-use ndarray::{ArrayViewD, CowArray, IxDyn};
-use ndzarr_model::DataType;
+use bytemuck::{cast_slice, cast_slice_mut};
+use half::f16;
+use ndarray::{ArrayD, ArrayView, ArrayViewMut, CowArray, IxDyn, ShapeError};
 use num_complex::Complex;
 
-use crate::byte_tile::{ByteSource, ByteTile};
+use crate::byte_tile::{ByteSource, ByteTile, wrong_element};
 use crate::core::Core;
+use crate::elements::{Fresh, Stored, selected};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
-use crate::plain_element::PlainElement;
-use crate::source::ElementSource;
-use crate::steps::Steps;
+use crate::output::blank_bytes;
+use crate::resolved::Resolved;
+use crate::steps::Picks;
 use crate::storage::Colour;
-use crate::tile::ElementTile;
 
-/// Runs `$body` with `$t` the Rust type of a data type, or `$raw` for those that have none.
-macro_rules! with_type {
-    ($data_type:expr, $t:ident => $body:expr, $raw:expr) => {
-        match $data_type {
-            DataType::Bool => {
-                type $t = bool;
-                $body
-            }
-            DataType::Int { bits: 8 } => {
-                type $t = i8;
-                $body
-            }
-            DataType::Int { bits: 16 } => {
-                type $t = i16;
-                $body
-            }
-            DataType::Int { bits: 32 } => {
-                type $t = i32;
-                $body
-            }
-            DataType::Int { bits: 64 } => {
-                type $t = i64;
-                $body
-            }
-            DataType::UInt { bits: 8 } => {
-                type $t = u8;
-                $body
-            }
-            DataType::UInt { bits: 16 } => {
-                type $t = u16;
-                $body
-            }
-            DataType::UInt { bits: 32 } => {
-                type $t = u32;
-                $body
-            }
-            DataType::UInt { bits: 64 } => {
-                type $t = u64;
-                $body
-            }
-            DataType::Float { bits: 16 } => {
-                type $t = f16;
-                $body
-            }
-            DataType::Float { bits: 32 } => {
-                type $t = f32;
-                $body
-            }
-            DataType::Float { bits: 64 } => {
-                type $t = f64;
-                $body
-            }
-            DataType::BFloat16 => {
-                type $t = bf16;
-                $body
-            }
-            DataType::Complex { bits: 64 } => {
-                type $t = Complex<f32>;
-                $body
-            }
-            DataType::Complex { bits: 128 } => {
-                type $t = Complex<f64>;
-                $body
-            }
-            _ => $raw,
+/// Runs `$body` with `$t` a type that any bytes of the size of an element are, and whose byte order is
+/// reversed as theirs, if there is one and the bytes are aligned for it. These are
+/// copied as fast as typed elements. Otherwise runs `$other`.
+macro_rules! with_plain {
+    ($data_type:expr, $bytes:expr, $t:ident => $body:expr, $other:expr) => {
+        match ($data_type.elem_size().filter(|_| $data_type.is_any_bits()), $data_type.swap_width()) {
+            (Some(1), _) => with_plain!(@$t u8, $body),
+            (Some(2), 2) if is_aligned::<u16>($bytes) => with_plain!(@$t u16, $body),
+            (Some(4), 4) if is_aligned::<u32>($bytes) => with_plain!(@$t u32, $body),
+            (Some(8), 8) if is_aligned::<u64>($bytes) => with_plain!(@$t u64, $body),
+            (Some(4), 2) if is_aligned::<f16>($bytes) => with_plain!(@$t Complex<f16>, $body),
+            (Some(8), 4) if is_aligned::<f32>($bytes) => with_plain!(@$t Complex<f32>, $body),
+            (Some(16), 8) if is_aligned::<f64>($bytes) => with_plain!(@$t Complex<f64>, $body),
+            (Some(2), _) => with_plain!(@$t [u8; 2], $body),
+            (Some(4), _) => with_plain!(@$t [u8; 4], $body),
+            (Some(8), _) => with_plain!(@$t [u8; 8], $body),
+            (Some(16), _) => with_plain!(@$t [u8; 16], $body),
+            _ => $other,
         }
     };
+    (@$t:ident $type:ty, $body:expr) => {{
+        type $t = $type;
+        $body
+    }};
+}
+
+fn is_aligned<T>(bytes: &[u8]) -> bool {
+    bytes.as_ptr().addr().is_multiple_of(align_of::<T>())
 }
 
 impl Core {
-    pub(crate) async fn read_bytes(&self, region: &[Range<u64>]) -> Result<Vec<u8>> {
-        let resolved = self.resolve(&region)?;
-        let shape = resolved.shape();
-        let region = resolved.region();
-        with_type!(self.data_type(), T => {
-            let mut out = self.named(crate::output::blank::<T>(&shape))?;
-            self.read(&region, Box::new(ElementTile::dense(out.view_mut(), true))).await?;
-            Ok(packed(&mut out))
+    pub(crate) async fn read_bytes(&self, resolved: &Resolved) -> Result<Vec<u8>> {
+        let mut bytes = self.named(blank_bytes(&resolved.shape(), self.elem_size()?))?;
+        self.read_packed(resolved, &mut bytes, Fresh::Yes).await?;
+        Ok(bytes)
+    }
+
+    pub(crate) async fn read_bytes_into(&self, resolved: &Resolved, out: &mut [u8]) -> Result<()> {
+        self.check_bytes(resolved, out.len())?;
+        self.read_packed(resolved, out, Fresh::No).await
+    }
+
+    /// Reads a selection into memory of its length.
+    async fn read_packed(&self, resolved: &Resolved, out: &mut [u8], fresh: Fresh) -> Result<()> {
+        let (data_type, shape) = (self.data_type(), resolved.shape());
+        with_plain!(data_type, out, T => {
+            let view = ArrayViewMut::from_shape(IxDyn(&shape), cast_slice_mut::<u8, T>(out));
+            let mut view = self.named(view.map_err(too_large))?;
+            if resolved.ascending().is_some() {
+                view.assign(&self.read_elements(resolved).await?);
+                return Ok(());
+            }
+            self.read_into_view(resolved, view, fresh, &Stored(data_type)).await
         }, {
-            let size = self.elem_size()?;
-            let mut out = self.named(crate::output::blank::<u8>(&[&shape[..], &[size]].concat()))?;
-            let tile = ByteTile { view: out.view_mut(), data_type: self.data_type() };
-            self.read(&region, Box::new(tile)).await?;
-            Ok(out.into_iter().collect())
+            let Some(axes) = resolved.in_order() else {
+                let elements: ArrayD<Vec<u8>> = self.read_elements(resolved).await?;
+                elements.iter().zip(out.chunks_exact_mut(self.elem_size()?)).for_each(|(from, to)| {
+                    to.copy_from_slice(from);
+                });
+                return Ok(());
+            };
+            let shape: Vec<usize> = shape.into_iter().chain(data_type.elem_size()).collect();
+            let view = self.named(ArrayViewMut::from_shape(IxDyn(&shape), out).map_err(too_large))?;
+            let tile = ByteTile::new(axes.unfold(view), selected(axes), fresh == Fresh::Yes, data_type);
+            self.read_many(vec![(axes.region(), Box::new(|| Ok(Box::new(tile))))]).await
         })
     }
 
-    pub(crate) async fn write_bytes(
-        &self,
-        region: &[Range<u64>],
-        bytes: &[u8],
-        colour: Colour,
-    ) -> Result<()> {
-        let resolved = self.resolve(&region)?;
-        let shape = resolved.shape();
-        let size = self.elem_size()?;
-        self.check_elements(bytes.chunks_exact(size))?;
-        let expected = shape.iter().try_fold(size, |len, &n| len.checked_mul(n));
-        if expected != Some(bytes.len()) {
-            let what =
-                format!("{} bytes for a region of shape {shape:?} with {size} bytes each", bytes.len());
-            return Err(self.name(Error::new(ErrorKind::WrongShape, what)));
-        }
-        let region = resolved.region();
-        with_type!(self.data_type(), T => {
-            let elements: Vec<T> = self.named(elements(bytes, size))?;
-            let elements = CowArray::from(self.named(shaped(&shape, &elements))?);
-            let source = ElementSource { axes: vec![Steps::ALL; shape.len()], elements };
-            self.write_by(colour, &region, &source).await
+    /// Reads many selections of elements that have no Rust type as one task.
+    pub(crate) async fn read_many_bytes(&self, selections: &[Resolved]) -> Result<Vec<Vec<u8>>> {
+        let outs: Vec<ArrayD<Vec<u8>>> = self.read_many_elements(selections).await?;
+        Ok(outs.into_iter().map(|out| out.into_iter().flatten().collect()).collect())
+    }
+
+    pub(crate) async fn write_bytes(&self, resolved: &Resolved, bytes: &[u8], colour: Colour) -> Result<()> {
+        self.elem_size()?;
+        self.check_packed(bytes)?;
+        let size = self.check_bytes(resolved, bytes.len())?;
+        let (data_type, mut shape) = (self.data_type(), resolved.shape());
+        with_plain!(data_type, bytes, T => {
+            let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(bytes));
+            self.write_view(resolved, self.named(view.map_err(too_large))?, colour).await
         }, {
-            let view = self.named(shaped(&[&shape[..], &[size]].concat(), bytes))?;
-            self.write_by(colour, &region, &ByteSource { bytes: CowArray::from(view) }).await
+            let Some(axes) = resolved.in_order() else {
+                let elements = bytes.chunks_exact(size).map(<[u8]>::to_vec).collect();
+                let elements = ArrayD::from_shape_vec(IxDyn(&shape), elements);
+                return self.write_view(resolved, self.named(elements.map_err(too_large))?.view(), colour).await;
+            };
+            shape.push(size);
+            let bytes = self.named(ArrayView::from_shape(IxDyn(&shape), bytes).map_err(too_large))?;
+            let source = ByteSource { bytes: CowArray::from(axes.unfold(bytes)), axes: axes.picks() };
+            self.write_by(colour, &[(axes.region(), &source)]).await
         })
     }
 
@@ -138,29 +116,20 @@ impl Core {
             self.name(Error::new(ErrorKind::WrongShape, what))
         };
         let size = self.elem_size()?;
-        self.check_elements(bytes.chunks_exact(size))?;
-        let mut shape: Vec<usize> = Vec::with_capacity(self.shape().len());
-        for &n in self.shape() {
-            shape.push(usize::try_from(n).map_err(|_| wrong("it is too large"))?);
-        }
+        self.check_packed(bytes)?;
+        let mut shape = self.shape().to_vec();
         *shape.get_mut(axis).ok_or_else(|| wrong("there is no such axis"))? = 1;
-        let row = shape.iter().try_fold(size, |len, &n| len.checked_mul(n)).filter(|&row| row > 0);
+        let row = shape.iter().try_fold(size as u64, |len, &n| len.checked_mul(n)).filter(|&row| row > 0);
         let row = row.ok_or_else(|| wrong("it has no elements across the axis"))?;
-        if !bytes.len().is_multiple_of(row) {
+        let len = bytes.len() as u64;
+        if !len.is_multiple_of(row) {
             return Err(wrong(&format!("not a multiple of {row}")));
         }
-        shape[axis] = bytes.len() / row;
-        let counts: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
-        with_type!(self.data_type().clone(), T => {
-            let elements: Vec<T> = self.named(elements(bytes, size))?;
-            let elements = CowArray::from(self.named(shaped(&shape, &elements))?);
-            let source = ElementSource { axes: vec![Steps::ALL; shape.len()], elements };
-            self.append(axis, &counts, &source, colour).await
-        }, {
-            let view = self.named(shaped(&[&shape[..], &[size]].concat(), bytes))?;
-            let source = ByteSource { bytes: CowArray::from(view) };
-            self.append(axis, &counts, &source, colour).await
-        })
+        shape[axis] = len / row;
+        let axes = vec![Picks::ALL; shape.len()];
+        let lens: Vec<usize> = shape.iter().map(|&n| n as usize).chain([size]).collect();
+        let bytes = self.named(ArrayView::from_shape(IxDyn(&lens), bytes).map_err(too_large))?;
+        self.append(axis, &shape, &ByteSource { bytes: CowArray::from(bytes), axes }, colour).await
     }
 
     fn elem_size(&self) -> Result<usize> {
@@ -171,52 +140,23 @@ impl Core {
         }))
     }
 
-    pub(crate) fn check_elements<'e>(&self, mut elements: impl Iterator<Item = &'e [u8]>) -> Result<()> {
-        let data_type = self.data_type();
-        if data_type.is_any_bits() {
-            return Ok(());
+    /// Checks that `len` bytes are the elements of a selection, and returns the size of an element.
+    pub(crate) fn check_bytes(&self, resolved: &Resolved, len: usize) -> Result<usize> {
+        let (shape, size) = (resolved.shape(), self.elem_size()?);
+        if shape.iter().try_fold(size, |len, &n| len.checked_mul(n)) == Some(len) {
+            return Ok(size);
         }
-        match elements.find(|element| !data_type.is_element(element)) {
-            None => Ok(()),
-            Some(element) => {
-                let what = not_an_element(element, data_type);
-                Err(self.name(Error::new(ErrorKind::InvalidArgument, what)))
-            }
-        }
+        let what = format!("{len} bytes for a region of shape {shape:?} with {size} bytes each");
+        Err(self.name(Error::new(ErrorKind::WrongShape, what)))
+    }
+
+    pub(crate) fn check_packed(&self, bytes: &[u8]) -> Result<()> {
+        let Some(element) = wrong_element(bytes, self.data_type()) else { return Ok(()) };
+        let what = not_an_element(element, self.data_type());
+        Err(self.name(Error::new(ErrorKind::InvalidArgument, what)))
     }
 }
 
-/// Converts packed bytes to elements.
-fn elements<T: PlainElement>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
-    if size == size_of::<T>() && bytes.len().is_multiple_of(size) {
-        let mut elements = vec![T::zeroed(); bytes.len() / size];
-        if let Some(reprs) = T::cast_slice_mut(&mut elements) {
-            bytemuck::cast_slice_mut(reprs).copy_from_slice(bytes);
-            return Ok(elements);
-        }
-    }
-    bytes
-        .chunks_exact(size)
-        .map(|bytes| {
-            let repr = bytemuck::pod_read_unaligned::<T::Repr>(bytes);
-            T::is_valid(&repr).then(|| T::from_repr(repr))
-        })
-        .collect::<Option<Vec<T>>>()
-        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are not an element of the type"))
-}
-
-/// Converts elements to bytes in C order, without gaps.
-fn packed<T: PlainElement>(elements: &mut ndarray::ArrayD<T>) -> Vec<u8> {
-    if let Some(reprs) = elements.as_slice_mut().and_then(T::cast_slice_mut) {
-        return bytemuck::cast_slice(reprs).to_vec();
-    }
-    let mut bytes = Vec::with_capacity(elements.len() * size_of::<T::Repr>());
-    for element in elements {
-        bytes.extend_from_slice(bytemuck::bytes_of(&element.to_repr()));
-    }
-    bytes
-}
-
-pub(crate) fn shaped<'e, T>(shape: &[usize], elements: &'e [T]) -> Result<ArrayViewD<'e, T>> {
-    ArrayViewD::from_shape(IxDyn(shape), elements).map_err(|error| Error::new(ErrorKind::WrongShape, error))
+fn too_large(error: ShapeError) -> Error {
+    Error::new(ErrorKind::WrongShape, error)
 }

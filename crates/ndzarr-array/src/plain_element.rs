@@ -84,7 +84,13 @@ complex!(f16, bf16, f32, f64);
 impl<const N: usize> Repr for [u8; N] {
     #[inline]
     fn swapped(mut self, width: usize) -> Self {
-        self.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse);
+        match width {
+            // The compiler generates faster code for widths that it knows.
+            2 => self.as_chunks_mut::<2>().0.iter_mut().for_each(|unit| unit.reverse()),
+            4 => self.as_chunks_mut::<4>().0.iter_mut().for_each(|unit| unit.reverse()),
+            8 => self.as_chunks_mut::<8>().0.iter_mut().for_each(|unit| unit.reverse()),
+            _ => self.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse),
+        }
         self
     }
 }

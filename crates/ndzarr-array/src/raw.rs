@@ -34,6 +34,10 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
+/// Rows that are shorter, in bytes, and begin inside a cache line have too few whole lines.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const SHORT: usize = 256;
+
 /// Copies into memory that will not be read soon, bypassing the caches if the processor can do so.
 /// Dropping it makes all writes visible to threads that synchronize with this one.
 ///
@@ -61,6 +65,9 @@ impl PastCaches {
             assert_eq!(src.len(), dst.len(), "rows of one length");
             // Only whole cache lines: part of one costs more than it saves.
             let head = dst.as_ptr().align_offset(avx::LINE).min(dst.len());
+            if head != 0 && dst.len() < SHORT {
+                return dst.copy_from_slice(src);
+            }
             let len = (dst.len() - head) / avx::LINE * avx::LINE;
             dst[..head].copy_from_slice(&src[..head]);
             // SAFETY: the processor has the instructions; the lines are inside both slices and

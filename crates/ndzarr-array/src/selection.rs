@@ -1,27 +1,36 @@
 //! The trait `Selection`: ways to select the part of an array to read or write.
 
-use std::ops::{Range, RangeFull};
+use std::ops::RangeFull;
 
-use ndarray::{ArrayBase, Axis, Dim, DimAdd, Dimension, Ix0, Ix1, IxDyn, RawData, SliceInfo, SliceInfoElem};
-use ndzarr_grid::Region;
+use ndarray::{Dim, DimAdd, Dimension, Ix0, Ix1, IxDyn, SliceInfo, SliceInfoElem};
+use ndzarr_grid::{Picks, Region, Steps};
 
 use crate::axis_selection::{AxisBounds, AxisSelection, Bounds};
 use crate::chunks::Chunk;
 use crate::error::{Error, ErrorKind, Result};
-use crate::steps::Steps;
+use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
 
 /// The part of an array to read or write, and its number of dimensions.
 ///
 /// - `..`: everything, whatever the rank; `()`: the element of an array without axes;
 /// - `[0..64, 0..n]`, `(0..64, 3, ..)`: an [`AxisSelection`] for each axis, with integers of any
 ///   kind; an index drops its axis;
-/// - [`s![0..64, ..;2]`](crate::s): the same with steps, as ndarray slices;
+/// - `(vec![7, 2], .., &mask)`: lists of indices, or of `bool`, along axes. Each axis is selected for
+///   itself, as by NumPy's `ix_` and zarr's `oindex`;
+/// - [`s![0..64, ..;2]`](crate::s): ranges with steps, as ndarray slices;
 /// - slices and vectors of these, for a rank known at run time;
+/// - [`Points`](crate::Points): single elements by their coordinates; an ndarray of `bool`: the
+///   elements where it is true;
+/// - [`a.by_name()`](crate::ArrayInfo::by_name): by the names of dimensions;
+///   [`a.blocks((0..2, 1))`](crate::ArrayInfo::blocks): whole chunks;
 /// - a [`Chunk`](crate::Chunk) or a [`Region`]: the part of the array in it.
 ///
-/// Bounds outside the array are errors, never clipped. As in NumPy, negative numbers count from the
-/// end, and a range that ends before it starts is empty. As in ndarray, a negative step walks its
-/// range from the end.
+/// Bounds outside the array are errors, never clipped, and found before anything is read. As in
+/// NumPy, negative numbers count from the end, and a range that ends before it starts is empty. As
+/// in ndarray, a negative step walks its range from the end. Lists may be empty, in any order, and
+/// have an index more than once; a write leaves the last of its values there.
+///
+/// Each chunk is read once, and of a shard only the inner chunks that have selected elements.
 ///
 /// ```
 /// use ndarray::{Array2, ArrayD, NewAxis, array};
@@ -39,6 +48,8 @@ use crate::steps::Steps;
 /// assert_eq!(a.read(s![.., NewAxis, -1])?, array![[3], [6]]);
 /// assert_eq!(a.read([0..1, 1..3])?, array![[2, 3]]);
 /// assert_eq!(a.read(vec![1..2, 0..1])?.shape(), [1, 1]);
+/// assert_eq!(a.read((.., vec![2, 0, 2]))?, array![[3, 1, 3], [6, 4, 6]]);
+/// assert_eq!(a.read(([false, true], [0, -1]))?, array![[4, 6]]);
 ///
 /// // The shape is known without an array.
 /// assert_eq!(s![..;2, 0].resolve(&[1001, 7])?.shape(), [501]);
@@ -82,91 +93,7 @@ pub trait Selection {
     fn resolve(&self, shape: &[u64]) -> Result<Resolved>;
 }
 
-/// A selection applied to an array of known shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
-    /// Along each axis of the array.
-    pub(crate) axes: Vec<ResolvedAxis>,
-    /// The axes of the result, in order.
-    pub(crate) out: Vec<OutAxis>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ResolvedAxis {
-    /// From the lowest selected index to one past the highest.
-    pub(crate) range: Range<u64>,
-    /// The distance between selected indices, counted from the start of the range.
-    pub(crate) step: usize,
-    /// The number of selected indices.
-    pub(crate) n: usize,
-    /// Whether the indices of the result are in descending order.
-    pub(crate) reversed: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutAxis {
-    Of(usize),
-    New,
-}
-
-/// Converts a result to the number of dimensions of its selection.
-pub(crate) fn into_dim<T, D: Dimension>(out: ndarray::ArrayD<T>) -> Result<ndarray::Array<T, D>> {
-    out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))
-}
-
-impl Resolved {
-    pub(crate) fn check_shape(&self, shape: &[usize]) -> Result<()> {
-        let expected = self.shape();
-        if shape == expected {
-            return Ok(());
-        }
-        let what = format!("an array of shape {shape:?} for a selection of {expected:?}");
-        Err(Error::new(ErrorKind::WrongShape, what))
-    }
-
-    /// Shape of the result, in elements.
-    #[must_use]
-    pub fn shape(&self) -> Vec<usize> {
-        self.out
-            .iter()
-            .map(|out| match out {
-                OutAxis::Of(axis) => self.axes[*axis].n,
-                OutAxis::New => 1,
-            })
-            .collect()
-    }
-
-    /// The box that contains every selected element.
-    pub(crate) fn region(&self) -> Region {
-        Region::new(self.axes.iter().map(|axis| axis.range.clone()))
-    }
-
-    pub(crate) fn steps(&self) -> Vec<Steps> {
-        self.axes.iter().map(|axis| Steps { phase: 0, step: axis.step }).collect()
-    }
-
-    /// Turns a view of the result's shape into one with one axis per array axis, in ascending
-    /// order.
-    pub(crate) fn unfold<S: RawData>(&self, view: ArrayBase<S, IxDyn>) -> ArrayBase<S, IxDyn> {
-        let mut view = view;
-        for (at, out) in self.out.iter().enumerate().rev() {
-            if *out == OutAxis::New {
-                view = view.index_axis_move(Axis(at), 0);
-            }
-        }
-        for (axis, resolved) in self.axes.iter().enumerate() {
-            if !self.out.contains(&OutAxis::Of(axis)) {
-                view = view.insert_axis(Axis(axis));
-            }
-            if resolved.reversed {
-                view.invert_axis(Axis(axis));
-            }
-        }
-        view
-    }
-}
-
-fn wrong(what: String) -> Error {
+pub(crate) fn wrong(what: String) -> Error {
     Error::new(ErrorKind::WrongShape, what)
 }
 
@@ -276,10 +203,11 @@ impl Selection for [SliceInfoElem] {
 }
 
 /// Applies what is selected along each axis to an array of this shape.
-fn bounds(given: impl Iterator<Item = AxisBounds> + Clone, shape: &[u64]) -> Result<Resolved> {
-    let n_axes = given.clone().filter(|axis| axis.0 != Bounds::NewAxis).count();
+pub(crate) fn bounds(given: impl Iterator<Item = AxisBounds>, shape: &[u64]) -> Result<Resolved> {
+    let given: Vec<AxisBounds> = given.collect();
+    let n_axes = given.iter().filter(|axis| axis.0 != Bounds::NewAxis).count();
     if n_axes != shape.len() {
-        let hint = if given.count() == 1 { "; `..` alone (without s!) selects everything" } else { "" };
+        let hint = if given.len() == 1 { "; `..` alone (without s!) selects everything" } else { "" };
         return Err(wrong(format!(
             "a selection of {n_axes} axes for an array of {} dimensions{hint}",
             shape.len()
@@ -289,22 +217,67 @@ fn bounds(given: impl Iterator<Item = AxisBounds> + Clone, shape: &[u64]) -> Res
     for AxisBounds(given) in given {
         let axis = axes.len();
         match given {
-            Bounds::NewAxis => out.push(OutAxis::New),
-            Bounds::Index(index) => {
-                let len = shape[axis];
-                let inside = u64::try_from(from_end(index, len)).ok().filter(|&at| at < len);
-                let at = inside.ok_or_else(|| {
-                    wrong(format!("the index {index} does not fit axis {axis} of length {len}"))
-                })?;
-                axes.push(ResolvedAxis { range: at..at + 1, step: 1, n: 1, reversed: false });
+            Bounds::NewAxis => {
+                out.push(OutAxis::New);
+                continue;
             }
-            Bounds::Slice { start, end, step } => {
-                out.push(OutAxis::Of(axis));
-                axes.push(slice(start, end, step, shape[axis], axis)?);
+            Bounds::Index(index) => {
+                let at = index_in(index, axis, shape[axis])?;
+                let order = AxisOrder::Ascending;
+                axes.push(ResolvedAxis { range: at..at + 1, picks: Picks::ALL, n: 1, order });
+                continue;
+            }
+            Bounds::Slice { start, end, step } => axes.push(slice(start, end, step, shape[axis], axis)?),
+            Bounds::List(indices) => {
+                let indices = indices.into_iter().map(|index| index_in(index, axis, shape[axis]));
+                axes.push(list(indices.collect::<Result<_>>()?, axis)?);
+            }
+            Bounds::Mask(mask) => {
+                if mask.len() as u64 != shape[axis] {
+                    let (n, len) = (mask.len(), shape[axis]);
+                    return Err(wrong(format!("a mask of {n} elements for axis {axis} of length {len}")));
+                }
+                let indices = mask.iter().zip(0..).filter_map(|(&selected, at)| selected.then_some(at));
+                axes.push(list(indices.collect(), axis)?);
             }
         }
+        out.push(OutAxis::Of(axis));
     }
-    Ok(Resolved { axes, out })
+    Ok(Resolved(Resolution::Axes(Axes { axes, out })))
+}
+
+/// An index of an axis, which may be counted from the end.
+pub(crate) fn index_in(index: i128, axis: usize, len: u64) -> Result<u64> {
+    let inside = u64::try_from(from_end(index, len)).ok().filter(|&at| at < len);
+    inside.ok_or_else(|| wrong(format!("the index {index} does not fit axis {axis} of length {len}")))
+}
+
+/// A list of indices of an axis.
+fn list(indices: Vec<u64>, axis: usize) -> Result<ResolvedAxis> {
+    let n = indices.len();
+    let (Some(&low), Some(&high)) = (indices.iter().min(), indices.iter().max()) else {
+        return Ok(ResolvedAxis { range: 0..0, picks: Picks::ALL, n: 0, order: AxisOrder::Ascending });
+    };
+    if isize::try_from(high - low).is_err() {
+        let what = format!("the list along axis {axis} spans more than this machine can address");
+        return Err(Error::new(ErrorKind::OutOfMemory, what));
+    }
+    let within: Vec<usize> = indices.iter().map(|&index| (index - low) as usize).collect();
+    let mut distinct = within.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let order = match within == distinct {
+        true => AxisOrder::Ascending,
+        false => {
+            AxisOrder::Listed(within.iter().map(|at| distinct.partition_point(|other| other < at)).collect())
+        }
+    };
+    let step = distinct.get(1).copied().unwrap_or(1);
+    let picks = match distinct.iter().enumerate().all(|(i, &at)| at == i * step) {
+        true => Picks::Steps(Steps { phase: 0, step }),
+        false => Picks::listed(distinct),
+    };
+    Ok(ResolvedAxis { range: low..high + 1, picks, n, order })
 }
 
 /// Resolves a negative number, which counts from the end.
@@ -342,5 +315,6 @@ fn slice(start: i128, end: Option<i128>, step: i128, len: u64, axis: usize) -> R
         Error::new(ErrorKind::OutOfMemory, what)
     })?;
     let step = if n > 1 { usize::try_from(step).unwrap_or(1) } else { 1 };
-    Ok(ResolvedAxis { range, step, n, reversed })
+    let order = if reversed { AxisOrder::Descending } else { AxisOrder::Ascending };
+    Ok(ResolvedAxis { range, picks: Picks::Steps(Steps { phase: 0, step }), n, order })
 }

@@ -3,17 +3,19 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ndarray::{ArrayViewD, CowArray};
-use ndzarr_engine::{EngineError, ShardStore, on_own_thread, pooled};
+use ndarray::{ArrayViewD, CowArray, Dimension};
+use ndzarr_engine::{EngineError, ShardStore, Source, on_own_thread, pooled};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::block_on;
 
+use crate::any_elements::AnyElements;
 use crate::chunks::Chunks;
 use crate::core::Core;
 use crate::element::{Element, Input};
+use crate::element_type::Any;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
-use crate::steps::Steps;
+use crate::steps::Picks;
 use crate::storage::Kind;
 use crate::to_view::ToView;
 
@@ -92,7 +94,20 @@ impl<T: Element> ShardWriter<T> {
     pub fn write_inner(&self, inner: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         self.shard.write_inner(inner, data.to_view())
     }
+}
 
+impl ShardWriter<Any> {
+    /// Adds an inner chunk, like `write_inner` of a writer of a Rust type.
+    ///
+    /// # Errors
+    /// `data` has another type than the array; the shard has no such inner chunk inside the array;
+    /// `data` has another shape; a codec fails; the store fails.
+    pub fn write_inner<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
+        self.shard.write_any(inner, data)
+    }
+}
+
+impl<E> ShardWriter<E> {
     /// Publishes the shard. Inner chunks that were not given are copied in encoded form from the
     /// shard as it is stored at that moment; a shard without any inner chunks is removed. The
     /// array's shape is checked just before; a resize after this check goes unnoticed.
@@ -117,7 +132,21 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_view().to_owned());
         pooled(&self.shard.core.options, move |_| shard.write_inner(&inner, data.view())).await
     }
+}
 
+impl ShardWriter<Any, Asynchronous> {
+    /// Like [`ShardWriter::write_inner`]. The elements are copied and encoded by the library's
+    /// threads. If the future is dropped, the inner chunk may or may not have been added.
+    ///
+    /// # Errors
+    /// The same as for [`ShardWriter::write_inner`].
+    pub async fn write_inner<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
+        let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.clone().into_dyn());
+        pooled(&self.shard.core.options, move |_| shard.write_any(&inner, &data)).await
+    }
+}
+
+impl<E> ShardWriter<E, Asynchronous> {
     /// Like [`ShardWriter::finish`].
     ///
     /// # Errors
@@ -140,25 +169,40 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
 
 impl Shard {
     fn write_inner<T: Element>(&self, index: &[u64], data: ArrayViewD<'_, T>) -> Result<()> {
-        let (core, stored) = (&self.core, self.core.data_type());
+        let stored = self.core.data_type();
+        let within = self.within(index, data.shape())?;
+        self.core.named(T::check(data.view(), stored))?;
+        let (axes, elements) = (vec![Picks::ALL; data.ndim()], CowArray::from(data));
+        self.write_source(&within, &*T::source(Input { axes, elements, stored }))
+    }
+
+    fn write_any<D: Dimension>(&self, index: &[u64], data: &AnyElements<D>) -> Result<()> {
+        let within = self.within(index, data.shape())?;
+        let source = self.core.any_source(data)?;
+        self.write_source(&within, &*source)
+    }
+
+    /// The index of an inner chunk within the shard, after a check of the shape of its elements.
+    fn within(&self, index: &[u64], shape: &[usize]) -> Result<Vec<u64>> {
+        let core = &self.core;
         let inside = self.grid.clipped_region(index).filter(|inside| self.region.contains(inside));
         let Some(inside) = inside else {
             let what = format!("no inner chunk {index:?} in this shard, which begins at {:?}", self.first);
             return Err(core.name(Error::new(ErrorKind::WrongShape, what)));
         };
-        let fits = data.shape().iter().map(|&n| n as u64).eq(inside.shape());
+        let fits = shape.iter().map(|&n| n as u64).eq(inside.shape());
         if !fits {
-            let what =
-                format!("an array of shape {:?} for an inner chunk of {:?}", data.shape(), inside.shape());
+            let what = format!("an array of shape {shape:?} for an inner chunk of {:?}", inside.shape());
             return Err(core.name(Error::new(ErrorKind::WrongShape, what)));
         }
-        core.named(T::check(data.view(), stored))?;
-        let (axes, elements) = (vec![Steps::ALL; data.ndim()], CowArray::from(data));
-        let source = T::source(Input { axes, elements, stored });
-        let within: Vec<u64> = index.iter().zip(&self.first).map(|(index, first)| index - first).collect();
+        Ok(index.iter().zip(&self.first).map(|(index, first)| index - first).collect())
+    }
+
+    fn write_source(&self, within: &[u64], source: &dyn Source) -> Result<()> {
+        let core = &self.core;
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         match &*inner {
-            Some(inner) => core.named(inner.write_inner(&within, &*source)),
+            Some(inner) => core.named(inner.write_inner(within, source)),
             None => {
                 Err(core.name(Error::new(ErrorKind::Cancelled, "the shard was finished in the meantime")))
             }

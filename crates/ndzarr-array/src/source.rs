@@ -6,38 +6,44 @@ use ndzarr_engine::Source;
 
 use crate::assign::assign;
 use crate::plain_element::PlainElement;
-use crate::steps::{self, Steps};
+use crate::steps::{self, Picks};
 
 /// Elements of an ndarray to be written. With steps, it represents a larger box, of which it has
 /// the selected elements.
 pub(crate) struct ElementSource<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
-    pub(crate) axes: Vec<Steps>,
+    pub(crate) axes: Vec<Picks>,
 }
 
 impl<T: PlainElement> Source for ElementSource<'_, T> {
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
-        let mut src = self.elements.view();
-        let selected =
-            steps::select(&mut src, self.axes.iter().copied(), start, len, Strided { offset, strides });
-        let Some((offset, to)) = selected.expect("a chunk is put together forwards") else { return };
         let size = size_of::<T::Repr>();
-        if let Ok(out) = bytemuck::try_cast_slice_mut::<u8, T::Repr>(out)
-            && let Ok(dst) =
-                ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset..])
-        {
-            assign(src, dst, T::to_repr);
-            return;
-        }
-        for (index, element) in src.indexed_iter() {
-            let at: usize = (0..to.len()).map(|axis| index[axis] * to[axis]).sum();
-            let at = (offset + at) * size;
-            out[at..at + size].copy_from_slice(bytemuck::bytes_of(&element.to_repr()));
-        }
+        let place = Strided { offset, strides };
+        let each = steps::each_part(self.axes.iter(), start, len, place, |selected| {
+            let mut src = self.elements.view();
+            selected.narrow(&mut src);
+            let to = selected.strides;
+            if let Ok(out) = bytemuck::try_cast_slice_mut::<u8, T::Repr>(out)
+                && let Ok(dst) = ArrayViewMut::from_shape(
+                    IxDyn(src.shape()).strides(IxDyn(to)),
+                    &mut out[selected.offset..],
+                )
+            {
+                assign(src, dst, T::to_repr);
+                return Ok(());
+            }
+            for (index, element) in src.indexed_iter() {
+                let at: usize = (0..to.len()).map(|axis| index[axis] * to[axis]).sum();
+                let at = (selected.offset + at) * size;
+                out[at..at + size].copy_from_slice(bytemuck::bytes_of(&element.to_repr()));
+            }
+            Ok(())
+        });
+        each.expect("a chunk is put together forwards");
     }
 
     fn is_dense(&self) -> bool {
-        self.axes.iter().all(|steps| steps.step == 1)
+        steps::is_dense(&self.axes)
     }
 
     fn touches(&self, start: &[usize], len: &[usize]) -> bool {

@@ -1,19 +1,20 @@
-//! Selects every n-th index along the axes of ndarrays.
+//! Selects indices along the axes of ndarrays: at equal distances, or those of a list.
 
 use ndarray::{ArrayBase, ArrayView, ArrayViewD, Axis, CowArray, IxDyn, RawData, ShapeBuilder, Slice};
 use ndzarr_codec::strided::Strided;
-use ndzarr_engine::EngineCause;
-pub(crate) use ndzarr_grid::Steps;
+use ndzarr_engine::{EngineCause, Picked};
+pub(crate) use ndzarr_grid::Picks;
+use ndzarr_grid::Run;
 
 /// The selection of a tile along each axis: the length of its box, and which of its indices are
 /// selected.
-pub(crate) type Selected = Vec<(usize, Steps)>;
+pub(crate) type Selected = Vec<(usize, Picks)>;
 
-/// The steps of a tile that does not take every index.
-pub(crate) fn wanted(axes: &[(usize, Steps)]) -> Vec<Steps> {
-    match axes.iter().all(|(_, steps)| *steps == Steps::ALL) {
-        true => Vec::new(),
-        false => axes.iter().map(|(_, steps)| *steps).collect(),
+/// What a tile takes of its box.
+pub(crate) fn picked(axes: &[(usize, Picks)]) -> Picked {
+    match axes.iter().all(|(_, picks)| picks.is_all()) {
+        true => Picked::All,
+        false => Picked::Along(axes.iter().map(|(_, picks)| picks.clone()).collect()),
     }
 }
 
@@ -21,36 +22,88 @@ pub(crate) fn wanted(axes: &[(usize, Steps)]) -> Vec<Steps> {
 pub(crate) fn split(axes: Selected, axis: usize, at: usize) -> (Selected, Selected) {
     let mut head = axes;
     let mut tail = head.clone();
-    let (len, steps) = head[axis];
-    tail[axis] = (len - at, steps.from(at));
+    let (len, picks) = &head[axis];
+    tail[axis] = (len - at, picks.from(at));
     head[axis].0 = at;
     (head, tail)
 }
 
-/// Narrows an array to the selected elements of a box that begins at `start`. Returns the offset of
-/// the first of them in the slice that has the box at `place`, and the distances between
-/// neighbours; `None` if none is selected.
-pub(crate) fn select<S: RawData>(
-    array: &mut ArrayBase<S, IxDyn>,
-    axes: impl IntoIterator<Item = Steps>,
+/// The selected elements of a box, or a part of them, at equal distances along each axis.
+pub(crate) struct Part<'p> {
+    runs: Runs<'p>,
+    /// The place of the first of them in the slice that has the box.
+    pub(crate) offset: usize,
+    /// The distances between neighbours there.
+    pub(crate) strides: &'p [usize],
+}
+
+enum Runs<'p> {
+    /// Every index of a box that begins here.
+    All(&'p [usize], &'p [usize]),
+    Some(&'p [Run]),
+}
+
+impl Part<'_> {
+    /// Narrows an array of all selected elements to these.
+    pub(crate) fn narrow<S: RawData>(&self, array: &mut ArrayBase<S, IxDyn>) {
+        let mut narrow = |axis, first, n| array.slice_axis_inplace(Axis(axis), Slice::from(first..first + n));
+        match self.runs {
+            Runs::All(start, len) => {
+                start.iter().zip(len).enumerate().for_each(|(axis, (&first, &n))| narrow(axis, first, n));
+            }
+            Runs::Some(runs) => {
+                runs.iter().enumerate().for_each(|(axis, run)| narrow(axis, run.first, run.n));
+            }
+        }
+    }
+}
+
+/// Visits the selected elements of a box that begins at `start`, and lies at `place` in a slice.
+pub(crate) fn each_part<'p>(
+    axes: impl Iterator<Item = &'p Picks> + Clone,
     start: &[usize],
     len: &[usize],
     place: Strided<'_>,
-) -> Result<Option<(usize, Vec<usize>)>, EngineCause> {
-    let (mut offset, mut strides) = (place.offset, Vec::with_capacity(start.len()));
-    for (axis, steps) in axes.into_iter().enumerate() {
-        let hit = steps.hit(start[axis], len[axis]);
-        if hit.n == 0 {
-            return Ok(None);
+    mut visit: impl FnMut(Part<'_>) -> Result<(), EngineCause>,
+) -> Result<(), EngineCause> {
+    // ndarray refuses overlapping strides, even for an axis of one element, which never takes the
+    // step.
+    let stride = |axis: usize, n: usize, step: usize| match n {
+        1 => Ok(0),
+        _ => usize::try_from(place.strides[axis]).map(|stride| stride * step).map_err(|_| outside()),
+    };
+    if axes.clone().all(Picks::is_all) {
+        if len.contains(&0) {
+            return Ok(());
         }
-        array.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
-        let stride = usize::try_from(place.strides[axis]).map_err(|_| outside())?;
-        offset += hit.offset * stride;
-        // ndarray refuses overlapping strides, even for an axis of one element, which never takes
-        // the step.
-        strides.push(if hit.n == 1 { 0 } else { stride * steps.step });
+        let mut strides = Vec::with_capacity(len.len());
+        for (axis, &n) in len.iter().enumerate() {
+            strides.push(stride(axis, n, 1)?);
+        }
+        return visit(Part { runs: Runs::All(start, len), offset: place.offset, strides: &strides });
     }
-    Ok(Some((offset, strides)))
+    let runs_along = |(axis, picks): (usize, &'p Picks)| picks.runs(start[axis], len[axis]).collect();
+    let all: Vec<Vec<Run>> = axes.enumerate().map(runs_along).collect();
+    let Some(mut runs) = all.iter().map(|runs| runs.first().copied()).collect::<Option<Vec<Run>>>() else {
+        return Ok(());
+    };
+    let (mut at, mut strides) = (vec![0; all.len()], vec![0; all.len()]);
+    'parts: loop {
+        let mut offset = place.offset;
+        for (axis, run) in runs.iter().enumerate() {
+            offset += run.offset * usize::try_from(place.strides[axis]).map_err(|_| outside())?;
+            strides[axis] = stride(axis, run.n, run.step)?;
+        }
+        visit(Part { runs: Runs::Some(&runs), offset, strides: &strides })?;
+        for axis in (0..all.len()).rev() {
+            at[axis] = (at[axis] + 1) % all[axis].len();
+            runs[axis] = all[axis][at[axis]];
+            if at[axis] > 0 {
+                continue 'parts;
+            }
+        }
+        return Ok(());
+    }
 }
 
 /// Elements in a slice as an array.
@@ -72,21 +125,26 @@ pub(crate) fn outside() -> EngineCause {
 /// A copy of the selected elements within a box, and which elements of the box they are.
 pub(crate) fn piece<T: Clone>(
     elements: &CowArray<'_, T, IxDyn>,
-    axes: &[Steps],
+    axes: &[Picks],
     start: &[usize],
     len: &[usize],
-) -> (CowArray<'static, T, IxDyn>, Vec<Steps>) {
+) -> (CowArray<'static, T, IxDyn>, Vec<Picks>) {
     let mut src = elements.view();
-    let mut axes = axes.to_vec();
-    for (axis, steps) in axes.iter_mut().enumerate() {
-        let hit = steps.hit(start[axis], len[axis]);
-        src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
-        *steps = Steps { phase: hit.offset, step: steps.step };
+    let mut within = Vec::with_capacity(axes.len());
+    for (axis, picks) in axes.iter().enumerate() {
+        let (first, n) = picks.hit(start[axis], len[axis]);
+        src.slice_axis_inplace(Axis(axis), Slice::from(first..first + n));
+        within.push(picks.from(start[axis]));
     }
-    (CowArray::from(src.to_owned()), axes)
+    (CowArray::from(src.to_owned()), within)
 }
 
 /// Whether any of these indices lies in a box.
-pub(crate) fn touch(axes: &[Steps], start: &[usize], len: &[usize]) -> bool {
-    axes.iter().zip(start).zip(len).all(|((steps, &start), &len)| steps.hit(start, len).n > 0)
+pub(crate) fn touch(axes: &[Picks], start: &[usize], len: &[usize]) -> bool {
+    axes.iter().zip(start).zip(len).all(|((picks, &start), &len)| picks.hit(start, len).1 > 0)
+}
+
+/// Whether the selected elements are the whole box.
+pub(crate) fn is_dense(axes: &[Picks]) -> bool {
+    axes.iter().all(|picks| matches!(picks, Picks::Steps(steps) if steps.step == 1))
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn, in_parallel,
-    put_in_turn,
+    ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn,
+    erase_prefix_in_turn, in_parallel, put_in_turn,
 };
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_model::ArraySpec;
@@ -27,7 +27,6 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
-use call::unless_cancelled;
 pub(crate) use call::{Call, Colour, run_change};
 #[cfg(feature = "fs")]
 use folder::Folder;
@@ -220,7 +219,8 @@ impl Storage {
     async fn erase_prefix(&self, prefix: &str) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         self.named(match &self.0 {
-            Kind::Blocking(store) => unless_cancelled(|| store.erase_prefix(&prefix)),
+            Kind::Blocking(store) => erase_prefix_in_turn(&**store, &prefix, Call::current().cancel.as_ref())
+                .map_err(EngineError::from),
             Kind::Async(store) => store.erase_prefix(&prefix).await.map_err(EngineError::from),
         })
     }

@@ -3,18 +3,18 @@
 use bytemuck::Zeroable;
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
 use ndzarr_codec::{Elements, Layout, Swap};
-use ndzarr_engine::{EngineCause, Tile};
+use ndzarr_engine::{EngineCause, Picked, Tile};
 
 use crate::assign::{assign, stream};
 use crate::plain_element::{PlainElement, Repr};
-use crate::steps::{self, Steps};
+use crate::steps::{self, Picks};
 
 /// A piece of an ndarray that elements are read into. With steps, it represents a larger box, of
 /// which it takes the selected elements.
 pub(crate) struct ElementTile<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
     /// Along each axis: the length of the box, and which of its indices are selected.
-    pub(crate) axes: Vec<(usize, Steps)>,
+    pub(crate) axes: Vec<(usize, Picks)>,
     /// Whether the memory is all zero bytes.
     pub(crate) fresh: bool,
     /// Whether it is part of a new result so large that the caches will have lost it by the time it
@@ -24,17 +24,11 @@ pub(crate) struct ElementTile<'a, T> {
 }
 
 /// The smallest result, in bytes, that is written bypassing the caches.
-const STREAMED: usize = 8 << 20;
+pub(crate) const STREAMED: usize = 8 << 20;
 
 impl<'a, T: PlainElement> ElementTile<'a, T> {
-    /// A tile for a box of the same shape as the view.
-    pub(crate) fn dense(view: ArrayViewMutD<'a, T>, fresh: bool) -> Self {
-        let axes = view.shape().iter().map(|&n| (n, Steps::ALL)).collect();
-        Self::new(view, axes, fresh)
-    }
-
     /// A tile for a box of the given axes.
-    pub(crate) fn new(view: ArrayViewMutD<'a, T>, axes: Vec<(usize, Steps)>, fresh: bool) -> Self {
+    pub(crate) fn new(view: ArrayViewMutD<'a, T>, axes: Vec<(usize, Picks)>, fresh: bool) -> Self {
         let streamed = fresh && T::ANY_BITS && view.len().saturating_mul(size_of::<T>()) >= STREAMED;
         Self { view, axes, fresh, streamed }
     }
@@ -49,8 +43,8 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
         self.view.is_empty()
     }
 
-    fn steps(&self) -> Vec<Steps> {
-        steps::wanted(&self.axes)
+    fn picked(&self) -> Picked {
+        steps::picked(&self.axes)
     }
 
     fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
@@ -65,10 +59,6 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
                 size_of::<T::Repr>()
             )));
         }
-        let mut dst = self.view.view_mut();
-        let axes = self.axes.iter().map(|(_, steps)| *steps);
-        let selected = steps::select(&mut dst, axes, at, &part.extent, part.place())?;
-        let Some((offset, strides)) = selected else { return Ok(()) };
         let aligned;
         let src: &[T::Repr] = match bytemuck::try_cast_slice(bytes) {
             Ok(elements) => elements,
@@ -80,12 +70,18 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
                 &aligned
             }
         };
-        let src = steps::view(src, offset, &strides, dst.shape())?;
-        if !(self.streamed && part.swap == Swap::None && stream(src.view(), dst.view_mut())) {
-            copy(src, dst, &part.swap)?;
-        }
-        self.fresh = false;
-        Ok(())
+        let Self { view, axes, streamed, fresh } = self;
+        let axes = axes.iter().map(|(_, picks)| picks);
+        steps::each_part(axes, at, &part.extent, part.place(), |selected| {
+            let mut dst = view.view_mut();
+            selected.narrow(&mut dst);
+            let src = steps::view(src, selected.offset, selected.strides, dst.shape())?;
+            *fresh = false;
+            if *streamed && part.swap == Swap::None && stream(src.view(), dst.view_mut()) {
+                return Ok(());
+            }
+            copy(src, dst, &part.swap)
+        })
     }
 
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
@@ -105,7 +101,7 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
     }
 
     fn contiguous(&mut self) -> Option<&mut [u8]> {
-        if self.axes.iter().any(|(_, steps)| *steps != Steps::ALL) {
+        if self.axes.iter().any(|(_, picks)| !picks.is_all()) {
             return None;
         }
         self.fresh = false;
@@ -116,8 +112,7 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
     where
         Self: 's,
     {
-        let (_, steps) = self.axes[axis];
-        let n_head = steps.n_below(at).min(self.view.shape()[axis]);
+        let n_head = self.axes[axis].1.n_below(at).min(self.view.shape()[axis]);
         let (head, tail) = self.view.split_at(Axis(axis), n_head);
         let (head_axes, tail_axes) = steps::split(self.axes, axis, at);
         let (fresh, streamed) = (self.fresh, self.streamed);
@@ -133,7 +128,7 @@ fn copy<T: PlainElement>(
     dst: ArrayViewMutD<'_, T>,
     swap: &Swap,
 ) -> Result<(), EngineCause> {
-    if !T::ANY_BITS {
+    if !T::ANY_BITS && !are_valid::<T>(&src, swap) {
         src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
     }
     match swap {
@@ -144,6 +139,14 @@ fn copy<T: PlainElement>(
         }
     }
     Ok(())
+}
+
+/// Looks at every element, which is faster than to stop at the first that is not valid.
+fn are_valid<T: PlainElement>(src: &ArrayViewD<'_, T::Repr>, swap: &Swap) -> bool {
+    src.rows().into_iter().all(|row| match swap {
+        Swap::None => row.fold(true, |valid, repr| valid & T::is_valid(repr)),
+        swap => row.iter().all(|repr| T::is_valid(&brought(*repr, swap))),
+    })
 }
 
 /// Converts an element to native form.

@@ -1,22 +1,47 @@
-//! Checks the stream format of blosclz without decoding it.
+//! The stream format of blosclz: checks it without decoding it, and decodes it where there is no C.
+
+use std::ops::Range;
 
 /// From this distance on, 16 more bits follow.
 const MAX_DISTANCE: usize = 8191;
 
 /// Checks that a stream decodes to exactly `len` bytes, and refers to nothing before them.
 pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
+    walk(stream, len, |_, _, _| {})
+}
+
+/// Decodes a stream that fills `out`.
+#[cfg(any(test, target_family = "wasm"))]
+pub(crate) fn decompress(stream: &[u8], out: &mut [u8]) -> Result<(), String> {
+    let mut done = 0;
+    walk(stream, out.len(), |literals, distance, n| {
+        out[done..done + literals.len()].copy_from_slice(&stream[literals.clone()]);
+        done += literals.len();
+        for to in done..done + n {
+            out[to] = out[to - distance];
+        }
+        done += n;
+    })
+}
+
+/// Goes through a stream that decodes to `len` bytes. For each step that is valid, `each` is given the
+/// range of literals in the stream, a distance back from the end of what is decoded, and how many
+/// bytes to copy from there: one of the two is empty.
+fn walk(stream: &[u8], len: usize, mut each: impl FnMut(Range<usize>, usize, usize)) -> Result<(), String> {
     let byte = |at: usize| stream.get(at).map(|&byte| usize::from(byte)).ok_or("ends within a token");
     let mut done = 0usize;
     // The first token is literals: its upper bits have another meaning.
     let mut token = byte(0)? & 31;
     let mut at = 1;
     loop {
-        if token < 32 {
-            at += token + 1;
-            done += token + 1;
+        let (literals, distance, n) = if token < 32 {
+            let literals = at..at + token + 1;
+            at = literals.end;
+            done += literals.len();
             if at > stream.len() {
                 return Err("ends within literals".to_owned());
             }
+            (literals, 0, 0)
         } else {
             let mut n = (token >> 5) + 2;
             if token >> 5 == 7 {
@@ -40,10 +65,12 @@ pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
                 return Err(format!("a reference {} back from byte {done}", distance + 1));
             }
             done += n;
-        }
+            (at..at, distance + 1, n)
+        };
         if done > len {
             return Err(format!("decodes to more than {len} bytes"));
         }
+        each(literals, distance, n);
         if at == stream.len() {
             break;
         }

@@ -1,15 +1,17 @@
 //! Compresses bytes into a blosc chunk.
 
+#[cfg(not(target_family = "wasm"))]
 use std::ffi::{c_int, c_void};
 
-use crate::header::{HEADER_LEN, MAX_BLOCKSIZE};
-use crate::parameters::{Blocks, Compress, Shuffle};
-use crate::{Error, encode_blocks, reserve};
+use crate::header::HEADER_LEN;
+use crate::parameters::{Blocks, Compress};
+use crate::{Error, encode_blocks};
 
 /// Encodes `src` as one chunk, which replaces the content of `dst`.
 ///
 /// # Errors
-/// The parameters are out of range; there are more than 2^31 - 17 bytes.
+/// The parameters are out of range; there are more than 2^31 - 17 bytes; they are for c-blosc, in
+/// WebAssembly.
 pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
     compress_blocks(src.len(), &mut &*src, parameters, dst, &mut Vec::new())
 }
@@ -73,12 +75,22 @@ fn check(nbytes: usize, parameters: &Compress) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses checked input.
+#[cfg(target_family = "wasm")]
+fn compress_by_c_blosc(_: &[u8], parameters: &Compress, _: &mut Vec<u8>) -> Result<(), Error> {
+    let compressor = parameters.compressor;
+    Err(Error::Input(format!("this build, without C, only decodes {compressor:?}")))
+}
+
 /// Encodes checked input.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn compress_by_c_blosc(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
+    use crate::parameters::Shuffle;
+
     let Compress { compressor, level, shuffle, typesize, blocksize } = *parameters;
     let byte_len = src.len() + HEADER_LEN;
     dst.clear();
-    reserve(dst, byte_len)?;
+    crate::reserve(dst, byte_len)?;
     let shuffle = match shuffle {
         Shuffle::None => 0,
         Shuffle::Byte => 1,
@@ -99,7 +111,7 @@ pub(crate) fn compress_by_c_blosc(src: &[u8], parameters: &Compress, dst: &mut V
             dst.as_mut_ptr().cast::<c_void>(),
             byte_len,
             compressor.name().as_ptr(),
-            blocksize.min(MAX_BLOCKSIZE),
+            blocksize.min(crate::header::MAX_BLOCKSIZE),
             1,
         )
     };

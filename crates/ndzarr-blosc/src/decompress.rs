@@ -2,7 +2,7 @@
 
 use crate::header::HEADER_LEN;
 use crate::validate::validate;
-use crate::{Error, Header, StreamFormat, c_blosc, snappy};
+use crate::{Error, Header, decode_blocks};
 
 /// A chunk whose header and streams were checked, so that its decoded size is plausible.
 ///
@@ -62,10 +62,11 @@ impl<'c> Chunk<'c> {
             out.copy_from_slice(&bytes[HEADER_LEN..HEADER_LEN + out.len()]);
             return Ok(());
         }
-        match header.format() {
-            StreamFormat::Snappy => snappy::decompress(bytes, header, *first_block, out),
-            _ => c_blosc::decompress(bytes, out),
+        #[cfg(not(target_family = "wasm"))]
+        if !decode_blocks::takes(header) {
+            return crate::c_blosc::decompress(bytes, out);
         }
+        decode_blocks::decompress(bytes, header, *first_block, out)
     }
 }
 

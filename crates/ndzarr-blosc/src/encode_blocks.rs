@@ -4,6 +4,7 @@
 //! vectorizes, and its buffers are reused. c-blosc is built without snappy, because that needs a
 //! C++ compiler.
 
+#[cfg(not(target_family = "wasm"))]
 use lz4::block::{CompressionMode, compress_to_buffer};
 use snap::raw::{Encoder, max_compress_len};
 
@@ -16,6 +17,7 @@ use crate::{Error, reserve};
 pub(crate) fn takes(parameters: &Compress) -> bool {
     match parameters.compressor {
         Compressor::Snappy => true,
+        Compressor::Lz4 if cfg!(target_family = "wasm") => false,
         Compressor::Lz4 => match parameters.shuffle {
             Shuffle::None => true,
             Shuffle::Byte => parameters.typesize < LARGE_ELEMENT,
@@ -77,6 +79,7 @@ pub(crate) fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
 
 /// The compressor of a chunk's streams.
 enum Streams {
+    #[cfg(not(target_family = "wasm"))]
     Lz4(CompressionMode),
     Snappy(Box<Encoder>),
 }
@@ -84,14 +87,16 @@ enum Streams {
 impl Streams {
     fn new(parameters: &Compress) -> Self {
         match parameters.compressor {
-            Compressor::Snappy => Self::Snappy(Box::new(Encoder::new())),
-            _ => Self::Lz4(CompressionMode::FAST(10 - i32::from(parameters.level))),
+            #[cfg(not(target_family = "wasm"))]
+            Compressor::Lz4 => Self::Lz4(CompressionMode::FAST(10 - i32::from(parameters.level))),
+            _ => Self::Snappy(Box::new(Encoder::new())),
         }
     }
 
     /// The most bytes that the encoded form of `len` bytes may need.
     fn bound(&self, len: usize) -> usize {
         match self {
+            #[cfg(not(target_family = "wasm"))]
             Self::Lz4(_) => len,
             Self::Snappy(_) => max_compress_len(len),
         }
@@ -101,6 +106,7 @@ impl Streams {
     fn encode(&mut self, stream: &[u8], encoded: &mut [u8], room: usize) -> Option<usize> {
         // It can fail only for lack of room.
         match self {
+            #[cfg(not(target_family = "wasm"))]
             Self::Lz4(mode) => {
                 let room = stream.len().min(room);
                 compress_to_buffer(stream, Some(*mode), false, &mut encoded[..room]).ok()

@@ -25,8 +25,6 @@ const BITSHUFFLED: u8 = 0x04;
 const NOT_SPLIT: u8 = 0x10;
 const LZ4: u8 = 1 << 5;
 const SNAPPY: u8 = 2 << 5;
-/// The bits that say how the streams are compressed.
-const FORMAT: u8 = 0xe0;
 /// Blocks with smaller streams than this are not split, in bytes.
 const MIN_SPLIT: usize = 128;
 /// Blocks with larger elements than this are not split, in bytes.
@@ -198,11 +196,13 @@ impl Header {
         Self { flags: self.flags | split, nbytes, blocksize, ..*self }
     }
 
-    /// The header of one block whose streams are stored, with the same shuffle. The compressor does
-    /// not matter for stored streams: this one is in every build of c-blosc.
-    pub(crate) fn of_stored_block(&self, index: usize) -> Self {
-        let block = self.of_blocks(&(index..index + 1));
-        Self { flags: block.flags & !FORMAT | LZ4, ..block }
+    /// How the bytes of the elements are reordered. If both are stated, it is by byte, as in c-blosc.
+    pub(crate) fn shuffle(&self) -> Shuffle {
+        match self.flags {
+            flags if flags & SHUFFLED != 0 && self.typesize > 1 => Shuffle::Byte,
+            flags if flags & BITSHUFFLED != 0 => Shuffle::Bit,
+            _ => Shuffle::None,
+        }
     }
 
     /// Writes it into the room at the start of `chunk`, with the size of the chunk.

@@ -13,16 +13,22 @@
 //! The crate `snap` encodes and decodes streams of snappy: c-blosc would need a C++ compiler for
 //! them.
 //!
+//! In WebAssembly, where there is no C, chunks are decoded in Rust, and only those of snappy are made.
+//!
 //! The only unsafe code is behind [`compress()`] and [`decompress()`], one foreign call each, and
 //! in the call to the vector code that shuffles elements of 4 and 8 bytes.
 
 mod blosclz;
+#[cfg(not(target_family = "wasm"))]
 mod c_blosc;
 mod compress;
+mod decode_blocks;
 mod decompress;
 mod encode_blocks;
 mod error;
 mod header;
+#[cfg(any(test, target_family = "wasm"))]
+mod in_rust;
 mod parameters;
 mod parts;
 mod shuffle;

@@ -1,5 +1,6 @@
 //! The input and parameters of compression: content, compressor, level, shuffle.
 
+#[cfg(not(target_family = "wasm"))]
 use std::ffi::CStr;
 use std::ops::Range;
 
@@ -37,6 +38,7 @@ pub enum Compressor {
     Zstd,
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl Compressor {
     pub(crate) fn name(self) -> &'static CStr {
         match self {

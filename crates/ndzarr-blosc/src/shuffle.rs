@@ -49,6 +49,56 @@ pub(crate) fn bitshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
     }
 }
 
+/// Undoes [`shuffle`].
+pub(crate) fn unshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
+    match typesize {
+        2 => interleave::<2>(src, dst),
+        4 => interleave::<4>(src, dst),
+        8 => interleave::<8>(src, dst),
+        _ => {
+            let (planes, tail) = src.split_at(src.len() / typesize * typesize);
+            let (elements, to_tail) = dst.split_at_mut(planes.len());
+            to_tail.copy_from_slice(tail);
+            // At least 1, because chunks cannot be 0 bytes long.
+            let n = (planes.len() / typesize).max(1);
+            for (byte, plane) in planes.chunks_exact(n).enumerate() {
+                for (element, from) in elements.chunks_exact_mut(typesize).zip(plane) {
+                    element[byte] = *from;
+                }
+            }
+        }
+    }
+}
+
+/// [`unshuffle`] of elements of `N` bytes: code that the compiler vectorizes.
+fn interleave<const N: usize>(src: &[u8], dst: &mut [u8]) {
+    let n = src.len() / N;
+    let planes: [&[u8]; N] = std::array::from_fn(|byte| &src[byte * n..][..n]);
+    let (elements, tail) = dst.as_chunks_mut::<N>();
+    tail.copy_from_slice(&src[N * n..]);
+    for (at, element) in elements.iter_mut().enumerate() {
+        *element = std::array::from_fn(|byte| planes[byte][at]);
+    }
+}
+
+/// Undoes [`bitshuffle`].
+pub(crate) fn bitunshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
+    let n = src.len() / typesize;
+    dst.copy_from_slice(src);
+    if n == 0 || !n.is_multiple_of(8) {
+        return;
+    }
+    let row_len = n / 8;
+    for (column, elements) in dst[..n * typesize].chunks_exact_mut(8 * typesize).enumerate() {
+        for byte in 0..typesize {
+            let rows = std::array::from_fn(|bit| src[(8 * byte + bit) * row_len + column]);
+            for (i, square) in transposed(rows).into_iter().enumerate() {
+                elements[i * typesize + byte] = square;
+            }
+        }
+    }
+}
+
 /// Bit `i` of byte `k` becomes bit `k` of byte `i` (Hacker's Delight, section 7-3).
 fn transposed(square: [u8; 8]) -> [u8; 8] {
     let mut x = u64::from_le_bytes(square);
@@ -121,8 +171,13 @@ mod tests {
                 let mut dst = vec![0; len];
                 shuffle(typesize, &src[1..=len], &mut dst);
                 assert_eq!(dst, by_hand(typesize, &src[1..=len]), "{typesize} {len}");
+                let mut back = vec![0; len];
+                unshuffle(typesize, &dst, &mut back);
+                assert_eq!(back, src[1..=len], "{typesize} {len}");
                 bitshuffle(typesize, &src[1..=len], &mut dst);
                 assert_eq!(dst, bits_by_hand(typesize, &src[1..=len]), "bits, {typesize} {len}");
+                bitunshuffle(typesize, &dst, &mut back);
+                assert_eq!(back, src[1..=len], "bits, {typesize} {len}");
             }
         }
     }

@@ -24,6 +24,8 @@ mod gzip;
 mod jenkins_lookup3;
 #[cfg(feature = "lz4")]
 mod lz4;
+#[cfg(all(feature = "lz4", any(test, target_family = "wasm")))]
+mod lz4_in_rust;
 #[cfg(feature = "lzma")]
 mod lzma;
 #[cfg(feature = "lzma")]
@@ -50,7 +52,7 @@ mod zlib;
 mod zstd;
 #[cfg(feature = "zstd")]
 mod zstd_frame;
-#[cfg(all(feature = "zstd", target_family = "wasm"))]
+#[cfg(all(feature = "zstd", any(test, target_family = "wasm")))]
 mod zstd_in_rust;
 
 #[cfg(test)]

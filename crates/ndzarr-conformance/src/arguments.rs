@@ -76,6 +76,15 @@ pub(crate) enum Command {
         #[arg(default_value = "")]
         node: String,
     },
+    /// Read and write selections of an array of int32, which come as lines of JSON from standard
+    /// input.
+    #[command(hide = true)]
+    Select {
+        /// Directory of the store.
+        store: PathBuf,
+        /// Path of the array from the root of the store.
+        node: String,
+    },
     /// Run commands from standard input, each line the JSON list of a command's arguments; each
     /// answer is a line of JSON with status, stdout and stderr.
     #[command(hide = true)]

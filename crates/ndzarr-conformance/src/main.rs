@@ -10,6 +10,7 @@ mod failure;
 mod info;
 mod read;
 mod run;
+mod select;
 mod spec;
 mod write;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, Workspace};
-use ndzarr_grid::{Region, Steps, n_elements};
+use ndzarr_grid::{Region, n_elements};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want};
 
 use crate::cache::{ArrayCache, Held, new_version};
@@ -11,6 +11,7 @@ use crate::chunked::ChunkedArray;
 use crate::index_cache::CachedIndex;
 use crate::level::{Jobs, Level, Value};
 use crate::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
+use crate::picked::Picked;
 use crate::wanted::{Damage, Wanted};
 use crate::{Broken, EngineCause, Tile};
 
@@ -71,16 +72,16 @@ const MAX_ATTEMPTS: u32 = 64;
 impl ChunkRead {
     /// A read of `want`, a region relative to the first element of the chunk.
     pub fn new(array: &ChunkedArray, key: Key, chunk: &[u64], want: Region, merging: RangeMerging) -> Self {
-        Self::with_steps(array, key, chunk, (want, Vec::new()), merging)
+        Self::with_picked(array, key, chunk, (want, Picked::All), merging)
     }
 
-    /// Like [`new`](Self::new), of only these indices along each axis of the region (all, if there
-    /// are no steps). The tile takes the same, see [`Tile::steps`].
-    pub fn with_steps(
+    /// Like [`new`](Self::new), of only these elements of the region. The tile takes the same, see
+    /// [`Tile::picked`].
+    pub fn with_picked(
         array: &ChunkedArray,
         key: Key,
         chunk: &[u64],
-        (want, steps): (Region, Vec<Steps>),
+        (want, picked): (Region, Picked),
         merging: RangeMerging,
     ) -> Self {
         let shape = array.shape_of(chunk);
@@ -90,7 +91,7 @@ impl ChunkRead {
             at: None,
             shape,
             want,
-            steps,
+            picked,
             axes: (0..chunk.len()).collect(),
             inner_chunk: Vec::new(),
             slot: cache.as_ref().map(|(cache, _)| Box::new(cache.value(&key))),

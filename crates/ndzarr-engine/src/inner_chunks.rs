@@ -5,13 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, CodecError, ShardIndex, ShardLayout, Sharding};
-use ndzarr_grid::{ChunkGrid, Overlap, Region, Steps};
+use ndzarr_grid::{ChunkGrid, Overlap, Region};
 use ndzarr_store::RangeMerging;
 
 use crate::blocks::Pieces;
 use crate::cache::ArrayCache;
 use crate::error::bad_answer;
 use crate::merge_ranges::{FetchedRanges, WantedRanges};
+use crate::picked::InnerPicked;
 use crate::tile::Piece;
 use crate::wanted::{Content, Damage, Wanted};
 use crate::{EngineCause, Job, Tile};
@@ -30,8 +31,8 @@ pub(crate) struct ShardGrid {
     grid: ChunkGrid,
     /// The wanted elements of the shard, over the axes of the tile.
     want: Region,
-    /// Which of them along each axis; empty if all are.
-    steps: Vec<Steps>,
+    /// Which of them.
+    picked: InnerPicked,
     /// Which inner chunk the shard itself is, as in [`Broken`](crate::Broken).
     inner_chunk: Vec<Vec<u64>>,
 }
@@ -53,6 +54,9 @@ impl ShardGrid {
         }
         let grid = ChunkGrid::regular(&tile_shape, &chunk_shape)
             .map_err(|error| CodecError::config("sharding_indexed", error))?;
+        let want = Region::new(want);
+        let in_part = !matches!(sharding.chunks().access(), Access::Whole);
+        let picked = InnerPicked::new(&shard.picked, &want, &grid, in_part);
         Ok(Self {
             sharding: Arc::clone(sharding),
             index: Arc::clone(index),
@@ -60,8 +64,8 @@ impl ShardGrid {
             start: shard.at.as_ref().map_or(0, |range| range.start),
             axes,
             grid,
-            want: Region::new(want),
-            steps: shard.steps.clone(),
+            want,
+            picked,
             inner_chunk: shard.inner_chunk.clone(),
         })
     }
@@ -87,17 +91,21 @@ impl ShardGrid {
         (range.start - self.want.ranges()[axis].start) as usize
     }
 
-    /// Whether the steps along an axis meet an inner chunk of the wanted region.
+    /// Whether an inner chunk of the wanted region may have picked elements, by its position along
+    /// an axis.
     fn meets_along(&self, axis: usize, at: u64) -> bool {
-        self.steps.get(axis).is_none_or(|steps| {
-            let wanted = self.wanted_along(axis, at);
-            steps.hit(self.in_want(axis, &wanted), (wanted.end - wanted.start) as usize).n > 0
-        })
+        let InnerPicked::Along(axes) = &self.picked else { return true };
+        let wanted = self.wanted_along(axis, at);
+        axes[axis].hit(self.in_want(axis, &wanted), (wanted.end - wanted.start) as usize).1 > 0
     }
 
-    /// Whether the steps meet an inner chunk of the wanted region.
+    /// Whether an inner chunk of the wanted region has picked elements.
     pub(crate) fn meets(&self, chunk: &[u64]) -> bool {
-        self.steps.is_empty() || chunk.iter().enumerate().all(|(axis, &at)| self.meets_along(axis, at))
+        match &self.picked {
+            InnerPicked::All => true,
+            InnerPicked::Along(_) => chunk.iter().enumerate().all(|(axis, &at)| self.meets_along(axis, at)),
+            InnerPicked::Boxes(chunks) => chunks.contains_key(chunk),
+        }
     }
 
     /// Visits the indices of the wanted inner chunks, over the axes of the tile, in C order.
@@ -110,6 +118,9 @@ impl ShardGrid {
         let ranges: Vec<Range<u64>> = self.want.ranges().iter().zip(chunk_shape).map(range).collect();
         if self.want.is_empty() {
             return Ok(());
+        }
+        if let InnerPicked::Boxes(chunks) = &self.picked {
+            return chunks.keys().try_for_each(|chunk| visit(chunk));
         }
         let next = |axis, mut within: Range<u64>| within.find(|&at| self.meets_along(axis, at));
         let first = ranges.iter().enumerate().map(|(axis, range)| next(axis, range.clone()));
@@ -151,12 +162,10 @@ impl ShardGrid {
             at: None,
             shape: self.sharding.chunk_shape().to_vec(),
             want: Region::new(self.axes.iter().map(|&axis| want.ranges()[axis].clone())),
-            steps: self
-                .steps
-                .iter()
-                .enumerate()
-                .map(|(axis, steps)| steps.from(self.in_want(axis, &self.wanted_along(axis, chunk[axis]))))
-                .collect(),
+            picked: self.picked.of(chunk, || {
+                let start = |(axis, &at)| self.in_want(axis, &self.wanted_along(axis, at)) as u64;
+                chunk.iter().enumerate().map(start).collect()
+            }),
             axes: self.axes.clone(),
             inner_chunk: [&self.inner_chunk[..], &[chunk.to_vec()]].concat(),
             slot: None,

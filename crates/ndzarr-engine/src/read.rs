@@ -1,8 +1,11 @@
 //! Reads regions: the one path from the pieces of a call to their tiles, over every kind of store.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
+use ndzarr_codec::Access;
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, StoreError, Want};
 
@@ -19,11 +22,13 @@ use crate::level::Jobs;
 use crate::merge_ranges::{WantedRanges, first_part};
 use crate::raw_layers;
 use crate::scratch::with_workspace;
+use crate::several;
 use crate::tile::{MakeTile, Output, Piece};
-use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, RunOptions, Tile};
+use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, Picked, RunOptions, Tile};
 
 /// Reads several regions of an array as one call, each into a tile of its shape. Missing chunks
-/// read as the fill value.
+/// read as the fill value. A chunk that several regions meet is read once, unless one of them meets
+/// very many.
 ///
 /// The tile of a region within one chunk is made by the thread that reads it, just before: its
 /// memory is then in the cache, and threads share the work of mapping it.
@@ -75,27 +80,82 @@ fn read_by<I: Io>(
     }
 }
 
-/// The pieces of several regions, and their number.
+/// The pieces of several regions, and their number. A chunk that several regions meet is one piece.
 fn pieces_of<'r, 't>(
     array: &'r ChunkedArray,
     regions: Vec<(Region, MakeTile<'t>)>,
 ) -> Result<(Pieces<'r, 't>, u64), EngineCause> {
     let (mut all, mut total) = (Pieces::new(&array.grid), 0u64);
+    let (mut shared, alone, mut n_shared) = (Shared::default(), regions.len() == 1, 0u64);
     for (region, make) in regions {
         if region.is_empty() {
             make()?;
         } else if let Some(overlap) = only_chunk(array, &region) {
-            all.add_piece(Piece { overlap, output: Output::Later(make) });
-            total += 1;
+            let piece = Piece { overlap, output: Output::Later(make) };
+            if alone {
+                all.add_piece(piece);
+                total += 1;
+            } else {
+                shared.add(piece);
+            }
         } else {
-            total = total.saturating_add(match array.grid.is_custom() {
+            let n = match array.grid.is_custom() {
                 true => cover::check(array, &region)?,
                 false => array.grid.overlaps(&region).n_indices(),
-            });
-            all.add_region(region, make()?);
+            };
+            if alone || n > SHARED_PIECES || n_shared + n > SHARED_IN_ALL {
+                total = total.saturating_add(n);
+                all.add_region(region, make()?);
+                continue;
+            }
+            n_shared += n;
+            let mut pieces = Pieces::new(&array.grid);
+            pieces.add_region(region, make()?);
+            while let Some(piece) = pieces.next() {
+                shared.add(piece?);
+            }
         }
     }
+    for piece in shared.pieces() {
+        all.add_piece(piece);
+        total += 1;
+    }
     Ok((all, total))
+}
+
+/// Regions with more pieces are cut as they are read, each for itself: it takes memory to know which
+/// chunks they share with others.
+const SHARED_PIECES: u64 = 4096;
+
+/// So are all regions of a call behind this many pieces, which take some 300 bytes each.
+const SHARED_IN_ALL: u64 = 1 << 17;
+
+/// The pieces of several regions, by chunk.
+#[derive(Default)]
+struct Shared<'t> {
+    /// In the order in which the chunks were met first.
+    chunks: Vec<Vec<Piece<'t>>>,
+    numbers: HashMap<Vec<u64>, usize>,
+}
+
+impl<'t> Shared<'t> {
+    fn add(&mut self, piece: Piece<'t>) {
+        match self.numbers.entry(piece.overlap.chunk.clone()) {
+            Entry::Occupied(number) => self.chunks[*number.get()].push(piece),
+            Entry::Vacant(vacant) => {
+                vacant.insert(self.chunks.len());
+                self.chunks.push(vec![piece]);
+            }
+        }
+    }
+
+    /// One piece for each chunk.
+    fn pieces(self) -> impl Iterator<Item = Piece<'t>> {
+        self.chunks.into_iter().filter_map(|mut pieces| match pieces.len() {
+            0 | 1 => pieces.pop(),
+            _ => several::joined(pieces),
+        })
+    }
 }
 
 /// The chunk that contains a whole region, and its position there.
@@ -129,7 +189,7 @@ struct Opened {
 }
 
 /// The number of inner chunks of one shard that have jobs at once.
-const JOBS_AT_ONCE: usize = 4096;
+const JOBS_AT_ONCE: usize = 2048;
 
 impl<I: Io> Call<'_, I> {
     async fn chunk(&self, piece: Result<Piece<'_>, EngineCause>) -> Result<(), EngineError> {
@@ -180,14 +240,20 @@ impl<I: Io> Call<'_, I> {
             return Ok(());
         }
         let key = array.key(&opened.chunk)?;
+        let picked = match array.chain.access() {
+            // It is decoded as a whole, whatever is picked.
+            Access::Whole => Picked::All,
+            Access::Raw { .. } | Access::Indexed(_) => tile.picked(),
+        };
         if let Some(store) = io.blocking()
+            && !matches!(picked, Picked::Boxes(_))
             && array.cache_for(&opened.chunk).is_none()
             && raw_layers::read(array, store, &key, &opened.chunk, &want, tile)?
         {
             return Ok(());
         }
         let merging = io.merging();
-        let mut read = ChunkRead::with_steps(array, key, &opened.chunk, (want, tile.steps()), merging);
+        let mut read = ChunkRead::with_picked(array, key, &opened.chunk, (want, picked), merging);
         let place = || self.at(&opened.chunk);
         let damage = OnDamage::new(&options.damaged, &place);
         if damage.is_filled() {

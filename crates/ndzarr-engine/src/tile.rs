@@ -1,10 +1,10 @@
 //! The trait `Tile`: a piece of the output that receives decoded elements.
 
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
-use ndzarr_grid::{Overlap, Steps};
+use ndzarr_grid::Overlap;
 
-use crate::EngineCause;
 use crate::for_each::begin_of;
+use crate::{EngineCause, Picked};
 
 /// A piece of the output, disjoint from all others. Nothing else below the typed API knows the
 /// element type.
@@ -19,9 +19,9 @@ pub trait Tile: Send {
         self.shape().contains(&0)
     }
 
-    /// Which indices along each axis are wanted; empty if all are.
-    fn steps(&self) -> Vec<Steps> {
-        Vec::new()
+    /// Which of its elements are wanted.
+    fn picked(&self) -> Picked {
+        Picked::All
     }
 
     /// Takes a box of decoded elements, whose first one goes to the index `at`.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::{Access, CodecChain, CodecError, Layout, ShardLayout};
-use ndzarr_grid::{Region, Steps, Window, WindowCost, windows};
+use ndzarr_grid::{Region, Window, WindowCost, windows};
 use ndzarr_store::Want;
 
 use crate::cache::{Entry, Held, Slot};
 use crate::decoded::Decoded;
 use crate::error::bad_answer;
 use crate::merge_ranges::first_part;
+use crate::picked::Picked;
 use crate::{Broken, EngineCause};
 
 /// A request costs about as much as reading this many bytes more from the page cache.
@@ -29,8 +30,8 @@ pub(crate) struct Wanted {
     pub(crate) shape: Vec<u64>,
     /// The wanted elements, in the chunk's logical axes.
     pub(crate) want: Region,
-    /// Which of them along each axis of the tile; empty if all are.
-    pub(crate) steps: Vec<Steps>,
+    /// Which of them, over the axes of the tile.
+    pub(crate) picked: Picked,
     /// The chunk's logical axis `i` is axis `axes[i]` of the tile.
     pub(crate) axes: Vec<usize>,
     /// Which inner chunk it is, as in [`Broken`].
@@ -62,7 +63,8 @@ impl Wanted {
 
     /// Whether only a part of the chunk is wanted, and can be read without the rest.
     fn has_windows(&self) -> bool {
-        matches!(self.chain.access(), Access::Raw { .. }) && self.slot.is_none() && !self.is_all()
+        let is_part = !self.is_all() || matches!(self.picked, Picked::Boxes(_));
+        matches!(self.chain.access(), Access::Raw { .. }) && self.slot.is_none() && is_part
     }
 
     /// The next fetch: the index of a shard, otherwise the wanted part.
@@ -122,9 +124,33 @@ impl Wanted {
 
     fn windows(&self) -> Vec<Window> {
         let size = self.chain.elem_size().max(1) as u64;
-        let want = Region::new(self.chain.order().iter().map(|&axis| self.want.ranges()[axis].clone()));
         let cost = WindowCost { request: REQUEST_BYTES / size, max_span: WINDOW_BYTES / size };
-        windows(&self.chain.stored(&self.shape), &want, cost)
+        let shape = self.chain.stored(&self.shape);
+        let of = |want: &[Range<u64>]| {
+            windows(&shape, &Region::new(self.chain.order().iter().map(|&axis| want[axis].clone())), cost)
+        };
+        let whole = of(self.want.ranges());
+        let Picked::Boxes(boxes) = &self.picked else { return whole };
+        // Several boxes in a chunk may be far apart.
+        let cost_of = |windows: &[Window]| {
+            let each = windows.iter().map(|window| window.span.end - window.span.start);
+            each.fold(0, |sum: u64, len| sum.saturating_add(len).saturating_add(cost.request))
+        };
+        let all = cost_of(&whole);
+        if boxes.len() as u64 > all / cost.request.max(1) {
+            return whole;
+        }
+        let along = |part: &Region, axis: usize| {
+            let (start, range) = (self.want.ranges()[axis].start, &part.ranges()[self.axes[axis]]);
+            start + range.start..start + range.end
+        };
+        let parts = boxes.iter().flat_map(|(part, _)| {
+            of(&(0..self.axes.len()).map(|axis| along(part, axis)).collect::<Vec<_>>())
+        });
+        let mut parts: Vec<Window> = parts.collect();
+        parts.sort_by_key(|window| (window.span.start, window.span.end));
+        parts.dedup();
+        if cost_of(&parts) < all { parts } else { whole }
     }
 
     /// Takes the parts that [`need`](Self::need) asked for, of a chunk that is not a shard.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_grid::{Overlap, Overlaps, Region};
-use ndzarr_store::{AsyncStore, Fetched, Key, Of, Precondition, Put, Store, StoreError, Want};
+use ndzarr_store::{AsyncStore, Fetched, Key, Of, Precondition, Prefix, Put, Store, StoreError, Wait, Want};
 
 use crate::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_cancel, publishing};
 use crate::chunk_write::ChunkWrite;
@@ -19,7 +19,11 @@ use crate::new_shard::Outcome;
 use crate::pool::{on_own_thread, on_pool};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
-/// Writes a region of an array from a source of its shape.
+/// A region of an array, and a source of its shape.
+pub type Part<'s> = (Region, &'s dyn Source);
+
+/// Writes several regions of an array as one call. No chunk may be in two of them, since their
+/// order is not defined.
 ///
 /// Every chunk is replaced as a whole, serialized with all other writers of it; different chunks
 /// are not ordered.
@@ -29,12 +33,11 @@ use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions
 pub fn write(
     array: &ChunkedArray,
     store: &dyn Store,
-    region: &Region,
-    source: &dyn Source,
+    parts: &[Part<'_>],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let io = Here::new(store, options).writing(|| waiting_threads(array, region));
-    now(write_by(array, &io, region, source, options))
+    let io = Here::new(store, options).writing(|| waiting_threads(array, parts));
+    now(write_by(array, &io, parts, options))
 }
 
 /// Like [`write()`], over an asynchronous store. Writers are serialized by conditional writes.
@@ -44,11 +47,10 @@ pub fn write(
 pub async fn write_async(
     array: &ChunkedArray,
     store: &dyn AsyncStore,
-    region: &Region,
-    source: &dyn Source,
+    parts: &[Part<'_>],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    write_by(array, &Awaited::new(store, options), region, source, options).await
+    write_by(array, &Awaited::new(store, options), parts, options).await
 }
 
 /// Like [`write()`], without blocking the task that polls: each chunk is handed to the pool with a
@@ -62,19 +64,15 @@ pub async fn write_async(
 pub async fn write_pooled(
     array: &Arc<ChunkedArray>,
     store: &Arc<dyn Store>,
-    region: &Region,
-    source: &dyn Source,
+    parts: &[Part<'_>],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
     let (_stop, options) = &options.part();
-    if region.is_empty() {
-        return Ok(());
-    }
-    let touched = &Touched::new(array, region, source)?;
+    let touched = &Touched::new(array, parts)?;
     let (total, done) = (touched.count(), &AtomicU64::new(0));
     let write = |number| async move {
         check_cancel(options.cancel.as_ref())?;
-        let Some((overlap, from, len)) = touched.part(number) else { return Ok(()) };
+        let Some(Touch { overlap, source, from, len }) = touched.piece(number) else { return Ok(()) };
         let elements = source.piece(&from, &len);
         let chunk = overlap.chunk.clone();
         let write = {
@@ -111,18 +109,17 @@ pub async fn write_pooled(
 fn write_by<I: Io>(
     array: &ChunkedArray,
     io: &I,
-    region: &Region,
-    source: &dyn Source,
+    parts: &[Part<'_>],
     options: &RunOptions,
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
-    let touched = (!region.is_empty()).then(|| Touched::new(array, region, source)).transpose();
+    let touched = Touched::new(array, parts);
     async move {
-        let Some(touched) = &touched? else { return Ok(()) };
+        let touched = &touched?;
         let (total, done) = (touched.count(), &AtomicU64::new(0));
         let lanes = io.inner_lanes(total);
         let write = |number, patience| async move {
             check_cancel(options.cancel.as_ref())?;
-            let Some((overlap, from, _)) = touched.part(number) else { return Ok(None) };
+            let Some(Touch { overlap, source, from, .. }) = touched.piece(number) else { return Ok(None) };
             let written = write_piece(array, io, &overlap, (source, from), lanes, patience, options).await;
             match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), &overlap.chunk)))? {
                 Written::Busy => Ok(Some(number)),
@@ -138,54 +135,75 @@ fn write_by<I: Io>(
 
 /// How many threads write where writes wait. A disk completes many large values at once in little
 /// more time than one; writers of small ones contend for the locks of their folder instead.
-fn waiting_threads(array: &ChunkedArray, region: &Region) -> usize {
-    let first = array.grid.overlaps(region).next();
+fn waiting_threads(array: &ChunkedArray, parts: &[Part<'_>]) -> usize {
+    let first = parts.first().and_then(|(region, _)| array.grid.overlaps(region).next());
     let shape = first.map(|overlap| array.shape_of(&overlap.chunk)).unwrap_or_default();
     let byte_len = shape.iter().fold(array.chain.elem_size() as u64, |len, &n| len.saturating_mul(n));
     (byte_len >> 16).clamp(16, 64) as usize
 }
 
-/// The chunks that a source has elements for, found one by one: a region may meet very many.
+/// The chunks that sources have elements for, found one by one: a region may meet very many.
 struct Touched<'s> {
+    regions: Vec<TouchedRegion<'s>>,
+    is_custom: bool,
+}
+
+struct TouchedRegion<'s> {
     overlaps: Overlaps,
     /// The first element of the region.
     start: Vec<u64>,
     source: &'s dyn Source,
-    is_custom: bool,
+    /// The number behind that of its last chunk.
+    end: u64,
+}
+
+/// A chunk, and the box of its elements in their source.
+struct Touch<'s> {
+    overlap: Overlap,
+    source: &'s dyn Source,
+    /// The first element of the box, and its length along each axis.
+    from: Vec<usize>,
+    len: Vec<usize>,
 }
 
 impl<'s> Touched<'s> {
     /// # Errors
-    /// A custom grid does not cover the region.
-    fn new(array: &ChunkedArray, region: &Region, source: &'s dyn Source) -> Result<Self, EngineCause> {
-        if array.grid.is_custom() {
-            cover::check(array, region)?;
+    /// A custom grid does not cover a region.
+    fn new(array: &ChunkedArray, parts: &[Part<'s>]) -> Result<Self, EngineCause> {
+        let is_custom = array.grid.is_custom();
+        let (mut regions, mut end) = (Vec::with_capacity(parts.len()), 0_u64);
+        for (region, source) in parts.iter().filter(|(region, _)| !region.is_empty()) {
+            if is_custom {
+                cover::check(array, region)?;
+            }
+            let overlaps = array.grid.overlaps(region);
+            end = end.saturating_add(overlaps.n_indices());
+            regions.push(TouchedRegion { overlaps, start: region.start(), source: *source, end });
         }
-        let (overlaps, start) = (array.grid.overlaps(region), region.start());
-        Ok(Self { overlaps, start, source, is_custom: array.grid.is_custom() })
+        Ok(Self { regions, is_custom })
     }
 
     /// The numbers of all indices that the chunks may have.
     fn numbers(&self) -> Range<u64> {
-        0..self.overlaps.n_indices()
+        0..self.regions.last().map_or(0, |last| last.end)
     }
 
     /// How many chunks there are.
     fn count(&self) -> u64 {
-        match self.source.is_dense() && !self.is_custom {
-            true => self.overlaps.n_indices(),
-            false => self.numbers().filter(|&number| self.part(number).is_some()).count() as u64,
+        match self.regions.iter().all(|region| region.source.is_dense()) && !self.is_custom {
+            true => self.numbers().end,
+            false => self.numbers().filter(|&number| self.piece(number).is_some()).count() as u64,
         }
     }
 
-    /// The chunk with this number, and the box of its elements in the source: the first one, and
-    /// the length along each axis.
-    fn part(&self, number: u64) -> Option<(Overlap, Vec<usize>, Vec<usize>)> {
-        let overlap = self.overlaps.nth_index(number)?;
-        let from: Vec<_> =
-            overlap.start.iter().zip(&self.start).map(|(at, start)| (at - start) as usize).collect();
+    /// The chunk with this number, if it has elements.
+    fn piece(&self, number: u64) -> Option<Touch<'s>> {
+        let at = self.regions.partition_point(|region| region.end <= number);
+        let TouchedRegion { overlaps, start, source, end } = self.regions.get(at)?;
+        let overlap = overlaps.nth_index(overlaps.n_indices() - (end - number))?;
+        let from: Vec<_> = overlap.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
         let len: Vec<_> = overlap.in_chunk.shape().iter().map(|&n| n as usize).collect();
-        self.source.touches(&from, &len).then_some((overlap, from, len))
+        source.touches(&from, &len).then_some(Touch { overlap, source: *source, from, len })
     }
 }
 
@@ -282,6 +300,23 @@ pub fn erase_in_turn(store: &dyn Store, key: &Key, cancel: Option<&Cancel>) -> R
         turn.erase()
     };
     now(unless_lost(|| ready(erase())))
+}
+
+/// Like [`Store::erase_prefix`], but a wait for a lock ends when the work is stopped.
+///
+/// # Errors
+/// The work was stopped; the store fails.
+pub fn erase_prefix_in_turn(
+    store: &dyn Store,
+    prefix: &Prefix,
+    cancel: Option<&Cancel>,
+) -> Result<(), EngineCause> {
+    let goes_on = || check_cancel(cancel).is_ok();
+    let _publishing = Publishing::begin(cancel, Under::Nothing)?;
+    match store.erase_prefix(prefix, Wait::While(&goes_on)) {
+        Err(StoreError::Busy { .. }) if !goes_on() => Err(EngineCause::Cancelled),
+        erased => Ok(erased?),
+    }
 }
 
 /// Writes one chunk when it is its turn: under the key's lock, or on the condition that no other

@@ -76,6 +76,13 @@ impl Region {
         let shift = |(range, &origin): (&Range<u64>, &u64)| range.start - origin..range.end - origin;
         Self { ranges: self.ranges.iter().zip(origin).map(shift).collect() }
     }
+
+    /// The region that begins this much further from the origin.
+    #[must_use]
+    pub fn moved(&self, by: &[u64]) -> Self {
+        let shift = |(range, &by): (&Range<u64>, &u64)| range.start + by..range.end + by;
+        Self { ranges: self.ranges.iter().zip(by).map(shift).collect() }
+    }
 }
 
 /// How many elements an array of this shape has; `None` beyond u64.

@@ -1,6 +1,7 @@
 //! Attributes as documents spell them: whatever a change does not touch keeps its text.
 
 use ndzarr_model::Attributes;
+use serde_json::Value;
 
 use crate::json::{self, Json, Members, NonFinite};
 use crate::v2::ATTRIBUTES;
@@ -27,15 +28,33 @@ pub(crate) fn of_request(attributes: &Attributes, options: &CreateOptions) -> Me
 fn texts(node: &Node) -> Members<'_> {
     let has_attributes = |key: &str| node.format != Format::Zarr2 || key.ends_with(ATTRIBUTES);
     let document = node.documents.iter().find(|(key, _)| has_attributes(key));
-    let members = document.and_then(|(key, bytes)| json::parse_object(key, bytes, NonFinite::Accept).ok());
-    let mut members = members.unwrap_or_default();
-    match node.format {
+    document.and_then(|(key, bytes)| in_document(node.format, key, bytes).ok()).unwrap_or_default()
+}
+
+/// The attributes in the text of the document that has them, possibly with other members.
+fn in_document<'a>(format: Format, key: &str, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
+    let mut members = json::parse_object(key, bytes, NonFinite::Accept)?;
+    Ok(match format {
         Format::Zarr2 | Format::N5 => members,
         Format::Zarr3 | Format::DraftA | Format::DraftB => match members.remove("attributes") {
             Some(Json::Object(attributes)) => attributes,
             _ => Members::new(),
         },
-    }
+    })
+}
+
+/// One attribute in the current document under `key`, as users see it; `None` if it is not there.
+pub(crate) fn get(
+    format: Format,
+    key: &str,
+    current: Option<&[u8]>,
+    name: &str,
+) -> Result<Option<Value>, MetadataError> {
+    let Some(current) = current.filter(|bytes| !bytes.iter().all(u8::is_ascii_whitespace)) else {
+        return Ok(None);
+    };
+    let members = in_document(format, key, current)?;
+    Ok(members.get(name).map(Json::to_value))
 }
 
 /// Applies a change to whole members; N5 handles changes by attribute path itself. Values that do

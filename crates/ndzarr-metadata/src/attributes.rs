@@ -1,8 +1,9 @@
 //! Changes the document that holds the user's attributes.
 
 use bytes::Bytes;
+use serde_json::Value;
 
-use crate::{AttributeChange, Format, MetadataError, Node, draft, n5, v2, v3};
+use crate::{AttributeChange, Format, MetadataError, Node, attribute_texts, draft, n5, v2, v3};
 
 /// Key of the document that holds a node's attributes. The document need not exist.
 #[must_use]
@@ -13,6 +14,19 @@ pub fn attributes_key(node: &Node) -> String {
         Format::DraftA | Format::DraftB => draft::attributes_key(node),
         Format::N5 => n5::attributes_key(node),
     }
+}
+
+/// One attribute in the current value of the document under [`attributes_key`]; `None` if it is not
+/// there. It may also find a member of the format's own, which cannot be changed.
+///
+/// # Errors
+/// The document cannot be read.
+pub fn current_attribute(
+    node: &Node,
+    current: Option<&[u8]>,
+    name: &str,
+) -> Result<Option<Value>, MetadataError> {
+    attribute_texts::get(node.format, &attributes_key(node), current, name)
 }
 
 /// The new value of the document under [`attributes_key`], given its current value, read just

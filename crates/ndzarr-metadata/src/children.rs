@@ -179,6 +179,18 @@ impl<'g> Children<'g> {
         known
     }
 
+    /// The key of the document that [`open`](Self::open) is sure to need from the store.
+    ///
+    /// # Panics
+    /// `at` is out of range.
+    #[must_use]
+    pub fn document(&self, at: usize) -> Option<&String> {
+        match &self.places[at] {
+            Place::Document(_, key) if self.consolidated.is_none() => Some(key),
+            _ => None,
+        }
+    }
+
     /// Opens one of them; `None` if no node is there. `known` is the answer of
     /// [`known`](Self::known) plus what was read since.
     ///

@@ -85,6 +85,7 @@ mod n5;
 mod neutral_json;
 mod node;
 mod open;
+mod open_options;
 mod path;
 mod request;
 mod request_parts;
@@ -94,7 +95,7 @@ mod v2;
 mod v3;
 
 pub use attribute_texts::non_finite_attributes;
-pub use attributes::{attributes_key, change_attributes};
+pub use attributes::{attributes_key, change_attributes, current_attribute};
 pub use children::{Children, OpenedChild};
 pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
@@ -114,9 +115,10 @@ pub use neutral_json::{
 };
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use open::{likely_documents, open};
+pub use open_options::{ConsolidatedUse, N5VersionCheck, OpenOptions, Wanted};
 pub use path::NodePath;
 pub use request::{
-    ArrayRequest, AttributeChange, Claim, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document,
-    Erasure, Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
+    ArrayRequest, AttributeChange, Claim, CodecRequest, CreateOptions, Creation, Document, Erasure, Existing,
+    ExistingDocument, FillRequest, N5GroupDocuments,
 };
-pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
+pub use shape::{ShapeChange, change_shape, document_shape, is_same_array, shape_key};

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use ndzarr_model::{ArraySpec, Attributes};
+use ndzarr_model::{ArraySpec, Attributes, KeyEncoding};
 
-use crate::{Extensions, Format, Limits, MetadataError, NodePath};
+use crate::{Extensions, Format, Limits, MetadataError, N5VersionCheck, NodePath, OpenOptions};
 
 /// An array or group with everything that its documents say about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,25 @@ impl Node {
         self.context.limits = limits;
         self.context.extensions.clone_from(extensions);
         Ok(self)
+    }
+
+    /// The options that open it again as it was opened, and the nodes around it.
+    #[must_use]
+    pub fn open_options(&self) -> OpenOptions {
+        OpenOptions {
+            format: Some(self.format),
+            n5_axes: self.context.n5_axes,
+            v2_separator: self.kind.array().and_then(|spec| match spec.keys.encoding {
+                KeyEncoding::V2 { separator } => Some(separator),
+                _ => None,
+            }),
+            // It was checked then, unless that was not wanted.
+            n5_version: N5VersionCheck::Skip,
+            unknown_type: self.context.unknown_type,
+            limits: self.context.limits,
+            extensions: self.context.extensions.clone(),
+            ..OpenOptions::default()
+        }
     }
 
     /// The prefix of the documents of the nodes below it.

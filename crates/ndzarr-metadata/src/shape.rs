@@ -135,6 +135,20 @@ fn lower(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataErro
     Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
 }
 
+/// Whether an array is still the one that was opened: only its shape, what follows from that, and the
+/// names of its dimensions may have changed.
+#[must_use]
+pub fn is_same_array(was: &ArraySpec, is: &ArraySpec) -> bool {
+    let changed = ArraySpec {
+        shape: is.shape.clone(),
+        chunk_shape: is.chunk_shape.clone(),
+        chunk_edges: is.chunk_edges.clone(),
+        dimension_names: is.dimension_names.clone(),
+        ..was.clone()
+    };
+    changed == *is && was.shape.len() == is.shape.len() && same_chunks(was, is)
+}
+
 /// Whether the chunks that both have are the same.
 fn same_chunks(was: &ArraySpec, is: &ArraySpec) -> bool {
     match (&was.chunk_edges, &is.chunk_edges) {

@@ -3,19 +3,27 @@
 use std::fs::DirEntry;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::time::Duration;
 
 use ndzarr_store::{Prefix, StoreError, Wait, is_numbered};
 
 use crate::FsStore;
 use crate::key_path::of_prefix;
-use crate::lock_error::{failure, waited_for};
+use crate::lock_error::{TooLong, failure, waited_for};
 use crate::lock_names::{LOCK_SUFFIX, is_temporary_of, lock_path};
 use crate::locks::Take;
 use crate::os_error::is_absent;
 use crate::syscalls::{again, once_closed, once_free};
 
+/// An erasure, and how it waits for other writers.
+struct Erasure<'e> {
+    store: &'e FsStore,
+    wait: Wait<'e>,
+    start: Duration,
+}
+
 impl FsStore {
-    pub(crate) fn remove_below(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    pub(crate) fn remove_below(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         let path = of_prefix(self.root(), prefix)?;
         let path = if prefix.as_str().is_empty() {
             path
@@ -28,14 +36,15 @@ impl FsStore {
                 waited_for(&e).and_then(|file| Some(file.strip_prefix(&path).ok()?.to_str()?.to_owned()));
             failure("erase", format!("{prefix}{}", file.unwrap_or_default()), e)
         };
+        let erasure = Erasure { store: self, wait, start: self.sys.now() };
         if prefix.as_str().is_empty() {
-            return self.empty(&path).map_err(failed);
+            return erasure.empty(&path).map_err(failed);
         }
         if !self.has_exact_names(prefix.as_str().trim_end_matches('/'))? {
             return Ok(());
         }
         match again(|| self.sys.link_stat(&path)) {
-            Ok(entry) if entry.is_dir() => self.remove_tree(&path).map_err(failed)?,
+            Ok(entry) if entry.is_dir() => erasure.remove_tree(&path).map_err(failed)?,
             // A link to a folder is removed, its target stays. One to a file is a value beside the
             // prefix, not below.
             Ok(entry) if entry.is_symlink() => match again(|| self.sys.stat(&path)) {
@@ -50,14 +59,16 @@ impl FsStore {
         self.prune_above(&path);
         Ok(())
     }
+}
 
+impl Erasure<'_> {
     fn remove_tree(&self, folder: &Path) -> io::Result<()> {
         // Anything in the folder was put there since it was emptied, and may stay. Mostly it is the
         // lock file of a writer that waited, so try again.
         const ATTEMPTS: usize = 100;
         for _ in 0..ATTEMPTS {
             self.empty(folder)?;
-            match once_free(&*self.sys, || self.sys.remove_folder(folder)) {
+            match once_free(&*self.store.sys, || self.store.sys.remove_folder(folder)) {
                 Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
                 // sshfs says so of a folder that is not empty.
                 Err(e) if e.kind() == ErrorKind::PermissionDenied && self.has_entries(folder) => {}
@@ -68,11 +79,11 @@ impl FsStore {
     }
 
     fn has_entries(&self, folder: &Path) -> bool {
-        again(|| self.sys.list(folder)).is_ok_and(|mut entries| entries.next().is_some())
+        again(|| self.store.sys.list(folder)).is_ok_and(|mut entries| entries.next().is_some())
     }
 
     fn empty(&self, folder: &Path) -> io::Result<()> {
-        let entries = match again(|| self.sys.list(folder)) {
+        let entries = match again(|| self.store.sys.list(folder)) {
             Err(e) if is_absent(&e) => return Ok(()),
             entries => entries?,
         };
@@ -101,7 +112,7 @@ impl FsStore {
                 if kind.is_symlink()
                     && (name.is_some_and(|name| name.ends_with(LOCK_SUFFIX)) || !leads_to_file(&path)) =>
             {
-                absent_is_fine(again(|| self.sys.unlink(&path)))
+                absent_is_fine(again(|| self.store.sys.unlink(&path)))
             }
             Ok(_) => match name.and_then(|name| name.strip_suffix(LOCK_SUFFIX)) {
                 Some(of) if !of.is_empty() => self.remove_lock_file(&path, of),
@@ -117,8 +128,9 @@ impl FsStore {
         match is_temporary_of(of) {
             // Its writer may work on it for long, but cannot publish it any more: that needs the
             // same lock.
-            Some(key) if !value.exists() => self
-                .under_lock(&path.with_file_name(key), || once_closed(&*self.sys, || self.sys.unlink(path))),
+            Some(key) if !value.exists() => self.under_lock(&path.with_file_name(key), || {
+                once_closed(&*self.store.sys, || self.store.sys.unlink(path))
+            }),
             _ => self.remove_value(&value),
         }
     }
@@ -126,23 +138,27 @@ impl FsStore {
     /// Removes a file under its lock: a writer that has read it and will replace it comes before or
     /// after.
     fn remove_value(&self, path: &Path) -> io::Result<()> {
-        self.under_lock(path, || once_closed(&*self.sys, || self.sys.unlink(path)))
+        self.under_lock(path, || once_closed(&*self.store.sys, || self.store.sys.unlink(path)))
     }
 
     fn under_lock(&self, path: &Path, remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let take = match self.locks.take(path, Wait::Block) {
+        let take = match self.store.locks.take(path, self.wait) {
             Err(_) if lock_path(path).is_symlink() => {
-                absent_is_fine(again(|| self.sys.unlink(&lock_path(path))))?;
-                self.locks.take(path, Wait::Block)
+                absent_is_fine(again(|| self.store.sys.unlink(&lock_path(path))))?;
+                self.store.locks.take(path, self.wait)
             }
             take => take,
         };
         let lock = match take {
             Ok(Take::NoFolder) => return Ok(()),
             Ok(Take::Held(lock)) => Some(lock),
-            Ok(Take::Unsupported | Take::Busy) => {
+            Ok(Take::Busy) => {
+                let waited = self.store.sys.now().saturating_sub(self.start);
+                return Err(TooLong { lock: lock_path(path), waited, holder: None }.into());
+            }
+            Ok(Take::Unsupported) => {
                 // The attempt may have left it, and the folder must become empty.
-                absent_is_fine(again(|| self.sys.unlink(&lock_path(path))))?;
+                absent_is_fine(again(|| self.store.sys.unlink(&lock_path(path))))?;
                 None
             }
             // Not a key of this store: the name of its lock file would be too long.

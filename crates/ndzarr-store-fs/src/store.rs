@@ -285,8 +285,8 @@ impl Store for FsStore {
     /// Symbolic links are removed, not followed. With the empty prefix the root itself stays. The
     /// caller must not hold a lock below. Temporaries that are being written to are removed as
     /// well: publishing them is an error then.
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.remove_below(prefix)
+    fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
+        self.remove_below(prefix, wait)
     }
 
     /// A pin is an open file.

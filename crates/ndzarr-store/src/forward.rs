@@ -57,8 +57,8 @@ macro_rules! forward {
             fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
                 (**self).list_prefix(prefix)
             }
-            fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-                (**self).erase_prefix(prefix)
+            fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
+                (**self).erase_prefix(prefix, wait)
             }
             fn can(&self) -> Can {
                 (**self).can()

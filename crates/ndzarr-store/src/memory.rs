@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, Store, StoreError};
+use crate::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait};
 
 /// A store in this process's memory. Clones share their values.
 ///
@@ -178,7 +178,7 @@ impl Store for MemoryStore {
     }
 
     /// Atomically: no other write comes in between.
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix, _wait: Wait<'_>) -> Result<(), StoreError> {
         self.values().retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
         Ok(())
     }

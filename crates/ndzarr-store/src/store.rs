@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::pin::Pin as Pinned;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -156,12 +157,23 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`is_numbered`]: what describes them is gone before they are.
     ///
     /// # Errors
-    /// The same as for [`list_dir`](Self::list_dir) and [`erase`](Self::erase).
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    /// The same as for [`list_dir`](Self::list_dir) and [`erase`](Self::erase); [`Busy`](StoreError::Busy)
+    /// when the wait for the lock of a value has ended.
+    fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
+        // WebAssembly has neither locks nor, in a browser, this clock.
+        let start = self.can().lock.then(Instant::now);
         let mut keys = self.list_prefix(prefix)?;
         keys.sort_by_cached_key(|key| is_numbered(key.name()));
         for key in keys {
-            self.erase(&key, Precondition::None)?;
+            match self.lock(&key, wait)? {
+                Locked::Held(lock) => lock.erase()?,
+                Locked::Unsupported => drop(self.erase(&key, Precondition::None)?),
+                Locked::Busy => {
+                    let (key, waited) =
+                        (key.to_string(), start.map_or(Duration::ZERO, |start| start.elapsed()));
+                    return Err(StoreError::Busy { key, waited, holder: None });
+                }
+            }
         }
         Ok(())
     }

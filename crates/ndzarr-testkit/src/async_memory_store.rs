@@ -11,7 +11,7 @@ use futures_timer::Delay;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
-    block_on,
+    Wait, block_on,
 };
 
 use crate::counting_store::{Counters, Counts};
@@ -189,7 +189,7 @@ impl AsyncStore for AsyncMemoryStore {
         Box::pin(async move {
             let _in_flight = self.counters.list();
             self.wait().await;
-            self.memory.erase_prefix(prefix)
+            self.memory.erase_prefix(prefix, Wait::Block)
         })
     }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ndzarr_store::{
     AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store,
-    StoreError,
+    StoreError, Wait,
 };
 
 /// An async store with blocking calls, which wait as the store says.
@@ -42,7 +42,7 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
         self.wait(self.0.list_prefix(prefix))
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix, _wait: Wait<'_>) -> Result<(), StoreError> {
         self.wait(self.0.erase_prefix(prefix))
     }
 

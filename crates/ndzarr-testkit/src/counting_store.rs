@@ -217,9 +217,9 @@ impl<S: Store> Store for CountingStore<S> {
         self.inner.list_prefix(prefix)
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         let _in_flight = self.counters.list();
-        self.inner.erase_prefix(prefix)
+        self.inner.erase_prefix(prefix, wait)
     }
 }
 

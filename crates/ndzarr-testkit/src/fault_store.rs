@@ -179,9 +179,9 @@ impl<S: Store> Store for FaultStore<S> {
         self.inner.list_prefix(prefix)
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         self.faults.check(Call::List, prefix.as_str())?;
-        self.inner.erase_prefix(prefix)
+        self.inner.erase_prefix(prefix, wait)
     }
 }
 

@@ -151,13 +151,13 @@ impl<S: Store> Store for LockOrderStore<S> {
         })
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         // Those that are held may have no value yet.
         let held: Vec<Key> = lock(&self.held).iter().map(|(key, _)| key.clone()).collect();
         let mut keys = self.inner.list_prefix(prefix)?;
         keys.extend(held.into_iter().filter(|key| key.as_str().starts_with(prefix.as_str())));
         keys.iter().try_for_each(|key| self.waits(key))?;
-        self.inner.erase_prefix(prefix)
+        self.inner.erase_prefix(prefix, wait)
     }
 }
 

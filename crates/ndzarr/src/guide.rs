@@ -9,6 +9,9 @@ pub mod reading {}
 #[doc = include_str!("../guide/writing.md")]
 pub mod writing {}
 
+#[doc = include_str!("../guide/types.md")]
+pub mod types {}
+
 #[doc = include_str!("../guide/groups.md")]
 pub mod groups {}
 
@@ -35,6 +38,9 @@ pub mod extending {}
 
 #[doc = include_str!("../guide/crates.md")]
 pub mod crates {}
+
+#[doc = include_str!("../guide/coming-from.md")]
+pub mod coming_from {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -128,7 +128,24 @@ impl Data {
         let mut bytes = volume.read()?;
         let shape = &volume.shape;
         let mut hasher = crc32fast::Hasher::new();
-        if !chunks.is_empty() {
+        if row.operation == "points" {
+            for point in chunks {
+                let region: Vec<[u64; 2]> = point.iter().map(|&at| [at, at + 1]).collect();
+                runs(&bytes, shape, &region).for_each(|run| hasher.update(&bytes[run]));
+            }
+        } else if let ("outer", [rows, columns]) = (&row.operation[..], chunks) {
+            for (&row, &column) in rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column)))
+            {
+                let region = [[row, row + 1], [column, column + 1], [0, shape[2]]];
+                runs(&bytes, shape, &region).for_each(|run| hasher.update(&bytes[run]));
+            }
+        } else if row.operation == "mask" {
+            let elements = bytes.chunks_exact(2).zip(0_u64..);
+            // As `masked` of benchmarks/protocol has it.
+            elements
+                .filter(|(_, number)| (number.wrapping_mul(2_654_435_761) & 0xffff_ffff) % 100 == 0)
+                .for_each(|(element, _)| hasher.update(element));
+        } else if !chunks.is_empty() {
             let side = base.layout.as_ref().and_then(|layout| layout["inner"].as_u64()).unwrap_or(1);
             for chunk in chunks {
                 let region: Vec<[u64; 2]> = chunk.iter().map(|c| [c * side, (c + 1) * side]).collect();
@@ -153,9 +170,22 @@ impl Data {
         Ok(Some(hasher.finalize()))
     }
 
-    /// Random inner chunks, always the same.
-    pub(super) fn chunks(definition: &Definition, all: &BTreeMap<String, Definition>) -> Vec<Vec<u64>> {
+    /// Random inner chunks, always the same; or the points or lists of a row that selects them.
+    pub(super) fn chunks(
+        definition: &Definition,
+        all: &BTreeMap<String, Definition>,
+        row: &Row,
+    ) -> Vec<Vec<u64>> {
         let base = definition.base(all);
+        let mut random = Random::new(5);
+        let mut anywhere = |axis: usize| random.next() % base.shape[axis];
+        match &row.operation[..] {
+            "points" => {
+                return (0..10_000).map(|_| (0..base.shape.len()).map(&mut anywhere).collect()).collect();
+            }
+            "outer" => return (0..2).map(|axis| (0..64).map(|_| anywhere(axis)).collect()).collect(),
+            _ => {}
+        }
         let side = base.layout.as_ref().and_then(|layout| layout["inner"].as_u64()).unwrap_or(1);
         let mut random = Random::new(3);
         (0..definition.n_chunks)

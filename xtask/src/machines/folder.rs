@@ -9,26 +9,13 @@ use crate::python;
 /// Debian's mirror, if the machine's own list does not name one.
 const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// What is installed, in steps that fit together: apt gives up on all of them at once.
-const PACKAGES: [&[&str]; 6] = [
-    &["cargo", "rustc", "rust-src", "libstd-rust-dev", "libstd-rust-dev-wasm32", "lld"],
-    &["gcc-mingw-w64-x86-64-win32", "wine", "wine64"],
-    &[
-        "gcc-i686-linux-gnu",
-        "gcc-s390x-linux-gnu",
-        "libc6-dev-i386-cross",
-        "libc6-dev-s390x-cross",
-        "qemu-user",
-    ],
-    &["libstd-rust-dev:i386", "libc6:i386"],
-    &["libstd-rust-dev:s390x", "libc6:s390x"],
-    &["nodejs"],
-];
+/// What every system needs.
+const PACKAGES: &[&str] = &["cargo", "rustc", "rust-src", "libstd-rust-dev"];
 
 /// The project inside the folder.
 const PROJECT: &str = "/src/project";
 
-/// The folder, complete.
+/// The folder, with what every system needs.
 pub(super) struct Folder {
     root: PathBuf,
 }
@@ -49,7 +36,10 @@ impl Folder {
 
     fn make(&self) -> Result<(), String> {
         if Command::new("debootstrap").arg("--version").output().is_err() {
-            return Err("install the package debootstrap first".to_owned());
+            let apt = |arguments: &[&str]| python::succeed(Command::new("apt-get").args(arguments));
+            let install = || apt(&["install", "-y", "--no-install-recommends", "debootstrap"]);
+            // A new machine does not know the packages yet.
+            install().or_else(|_| apt(&["update"]).and_then(|()| install()))?;
         }
         eprintln!("making {}", self.root.display());
         let mirror = mirror();
@@ -75,14 +65,24 @@ impl Folder {
             python::succeed(self.inside().args(["dpkg", "--add-architecture", architecture]))?;
         }
         python::succeed(self.inside().args(["apt-get", "update"]))?;
-        for packages in PACKAGES {
-            let mut apt = self.inside();
-            apt.env("DEBIAN_FRONTEND", "noninteractive");
-            python::succeed(
-                apt.args(["apt-get", "install", "-y", "--no-install-recommends"]).args(packages),
-            )?;
+        self.install(PACKAGES)
+    }
+
+    /// Installs what a system needs besides, unless it was: in steps that fit together, since apt
+    /// gives up on all packages of a step at once.
+    pub(super) fn add(&self, system: &str, steps: &[&[&str]]) -> Result<(), String> {
+        let added = self.root.join(format!("src/added-{system}"));
+        if added.exists() {
+            return Ok(());
         }
-        Ok(())
+        steps.iter().try_for_each(|packages| self.install(packages))?;
+        fs::write(&added, "").map_err(|error| format!("{}: {error}", added.display()))
+    }
+
+    fn install(&self, packages: &[&str]) -> Result<(), String> {
+        let mut apt = self.inside();
+        apt.env("DEBIAN_FRONTEND", "noninteractive");
+        python::succeed(apt.args(["apt-get", "install", "-y", "--no-install-recommends"]).args(packages))
     }
 
     /// A command inside the folder, to be followed by its name and arguments. It sees the working

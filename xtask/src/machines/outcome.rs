@@ -28,6 +28,16 @@ impl Outcome {
         self
     }
 
+    /// The sum of both.
+    pub(super) fn joined(mut self, other: Self) -> Self {
+        self.builds &= other.builds;
+        self.ran |= other.ran;
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.failures.extend(other.failures);
+        self
+    }
+
     pub(super) fn is_good(&self) -> bool {
         self.builds && self.failures.is_empty() && self.failed == 0
     }

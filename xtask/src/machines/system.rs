@@ -1,7 +1,7 @@
 //! The systems: how each is built, and what runs its programs.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::folder::Folder;
 use super::outcome::Outcome;
@@ -20,7 +20,10 @@ pub(super) enum System {
 const BUILD_STD: &str = "-Zbuild-std=std,panic_unwind,test";
 
 /// Everything but what needs a C compiler for that system, which this machine lacks.
-const PURE: &str = "crc32c,deflate,pcodec";
+const PURE: &str = "bz2,crc32c,deflate,pcodec";
+
+/// Runs the example in Chromium.
+const BROWSER: &str = "xtask/src/machines/browser/run.mjs";
 
 /// The packages whose tests need nothing that a foreign system or an emulator lacks.
 const LIBRARIES: [&str; 6] =
@@ -34,14 +37,31 @@ impl System {
             Self::Windows => "Windows (x86_64-pc-windows-gnu, wine)",
             Self::I686 => "32 bits (i686-unknown-linux-gnu)",
             Self::S390x => "big-endian (s390x-unknown-linux-gnu, qemu-user)",
-            Self::Wasm => "WebAssembly (wasm32-wasip1, Node; wasm32-unknown-unknown, built)",
+            Self::Wasm => "WebAssembly (wasm32-unknown-unknown, Chromium; wasm32-wasip1, Node)",
             Self::Darwin => "macOS (aarch64-apple-darwin, type-checked)",
+        }
+    }
+
+    /// Debian's packages, in steps.
+    fn packages(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::Windows => &[&["gcc-mingw-w64-x86-64-win32", "wine", "wine64"]],
+            Self::I686 => {
+                &[&["gcc-i686-linux-gnu", "libc6-dev-i386-cross"], &["libstd-rust-dev:i386", "libc6:i386"]]
+            }
+            Self::S390x => &[
+                &["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross", "qemu-user"],
+                &["libstd-rust-dev:s390x", "libc6:s390x"],
+            ],
+            Self::Wasm => &[&["libstd-rust-dev-wasm32", "lld", "binaryen"], &["nodejs", "chromium"]],
+            Self::Darwin => &[],
         }
     }
 
     /// Builds, and runs what can be run.
     pub(super) fn run(self, folder: &Folder, jobs: Option<usize>) -> Result<Outcome, String> {
-        let cargo = Cargo { system: self, folder, jobs };
+        folder.add(&format!("{self:?}").to_lowercase(), self.packages())?;
+        let cargo = Cargo { system: self, folder, jobs, profile: "machines" };
         let libraries: Vec<&str> = LIBRARIES.iter().flat_map(|package| ["-p", package]).collect();
         match self {
             Self::Windows => {
@@ -64,13 +84,20 @@ impl System {
                 cargo.test(&[&tests, &libraries[..]].concat())
             }
             Self::Wasm => {
-                let browser = ["--target", "wasm32-unknown-unknown", "-p", "ndzarr", "--no-default-features"];
-                if !cargo
-                    .passes("build", &[&browser[..], &["--features", &format!("{PURE},zstd")]].concat())?
-                {
+                let small = Cargo { profile: "browser", ..cargo };
+                if !small.passes("build", &["--target=wasm32-unknown-unknown", "-p=browser"])? {
                     return Ok(Outcome::built(false));
                 }
-                cargo.test(&["--target=wasm32-wasip1", "-p=ndzarr-tests", "--test=cases"])
+                let mut in_chromium = folder.inside();
+                in_chromium.args([
+                    "node",
+                    BROWSER,
+                    "/src/target/wasm32-unknown-unknown/browser/browser.wasm",
+                ]);
+                let (passes, text) = shown(in_chromium)?;
+                let in_chromium = Outcome::read(&text).also("the example in Chromium", passes);
+                let in_node = cargo.test(&["--target=wasm32-wasip1", "-p=ndzarr-tests", "--test=cases"])?;
+                Ok(in_node.joined(in_chromium))
             }
             Self::Darwin => {
                 let features = format!("fs,{PURE}");
@@ -117,10 +144,12 @@ impl System {
 }
 
 /// Cargo for one system.
+#[derive(Clone, Copy)]
 struct Cargo<'f> {
     system: System,
     folder: &'f Folder,
     jobs: Option<usize>,
+    profile: &'static str,
 }
 
 impl Cargo<'_> {
@@ -148,20 +177,25 @@ impl Cargo<'_> {
         // One for all systems: they share macros and build scripts.
         inside.env("CARGO_TARGET_DIR", "/src/target");
         inside.args(["sh", "-c", r#"exec "$@" 2>&1"#, "sh", "cargo", command, "--locked"]);
-        inside.args(["--profile", "machines"]).args(arguments);
+        inside.args(["--profile", self.profile]).args(arguments);
         inside.args(self.jobs.map(|jobs| format!("-j{jobs}")));
-        let mut child =
-            inside.stdout(Stdio::piped()).spawn().map_err(|error| format!("{inside:?}: {error}"))?;
-        let mut text = String::new();
-        let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?);
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line).map_err(|error| error.to_string())? > 0 {
-            let shown = String::from_utf8_lossy(&line);
-            eprint!("{shown}");
-            text.push_str(&shown);
-            line.clear();
-        }
-        let status = child.wait().map_err(|error| error.to_string())?;
-        Ok((status.success(), text))
+        shown(inside)
     }
+}
+
+/// Runs a command; returns whether it succeeded, and its output, which is shown too.
+fn shown(mut command: Command) -> Result<(bool, String), String> {
+    let mut child =
+        command.stdout(Stdio::piped()).spawn().map_err(|error| format!("{command:?}: {error}"))?;
+    let mut text = String::new();
+    let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line).map_err(|error| error.to_string())? > 0 {
+        let shown = String::from_utf8_lossy(&line);
+        eprint!("{shown}");
+        text.push_str(&shown);
+        line.clear();
+    }
+    let status = child.wait().map_err(|error| error.to_string())?;
+    Ok((status.success(), text))
 }

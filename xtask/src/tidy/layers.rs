@@ -101,6 +101,7 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-conformance", May::NameAny),
     ("ndzarr-tests", May::NameAny),
     ("examples", May::NameAny),
+    ("browser", May::NameAny),
     ("xtask", May::Name(&[])),
 ];
 
@@ -117,7 +118,8 @@ const OPTIONAL: &[(&str, &str)] = &[
 const TEST_HELPERS: &str = "ndzarr-testkit";
 
 /// Crates that stand above the facade and are not published: what follows does not bind them.
-const ABOVE: &[&str] = &["ndzarr-testkit", "ndzarr-conformance", "ndzarr-tests", "examples", "xtask"];
+const ABOVE: &[&str] =
+    &["ndzarr-testkit", "ndzarr-conformance", "ndzarr-tests", "examples", "browser", "xtask"];
 
 /// Foreign crates that only these crates may ship with, and why.
 const CONFINED: &[(&str, &[&str], &str)] = &[
@@ -183,7 +185,10 @@ fn parse(metadata: &Value) -> Option<Workspace> {
             missing: SHOWN.iter().copied().filter(|entry| is_empty(&package[entry])).collect(),
             n_test_programs: targets.clone().filter(is_tested).count(),
             test_roots: targets.clone().filter(is_kind(&["test"])).map(path).collect::<Option<_>>()?,
-            roots: targets.filter(is_kind(&["lib", "bin", "proc-macro"])).map(path).collect::<Option<_>>()?,
+            roots: targets
+                .filter(is_kind(&["lib", "cdylib", "bin", "proc-macro"]))
+                .map(path)
+                .collect::<Option<_>>()?,
             dependencies: package["dependencies"]
                 .as_array()?
                 .iter()

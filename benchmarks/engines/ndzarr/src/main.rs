@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use bench_protocol::{Durability, Locking, Measure, Operation, Request};
+use bench_protocol::{Durability, Locking, Measure, Operation, Request, masked};
 use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn, ShapeBuilder};
-use ndzarr::{Any, Array, Cache, FsStore, Group, MemberKind, N5Axes, OpenOptions, RunOptions};
+use ndzarr::{Any, Array, Cache, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -75,6 +75,28 @@ fn main() -> Result<(), Failure> {
             let chunks = array.read_many(&ranges)?;
             let report = measure.stop();
             report.print_for(chunks.iter().filter_map(|chunk| chunk.as_slice()));
+        }
+        Operation::Points => {
+            let measure = Measure::start();
+            let found = open(&request)?.read(Points::new(&request.chunks))?;
+            let report = measure.stop();
+            report.print_for([found.as_slice().ok_or("not in standard layout")?]);
+        }
+        Operation::Outer => {
+            let [rows, columns] = &request.chunks[..] else { return Err("two lists".into()) };
+            let measure = Measure::start();
+            let found = open(&request)?.read((rows, columns, ..))?;
+            let report = measure.stop();
+            report.print_for([found.as_slice().ok_or("not in standard layout")?]);
+        }
+        Operation::Mask => {
+            let shape: Vec<usize> = request.shape.iter().map(|&n| n as usize).collect();
+            let n: usize = shape.iter().product();
+            let mask = ArrayD::from_shape_vec(IxDyn(&shape), (0..n as u64).map(masked).collect())?;
+            let measure = Measure::start();
+            let found = open(&request)?.read(&mask)?;
+            let report = measure.stop();
+            report.print_for([found.as_slice().ok_or("not in standard layout")?]);
         }
         Operation::Planes => {
             let measure = Measure::start();

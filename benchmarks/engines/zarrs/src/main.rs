@@ -73,7 +73,12 @@ fn main() -> Result<(), Failure> {
             let report = measure.stop();
             report.print_for_text(&format!("{:?}", array.shape()));
         }
-        Operation::Callers | Operation::Planes | Operation::ReadInto | Operation::ReadIntoF => return Err("not measured".into()),
+        Operation::Callers
+        | Operation::Planes
+        | Operation::Points
+        | Operation::Outer
+        | Operation::Mask
+        | Operation::ReadInto | Operation::ReadIntoF => return Err("not measured".into()),
     }
     Ok(())
 }

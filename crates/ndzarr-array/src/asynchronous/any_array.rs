@@ -1,13 +1,16 @@
-//! The calls of `asynchronous::AnyArray`: elements as bytes, strings and fields.
+//! The calls of `asynchronous::AnyArray`: those of `AnyArray` as futures.
 
-use std::ops::Range;
+use ndarray::{Array as NdArray, Dimension, Ix0};
 
-use ndarray::Array as NdArray;
-
+use crate::any_elements::AnyElements;
 use crate::asynchronous::array::{AnyArray, Array};
-use crate::element_type::ElementType;
+use crate::element_type::{Any, ElementType};
 use crate::error::Result;
-use crate::selection::{Selection, into_dim};
+use crate::mode::Asynchronous;
+use crate::number::{Cast, Number};
+use crate::resolved::{Resolved, into_dim};
+use crate::selection::Selection;
+use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
 use crate::struct_plan::StructField;
 
@@ -21,21 +24,151 @@ impl AnyArray {
         Ok(self.core.into())
     }
 
+    /// Like [`AnyArray::read`](crate::AnyArray::read).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read`](crate::AnyArray::read).
+    pub async fn read<S: Selection>(&self, selection: S) -> Result<AnyElements<S::OutDim>> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.read_resolved(resolved).await?.into_dim()
+    }
+
+    async fn read_resolved(&self, resolved: Resolved) -> Result<AnyElements> {
+        self.core.handed(|core| async move { core.read_any(&resolved).await }).await
+    }
+
+    /// Like [`AnyArray::read_many`](crate::AnyArray::read_many).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_many`](crate::AnyArray::read_many).
+    pub async fn read_many<S: Selection>(
+        &self,
+        selections: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<AnyElements<S::OutDim>>> {
+        let resolved = self.core.resolve_all(selections)?;
+        let outs = self.core.handed(|core| async move { core.read_many_any(&resolved).await }).await?;
+        outs.into_iter().map(AnyElements::into_dim).collect()
+    }
+
+    /// Like [`AnyArray::read_as`](crate::AnyArray::read_as).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_as`](crate::AnyArray::read_as).
+    pub async fn read_as<T: Number, S: Selection>(
+        &self,
+        selection: S,
+        cast: Cast,
+    ) -> Result<NdArray<T, S::OutDim>> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        into_dim(self.core.handed(move |core| async move { core.read_as(&resolved, cast).await }).await?)
+    }
+
+    /// Like [`AnyArray::write`](crate::AnyArray::write).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::write`](crate::AnyArray::write).
+    pub async fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.core.write_any(&resolved, data, Colour::Async).await
+    }
+
+    /// Like [`AnyArray::fill`](crate::AnyArray::fill).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::fill`](crate::AnyArray::fill).
+    pub async fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
+        let (resolved, value) = (self.core.resolve(&selection)?, value.into());
+        drop(selection);
+        self.core.fill_any(&resolved, &value, Colour::Async).await
+    }
+
+    /// Like [`AnyArray::fill_value`](crate::AnyArray::fill_value).
+    #[must_use]
+    pub fn fill_value(&self) -> AnyElements<Ix0> {
+        self.core.fill_any_value()
+    }
+
+    /// Like [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
+    pub async fn read_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
+        self.read_resolved(self.core.chunk(chunk)?).await
+    }
+
+    /// Like [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
+    pub async fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
+        let resolved = self.core.chunk(chunk)?;
+        self.core.write_any(&resolved, data, Colour::Async).await
+    }
+
+    /// Like [`AnyArray::read_inner_chunk`](crate::AnyArray::read_inner_chunk).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_inner_chunk`](crate::AnyArray::read_inner_chunk).
+    pub async fn read_inner_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
+        self.read_resolved(self.core.inner_chunk(chunk)?).await
+    }
+
+    /// Like [`AnyArray::append`](crate::AnyArray::append).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::append`](crate::AnyArray::append).
+    pub async fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
+        self.core.append_any(axis, data, Colour::Async).await
+    }
+
+    /// Like [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
+    pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any, Asynchronous>> {
+        // The writer outlives this call, so it cannot borrow from it.
+        let (core, shard) = (self.core.clone(), shard.to_vec());
+        self.core.handed(|_| async move { ShardWriter::begin(core, &shard) }).await
+    }
+
     /// Like [`AnyArray::read_bytes`](crate::AnyArray::read_bytes).
     ///
     /// # Errors
     /// The same as for [`AnyArray::read_bytes`](crate::AnyArray::read_bytes).
-    pub async fn read_bytes(&self, region: &[Range<u64>]) -> Result<Vec<u8>> {
-        let region = region.to_vec();
-        self.core.handed(|core| async move { core.read_bytes(&region).await }).await
+    pub async fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.core.handed(|core| async move { core.read_bytes(&resolved).await }).await
+    }
+
+    /// Like [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into). On a blocking store the
+    /// elements are read into a separate buffer and then copied, because the library's threads could
+    /// outlive a dropped future.
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into).
+    pub async fn read_bytes_into(&self, selection: impl Selection, out: &mut [u8]) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        if !self.core.storage.is_blocking() {
+            return self.core.read_bytes_into(&resolved, out).await;
+        }
+        self.core.check_bytes(&resolved, out.len())?;
+        out.copy_from_slice(&self.core.handed(|core| async move { core.read_bytes(&resolved).await }).await?);
+        Ok(())
     }
 
     /// Like [`AnyArray::write_bytes`](crate::AnyArray::write_bytes).
     ///
     /// # Errors
     /// The same as for [`AnyArray::write_bytes`](crate::AnyArray::write_bytes).
-    pub async fn write_bytes(&self, region: &[Range<u64>], bytes: &[u8]) -> Result<()> {
-        self.core.write_bytes(region, bytes, Colour::Async).await
+    pub async fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.core.write_bytes(&resolved, bytes, Colour::Async).await
     }
 
     /// Like [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
@@ -50,17 +183,20 @@ impl AnyArray {
     ///
     /// # Errors
     /// The same as for [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
-    pub async fn read_vlen(&self, region: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
-        let region = region.to_vec();
-        self.core.handed(|core| async move { core.read_vlen(&region).await }).await
+    pub async fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.core.handed(|core| async move { core.read_vlen(&resolved).await }).await
     }
 
     /// Like [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
     ///
     /// # Errors
     /// The same as for [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
-    pub async fn write_vlen(&self, region: &[Range<u64>], elements: &[Vec<u8>]) -> Result<()> {
-        self.core.write_vlen(region, elements, Colour::Async).await
+    pub async fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.core.write_vlen(&resolved, elements, Colour::Async).await
     }
 
     /// Like [`AnyArray::read_field`](crate::AnyArray::read_field).

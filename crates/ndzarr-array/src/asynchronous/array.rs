@@ -8,6 +8,8 @@ use bytes::Bytes;
 use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension};
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::AttributeChange;
+use serde_core::Serialize;
+use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::builder::ArrayBuilder;
@@ -19,7 +21,8 @@ use crate::mode::Asynchronous;
 use crate::n5_block::N5Blocks;
 use crate::open_options::OpenOptions;
 use crate::place::Place;
-use crate::selection::{Resolved, Selection, into_dim};
+use crate::resolved::{Resolved, into_dim};
+use crate::selection::Selection;
 use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
 use crate::to_shape::ToShape;
@@ -113,6 +116,33 @@ impl<E: ElementType> Array<E> {
         self.change_attributes(&change).await
     }
 
+    /// Like [`Array::set_attribute`](crate::Array::set_attribute).
+    ///
+    /// # Errors
+    /// The same as for [`Array::set_attribute`](crate::Array::set_attribute).
+    pub async fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        let change = self.core.setting(key, value)?;
+        self.change_attributes(&change).await
+    }
+
+    /// Like [`Array::update_attribute`](crate::Array::update_attribute).
+    ///
+    /// # Errors
+    /// The same as for [`Array::update_attribute`](crate::Array::update_attribute).
+    pub async fn update_attribute<A: DeserializeOwned + Serialize + 'static>(
+        &mut self,
+        key: &str,
+        update: impl FnMut(Option<A>) -> A + Send + 'static,
+    ) -> Result<()> {
+        let key = key.to_owned();
+        let call = |mut core: Core| async move {
+            core.update_attribute(&key, update).await?;
+            Ok(core)
+        };
+        self.core = self.core.handed_change(call).await?;
+        Ok(())
+    }
+
     /// Like [`Array::change_attributes`](crate::Array::change_attributes).
     ///
     /// # Errors
@@ -143,6 +173,16 @@ impl<E: ElementType> Array<E> {
     pub async fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let shape = shape.to_shape();
         self.core.resize(&shape, Colour::Async).await
+    }
+
+    /// Like [`Array::refresh`](crate::Array::refresh).
+    ///
+    /// # Errors
+    /// The same as for [`Array::refresh`](crate::Array::refresh).
+    pub async fn refresh(&mut self) -> Result<()> {
+        let call = |mut core: Core| async move { core.refresh_handle().await.map(|()| core) };
+        self.core = self.core.handed(call).await?;
+        Ok(())
     }
 
     /// Like [`Array::n5_blocks`](crate::Array::n5_blocks).

@@ -4,6 +4,8 @@ use std::ops::Deref;
 
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{AttributeChange, Format};
+use serde_core::Serialize;
+use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::asynchronous::array::Array;
@@ -169,6 +171,33 @@ impl Group {
     /// The same as for [`Group::merge_attributes`](crate::Group::merge_attributes).
     pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         self.change_attributes(&GroupCore::merging(attributes)?).await
+    }
+
+    /// Like [`Group::set_attribute`](crate::Group::set_attribute).
+    ///
+    /// # Errors
+    /// The same as for [`Group::set_attribute`](crate::Group::set_attribute).
+    pub async fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        let change = self.core.setting(key, value)?;
+        self.change_attributes(&change).await
+    }
+
+    /// Like [`Group::update_attribute`](crate::Group::update_attribute).
+    ///
+    /// # Errors
+    /// The same as for [`Group::update_attribute`](crate::Group::update_attribute).
+    pub async fn update_attribute<A: DeserializeOwned + Serialize + 'static>(
+        &mut self,
+        key: &str,
+        update: impl FnMut(Option<A>) -> A + Send + 'static,
+    ) -> Result<()> {
+        let key = key.to_owned();
+        let call = |mut core: GroupCore| async move {
+            core.update_attribute(&key, update).await?;
+            Ok(core)
+        };
+        self.core = self.core.handed_change(call).await?;
+        Ok(())
     }
 
     /// Like [`Group::change_attributes`](crate::Group::change_attributes).

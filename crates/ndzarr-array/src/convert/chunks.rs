@@ -72,15 +72,15 @@ impl Chunks<'_> {
         let (source, target, to) = (&source, &target, &to);
         let encode = |chunk: Vec<u64>| async move {
             let Some(region) = to.clipped_region(&chunk) else { return Ok(()) };
-            let (ranges, from) = (region.ranges(), (source.clone(), region.ranges().to_vec()));
+            let (from, to) = ((source.clone(), source.resolve(&region)?), target.resolve(&region)?);
             if source.data_type().elem_size().is_some() {
                 let read = move |_| async move { from.0.read_bytes(&from.1).await };
                 let bytes = source.storage.ask(self.colour, read).await?;
-                return target.write_bytes(ranges, &bytes, self.colour).await;
+                return target.write_bytes(&to, &bytes, self.colour).await;
             }
             let read = move |_| async move { from.0.read_vlen(&from.1).await };
             let elements = source.storage.ask(self.colour, read).await?;
-            target.write_vlen(ranges, &elements, self.colour).await
+            target.write_vlen(&to, &elements, self.colour).await
         };
         let n_chunks = chunks.len() as u64;
         self.for_each(chunks, self.threads(unit), encode).await?;

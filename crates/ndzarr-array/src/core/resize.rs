@@ -141,12 +141,12 @@ impl Core {
                     continue;
                 }
                 *self = grown;
-                self.outside(Outside::Shared)?.write_by(colour, &region, source).await?;
+                self.outside(Outside::Shared)?.write_by(colour, &[(region, source)]).await?;
                 return self.refresh(key, colour).await;
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
             let mut work = Unfinished { held: Some(held), stop, tidy: Some(self.clone()) };
-            let done = match writer.write_by(colour, &region, source).await {
+            let done = match writer.write_by(colour, &[(region, source)]).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
                 Ok(()) => work.publish(&change.document, policy).await,
                 Err(error) => Err(error),

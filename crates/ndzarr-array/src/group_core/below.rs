@@ -63,7 +63,7 @@ impl GroupCore {
     /// Removes the group itself, or a node below it.
     pub(crate) async fn erase_at(&self, path: &NodePath) -> Result<()> {
         // Looks for the real node, whatever the consolidated copies contain.
-        let options = OpenOptions { wanted: Wanted::Any, ..consolidated::options(&self.node) };
+        let options = OpenOptions { wanted: Wanted::Any, ..self.node.open_options() };
         let node = nodes::open_at(&self.storage, path, &options).await?;
         let erasure = erase(&node);
         let removed = self.storage.remove(&erasure).await;

@@ -1,5 +1,6 @@
 //! Opens the children of all groups of a level at once.
 
+use std::slice;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::{StreamExt, stream};
@@ -55,8 +56,13 @@ pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCor
 impl Parent<'_> {
     async fn open(&self, at: usize) -> Result<Option<ChildCore>> {
         let (group, limits) = (self.group, &self.group.node.context.limits);
+        let mut known = self.children.known(at);
+        if let Some(key) = self.children.document(at) {
+            // Spares a round in which nothing is concluded.
+            group.storage.guess(&mut known, limits, slice::from_ref(key)).await;
+        }
         let conclude = |known: &Known| self.children.open(at, known);
-        let found = group.storage.conclude(&mut self.children.known(at), limits, conclude).await?;
+        let found = group.storage.conclude(&mut known, limits, conclude).await?;
         Ok(found.map(|OpenedChild { member, node }| {
             let path = match &node {
                 Ok(node) => node.path.as_str().to_owned(),

@@ -43,12 +43,12 @@ impl Storage {
     }
 
     /// Changes a document of a node without losing concurrent changes.
-    pub(crate) async fn update(
+    pub(crate) async fn update<E: Into<Error>>(
         &self,
         node: &Node,
         key: &str,
         policy: ConcurrentUpdate,
-        change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
+        mut change: impl FnMut(Option<&[u8]>) -> Result<Bytes, E>,
     ) -> Result<Bytes> {
         let mut lost = LostLocks::default();
         let document = node.documents.first().map(|(document, _)| document);
@@ -62,7 +62,7 @@ impl Storage {
             if let Some(document) = document.filter(|document| *document != key) {
                 self.check_there(node, document).await?;
             }
-            let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
+            let value = change(held.value()).map_err(|error| error.into().in_store(|| self.name()))?;
             match held.publish(&value, policy).await {
                 Ok(Published::Yes) => return Ok(value),
                 Ok(Published::No) => {}

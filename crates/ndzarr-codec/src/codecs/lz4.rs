@@ -1,7 +1,12 @@
 //! lz4 with the framing of numcodecs: the length as u32, little endian, and one raw LZ4 block.
 
+#[cfg(not(target_family = "wasm"))]
 use ::lz4::block::{self, CompressionMode};
 
+#[cfg(target_family = "wasm")]
+use super::lz4_in_rust::decode_into;
+#[cfg(target_family = "wasm")]
+pub(crate) use super::lz4_in_rust::encode_block;
 use crate::sink;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
@@ -72,16 +77,25 @@ pub(crate) fn decode_block(codec: &'static str, block: &[u8], out: &mut [u8]) ->
     if block.is_empty() || i32::try_from(block.len()).is_err() {
         return Err(corrupt(&format!("{} bytes are not an LZ4 block", block.len())));
     }
-    let len = i32::try_from(out.len()).map_err(|_| corrupt("more bytes than LZ4 can have"))?;
-    let n = block::decompress_to_buffer(block, Some(len), out)
-        .map_err(|_| corrupt("not an LZ4 block of the expected length"))?;
+    if i32::try_from(out.len()).is_err() {
+        return Err(corrupt("more bytes than LZ4 can have"));
+    }
+    let n = decode_into(block, out).ok_or_else(|| corrupt("not an LZ4 block of the expected length"))?;
     if n != out.len() {
         return Err(sink::too_short(codec, n, out.len()));
     }
     Ok(())
 }
 
+/// Decodes one raw block of no more bytes than `out` has, which are few enough for LZ4; returns their
+/// number.
+#[cfg(not(target_family = "wasm"))]
+fn decode_into(block: &[u8], out: &mut [u8]) -> Option<usize> {
+    block::decompress_to_buffer(block, i32::try_from(out.len()).ok(), out).ok()
+}
+
 /// Appends a gap and then one raw block.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn encode_block(
     codec: &'static str,
     src: &[u8],

@@ -1,11 +1,14 @@
 //! N5's lz4. It writes the block stream of lz4-java, and reads the framings of the other three
 //! writers as well.
 
+#[cfg(not(target_family = "wasm"))]
 use std::io::Read;
 
 use twox_hash::XxHash32;
 
 use super::lz4::{decode_block, encode_block, is_plausible};
+#[cfg(target_family = "wasm")]
+use super::lz4_in_rust::decode_frame;
 use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
@@ -34,7 +37,7 @@ impl BytesToBytes for N5Lz4 {
             return decode_java(src, dst);
         }
         if src.starts_with(&FRAME_MAGIC) {
-            return decode_frame(src, dst);
+            return decode_frame(NAME, src, dst);
         }
         if let Some(n) = decode_numcodecs(src, &mut dst)? {
             return Ok(n);
@@ -183,20 +186,21 @@ fn decode_java(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
 }
 
 /// The LZ4 frame format, as rust-n5 writes it.
-fn decode_frame(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
-    let mut sink = Sink::new(NAME, dst);
-    let mut decoder = ::lz4::Decoder::new(src).map_err(|error| corrupt(&error.to_string()))?;
+#[cfg(not(target_family = "wasm"))]
+fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
+    let mut sink = Sink::new(codec, dst);
+    let mut decoder = ::lz4::Decoder::new(src).map_err(|error| CodecError::corrupt(codec, error))?;
     loop {
-        let n = decoder.read(sink.room()?).map_err(|error| corrupt(&error.to_string()))?;
+        let n = decoder.read(sink.room()?).map_err(|error| CodecError::corrupt(codec, error))?;
         if n == 0 {
             break;
         }
         sink.advance(n)?;
     }
     let (rest, result) = decoder.finish();
-    result.map_err(|_| sink::truncated(NAME))?;
+    result.map_err(|_| sink::truncated(codec))?;
     if !rest.is_empty() {
-        return Err(corrupt(&format!("{} bytes behind the frame", rest.len())));
+        return Err(CodecError::corrupt(codec, format!("{} bytes behind the frame", rest.len())));
     }
     sink.finish()
 }

@@ -3,6 +3,7 @@
 mod arrays;
 mod filters;
 mod hostile;
+mod in_rust;
 mod one_pass;
 mod vectors;
 #[cfg(feature = "zfp")]

@@ -24,7 +24,7 @@ pub(crate) struct Frames {
 }
 
 /// What follows a skippable frame, if `src` begins with one.
-#[cfg(target_family = "wasm")]
+#[cfg(any(test, target_family = "wasm"))]
 pub(crate) fn behind_skippable(src: &[u8]) -> Option<&[u8]> {
     let (magic, rest) = src.split_first_chunk::<4>()?;
     let (len, rest) = rest.split_first_chunk::<4>()?;

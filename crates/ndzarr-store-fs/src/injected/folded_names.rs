@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use ndzarr_store::{DirListing, Locked, Prefix};
+use ndzarr_store::{DirListing, Locked, Prefix, Wait};
 
 use super::*;
 use crate::Locking;
@@ -106,7 +106,7 @@ fn keys_that_differ_in_case_are_not_mixed_up() -> Outcome {
             );
         }
         assert_eq!(store.list_dir(&Prefix::new("A/")?)?, DirListing::default());
-        store.erase_prefix(&Prefix::new("A/")?)?;
+        store.erase_prefix(&Prefix::new("A/")?, Wait::Block)?;
         assert_eq!(store.list_prefix(&Prefix::root())?, [key()?]);
         assert_eq!(setup.value()?.as_deref(), Some("old value"));
     }

@@ -1,6 +1,6 @@
 //! Tests in which other processes change files between two system calls.
 
-use ndzarr_store::{Locked, Prefix};
+use ndzarr_store::{Locked, Prefix, Wait};
 
 use super::*;
 
@@ -113,8 +113,8 @@ fn every_wait_has_a_limit_if_it_is_set() -> Outcome {
         limited.lock(&key()?, Wait::While(&|| true)).err(),
         put(&limited, Precondition::None).err(),
         limited.erase(&key()?, Precondition::None).err(),
-        limited.erase_prefix(&Prefix::root()).err(),
-        limited.erase_prefix(&Prefix::new("a/")?).err(),
+        limited.erase_prefix(&Prefix::root(), Wait::Block).err(),
+        limited.erase_prefix(&Prefix::new("a/")?, Wait::Block).err(),
     ];
     for (i, error) in errors.into_iter().enumerate() {
         let Some(StoreError::Busy { key, .. }) = error else { panic!("{i}: {error:?}") };
@@ -164,10 +164,12 @@ fn a_lock_file_that_is_a_link_is_refused() -> Outcome {
 fn erasing_a_prefix_ends_beside_a_writer_that_never_stops() -> Outcome {
     let setup = Setup::new()?;
     let prefix = Prefix::new("a/")?;
-    setup.faulty(Faulty::always("remove_folder", Errno::NOTEMPTY)).erase_prefix(&prefix)?;
+    setup.faulty(Faulty::always("remove_folder", Errno::NOTEMPTY)).erase_prefix(&prefix, Wait::Block)?;
     assert_eq!((setup.value()?, setup.files()?.len()), (None, 0));
 
-    let Err(error) = setup.faulty(Faulty::always("remove_folder", Errno::IO)).erase_prefix(&prefix) else {
+    let Err(error) =
+        setup.faulty(Faulty::always("remove_folder", Errno::IO)).erase_prefix(&prefix, Wait::Block)
+    else {
         panic!("the folder is still there")
     };
     assert_eq!(errno(&error), Some(Errno::IO.raw_os_error()));

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use ndzarr_store::{Locked, Prefix};
+use ndzarr_store::{Locked, Prefix, Wait};
 
 use super::*;
 use crate::Locking;
@@ -337,7 +337,7 @@ fn a_wait_ends_at_the_limit_and_says_who_holds_the_lock() -> Outcome {
         waiting.lock(&key()?, Wait::While(&|| true)).err(),
         put(&waiting, Precondition::None).err(),
         waiting.erase(&key()?, Precondition::None).err(),
-        waiting.erase_prefix(&prefix).err(),
+        waiting.erase_prefix(&prefix, Wait::Block).err(),
     ];
     for (i, error) in errors.into_iter().enumerate() {
         let Some(StoreError::Busy { key, waited, holder }) = error else { panic!("{i}: {error:?}") };

@@ -29,7 +29,7 @@ fn writes_go_on_without_locks() -> Outcome {
         assert!(matches!(store.erase(&key()?, Precondition::None)?, Put::Done(None)));
         assert_eq!(setup.value()?, None);
         store.put(&Key::new("x/y/z")?, &["made".into()], Precondition::None)?;
-        store.erase_prefix(&ndzarr_store::Prefix::root())?;
+        store.erase_prefix(&ndzarr_store::Prefix::root(), Wait::Block)?;
         assert_eq!(fs::read_dir(setup.folder.path())?.count(), 0);
     }
     Ok(())

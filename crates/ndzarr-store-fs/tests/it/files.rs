@@ -60,7 +60,7 @@ fn v3_169_erasing_removes_empty_folders_up_to_the_root() -> Outcome {
     store.erase(&Key::new("a/x")?, Precondition::None)?;
     assert_eq!(fs::read_dir(&root)?.count(), 0);
     put(&store, "a/b/c/d", "value")?;
-    store.erase_prefix(&Prefix::new("a/b/c/")?)?;
+    store.erase_prefix(&Prefix::new("a/b/c/")?, Wait::Block)?;
     assert_eq!(fs::read_dir(&root)?.count(), 0);
     Ok(())
 }
@@ -75,7 +75,7 @@ fn refusals_leave_no_folders() -> Outcome {
     assert!(matches!(store.put(&key, &[], Precondition::Current(stale.clone()))?, Put::Conflict));
     assert!(matches!(store.erase(&key, Precondition::Current(stale))?, Put::Conflict));
     store.erase(&key, Precondition::None)?;
-    store.erase_prefix(&Prefix::new("a/b/")?)?;
+    store.erase_prefix(&Prefix::new("a/b/")?, Wait::Block)?;
     assert!(!folder.path().join("root/a").exists());
     Ok(())
 }
@@ -107,7 +107,7 @@ fn what_is_no_value_is_not_listed() -> Outcome {
     assert!(fetch(&store, "socket", Of::Any, WHOLE).is_err());
     assert!(matches!(put(&store, "left.__lock", ""), Err(StoreError::InvalidKey { .. })));
     assert!(matches!(put(&store, "folder.__lock/a", ""), Err(StoreError::InvalidKey { .. })));
-    store.erase_prefix(&Prefix::root())?;
+    store.erase_prefix(&Prefix::root(), Wait::Block)?;
     assert_eq!(fs::read_dir(folder.path())?.count(), 0);
     Ok(())
 }
@@ -120,7 +120,7 @@ fn names_that_are_too_long_are_errors() -> Outcome {
     assert!(put(&store, &long, "value").is_err());
     fs::write(folder.path().join(&long), "of another program")?;
     assert!(matches!(fetch(&store, &long, Of::Any, WHOLE)?, Fetched::Parts { .. }));
-    store.erase_prefix(&Prefix::root())?;
+    store.erase_prefix(&Prefix::root(), Wait::Block)?;
     assert_eq!(fs::read_dir(folder.path())?.count(), 0);
     Ok(())
 }
@@ -166,7 +166,7 @@ fn a_pin_outlives_its_value() -> Outcome {
     put(&store, "a", "first")?;
     let first = pin(&store, "a")?;
     put(&store, "a", "second")?;
-    store.erase_prefix(&Prefix::root())?;
+    store.erase_prefix(&Prefix::root(), Wait::Block)?;
     fs::create_dir(folder.path().join("a"))?;
     let Fetched::Parts { parts, size, .. } = fetch(&store, "a", Of::Snapshot(first.clone()), WHOLE)? else {
         panic!("the file is open")
@@ -184,7 +184,7 @@ fn a_root_that_is_a_file_is_no_folder() -> Outcome {
     let store = FsStore::new(&root);
     assert!(matches!(fetch(&store, "a", Of::Any, WHOLE)?, Fetched::Missing));
     assert!(put(&store, "a", "value").is_err());
-    store.erase_prefix(&Prefix::root())?;
+    store.erase_prefix(&Prefix::root(), Wait::Block)?;
     assert_eq!(fs::read_to_string(root)?, "value");
     Ok(())
 }
@@ -222,14 +222,14 @@ fn erasing_a_prefix_beside_writers() -> Outcome {
             })
             .collect();
         while writers.iter().any(|writer| !writer.is_finished()) {
-            store.erase_prefix(&Prefix::new("a/")?)?;
+            store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
         }
         for writer in writers {
             writer.join().map_err(|_| "panicked")??;
         }
         Ok(())
     })?;
-    store.erase_prefix(&Prefix::new("a/")?)?;
+    store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
     assert_eq!(fs::read_dir(folder.path())?.count(), 0);
     Ok(())
 }

@@ -79,7 +79,7 @@ fn v3_t65_links_out_of_the_store() -> Outcome {
         put(&confine, "dir/new/y", "new").err(),
         confine.erase(&Key::new("dir/x")?, Precondition::None).err(),
         confine.lock(&Key::new("dir/x")?, Wait::Try).err(),
-        confine.erase_prefix(&Prefix::new("dir/sub/")?).err(),
+        confine.erase_prefix(&Prefix::new("dir/sub/")?, Wait::Block).err(),
     ];
     for (i, error) in refused.into_iter().enumerate() {
         let Some(error) = error else { panic!("{i} is not refused") };
@@ -103,7 +103,7 @@ fn the_root_may_be_reached_through_a_link() -> Outcome {
         store.erase(&Key::new("a/b/c")?, Precondition::None)?;
         assert_eq!(fs::read_dir(folder.path().join("real"))?.count(), 0, "empty folders go");
         put(&store, "a/b/c", "value")?;
-        store.erase_prefix(&Prefix::root())?;
+        store.erase_prefix(&Prefix::root(), Wait::Block)?;
         assert_eq!(dir(&store, "")?, DirListing::default());
         assert!(folder.path().join("link").is_symlink());
     }
@@ -159,7 +159,7 @@ fn writing_replaces_the_link() -> Outcome {
         assert_eq!(all(&store, "")?, ["a", "c"]);
         assert!(!root.join("a").is_symlink() && !root.join("b").is_symlink());
         assert_eq!(fs::read_to_string(&annexed)?, "annexed");
-        store.erase_prefix(&Prefix::root())?;
+        store.erase_prefix(&Prefix::root(), Wait::Block)?;
     }
     Ok(())
 }
@@ -177,13 +177,13 @@ fn erasing_a_prefix_does_not_follow_links() -> Outcome {
         symlink("nowhere", root.join("a/b/dangling"))?;
         symlink(&outside, root.join("link"))?;
         symlink(outside.join("x"), root.join("key"))?;
-        store.erase_prefix(&Prefix::new("link/")?)?;
+        store.erase_prefix(&Prefix::new("link/")?, Wait::Block)?;
         assert!(!root.join("link").is_symlink());
-        store.erase_prefix(&Prefix::new("key/")?)?;
+        store.erase_prefix(&Prefix::new("key/")?, Wait::Block)?;
         assert!(root.join("key").is_symlink(), "a value beside the prefix");
-        store.erase_prefix(&Prefix::new("a/")?)?;
+        store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
         assert!(!root.join("a").exists());
-        store.erase_prefix(&Prefix::root())?;
+        store.erase_prefix(&Prefix::root(), Wait::Block)?;
         assert_eq!(fs::read_dir(&root)?.count(), 0);
         assert_eq!(fs::read_to_string(outside.join("x"))?, "value");
     }
@@ -278,7 +278,7 @@ fn erasing_removes_links_with_the_names_of_lock_files() -> Outcome {
         for (target, name) in [("../../outside", "0"), ("nowhere", "zarr.json"), ("0.__lock", "1")] {
             symlink(target, root.join(format!("a/{name}.__lock")))?;
         }
-        store.erase_prefix(&Prefix::new("a/")?)?;
+        store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
         assert!(!root.join("a").exists());
         assert_eq!(fs::read_to_string(&outside)?, "value");
     }

@@ -115,7 +115,7 @@ fn keys_that_differ_in_case_are_not_mixed_up() -> Outcome {
         store.erase(&Key::new(other)?, Precondition::None)?;
     }
     assert_eq!(store.list_dir(&Prefix::new("group/")?)?, DirListing::default());
-    store.erase_prefix(&Prefix::new("group/")?)?;
+    store.erase_prefix(&Prefix::new("group/")?, Wait::Block)?;
     assert_eq!(store.list_prefix(&Prefix::root())?, [Key::new("Group/zarr.json")?]);
     assert_eq!(get(&store, "Group/zarr.json")?.as_deref(), Some("value"));
     Ok(())

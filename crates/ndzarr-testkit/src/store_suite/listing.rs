@@ -1,6 +1,6 @@
 //! Checks listing and erasing below a prefix.
 
-use ndzarr_store::{Prefix, Store};
+use ndzarr_store::{Prefix, Store, Wait};
 
 use super::calls::{assert_value, erase, key, ok, prefix, put};
 
@@ -69,10 +69,10 @@ fn v3_t52_erasing_a_prefix_leaves_its_neighbours(store: &dyn Store) {
     for name in ["foo/a", "foo/b/c", "foo/b/d", "foobar/a", "foo2", "a/zarr.json", "a2/zarr.json"] {
         put(store, name, "value");
     }
-    ok(store.erase_prefix(&prefix("foo/")));
-    ok(store.erase_prefix(&prefix("a/")));
-    ok(store.erase_prefix(&prefix("unknown/")));
-    ok(store.erase_prefix(&prefix("foo/")));
+    ok(store.erase_prefix(&prefix("foo/"), Wait::Block));
+    ok(store.erase_prefix(&prefix("a/"), Wait::Block));
+    ok(store.erase_prefix(&prefix("unknown/"), Wait::Block));
+    ok(store.erase_prefix(&prefix("foo/"), Wait::Block));
     assert_below(store, "", &["a2/zarr.json", "foo2", "foobar/a"]);
     assert_dir(store, "", &["foo2"], &["a2", "foobar"]);
     put(store, "foo/a", "again");
@@ -81,16 +81,16 @@ fn v3_t52_erasing_a_prefix_leaves_its_neighbours(store: &dyn Store) {
 
 fn v3_166_erasing_a_prefix_leaves_the_key(store: &dyn Store) {
     put(store, "a", "value");
-    ok(store.erase_prefix(&prefix("a/")));
+    ok(store.erase_prefix(&prefix("a/"), Wait::Block));
     assert_value(store, "a", Some("value"));
 }
 
 fn erasing_everything(store: &dyn Store) {
-    ok(store.erase_prefix(&Prefix::root()));
+    ok(store.erase_prefix(&Prefix::root(), Wait::Block));
     for name in ["a", "b/c", "b/d/e"] {
         put(store, name, "value");
     }
-    ok(store.erase_prefix(&Prefix::root()));
+    ok(store.erase_prefix(&Prefix::root(), Wait::Block));
     assert_dir(store, "", &[], &[]);
     assert_value(store, "b/d/e", None);
     put(store, "b/d/e", "again");

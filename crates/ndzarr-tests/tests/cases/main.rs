@@ -5,6 +5,8 @@
 
 mod array;
 mod block;
+#[cfg(not(target_family = "wasm"))]
+mod elements;
 mod hierarchy;
 mod refused;
 #[cfg(not(target_family = "wasm"))]

@@ -19,9 +19,9 @@ fn whole(array: &AnyArray) -> Vec<Range<u64>> {
 /// All elements; those of variable size with their lengths.
 fn elements(array: &AnyArray) -> Result<Vec<u8>, Error> {
     if array.data_type().elem_size().is_some() {
-        return array.read_bytes(&whole(array));
+        return array.read_bytes(whole(array));
     }
-    let elements = array.read_vlen(&whole(array))?;
+    let elements = array.read_vlen(whole(array))?;
     let with_length = |element: Vec<u8>| [&(element.len() as u64).to_le_bytes()[..], &element].concat();
     Ok(elements.into_iter().flat_map(with_length).collect())
 }

@@ -92,7 +92,7 @@ mod stores {
     use bytes::Bytes;
     use ndzarr::FsStore;
     use ndzarr::Store;
-    use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, StoreError, Wait};
+    use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Prefix, Put, StoreError, Wait};
 
     use super::*;
 
@@ -115,16 +115,24 @@ mod stores {
             let (send, receive) = channel();
             (Self(FsStore::new(folder), send), receive)
         }
+
+        /// Sends a message each time that the call looks whether it still waits.
+        fn seen<T>(&self, wait: Wait<'_>, call: impl FnOnce(Wait<'_>) -> T) -> T {
+            let Wait::While(goes_on) = wait else { return call(wait) };
+            // The receiver may be gone by the last of these.
+            call(Wait::While(&|| self.1.send(()).is_ok() && goes_on()))
+        }
     }
 
     impl Store for Waits {
         forward!(0: name, fetch, put, erase, list_dir);
 
         fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-            let Wait::While(goes_on) = wait else { return self.0.lock(key, wait) };
-            // The receiver may be gone by the last of these.
-            let goes_on = || self.1.send(()).is_ok() && goes_on();
-            self.0.lock(key, Wait::While(&goes_on))
+            self.seen(wait, |wait| self.0.lock(key, wait))
+        }
+
+        fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
+            self.seen(wait, |wait| self.0.erase_prefix(prefix, wait))
         }
     }
 
@@ -229,7 +237,7 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     fn block() -> N5Block<u8> {
         N5Block { size: vec![4], elements: vec![1; 4] }
     }
-    let calls: [(&str, Format, &str, Call); 16] = [
+    let calls: [(&str, Format, &str, Call); 18] = [
         ("fill", Format::Zarr3, "a/c/0", |_, a, _| a.fill([1..2], 3)),
         ("append", Format::Zarr3, "a/zarr.json", |_, mut a, _| a.append(0, &arr1(&[1]))),
         ("resize", Format::Zarr3, "a/zarr.json", |_, mut a, _| a.resize([2])),
@@ -256,6 +264,10 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
         }),
         ("create_group, a future", Format::Zarr3, "b/zarr.json", |g, _, _| {
             block_on(async { asynchronous::Group::from(g).create_group("b").await.map(drop) })
+        }),
+        ("erase", Format::Zarr3, "a/c/0", |g, _, _| g.erase("a")),
+        ("erase, a future", Format::Zarr3, "a/c/0", |g, _, _| {
+            block_on(async { asynchronous::Group::from(g).erase("a").await })
         }),
         ("append", Format::Zarr2, "a/.zarray", |_, mut a, _| a.append(0, &arr1(&[1]))),
         ("consolidate", Format::Zarr2, ".zmetadata", |mut g, _, _| g.consolidate()),

@@ -59,6 +59,6 @@ fn a_caller_does_not_wait_for_itself() -> Outcome {
     let _lock = held(&store, "a/c/0")?;
     assert!(held(&store, "a/c/0").is_err());
     assert!(store.put(&Key::new("a/c/0")?, &[], Precondition::None).is_err());
-    assert!(store.erase_prefix(&Prefix::root()).is_err());
+    assert!(store.erase_prefix(&Prefix::root(), Wait::Block).is_err());
     Ok(())
 }

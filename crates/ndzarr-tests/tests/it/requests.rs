@@ -252,7 +252,7 @@ fn a_batch_of_reads_has_the_limits_of_one() {
     array.write(.., &filled(&[64, 8])).expect("a write");
     store.reset();
     let options = RunOptions::default().requests_in_flight(3.try_into().expect("not 0"));
-    // Regions of one chunk, and of several.
+    // Regions of one chunk, and of several. Of the rows alone, 4, 6, 12 and 14 are in others too.
     let regions: Vec<[std::ops::Range<u64>; 2]> =
         (0..16).map(|i| if i % 2 == 0 { [i..i + 1, 0..8] } else { [i * 4..i * 4 + 4, 0..8] }).collect();
     let parts = array.with_options(options).read_many(regions.clone()).expect("a read");
@@ -261,7 +261,7 @@ fn a_batch_of_reads_has_the_limits_of_one() {
         assert_eq!(part, filled(&[64, 8]).slice(ndarray::s![start..end, ..]));
     }
     let counts = store.counts();
-    assert_eq!((counts.fetches, counts.max_in_flight), (8 + 8 * 4, 3), "{counts:?}");
+    assert_eq!((counts.fetches, counts.max_in_flight), (8 - 4 + 8 * 4, 3), "{counts:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn one_of_four() -> ChunkEdges {
 
 /// One shard of four elements, in inner chunks of two.
 fn sharded(storage: &Storage) -> Array<u8> {
-    let array = Array::builder([4]).chunks([2]).shards([4]).chunk_edges([one_of_four()]);
+    let array = Array::<u8>::builder([4]).chunks([2]).shards([4]).chunk_edges([one_of_four()]);
     let array = array.create((storage, "a")).expect("a new array");
     array.fill(.., 7).expect("a write");
     array

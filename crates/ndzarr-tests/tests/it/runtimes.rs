@@ -176,7 +176,7 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
     call("write_chunk", &mut || array.write_chunk(&[1], &array![1, 2, 3, 4].into_dyn()));
     call("encoded_chunk", &mut || array.encoded_chunk(&[1]).map(drop));
     call("resize", &mut || array.clone().resize([7]));
-    call("append", &mut || Array::open((&storage, "made/a"))?.append(0, &array![9u16]));
+    call("append", &mut || Array::<u16>::open((&storage, "made/a"))?.append(0, &array![9u16]));
     call("append_bytes", &mut || AnyArray::open((&storage, "made/a"))?.append_bytes(0, &[0, 0]));
     call("ShardWriter::finish", &mut || {
         let writer = sharded.shard_writer(&[0])?;

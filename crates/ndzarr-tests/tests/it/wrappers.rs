@@ -38,7 +38,7 @@ fn counting_store_counts_each_kind() -> Outcome {
     lock.publish()?;
     assert!(store.has(&key)?);
     store.erase(&key, Precondition::None)?;
-    store.erase_prefix(&Prefix::root())?;
+    store.erase_prefix(&Prefix::root(), Wait::Block)?;
     let counts = Counts {
         fetches: 6,
         looks: 1,

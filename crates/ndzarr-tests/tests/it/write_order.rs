@@ -2,7 +2,7 @@
 //! consistent.
 
 use ndarray::Array2;
-use ndzarr::store::{Key, Prefix};
+use ndzarr::store::{Key, Prefix, Wait};
 use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, Group, MemoryStore, Storage, Store};
 use ndzarr_testkit::RecordingStore;
 use serde_json::json;
@@ -141,7 +141,9 @@ fn files_of_documents_go_first() {
         let store = &store;
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                store.erase_prefix(&Prefix::new("g/").expect("a prefix")).expect("it can be erased")
+                store
+                    .erase_prefix(&Prefix::new("g/").expect("a prefix"), Wait::Block)
+                    .expect("it can be erased")
             });
             while folder.path().join("g/1/zarr.json").exists() {
                 std::thread::yield_now();

@@ -90,7 +90,7 @@ fn main() -> Result<(), Failure> {
     for n in [1_000u64, 10_000, 100_000] {
         let array = made(&path, Array::builder([n]).chunks([1]))?;
         let start = Instant::now();
-        array.write([0..n], &ArrayD::from_elem(IxDyn(&[n as usize]), 1u16).into_dimensionality()?)?;
+        array.write([0..n], &ArrayD::from_elem(IxDyn(&[n as usize]), 1u16))?;
         let each = start.elapsed().as_micros() as f64 / n as f64;
         let name = format!("{n} (written in {each:.0} us each)");
         row("open an array and read one of so many stored chunks", &name, || {

@@ -1,0 +1,193 @@
+//! Reads and writes `AnyElements`: the implementation behind both sides.
+
+use half::{bf16, f16};
+use ndarray::{Array1, ArrayD, Dimension, Ix0, IxDyn, arr0};
+use ndzarr_engine::Source;
+use ndzarr_model::DataType;
+use num_complex::Complex;
+use serde_json::Value;
+
+use crate::any_elements::{AnyElements, Held};
+use crate::byte_tile::ByteSource;
+use crate::core::Core;
+use crate::element::{Datetime64, Element, Input, Timedelta64};
+use crate::error::{Error, ErrorKind, Result};
+use crate::number::{Cast, Number};
+use crate::resolved::Resolved;
+use crate::small_numbers::{SmallComplex, SmallReal};
+use crate::steps::Picks;
+use crate::storage::Colour;
+
+/// Runs `$body` with `$t` the type that elements are read and written as, or `$packed` for those that
+/// have none.
+macro_rules! with_held {
+    ($data_type:expr, $t:ident => $body:expr, $packed:expr) => {
+        match $data_type {
+            DataType::Bool => with_held!(@$t bool, $body),
+            DataType::Int { bits: 16 } => with_held!(@$t i16, $body),
+            DataType::Int { bits: 32 } => with_held!(@$t i32, $body),
+            DataType::Int { bits: 64 } => with_held!(@$t i64, $body),
+            DataType::Int { .. } => with_held!(@$t i8, $body),
+            DataType::UInt { bits: 16 } => with_held!(@$t u16, $body),
+            DataType::UInt { bits: 32 } => with_held!(@$t u32, $body),
+            DataType::UInt { bits: 64 } => with_held!(@$t u64, $body),
+            DataType::UInt { .. } => with_held!(@$t u8, $body),
+            DataType::Float { bits: 16 } => with_held!(@$t f16, $body),
+            DataType::Float { bits: 32 } => with_held!(@$t f32, $body),
+            DataType::Float { .. } => with_held!(@$t f64, $body),
+            DataType::BFloat16 => with_held!(@$t bf16, $body),
+            DataType::SmallFloat(_) => with_held!(@$t SmallReal, $body),
+            DataType::Complex { bits: 64 } => with_held!(@$t Complex<f32>, $body),
+            DataType::Complex { .. } => with_held!(@$t Complex<f64>, $body),
+            DataType::ComplexOf(_) => with_held!(@$t SmallComplex, $body),
+            DataType::DateTime64 { .. } => with_held!(@$t Datetime64, $body),
+            DataType::TimeDelta64 { .. } => with_held!(@$t Timedelta64, $body),
+            DataType::String | DataType::FixedUtf32 { .. } => with_held!(@$t String, $body),
+            DataType::Json => with_held!(@$t Value, $body),
+            DataType::FixedBytes { .. } => with_held!(@$t Vec<u8>, $body),
+            data_type if data_type.elem_size().is_none() => with_held!(@$t Vec<u8>, $body),
+            _ => $packed,
+        }
+    };
+    (@$name:ident $type:ty, $body:expr) => {{
+        type $name = $type;
+        $body
+    }};
+}
+
+impl Core {
+    pub(crate) async fn read_any(&self, resolved: &Resolved) -> Result<AnyElements> {
+        with_held!(self.data_type(), T => self.read_elements(resolved).await.map(T::wrap), {
+            let bytes = self.read_bytes(resolved).await?;
+            self.packed(resolved, bytes)
+        })
+    }
+
+    /// Reads many selections as one task.
+    pub(crate) async fn read_many_any(&self, selections: &[Resolved]) -> Result<Vec<AnyElements>> {
+        with_held!(self.data_type(), T => {
+            let outs = self.read_many_elements(selections).await?;
+            Ok(outs.into_iter().map(T::wrap).collect())
+        }, {
+            let outs = self.read_many_bytes(selections).await?;
+            selections.iter().zip(outs).map(|(resolved, bytes)| self.packed(resolved, bytes)).collect()
+        })
+    }
+
+    fn packed(&self, resolved: &Resolved, bytes: Vec<u8>) -> Result<AnyElements> {
+        let mut shape = resolved.shape();
+        shape.extend(self.data_type().elem_size());
+        let array = ArrayD::from_shape_vec(IxDyn(&shape), bytes);
+        self.named(array.map_err(|error| Error::new(ErrorKind::WrongShape, error))).map(AnyElements::Packed)
+    }
+
+    /// Reads numbers of any type as another.
+    pub(crate) async fn read_as<T: Number>(&self, resolved: &Resolved, cast: Cast) -> Result<ArrayD<T>> {
+        if *self.data_type() == T::data_type() {
+            return self.read_elements(resolved).await;
+        }
+        self.named(self.read_any(resolved).await?.cast(cast))
+    }
+
+    pub(crate) async fn write_any<D: Dimension>(
+        &self,
+        resolved: &Resolved,
+        data: &AnyElements<D>,
+        colour: Colour,
+    ) -> Result<()> {
+        if let AnyElements::Packed(array) = data {
+            let expected: Vec<usize> =
+                resolved.shape().into_iter().chain(self.data_type().elem_size()).collect();
+            self.check_packed_shape(array.shape(), &expected)?;
+            let array = array.as_standard_layout();
+            return self.write_bytes(resolved, array.as_slice().unwrap_or_default(), colour).await;
+        }
+        with_held!(self.data_type(), T => {
+            let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
+            self.write_elements(resolved, elements.view(), colour).await
+        }, Err(self.other_type(data)))
+    }
+
+    pub(crate) async fn append_any<D: Dimension>(
+        &mut self,
+        axis: usize,
+        data: &AnyElements<D>,
+        colour: Colour,
+    ) -> Result<()> {
+        if let AnyElements::Packed(array) = data {
+            let shape = self.shape().iter().map(|&n| n as usize).chain(self.data_type().elem_size());
+            let mut expected: Vec<usize> = shape.collect();
+            if let (Some(own), Some(given)) = (expected.get_mut(axis), array.shape().get(axis)) {
+                *own = *given;
+            }
+            self.check_packed_shape(array.shape(), &expected)?;
+            let array = array.as_standard_layout();
+            return self.append_bytes(axis, array.as_slice().unwrap_or_default(), colour).await;
+        }
+        with_held!(self.data_type(), T => {
+            let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
+            self.append_elements(axis, elements.view(), colour).await
+        }, Err(self.other_type(data)))
+    }
+
+    /// Sets every element of a selection to one value.
+    pub(crate) async fn fill_any(
+        &self,
+        resolved: &Resolved,
+        value: &AnyElements<Ix0>,
+        colour: Colour,
+    ) -> Result<()> {
+        if let AnyElements::Packed(bytes) = value {
+            return self.fill_elements(resolved, bytes.to_vec(), colour).await;
+        }
+        with_held!(self.data_type(), T => {
+            let elements = T::view(value).ok_or_else(|| self.other_type(value))?;
+            let value = elements.first().cloned().ok_or_else(|| self.other_type(value))?;
+            self.fill_elements(resolved, value, colour).await
+        }, Err(self.other_type(value)))
+    }
+
+    /// The fill value; zero if the metadata has none.
+    pub(crate) fn fill_any_value(&self) -> AnyElements<Ix0> {
+        let value = with_held!(self.data_type(), T => T::wrap(arr0(self.fill_element::<T>()).into_dyn()), {
+            AnyElements::Packed(Array1::from(self.spec().fill_value.bytes().to_vec()).into_dyn())
+        });
+        value.into_dim().expect("one element has no axes")
+    }
+
+    /// Elements to be written as a box.
+    pub(crate) fn any_source<'a, D: Dimension>(
+        &'a self,
+        data: &'a AnyElements<D>,
+    ) -> Result<Box<dyn Source + 'a>> {
+        let (stored, axes) = (self.data_type(), vec![Picks::ALL; data.shape().len()]);
+        if let AnyElements::Packed(array) = data {
+            let expected: Vec<usize> = data.shape().iter().copied().chain(stored.elem_size()).collect();
+            self.check_packed_shape(array.shape(), &expected)?;
+            let bytes = array.as_standard_layout().into_dyn();
+            self.check_packed(bytes.as_slice().unwrap_or_default())?;
+            return Ok(Box::new(ByteSource { bytes, axes }));
+        }
+        with_held!(stored, T => {
+            let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
+            self.named(T::check(elements.view(), stored))?;
+            Ok(T::source(Input { elements, axes, stored }))
+        }, Err(self.other_type(data)))
+    }
+
+    fn check_packed_shape(&self, shape: &[usize], expected: &[usize]) -> Result<()> {
+        if shape == expected && self.data_type().elem_size().is_some() {
+            return Ok(());
+        }
+        let what = match self.data_type().elem_size() {
+            Some(_) => format!("packed bytes of shape {shape:?} for elements of {expected:?}"),
+            None => format!("packed bytes for elements of {}, which have no fixed size", self.data_type()),
+        };
+        Err(self.name(Error::new(ErrorKind::WrongShape, what)))
+    }
+
+    fn other_type<D: Dimension>(&self, data: &AnyElements<D>) -> Error {
+        let what = format!("the elements are {}, not {}", self.data_type(), data.name());
+        self.name(Error::new(ErrorKind::WrongType, what))
+    }
+}

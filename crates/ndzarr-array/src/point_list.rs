@@ -1,0 +1,164 @@
+//! Points of an array, and masks, taken apart by chunk.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ndzarr_grid::{ChunkGrid, Region};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Points inside an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PointList {
+    /// Point by point.
+    pub(crate) coordinates: Vec<u64>,
+    pub(crate) n_axes: usize,
+    pub(crate) n: usize,
+}
+
+/// A mask of an array, one bit for each element in C order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mask {
+    shape: Vec<usize>,
+    words: Vec<u64>,
+    n: usize,
+}
+
+/// The points in one chunk.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// The box that contains them.
+    pub(crate) region: Region,
+    /// Their coordinates, point by point, relative to the box.
+    pub(crate) coordinates: Arc<[usize]>,
+    /// Which points of the list they are.
+    pub(crate) points: Vec<usize>,
+}
+
+impl PointList {
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    fn point(&self, number: usize) -> &[u64] {
+        &self.coordinates[number * self.n_axes..(number + 1) * self.n_axes]
+    }
+
+    /// The points of each chunk, in C order within it, and those at one place in the order of the
+    /// list.
+    ///
+    /// # Errors
+    /// The points in a chunk span more than this machine can address.
+    pub(crate) fn groups(&self, grid: &ChunkGrid) -> Result<Vec<Group>> {
+        let chunk_of = |point: &[u64]| -> Vec<u64> {
+            if grid.is_custom() {
+                // One that is in no chunk is an error when it is read.
+                let element = Region::new(point.iter().map(|&at| at..at + 1));
+                return grid.overlaps(&element).next().map(|overlap| overlap.chunk).unwrap_or_default();
+            }
+            point.iter().enumerate().map(|(axis, &at)| grid.n_chunks_along(axis, at + 1) - 1).collect()
+        };
+        let mut chunks: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
+        for number in 0..self.n {
+            chunks.entry(chunk_of(self.point(number))).or_default().push(number);
+        }
+        let in_order = |mut points: Vec<usize>| {
+            if !points.is_sorted_by_key(|&number| self.point(number)) {
+                points.sort_by_key(|&number| self.point(number));
+            }
+            self.group(points)
+        };
+        chunks.into_values().map(in_order).collect()
+    }
+
+    fn group(&self, points: Vec<usize>) -> Result<Group> {
+        let range = |axis: usize| {
+            let along = points.iter().map(|&number| self.point(number)[axis]);
+            let (low, high) = along.fold((u64::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
+            let addressable = isize::try_from(high - low).map(|_| low..high + 1);
+            addressable.map_err(|_| {
+                let what = format!("the points along axis {axis} span more than this machine can address");
+                Error::new(ErrorKind::OutOfMemory, what)
+            })
+        };
+        let region = Region::new((0..self.n_axes).map(range).collect::<Result<Vec<_>>>()?);
+        let start = region.start();
+        let relative =
+            |&number: &usize| self.point(number).iter().zip(&start).map(|(at, start)| (at - start) as usize);
+        let coordinates = points.iter().flat_map(relative).collect();
+        Ok(Group { region, coordinates, points })
+    }
+}
+
+impl Mask {
+    pub(crate) fn new<'m>(shape: &[usize], selected: impl Iterator<Item = &'m bool>) -> Self {
+        let mut words = vec![0; shape.iter().product::<usize>().div_ceil(64)];
+        for (at, _) in selected.enumerate().filter(|(_, selected)| **selected) {
+            words[at / 64] |= 1 << (at % 64);
+        }
+        let n = words.iter().map(|word: &u64| word.count_ones() as usize).sum();
+        Self { shape: shape.to_vec(), words, n }
+    }
+
+    /// The number of selected elements.
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// The numbers of the selected elements among these.
+    fn selected(&self, numbers: Range<usize>) -> impl Iterator<Item = usize> {
+        let (first, end) = (numbers.start / 64, numbers.end.div_ceil(64));
+        let bits = move |word: usize| {
+            let mut left = self.words[word];
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                (left != 0).then(|| {
+                    left &= left - 1;
+                    word * 64 + bit
+                })
+            })
+        };
+        (first..end).flat_map(bits).filter(move |number| numbers.contains(number))
+    }
+
+    /// Its points, those of some rows of chunks at a time, and which elements of the result they are.
+    pub(crate) fn slabs(&self, grid: &ChunkGrid) -> impl Iterator<Item = (PointList, Range<usize>)> {
+        let (len, plane) = match &self.shape[..] {
+            [] => (1, 1),
+            [len, rest @ ..] => (*len, rest.iter().product::<usize>()),
+        };
+        let (mut from, mut done) = (0, 0);
+        std::iter::from_fn(move || {
+            (from < len).then(|| {
+                let to = rows_end(grid, from.saturating_add(SLAB / plane.max(1)).min(len - 1), len);
+                let (mut coordinates, mut n) = (Vec::new(), 0);
+                for number in self.selected(from * plane..to * plane) {
+                    let (first, mut rest) = (coordinates.len(), number);
+                    coordinates.resize(first + self.shape.len(), 0);
+                    for (axis, len) in self.shape.iter().enumerate().rev() {
+                        coordinates[first + axis] = (rest % len) as u64;
+                        rest /= len;
+                    }
+                    n += 1;
+                }
+                from = to;
+                let results = done..done + n;
+                done += n;
+                (PointList { coordinates, n_axes: self.shape.len(), n }, results)
+            })
+        })
+    }
+}
+
+/// About this many elements of a mask are examined at once.
+const SLAB: usize = 1 << 22;
+
+/// The end of the row of chunks that has the index `at` of the first axis.
+fn rows_end(grid: &ChunkGrid, at: usize, len: usize) -> usize {
+    if grid.is_custom() || grid.array_shape().is_empty() {
+        return len;
+    }
+    let end = grid.range_along(0, grid.n_chunks_along(0, at as u64 + 1) - 1).end;
+    usize::try_from(end).unwrap_or(len).min(len)
+}

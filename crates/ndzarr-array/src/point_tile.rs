@@ -1,0 +1,221 @@
+//! Tiles and sources of single elements anywhere in a box.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
+use ndzarr_engine::{EngineCause, Picked, Source, Tile};
+use ndzarr_grid::Region;
+
+use crate::convert_tile::{FromBytes, ToBytes, content, into_bytes};
+use crate::steps;
+
+/// The places of points in a box.
+#[derive(Clone)]
+struct Places {
+    /// Point by point.
+    coordinates: Arc<[usize]>,
+    /// The first element of the box there, and its length along each axis.
+    start: Vec<usize>,
+    len: Vec<usize>,
+}
+
+impl Places {
+    /// A point, relative to the box.
+    fn of(&self, number: usize) -> impl Iterator<Item = usize> {
+        let n = self.start.len();
+        let point = &self.coordinates[number * n..(number + 1) * n];
+        point.iter().zip(&self.start).map(|(at, start)| at - start)
+    }
+
+    /// The place of a point of a smaller box in a slice; `None` if it is outside.
+    fn within(
+        &self,
+        number: usize,
+        start: &[usize],
+        len: &[usize],
+        offset: usize,
+        strides: &[isize],
+    ) -> Option<usize> {
+        let mut place = offset;
+        for (axis, at) in self.of(number).enumerate() {
+            let at = at.checked_sub(start[axis]).filter(|&at| at < len[axis])?;
+            place = place.checked_add_signed(strides[axis].checked_mul(at.cast_signed())?)?;
+        }
+        Some(place)
+    }
+
+    fn split_at(&self, axis: usize, at: usize) -> (Self, Self) {
+        let (mut front, mut back) = (self.clone(), self.clone());
+        front.len[axis] = at;
+        back.start[axis] += at;
+        back.len[axis] -= at;
+        (front, back)
+    }
+}
+
+/// Single elements that are read: each goes to its place in the result.
+pub(crate) struct PointTile<'a, T> {
+    places: Places,
+    /// The number of each point, and where it goes.
+    points: Vec<(usize, &'a mut T)>,
+    convert: FromBytes<T>,
+}
+
+impl<'a, T> PointTile<'a, T> {
+    /// A tile for a box of this shape; the coordinates are relative to it.
+    pub(crate) fn new(
+        shape: Vec<usize>,
+        coordinates: Arc<[usize]>,
+        points: impl Iterator<Item = &'a mut T>,
+        convert: FromBytes<T>,
+    ) -> Self {
+        let places = Places { coordinates, start: vec![0; shape.len()], len: shape };
+        Self { places, points: points.enumerate().collect(), convert }
+    }
+}
+
+impl<T: Clone + Send> Tile for PointTile<'_, T> {
+    fn shape(&self) -> Vec<usize> {
+        self.places.len.clone()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    fn picked(&self) -> Picked {
+        let element = |(number, _): &(usize, _)| {
+            let at = self.places.of(*number);
+            (Region::new(at.map(|at| at as u64..at as u64 + 1)), Vec::new())
+        };
+        Picked::Boxes(self.points.iter().map(element).collect())
+    }
+
+    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
+        for (number, value) in &mut self.points {
+            let place = self.places.within(*number, at, &part.extent, part.offset, &part.strides);
+            let Some(place) = place else { continue };
+            let content = content(elements, place).ok_or_else(steps::outside)?;
+            **value = (self.convert)(content, &part.swap).map_err(EngineCause::Element)?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
+        let fill = (self.convert)(fill, &Swap::None).map_err(EngineCause::Element)?;
+        self.points.iter_mut().for_each(|(_, value)| (*value).clone_from(&fill));
+        Ok(())
+    }
+
+    fn contiguous(&mut self) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    where
+        Self: 's,
+    {
+        let Self { places, points, convert } = *self;
+        let is_front = |number: usize| places.of(number).nth(axis).is_some_and(|place| place < at);
+        let (front, back): (Vec<_>, Vec<_>) = points.into_iter().partition(|(number, _)| is_front(*number));
+        let (before, behind) = places.split_at(axis, at);
+        (
+            Box::new(PointTile { places: before, points: front, convert: Arc::clone(&convert) }),
+            Box::new(PointTile { places: behind, points: back, convert }),
+        )
+    }
+}
+
+/// Single elements that are written. Their coordinates are in C order.
+pub(crate) struct PointSource<'a, T: Clone> {
+    places: Places,
+    values: Vec<(usize, Cow<'a, T>)>,
+    convert: ToBytes<T>,
+}
+
+impl<'a, T: Clone> PointSource<'a, T> {
+    /// A source for a box of this shape; the coordinates are relative to it.
+    pub(crate) fn new(
+        shape: Vec<usize>,
+        coordinates: Arc<[usize]>,
+        values: impl Iterator<Item = &'a T>,
+        convert: ToBytes<T>,
+    ) -> Self {
+        let places = Places { coordinates, start: vec![0; shape.len()], len: shape };
+        Self { places, values: values.map(Cow::Borrowed).enumerate().collect(), convert }
+    }
+
+    /// The values that may lie in a box: those within its range of the first axis.
+    fn near(&self, start: &[usize], len: &[usize]) -> &[(usize, Cow<'a, T>)] {
+        let (Some(&start), Some(&len)) = (start.first(), len.first()) else { return &self.values };
+        let below = |end: usize| {
+            self.values
+                .partition_point(|(number, _)| self.places.of(*number).next().is_some_and(|at| at < end))
+        };
+        &self.values[below(start)..below(start + len)]
+    }
+
+    /// Passes on the content of each element of a box, and where it goes.
+    fn each(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        offset: usize,
+        strides: &[isize],
+        mut put: impl FnMut(usize, &[u8]),
+    ) {
+        let mut content = Vec::new();
+        for (number, value) in self.near(start, len) {
+            if let Some(place) = self.places.within(*number, start, len, offset, strides) {
+                content.clear();
+                (self.convert)(value, &mut content);
+                put(place, &content);
+            }
+        }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Source for PointSource<'_, T> {
+    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
+        self.each(start, len, offset, strides, into_bytes(out));
+    }
+
+    fn gather_vlen(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut VlenBuffer,
+        offset: usize,
+        strides: &[isize],
+    ) {
+        self.each(start, len, offset, strides, |at, content| out.set(at, content));
+    }
+
+    fn is_dense(&self) -> bool {
+        false
+    }
+
+    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
+        let none = vec![0; start.len()];
+        self.near(start, len)
+            .iter()
+            .any(|(number, _)| self.places.within(*number, start, len, 0, &none).is_some())
+    }
+
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
+        let none = vec![0; start.len()];
+        let inside = |number: usize| self.places.within(number, start, len, 0, &none).is_some();
+        let values = self.near(start, len).iter().filter(|(number, _)| inside(*number));
+        let places = Places {
+            coordinates: Arc::clone(&self.places.coordinates),
+            start: self.places.start.iter().zip(start).map(|(at, start)| at + start).collect(),
+            len: len.to_vec(),
+        };
+        Box::new(PointSource {
+            places,
+            values: values.map(|(number, value)| (*number, Cow::Owned(value.clone().into_owned()))).collect(),
+            convert: Arc::clone(&self.convert),
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! `Resolved`: a selection applied to an array of known shape.
+
+use std::ops::Range;
+
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, CowArray, Dimension, IxDyn, RawData};
+use ndzarr_grid::{Picks, Region};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::point_list::{Mask, PointList};
+
+/// A selection applied to an array of known shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved(pub(crate) Resolution);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Resolution {
+    /// What is selected along each axis, independent of the others.
+    Axes(Axes),
+    Points(PointList),
+    /// The elements where it is true, in C order.
+    Mask(Mask),
+}
+
+/// What is selected along each axis, and the axes of the result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Axes {
+    /// Along each axis of the array.
+    pub(crate) axes: Vec<ResolvedAxis>,
+    /// The axes of the result, in order.
+    pub(crate) out: Vec<OutAxis>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ResolvedAxis {
+    /// From the lowest selected index to one past the highest.
+    pub(crate) range: Range<u64>,
+    /// The selected indices, counted from the start of the range.
+    pub(crate) picks: Picks,
+    /// The number of selected indices, and their order in the result.
+    pub(crate) n: usize,
+    pub(crate) order: AxisOrder,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AxisOrder {
+    Ascending,
+    Descending,
+    /// For each index of the result, its position among the picks. Some may repeat.
+    Listed(Vec<usize>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutAxis {
+    Of(usize),
+    New,
+}
+
+/// Converts a result to the number of dimensions of its selection.
+pub(crate) fn into_dim<T, D: Dimension>(out: ndarray::ArrayD<T>) -> Result<ndarray::Array<T, D>> {
+    out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))
+}
+
+impl Resolved {
+    pub(crate) fn check_shape(&self, shape: &[usize]) -> Result<()> {
+        let expected = self.shape();
+        if shape == expected {
+            return Ok(());
+        }
+        let what = format!("an array of shape {shape:?} for a selection of {expected:?}");
+        Err(Error::new(ErrorKind::WrongShape, what))
+    }
+
+    /// Shape of the result, in elements.
+    #[must_use]
+    pub fn shape(&self) -> Vec<usize> {
+        match &self.0 {
+            Resolution::Axes(axes) => axes.shape(),
+            Resolution::Points(points) => vec![points.len()],
+            Resolution::Mask(mask) => vec![mask.len()],
+        }
+    }
+
+    /// See [`Axes::ascending`].
+    pub(crate) fn ascending(&self) -> Option<Self> {
+        match &self.0 {
+            Resolution::Axes(axes) => axes.ascending().map(|axes| Self(Resolution::Axes(axes))),
+            Resolution::Points(_) | Resolution::Mask(_) => None,
+        }
+    }
+
+    /// A selection along axes whose lists are in ascending order.
+    pub(crate) fn in_order(&self) -> Option<&Axes> {
+        match &self.0 {
+            Resolution::Axes(axes) => Some(axes).filter(|axes| axes.ascending().is_none()),
+            Resolution::Points(_) | Resolution::Mask(_) => None,
+        }
+    }
+
+    /// The box of a selection by indices and ascending ranges without steps.
+    pub(crate) fn dense_region(&self) -> Option<Region> {
+        match &self.0 {
+            Resolution::Axes(axes) => axes.dense_region(),
+            Resolution::Points(_) | Resolution::Mask(_) => None,
+        }
+    }
+}
+
+impl Axes {
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        self.out
+            .iter()
+            .map(|out| match out {
+                OutAxis::Of(axis) => self.axes[*axis].n,
+                OutAxis::New => 1,
+            })
+            .collect()
+    }
+
+    /// The box that contains every selected element.
+    pub(crate) fn region(&self) -> Region {
+        Region::new(self.axes.iter().map(|axis| axis.range.clone()))
+    }
+
+    /// The same if all of it is selected, in ascending order.
+    fn dense_region(&self) -> Option<Region> {
+        let dense = |axis: &ResolvedAxis| axis.picks.is_all() && axis.order == AxisOrder::Ascending;
+        self.axes.iter().all(dense).then(|| self.region())
+    }
+
+    /// Which indices of the box are selected along each axis.
+    pub(crate) fn picks(&self) -> Vec<Picks> {
+        self.axes.iter().map(|axis| axis.picks.clone()).collect()
+    }
+
+    /// Turns a view of the result's shape into one with one axis per array axis, in ascending
+    /// order.
+    pub(crate) fn unfold<S: RawData>(&self, view: ArrayBase<S, IxDyn>) -> ArrayBase<S, IxDyn> {
+        let mut view = view;
+        for (at, out) in self.out.iter().enumerate().rev() {
+            if *out == OutAxis::New {
+                view = view.index_axis_move(Axis(at), 0);
+            }
+        }
+        for (axis, resolved) in self.axes.iter().enumerate() {
+            if !self.out.contains(&OutAxis::Of(axis)) {
+                view = view.insert_axis(Axis(axis));
+            }
+            if resolved.order == AxisOrder::Descending {
+                view.invert_axis(Axis(axis));
+            }
+        }
+        view
+    }
+
+    /// The same selection with its lists in ascending order, each index once; `None` if they are.
+    pub(crate) fn ascending(&self) -> Option<Self> {
+        let listed = |axis: &ResolvedAxis| matches!(axis.order, AxisOrder::Listed(_));
+        self.axes.iter().any(listed).then(|| {
+            let mut ascending = self.clone();
+            for axis in ascending.axes.iter_mut().filter(|axis| listed(axis)) {
+                (_, axis.n) = axis.picks.hit(0, (axis.range.end - axis.range.start) as usize);
+                axis.order = AxisOrder::Ascending;
+            }
+            ascending
+        })
+    }
+
+    /// The lists along the axes of the result: the axis, and the position in the ascending list for
+    /// each of its indices.
+    fn lists(&self) -> impl Iterator<Item = (Axis, &[usize])> {
+        self.out.iter().enumerate().filter_map(|(at, out)| match out {
+            OutAxis::Of(axis) => match &self.axes[*axis].order {
+                AxisOrder::Listed(positions) => Some((Axis(at), &positions[..])),
+                AxisOrder::Ascending | AxisOrder::Descending => None,
+            },
+            OutAxis::New => None,
+        })
+    }
+
+    /// Brings the result of [`ascending`](Self::ascending) into the order of the lists.
+    pub(crate) fn in_order<T: Clone>(&self, ascending: ArrayD<T>) -> ArrayD<T> {
+        let out = self.lists().fold(ascending, |out, (axis, positions)| out.select(axis, positions));
+        // ndarray chooses the layout of what it selects.
+        if out.is_standard_layout() { out } else { out.as_standard_layout().into_owned() }
+    }
+
+    /// The opposite of [`in_order`](Self::in_order). Where an index repeats, the last one counts.
+    pub(crate) fn ascending_data<T: Clone>(&self, data: ArrayViewD<'_, T>) -> ArrayD<T> {
+        let mut ascending = CowArray::from(data);
+        for (axis, positions) in self.lists() {
+            let n = positions.iter().max().map_or(0, |last| last + 1);
+            let mut last = vec![0; n];
+            for (at, &position) in positions.iter().enumerate() {
+                last[position] = at;
+            }
+            ascending = CowArray::from(ascending.select(axis, &last));
+        }
+        ascending.into_owned()
+    }
+}

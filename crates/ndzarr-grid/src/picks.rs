@@ -1,0 +1,168 @@
+//! `Picks`: which indices along an axis are wanted, at equal distances or listed.
+
+use std::sync::Arc;
+
+use crate::Steps;
+
+/// Which indices along one axis of a box are wanted, in ascending order.
+///
+/// ```
+/// use ndzarr_grid::{Picks, Run};
+///
+/// let picks = Picks::listed([2, 3, 4, 9, 20]);
+/// assert_eq!(picks.hit(3, 10), (1, 3));
+/// let runs: Vec<Run> = picks.runs(3, 10).collect();
+/// assert_eq!(runs[0], Run { first: 1, n: 2, offset: 0, step: 1 });
+/// assert_eq!(runs[1], Run { first: 3, n: 1, offset: 6, step: 1 });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Picks {
+    /// At equal distances.
+    Steps(Steps),
+    /// Those of a list.
+    Listed(Listed),
+}
+
+/// A list of ascending indices, seen from a position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    indices: Arc<[usize]>,
+    /// The position that they are relative to; smaller ones are not part of it.
+    base: usize,
+}
+
+/// Picked indices at equal distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Position of its first index among all picked ones.
+    pub first: usize,
+    /// The number of its indices.
+    pub n: usize,
+    /// The first index, counted from the start of the range.
+    pub offset: usize,
+    /// The distance to the next.
+    pub step: usize,
+}
+
+impl Picks {
+    /// Every index.
+    pub const ALL: Self = Self::Steps(Steps::ALL);
+
+    /// These, which must be ascending and distinct.
+    #[must_use]
+    pub fn listed(indices: impl Into<Arc<[usize]>>) -> Self {
+        Self::Listed(Listed { indices: indices.into(), base: 0 })
+    }
+
+    /// Whether every index is picked.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        *self == Self::ALL
+    }
+
+    /// The number of picked indices below `end`.
+    #[must_use]
+    pub fn n_below(&self, end: usize) -> usize {
+        match self {
+            Self::Steps(steps) => steps.n_below(end),
+            Self::Listed(listed) => listed.rank(end) - listed.rank(0),
+        }
+    }
+
+    /// The picked indices among the `len` indices from `start` on: the position of the first of
+    /// them among all picked ones, and their number.
+    #[must_use]
+    pub fn hit(&self, start: usize, len: usize) -> (usize, usize) {
+        let first = self.n_below(start);
+        (first, self.n_below(start.saturating_add(len)) - first)
+    }
+
+    /// The same picks, relative to `at`.
+    #[must_use]
+    pub fn from(&self, at: usize) -> Self {
+        match self {
+            Self::Steps(steps) => Self::Steps(steps.from(at)),
+            Self::Listed(Listed { indices, base }) => {
+                Self::Listed(Listed { indices: Arc::clone(indices), base: base + at })
+            }
+        }
+    }
+
+    /// The picked indices among the `len` indices from `start` on, taken together where they are at
+    /// equal distances.
+    pub fn runs(&self, start: usize, len: usize) -> impl Iterator<Item = Run> + Clone {
+        let (first, n) = self.hit(start, len);
+        let mut taken = 0;
+        std::iter::from_fn(move || {
+            if taken == n {
+                return None;
+            }
+            let run = match self {
+                Self::Steps(steps) => {
+                    let offset = (steps.phase + first * steps.step).saturating_sub(start);
+                    Run { first, n, offset, step: steps.step }
+                }
+                Self::Listed(listed) => {
+                    let from = listed.rank(0) + first;
+                    let indices = &listed.indices[from + taken..from + n];
+                    let step = indices.get(1).map_or(1, |second| second - indices[0]);
+                    let equal = indices.windows(2).take_while(|pair| pair[1] - pair[0] == step).count() + 1;
+                    // Two that are far apart may belong to different neighbours.
+                    let n = if step > 1 && equal == 2 { 1 } else { equal };
+                    let step = if n == 1 { 1 } else { step };
+                    Run { first: first + taken, n, offset: indices[0] - listed.base - start, step }
+                }
+            };
+            taken += run.n;
+            Some(run)
+        })
+    }
+}
+
+impl Listed {
+    /// How many indices of the list lie before `at`.
+    fn rank(&self, at: usize) -> usize {
+        let end = self.base.saturating_add(at);
+        self.indices.partition_point(|&index| index < end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_have_each_picked_index_once() {
+        let lists: [&[usize]; 6] =
+            [&[], &[0], &[3, 4, 5, 9, 11, 13, 14], &[0, 2, 4, 6, 8], &[1, 5, 6, 20, 39], &[7, 9, 10, 11]];
+        let steps = [(0, 1), (2, 3), (1, 7)].map(|(phase, step)| Steps { phase, step });
+        let of_steps = steps.map(|steps| {
+            let all: Vec<usize> =
+                (0..40).filter(|i| *i >= steps.phase && (i - steps.phase) % steps.step == 0).collect();
+            (Picks::Steps(steps), all)
+        });
+        let of_lists = lists.map(|list| (Picks::listed(list), list.to_vec()));
+        for (picks, all) in of_steps.into_iter().chain(of_lists) {
+            for base in [0, 1, 4, 10] {
+                let picks = picks.from(base);
+                let here: Vec<usize> = all.iter().filter(|i| **i >= base).map(|i| i - base).collect();
+                for (start, len) in [(0, 30), (0, 0), (3, 1), (5, 7), (9, 21)] {
+                    let found: Vec<(usize, usize)> = picks
+                        .runs(start, len)
+                        .flat_map(|run| {
+                            (0..run.n).map(move |i| (run.first + i, start + run.offset + i * run.step))
+                        })
+                        .collect();
+                    let expected: Vec<(usize, usize)> = here
+                        .iter()
+                        .copied()
+                        .enumerate()
+                        .filter(|(_, i)| (start..start + len).contains(i))
+                        .collect();
+                    assert_eq!(found, expected, "{picks:?} {base} {start} {len}");
+                    assert_eq!(picks.hit(start, len).1, expected.len());
+                }
+            }
+        }
+    }
+}

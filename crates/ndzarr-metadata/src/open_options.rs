@@ -1,0 +1,66 @@
+//! `OpenOptions`: how nodes are found and read.
+
+use crate::{Extensions, Format, Limits, N5Axes, UnknownType};
+
+/// How nodes are found and read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpenOptions {
+    /// Only look for this format.
+    pub format: Option<Format>,
+    /// How the axes of N5 arrays are shown.
+    pub n5_axes: N5Axes,
+    /// Overrides the separator of a Zarr v2 array whose document states none (V2-T06).
+    pub v2_separator: Option<char>,
+    /// The kind of node that the caller expects. It decides how to read documents that are neither
+    /// a complete N5 dataset nor clearly a group.
+    pub wanted: Wanted,
+    /// Whether to check the version of an N5 container.
+    pub n5_version: N5VersionCheck,
+    /// Whether to use consolidated metadata.
+    pub consolidated: ConsolidatedUse,
+    /// The draft: how to treat an unknown data type.
+    pub unknown_type: UnknownType,
+    /// Limits on the documents.
+    pub limits: Limits,
+    /// Custom data types and chunk grids.
+    pub extensions: Extensions,
+}
+
+/// Whether to use consolidated metadata: copies of the documents of a group and of all nodes below
+/// it in one document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConsolidatedUse {
+    /// If a group has them, all nodes listed and opened through the group come only from them. A
+    /// node opened by its path is read from its own document; if it has none, the groups above are
+    /// asked.
+    #[default]
+    Use,
+    /// Like [`Use`](Self::Use), but opening a group without them is an error.
+    Require,
+    /// Never.
+    Ignore,
+}
+
+/// The kind of node that a caller expects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Wanted {
+    /// Whatever there is.
+    #[default]
+    Any,
+    /// An array: if incomplete, the error says what is missing.
+    Array,
+    /// A group.
+    Group,
+}
+
+/// Whether to check the version of an N5 container.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum N5VersionCheck {
+    /// Containers with a major version above 4 are an error.
+    #[default]
+    Enforce,
+    /// Containers of any version are read as far as their documents make sense.
+    Skip,
+}
