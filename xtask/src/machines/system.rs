@@ -53,7 +53,7 @@ impl System {
             Self::I686 => "32 bits (i686-unknown-linux-gnu)",
             Self::S390x => "big-endian (s390x-unknown-linux-gnu, qemu-user)",
             Self::Wasm => "WebAssembly (wasm32-unknown-unknown, Chromium; wasm32-wasip1, Node)",
-            Self::Darwin => "macOS (aarch64-apple-darwin, type-checked)",
+            Self::Darwin => "macOS and the BSDs (aarch64-apple-darwin, x86_64-unknown-freebsd, type-checked)",
         }
     }
 
@@ -118,10 +118,15 @@ impl System {
                 Ok(in_node.joined(in_chromium))
             }
             Self::Darwin => {
-                let features = format!("fs,{PURE}");
-                let target = ["--target", "aarch64-apple-darwin", BUILD_STD, "-p", "ndzarr"];
-                let features = ["--no-default-features", "--features", &features];
-                cargo.passes("check", &[&target[..], &features].concat()).map(Outcome::built)
+                let features = format!("--features=fs,{PURE}");
+                let library = ["-p=ndzarr", "--no-default-features", &features];
+                let mut passes = true;
+                for target in ["--target=aarch64-apple-darwin", "--target=x86_64-unknown-freebsd"] {
+                    for what in [&library[..], &["-p=ndzarr-store-fs", "--all-targets"]] {
+                        passes &= cargo.passes("check", &[&[target, BUILD_STD], what].concat())?;
+                    }
+                }
+                Ok(Outcome::built(passes))
             }
         }
     }
