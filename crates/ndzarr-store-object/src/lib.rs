@@ -45,6 +45,7 @@ mod fault;
 mod ini;
 mod limit;
 mod list;
+mod long_list;
 mod options;
 mod page;
 #[cfg(feature = "s3")]

@@ -4,6 +4,7 @@
 mod containers;
 mod google;
 mod hostile;
+mod long_lists;
 mod overload;
 mod profiles;
 mod proxies;
