@@ -12,6 +12,7 @@ use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
 use crate::fault::{bad, wrong_credentials};
+use crate::hedge::Hedge;
 use crate::options::{Credentials, RemoteOptions};
 #[cfg(feature = "s3")]
 use crate::profile::Profile;
@@ -57,6 +58,7 @@ impl ObjectStore {
             prefix,
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
+            hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
             signing,
             unranged: Unranged::default(),

@@ -42,6 +42,7 @@ mod credential_process;
 mod credentials;
 mod environment;
 mod fault;
+mod hedge;
 mod ini;
 mod limit;
 mod list;

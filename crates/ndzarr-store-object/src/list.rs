@@ -125,7 +125,7 @@ impl Inner {
             };
             lists.list_paginated((!below.is_empty()).then_some(&below), options)
         };
-        let listed = self.repeat(Purpose::Page(instead), request).await;
+        let listed = self.read(Purpose::Page(instead), request).await;
         let (_, answer) = listed.map_err(|failure| self.error("list", prefix, &failure))?;
         Ok(answer.page.unwrap_or_default())
     }

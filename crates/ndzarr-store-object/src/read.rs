@@ -265,7 +265,7 @@ impl Inner {
             }
             Ok(Ok(Got::Part(state, size, bytes.freeze())))
         };
-        match self.repeat(Purpose::Values, request).await {
+        match self.read(Purpose::Values, request).await {
             Ok((got, _)) => got,
             Err(failure) => match failure.answer.status {
                 404 | 410 if self.is_no_bucket(&failure) => Err(self.error("read", key, &failure)),

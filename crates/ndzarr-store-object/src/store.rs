@@ -16,6 +16,7 @@ use object_store::path::Path;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::conflicts::Conflicts;
+use crate::hedge::Hedge;
 use crate::limit::Limit;
 use crate::options::RemoteOptions;
 use crate::runtime::{Task, runtime};
@@ -39,6 +40,7 @@ pub(crate) struct Inner {
     pub(crate) limit: PerProcess<Limit>,
     /// How often in a row other writers were first.
     pub(crate) conflicts: Conflicts,
+    pub(crate) hedge: Option<Hedge>,
     pub(crate) signing: Signing,
     pub(crate) unranged: Unranged,
 }

@@ -3,6 +3,7 @@
 
 mod containers;
 mod google;
+mod hedged;
 mod hostile;
 mod long_lists;
 mod overload;
@@ -17,6 +18,7 @@ mod slow_answers;
 mod suite;
 mod tls;
 mod tls_server;
+mod virtual_clock;
 mod wrong_answers;
 
 use bytes::Bytes;
