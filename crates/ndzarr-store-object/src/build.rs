@@ -8,6 +8,7 @@ use object_store::RetryConfig;
 use object_store::list::PaginatedListStore;
 
 use crate::builder::{built, provided};
+use crate::conditions::Conditions;
 use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
@@ -58,6 +59,8 @@ impl ObjectStore {
             prefix,
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
+            // The name of an endpoint of others has it behind the scheme: s3+http://…
+            conditions: Conditions::of(name.split_once('+').map(|(_, endpoint)| endpoint)),
             hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
             signing,

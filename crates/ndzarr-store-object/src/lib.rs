@@ -35,6 +35,7 @@ mod build;
 mod builder;
 mod call;
 mod client;
+mod conditions;
 mod conflicts;
 mod connector;
 #[cfg(feature = "s3")]
