@@ -148,8 +148,8 @@ pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Progress,
-    RunOptions,
+    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks,
+    MemoryOrder, Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,

@@ -48,6 +48,7 @@ mod lock_order_store;
 mod lost_locks;
 mod messages;
 mod natural_lines;
+mod memory_order;
 mod newtypes;
 mod object_server;
 mod one_thread;
