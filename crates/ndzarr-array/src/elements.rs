@@ -268,13 +268,8 @@ impl Core {
         self.append(axis, &shape, &*source, colour).await
     }
 
-    /// The selection of a chunk (of a shard, if the array is sharded).
+    /// The selection of a chunk; in a sharded array, of an inner chunk.
     pub(crate) fn chunk(&self, chunk: &[u64]) -> Result<Resolved> {
-        self.resolve(&&self.chunk_ranges(chunk, &self.grid()?)?)
-    }
-
-    /// The selection of an inner chunk.
-    pub(crate) fn inner_chunk(&self, chunk: &[u64]) -> Result<Resolved> {
         self.resolve(&&self.chunk_ranges(chunk, &self.inner_grid()?)?)
     }
 

@@ -121,6 +121,7 @@ pub mod structured;
 mod tile;
 mod to_shape;
 mod to_view;
+mod units;
 #[cfg(feature = "fs")]
 mod url;
 mod vlen_array;
@@ -175,3 +176,4 @@ pub use storage::Storage;
 pub use struct_plan::{FieldMismatch, FieldPlan, StructField};
 pub use to_shape::ToShape;
 pub use to_view::ToView;
+pub use units::Units;

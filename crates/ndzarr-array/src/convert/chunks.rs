@@ -33,10 +33,10 @@ impl Chunks<'_> {
         let n_copied = &copied;
         let copy = |chunk: Vec<u64>| async move {
             let (source, index) = (self.source.clone(), chunk.clone());
-            let read = move |_| async move { source.encoded_or_fallback(&index).await };
+            let read = move |_| async move { source.encoded_unit(&index).await };
             if let Some(value) = self.source.storage.ask(self.colour, read).await? {
                 let target = self.target.clone();
-                let write = move |_| async move { target.put_encoded_chunk(&chunk, value).await };
+                let write = move |_| async move { target.put_encoded_unit(&chunk, value).await };
                 self.target.storage.ask(self.colour, write).await?;
                 n_copied.fetch_add(1, Ordering::Relaxed);
             }
@@ -51,7 +51,7 @@ impl Chunks<'_> {
     pub(super) async fn encode(&self, fill_differs: bool) -> Result<u64> {
         let (from, to) = (self.source.grid()?, self.target.grid()?);
         let chunks: BTreeSet<Vec<u64>> = if fill_differs {
-            self.target.chunks().map(|chunk| chunk.index).collect()
+            crate::chunks::Chunks::new(self.target.unit_grid()).map(|chunk| chunk.index).collect()
         } else {
             let mut touched = BTreeSet::new();
             for chunk in self.stored().await? {
@@ -112,7 +112,9 @@ impl Chunks<'_> {
             None => {
                 let whole = ndzarr_grid::Region::whole(array.shape());
                 match grid.n_overlaps(&whole) {
-                    Some(n) if n <= MAX_TRIES => Ok(array.chunks().map(|chunk| chunk.index).collect()),
+                    Some(n) if n <= MAX_TRIES => {
+                        Ok(crate::chunks::Chunks::new(array.unit_grid()).map(|chunk| chunk.index).collect())
+                    }
                     _ => {
                         let what =
                             "the store cannot list its keys, and there are too many chunks to try each";

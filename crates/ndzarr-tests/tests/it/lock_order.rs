@@ -95,10 +95,10 @@ fn shards(storage: &Storage, _: Format) -> Result<()> {
         Err(error) => return Err(error),
     };
     let writer = s.shard_writer(&[0])?;
-    writer.write_inner(&[1], &Array1::from_elem(2, 5))?;
+    writer.write_chunk(&[1], &Array1::from_elem(2, 5))?;
     writer.finish()?;
     let writer = s.shard_writer(&[1])?;
-    writer.write_inner(&[3], &Array1::from_elem(2, 6))?;
+    writer.write_chunk(&[3], &Array1::from_elem(2, 6))?;
     block_on(asynchronous::ShardWriter::from(writer).finish())?;
     s.fill([3..11], 4)
 }
@@ -113,8 +113,18 @@ fn consolidates(storage: &Storage, format: Format) -> Result<()> {
 
 type Call = fn(&Storage, Format) -> Result<()>;
 
-const CALLS: [Call; 9] =
-    [writes, appends, resizes, attributes, creates, erases, converts, shards, consolidates];
+/// Units are replaced and removed as they are.
+fn units(storage: &Storage, _: Format) -> Result<()> {
+    let a = Array::<u16>::open((storage, "a"))?;
+    if let Some(bytes) = a.units().encoded(&[0, 0])? {
+        a.units().write_encoded(&[0, 1], bytes)?;
+    }
+    a.units().erase(&[0, 1])?;
+    block_on(asynchronous::Array::from(a).units().erase(&[0, 0]))
+}
+
+const CALLS: [Call; 10] =
+    [writes, appends, units, resizes, attributes, creates, erases, converts, shards, consolidates];
 
 fn hierarchy(folder: &Path, format: Format) {
     Group::create(folder, format).expect("a new group");
