@@ -172,7 +172,10 @@ impl<E: ElementType> Array<E> {
     /// The same as for [`Array::refresh`](crate::Array::refresh).
     pub async fn refresh(&mut self) -> Result<()> {
         let call = |mut core: Core| async move { core.refresh_handle().await.map(|()| core) };
-        self.core = self.core.handed(call).await?;
+        let mut core = self.core.handed(call).await?;
+        // The options of the call end with it.
+        core.options = self.core.options.clone();
+        self.core = core;
         Ok(())
     }
 

@@ -22,6 +22,8 @@ fn a_handle_follows_what_others_append() {
             writer.merge_attributes(json!({ "frames": n })).expect("a change");
             follower.refresh().expect("the array");
             block_on(future.refresh()).expect("the array");
+            let read = block_on(future.read((-1, ..))).expect("a read");
+            assert_eq!(read.to_vec(), [n as u16; 3], "{format}");
             assert_eq!((follower.shape(), future.shape()), (&[n, 3][..], &[n, 3][..]), "{format}");
             assert_eq!(follower.attributes()["frames"], n, "{format}");
             assert_eq!(follower.read((-1, ..)).expect("a read").to_vec(), [n as u16; 3], "{format}");
