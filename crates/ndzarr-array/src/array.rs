@@ -11,6 +11,7 @@ use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::appender::Appender;
 use crate::builder::ArrayBuilder;
 use crate::core::Core;
 use crate::element::Element;
@@ -255,6 +256,15 @@ impl<E: ElementType> Array<E> {
         self.core.storage.wait(core.refresh_handle())?;
         self.core = core;
         Ok(())
+    }
+
+    /// Begins to append along an axis, a frame or a few at a time, behind what the array has at this
+    /// moment. See [`Appender`].
+    ///
+    /// # Errors
+    /// There is no such axis; the array is gone, or its chunks cannot be encoded; the store fails.
+    pub fn appender(&self, axis: usize) -> Result<Appender<E>> {
+        self.core.storage.wait(Appender::begin(self.core.clone(), axis))
     }
 
     /// The units in which the array is stored: one key holds each, a shard or, without shards, a

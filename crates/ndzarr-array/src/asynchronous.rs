@@ -51,3 +51,5 @@ pub type AnyNode = crate::node::AnyNode<mode::Asynchronous>;
 pub type Child = crate::node::Child<mode::Asynchronous>;
 /// Writes one shard, like [`ShardWriter`](crate::ShardWriter).
 pub type ShardWriter<T> = crate::shard_writer::ShardWriter<T, mode::Asynchronous>;
+/// Extends an array bit by bit, like [`Appender`](crate::Appender).
+pub type Appender<T> = crate::appender::Appender<T, mode::Asynchronous>;

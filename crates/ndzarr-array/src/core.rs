@@ -1,5 +1,6 @@
 //! The common core of typed and untyped arrays: an opened array without its element type.
 
+mod grow;
 mod refresh;
 mod resize;
 mod units;
@@ -27,6 +28,7 @@ use crate::resolved::Resolved;
 use crate::selection::Selection;
 use crate::storage::{Call, Colour, Kind, Storage};
 
+pub(crate) use grow::Growth;
 
 /// An opened array, independent of its element type and of whether calls block: the metadata of
 /// [`Array`](crate::Array) and [`asynchronous::Array`](crate::asynchronous::Array), which both

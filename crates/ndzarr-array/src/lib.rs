@@ -58,6 +58,7 @@ mod about;
 mod any_array;
 mod any_elements;
 mod any_values;
+mod appender;
 #[cfg(feature = "fs")]
 mod archive;
 mod array;
@@ -127,6 +128,7 @@ mod url;
 mod vlen_array;
 
 pub use any_elements::AnyElements;
+pub use appender::Appender;
 pub use array::{AnyArray, Array};
 pub use array_selections::Named;
 pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice};

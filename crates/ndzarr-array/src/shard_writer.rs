@@ -202,7 +202,7 @@ impl Shard {
         let core = &self.core;
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         match &*inner {
-            Some(inner) => core.named(inner.write_inner(within, source)),
+            Some(inner) => core.named(inner.write_inner(within, source, &vec![0; within.len()])),
             None => {
                 Err(core.name(Error::new(ErrorKind::Cancelled, "the shard was finished in the meantime")))
             }

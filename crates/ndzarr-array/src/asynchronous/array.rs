@@ -11,6 +11,7 @@ use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::appender::Appender;
 use crate::builder::ArrayBuilder;
 use crate::core::Core;
 use crate::element::Element;
@@ -177,6 +178,16 @@ impl<E: ElementType> Array<E> {
         core.options = self.core.options.clone();
         self.core = core;
         Ok(())
+    }
+
+    /// Like [`Array::appender`](crate::Array::appender).
+    ///
+    /// # Errors
+    /// The same as for [`Array::appender`](crate::Array::appender).
+    pub async fn appender(&self, axis: usize) -> Result<Appender<E, Asynchronous>> {
+        // The appender outlives this call, whose options end with it.
+        let core = self.core.clone();
+        self.core.handed(move |_| async move { Appender::begin(core, axis).await }).await
     }
 
     /// Like [`Array::units`](crate::Array::units).

@@ -266,6 +266,11 @@ fn futures_are_send() {
     send(a.append(0, &data));
     send(a.merge_attributes(json!({})));
     send(a.shard_writer(&[0, 0]));
+    send(a.appender(0));
+    let mut appender = ndzarr::store::block_on(a.appender(0)).expect("an appender");
+    send(appender.push(&data));
+    send(appender.publish());
+    send(appender.finish());
     let writer = ndzarr::Array::from(a.clone()).shard_writer(&[0, 0]).expect("a writer");
     let writer = ndzarr::asynchronous::ShardWriter::from(writer);
     send(writer.write_chunk(&[0, 0], &data));

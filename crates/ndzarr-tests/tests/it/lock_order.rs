@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Barrier;
 
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayD};
 use ndzarr::{
     Array, ArrayBuilder, ConvertOptions, ErrorKind, Format, FsStore, Group, Result, Storage, asynchronous,
     convert,
@@ -25,6 +25,7 @@ fn allowed(result: Result<()>) {
             ErrorKind::NotFound,
             ErrorKind::WrongShape,
             ErrorKind::InvalidArgument,
+            ErrorKind::Conflict,
         ];
         assert!(raced.contains(&error.kind()), "{error}");
     }
@@ -103,6 +104,23 @@ fn shards(storage: &Storage, _: Format) -> Result<()> {
     s.fill([3..11], 4)
 }
 
+fn appenders(storage: &Storage, _: Format) -> Result<()> {
+    for path in ["a", "s"] {
+        let array = match Array::<u16>::open((storage, path)) {
+            Ok(array) => array,
+            // A format without shards.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let mut appender = array.appender(0)?;
+        let mut shape: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
+        shape[0] = 9;
+        appender.push(&ArrayD::from_elem(shape, 7))?;
+        appender.finish()?;
+    }
+    Ok(())
+}
+
 fn consolidates(storage: &Storage, format: Format) -> Result<()> {
     match format {
         Format::Zarr2 | Format::Zarr3 => Group::open(storage)?.consolidate(),
@@ -123,8 +141,8 @@ fn units(storage: &Storage, _: Format) -> Result<()> {
     block_on(asynchronous::Array::from(a).units().erase(&[0, 0]))
 }
 
-const CALLS: [Call; 10] =
-    [writes, appends, units, resizes, attributes, creates, erases, converts, shards, consolidates];
+const CALLS: [Call; 11] =
+    [writes, appends, appenders, units, resizes, attributes, creates, erases, converts, shards, consolidates];
 
 fn hierarchy(folder: &Path, format: Format) {
     Group::create(folder, format).expect("a new group");

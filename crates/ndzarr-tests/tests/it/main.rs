@@ -1,6 +1,7 @@
 //! The library as its users see it, and the stores of the workspace.
 #![deny(unsafe_code)]
 
+mod appender;
 mod appends;
 mod archives;
 mod asynchronous;

@@ -57,6 +57,7 @@ fn sides() -> [Calls; 2] {
     let shared = [
         "array",
         "any_array",
+        "appender",
         "builder",
         "group",
         "group_builder",
