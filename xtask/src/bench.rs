@@ -14,6 +14,7 @@ mod volume;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -138,14 +139,22 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
+/// Builds the engines, each by itself: built together they would share the features of their
+/// dependencies, and ndzarr would be measured with those of its peers.
 fn build() -> Result<(), String> {
-    let manifest = python::repository().join("benchmarks").join("Cargo.toml");
+    ["engine-floor", "engine-ndzarr", "engine-zarrs"]
+        .into_iter()
+        .try_for_each(|engine| build_engine(engine, &python::repository(), &python::target()))
+}
+
+/// Builds an engine of the repository in this folder.
+fn build_engine(engine: &str, repository: &Path, target: &Path) -> Result<(), String> {
     python::succeed(
         Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--manifest-path"])
-            .arg(manifest)
+            .args(["build", "--quiet", "--release", "--package", engine, "--manifest-path"])
+            .arg(repository.join("benchmarks").join("Cargo.toml"))
             .arg("--target-dir")
-            .arg(python::target()),
+            .arg(target),
     )
 }
 
@@ -162,13 +171,7 @@ fn build_before(commit: &str) -> Result<(), String> {
     python::succeed(
         Command::new("git").arg("-C").arg(&folder).args(["checkout", "--quiet", "--detach", commit]),
     )?;
-    python::succeed(
-        Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--package", "engine-ndzarr", "--manifest-path"])
-            .arg(folder.join("benchmarks").join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(folder.join("target")),
-    )
+    build_engine("engine-ndzarr", &folder, &folder.join("target"))
 }
 
 struct Bench<'b> {

@@ -86,7 +86,8 @@ pub(crate) async fn convert_by(
     let target_path = NodePath::new(&target.path)?;
     let from = source.storage.clone();
     let reads = options.open.metadata.clone();
-    let (found, root) = from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
+    let (found, root, _) =
+        from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
     let run = Run { source: found, target: target.storage, options, colour };
     let mut report = ConvertReport::default();
     // From here on nodes are read in the detected format, even if there are new documents beside

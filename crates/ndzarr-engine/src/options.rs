@@ -57,7 +57,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             threads: None,
-            requests_in_flight: NonZeroUsize::new(64).expect("sixty-four is not zero"),
+            requests_in_flight: NonZeroUsize::new(256).expect("256 is not zero"),
             bytes_in_flight: 512 << 20,
             cancel: None,
             progress: None,

@@ -43,7 +43,7 @@ pub fn consolidated_key(node: &Node) -> Option<String> {
 }
 
 /// Like [`consolidated_key`], for the group at a path.
-fn key_at(format: Format, base: &NodePath) -> Option<String> {
+pub(crate) fn key_at(format: Format, base: &NodePath) -> Option<String> {
     match format {
         Format::Zarr2 => Some(format!("{}{DOCUMENT}", base.prefix())),
         Format::Zarr3 => Some(v3::document_key(base)),

@@ -114,7 +114,7 @@ pub use neutral_json::{
     parse_json,
 };
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
-pub use open::{likely_documents, open};
+pub use open::{likely_consolidated, likely_documents, open};
 pub use open_options::{ConsolidatedUse, N5VersionCheck, OpenOptions, Wanted};
 pub use path::NodePath;
 pub use request::{

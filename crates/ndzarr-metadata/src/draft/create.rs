@@ -287,7 +287,7 @@ fn with_uri(codec: Json<'static>) -> Json<'static> {
 
 /// A list of codecs given whole states the byte order itself: it must match the requested one.
 fn check_endian(request: &ArrayRequest, node: &Node) -> Result<(), MetadataError> {
-    let mut chain = node.kind.array().map(|spec| spec.codecs.as_slice()).unwrap_or_default();
+    let mut chain = node.kind.array().map(|spec| &spec.codecs[..]).unwrap_or_default();
     while let [CodecSpec { config: CodecConfig::Sharding(sharding), .. }] = chain {
         chain = &sharding.codecs;
     }

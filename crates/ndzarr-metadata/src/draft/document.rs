@@ -131,7 +131,7 @@ pub(crate) fn array(
         custom_grid: None,
         data_type,
         fill_value,
-        codecs: chain,
+        codecs: chain.into(),
         codec_check: CodecCheck::AtOpen,
         keys: ChunkKeys { prefix: layout.data_prefix(path), encoding },
         dimension_names: None,

@@ -1,5 +1,7 @@
 //! New datasets and groups.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use ndzarr_model::Attributes;
 
@@ -214,7 +216,7 @@ pub(crate) fn complete(
 
 /// No document says how blocks at the end are written: it applies only to this node.
 fn set_edge_blocks(spec: &mut ndzarr_model::ArraySpec, edge_blocks: ndzarr_model::EdgeBlocks) {
-    for codec in &mut spec.codecs {
+    for codec in Arc::make_mut(&mut spec.codecs) {
         if let ndzarr_model::CodecConfig::N5Block(block) = &mut codec.config {
             block.edge_blocks = edge_blocks;
         }

@@ -62,7 +62,7 @@ pub(crate) fn array(
         custom_grid: None,
         data_type,
         fill_value,
-        codecs: chain,
+        codecs: chain.into(),
         codec_check: CodecCheck::AtAccess,
         keys: ChunkKeys { prefix: path.prefix(), encoding: KeyEncoding::V2 { separator } },
         dimension_names,

@@ -1,5 +1,7 @@
 //! Reads `zarr.json` of Zarr v3.
 
+use std::sync::Arc;
+
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
 
 use serde_json::Value;
@@ -79,7 +81,8 @@ pub(crate) fn node(
             let mut spec = array(path, key, document, extensions)?;
             if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
                 warnings.push(format!("{key}: {why}"));
-                spec.codecs.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(why.clone()));
+                let codecs = Arc::make_mut(&mut spec.codecs);
+                codecs.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(why.clone()));
             }
             NodeKind::Array(Box::new(spec))
         }
@@ -192,7 +195,7 @@ fn array(
         custom_grid: custom,
         data_type,
         fill_value,
-        codecs,
+        codecs: codecs.into(),
         codec_check: CodecCheck::AtOpen,
         keys: ChunkKeys { prefix: path.prefix(), encoding },
         dimension_names,
