@@ -99,6 +99,19 @@ impl ChunkedArray {
         &self.chain
     }
 
+    /// The axes in the order in which the elements of a chunk are stored; with shards, of an inner
+    /// chunk of the innermost level. The last varies fastest.
+    #[must_use]
+    pub fn stored_axes(&self) -> Vec<usize> {
+        let mut chain = &self.chain;
+        let mut axes = chain.order().to_vec();
+        while let Access::Indexed(sharding) = chain.access() {
+            chain = sharding.chunks();
+            axes = chain.order().iter().map(|&axis| axes[axis]).collect();
+        }
+        axes
+    }
+
     /// The key of a chunk.
     ///
     /// # Errors

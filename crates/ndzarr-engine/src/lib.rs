@@ -156,7 +156,7 @@ pub use for_each::in_parallel;
 pub use index_cache::IndexCache;
 pub use level::Jobs;
 pub use ndzarr_model::ConcurrentUpdate;
-pub use options::{FillChunks, OnProgress, Progress, RunOptions};
+pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
 pub use picked::{Picked, PickedBox};
 pub use pool::{on_own_thread, pooled};
 pub use read::{read, read_async};

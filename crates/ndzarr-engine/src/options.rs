@@ -45,6 +45,8 @@ pub struct RunOptions {
     pub progress: Option<OnProgress>,
     /// Reads: how to treat broken chunks.
     pub damaged: Damaged,
+    /// Reads: how the elements of a new result lie in memory.
+    pub memory_order: MemoryOrder,
     /// Writes: whether to store chunks that contain only the fill value.
     pub fill_chunks: FillChunks,
     /// Writes: what happens if other writers write the same chunk.
@@ -60,6 +62,7 @@ impl Default for RunOptions {
             cancel: None,
             progress: None,
             damaged: Damaged::default(),
+            memory_order: MemoryOrder::default(),
             fill_chunks: FillChunks::default(),
             concurrent_update: ConcurrentUpdate::default(),
         }
@@ -109,6 +112,13 @@ impl RunOptions {
         self
     }
 
+    /// Sets [`memory_order`](Self#structfield.memory_order) to that of the stored chunks.
+    #[must_use]
+    pub fn stored_order(mut self) -> Self {
+        self.memory_order = MemoryOrder::Stored;
+        self
+    }
+
     /// Sets [`fill_chunks`](Self#structfield.fill_chunks).
     #[must_use]
     pub fn fill_chunks(mut self, fill_chunks: FillChunks) -> Self {
@@ -138,6 +148,18 @@ impl RunOptions {
             progress.report(Progress { done, total });
         }
     }
+}
+
+/// How the elements of a result lie in memory. Its indices are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryOrder {
+    /// The last index varies fastest.
+    #[default]
+    C,
+    /// As in the chunks: the first index varies fastest if they are stored so. Then nothing is
+    /// transposed.
+    Stored,
 }
 
 /// Whether to store chunks that contain only the fill value.

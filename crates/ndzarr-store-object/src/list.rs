@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ndzarr_store::{DirListing, Key, Prefix, StoreError};
+use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Prefix, StoreError, Want};
 use object_store::list::PaginatedListOptions;
 
 use crate::call::Purpose;
@@ -132,11 +132,29 @@ impl Inner {
 
     /// Names that no key of ours can have, and markers of folders, are left out.
     pub(crate) fn keys(&self, prefix: &Prefix, page: &Page) -> Vec<Key> {
-        let names = page.keys.iter().filter_map(|name| name.strip_prefix(&self.prefix));
-        names
-            .filter(|name| name.starts_with(prefix.as_str()))
-            .filter_map(|name| Key::new(name).ok())
-            .collect()
+        page.keys.iter().filter_map(|name| self.key(prefix, name)).collect()
+    }
+
+    fn key(&self, prefix: &Prefix, name: &str) -> Option<Key> {
+        let name = name.strip_prefix(&self.prefix).filter(|name| name.starts_with(prefix.as_str()))?;
+        Key::new(name).ok()
+    }
+
+    /// The keys of a page and the lengths of their values. Where the page has none, each is asked for.
+    pub(crate) async fn sizes(&self, prefix: &Prefix, page: &Page) -> Result<Vec<(Key, u64)>, StoreError> {
+        let mut sizes = Vec::with_capacity(page.keys.len());
+        for (name, size) in page.keys.iter().zip(&page.sizes) {
+            let Some(key) = self.key(prefix, name) else { continue };
+            if let Some(size) = size {
+                sizes.push((key, *size));
+                continue;
+            }
+            let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+            if let Fetched::Parts { size, .. } = self.fetch(&fetch).await? {
+                sizes.push((fetch.key, size));
+            }
+        }
+        Ok(sizes)
     }
 
     /// Page by page.
@@ -192,7 +210,7 @@ mod tests {
 
     #[test]
     fn the_bytes_of_names_are_limited() {
-        let page = Page { keys: vec!["abc".into()], prefixes: vec!["de/".into()], next: None };
+        let page = Page { keys: vec!["abc".into()], prefixes: vec!["de/".into()], ..Page::default() };
         let mut room = Room(11);
         assert!(room.take(&Prefix::root(), &page).is_ok() && room.take(&Prefix::root(), &page).is_err());
     }

@@ -144,6 +144,16 @@ impl AsyncStore for ObjectStore {
         }))
     }
 
+    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+        Box::pin(stream::try_unfold(Inner::pages(prefix), move |mut pages| {
+            let prefix = prefix.clone();
+            self.run(|inner| async move {
+                let Some(page) = pages.turn(&inner).await? else { return Ok(None) };
+                Ok(Some((inner.sizes(&prefix, &page).await?, pages)))
+            })
+        }))
+    }
+
     fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
         let keys = keys.to_vec();
         self.run(|inner| async move { inner.erase_keys(&keys).await })

@@ -168,7 +168,7 @@ fn targets(case: &Case) -> Vec<Target> {
     let Ok(node) = options.open_node((&memory, &case.node)) else { return Vec::new() };
     let chunks: BTreeMap<String, Vec<Range<u64>>> = match &node {
         AnyNode::Array(array) if is_readable(array) => {
-            array.chunks().map(|chunk| (array.chunk_key(&chunk.index), chunk.ranges)).collect()
+            array.units().iter().map(|chunk| (array.units().key(&chunk.index), chunk.ranges)).collect()
         }
         AnyNode::Array(_) => return Vec::new(),
         AnyNode::Group(_) => BTreeMap::new(),
