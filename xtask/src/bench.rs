@@ -206,6 +206,10 @@ impl Bench<'_> {
             "threads": row.threads,
             "reversed_axes": row.reversed_axes,
             "layout": base.layout,
+            "source": dataset,
+            "to_chunks": row.to_chunks,
+            "to_shards": row.to_shards,
+            "memory": row.memory_bytes.unwrap_or_default(),
         });
         dataset::warm(&dataset);
         if let Some(other) = &row.into_c {

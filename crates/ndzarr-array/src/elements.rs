@@ -330,7 +330,7 @@ fn point_tiles<'o, T: Clone + Send + 'o>(
     groups.into_iter().map(tile).collect()
 }
 
-fn lengths(region: &Region) -> Vec<usize> {
+pub(crate) fn lengths(region: &Region) -> Vec<usize> {
     region.shape().iter().map(|&n| n as usize).collect()
 }
 

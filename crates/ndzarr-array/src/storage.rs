@@ -167,6 +167,11 @@ impl Storage {
         matches!(self.0, Kind::Blocking(_))
     }
 
+    /// Whether it is a folder of the local file system.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.1.is_some()
+    }
+
     /// The hierarchies of a format around the store, and its path in them.
     pub(crate) fn enclosing(&self, format: Format) -> Vec<(Self, String)> {
         match &self.1 {

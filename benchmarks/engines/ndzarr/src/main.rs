@@ -6,7 +6,7 @@ use std::ops::Range;
 use bench_protocol::{Durability, Locking, Measure, Operation, Request, masked};
 use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn, ShapeBuilder};
-use ndzarr::{Any, Array, Cache, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions};
+use ndzarr::{Any, Array, Cache, ConvertOptions, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions, convert};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -55,6 +55,17 @@ fn main() -> Result<(), Failure> {
             let measure = Measure::start();
             open(&request)?.write(&region, &data)?;
             measure.stop().print();
+        }
+        Operation::Copy => {
+            let run = RunOptions::default().threads(NonZeroUsize::new(request.threads));
+            let mut options = ConvertOptions::new().chunks(&request.to_chunks).memory(request.memory).run(run);
+            if !request.to_shards.is_empty() {
+                options = options.shards(&request.to_shards);
+            }
+            let measure = Measure::start();
+            let report = convert(&request.source, &request.path, &options)?;
+            measure.stop().print();
+            eprintln!("{report:?}");
         }
         Operation::Chunks => {
             let measure = Measure::start();

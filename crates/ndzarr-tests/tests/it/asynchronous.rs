@@ -189,7 +189,7 @@ fn groups_and_conversions() {
         for target in &targets {
             for format in [Format::Zarr2, Format::N5] {
                 let name = format.to_string();
-                let options = ConvertOptions::new(format);
+                let options = ConvertOptions::new().format(format);
                 let report = convert((storage, "g"), (target, &name), &options).await?;
                 assert_eq!(report.nodes.len(), 2);
                 let copy = Array::<u8>::open((target, format!("{name}/a"))).await?;

@@ -169,7 +169,8 @@ fn conversions() {
         a.fill(.., 7).expect("a fill");
         spread(way, threads, 4, |i| {
             let target = FsStore::new(folder.join(format!("copy-{i}")));
-            convert((folder, "a"), (target, "a"), &ConvertOptions::new(Format::Zarr2)).expect("a conversion");
+            convert((folder, "a"), (target, "a"), &ConvertOptions::new().format(Format::Zarr2))
+                .expect("a conversion");
         });
         for i in 0..4 {
             let copy = Array::<u16>::open((folder.join(format!("copy-{i}")).as_path(), "a")).expect("a copy");
@@ -298,5 +299,5 @@ fn futures_are_send() {
     send(group.consolidate());
     send(group.erase("a"));
     send(group.erase_self());
-    send(convert((&store, "a"), (&store, "z"), &ConvertOptions::new(Format::Zarr2)));
+    send(convert((&store, "a"), (&store, "z"), &ConvertOptions::new().format(Format::Zarr2)));
 }

@@ -433,7 +433,7 @@ fn a_dropped_conversion_copies_nothing_later() {
     let gone = Arc::downgrade(&gate.0);
     let slow = Storage::blocking(SlowToRead { inner: source, gate: gate.clone() });
     let run = RunOptions::default().threads(std::num::NonZeroUsize::new(2));
-    let options = ConvertOptions::new(Format::Zarr3).run(run);
+    let options = ConvertOptions::new().format(Format::Zarr3).run(run);
     let mut future = Box::pin(asynchronous::convert((slow, "a"), (&target, "a"), &options));
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     gate.wait_for(2);

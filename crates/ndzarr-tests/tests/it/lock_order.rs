@@ -84,8 +84,8 @@ fn erases(storage: &Storage, _: Format) -> Result<()> {
 
 fn converts(storage: &Storage, format: Format) -> Result<()> {
     let to = if format == Format::Zarr3 { Format::Zarr2 } else { Format::Zarr3 };
-    allowed(convert((storage, "a"), (storage, "a"), &ConvertOptions::new(to)).map(drop));
-    convert((storage, "a"), (storage, "converted"), &ConvertOptions::new(format)).map(drop)
+    allowed(convert((storage, "a"), (storage, "a"), &ConvertOptions::new().format(to)).map(drop));
+    convert((storage, "a"), (storage, "converted"), &ConvertOptions::new().format(format)).map(drop)
 }
 
 fn shards(storage: &Storage, _: Format) -> Result<()> {

@@ -333,7 +333,7 @@ fn the_grid_stays_with_copied_chunks_and_goes_where_there_is_none() {
     for (format, level) in [(Format::Zarr3, ConvertLevel::Rekeyed), (Format::Zarr2, ConvertLevel::Reencoded)]
     {
         let other = MemoryStore::new();
-        let convert_options = ConvertOptions::new(format).open(options());
+        let convert_options = ConvertOptions::new().format(format).open(options());
         let report = convert((&store, "a"), (&other, "b"), &convert_options).expect("converted");
         assert_eq!(report.nodes[0].level, level);
         let b = open(&other, "b").expect("opens");

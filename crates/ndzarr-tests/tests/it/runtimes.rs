@@ -187,7 +187,7 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
 
     let memory = Storage::from(MemoryStore::new());
     u8s().create((&memory, "c")).expect("a store in memory blocks");
-    let (v2, n5) = (ConvertOptions::new(Format::Zarr2), ConvertOptions::new(Format::N5));
+    let (v2, n5) = (ConvertOptions::new().format(Format::Zarr2), ConvertOptions::new().format(Format::N5));
     call("convert from", &mut || convert((&storage, "made"), (&memory, "made"), &v2).map(drop));
     call("convert to", &mut || convert((&memory, "c"), (&storage, "f"), &n5).map(drop));
     call("convert within", &mut || convert((&storage, "made/a"), (&storage, "e"), &n5).map(drop));
@@ -280,7 +280,7 @@ fn conversions_between_stores_of_two_runtimes() {
         let [from, to] = [&first, &second].map(|runtime| Storage::asynchronous(on_tokio(runtime.handle())));
         let made = first.block_on(made(from.clone())).expect("it works");
         for existing in [Existing::Refuse, Existing::Replace] {
-            let options = ConvertOptions::new(Format::Zarr3).existing(existing);
+            let options = ConvertOptions::new().format(Format::Zarr3).existing(existing);
             convert((&from, "made"), (&to, "made"), &options).expect("it works");
             let silent = Storage::asynchronous(Silent(MemoryStore::new()));
             let error = convert((&from, "made"), (&silent, "made"), &options).expect_err("it cannot wait");
@@ -356,7 +356,7 @@ fn threads_of_a_conversion_fetch_while_its_caller_waits() {
             fetched_elsewhere: AtomicBool::new(false),
         };
         let run = RunOptions::default().threads(NonZeroUsize::new(4));
-        let options = ConvertOptions::new(format).run(run);
+        let options = ConvertOptions::new().format(format).run(run);
         let source = Storage::asynchronous(store);
         convert((&source, "a"), (MemoryStore::new(), "a"), &options).expect("it works");
     }
