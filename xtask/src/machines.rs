@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::python;
 use folder::Folder;
-use system::System;
+use system::{Extent, System};
 
 /// Options of the task.
 #[derive(clap::Args)]
@@ -21,6 +21,10 @@ pub(crate) struct Args {
     /// and root. Default: `target/machines`.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+    /// Of i686 only the packages below those of arrays, of wasm only the cases of testdata in Node: a
+    /// few minutes, for `.ci/run`.
+    #[arg(long)]
+    quick: bool,
     /// How many jobs cargo runs at once. Default: one for each processor.
     #[arg(long, short, value_name = "JOBS")]
     jobs: Option<usize>,
@@ -36,11 +40,12 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let path = args.folder.clone().unwrap_or_else(|| python::target().join("machines"));
     let folder = Folder::at(&path)?;
     let systems = if args.systems.is_empty() { System::ALL.to_vec() } else { args.systems.clone() };
+    let extent = if args.quick { Extent::Quick } else { Extent::Whole };
     let mut rows = Vec::new();
     for system in systems {
         eprintln!("\n==> {}", system.describe());
         let start = Instant::now();
-        let outcome = system.run(&folder, args.jobs)?;
+        let outcome = system.run(&folder, extent, args.jobs)?;
         rows.push((system, outcome, start.elapsed().as_secs()));
     }
     println!("| system | builds | passed | failed | time |\n|---|---|---|---|---|");

@@ -102,7 +102,8 @@ pub(crate) async fn copy_by(
     let target_path = NodePath::new(&target.path)?;
     let from = source.storage.clone();
     let reads = options.open.metadata.clone();
-    let (found, root) = from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
+    let (found, root, _) =
+        from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
     let mut create = options.create.clone();
     create.format = options.format.unwrap_or(root.format);
     target.check(create.format)?;

@@ -58,6 +58,7 @@ mod about;
 mod any_array;
 mod any_elements;
 mod any_values;
+mod appender;
 #[cfg(feature = "fs")]
 mod archive;
 mod array;
@@ -124,11 +125,13 @@ pub mod structured;
 mod tile;
 mod to_shape;
 mod to_view;
+mod units;
 #[cfg(feature = "fs")]
 mod url;
 mod vlen_array;
 
 pub use any_elements::AnyElements;
+pub use appender::Appender;
 pub use array::{AnyArray, Array};
 pub use array_selections::Named;
 pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice};
@@ -151,8 +154,8 @@ pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Progress,
-    RunOptions,
+    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks,
+    MemoryOrder, Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
@@ -179,3 +182,4 @@ pub use storage::Storage;
 pub use struct_plan::{FieldMismatch, FieldPlan, StructField};
 pub use to_shape::ToShape;
 pub use to_view::ToView;
+pub use units::Units;

@@ -1,6 +1,7 @@
 //! Tests of what happens when the operating system fails, or does less than asked.
 
 mod failures;
+mod flocks;
 #[cfg(target_os = "linux")]
 mod folded_names;
 mod interleavings;

@@ -1,7 +1,7 @@
 //! Every call to the operating system, in one trait, so that tests can make each fail.
 
-#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
-mod flock;
+#[cfg(any(all(test, unix), not(any(target_os = "linux", target_os = "android", windows))))]
+pub(crate) mod flock;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod ofd;
 #[cfg(not(any(unix, windows)))]

@@ -54,7 +54,8 @@ impl NewValue {
                     *len += n;
                 }
                 // The temporary takes no part that begins inside and ends behind it.
-                let (over, behind) = part.split_at(part.len().min((*len - at) as usize));
+                let (over, behind) =
+                    part.split_at(usize::try_from(*len - at).map_or(part.len(), |len| len.min(part.len())));
                 if !over.is_empty() {
                     temporary.write_at(at, over)?;
                 }

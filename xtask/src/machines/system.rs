@@ -22,12 +22,27 @@ const BUILD_STD: &str = "-Zbuild-std=std,panic_unwind,test";
 /// Everything but what needs a C compiler for that system, which this machine lacks.
 const PURE: &str = "bz2,crc32c,deflate,pcodec";
 
+/// The cases of testdata, to be run in Node.
+const IN_NODE: [&str; 3] = ["--target=wasm32-wasip1", WHOLE, "--test=cases"];
+
 /// Runs the example in Chromium.
 const BROWSER: &str = "xtask/src/machines/browser/run.mjs";
 
-/// The packages whose tests need nothing that a foreign system or an emulator lacks.
-const LIBRARIES: [&str; 6] =
-    ["ndzarr-grid", "ndzarr-model", "ndzarr-metadata", "ndzarr-codec", "ndzarr-store-fs", "ndzarr-tests"];
+/// The packages below those of arrays.
+const PARTS: [&str; 5] =
+    ["-p=ndzarr-grid", "-p=ndzarr-model", "-p=ndzarr-metadata", "-p=ndzarr-codec", "-p=ndzarr-store-fs"];
+
+/// The package that tests all of them through arrays.
+const WHOLE: &str = "-p=ndzarr-tests";
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    Whole,
+    /// What takes a few minutes: of i686 the packages below those of arrays, of wasm the cases in
+    /// Node. Other systems have no such part.
+    Quick,
+}
 
 impl System {
     pub(super) const ALL: [Self; 5] = [Self::I686, Self::Wasm, Self::Windows, Self::S390x, Self::Darwin];
@@ -38,13 +53,14 @@ impl System {
             Self::I686 => "32 bits (i686-unknown-linux-gnu)",
             Self::S390x => "big-endian (s390x-unknown-linux-gnu, qemu-user)",
             Self::Wasm => "WebAssembly (wasm32-unknown-unknown, Chromium; wasm32-wasip1, Node)",
-            Self::Darwin => "macOS (aarch64-apple-darwin, type-checked)",
+            Self::Darwin => "macOS and the BSDs (aarch64-apple-darwin, x86_64-unknown-freebsd, type-checked)",
         }
     }
 
     /// Debian's packages, in steps.
-    fn packages(self) -> &'static [&'static [&'static str]] {
+    fn packages(self, extent: Extent) -> &'static [&'static [&'static str]] {
         match self {
+            Self::Wasm if extent == Extent::Quick => &[&["libstd-rust-dev-wasm32", "lld", "nodejs"]],
             Self::Windows => &[&["gcc-mingw-w64-x86-64-win32", "wine", "wine64"]],
             Self::I686 => {
                 &[&["gcc-i686-linux-gnu", "libc6-dev-i386-cross"], &["libstd-rust-dev:i386", "libc6:i386"]]
@@ -59,30 +75,32 @@ impl System {
     }
 
     /// Builds, and runs what can be run.
-    pub(super) fn run(self, folder: &Folder, jobs: Option<usize>) -> Result<Outcome, String> {
-        folder.add(&format!("{self:?}").to_lowercase(), self.packages())?;
+    pub(super) fn run(self, folder: &Folder, extent: Extent, jobs: Option<usize>) -> Result<Outcome, String> {
+        folder.add(&format!("{self:?}-{extent:?}").to_lowercase(), self.packages(extent))?;
         let cargo = Cargo { system: self, folder, jobs, profile: "machines" };
-        let libraries: Vec<&str> = LIBRARIES.iter().flat_map(|package| ["-p", package]).collect();
+        let tests = ["--lib", "--tests"];
         match self {
             Self::Windows => {
                 let target = ["--target", "x86_64-pc-windows-gnu", BUILD_STD];
-                let outcome = cargo.test(&[&target[..], &["--lib", "--tests"], &libraries].concat())?;
-                let tour = ["-p", "examples", "tour"];
-                let passes = outcome.builds && cargo.passes("run", &[&target[..], &tour].concat())?;
-                Ok(outcome.also("cargo run -p examples tour", passes))
+                let outcome = cargo.test(&[&target[..], &tests, &PARTS, &[WHOLE]].concat())?;
+                let run = |arguments: &[&str]| cargo.passes("run", &[&target[..], arguments].concat());
+                let tour = outcome.builds && run(&["-p=examples", "tour"])?;
+                let torture = ["-p=ndzarr-conformance", "--bin=ndzarr-torture", "--", "--minute"];
+                let torture = outcome.builds && run(&torture)?;
+                Ok(outcome.also("the tour", tour).also("the minute of torture", torture))
             }
-            Self::I686 => cargo.test(&[
-                "--target=i686-unknown-linux-gnu",
-                "--lib",
-                "--tests",
-                "--workspace",
-                "--exclude=xtask",
-                "--exclude=examples",
-            ]),
+            Self::I686 => {
+                let packages = match extent {
+                    Extent::Quick => &PARTS[..],
+                    Extent::Whole => &["--workspace", "--exclude=xtask", "--exclude=examples"],
+                };
+                cargo.test(&[&["--target=i686-unknown-linux-gnu"], &tests[..], packages].concat())
+            }
             Self::S390x => {
-                let tests = ["--target", "s390x-unknown-linux-gnu", "--lib", "--tests"];
-                cargo.test(&[&tests, &libraries[..]].concat())
+                let target = ["--target", "s390x-unknown-linux-gnu"];
+                cargo.test(&[&target[..], &tests, &PARTS, &[WHOLE]].concat())
             }
+            Self::Wasm if extent == Extent::Quick => cargo.test(&IN_NODE),
             Self::Wasm => {
                 let small = Cargo { profile: "browser", ..cargo };
                 if !small.passes("build", &["--target=wasm32-unknown-unknown", "-p=browser"])? {
@@ -96,14 +114,19 @@ impl System {
                 ]);
                 let (passes, text) = shown(in_chromium)?;
                 let in_chromium = Outcome::read(&text).also("the example in Chromium", passes);
-                let in_node = cargo.test(&["--target=wasm32-wasip1", "-p=ndzarr-tests", "--test=cases"])?;
+                let in_node = cargo.test(&IN_NODE)?;
                 Ok(in_node.joined(in_chromium))
             }
             Self::Darwin => {
-                let features = format!("fs,{PURE}");
-                let target = ["--target", "aarch64-apple-darwin", BUILD_STD, "-p", "ndzarr"];
-                let features = ["--no-default-features", "--features", &features];
-                cargo.passes("check", &[&target[..], &features].concat()).map(Outcome::built)
+                let features = format!("--features=fs,{PURE}");
+                let library = ["-p=ndzarr", "--no-default-features", &features];
+                let mut passes = true;
+                for target in ["--target=aarch64-apple-darwin", "--target=x86_64-unknown-freebsd"] {
+                    for what in [&library[..], &["-p=ndzarr-store-fs", "--all-targets"]] {
+                        passes &= cargo.passes("check", &[&[target, BUILD_STD], what].concat())?;
+                    }
+                }
+                Ok(Outcome::built(passes))
             }
         }
     }
@@ -177,8 +200,8 @@ impl Cargo<'_> {
         // One for all systems: they share macros and build scripts.
         inside.env("CARGO_TARGET_DIR", "/src/target");
         inside.args(["sh", "-c", r#"exec "$@" 2>&1"#, "sh", "cargo", command, "--locked"]);
-        inside.args(["--profile", self.profile]).args(arguments);
-        inside.args(self.jobs.map(|jobs| format!("-j{jobs}")));
+        inside.args(["--profile", self.profile]).args(self.jobs.map(|jobs| format!("-j{jobs}")));
+        inside.args(arguments);
         shown(inside)
     }
 }

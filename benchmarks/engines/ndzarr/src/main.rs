@@ -70,7 +70,7 @@ fn main() -> Result<(), Failure> {
         Operation::Chunks => {
             let measure = Measure::start();
             let array = open(&request)?;
-            let chunks = request.chunks.iter().map(|chunk| array.read_inner_chunk(chunk));
+            let chunks = request.chunks.iter().map(|chunk| array.read_chunk(chunk));
             let chunks: Vec<ArrayD<u16>> = chunks.collect::<Result<_, _>>()?;
             let report = measure.stop();
             report.print_for(chunks.iter().filter_map(|chunk| chunk.as_slice()));

@@ -370,7 +370,7 @@ fn write_inner(target: &Core, block: &Block, writer: &ShardWriter) -> Result<()>
         let at = inner.start().into_iter().zip(&first).zip(lens);
         let at: Vec<u64> = at.map(|((at, first), len)| (at - first) / len.max(&1)).collect();
         let source = target.part_source(&inner, &block.bytes, &block.whole)?;
-        target.named(writer.write_inner(&at, &*source))
+        target.named(writer.write_inner(&at, &*source, &vec![0; at.len()]))
     };
     in_parallel(inner, target.options.threads, write).into_iter().collect()
 }

@@ -50,11 +50,11 @@ impl Chunks<'_> {
         let missing = &AtomicU64::new(0);
         let copy = |chunk: Vec<u64>| async move {
             let (source, index) = (self.source.clone(), chunk.clone());
-            let read = move |_| async move { source.encoded_or_fallback(&index).await };
+            let read = move |_| async move { source.encoded_unit(&index).await };
             match self.source.storage.ask(self.colour, read).await? {
                 Some(value) => {
                     let target = self.target.clone();
-                    let write = move |_| async move { target.put_encoded_chunk(&chunk, value).await };
+                    let write = move |_| async move { target.put_encoded_unit(&chunk, value).await };
                     self.target.storage.ask(self.colour, write).await?;
                 }
                 None => drop(missing.fetch_add(1, Ordering::Relaxed)),
@@ -106,7 +106,7 @@ impl Chunks<'_> {
             Way::Pieces(plan) => {
                 let steps = match needed {
                     Some(needed) => pieces(plan, &grid, needed.into_iter()),
-                    None => pieces(plan, &grid, target.chunks().map(|chunk| chunk.index)),
+                    None => pieces(plan, &grid, units(target)),
                 };
                 self.pass([source, target], plan, self.conversion.clone(), steps, &count).await?;
             }
@@ -133,7 +133,7 @@ impl Chunks<'_> {
         let mut needed: BTreeSet<Vec<u64>> = match stored {
             Some(stored) => touched(stored, &from, &to),
             None if there.is_empty() => return Ok((None, n_units(array)?)),
-            None => array.chunks().map(|chunk| chunk.index).collect(),
+            None => units(array).collect(),
         };
         let n = needed.len() as u64;
         needed.retain(|unit| !there.contains(unit));
@@ -190,7 +190,7 @@ impl Chunks<'_> {
         match needed {
             Some(needed) => for_each(stores, self.run, self.colour, threads, needed, copy).await,
             None => {
-                let all = target.chunks().map(|chunk| chunk.index);
+                let all = units(target);
                 for_each(stores, self.run, self.colour, threads, all, copy).await
             }
         }
@@ -200,6 +200,11 @@ impl Chunks<'_> {
 /// How many chunks, or shards, an array has.
 pub(super) fn n_units(array: &Core) -> Result<u64> {
     Ok(array.grid()?.n_overlaps(&Region::whole(array.shape())).unwrap_or(u64::MAX))
+}
+
+/// The indices of all units of an array.
+fn units(array: &Core) -> impl Iterator<Item = Vec<u64>> + Send + use<> {
+    crate::chunks::Chunks::new(array.unit_grid()).map(|unit| unit.index)
 }
 
 /// The chunks of one grid that have elements of these of another.
@@ -217,7 +222,7 @@ async fn stored(array: &Core, colour: Colour) -> Result<Vec<Vec<u64>>> {
         return Ok(chunks);
     }
     match n_units(array)? {
-        ..=MAX_TRIES => Ok(array.chunks().map(|chunk| chunk.index).collect()),
+        ..=MAX_TRIES => Ok(units(array).collect()),
         _ => {
             let what = "the store cannot list its keys, and there are too many chunks to try each";
             Err(Error::new(ErrorKind::Unsupported, what).in_store(|| array.storage.name()))

@@ -131,7 +131,7 @@ impl Requests<'_> {
             let mut like = spec.clone();
             (like.chunk_edges, like.custom_grid) = (None, None);
             like.chunk_shape = chunk_shape.to_vec();
-            like.codecs = codecs.to_vec();
+            like.codecs = codecs.into();
             all.extend(keep_chunks(&like, self.create, KeptKeys::Usual).map(|request| (request, None)));
         }
         for (i, compressor) in compressors::candidates(codecs).into_iter().enumerate() {

@@ -1,26 +1,45 @@
-//! Tests on a file system that ignores case, as those of Windows and macOS do.
+//! Tests on file systems that ignore case and the form of Unicode, as those of Windows and macOS do.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use ndzarr_store::{DirListing, Locked, Prefix, Wait};
 
 use super::*;
 use crate::Locking;
 
-/// Finds files by names that differ in case, and tells the path of an open one as it is stored.
-#[derive(Debug)]
-struct Folding;
+/// Finds files by names that differ in case or in the form of `é`, and tells the path of an open one
+/// as it is stored.
+#[derive(Clone, Copy, Debug)]
+enum Folding {
+    /// Keeps names as they are given, as APFS does.
+    Keeping,
+    /// Stores them in decomposed form, as HFS+ does.
+    Decomposing,
+}
 
-/// The path as it is stored, as far as it is there.
-fn stored(path: &Path) -> PathBuf {
-    let mut found = PathBuf::new();
-    for name in path {
-        let in_folder = fs::read_dir(&found).into_iter().flatten().flatten();
-        let is_it = |entry: &fs::DirEntry| entry.file_name().eq_ignore_ascii_case(name);
-        let spelled = in_folder.filter(is_it).map(|entry| entry.file_name()).next();
-        found.push(spelled.as_deref().unwrap_or(name));
+const COMPOSED: &str = "\u{e9}";
+const DECOMPOSED: &str = "e\u{301}";
+
+fn decomposed(name: &OsStr) -> OsString {
+    name.to_string_lossy().replace(COMPOSED, DECOMPOSED).into()
+}
+
+impl Folding {
+    /// The path as it is stored, as far as it is there.
+    fn stored(self, path: &Path) -> PathBuf {
+        let mut found = PathBuf::new();
+        for name in path {
+            let in_folder = fs::read_dir(&found).into_iter().flatten().flatten();
+            let is_it =
+                |entry: &fs::DirEntry| decomposed(&entry.file_name()).eq_ignore_ascii_case(decomposed(name));
+            let spelled = in_folder.filter(is_it).map(|entry| entry.file_name()).next();
+            found.push(spelled.unwrap_or_else(|| match self {
+                Self::Keeping => name.to_owned(),
+                Self::Decomposing => decomposed(name),
+            }));
+        }
+        found
     }
-    found
 }
 
 impl Syscalls for Folding {
@@ -28,8 +47,8 @@ impl Syscalls for Folding {
         true
     }
     fn listed_name(&self, path: &Path) -> io::Result<OsString> {
-        System.link_stat(&stored(path))?;
-        Ok(stored(path).file_name().unwrap_or_default().to_owned())
+        System.link_stat(&self.stored(path))?;
+        Ok(self.stored(path).file_name().unwrap_or_default().to_owned())
     }
     fn path_of(&self, file: &File) -> io::Result<PathBuf> {
         use std::os::fd::AsRawFd;
@@ -37,47 +56,47 @@ impl Syscalls for Folding {
         fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
     }
     fn open(&self, path: &Path) -> io::Result<File> {
-        System.open(&stored(path))
+        System.open(&self.stored(path))
     }
     fn create(&self, path: &Path) -> io::Result<File> {
-        System.create(&stored(path))
+        System.create(&self.stored(path))
     }
     fn reopen(&self, path: &Path) -> io::Result<File> {
-        System.reopen(&stored(path))
+        System.reopen(&self.stored(path))
     }
     fn open_unfollowed(&self, path: &Path) -> io::Result<File> {
-        System.open_unfollowed(&stored(path))
+        System.open_unfollowed(&self.stored(path))
     }
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        System.stat(&stored(path))
+        System.stat(&self.stored(path))
     }
     fn link_stat(&self, path: &Path) -> io::Result<Stat> {
-        System.link_stat(&stored(path))
+        System.link_stat(&self.stored(path))
     }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        System.rename(&stored(from), &stored(to))
+        System.rename(&self.stored(from), &self.stored(to))
     }
     fn unlink(&self, path: &Path) -> io::Result<()> {
-        System.unlink(&stored(path))
+        System.unlink(&self.stored(path))
     }
     fn make_folder(&self, path: &Path) -> io::Result<()> {
-        System.make_folder(&stored(path))
+        System.make_folder(&self.stored(path))
     }
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
-        System.remove_folder(&stored(path))
+        System.remove_folder(&self.stored(path))
     }
     fn list(&self, path: &Path) -> io::Result<fs::ReadDir> {
-        System.list(&stored(path))
+        System.list(&self.stored(path))
     }
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
-        System.resolve(&stored(path))
+        System.resolve(&self.stored(path))
     }
 }
 
 fn stores(setup: &Setup) -> [FsStore; 3] {
     let builder = || FsStore::builder(setup.folder.path());
     [builder(), builder().locking(Locking::Portable), builder().links(crate::Links::Confine)]
-        .map(|builder| builder.build_on(Arc::new(Folding)))
+        .map(|builder| builder.build_on(Arc::new(Folding::Keeping)))
 }
 
 /// The other spellings of `a/b` and its folder are keys of their own, and cannot be written.
@@ -152,5 +171,40 @@ fn names_behind_links_are_compared_one_by_one() -> Outcome {
         assert!(matches!(fetch(key)?, Fetched::Parts { .. }), "{key}");
         store.put(&Key::new(key)?, &["new".into()], Precondition::None)?;
     }
+    Ok(())
+}
+
+/// APFS keeps the form of a name, and finds it by the other one too.
+#[test]
+fn keys_that_differ_in_the_form_of_unicode_are_not_mixed_up() -> Outcome {
+    let setup = Setup::new()?;
+    for (key, other) in [(COMPOSED, DECOMPOSED), (DECOMPOSED, COMPOSED)] {
+        for store in stores(&setup) {
+            let key = Key::new(format!("names/{key}/x"))?;
+            let other = Key::new(format!("names/{other}/x"))?;
+            store.put(&key, &["value".into()], Precondition::None)?;
+            assert!(store.has(&key)? && !store.has(&other)?);
+            let put = store.put(&other, &["other".into()], Precondition::None);
+            assert!(matches!(put, Err(StoreError::InvalidKey { .. })), "{put:?}");
+            assert_eq!(store.list_prefix(&Prefix::new("names/")?)?, [key.clone()]);
+            store.erase(&key, Precondition::None)?;
+        }
+    }
+    Ok(())
+}
+
+/// HFS+ would list a key in composed form by another name, so only the decomposed form is a key.
+#[test]
+fn keys_that_would_be_stored_in_another_form_are_refused() -> Outcome {
+    let setup = Setup::new()?;
+    let store = FsStore::builder(setup.folder.path()).build_on(Arc::new(Folding::Decomposing));
+    let composed = Key::new(format!("a/{COMPOSED}"))?;
+    let put = store.put(&composed, &["value".into()], Precondition::None);
+    assert!(matches!(put, Err(StoreError::InvalidKey { .. })), "{put:?}");
+    assert_eq!(setup.files()?, ["b"]);
+    let decomposed = Key::new(format!("a/{DECOMPOSED}"))?;
+    store.put(&decomposed, &["value".into()], Precondition::None)?;
+    assert!(store.has(&decomposed)? && !store.has(&composed)?);
+    assert_eq!(store.list_prefix(&Prefix::root())?, [key()?, decomposed]);
     Ok(())
 }

@@ -2,12 +2,14 @@
 
 use std::error::Error;
 use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
 use std::thread;
 
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Locked, Of, Precondition, Prefix, Store, StoreError, Wait, Want,
 };
-use ndzarr_store_fs::FsStore;
+use ndzarr_store_fs::{FsStore, Links};
 
 type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
@@ -147,5 +149,49 @@ fn a_read_only_value_is_read_and_not_replaced_half() -> Outcome {
     let now = if put(&store, "a", "new").is_ok() { "new" } else { "old" };
     assert_eq!(get(&store, "a")?.as_deref(), Some(now));
     assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+    Ok(())
+}
+
+/// Links to folders that every user may make.
+fn make_junction(at: &Path, target: &Path) -> Outcome {
+    let made = Command::new("cmd").args(["/c", "mklink", "/J"]).args([at, target]).output()?;
+    if made.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&made.stderr).into()) }
+}
+
+#[test]
+#[ignore = "wine 10 makes no junctions; .github/workflows/ci.yml runs this on Windows"]
+fn junctions_are_followed_unless_they_are_confined() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+    for folder in [&root.join("real"), &outside] {
+        fs::create_dir_all(folder)?;
+        fs::write(folder.join("x"), "value")?;
+    }
+    make_junction(&root.join("out"), &outside)?;
+    make_junction(&root.join("inner"), &root.join("real"))?;
+    make_junction(&root.join("real/up"), &root)?;
+    let follow = FsStore::new(&root);
+    let confine = FsStore::builder(&root).links(Links::Confine).build();
+    assert_eq!(get(&follow, "out/x")?.as_deref(), Some("value"));
+    for store in [&follow, &confine] {
+        assert_eq!(get(store, "inner/x")?.as_deref(), Some("value"));
+        // The junction that leads back up is not entered.
+        assert_eq!(store.list_dir(&Prefix::new("real/")?)?.prefixes, Vec::<String>::new());
+    }
+    let refused = [
+        get(&confine, "out/x").map(drop),
+        put(&confine, "out/x", "new"),
+        put(&confine, "out/new/y", "new"),
+        confine.list_dir(&Prefix::new("out/")?).map(drop),
+        confine.erase(&Key::new("out/x")?, Precondition::None).map(drop),
+    ];
+    for (i, refused) in refused.into_iter().enumerate() {
+        assert!(matches!(refused, Err(StoreError::Io { .. })), "{i}: {refused:?}");
+    }
+    // Erasing removes the junction, not what it leads to.
+    follow.erase_prefix(&Prefix::new("out/")?, Wait::Block)?;
+    assert!(!root.join("out").exists());
+    assert_eq!(fs::read_to_string(outside.join("x"))?, "value");
+    assert_eq!(fs::read_dir(&outside)?.count(), 1);
     Ok(())
 }

@@ -45,7 +45,7 @@ fn written(path: &Path, format: Format) {
         for i in 0..5_usize {
             for j in 0..5_usize {
                 let part = data().slice(s![4 * i..4 * i + 4, 10 * j..10 * j + 10]).to_owned().into_dyn();
-                writer.write_inner(&[i as u64, j as u64], &part).expect("it takes an inner chunk");
+                writer.write_chunk(&[i as u64, j as u64], &part).expect("it takes an inner chunk");
             }
         }
         writer.finish().expect("it finishes");

@@ -284,7 +284,7 @@ fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
         panic!()
     };
     let writer = a.shard_writer(&[0]).expect("it works");
-    writer.write_inner(&[0], &Array1::from_elem(4, 1)).expect("it works");
+    writer.write_chunk(&[0], &Array1::from_elem(4, 1)).expect("it works");
     let mut future = Box::pin(asynchronous::ShardWriter::from(writer).finish());
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     drop(future);
@@ -391,7 +391,7 @@ fn a_dropped_finish_without_locks_publishes_nothing_later() {
     let a = a.expect("it works");
     let writer = a.shard_writer(&[0]).expect("it works");
     for inner in 0..4 {
-        writer.write_inner(&[inner], &Array1::from_elem(4, 1)).expect("it works");
+        writer.write_chunk(&[inner], &Array1::from_elem(4, 1)).expect("it works");
     }
     let mut future = Box::pin(asynchronous::ShardWriter::from(writer).finish());
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());

@@ -1,6 +1,7 @@
 //! The library as its users see it, and the stores of the workspace.
 #![deny(unsafe_code)]
 
+mod appender;
 mod appends;
 mod archives;
 mod asynchronous;
@@ -14,6 +15,7 @@ mod builder_registry;
 mod callers_threads;
 mod children;
 mod chunk_cache;
+mod chunks;
 mod concurrent_update;
 mod consolidated;
 mod copies_above;
@@ -48,6 +50,7 @@ mod links;
 mod lock_order;
 mod lock_order_store;
 mod lost_locks;
+mod memory_order;
 mod messages;
 mod natural_lines;
 mod newtypes;

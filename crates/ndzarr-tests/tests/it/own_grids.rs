@@ -288,7 +288,7 @@ fn shards_of_them_are_divided_by_their_inner_chunks() {
     a.write([0..8, 0..20], &numbers).expect("written");
     let a = open(&store, "a").expect("opens");
     assert_eq!(a.read([3..7, 1..15]).expect("read"), numbers.slice(s![3..7, 1..15]));
-    assert_eq!(a.read_inner_chunk(&[3, 3]).expect("read").into_raw_vec_and_offset().0, [306, 307]);
+    assert_eq!(a.read_chunk(&[3, 3]).expect("read").into_raw_vec_and_offset().0, [306, 307]);
 
     // Half a brick is not divided by three quarters of one.
     let a = new.chunks([1, 8]).create((&store, "b")).expect("created");

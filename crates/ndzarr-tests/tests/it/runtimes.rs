@@ -174,13 +174,14 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
     call("fill", &mut || array.fill([2..4], 1));
     call("read_chunk", &mut || array.read_chunk(&[1]).map(drop));
     call("write_chunk", &mut || array.write_chunk(&[1], &array![1, 2, 3, 4].into_dyn()));
-    call("encoded_chunk", &mut || array.encoded_chunk(&[1]).map(drop));
+    call("units().encoded", &mut || array.units().encoded(&[1]).map(drop));
+    call("units().stored", &mut || array.units().stored().map(drop));
     call("resize", &mut || array.clone().resize([7]));
     call("append", &mut || Array::<u16>::open((&storage, "made/a"))?.append(0, &array![9u16]));
     call("append_bytes", &mut || AnyArray::open((&storage, "made/a"))?.append_bytes(0, &[0, 0]));
     call("ShardWriter::finish", &mut || {
         let writer = sharded.shard_writer(&[0])?;
-        writer.write_inner(&[0], &array![1, 2])?;
+        writer.write_chunk(&[0], &array![1, 2])?;
         writer.finish()
     });
 

@@ -137,7 +137,7 @@ impl Machine {
         let writer = array.shard_writer(&shard).map_err(failed)?;
         let region = self.inner_region(&shard);
         let elements = self.elements_of(&region);
-        writer.write_inner(&shard, &elements).map_err(failed)?;
+        writer.write_chunk(&shard, &elements).map_err(failed)?;
         Ok(writer)
     }
 
@@ -169,7 +169,7 @@ impl Machine {
                 .collect();
             let region = self.inner_region(&index);
             let elements = self.elements_of(&region);
-            writer.write_inner(&index, &elements).map_err(failed)?;
+            writer.write_chunk(&index, &elements).map_err(failed)?;
             std::mem::swap(&mut self.model.elements, &mut model);
             self.model.set(&region, &elements);
             std::mem::swap(&mut self.model.elements, &mut model);

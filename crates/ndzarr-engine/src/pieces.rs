@@ -1,13 +1,73 @@
-//! A region that is cut along the lines of its chunk grid as its chunks are requested.
+//! `Pieces`: the regions of a call, cut along the lines of the chunk grid as their chunks are requested.
 
 use std::collections::VecDeque;
 
-use ndzarr_grid::{ChunkGrid, Region};
+use ndzarr_grid::{ChunkGrid, Overlap, Region};
 
 use crate::cover::{self, Division};
 use crate::for_each::Sequence;
-use crate::tile::{Output, Piece};
-use crate::{EngineCause, Tile};
+use crate::several::Shared;
+use crate::tile::{MakeTile, Output, Piece};
+use crate::{ChunkedArray, EngineCause, Tile};
+
+/// Regions with more pieces are cut as they are read, each for itself: it takes memory to know which
+/// chunks they share with others.
+const SHARED_PIECES: u64 = 4096;
+
+/// So are all regions of a call behind this many pieces, which take some 300 bytes each.
+const SHARED_IN_ALL: u64 = 1 << 17;
+
+/// The pieces of several regions, and their number. A chunk that several regions meet is one piece.
+pub(crate) fn pieces_of<'r, 't>(
+    array: &'r ChunkedArray,
+    regions: Vec<(Region, MakeTile<'t>)>,
+) -> Result<(Pieces<'r, 't>, u64), EngineCause> {
+    let (mut all, mut total) = (Pieces::new(&array.grid), 0u64);
+    let (mut shared, alone, mut n_shared) = (Shared::default(), regions.len() == 1, 0u64);
+    for (region, make) in regions {
+        if region.is_empty() {
+            make()?;
+        } else if let Some(overlap) = only_chunk(array, &region) {
+            let piece = Piece { overlap, output: Output::Later(make) };
+            if alone {
+                all.add_piece(piece);
+                total += 1;
+            } else {
+                shared.add(piece);
+            }
+        } else {
+            let n = match array.grid.is_custom() {
+                true => cover::check(array, &region)?,
+                false => array.grid.overlaps(&region).n_indices(),
+            };
+            if alone || n > SHARED_PIECES || n_shared + n > SHARED_IN_ALL {
+                total = total.saturating_add(n);
+                all.add_region(region, make()?);
+                continue;
+            }
+            n_shared += n;
+            let mut pieces = Pieces::new(&array.grid);
+            pieces.add_region(region, make()?);
+            while let Some(piece) = pieces.next() {
+                shared.add(piece?);
+            }
+        }
+    }
+    for piece in shared.pieces() {
+        all.add_piece(piece);
+        total += 1;
+    }
+    Ok((all, total))
+}
+
+/// The chunk that contains a whole region, and its position there.
+fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<Overlap> {
+    // Chunks of a custom grid are examined more closely.
+    if array.grid.is_custom() {
+        return None;
+    }
+    array.grid.overlaps(region).next().filter(|overlap| overlap.in_chunk.shape() == region.shape())
+}
 
 /// Pieces, made as they are taken: in C order, or in the order of the cuts of a custom grid.
 pub(crate) struct Pieces<'g, 't> {
