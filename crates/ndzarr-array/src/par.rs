@@ -8,7 +8,7 @@ use ndzarr_engine::RunOptions;
 use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::array::Array;
-use crate::convert::decoded_shape;
+use crate::copy::decoded_shape;
 use crate::core::Core;
 use crate::each::{Counter, for_each, lock, n_threads};
 use crate::element::Element;

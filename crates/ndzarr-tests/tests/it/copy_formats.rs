@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::{
-    Any, AnyArray, Array, Cancel, ConvertLevel, ConvertOptions, DataType, Error, ErrorKind, Format, Group,
-    Loss, MemberKind, MemoryStore, Progress, RunOptions, codec, convert,
+    Any, AnyArray, Array, Cancel, CopyLevel, CopyOptions, DataType, Error, ErrorKind, Format, Group, Loss,
+    MemberKind, MemoryStore, Progress, RunOptions, codec, copy,
 };
 use ndzarr_tests::{Case, Kind, cases};
 use serde_json::json;
@@ -79,8 +79,8 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
         }
     };
     let target = if in_place { source.clone() } else { MemoryStore::new() };
-    let options = ConvertOptions::new().format(to).loss(Loss::Record);
-    let report = match convert((&source, node), (&target, node), &options) {
+    let options = CopyOptions::new().format(to).loss(Loss::Record);
+    let report = match copy((&source, node), (&target, node), &options) {
         Ok(report) => report,
         Err(error) => {
             let kinds = [ErrorKind::InvalidArgument, ErrorKind::AlreadyExists, ErrorKind::Unsupported];
@@ -100,9 +100,9 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
     let read = elements(&made).unwrap_or_else(|error| panic!("{name}: {error:?}"));
     assert!(read == expected, "{name} has other elements: {report:?}");
     match report.nodes[0].level {
-        ConvertLevel::Metadata => count.metadata += 1,
-        ConvertLevel::Rekeyed => count.rekeyed += 1,
-        ConvertLevel::Reencoded => count.reencoded += 1,
+        CopyLevel::Metadata => count.metadata += 1,
+        CopyLevel::Rekeyed => count.rekeyed += 1,
+        CopyLevel::Reencoded => count.reencoded += 1,
         level => panic!("{level:?} is new"),
     }
     count.vlen += u64::from(array.data_type().elem_size().is_none());
@@ -148,9 +148,9 @@ fn chunks_stay_where_they_are() {
         .expect("a new array");
     a.fill([0..5, 0..4], 3).expect("elements");
     let before = store.keys();
-    let report = convert((&store, "a"), (&store, "a"), &ConvertOptions::new().format(Format::Zarr3))
-        .expect("it can be");
-    assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (ConvertLevel::Metadata, 0));
+    let report =
+        copy((&store, "a"), (&store, "a"), &CopyOptions::new().format(Format::Zarr3)).expect("it can be");
+    assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (CopyLevel::Metadata, 0));
     let new: Vec<String> = store.keys().into_iter().filter(|key| !before.contains(key)).collect();
     assert_eq!(new, ["a/zarr.json"]);
     // As in the README of the codec.
@@ -164,18 +164,18 @@ fn chunks_stay_where_they_are() {
             {"name": "gzip", "configuration": {"level": 1}}]}}])
     );
     assert_eq!(document["chunk_key_encoding"], json!({"name": "v2", "configuration": {"separator": "/"}}));
-    let again = convert((&store, "a"), (&store, "a"), &ConvertOptions::new().format(Format::Zarr3));
+    let again = copy((&store, "a"), (&store, "a"), &CopyOptions::new().format(Format::Zarr3));
     assert!(again.is_err());
 }
 
 /// The level at which a case becomes v3 beside its v2 document, and the codecs there; otherwise the
 /// reason.
-fn beside(name: &str) -> Result<(ConvertLevel, serde_json::Value), String> {
+fn beside(name: &str) -> Result<(CopyLevel, serde_json::Value), String> {
     let case = cases().expect("the cases").into_iter().find(|case| case.path() == name).expect("the case");
     let store = case.memory().expect("the stored files");
-    let to_v3 = ConvertOptions::new().format(Format::Zarr3);
+    let to_v3 = CopyOptions::new().format(Format::Zarr3);
     let report =
-        convert((&store, &case.node), (&store, &case.node), &to_v3).map_err(|error| error.to_string())?;
+        copy((&store, &case.node), (&store, &case.node), &to_v3).map_err(|error| error.to_string())?;
     let document = store.get("zarr.json").expect("it was made");
     let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
     let names = document["codecs"].as_array().expect("a list").iter().map(|codec| codec["name"].clone());
@@ -196,10 +196,7 @@ fn v2_166_filters_become_codecs_of_v3() {
         let names: Vec<_> = names.as_array().expect("a list").iter().collect();
         let expected: Vec<_> = codecs.as_array().expect("a list").iter().collect();
         // Compressors follow.
-        assert_eq!(
-            (level, &names[..expected.len().min(names.len())]),
-            (ConvertLevel::Metadata, &expected[..])
-        );
+        assert_eq!((level, &names[..expected.len().min(names.len())]), (CopyLevel::Metadata, &expected[..]));
     }
     for case in ["zarr2/zp2-filter-base64", "zarr2/zp2-object-json2", "zarr2/zp2-object-vlen-array"] {
         let error = beside(case).expect_err(case);
@@ -214,11 +211,11 @@ fn v2_166_a_filter_behind_a_codec_of_bytes_is_encoded_anew() {
         {"id": "zlib", "level": 1}, {"id": "delta", "dtype": "|u1"}]});
     let builder = Array::<u8>::builder([6]).chunks([4]).format(Format::Zarr2).codecs_json(filters);
     builder.create((&store, "a")).expect("a new array").fill([0..6], 7).expect("elements");
-    let to_v3 = ConvertOptions::new().format(Format::Zarr3);
-    convert((&store, "a"), (&store, "a"), &to_v3).expect_err("v3 has no such chain");
+    let to_v3 = CopyOptions::new().format(Format::Zarr3);
+    copy((&store, "a"), (&store, "a"), &to_v3).expect_err("v3 has no such chain");
     let other = MemoryStore::new();
-    let report = convert((&store, "a"), (&other, "a"), &to_v3).expect("elements are encoded anew");
-    assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
+    let report = copy((&store, "a"), (&other, "a"), &to_v3).expect("elements are encoded anew");
+    assert_eq!(report.nodes[0].level, CopyLevel::Reencoded);
     let made = AnyArray::open((&other, "a")).expect("the array");
     assert_eq!(elements(&made).expect("elements"), [7; 6]);
 }
@@ -229,11 +226,11 @@ fn v2_119_texts_as_codes_become_texts() {
     let case =
         cases().expect("the cases").into_iter().find(|case| case.path() == "zarr2/zp2-object-categorize");
     let store = case.expect("the case").memory().expect("the stored files");
-    let to_v3 = ConvertOptions::new().format(Format::Zarr3);
-    convert(&store, &store, &to_v3).expect_err("the chunks cannot stay");
+    let to_v3 = CopyOptions::new().format(Format::Zarr3);
+    copy(&store, &store, &to_v3).expect_err("the chunks cannot stay");
     let other = MemoryStore::new();
-    let report = convert(&store, &other, &to_v3).expect("elements are encoded anew");
-    assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
+    let report = copy(&store, &other, &to_v3).expect("elements are encoded anew");
+    assert_eq!(report.nodes[0].level, CopyLevel::Reencoded);
     let made = Array::<String>::open(&other).expect("the array");
     assert_eq!(made.read(..).expect("elements").into_raw_vec_and_offset().0, ["bb", "a", "bb", ""]);
     let document: serde_json::Value =
@@ -252,8 +249,7 @@ fn no_time_stays_no_time() {
     store.set(".zarray", document.to_string().into_bytes()).expect("the document");
     store.set("0", 5i64.to_le_bytes().to_vec()).expect("a chunk");
     for place in [MemoryStore::new(), store.clone()] {
-        let report =
-            convert(&store, &place, &ConvertOptions::new().format(Format::Zarr3)).expect("it can be");
+        let report = copy(&store, &place, &CopyOptions::new().format(Format::Zarr3)).expect("it can be");
         assert_eq!(report.nodes[0].notes.len(), 1, "{report:?}");
         let open = ndzarr::OpenOptions::new().format(Format::Zarr3);
         let made = open.open_array::<Any>(&place).expect("v3");
@@ -271,16 +267,15 @@ fn texts_of_any_length_become_others() {
     a.write(.., &texts).expect("elements");
     for to in [Format::Zarr2, Format::Zarr3, Format::DraftB, Format::N5] {
         let other = MemoryStore::new();
-        convert((&store, "a"), (&other, "a"), &ConvertOptions::new().format(to)).expect("it can be");
+        copy((&store, "a"), (&other, "a"), &CopyOptions::new().format(to)).expect("it can be");
         let made = Array::<String>::open((&other, "a")).expect("the array");
         assert_eq!((made.format(), made.read(..).expect("texts")), (to, texts.clone()));
         let back = MemoryStore::new();
-        convert((&other, "a"), (&back, "a"), &ConvertOptions::new().format(Format::Zarr2)).expect("and back");
+        copy((&other, "a"), (&back, "a"), &CopyOptions::new().format(Format::Zarr2)).expect("and back");
         let made = Array::<String>::open((&back, "a")).expect("the array");
         assert_eq!(made.read(..).expect("texts"), texts);
     }
-    let error =
-        convert((&store, "a"), (MemoryStore::new(), "a"), &ConvertOptions::new().format(Format::DraftA));
+    let error = copy((&store, "a"), (MemoryStore::new(), "a"), &CopyOptions::new().format(Format::DraftA));
     assert!(error.expect_err("draft A has no texts").to_string().contains("no data type string"));
 }
 
@@ -294,8 +289,8 @@ fn hierarchies_keep_attributes_and_names() {
     root.create_array("g/a", builder).expect("a new array").fill([0..6], 5).expect("elements");
     for to in [Format::Zarr3, Format::N5, Format::DraftB] {
         let other = MemoryStore::new();
-        let options = ConvertOptions::new().format(to).loss(Loss::Record);
-        let report = convert(&store, &other, &options).expect("it can be");
+        let options = CopyOptions::new().format(to).loss(Loss::Record);
+        let report = copy(&store, &other, &options).expect("it can be");
         assert_eq!(report.nodes.len(), 3);
         let made = Group::open(&other).expect("the group");
         assert_eq!((made.format(), &made.attributes()["title"]), (to, &json!("t")));
@@ -314,19 +309,19 @@ fn what_would_be_lost_is_refused_or_recorded() {
         Array::<f32>::builder([4]).chunks([2]).fill_value(1.5).create((&store, "a")).expect("a new array");
     a.fill([0..1], 2.0).expect("elements");
     let other = MemoryStore::new();
-    let options = ConvertOptions::new().format(Format::N5);
-    let error = convert((&store, "a"), (&other, "a"), &options).expect_err("N5 has no fill value");
+    let options = CopyOptions::new().format(Format::N5);
+    let error = copy((&store, "a"), (&other, "a"), &options).expect_err("N5 has no fill value");
     assert!(error.to_string().contains("fill value") && other.keys().is_empty(), "{error}");
     let options = options.loss(Loss::Record);
-    let report = convert((&store, "a"), (&other, "a"), &options).expect("recorded");
+    let report = copy((&store, "a"), (&other, "a"), &options).expect("recorded");
     assert!(report.nodes[0].losses[0].contains("fill value"), "{report:?}");
     let made = Array::<f32>::open((&other, "a")).expect("the array");
     assert_eq!(made.read(..).expect("elements"), a.read(..).expect("elements"));
 
-    let cheap = options.clone().at_most(ConvertLevel::Rekeyed);
-    assert!(convert((&store, "a"), (MemoryStore::new(), "a"), &cheap).is_err());
+    let cheap = options.clone().at_most(CopyLevel::Rekeyed);
+    assert!(copy((&store, "a"), (MemoryStore::new(), "a"), &cheap).is_err());
     let odd = Array::<bool>::builder([4]).create((&store, "b")).expect("a new array");
-    assert!(convert((&store, odd.path()), (MemoryStore::new(), "b"), &options).is_err(), "N5 has no bool");
+    assert!(copy((&store, odd.path()), (MemoryStore::new(), "b"), &options).is_err(), "N5 has no bool");
 }
 
 #[test]
@@ -341,13 +336,13 @@ fn progress_and_cancelling() {
         count.fetch_add(1, Ordering::Relaxed);
     };
     let run = RunOptions::default().progress(progress);
-    let options = ConvertOptions::new().format(Format::Zarr2).run(run.clone());
-    convert((&store, "a"), (MemoryStore::new(), "a"), &options).expect("it can be");
+    let options = CopyOptions::new().format(Format::Zarr2).run(run.clone());
+    copy((&store, "a"), (MemoryStore::new(), "a"), &options).expect("it can be");
     assert_eq!(heard.load(Ordering::Relaxed), 8);
     let cancel = Cancel::new();
     cancel.cancel();
     let options = options.run(run.cancel(cancel));
     let target = MemoryStore::new();
-    let error = convert((&store, "a"), (&target, "a"), &options).expect_err("cancelled");
+    let error = copy((&store, "a"), (&target, "a"), &options).expect_err("cancelled");
     assert!(error.kind() == ErrorKind::Cancelled && target.keys().is_empty());
 }

@@ -10,7 +10,7 @@ use ndzarr_engine::{RunOptions, ShardStore, ShardWriter, in_parallel};
 use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::assign::assign;
-use crate::convert::conversion::Conversion;
+use crate::copy::conversion::Conversion;
 use crate::core::Core;
 use crate::each::check_cancel;
 use crate::elements::lengths;

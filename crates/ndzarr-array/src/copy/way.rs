@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use ndzarr_codec::Access;
 
-use crate::convert::conversion::Conversion;
+use crate::copy::conversion::Conversion;
 use crate::core::Core;
 use crate::each::n_threads;
 use crate::error::{Error, ErrorKind, Result};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ndzarr::store::ZipWriter;
-use ndzarr::{ConvertLevel, ConvertOptions, Storage, convert};
+use ndzarr::{CopyLevel, CopyOptions, Storage, copy};
 use serde_json::json;
 
 use crate::arguments::ConvertArguments;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let open = arguments.node.options();
     let format = arguments.to.into();
-    let options = ConvertOptions::new()
+    let options = CopyOptions::new()
         .format(format)
         .n5_axes(arguments.node.n5_axes.into())
         .open(open)
@@ -23,17 +23,17 @@ pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(
     let report = match is_archive && !into.is_dir() {
         true => {
             let archive = ZipWriter::create_file(into)?;
-            let report = convert(source, (&archive, path), &options)?;
+            let report = copy(source, (&archive, path), &options)?;
             archive.finish()?;
             report
         }
-        false => convert(source, (Storage::folder(into), path), &options)?,
+        false => copy(source, (Storage::folder(into), path), &options)?,
     };
     for node in report.nodes {
         let level = match node.level {
-            ConvertLevel::Metadata => "metadata",
-            ConvertLevel::Rekeyed => "rekeyed",
-            ConvertLevel::Reencoded => "reencoded",
+            CopyLevel::Metadata => "metadata",
+            CopyLevel::Rekeyed => "rekeyed",
+            CopyLevel::Reencoded => "reencoded",
             _ => "unknown",
         };
         let line = json!({

@@ -8,10 +8,10 @@ use ndzarr_engine::{FillChunks, RunOptions};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::StoreError;
 
-use crate::convert::blocks::{Pass, Step, pieces, steps};
-use crate::convert::conversion::Conversion;
-use crate::convert::temporary::Temporary;
-use crate::convert::way::{Way, decoded_shape};
+use crate::copy::blocks::{Pass, Step, pieces, steps};
+use crate::copy::conversion::Conversion;
+use crate::copy::temporary::Temporary;
+use crate::copy::way::{Way, decoded_shape};
 use crate::core::Core;
 use crate::each::{Counter, for_each, n_threads};
 use crate::error::{Error, ErrorKind, Result};

@@ -12,8 +12,8 @@ use ndzarr_metadata::{Creation, Existing, Node};
 use ndzarr_store::{Key, Precondition, Put};
 use serde_json::json;
 
-use crate::convert::carry_out::removal;
-use crate::convert::conversion::Numbers;
+use crate::copy::carry_out::removal;
+use crate::copy::conversion::Numbers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::occupied;
 use crate::storage::Storage;

@@ -9,9 +9,9 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecSpec};
 
-use crate::convert::conversion::Conversion;
-use crate::convert::options::Layout;
-use crate::convert::{ConvertedNode, Loss, compressors};
+use crate::copy::conversion::Conversion;
+use crate::copy::options::Layout;
+use crate::copy::{CopiedNode, Loss, compressors};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
@@ -153,7 +153,7 @@ impl Requests<'_> {
         spec: &ArraySpec,
         conversion: Option<&Conversion>,
         request: &mut ArrayRequest,
-        out: &mut ConvertedNode,
+        out: &mut CopiedNode,
     ) -> Result<()> {
         let node = self.node;
         request.fill_value = match conversion {

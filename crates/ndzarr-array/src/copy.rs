@@ -20,11 +20,11 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::Attributes;
 
-use crate::convert::apart::Asked;
-use crate::convert::chunks::n_units;
-use crate::convert::conversion::Conversion;
-use crate::convert::request::Requests;
-use crate::convert::way::{Choice, Way};
+use crate::copy::apart::Asked;
+use crate::copy::chunks::n_units;
+use crate::copy::conversion::Conversion;
+use crate::copy::request::Requests;
+use crate::copy::way::{Choice, Way};
 use crate::core::Core;
 use crate::each::check_cancel;
 use crate::error::Result;
@@ -35,10 +35,10 @@ use crate::storage::{Colour, Storage};
 
 pub(crate) use way::decoded_shape;
 
-pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss};
+pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport, Loss};
 
 /// Copies an array, or a group with everything below it: to another place, or to another format,
-/// chunking, encoding or type, as the [options](ConvertOptions) say. What they do not say is as in
+/// chunking, encoding or type, as the [options](CopyOptions) say. What they do not say is as in
 /// the source.
 ///
 /// Each array is copied in the cheapest way possible:
@@ -48,12 +48,12 @@ pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Lo
 ///   as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`).
 /// - Otherwise, in another place, chunks are copied byte for byte if the target can have them.
 /// - Otherwise the elements are read and written again, in blocks of as many chunks of the target
-///   as [`memory`](ConvertOptions::memory) allows. The next block is read while one is written. Chunks
+///   as [`memory`](CopyOptions::memory) allows. The next block is read while one is written. Chunks
 ///   of the source are decoded as few times as the memory allows.
 ///
 /// Chunks that are not stored stay so, and so do blocks of nothing but the fill value. Chunks are
 /// written before the document that makes the array visible; a copy that was killed can be
-/// [resumed](ConvertOptions::resume). The source must not be written to meanwhile.
+/// [resumed](CopyOptions::resume). The source must not be written to meanwhile.
 ///
 /// # Errors
 /// Nothing is at the source; something is at the target or, with [`Existing::Replace`], the target
@@ -64,45 +64,41 @@ pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Lo
 /// written. Nodes copied before another error remain.
 ///
 /// ```
-/// use ndzarr_array::{Array, ConvertLevel, ConvertOptions, Format, convert};
+/// use ndzarr_array::{Array, CopyLevel, CopyOptions, Format, copy};
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
 /// Array::<u16>::builder([6]).chunks([4]).format(Format::Zarr2).create((&store, "a"))?.fill([0..6], 7)?;
 ///
 /// // In place: a `zarr.json` beside the `.zarray`.
-/// let to_v3 = ConvertOptions::new().format(Format::Zarr3);
-/// let report = convert((&store, "a"), (&store, "a"), &to_v3)?;
-/// assert_eq!(report.nodes[0].level, ConvertLevel::Metadata);
+/// let to_v3 = CopyOptions::new().format(Format::Zarr3);
+/// let report = copy((&store, "a"), (&store, "a"), &to_v3)?;
+/// assert_eq!(report.nodes[0].level, CopyLevel::Metadata);
 /// let a = Array::<u16>::open((&store, "a"))?;
 /// assert_eq!((a.format(), a.read(..)?.sum()), (Format::Zarr3, 42));
 ///
 /// // Elsewhere, in other chunks.
 /// let other = MemoryStore::new();
-/// let report = convert((&store, "a"), (&other, "b"), &to_v3.chunks([3]))?;
-/// assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
+/// let report = copy((&store, "a"), (&other, "b"), &to_v3.chunks([3]))?;
+/// assert_eq!(report.nodes[0].level, CopyLevel::Reencoded);
 /// let b = Array::<u16>::open((&other, "b"))?;
 /// assert_eq!((b.chunk_shape(), b.read(..)?.sum()), (vec![3], 42));
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
-pub fn convert(
-    source: impl Into<Place>,
-    target: impl Into<Place>,
-    options: &ConvertOptions,
-) -> Result<ConvertReport> {
+pub fn copy(source: impl Into<Place>, target: impl Into<Place>, options: &CopyOptions) -> Result<CopyReport> {
     let (source, target) = (source.into().locate()?, target.into().locate()?);
     let (from, to) = (source.storage.clone(), target.storage.clone());
-    let converted = convert_by(source, target, options, Colour::Blocking);
+    let converted = copy_by(source, target, options, Colour::Blocking);
     from.wait(async { to.wait_change(options.run.cancel.as_ref(), converted) })
 }
 
-/// Like [`convert`], blocking or not.
-pub(crate) async fn convert_by(
+/// Like [`copy`], blocking or not.
+pub(crate) async fn copy_by(
     source: Located,
     target: Located,
-    options: &ConvertOptions,
+    options: &CopyOptions,
     colour: Colour,
-) -> Result<ConvertReport> {
+) -> Result<CopyReport> {
     let target_path = NodePath::new(&target.path)?;
     let from = source.storage.clone();
     let reads = options.open.metadata.clone();
@@ -151,7 +147,7 @@ struct Run<'o> {
     source: Storage,
     target: Storage,
     create: CreateOptions,
-    options: &'o ConvertOptions,
+    options: &'o CopyOptions,
     colour: Colour,
 }
 
@@ -161,7 +157,7 @@ struct Planned {
     path: NodePath,
     create: CreateOptions,
     what: What,
-    out: ConvertedNode,
+    out: CopiedNode,
 }
 
 enum What {
@@ -245,9 +241,9 @@ impl Run<'_> {
         let can_keep = conversion.is_none() && layout.is_of(spec);
         let kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
         out.level = match &kept {
-            Some(_) if is_same => ConvertLevel::Metadata,
-            Some(_) => ConvertLevel::Rekeyed,
-            None => ConvertLevel::Reencoded,
+            Some(_) if is_same => CopyLevel::Metadata,
+            Some(_) => CopyLevel::Rekeyed,
+            None => CopyLevel::Reencoded,
         };
         if is_same && kept.is_none() {
             return Err(requests.refuse("its chunks have to be encoded again, which needs another target"));
@@ -263,9 +259,9 @@ impl Run<'_> {
         requests.rest(spec, conversion.as_ref(), &mut request, &mut out)?;
         let (mut way, mut units) = (None, 0);
         match out.level {
-            ConvertLevel::Metadata => {}
-            ConvertLevel::Rekeyed => units = n_units(&self.core(&self.source, &node)?)?,
-            ConvertLevel::Reencoded => {
+            CopyLevel::Metadata => {}
+            CopyLevel::Rekeyed => units = n_units(&self.core(&self.source, &node)?)?,
+            CopyLevel::Reencoded => {
                 let to = check_request(&path, &request, &create)?;
                 let (source, target) = (self.core(&self.source, &node)?, self.core(&self.target, &to)?);
                 let choice = Choice {
@@ -291,13 +287,13 @@ impl Run<'_> {
     }
 }
 
-fn converted(node: &Node, path: &NodePath, kind: MemberKind) -> ConvertedNode {
+fn converted(node: &Node, path: &NodePath, kind: MemberKind) -> CopiedNode {
     debug_assert!(matches!(kind, MemberKind::Array) == matches!(node.kind, NodeKind::Array(_)));
-    ConvertedNode {
+    CopiedNode {
         source: node.path.as_str().to_owned(),
         target: path.as_str().to_owned(),
         kind,
-        level: ConvertLevel::Metadata,
+        level: CopyLevel::Metadata,
         n_chunks: 0,
         losses: Vec::new(),
         notes: Vec::new(),

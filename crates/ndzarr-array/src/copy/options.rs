@@ -6,30 +6,30 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::{CodecSpec, DataType};
 
-use crate::convert::conversion::Numbers;
+use crate::copy::conversion::Numbers;
 use crate::mode::Blocking;
 use crate::number::Cast;
 use crate::open_options::OpenOptions;
 use crate::place::Place;
 use crate::to_shape::ToShape;
 
-/// Options of [`convert`](crate::convert()).
+/// Options of [`copy`](crate::copy()).
 ///
 /// ```
-/// use ndzarr_array::{Array, ConvertOptions, codec, convert};
+/// use ndzarr_array::{Array, CopyOptions, codec, copy};
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
 /// Array::<u16>::builder([8, 8]).chunks([1, 8]).create((&store, "rows"))?.fill(.., 7)?;
 ///
-/// let options = ConvertOptions::new().chunks([8, 2]).codecs([codec::zstd(3)]).memory(64 << 20);
-/// convert((&store, "rows"), (&store, "columns"), &options)?;
+/// let options = CopyOptions::new().chunks([8, 2]).codecs([codec::zstd(3)]).memory(64 << 20);
+/// copy((&store, "rows"), (&store, "columns"), &options)?;
 /// let columns = Array::<u16>::open((&store, "columns"))?;
 /// assert_eq!((columns.chunk_shape(), columns.read(..)?.sum()), (vec![8, 2], 7 * 64));
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct ConvertOptions {
+pub struct CopyOptions {
     /// `None`: that of the source.
     pub(super) format: Option<Format>,
     /// Its format is replaced by the one above.
@@ -40,7 +40,7 @@ pub struct ConvertOptions {
     pub(super) memory: Option<u64>,
     pub(super) temporary: Option<Place>,
     pub(super) resume: bool,
-    pub(super) at_most: ConvertLevel,
+    pub(super) at_most: CopyLevel,
     pub(super) loss: Loss,
     pub(super) run: RunOptions,
 }
@@ -54,13 +54,13 @@ pub(super) struct Layout {
     pub(super) codecs: Option<CodecRequest>,
 }
 
-impl Default for ConvertOptions {
+impl Default for CopyOptions {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl ConvertOptions {
+impl CopyOptions {
     /// The defaults: everything as in the source, and no loss.
     #[must_use]
     pub fn new() -> Self {
@@ -73,7 +73,7 @@ impl ConvertOptions {
             memory: None,
             temporary: None,
             resume: false,
-            at_most: ConvertLevel::Reencoded,
+            at_most: CopyLevel::Reencoded,
             loss: Loss::Refuse,
             run: RunOptions::default(),
         }
@@ -138,7 +138,7 @@ impl ConvertOptions {
     /// fill value becomes another one in the same way.
     ///
     /// ```
-    /// use ndzarr_array::{Array, ConvertOptions, DataType, convert};
+    /// use ndzarr_array::{Array, CopyOptions, DataType, copy};
     /// use ndzarr_store::MemoryStore;
     ///
     /// let store = MemoryStore::new();
@@ -146,8 +146,8 @@ impl ConvertOptions {
     /// packed.write(.., &ndarray::array![0, 10, -20])?;
     ///
     /// let float = DataType::Float { bits: 32 };
-    /// let options = ConvertOptions::new().data_type(float).scale(0.5).offset(273.0);
-    /// convert((&store, "packed"), (&store, "kelvin"), &options)?;
+    /// let options = CopyOptions::new().data_type(float).scale(0.5).offset(273.0);
+    /// copy((&store, "packed"), (&store, "kelvin"), &options)?;
     /// let kelvin = Array::<f32>::open((&store, "kelvin"))?;
     /// assert_eq!(kelvin.read(..)?.into_raw_vec_and_offset().0, [273.0, 278.0, 263.0]);
     /// # Ok::<(), ndzarr_array::Error>(())
@@ -210,7 +210,7 @@ impl ConvertOptions {
 
     /// The costliest level allowed.
     #[must_use]
-    pub fn at_most(mut self, level: ConvertLevel) -> Self {
+    pub fn at_most(mut self, level: CopyLevel) -> Self {
         self.at_most = level;
         self
     }
@@ -262,7 +262,7 @@ impl ConvertOptions {
 /// How much of an array had to be rewritten, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum ConvertLevel {
+pub enum CopyLevel {
     /// Only documents: the chunks stay in place, and both formats read them.
     Metadata,
     /// The encoded chunks were copied, byte for byte, under other keys or into another store.
@@ -285,15 +285,15 @@ pub enum Loss {
 /// The result for each node, parents before children.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct ConvertReport {
+pub struct CopyReport {
     /// The nodes.
-    pub nodes: Vec<ConvertedNode>,
+    pub nodes: Vec<CopiedNode>,
 }
 
 /// The result for one node.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct ConvertedNode {
+pub struct CopiedNode {
     /// Its path in the source.
     pub source: String,
     /// Its path in the target.
@@ -301,7 +301,7 @@ pub struct ConvertedNode {
     /// Its kind.
     pub kind: MemberKind,
     /// How it was copied; groups have only documents.
-    pub level: ConvertLevel,
+    pub level: CopyLevel,
     /// Number of chunks, or shards, copied or written.
     pub n_chunks: u64,
     /// Anything left out, and why.

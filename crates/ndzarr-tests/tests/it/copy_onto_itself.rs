@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ndzarr::{
-    Array, ConvertOptions, ErrorKind, Existing, Format, FsStore, Group, MemoryStore, Storage, Store, convert,
+    Array, CopyOptions, ErrorKind, Existing, Format, FsStore, Group, MemoryStore, Storage, Store, copy,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
 
-fn replacing(format: Format) -> ConvertOptions {
-    ConvertOptions::new().format(format).existing(Existing::Replace)
+fn replacing(format: Format) -> CopyOptions {
+    CopyOptions::new().format(format).existing(Existing::Replace)
 }
 
 /// Formats whose nodes are in the folders of their paths, as the source's are. The draft keeps its
@@ -42,8 +42,7 @@ fn is_whole(storage: &Storage, format: Format) {
 }
 
 fn refused(source: (&Storage, &str), target: (&Storage, &str), to: Format) {
-    let error =
-        convert((source.0, source.1), (target.0, target.1), &replacing(to)).expect_err("it is refused");
+    let error = copy((source.0, source.1), (target.0, target.1), &replacing(to)).expect_err("it is refused");
     let kinds = [ErrorKind::InvalidArgument, ErrorKind::AlreadyExists];
     assert!(kinds.contains(&error.kind()), "{error:?}");
 }
@@ -182,10 +181,10 @@ fn other_places_are_replaced() {
         let stale = Array::<u8>::builder([1]).format(format);
         stale.clone().create((&source, "target")).expect("a new array");
         stale.create((&other, "g")).expect("a new array");
-        convert((&source, "g/a"), (&source, "target"), &replacing(format)).expect("another place");
-        convert((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
+        copy((&source, "g/a"), (&source, "target"), &replacing(format)).expect("another place");
+        copy((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
         // Again, over the result.
-        convert((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
+        copy((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
         is_whole(&source, format);
         is_whole(&other, format);
         assert_eq!(Array::<u8>::open((&source, "target")).expect("it is there").shape(), [16]);
@@ -202,11 +201,10 @@ fn groups_without_documents_are_told_apart_by_what_is_in_them() {
     }
     // In place, by another handle: documents beside the old ones.
     let handle = Storage::blocking(source.clone());
-    convert((&source, "g"), (&handle, "g"), &ConvertOptions::new().format(Format::Zarr3)).expect("one store");
+    copy((&source, "g"), (&handle, "g"), &CopyOptions::new().format(Format::Zarr3)).expect("one store");
     assert_eq!(Array::<u8>::open((&source, "g/a")).expect("it is there").format(), Format::Zarr3);
     // Elsewhere something is in the way.
-    let open =
-        ConvertOptions::new().format(Format::Zarr3).open(ndzarr::OpenOptions::new().format(Format::N5));
-    let error = convert((&source, "g"), (&other, "g"), &open).expect_err("another store");
+    let open = CopyOptions::new().format(Format::Zarr3).open(ndzarr::OpenOptions::new().format(Format::N5));
+    let error = copy((&source, "g"), (&other, "g"), &open).expect_err("another store");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
 }

@@ -5,23 +5,23 @@ use ndzarr_metadata::{
     create_array, create_group, erase, same_keys,
 };
 
-use super::{ArrayPlan, ConvertLevel, ConvertReport, ConvertedNode, Planned, Run, What};
-use crate::convert::apart::{self, Asked};
-use crate::convert::chunks::Chunks;
-use crate::convert::note::{Begun, Note, TEMPORARY};
-use crate::convert::temporary::Temporary;
+use super::{ArrayPlan, CopiedNode, CopyLevel, CopyReport, Planned, Run, What};
+use crate::copy::apart::{self, Asked};
+use crate::copy::chunks::Chunks;
+use crate::copy::note::{Begun, Note, TEMPORARY};
+use crate::copy::temporary::Temporary;
 use crate::each::{Counter, check_cancel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Colour, Storage};
 
 impl Run<'_> {
-    pub(super) async fn carry_out(&self, plans: Vec<Planned>) -> Result<ConvertReport> {
+    pub(super) async fn carry_out(&self, plans: Vec<Planned>) -> Result<CopyReport> {
         let units = plans.iter().map(|plan| match &plan.what {
             What::Array(array) => array.units,
             What::Group(_) => 0,
         });
         let counter = Counter::new(units.fold(0, u64::saturating_add), &self.options.run);
-        let mut report = ConvertReport::default();
+        let mut report = CopyReport::default();
         // Whether nodes may be those of an earlier copy, and the note that says so.
         let (mut begun, mut of_group) = (Begun::Now, None);
         for plan in plans {
@@ -76,7 +76,7 @@ impl Run<'_> {
         plan: Planned,
         begun: &mut Begun,
         of_group: &mut Option<Note>,
-    ) -> Result<ConvertedNode> {
+    ) -> Result<CopiedNode> {
         let Planned { node, path, create, what, out } = plan;
         let What::Group(attributes) = what else { return Ok(out) };
         let (of_new, at) = (create.clone(), path.clone());
@@ -112,7 +112,7 @@ impl Run<'_> {
         Ok(out)
     }
 
-    async fn array(&self, plan: Planned, begun: Begun, counter: &Counter) -> Result<ConvertedNode> {
+    async fn array(&self, plan: Planned, begun: Begun, counter: &Counter) -> Result<CopiedNode> {
         let Planned { node, path, create, what, mut out } = plan;
         let What::Array(array) = what else { return Ok(out) };
         let ArrayPlan { request, conversion, way, .. } = *array;
@@ -124,7 +124,7 @@ impl Run<'_> {
                 create_array(&at, &request, known, &CreateOptions { existing, ..of_new.clone() })
             }
         };
-        if out.level == ConvertLevel::Metadata {
+        if out.level == CopyLevel::Metadata {
             let creation = self.conclude(concluded(create.existing)).await?;
             self.check_apart(&node, &creation).await?;
             self.check_keys(&node, &creation)?;
@@ -159,7 +159,7 @@ impl Run<'_> {
             None => source.spec().fill_value.clone(),
         };
         let fill_differs = !out.losses.is_empty() && fill.bytes() != target.spec().fill_value.bytes();
-        if fill_differs && out.level != ConvertLevel::Reencoded {
+        if fill_differs && out.level != CopyLevel::Reencoded {
             let what = "chunks that are not stored would get another fill value";
             return Err(self.requests(&node, &create).refuse(what));
         }
@@ -184,7 +184,7 @@ impl Run<'_> {
     }
 
     /// The note of a copy of an array that will be this one.
-    fn note(&self, node: &Node, to: &Node, level: ConvertLevel) -> Note {
+    fn note(&self, node: &Node, to: &Node, level: CopyLevel) -> Note {
         let prefix = to.kind.array().map(|spec| spec.keys.prefix.clone()).unwrap_or_default();
         let made = format!("{level:?} {:?}", to.documents);
         Note::new((&self.source, node), prefix, made, &self.options.numbers)
