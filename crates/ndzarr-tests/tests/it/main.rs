@@ -86,3 +86,4 @@ mod whole_hierarchies;
 mod wrappers;
 mod write_order;
 mod writers_in_buckets;
+mod zip;

@@ -11,7 +11,7 @@ use ndzarr_store::{
 };
 use ndzarr_store_zip::{ZipStore, ZipWriter};
 
-use crate::by_hand::{assert_value, fetch, key};
+use crate::zip::by_hand::{assert_value, fetch, key};
 
 /// Bytes of which only those that are not zero are kept, as in a sparse file.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use ndzarr_store::{Prefix, Store};
 
-use crate::by_hand::{Archive, Entry, get, open};
+use crate::zip::by_hand::{Archive, Entry, get, open};
 
 fn archive() -> Vec<u8> {
     let entries = [

@@ -4,7 +4,7 @@ use ndzarr_store::{Fetch, Key, MemoryStore, Of, Store, Want};
 use ndzarr_store_zip::ZipStore;
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, block_on};
 
-use crate::by_hand::{Archive, Entry, assert_value, fetch, key, memory};
+use crate::zip::by_hand::{Archive, Entry, assert_value, fetch, key, memory};
 
 fn counted(archive: Vec<u8>) -> (CountingStore<MemoryStore>, ZipStore<CountingStore<MemoryStore>>) {
     let counting = CountingStore::new(memory(archive));

@@ -7,7 +7,7 @@ use ndzarr_store_zip::ZipWriter;
 use ndzarr_testkit::check_store;
 use tempfile::TempDir;
 
-use crate::by_hand::{Archive, Entry, open};
+use crate::zip::by_hand::{Archive, Entry, open};
 
 #[test]
 fn a_new_archive_behaves_as_every_store() {

@@ -3,7 +3,7 @@
 use ndzarr_store::{Prefix, Store, StoreError, Want};
 use ndzarr_store_zip::ZipStore;
 
-use crate::by_hand::{
+use crate::zip::by_hand::{
     Archive, Entry, assert_fails, assert_value, crc, fetch, get, longest, longs, open, shorts,
 };
 
@@ -276,7 +276,7 @@ fn what_is_not_an_archive_is_refused() {
     for bytes in [&b""[..], b"PK", &b"hello".repeat(100)] {
         assert_fails(open(bytes.to_vec()), "does not end as a zip archive does");
     }
-    let absent = ZipStore::open(crate::by_hand::memory("x"), crate::by_hand::key("b.zip"));
+    let absent = ZipStore::open(crate::zip::by_hand::memory("x"), crate::zip::by_hand::key("b.zip"));
     assert_fails(absent, "no such archive");
 }
 
@@ -298,7 +298,7 @@ fn an_archive_in_an_archive() {
     let outer = Archive::of(&[Entry::stored("stored.zip", &inner), Entry::deflated("deflated.zip", &inner)]);
     for name in ["stored.zip", "deflated.zip"] {
         let outer = open(outer.bytes()).expect("it opens");
-        let store = ZipStore::open(outer, crate::by_hand::key(name)).expect("it opens");
+        let store = ZipStore::open(outer, crate::zip::by_hand::key(name)).expect("it opens");
         assert_eq!(store.name(), format!("memory/a.zip|zip:/{name}|zip:"));
         assert_value(&store, "zarr.json", DOCUMENT);
         assert_value(&store, "c/0/1", [b'x'; 1000]);

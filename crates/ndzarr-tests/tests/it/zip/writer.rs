@@ -12,7 +12,7 @@ use ndzarr_store_fs::{Durability, FsStore};
 use ndzarr_store_zip::{ZipStore, ZipWriter};
 use tempfile::TempDir;
 
-use crate::by_hand::{assert_fails, assert_value, crc, get, key};
+use crate::zip::by_hand::{assert_fails, assert_value, crc, get, key};
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("the system has a folder for temporaries")
@@ -223,7 +223,7 @@ fn large_values_under_a_lock() {
     new.finish().expect("it finishes");
     parsed(&fs::read(&path).expect("it reads"));
     let store = ZipStore::open_file(&path).expect("it opens");
-    let parts = crate::by_hand::fetch(&store, "a", Want::Whole { limit: 1 << 30 });
+    let parts = crate::zip::by_hand::fetch(&store, "a", Want::Whole { limit: 1 << 30 });
     assert!(parts.expect("it reads").expect("it is there")[0][..] == expected);
     assert_eq!(names_in(folder.path()), ["a.zip"]);
 }
@@ -288,7 +288,7 @@ fn rs_46_a_killed_writer_leaves_the_old_archive_and_one_temporary() {
         let mut child = Command::new(std::env::current_exe().expect("the system says which program this is"))
             .args([
                 "--exact",
-                "writer::rs_46_a_killed_writer_leaves_the_old_archive_and_one_temporary",
+                "zip::writer::rs_46_a_killed_writer_leaves_the_old_archive_and_one_temporary",
                 "--nocapture",
             ])
             .env(ROLE, &path)

@@ -1,5 +1,4 @@
 //! Archives made by hand, and new ones, as stores.
-#![forbid(unsafe_code)]
 
 mod by_hand;
 mod damaged;

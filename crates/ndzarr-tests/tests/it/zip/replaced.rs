@@ -5,7 +5,7 @@ use std::fs;
 use ndzarr_store::Store;
 use ndzarr_store_zip::{ZipStore, ZipWriter};
 
-use crate::by_hand::{Archive, Entry, assert_fails, assert_value, get, key, memory, open};
+use crate::zip::by_hand::{Archive, Entry, assert_fails, assert_value, get, key, memory, open};
 
 fn archive(fill: u8) -> Vec<u8> {
     Archive::of(&[Entry::stored("a", [fill; 50]), Entry::stored("b", [fill; 50])]).bytes()
