@@ -122,7 +122,8 @@ mod tile;
 mod to_shape;
 mod to_view;
 #[cfg(feature = "fs")]
-mod url;
+#[doc(hidden)]
+pub mod url;
 mod vlen_array;
 
 pub use any_elements::AnyElements;
