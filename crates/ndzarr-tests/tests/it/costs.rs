@@ -57,8 +57,8 @@ fn of_an_endpoint_of_ones_own() -> Outcome {
     assert_eq!(cost, other + 1, "whether it checks conditions");
     a.fill(.., 1)?;
     let a = Array::<u16>::open(bucket.url("a"))?;
-    assert_eq!(bucket.cost(|| a.write(0..2, &[2, 3]))?.0, 2 + 2, "the same");
-    assert_eq!(bucket.cost(|| a.write(0..2, &[2, 3]))?.0, 2);
+    assert_eq!(bucket.cost(|| a.write([0..2], &[2, 3]))?.0, 2 + 2, "the same");
+    assert_eq!(bucket.cost(|| a.write([0..2], &[2, 3]))?.0, 2);
     Ok(())
 }
 
