@@ -127,7 +127,8 @@ mod to_shape;
 mod to_view;
 mod units;
 #[cfg(feature = "fs")]
-mod url;
+#[doc(hidden)]
+pub mod url;
 mod vlen_array;
 
 pub use any_elements::AnyElements;

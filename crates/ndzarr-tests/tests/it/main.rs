@@ -81,6 +81,7 @@ mod traps;
 mod two_chunks;
 mod typed_attributes;
 mod types_at_run_time;
+mod urls;
 mod waiting_writes;
 mod whole_hierarchies;
 mod wrappers;
