@@ -164,7 +164,7 @@ fn bytes(shape: &[u64], size: u64) -> u64 {
     shape.iter().fold(size.max(1), |bytes, &n| bytes.saturating_mul(n))
 }
 
-/// How many threads may each have so many bytes in memory.
+/// How many threads may each have this number of bytes in memory.
 fn threads_for(run: &RunOptions, bytes: u64) -> usize {
     let room = usize::try_from(run.bytes_in_flight / bytes.max(1)).unwrap_or(usize::MAX);
     n_threads(run.threads).min(room).max(1)
