@@ -1,6 +1,6 @@
 //! Checks whether a conversion would replace its own source.
 
-use ndzarr_metadata::Erasure;
+use ndzarr_metadata::{Creation, Erasure};
 use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Want};
 
 use crate::error::{Error, Result};
@@ -117,6 +117,11 @@ async fn first(storage: &Asked<'_>, prefix: &str) -> Result<Option<(String, Pin)
         pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
     }
     Ok(None)
+}
+
+/// The part of the store that is removed for a new node.
+pub(super) fn removal(creation: &Creation) -> Erasure {
+    Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() }
 }
 
 fn last(key: &str) -> &str {

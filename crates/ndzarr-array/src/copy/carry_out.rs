@@ -6,7 +6,7 @@ use ndzarr_metadata::{
 };
 
 use super::{ArrayPlan, CopiedNode, CopyLevel, CopyReport, Planned, Run, What};
-use crate::copy::apart::{self, Asked};
+use crate::copy::apart::{self, Asked, removal};
 use crate::copy::chunks::Chunks;
 use crate::copy::note::{Begun, Note, TEMPORARY};
 use crate::copy::temporary::Temporary;
@@ -256,11 +256,6 @@ impl Run<'_> {
             }
         }
     }
-}
-
-/// The part of the store that is removed for a new node.
-pub(super) fn removal(creation: &Creation) -> Erasure {
-    Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() }
 }
 
 /// The creation of a node at a place that is free.

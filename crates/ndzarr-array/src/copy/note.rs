@@ -12,7 +12,7 @@ use ndzarr_metadata::{Creation, Existing, Node};
 use ndzarr_store::{Key, Precondition, Put};
 use serde_json::json;
 
-use crate::copy::carry_out::removal;
+use crate::copy::apart::removal;
 use crate::copy::conversion::Numbers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::occupied;

@@ -35,7 +35,7 @@ impl Layout {
             && self.codecs.is_none()
     }
 
-    /// What of it applies to an array with so many axes.
+    /// The part of it that applies to an array with this number of axes.
     pub(super) fn for_axes(&self, ndim: usize) -> Self {
         let fits = |shape: &Vec<u64>| shape.len() == ndim;
         Self {

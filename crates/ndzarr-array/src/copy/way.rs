@@ -14,7 +14,7 @@ use crate::storage::Kind;
 /// How elements are copied.
 #[derive(Clone, Debug)]
 pub(super) enum Way {
-    /// Chunk by chunk of the target, on so many threads: elements of variable size.
+    /// Chunk by chunk of the target, on this number of threads: elements of variable size.
     ByUnit(usize),
     Blocks(Plan),
     /// Shards are put together piece by piece.
