@@ -7,6 +7,7 @@ mod chart;
 mod dataset;
 mod definition;
 mod record;
+mod remote;
 mod table;
 mod turn;
 mod verdict;
@@ -53,6 +54,9 @@ pub(crate) struct Args {
     /// Instead: what ndzarr's operations cost as work grows, as a table for docs/lab/growth.md.
     #[arg(long)]
     growth: bool,
+    /// Instead: arrays in a bucket behind a network of 10 and of 50 ms, see benchmarks/remote.
+    #[arg(long, conflicts_with_all = ["against", "quick", "growth"])]
+    remote: bool,
 }
 
 /// Runs the task.
@@ -66,6 +70,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         build()?;
         let program = python::target().join("release").join("growth");
         return python::succeed(Command::new(program).arg(Data::new()?.scratch()));
+    }
+    if args.remote {
+        return remote::run(args);
     }
     let all = definition::load()?;
     let mut definitions: Vec<&Definition> = all.values().collect();

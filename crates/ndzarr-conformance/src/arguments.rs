@@ -290,23 +290,3 @@ fn region(text: &str) -> Result<Region, String> {
         .collect::<Result<_, _>>()
         .map(Region)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn regions_have_a_range_for_each_axis() {
-        assert_eq!(region("0:4,2:8"), Ok(Region(vec![0..4, 2..8])));
-        assert_eq!(region(""), Ok(Region(vec![])));
-        for bad in ["4", "0:4,", "a:b", "-1:2", "0:1:2"] {
-            assert!(region(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
-        Arguments::command().debug_assert();
-    }
-}

@@ -4,7 +4,7 @@
 
 mod arguments;
 mod batch;
-mod convert;
+mod copy;
 mod elements;
 mod failure;
 mod info;

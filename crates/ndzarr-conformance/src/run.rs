@@ -6,7 +6,7 @@ use ndzarr::{Group, Storage};
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
-use crate::{convert, elements, info, read, select, write};
+use crate::{copy, elements, info, read, select, write};
 
 /// Runs one command and prints its output to `out`.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         }
         Some(Command::Read(read)) => read::run(read, out),
         Some(Command::Write(write)) => write::run(write),
-        Some(Command::Convert(arguments)) => convert::run(arguments, out),
+        Some(Command::Convert(arguments)) => copy::run(arguments, out),
         Some(Command::Consolidate { store, node }) => {
             Ok(Group::open((Storage::folder(store), node))?.consolidate()?)
         }

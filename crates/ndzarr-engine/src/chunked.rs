@@ -7,8 +7,7 @@ use ndzarr_grid::{ChunkGrid, n_elements};
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{Key, StoreError};
 
-use crate::cache::ArrayCache;
-use crate::index_cache::IndexCache;
+use crate::cache::{ArrayCache, IndexCache};
 use crate::{ChunkPlace, EngineError};
 
 /// An array as the data path sees it: a grid of chunks, a codec chain, and the keys of the chunks.

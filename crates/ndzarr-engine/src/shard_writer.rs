@@ -15,7 +15,7 @@ use crate::chunked::Outside;
 use crate::encode_job::EncodeJob;
 use crate::error::no_part;
 use crate::io::{Awaited, Here, Io};
-use crate::new_shard::{NewShard, OldShard, Out, Outcome};
+use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::scratch::with_workspace;
 use crate::wanted::index_want;
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, FillChunks, RunOptions, Source};
@@ -395,14 +395,14 @@ impl ShardWriter {
             let outcome = self.fill(Out::memory(), OldShard::None, &kept, old, fill_chunks)?;
             let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
             let put = match &outcome {
-                Outcome::Publish(parts) => io.put(&self.key, parts, only_if).await?,
-                Outcome::Erase | Outcome::Keep => io.erase(&self.key, only_if).await?,
+                KeyChange::Publish(parts) => io.put(&self.key, parts, only_if).await?,
+                KeyChange::Erase | KeyChange::Keep => io.erase(&self.key, only_if).await?,
             };
             match put {
                 Put::Done(_) => return Ok(()),
                 Put::Conflict => {}
                 // It may check the condition of a put alone.
-                Put::Unsupported if !matches!(outcome, Outcome::Publish(_)) => {
+                Put::Unsupported if !matches!(outcome, KeyChange::Publish(_)) => {
                     fill_chunks = FillChunks::Store;
                 }
                 Put::Unsupported => return Err(EngineCause::NoLocking),
@@ -419,7 +419,7 @@ impl ShardWriter {
         kept: &Kept,
         old: Vec<Bytes>,
         fill_chunks: FillChunks,
-    ) -> Result<Outcome, EngineCause> {
+    ) -> Result<KeyChange, EngineCause> {
         let chain = self.array.chain();
         let mut shard =
             NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, stored)?;

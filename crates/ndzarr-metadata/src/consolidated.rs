@@ -257,6 +257,9 @@ impl Consolidated {
     /// # Errors
     /// The document of a child that has to be read is invalid.
     pub fn members(&self, group: &Node) -> Result<Vec<Member>, MetadataError> {
+        if matches!(group.kind, NodeKind::Array(_)) {
+            return Ok(Vec::new());
+        }
         settled(match self.format {
             Format::Zarr2 => v2::members(group, &self.known),
             Format::Zarr3 => v3::members(group, &self.known),
