@@ -5,6 +5,7 @@
 mod arguments;
 mod batch;
 mod convert;
+mod dataset;
 mod elements;
 mod failure;
 mod info;
