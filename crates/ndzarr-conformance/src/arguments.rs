@@ -85,6 +85,16 @@ pub(crate) enum Command {
         /// Path of the array from the root of the store.
         node: String,
     },
+    /// Read variables of a dataset of xarray, or create one; requests and new variables come as
+    /// lines of JSON from standard input.
+    #[command(hide = true)]
+    Dataset {
+        /// Directory of the dataset.
+        store: PathBuf,
+        /// Create it in this format.
+        #[arg(long, value_enum)]
+        create: Option<FormatArgument>,
+    },
     /// Run commands from standard input, each line the JSON list of a command's arguments; each
     /// answer is a line of JSON with status, stdout and stderr.
     #[command(hide = true)]

@@ -5,6 +5,7 @@
 mod arguments;
 mod batch;
 mod copy;
+mod dataset;
 mod elements;
 mod failure;
 mod info;
