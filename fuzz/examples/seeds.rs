@@ -159,7 +159,7 @@ fn encoded(seeds: &mut Seeds) {
         let array = array.typed::<u16>().expect("the type is that of the document");
         for (name, end) in [("half", 4), ("whole", 8)] {
             array.fill([0..8, 0..end], 0x1234).expect("the array can be filled");
-            let value = array.encoded_chunk(&[0, 0]).expect("it is stored").expect("it is stored");
+            let value = array.units().encoded(&[0, 0]).expect("it is stored").expect("it is stored");
             seeds.add("shard", format!("{choice}-{name}"), behind(choice, &value));
         }
     }

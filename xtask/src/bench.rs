@@ -7,6 +7,7 @@ mod chart;
 mod dataset;
 mod definition;
 mod record;
+mod remote;
 mod table;
 mod turn;
 mod verdict;
@@ -14,6 +15,7 @@ mod volume;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -52,6 +54,9 @@ pub(crate) struct Args {
     /// Instead: what ndzarr's operations cost as work grows, as a table for docs/lab/growth.md.
     #[arg(long)]
     growth: bool,
+    /// Instead: arrays in a bucket behind a network of 10 and of 50 ms, see benchmarks/remote.
+    #[arg(long, conflicts_with_all = ["against", "quick", "growth"])]
+    remote: bool,
 }
 
 /// Runs the task.
@@ -65,6 +70,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         build()?;
         let program = python::target().join("release").join("growth");
         return python::succeed(Command::new(program).arg(Data::new()?.scratch()));
+    }
+    if args.remote {
+        return remote::run(args);
     }
     let all = definition::load()?;
     let mut definitions: Vec<&Definition> = all.values().collect();
@@ -138,14 +146,22 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
+/// Builds the engines, each by itself: built together they would share the features of their
+/// dependencies, and ndzarr would be measured with those of its peers.
 fn build() -> Result<(), String> {
-    let manifest = python::repository().join("benchmarks").join("Cargo.toml");
+    ["engine-floor", "engine-ndzarr", "engine-zarrs"]
+        .into_iter()
+        .try_for_each(|engine| build_engine(engine, &python::repository(), &python::target()))
+}
+
+/// Builds an engine of the repository in this folder.
+fn build_engine(engine: &str, repository: &Path, target: &Path) -> Result<(), String> {
     python::succeed(
         Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--manifest-path"])
-            .arg(manifest)
+            .args(["build", "--quiet", "--release", "--package", engine, "--manifest-path"])
+            .arg(repository.join("benchmarks").join("Cargo.toml"))
             .arg("--target-dir")
-            .arg(python::target()),
+            .arg(target),
     )
 }
 
@@ -162,13 +178,7 @@ fn build_before(commit: &str) -> Result<(), String> {
     python::succeed(
         Command::new("git").arg("-C").arg(&folder).args(["checkout", "--quiet", "--detach", commit]),
     )?;
-    python::succeed(
-        Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--package", "engine-ndzarr", "--manifest-path"])
-            .arg(folder.join("benchmarks").join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(folder.join("target")),
-    )
+    build_engine("engine-ndzarr", &folder, &folder.join("target"))
 }
 
 struct Bench<'b> {
@@ -203,6 +213,10 @@ impl Bench<'_> {
             "threads": row.threads,
             "reversed_axes": row.reversed_axes,
             "layout": base.layout,
+            "source": dataset,
+            "to_chunks": row.to_chunks,
+            "to_shards": row.to_shards,
+            "memory": row.memory_bytes.unwrap_or_default(),
         });
         dataset::warm(&dataset);
         if let Some(other) = &row.into_c {

@@ -31,6 +31,21 @@ def mask(r):
     return selected.reshape(r["shape"])
 
 
+def blocks(r, limit=64 << 20):
+    """Regions of whole chunks, or shards, of a copy, of at most so many bytes: the last axis first."""
+    shape, unit = r["shape"], r["to_shards"] or r["to_chunks"]
+    block = [min(a, n) for a, n in zip(unit, shape)]
+    for axis in reversed(range(len(shape))):
+        while block[axis] < shape[axis]:
+            wider = list(block)
+            wider[axis] = min(block[axis] * 2, shape[axis])
+            if np.prod(wider) * 2 > limit:
+                break
+            block = wider
+    for start in np.ndindex(*(-(-n // b) for n, b in zip(shape, block))):
+        yield tuple(slice(i * b, min((i + 1) * b, n)) for i, b, n in zip(start, block, shape))
+
+
 def _status(field):
     with open("/proc/self/status") as f:
         for line in f:

@@ -4,11 +4,11 @@ import os
 
 import numpy as np
 import tensorstore as ts
-from measure import Measure, data, mask, region, request
+from measure import Measure, blocks, data, mask, region, request
 
 R = request()
 CONTEXT = ts.Context({
-    "cache_pool": {"total_bytes_limit": (1 << 30) if R["operation"] == "planes" else 0},
+    "cache_pool": {"total_bytes_limit": {"planes": 1 << 30, "copy": R.get("memory", 0) // 2}.get(R["operation"], 0)},
     "data_copy_concurrency": {"limit": R["threads"]},
     "file_io_concurrency": {"limit": 32 if R["threads"] > 1 else 1},
     "file_io_sync": R.get("durability") == "full",
@@ -36,6 +36,31 @@ elif operation in ("write", "update"):
     values = data(R)
     measure = Measure()
     opened()[region(R)].write(values).result()
+    measure.stop().print()
+elif operation == "copy":
+    inner = [
+        {"name": "bytes", "configuration": {"endian": "little"}},
+        {"name": "zstd", "configuration": {"level": 3, "checksum": False}},
+    ]
+    codecs, unit = inner, R["to_chunks"]
+    if R["to_shards"]:
+        index = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
+        configuration = {"chunk_shape": unit, "codecs": inner, "index_codecs": index}
+        codecs, unit = [{"name": "sharding_indexed", "configuration": configuration}], R["to_shards"]
+    metadata = {
+        "shape": R["shape"],
+        "data_type": "uint16",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": unit}},
+        "codecs": codecs,
+    }
+    measure = Measure()
+    file = {"driver": "file", "path": R["source"]}
+    source = ts.open({"driver": "zarr3", "kvstore": file}, open=True, context=CONTEXT, read=True).result()
+    file = {"driver": "file", "path": R["path"]}
+    spec = {"driver": "zarr3", "kvstore": file, "metadata": metadata}
+    target = ts.open(spec, create=True, context=CONTEXT).result()
+    for block in blocks(R):
+        target[block].write(source[block]).result()
     measure.stop().print()
 elif operation == "points":
     points = np.array(R["chunks"])

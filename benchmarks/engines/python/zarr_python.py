@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import zarr
-from measure import Measure, data, mask, region, request
+from measure import Measure, blocks, data, mask, region, request
 
 R = request()
 zarr.config.set({"threading.max_workers": R["threads"]})
@@ -30,6 +30,20 @@ elif operation in ("chunks", "chunks-batch"):
     array = zarr.open_array(R["path"], mode="r")
     results = [array[tuple(slice(c * n, (c + 1) * n) for c, n in zip(chunk, array.chunks))] for chunk in R["chunks"]]
     measure.stop().print_for(results)
+elif operation == "copy":
+    measure = Measure()
+    source = zarr.open_array(R["source"], mode="r")
+    target = zarr.create_array(
+        R["path"],
+        shape=source.shape,
+        dtype=source.dtype,
+        chunks=tuple(R["to_chunks"]),
+        shards=tuple(R["to_shards"]) or None,
+        compressors=zarr.codecs.ZstdCodec(level=3),
+    )
+    for block in blocks(R):
+        target[block] = source[block]
+    measure.stop().print()
 elif operation == "points":
     points = np.array(R["chunks"])
     measure = Measure()

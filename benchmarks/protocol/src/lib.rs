@@ -25,6 +25,9 @@ pub enum Operation {
     Write,
     /// Write `data` to `region` of the array at `path`.
     Update,
+    /// Copy the array at `source` into a new one at `path`, in chunks of `to_chunks` and shards of
+    /// `to_shards`, if there are, encoded in the same way, within `memory` bytes.
+    Copy,
     /// Read each of `chunks`, inner chunks in a sharded array, in a separate call.
     Chunks,
     /// Read all of `chunks` in one call.
@@ -84,6 +87,18 @@ pub struct Request {
     pub operation: Operation,
     /// Folder of the array or group.
     pub path: PathBuf,
+    /// Folder of the array that is copied.
+    #[serde(default)]
+    pub source: PathBuf,
+    /// Shape of the chunks of a copy, of inner chunks with shards.
+    #[serde(default)]
+    pub to_chunks: Vec<u64>,
+    /// Shape of the shards of a copy.
+    #[serde(default)]
+    pub to_shards: Vec<u64>,
+    /// How many bytes elements may take in memory.
+    #[serde(default)]
+    pub memory: u64,
     /// Shape of the array, of uint16 elements.
     #[serde(default)]
     pub shape: Vec<u64>,

@@ -9,6 +9,7 @@ use crate::chunks::Chunks;
 use crate::core::Core;
 use crate::error::Result;
 use crate::group_core::GroupCore;
+use crate::selection::Selection;
 use crate::storage::Storage;
 
 impl Core {
@@ -39,22 +40,33 @@ impl Core {
         self.spec().inner_chunk_shape().map(|_| &self.spec().chunk_shape[..])
     }
 
-    /// The storage units (shards, or chunks if there are none), in C order of their indices.
+    /// All chunks, in C order of their indices, whether they are stored or not. In a sharded array,
+    /// these are the inner chunks of the whole array.
     pub fn chunks(&self) -> Chunks {
-        Chunks::new(self.grid().ok())
+        Chunks::new(self.chunk_grid())
     }
 
-    /// The inner chunks of the whole sharded array, in C order of their indices; without shards,
-    /// the chunks.
-    pub fn inner_chunks(&self) -> Chunks {
-        Chunks::new(self.inner_grid().ok())
-    }
-
-    /// The key of a chunk (of a shard, if the array is sharded) from the root of the store. Does
-    /// not check that the chunk exists.
-    #[must_use]
-    pub fn chunk_key(&self, chunk: &[u64]) -> String {
-        self.spec().keys.key(chunk)
+    /// The chunks that have selected elements, in C order of their indices. In a sharded array,
+    /// these are inner chunks.
+    ///
+    /// # Errors
+    /// The selection does not fit the array.
+    ///
+    /// ```
+    /// use ndzarr_array::Array;
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let a = Array::<u8>::builder([10, 10]).chunks([4, 5]).create((MemoryStore::new(), "a"))?;
+    /// let met: Vec<_> = a.chunks_in([3..5, 0..2])?.collect();
+    /// assert_eq!(met.len(), 2);
+    /// assert_eq!((&met[1].index[..], &met[1].ranges[..]), (&[1, 0][..], &[4..8, 0..5][..]));
+    /// assert_eq!(met[1].overlap, [4..5, 0..2]);
+    /// assert_eq!(a.chunks_in((vec![9, 0], 7))?.len(), 2);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn chunks_in(&self, selection: impl Selection) -> Result<Chunks> {
+        let selected = self.resolve(&selection)?;
+        self.named(Chunks::meeting(self.chunk_grid(), &selected))
     }
 
     /// Names of the dimensions, one for each, if the array has names.

@@ -193,29 +193,6 @@ impl AnyArray {
         self.core.storage.wait(self.core.write_any(&resolved, data, Colour::Blocking))
     }
 
-    /// Reads the part of an inner chunk that lies inside the array, like
-    /// [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
-    ///
-    /// # Errors
-    /// The same as for [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
-    ///
-    /// ```
-    /// use ndarray::array;
-    /// use ndzarr_array::{AnyArray, DataType};
-    /// use ndzarr_store::MemoryStore;
-    ///
-    /// let any = AnyArray::builder([4]).chunks([2]).shards([4]).data_type(DataType::Bool);
-    /// let any = any.create((MemoryStore::new(), "a"))?;
-    /// let writer = any.shard_writer(&[0])?;
-    /// writer.write_inner(&[1], &array![true, true].into())?;
-    /// writer.finish()?;
-    /// assert_eq!(any.read_inner_chunk(&[1])?, array![true, true].into_dyn().into());
-    /// # Ok::<(), ndzarr_array::Error>(())
-    /// ```
-    pub fn read_inner_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
-        self.core.storage.wait(self.core.read_any(&self.core.inner_chunk(chunk)?))
-    }
-
     /// Extends the array along an axis with `data`, like [`Array::append`](crate::Array::append).
     ///
     /// # Errors
@@ -238,11 +215,24 @@ impl AnyArray {
     }
 
     /// Begins to write a shard from inner chunks in any order, like
-    /// [`Array::shard_writer`](crate::Array::shard_writer);
-    /// [`read_inner_chunk`](Self::read_inner_chunk) has an example.
+    /// [`Array::shard_writer`](crate::Array::shard_writer).
     ///
     /// # Errors
     /// The same as for [`Array::shard_writer`](crate::Array::shard_writer).
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{AnyArray, DataType};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let any = AnyArray::builder([4]).chunks([2]).shards([4]).data_type(DataType::Bool);
+    /// let any = any.create((MemoryStore::new(), "a"))?;
+    /// let writer = any.shard_writer(&[0])?;
+    /// writer.write_chunk(&[1], &array![true, true].into())?;
+    /// writer.finish()?;
+    /// assert_eq!(any.read_chunk(&[1])?, array![true, true].into_dyn().into());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any>> {
         ShardWriter::begin(self.core.clone(), shard)
     }

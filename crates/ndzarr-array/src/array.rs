@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use bytes::Bytes;
 use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension};
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::AttributeChange;
@@ -12,6 +11,7 @@ use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::appender::Appender;
 use crate::builder::ArrayBuilder;
 use crate::core::Core;
 use crate::element::Element;
@@ -27,6 +27,7 @@ use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
 use crate::to_shape::ToShape;
 use crate::to_view::ToView;
+use crate::units::Units;
 
 /// A chunked array of elements of one type in a store. Cheap to clone; clones share it.
 ///
@@ -190,15 +191,6 @@ impl<E: ElementType> Array<E> {
         storage.wait_change(options.cancel.as_ref(), self.core.change_attributes(change))
     }
 
-    /// The encoded bytes of a chunk (of a shard, if the array is sharded) as stored; `None` if it
-    /// is not stored.
-    ///
-    /// # Errors
-    /// The chunk does not exist; the store fails.
-    pub fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
-        self.core.storage.wait(self.core.encoded_chunk(chunk))
-    }
-
     /// Changes the array's shape, in elements.
     ///
     /// Growing writes only the metadata document; new elements read as the fill value. Shrinking
@@ -264,6 +256,22 @@ impl<E: ElementType> Array<E> {
         self.core.storage.wait(core.refresh_handle())?;
         self.core = core;
         Ok(())
+    }
+
+    /// Begins to append along an axis, a frame or a few at a time, behind what the array has at this
+    /// moment. See [`Appender`].
+    ///
+    /// # Errors
+    /// There is no such axis; the array is gone, or its chunks cannot be encoded; the store fails.
+    pub fn appender(&self, axis: usize) -> Result<Appender<E>> {
+        self.core.storage.wait(Appender::begin(self.core.clone(), axis))
+    }
+
+    /// The units in which the array is stored: one key holds each, a shard or, without shards, a
+    /// chunk.
+    #[must_use]
+    pub fn units(&self) -> Units {
+        Units::new(&self.core)
     }
 
     /// The blocks of an N5 dataset as stored.
@@ -361,7 +369,8 @@ impl<T: Element> Array<T> {
     }
 
     /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value if
-    /// the chunk is not stored. The index counts storage units: shards, if the array is sharded.
+    /// the chunk is not stored. In a sharded array it is an inner chunk, by its index in the whole
+    /// array: one request for the shard's index, unless it is known already, and one for the bytes.
     ///
     /// # Errors
     /// The chunk does not exist, or an error of [`read`](Self::read).
@@ -369,24 +378,18 @@ impl<T: Element> Array<T> {
         self.read_resolved(&self.core.chunk(chunk)?)
     }
 
-    /// Writes the part of a chunk (of a shard, if the array is sharded) that lies inside the array.
-    /// `data` has the shape of that part, in elements. Nothing is read.
+    /// Writes the part of a chunk that lies inside the array. `data` has the shape of that part, in
+    /// elements.
+    ///
+    /// Without shards nothing is read. In a sharded array the chunk is one of a shard, which is
+    /// written anew with the others in it as they were: to write whole shards, use those of
+    /// [`units`](Self::units) as selections, or a [`shard_writer`](Self::shard_writer).
     ///
     /// # Errors
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
         self.core.storage.wait(self.core.write_elements(&resolved, data.to_view(), Colour::Blocking))
-    }
-
-    /// Reads the part of an inner chunk that lies inside the array, with one request for the
-    /// shard's index, unless it is known already, and one for the bytes. Without shards, it reads a
-    /// chunk. The index counts inner chunks over the whole array.
-    ///
-    /// # Errors
-    /// The inner chunk does not exist, or an error of [`read`](Self::read).
-    pub fn read_inner_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
-        self.read_resolved(&self.core.inner_chunk(chunk)?)
     }
 
     /// The fill value; zero if the metadata has none.
@@ -458,12 +461,12 @@ impl<T: Element> Array<T> {
     /// let a = Array::<u16>::builder([10, 8]).chunks([2, 2]).shards([8, 8]).create((&store, "a"))?;
     /// let writer = a.shard_writer(&[1, 0])?;
     /// // Inside the array are 2 x 8 elements in 4 inner chunks.
-    /// let chunks: Vec<_> = writer.inner_chunks().collect();
+    /// let chunks: Vec<_> = writer.chunks().collect();
     /// assert_eq!(chunks.len(), 4);
     /// std::thread::scope(|scope| {
     ///     for chunk in chunks.iter().rev() {
     ///         let writer = &writer;
-    ///         scope.spawn(move || writer.write_inner(&chunk.index, &ArrayD::ones(IxDyn(&[2, 2]))));
+    ///         scope.spawn(move || writer.write_chunk(&chunk.index, &ArrayD::ones(IxDyn(&[2, 2]))));
     ///     }
     /// });
     /// assert_eq!(a.read(..)?.sum(), 0, "nothing is there yet");

@@ -51,5 +51,5 @@ pub type AnyNode = crate::node::AnyNode<mode::Asynchronous>;
 pub type Child = crate::node::Child<mode::Asynchronous>;
 /// Writes one shard, like [`ShardWriter`](crate::ShardWriter).
 pub type ShardWriter<T> = crate::shard_writer::ShardWriter<T, mode::Asynchronous>;
-/// The blocks of an N5 dataset, like [`N5Blocks`](crate::N5Blocks).
-pub type N5Blocks<E> = crate::n5_block::N5Blocks<E, mode::Asynchronous>;
+/// Extends an array bit by bit, like [`Appender`](crate::Appender).
+pub type Appender<T> = crate::appender::Appender<T, mode::Asynchronous>;

@@ -191,7 +191,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     ///     .create((MemoryStore::new(), "percent"))?;
     /// percent.write([0..4], &ndarray::arr1(&[0.0, 0.25, 0.501, 1.0]))?;
     /// assert_eq!(percent.read([0..4])?, ndarray::arr1(&[0.0, 0.25, 0.5, 1.0]));
-    /// assert_eq!(percent.encoded_chunk(&[0])?.as_deref(), Some(&[0, 50, 100, 200][..]));
+    /// assert_eq!(percent.units().encoded(&[0])?.as_deref(), Some(&[0, 50, 100, 200][..]));
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     #[must_use]

@@ -1,31 +1,80 @@
-//! Iterates over the chunks of an array with their index and ranges.
+//! `Chunks`: chunks of an array, counted, numbered and iterated over.
 
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
-use ndzarr_grid::{ChunkGrid, Overlaps, Region};
+use ndzarr_grid::{ChunkGrid, Overlap, Overlaps, Picks, Region};
 
-/// The chunks of an array in C order of their indices, whether they are stored or not. See
+use crate::error::Result;
+use crate::point_list::PointList;
+use crate::resolved::{Axes, Resolution, Resolved, ResolvedAxis};
+
+/// Chunks of an array in C order of their indices, whether they are stored or not. See
 /// [`Array::chunks`](crate::ArrayInfo::chunks).
 ///
+/// Their number is known, and [`get`](Self::get) finds each at once, so that a loop over numbers,
+/// such as `(0..chunks.len()).into_par_iter()` of rayon, runs in parallel.
+///
 /// ```
+/// use ndarray::ArrayD;
 /// use ndzarr_array::Array;
 /// use ndzarr_store::MemoryStore;
 ///
-/// let a = Array::<u8>::builder([5]).chunks([2]).create((MemoryStore::new(), "a"))?;
-/// for chunk in a.chunks() {
-///     let elements = vec![chunk.index[0] as u8; (chunk.ranges[0].end - chunk.ranges[0].start) as usize];
-///     a.write_chunk(&chunk.index, &ndarray::Array1::from(elements).into_dyn())?;
-/// }
-/// assert_eq!(a.read(..)?.into_raw_vec_and_offset().0, [0, 0, 1, 1, 2]);
+/// let a = Array::<u8>::builder([5, 6]).chunks([2, 3]).create((MemoryStore::new(), "a"))?;
+/// let chunks = a.chunks();
+/// assert_eq!((chunks.grid_shape(), chunks.len()), (vec![3, 2], 6));
+/// assert_eq!(chunks.get(5).unwrap().ranges, [4..5, 3..6]);
+/// std::thread::scope(|scope| {
+///     for numbers in [0..3, 3..6] {
+///         let (a, chunks) = (&a, &chunks);
+///         scope.spawn(move || {
+///             for chunk in numbers.filter_map(|n| chunks.get(n)) {
+///                 a.write(&chunk, &ArrayD::from_elem(chunk.shape(), chunk.index[0] as u8 + 1))?;
+///             }
+///             Ok::<_, ndzarr_array::Error>(())
+///         });
+///     }
+/// });
+/// assert_eq!(a.read((.., 0))?.to_vec(), [1, 1, 2, 2, 3]);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Chunks {
-    overlaps: Option<Overlaps>,
-    grid: Option<ChunkGrid>,
+    grid: ChunkGrid,
+    /// Those that overlap the box of a selection.
+    overlaps: Overlaps,
+    met: Met,
+    /// How many were taken.
+    next: u64,
 }
 
-/// A chunk: its index and the part of it that is inside the array.
+/// Which of the chunks that overlap a box.
+#[derive(Clone, Debug)]
+enum Met {
+    All,
+    Along(Arc<[Along]>),
+    /// By their numbers, which are ascending, and the lengths of their stored values in bytes.
+    Listed(Arc<[u64]>, Option<Arc<[u64]>>),
+    /// Those that a custom grid has. They are counted when it first matters.
+    Custom(Arc<OnceLock<Vec<u64>>>),
+}
+
+/// Which indices of chunks along an axis, counted from the first that overlaps the box.
+#[derive(Clone, Debug)]
+enum Along {
+    /// This many.
+    All(u64),
+    Listed(Vec<u64>),
+    /// Of `n` elements at equal distances, each is in a chunk of its own.
+    Apart {
+        start: u64,
+        step: u64,
+        n: u64,
+        axis: usize,
+    },
+}
+
+/// A chunk: its index, and the part of it that is inside the array. As a selection, it is that part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunk {
@@ -33,18 +82,236 @@ pub struct Chunk {
     pub index: Vec<u64>,
     /// The part of it that is inside the array, one range for each axis; usable as a selection.
     pub ranges: Vec<Range<u64>>,
+    /// The part of it that is inside the box of the selection it was found by; else the same as
+    /// `ranges`.
+    pub overlap: Vec<Range<u64>>,
+    /// The length of its stored value in bytes, in a list of what is stored.
+    pub byte_len: Option<u64>,
+}
+
+impl Chunk {
+    /// The shape of the part that is inside the array, in elements.
+    #[must_use]
+    pub fn shape(&self) -> Vec<usize> {
+        // A part that this machine cannot address cannot be read either.
+        self.ranges
+            .iter()
+            .map(|range| usize::try_from(range.end - range.start).unwrap_or(usize::MAX))
+            .collect()
+    }
 }
 
 impl Chunks {
-    pub(crate) fn new(grid: Option<ChunkGrid>) -> Self {
-        let overlaps = grid.as_ref().map(|grid| grid.overlaps(&Region::whole(grid.array_shape())));
-        Self { overlaps, grid }
+    /// All chunks of a grid.
+    pub(crate) fn new(grid: ChunkGrid) -> Self {
+        let whole = Region::whole(grid.array_shape());
+        Self::within(grid, &whole)
     }
 
-    /// The chunks that a region of the array meets. The region begins and ends at chunk boundaries,
-    /// or at the end of the array.
-    pub(crate) fn within(grid: &ChunkGrid, region: &Region) -> Self {
-        Self { overlaps: Some(grid.overlaps(region)), grid: Some(grid.clone()) }
+    /// The chunks that a region of the array overlaps.
+    pub(crate) fn within(grid: ChunkGrid, region: &Region) -> Self {
+        let met = if grid.is_custom() { Met::Custom(Arc::default()) } else { Met::All };
+        Self { overlaps: grid.overlaps(region), grid, met, next: 0 }
+    }
+
+    /// The chunks that have selected elements.
+    pub(crate) fn meeting(grid: ChunkGrid, selected: &Resolved) -> Result<Self> {
+        match &selected.0 {
+            Resolution::Axes(axes) => Ok(Self::of_axes(grid, axes)),
+            Resolution::Points(points) => {
+                let mut numbers = Vec::new();
+                let all = Self::new(grid);
+                all.add_points(points, &mut numbers)?;
+                Ok(all.listed(numbers))
+            }
+            Resolution::Mask(mask) => {
+                let all = Self::new(grid);
+                let mut numbers = Vec::new();
+                for (points, _) in mask.slabs(&all.grid) {
+                    all.add_points(&points, &mut numbers)?;
+                }
+                Ok(all.listed(numbers))
+            }
+        }
+    }
+
+    fn of_axes(grid: ChunkGrid, axes: &Axes) -> Self {
+        let region = axes.region();
+        let all = Self::within(grid, &region);
+        if axes.axes.iter().all(|axis| axis.picks.is_all()) {
+            return all;
+        }
+        if all.grid.is_custom() {
+            let has_picks = |overlap: &Overlap| {
+                let common = overlap.region();
+                let hits = |(axis, range): (&ResolvedAxis, &Range<u64>)| {
+                    let start = (range.start - axis.range.start) as usize;
+                    axis.picks.hit(start, (range.end - range.start) as usize).1 > 0
+                };
+                axes.axes.iter().zip(common.ranges()).all(hits)
+            };
+            let is_met = |number: &u64| all.overlaps.nth_index(*number).is_some_and(|it| has_picks(&it));
+            let numbers = (0..all.overlaps.n_indices()).filter(is_met).collect();
+            return all.listed(numbers);
+        }
+        let counts = all.overlaps.counts();
+        let along =
+            |(axis, resolved): (usize, &ResolvedAxis)| Along::new(&all.grid, axis, resolved, counts[axis]);
+        let met = Met::Along(axes.axes.iter().enumerate().map(along).collect());
+        Self { met, ..all }
+    }
+
+    /// Those of these numbers.
+    fn listed(self, mut numbers: Vec<u64>) -> Self {
+        numbers.sort_unstable();
+        numbers.dedup();
+        Self { met: Met::Listed(numbers.into(), None), ..self }
+    }
+
+    /// The number of a chunk, if the grid has it.
+    pub(crate) fn number_of_any(&self, chunk: &[u64]) -> Option<u64> {
+        self.grid.chunk_region(chunk)?;
+        self.number(chunk)
+    }
+
+    /// Those with these numbers; a value of this length is stored of each. If a number is given
+    /// more than once, the first counts.
+    pub(crate) fn stored(self, mut found: Vec<(u64, u64)>) -> Self {
+        found.sort_by_key(|(number, _)| *number);
+        found.dedup_by_key(|(number, _)| *number);
+        let numbers = found.iter().map(|(number, _)| *number).collect();
+        let byte_lens = found.iter().map(|(_, byte_len)| *byte_len).collect();
+        Self { met: Met::Listed(numbers, Some(byte_lens)), ..self }
+    }
+
+    fn add_points(&self, points: &PointList, numbers: &mut Vec<u64>) -> Result<()> {
+        for group in points.groups(&self.grid)? {
+            // One chunk has all of them.
+            let first = Region::new(group.region.start().into_iter().map(|at| at..at + 1));
+            let chunk = self.grid.overlaps(&first).next().map(|overlap| overlap.chunk);
+            numbers.extend(chunk.and_then(|chunk| self.number(&chunk)));
+        }
+        Ok(())
+    }
+
+    /// The number of a chunk among all indices of the box; `None` beyond u64.
+    fn number(&self, chunk: &[u64]) -> Option<u64> {
+        let first = self.overlaps.first();
+        self.number_of(chunk.iter().zip(first).map(|(index, first)| index.checked_sub(first)))
+    }
+
+    fn number_of(&self, within: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+        let counts = self.overlaps.counts();
+        within.zip(counts).try_fold(0_u64, |number, (index, count)| {
+            number.checked_mul(count)?.checked_add(index.filter(|index| *index < count)?)
+        })
+    }
+
+    /// How many chunks there are along each axis of the whole array; for a custom grid, a number
+    /// that no index reaches.
+    #[must_use]
+    pub fn grid_shape(&self) -> Vec<u64> {
+        self.grid.grid_shape()
+    }
+
+    /// The chunk that is `n` places ahead, as [`nth`](Iterator::nth) would return it; nothing is
+    /// taken.
+    #[must_use]
+    pub fn get(&self, n: usize) -> Option<Chunk> {
+        let n = self.next.checked_add(n as u64).filter(|n| *n < self.end())?;
+        let (number, byte_len) = match &self.met {
+            Met::All => (n, None),
+            Met::Along(axes) => {
+                let (mut rest, mut within) = (n, vec![0; axes.len()]);
+                for (index, axis) in within.iter_mut().zip(axes.iter()).rev() {
+                    *index = axis.nth(rest % axis.len(), &self.grid, &self.overlaps);
+                    rest /= axis.len();
+                }
+                (self.number_of(within.into_iter().map(Some))?, None)
+            }
+            Met::Listed(numbers, byte_lens) => {
+                let n = n as usize;
+                (numbers[n], byte_lens.as_ref().map(|byte_lens| byte_lens[n]))
+            }
+            Met::Custom(numbers) => (self.counted(numbers)[n as usize], None),
+        };
+        let overlap = self.overlaps.nth_index(number)?;
+        let ranges = self.grid.clipped_region(&overlap.chunk)?.ranges().to_vec();
+        let common = overlap.region().ranges().to_vec();
+        Some(Chunk { index: overlap.chunk, ranges, overlap: common, byte_len })
+    }
+
+    /// The number behind that of the last.
+    fn end(&self) -> u64 {
+        match &self.met {
+            Met::All => self.overlaps.n_indices(),
+            Met::Along(axes) => axes.iter().fold(1, |n, axis| axis.len().saturating_mul(n)),
+            Met::Listed(numbers, _) => numbers.len() as u64,
+            Met::Custom(numbers) => self.counted(numbers).len() as u64,
+        }
+    }
+
+    fn counted<'n>(&self, numbers: &'n OnceLock<Vec<u64>>) -> &'n [u64] {
+        let has_chunk = |number: &u64| self.overlaps.nth_index(*number).is_some();
+        numbers.get_or_init(|| (0..self.overlaps.n_indices()).filter(has_chunk).collect())
+    }
+}
+
+impl Along {
+    /// `count` chunks along the axis overlap the box.
+    fn new(grid: &ChunkGrid, axis: usize, resolved: &ResolvedAxis, count: u64) -> Self {
+        let ResolvedAxis { range, picks, .. } = resolved;
+        let len = (range.end - range.start) as usize;
+        let chunk_at = |element: u64| grid.n_chunks_along(axis, element + 1) - 1;
+        let first = if range.is_empty() { 0 } else { chunk_at(range.start) };
+        let steps = match picks {
+            _ if picks.is_all() || count == 0 => return Self::All(count),
+            Picks::Steps(steps) => steps,
+            Picks::Listed(_) => {
+                let indices =
+                    picks.runs(0, len).flat_map(|run| (0..run.n).map(move |i| run.offset + i * run.step));
+                let mut chunks: Vec<u64> =
+                    indices.map(|i| chunk_at(range.start + i as u64) - first).collect();
+                chunks.dedup();
+                return Self::Listed(chunks);
+            }
+        };
+        let longest = grid.chunk_shape()[axis];
+        let shortest = match grid.edges() {
+            None => longest,
+            Some(edges) => edges[axis].distinct().into_iter().min().unwrap_or(longest),
+        };
+        let step = steps.step as u64;
+        if step <= shortest {
+            return Self::All(count);
+        }
+        if step >= longest {
+            let n = picks.n_below(len) as u64;
+            return Self::Apart { start: range.start + steps.phase as u64, step, n, axis };
+        }
+        let is_met = |within: &u64| {
+            let chunk = grid.range_along(axis, first + within);
+            let (start, end) = (chunk.start.max(range.start), chunk.end.min(range.end));
+            picks.hit((start - range.start) as usize, (end - start) as usize).1 > 0
+        };
+        Self::Listed((0..count).filter(is_met).collect())
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::All(n) | Self::Apart { n, .. } => *n,
+            Self::Listed(chunks) => chunks.len() as u64,
+        }
+    }
+
+    fn nth(&self, n: u64, grid: &ChunkGrid, overlaps: &Overlaps) -> u64 {
+        match self {
+            Self::All(_) => n,
+            Self::Listed(chunks) => chunks[n as usize],
+            Self::Apart { start, step, axis, .. } => {
+                grid.n_chunks_along(*axis, start + n * step + 1) - 1 - overlaps.first()[*axis]
+            }
+        }
     }
 }
 
@@ -52,8 +319,20 @@ impl Iterator for Chunks {
     type Item = Chunk;
 
     fn next(&mut self) -> Option<Chunk> {
-        let overlap = self.overlaps.as_mut()?.next()?;
-        let ranges = self.grid.as_ref()?.clipped_region(&overlap.chunk)?.ranges().to_vec();
-        Some(Chunk { index: overlap.chunk, ranges })
+        self.nth(0)
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Chunk> {
+        let chunk = self.get(n);
+        self.next = self.next.saturating_add(n as u64).saturating_add(1).min(self.end());
+        chunk
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // More than this are never taken one by one.
+        let n = usize::try_from(self.end() - self.next).unwrap_or(usize::MAX);
+        (n, Some(n))
     }
 }
+
+impl ExactSizeIterator for Chunks {}

@@ -13,7 +13,7 @@
 //!     .codecs([codec::transpose([1, 0]), codec::zstd(3), codec::crc32c()])
 //!     .create((MemoryStore::new(), "a"))?;
 //! a.fill([0..100, 0..100], 0.5)?;
-//! assert!(a.encoded_chunk(&[0, 0])?.is_some_and(|bytes| bytes.len() < 1000));
+//! assert!(a.units().encoded(&[0, 0])?.is_some_and(|bytes| bytes.len() < 1000));
 //! # Ok::<(), ndzarr_array::Error>(())
 //! ```
 
@@ -108,7 +108,7 @@ pub fn bitround(keepbits: u32) -> CodecSpec {
 ///     .codecs([codec::delta(DataType::Int { bits: 64 }), codec::zstd(3)])
 ///     .create((MemoryStore::new(), "times"))?;
 /// times.write([0..1000], &ndarray::Array1::from_iter((0..1000).map(|i| 1_700_000_000 + 60 * i)))?;
-/// assert!(times.encoded_chunk(&[0])?.is_some_and(|bytes| bytes.len() < 50));
+/// assert!(times.units().encoded(&[0])?.is_some_and(|bytes| bytes.len() < 50));
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[must_use]

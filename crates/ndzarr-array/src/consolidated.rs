@@ -29,12 +29,20 @@ pub(crate) struct View {
 struct State {
     /// The number of changes so far.
     changes: u64,
+    /// What was read to open the group, until it is needed or out of date.
+    known: Known,
     read: Option<Option<Arc<Consolidated>>>,
 }
 
 impl View {
     pub(crate) fn new(storage: &Storage, base: &Node, uses: ConsolidatedUse) -> Self {
-        Self { storage: storage.clone(), base: base.clone(), uses, state: Mutex::default() }
+        Self::knowing(storage, base, uses, Known::new())
+    }
+
+    /// The same; some documents are known.
+    pub(crate) fn knowing(storage: &Storage, base: &Node, uses: ConsolidatedUse, known: Known) -> Self {
+        let state = Mutex::new(State { known, ..State::default() });
+        Self { storage: storage.clone(), base: base.clone(), uses, state }
     }
 
     pub(crate) fn uses(&self) -> ConsolidatedUse {
@@ -43,12 +51,12 @@ impl View {
 
     /// The consolidated metadata; `None` if there is none.
     pub(crate) async fn get(&self) -> Result<Option<Arc<Consolidated>>> {
-        let changes = {
-            let state = self.state();
+        let (changes, mut known) = {
+            let mut state = self.state();
             if let Some(read) = &state.read {
                 return Ok(read.clone());
             }
-            state.changes
+            (state.changes, std::mem::take(&mut state.known))
         };
         let reopened = match changes {
             0 => None,
@@ -57,7 +65,7 @@ impl View {
         };
         let base = reopened.as_ref().unwrap_or(&self.base);
         let conclude = |known: &Known| consolidated(base, known, self.uses);
-        let read = self.storage.conclude(&mut Known::new(), &base.context.limits, conclude).await?;
+        let read = self.storage.conclude(&mut known, &base.context.limits, conclude).await?;
         let mut state = self.state();
         if state.changes == changes {
             state.read = Some(read.clone());
@@ -69,7 +77,7 @@ impl View {
     pub(crate) fn changed(&self) {
         let mut state = self.state();
         state.changes += 1;
-        state.read = None;
+        (state.known, state.read) = (Known::new(), None);
     }
 
     pub(crate) fn options(&self, wanted: Wanted) -> OpenOptions {

@@ -1,48 +1,67 @@
-//! Converts arrays and hierarchies to another format.
+//! Copies arrays and hierarchies: to another place, format, chunking, encoding or type.
 
 mod apart;
+mod blocks;
+mod carry_out;
 mod chunks;
 mod compressors;
+mod conversion;
+mod note;
 mod options;
+mod request;
+mod temporary;
+mod way;
 
-use std::fmt::Display;
 use std::sync::Arc;
 
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, KeptKeys, Known,
-    MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
-    create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
-    non_finite_attributes, same_keys,
+    ArrayRequest, CreateOptions, Existing, KeptKeys, MemberKind, Node, NodeKind, NodePath, OpenOptions,
+    Wanted, check_request, keep_chunks,
 };
-use ndzarr_model::{ArraySpec, Attributes};
+use ndzarr_model::Attributes;
 
 use crate::convert::apart::Asked;
-use crate::convert::chunks::Chunks;
+use crate::convert::chunks::n_units;
+use crate::convert::conversion::Conversion;
+use crate::convert::request::Requests;
+use crate::convert::way::{Choice, Way};
 use crate::core::Core;
-use crate::error::{Error, ErrorKind, Result};
+use crate::each::check_cancel;
+use crate::error::Result;
 use crate::located::Located;
 use crate::nodes;
 use crate::place::Place;
 use crate::storage::{Colour, Storage};
 
+pub(crate) use way::decoded_shape;
+
 pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss};
 
-/// Rewrites an array, or a group with everything below it, in another format.
+/// Copies an array, or a group with everything below it: to another place, or to another format,
+/// chunking, encoding or type, as the [options](ConvertOptions) say. What they do not say is as in
+/// the source.
 ///
-/// Each array is converted in the cheapest way possible. If source and target have the same path
-/// and store, and the target format can describe the existing chunks, only new documents are
-/// written beside the old ones (Zarr v2 to v3, with filters as codecs `numcodecs.*`; N5 to v3 by
-/// the codec `n5_default`). Otherwise, in another place, chunks are copied byte for byte if the
-/// format allows it. Otherwise the elements are read and written again with the source's compressor
-/// and without its filters; each thread then holds one chunk or shard in memory at a time. Chunks
-/// that are not stored stay so. Chunks are written before the document that makes the array
-/// visible. The source must not be written to meanwhile.
+/// Each array is copied in the cheapest way possible:
+///
+/// - If source and target have the same path and store, and the target format can describe the
+///   existing chunks, only new documents are written beside the old ones (Zarr v2 to v3, with filters
+///   as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`).
+/// - Otherwise, in another place, chunks are copied byte for byte if the target can have them.
+/// - Otherwise the elements are read and written again, in blocks of as many chunks of the target
+///   as [`memory`](ConvertOptions::memory) allows. The next block is read while one is written. Chunks
+///   of the source are decoded as few times as the memory allows.
+///
+/// Chunks that are not stored stay so, and so do blocks of nothing but the fill value. Chunks are
+/// written before the document that makes the array visible; a copy that was killed can be
+/// [resumed](ConvertOptions::resume). The source must not be written to meanwhile.
 ///
 /// # Errors
 /// Nothing is at the source; something is at the target or, with [`Existing::Replace`], the target
 /// overlaps the source; the format cannot express the source, and [`Loss::Record`] was not set; a
-/// costlier level than `at_most` is needed; a chunk is corrupt; a store fails; the call was
-/// cancelled. Nodes converted before the error remain.
+/// costlier level than `at_most` is needed; the memory is too small, and the error names the least;
+/// a number is out of range of the new type; a chunk is corrupt; a store fails; the call was
+/// cancelled. What the format cannot express, and too little memory, are found before anything is
+/// written. Nodes copied before another error remain.
 ///
 /// ```
 /// use ndzarr_array::{Array, ConvertLevel, ConvertOptions, Format, convert};
@@ -52,16 +71,18 @@ pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Lo
 /// Array::<u16>::builder([6]).chunks([4]).format(Format::Zarr2).create((&store, "a"))?.fill([0..6], 7)?;
 ///
 /// // In place: a `zarr.json` beside the `.zarray`.
-/// let report = convert((&store, "a"), (&store, "a"), &ConvertOptions::new(Format::Zarr3))?;
+/// let to_v3 = ConvertOptions::new().format(Format::Zarr3);
+/// let report = convert((&store, "a"), (&store, "a"), &to_v3)?;
 /// assert_eq!(report.nodes[0].level, ConvertLevel::Metadata);
 /// let a = Array::<u16>::open((&store, "a"))?;
 /// assert_eq!((a.format(), a.read(..)?.sum()), (Format::Zarr3, 42));
 ///
-/// // Elsewhere: N5 blocks have headers, so the elements are encoded again.
+/// // Elsewhere, in other chunks.
 /// let other = MemoryStore::new();
-/// let report = convert((&store, "a"), (&other, "b"), &ConvertOptions::new(Format::N5))?;
+/// let report = convert((&store, "a"), (&other, "b"), &to_v3.chunks([3]))?;
 /// assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
-/// assert_eq!(Array::<u16>::open((&other, "b"))?.read(..)?.sum(), 42);
+/// let b = Array::<u16>::open((&other, "b"))?;
+/// assert_eq!((b.chunk_shape(), b.read(..)?.sum()), (vec![3], 42));
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 pub fn convert(
@@ -82,52 +103,85 @@ pub(crate) async fn convert_by(
     options: &ConvertOptions,
     colour: Colour,
 ) -> Result<ConvertReport> {
-    target.check(options.create.format)?;
     let target_path = NodePath::new(&target.path)?;
     let from = source.storage.clone();
     let reads = options.open.metadata.clone();
-    let (found, root) = from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
-    let run = Run { source: found, target: target.storage, options, colour };
-    let mut report = ConvertReport::default();
+    let (found, root, _) =
+        from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
+    let mut create = options.create.clone();
+    create.format = options.format.unwrap_or(root.format);
+    target.check(create.format)?;
+    let run = Run { source: found, target: target.storage, create, options, colour };
     // From here on nodes are read in the detected format, even if there are new documents beside
     // the old ones.
     let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
     if root.kind.array().is_some() {
-        report.nodes.push(run.array(root, &target_path).await?);
-        return Ok(report);
+        let plan = run.plan_array(root, target_path, Whole::Array).await?;
+        return run.carry_out(vec![plan]).await;
     }
     let place = Place::from((&run.source, root.path.as_str())).locate()?;
     let reads = open.clone();
     let below = run.source.ask(colour, move |_| async move { reads.group(place).await?.walk().await });
-    let below = below.await?;
-    report.nodes.push(run.group(&root, &target_path).await?);
+    let (below, prefix) = (below.await?, root.path.prefix());
+    let mut plans = vec![run.plan_group(root, target_path.clone()).await?];
     for child in below {
         let target = NodePath::new(&format!("{}{}", target_path.prefix(), child.path))?;
-        let path = format!("{}{}", root.path.prefix(), child.path);
+        let path = format!("{prefix}{}", child.path);
         let wanted = if child.kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
         let reads = OpenOptions { wanted, ..open.metadata.clone() };
         let node =
             run.source.ask(colour, move |storage| async move { nodes::open(&storage, &path, &reads).await });
         let node = node.await?;
-        report.nodes.push(match child.kind {
-            MemberKind::Array => run.array(node, &target).await?,
-            MemberKind::Group => run.group(&node, &target).await?,
+        plans.push(match child.kind {
+            MemberKind::Array => run.plan_array(node, target, Whole::Group).await?,
+            MemberKind::Group => run.plan_group(node, target).await?,
         });
     }
-    Ok(report)
+    run.carry_out(plans).await
+}
+
+/// What a call copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whole {
+    Array,
+    Group,
 }
 
 struct Run<'o> {
     source: Storage,
     target: Storage,
+    create: CreateOptions,
     options: &'o ConvertOptions,
     colour: Colour,
+}
+
+/// What will be done for a node.
+struct Planned {
+    node: Node,
+    path: NodePath,
+    create: CreateOptions,
+    what: What,
+    out: ConvertedNode,
+}
+
+enum What {
+    Group(Attributes),
+    Array(Box<ArrayPlan>),
+}
+
+struct ArrayPlan {
+    request: ArrayRequest,
+    conversion: Option<Conversion>,
+    /// Where elements are encoded again.
+    way: Option<Way>,
+    /// How many chunks, or shards, there are to copy.
+    units: u64,
 }
 
 impl Run<'_> {
     /// Options for creating nodes: beside the source, if that is the target.
     fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
-        let mut create = self.options.create.clone();
+        let mut create = self.create.clone();
         create.attributes_of = Some(Arc::new(node.clone()));
         create.concurrent_update = self.options.run.concurrent_update;
         if is_same {
@@ -157,268 +211,87 @@ impl Run<'_> {
         }
     }
 
-    /// Refuses to replace what is still to be read, before anything is removed.
-    async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
-        let (reads, removes) = (erase(node), removal(creation));
-        let [source, target] = [&self.source, &self.target].map(|it| Asked(self.colour, it));
-        if removes == Erasure::default() || !apart::overlap((&source, &reads), (&target, &removes)).await? {
-            return Ok(());
-        }
-        Err(self.refuse(node, &format!("the target at {} contains it, or is part of it", creation.node.path)))
+    fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
+        Requests { source: &self.source, node, create, loss: self.options.loss }
     }
 
-    async fn conclude(
-        &self,
-        conclude: impl Fn(&Known) -> Result<ndzarr_metadata::Resolved<Creation>, MetadataError>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Result<Creation> {
-        let limits = self.options.create.limits;
-        let conclude = move |storage: Storage| async move {
-            storage.conclude(&mut Known::new(), &limits, conclude).await
-        };
-        self.target.ask(self.colour, conclude).await
+    async fn plan_group(&self, node: Node, path: NodePath) -> Result<Planned> {
+        check_cancel(&self.options.run)?;
+        let create = self.create_options(&node, self.is_same(&node, &path).await?);
+        let mut out = converted(&node, &path, MemberKind::Group);
+        let attributes = self.requests(&node, &create).group(&mut out.losses)?;
+        Ok(Planned { node, path, create, what: What::Group(attributes), out })
     }
 
-    /// Writes the documents of a node.
-    async fn create(&self, creation: Creation, create: &CreateOptions) -> Result<()> {
-        let policy = create.concurrent_update;
-        let create = move |storage: Storage| async move { storage.create(&creation, policy).await };
-        self.target.ask(self.colour, create).await
-    }
-
-    async fn group(&self, node: &Node, path: &NodePath) -> Result<ConvertedNode> {
-        self.check_cancel()?;
-        let create = self.create_options(node, self.is_same(node, path).await?);
-        let mut losses = Vec::new();
-        let nothing = |attributes: &Attributes| {
-            // Attributes are checked with an array, which reserves more of them.
-            let mut request = ArrayRequest::new(vec![1], vec![1], ndzarr_model::DataType::UInt { bits: 8 });
-            request.attributes.clone_from(attributes);
-            check_request(&NodePath::root(), &request, &create).map(drop)
-        };
-        let attributes = self.attributes(node, &node.attributes, &mut losses, &nothing)?;
-        let (of_new, at) = (create.clone(), path.clone());
-        let creation = self.conclude(move |known| create_group(&at, &attributes, known, &of_new)).await?;
-        self.check_apart(node, &creation).await?;
-        self.create(creation, &create).await?;
-        Ok(converted(node, path, MemberKind::Group, losses))
-    }
-
-    async fn array(&self, node: Node, path: &NodePath) -> Result<ConvertedNode> {
-        self.check_cancel()?;
-        let is_same = self.is_same(&node, path).await?;
+    async fn plan_array(&self, node: Node, path: NodePath, whole: Whole) -> Result<Planned> {
+        check_cancel(&self.options.run)?;
+        let is_same = self.is_same(&node, &path).await?;
         let create = self.create_options(&node, is_same);
         let Some(spec) = node.kind.array() else { return Err(nodes::not_a("an array", &node, &self.source)) };
-        let mut out = converted(&node, path, MemberKind::Array, Vec::new());
+        let (requests, mut out) = (self.requests(&node, &create), converted(&node, &path, MemberKind::Array));
 
+        let layout = match whole {
+            Whole::Array => self.options.layout.clone(),
+            Whole::Group => self.options.layout.for_axes(spec.shape.len()),
+        };
+        let conversion = match self.options.numbers.of(&spec.data_type) {
+            Err(_) if whole == Whole::Group => {
+                out.notes.push(format!("its elements stay {}", spec.data_type));
+                None
+            }
+            conversion => conversion.map_err(|error| requests.refuse(&error.to_string()))?,
+        };
         let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
-        let kept = keep_chunks(spec, &create, keys);
+        let can_keep = conversion.is_none() && layout.is_of(spec);
+        let kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
         out.level = match &kept {
             Some(_) if is_same => ConvertLevel::Metadata,
             Some(_) => ConvertLevel::Rekeyed,
             None => ConvertLevel::Reencoded,
         };
         if is_same && kept.is_none() {
-            return Err(self.refuse(&node, "its chunks have to be encoded again, which needs another target"));
+            return Err(requests.refuse("its chunks have to be encoded again, which needs another target"));
         }
         if out.level > self.options.at_most {
             let what = format!("it would be {:?}, but only {:?} is allowed", out.level, self.options.at_most);
-            return Err(self.refuse(&node, &what));
+            return Err(requests.refuse(&what));
         }
         let mut request = match kept {
             Some(request) => request,
-            None => self.anew(&node, spec, &create, &mut out.notes)?,
+            None => requests.anew(spec, &layout, conversion.as_ref(), &mut out.notes)?,
         };
-        self.rest(&node, spec, &create, &mut request, &mut out)?;
-
-        let (of_new, at) = (create.clone(), path.clone());
-        let creation = self.conclude(move |known| create_array(&at, &request, known, &of_new)).await?;
-        self.check_apart(&node, &creation).await?;
-        let Some(made) = creation.node.kind.array() else {
-            return Err(self.refuse(&node, "it is not an array"));
-        };
+        requests.rest(spec, conversion.as_ref(), &mut request, &mut out)?;
+        let (mut way, mut units) = (None, 0);
         match out.level {
-            ConvertLevel::Metadata => {
-                let ndim = spec.shape.len();
-                let same = made.keys.prefix == spec.keys.prefix
-                    && same_keys(made.keys.encoding, spec.keys.encoding, ndim);
-                if !same {
-                    return Err(self.refuse(&node, "its chunks need other keys, which needs another target"));
-                }
-                self.create(creation, &create).await?;
-            }
-            ConvertLevel::Rekeyed | ConvertLevel::Reencoded => {
-                let removed = removal(&creation);
-                self.target
-                    .ask(self.colour, move |storage| async move { storage.remove(&removed).await })
-                    .await?;
-                let creation = Creation { erase: Vec::new(), erase_prefixes: Vec::new(), ..creation };
-                let registry = &self.options.open.registry;
-                let source = Core::new(self.source.clone(), node, registry)?;
-                let target = Core::new(self.target.clone(), creation.node.clone(), registry)?;
-                let unstored = !out.losses.is_empty()
-                    && source.spec().fill_value.bytes() != target.spec().fill_value.bytes();
-                if unstored && out.level != ConvertLevel::Reencoded {
-                    return Err(
-                        self.refuse(&source.node, "chunks that are not stored would get another fill value")
-                    );
-                }
-                let chunks = Chunks { source, target, run: &self.options.run, colour: self.colour };
-                out.n_chunks = match out.level {
-                    ConvertLevel::Reencoded => chunks.encode(unstored).await?,
-                    _ => chunks.copy().await?,
+            ConvertLevel::Metadata => {}
+            ConvertLevel::Rekeyed => units = n_units(&self.core(&self.source, &node)?)?,
+            ConvertLevel::Reencoded => {
+                let to = check_request(&path, &request, &create)?;
+                let (source, target) = (self.core(&self.source, &node)?, self.core(&self.target, &to)?);
+                let choice = Choice {
+                    source: &source,
+                    target: &target,
+                    conversion: conversion.as_ref(),
+                    memory: self.options.memory,
+                    has_temporary: self.options.temporary.is_some() || self.target.is_folder(),
+                    threads: self.options.run.threads,
                 };
-                self.create(creation, &create).await?;
+                let chosen = choice.way()?;
+                out.notes.extend(way::said(&chosen, &source));
+                units = n_units(&target)?.saturating_mul(chosen.passes());
+                way = Some(chosen);
             }
         }
-        Ok(out)
+        let what = What::Array(Box::new(ArrayPlan { request, conversion, way, units }));
+        Ok(Planned { node, path, create, what, out })
     }
 
-    /// The request for an array whose chunks are encoded again.
-    fn anew(
-        &self,
-        node: &Node,
-        spec: &ArraySpec,
-        create: &CreateOptions,
-        notes: &mut Vec<String>,
-    ) -> Result<ArrayRequest> {
-        let mut request = ArrayRequest::like(spec);
-        let (mut codecs, mut shapes) = (&spec.codecs[..], Vec::new());
-        if let Some((inner, of_inner)) = spec.inner_chunks().pop() {
-            codecs = of_inner;
-            shapes.push((inner.clone(), Some(spec.chunk_shape.clone())));
-            shapes.push((inner, None));
-        }
-        shapes.push((spec.chunk_shape.iter().map(|&n| n.max(1)).collect(), None));
-        let compressors = compressors::candidates(codecs);
-        let mut why = None;
-        for (chunk_shape, shard_shape) in shapes {
-            for (i, compressor) in compressors.iter().enumerate() {
-                request.chunk_shape.clone_from(&chunk_shape);
-                request.shard_shape.clone_from(&shard_shape);
-                request.codecs = CodecRequest::Neutral(compressor.clone());
-                request.order = Order::C;
-                match check_request(&NodePath::root(), &request, create) {
-                    Ok(_) => {
-                        if i > 0 {
-                            let names: Vec<&str> =
-                                compressor.iter().map(|codec| codec.config.name()).collect();
-                            notes.push(format!("chunks are encoded with [{}]", names.join(", ")));
-                        }
-                        return Ok(request);
-                    }
-                    Err(error) => why = Some(error),
-                }
-            }
-        }
-        Err(self.refuse(node, &why.map(|error| error.to_string()).unwrap_or_default()))
-    }
-
-    /// Fill value, names and attributes, as far as the format supports them.
-    fn rest(
-        &self,
-        node: &Node,
-        spec: &ArraySpec,
-        create: &CreateOptions,
-        request: &mut ArrayRequest,
-        out: &mut ConvertedNode,
-    ) -> Result<()> {
-        let check = |request: &ArrayRequest| check_request(&NodePath::root(), request, create).map(drop);
-        request.fill_value = fill_request(spec, create.format);
-        if let Err(error) = check(request) {
-            self.lose(node, "the fill value", &error, &mut out.losses)?;
-            request.fill_value = FillRequest::Zero;
-        }
-        if !spec.fill_value.is_defined() && request.fill_value != FillRequest::Undefined {
-            let is = if spec.fill_value.is_zero() { "zero" } else { "what null is read as" };
-            out.notes.push(format!("the fill value was null and is {is}"));
-        }
-        let mut attributes = node.attributes.clone();
-        if let Some(names) = &spec.dimension_names {
-            request.dimension_names = Some(names.clone());
-            match check(request) {
-                // The names are stored in only one place.
-                Ok(()) => {
-                    for name in dimension_attributes(node.format) {
-                        attributes.remove(*name);
-                    }
-                }
-                Err(error) => {
-                    request.dimension_names = None;
-                    let is_attribute =
-                        dimension_attributes(node.format).iter().any(|name| attributes.contains_key(*name));
-                    if is_attribute {
-                        out.notes.push("dimension names are an attribute".to_owned());
-                    } else {
-                        self.lose(node, "the dimension names", &error, &mut out.losses)?;
-                    }
-                }
-            }
-        }
-        let base = request.clone();
-        let try_with = |attributes: &Attributes| {
-            let mut request = base.clone();
-            request.attributes.clone_from(attributes);
-            check(&request)
-        };
-        request.attributes = self.attributes(node, &attributes, &mut out.losses, &try_with)?;
-        Ok(check(request)?)
-    }
-
-    /// The attributes that the format can express.
-    fn attributes(
-        &self,
-        node: &Node,
-        attributes: &Attributes,
-        losses: &mut Vec<String>,
-        check: &dyn Fn(&Attributes) -> Result<(), MetadataError>,
-    ) -> Result<Attributes> {
-        for name in non_finite_attributes(node).iter().filter(|name| attributes.contains_key(*name)) {
-            let why = "it contains a number that JSON cannot express, which becomes a string";
-            self.lose(node, &format!("the attribute {name:?}"), &why, losses)?;
-        }
-        if check(attributes).is_ok() {
-            return Ok(attributes.clone());
-        }
-        let mut kept = Attributes::new();
-        for (name, value) in attributes {
-            match check(&Attributes::from_iter([(name.clone(), value.clone())])) {
-                Ok(()) => drop(kept.insert(name.clone(), value.clone())),
-                Err(error) => self.lose(node, &format!("the attribute {name:?}"), &error, losses)?,
-            }
-        }
-        Ok(kept)
-    }
-
-    fn lose(&self, node: &Node, what: &str, why: &dyn Display, losses: &mut Vec<String>) -> Result<()> {
-        let what = format!("{what}: {why}");
-        match self.options.loss {
-            Loss::Record => {
-                losses.push(what);
-                Ok(())
-            }
-            Loss::Refuse => Err(self.refuse(node, &what)),
-        }
-    }
-
-    fn refuse(&self, node: &Node, what: &str) -> Error {
-        let what = format!("{} cannot be {}: {what}", node.path, self.options.create.format);
-        Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.source.name())
-    }
-
-    fn check_cancel(&self) -> Result<()> {
-        chunks::check_cancel(&self.options.run)
+    fn core(&self, storage: &Storage, node: &Node) -> Result<Core> {
+        Core::new(storage.clone(), node.clone(), &self.options.open.registry)
     }
 }
 
-/// The part of the store that is removed for a new node.
-fn removal(creation: &Creation) -> Erasure {
-    Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() }
-}
-
-fn converted(node: &Node, path: &NodePath, kind: MemberKind, losses: Vec<String>) -> ConvertedNode {
+fn converted(node: &Node, path: &NodePath, kind: MemberKind) -> ConvertedNode {
     debug_assert!(matches!(kind, MemberKind::Array) == matches!(node.kind, NodeKind::Array(_)));
     ConvertedNode {
         source: node.path.as_str().to_owned(),
@@ -426,7 +299,7 @@ fn converted(node: &Node, path: &NodePath, kind: MemberKind, losses: Vec<String>
         kind,
         level: ConvertLevel::Metadata,
         n_chunks: 0,
-        losses,
+        losses: Vec::new(),
         notes: Vec::new(),
     }
 }

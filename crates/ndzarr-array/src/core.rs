@@ -1,12 +1,13 @@
 //! The common core of typed and untyped arrays: an opened array without its element type.
 
+mod grow;
 mod refresh;
 mod resize;
+mod units;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
     ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, write, write_async, write_pooled,
@@ -14,7 +15,7 @@ use ndzarr_engine::{
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{AttributeChange, Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck};
-use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, StoreError, Want, block_on};
+use ndzarr_store::block_on;
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 use serde_json::Value;
@@ -26,6 +27,8 @@ use crate::nodes::not_a;
 use crate::resolved::Resolved;
 use crate::selection::Selection;
 use crate::storage::{Call, Colour, Kind, Storage};
+
+pub(crate) use grow::Growth;
 
 /// An opened array, independent of its element type and of whether calls block: the metadata of
 /// [`Array`](crate::Array) and [`asynchronous::Array`](crate::asynchronous::Array), which both
@@ -96,7 +99,7 @@ impl Core {
     /// Its chain, if the other array's chain would be the same.
     fn chain_of(&self, other: &ArraySpec) -> Option<Arc<CodecChain>> {
         let own = self.spec();
-        let same = own.codecs == other.codecs
+        let same = (Arc::ptr_eq(&own.codecs, &other.codecs) || own.codecs == other.codecs)
             && own.data_type == other.data_type
             && own.fill_value == other.fill_value
             && own.shape.len() == other.shape.len();
@@ -235,25 +238,6 @@ impl Core {
         }
     }
 
-    /// The other key that some writers use for the value of a 0-d array.
-    fn scalar_fallback(&self) -> Option<String> {
-        self.spec().shape.is_empty().then(|| self.spec().keys.fallback_key(&[])).flatten()
-    }
-
-    /// Moves the value of a 0-d array to its proper key, if it is under the other key that some
-    /// writers used. Otherwise it would reappear once the proper key is erased.
-    async fn settle_scalar(&self) -> Result<()> {
-        let Some(other) = self.scalar_fallback() else { return Ok(()) };
-        let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
-        let Some((_, value)) = self.storage.document(&other, limit).await? else { return Ok(()) };
-        let key = self.storage.named(self.data()?.key(&[]))?;
-        let put = self.storage.put(&key, value.clone(), Precondition::Absent).await?;
-        if matches!(put, Put::Unsupported) && !self.storage.has(key.as_str()).await? {
-            self.storage.put(&key, value, Precondition::None).await?;
-        }
-        self.storage.erase(&other).await
-    }
-
     pub(crate) fn writable(&self) -> Result<&Arc<ChunkedArray>> {
         if let Some(reason) = self.spec().codecs.iter().find_map(|codec| codec.unwritable.as_deref()) {
             let what = format!("new chunks cannot be encoded: {reason}");
@@ -262,13 +246,13 @@ impl Core {
         self.data()
     }
 
-    /// The grid of the storage units: shards, if the array is sharded.
+    /// The grid of the units: shards, or chunks without shards.
     pub(crate) fn grid(&self) -> Result<ChunkGrid> {
         self.named(self.spec().grid().map_err(|error| Error::new(ErrorKind::WrongShape, error)))
     }
 
-    /// The grid of the inner chunks over the whole array; without shards, of the chunks. Inner
-    /// chunks divide every shard, so their grid is always regular.
+    /// The grid of the chunks; with shards, of the inner chunks over the whole array. Inner chunks
+    /// divide every shard, so their grid is always regular.
     pub(crate) fn inner_grid(&self) -> Result<ChunkGrid> {
         match self.spec().inner_chunk_shape() {
             None => self.grid(),
@@ -279,6 +263,11 @@ impl Core {
         }
     }
 
+    /// The grid of the chunks, to be counted: none if the metadata has no valid grid.
+    pub(crate) fn chunk_grid(&self) -> ChunkGrid {
+        self.inner_grid().unwrap_or_else(|_| no_chunks(self.shape().len()))
+    }
+
     /// The part of a chunk of this grid that is inside the array.
     pub(crate) fn chunk_ranges(&self, chunk: &[u64], grid: &ChunkGrid) -> Result<Vec<Range<u64>>> {
         let region = grid.clipped_region(chunk).ok_or_else(|| {
@@ -287,43 +276,9 @@ impl Core {
         });
         Ok(self.named(region)?.ranges().to_vec())
     }
+}
 
-    /// Replaces the encoded bytes of a chunk, whatever its old content.
-    pub(crate) async fn put_encoded_chunk(&self, chunk: &[u64], value: Bytes) -> Result<()> {
-        let grid = self.grid()?;
-        self.chunk_ranges(chunk, &grid)?;
-        let key = self.writable()?.key(chunk)?;
-        match self.storage.put(&key, value, Precondition::None).await? {
-            Put::Done(_) => Ok(()),
-            Put::Conflict | Put::Unsupported => {
-                Err(Error::new(ErrorKind::Store, "the store refused a write")
-                    .in_store(|| self.storage.name()))
-            }
-        }
-    }
-
-    /// Like [`encoded_chunk`](Self::encoded_chunk), also under the other key that some writers used.
-    pub(crate) async fn encoded_or_fallback(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
-        if let Some(value) = self.encoded_chunk(chunk).await? {
-            return Ok(Some(value));
-        }
-        let Some(key) = self.spec().keys.fallback_key(chunk) else { return Ok(None) };
-        let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
-        Ok(self.storage.document(&key, limit).await?.map(|(_, value)| value))
-    }
-
-    /// The encoded bytes of a chunk; `None` if it is not stored.
-    pub(crate) async fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
-        let grid = self.grid()?;
-        self.chunk_ranges(chunk, &grid)?;
-        let data = self.data()?;
-        let key = data.key(chunk)?;
-        let limit = data.chain().encoded_limit(grid.shape_of(chunk).as_deref().unwrap_or(grid.chunk_shape()));
-        let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = self.storage.fetch(&fetch).await.or_else(StoreError::or_missing);
-        match fetched.map_err(Error::from).map_err(|error| error.in_store(|| self.storage.name()))? {
-            Fetched::Parts { parts, .. } => Ok(parts.into_iter().next()),
-            Fetched::Missing | Fetched::Changed => Ok(None),
-        }
-    }
+/// A grid without chunks.
+pub(crate) fn no_chunks(ndim: usize) -> ChunkGrid {
+    ChunkGrid::regular(&vec![0; ndim], &vec![1; ndim]).expect("chunks of one element fit")
 }

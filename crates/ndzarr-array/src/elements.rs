@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IxDyn};
-use ndzarr_engine::{EngineCause, MakeTile, Part, Source, Tile};
+use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::Region;
 use ndzarr_model::DataType;
 
@@ -13,7 +13,7 @@ use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::point_list::{Group, PointList};
 use crate::point_tile::{PointSource, PointTile};
-use crate::resolved::{Axes, Resolution, Resolved};
+use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
 use crate::steps::{Picks, Selected};
 use crate::storage::Colour;
 
@@ -65,9 +65,26 @@ impl Core {
             self.read_axes(&ascending, out.view_mut(), Fresh::Yes, values).await?;
             return Ok(axes.in_order(out));
         }
-        let mut out = self.named(values.blank(&resolved.shape()))?;
+        let order = self.result_order(resolved);
+        let mut out = self.named(blank(values, &resolved.shape(), order.as_deref()))?;
         self.read_into_view(resolved, out.view_mut(), Fresh::Yes, values).await?;
         Ok(out)
+    }
+
+    /// The axes of a result in the order in which its elements are to lie in memory; `None` for C
+    /// order.
+    fn result_order(&self, resolved: &Resolved) -> Option<Vec<usize>> {
+        if self.options.memory_order != MemoryOrder::Stored {
+            return None;
+        }
+        let Resolution::Axes(Axes { out, .. }) = &resolved.0 else { return None };
+        let stored = self.data().ok()?.stored_axes();
+        let mut order: Vec<usize> = (0..out.len()).collect();
+        order.sort_by_key(|&at| match out[at] {
+            OutAxis::New => None,
+            OutAxis::Of(axis) => stored.iter().position(|&stored| stored == axis),
+        });
+        Some(order).filter(|order| !order.is_sorted())
     }
 
     /// Reads many selections as one task.
@@ -81,7 +98,10 @@ impl Core {
         let mut regions: Vec<(Region, MakeTile<'_>)> = Vec::new();
         for ((resolved, ascending), out) in selections.iter().zip(&ascending).zip(&mut outs) {
             match &ascending.as_ref().unwrap_or(resolved).0 {
-                Resolution::Axes(axes) => regions.push((axes.region(), make_tile(axes, out, stored))),
+                Resolution::Axes(axes) => {
+                    let order = self.result_order(ascending.as_ref().unwrap_or(resolved));
+                    regions.push((axes.region(), make_tile(axes, out, stored, order)));
+                }
                 Resolution::Points(points) => {
                     let blank: ArrayD<T> = self.named(stored.blank(&[points.len()]))?;
                     let out = out.insert(blank).view_mut();
@@ -248,13 +268,8 @@ impl Core {
         self.append(axis, &shape, &*source, colour).await
     }
 
-    /// The selection of a chunk (of a shard, if the array is sharded).
+    /// The selection of a chunk; in a sharded array, of an inner chunk.
     pub(crate) fn chunk(&self, chunk: &[u64]) -> Result<Resolved> {
-        self.resolve(&&self.chunk_ranges(chunk, &self.grid()?)?)
-    }
-
-    /// The selection of an inner chunk.
-    pub(crate) fn inner_chunk(&self, chunk: &[u64]) -> Result<Resolved> {
         self.resolve(&&self.chunk_ranges(chunk, &self.inner_grid()?)?)
     }
 
@@ -266,14 +281,25 @@ impl Core {
     }
 }
 
+/// A result that is still to be read, with its axes in this order in memory.
+fn blank<T>(values: &impl Values<T>, shape: &[usize], order: Option<&[usize]>) -> Result<ArrayD<T>> {
+    let Some(order) = order else { return values.blank(shape) };
+    let in_memory: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
+    let mut places = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
+    Ok(values.blank(&in_memory)?.permuted_axes(IxDyn(&places)))
+}
+
 /// Makes the result of a selection, and its tile, just before it is read.
 fn make_tile<'o, T: Send>(
     axes: &'o Axes,
     out: &'o mut Option<ArrayD<T>>,
     values: &'o impl Values<T>,
+    order: Option<Vec<usize>>,
 ) -> MakeTile<'o> {
     Box::new(move || {
-        let blank = values.blank(&axes.shape()).map_err(|error| EngineCause::Tile(error.into()))?;
+        let blank = blank(values, &axes.shape(), order.as_deref());
+        let blank = blank.map_err(|error| EngineCause::Tile(error.into()))?;
         Ok(values.tile(axes.unfold(out.insert(blank).view_mut()), selected(axes), true))
     })
 }
@@ -304,7 +330,7 @@ fn point_tiles<'o, T: Clone + Send + 'o>(
     groups.into_iter().map(tile).collect()
 }
 
-fn lengths(region: &Region) -> Vec<usize> {
+pub(crate) fn lengths(region: &Region) -> Vec<usize> {
     region.shape().iter().map(|&n| n as usize).collect()
 }
 

@@ -17,7 +17,7 @@ use crate::element::Element;
 /// let ada = FixedBytes::new(b"ada").expect("not too long");
 /// names.write([0..1], &arr1(&[ada]))?;
 /// assert_eq!(names.read([0..1])?[0].as_bytes(), b"ada");
-/// assert_eq!(names.encoded_chunk(&[0])?.as_deref(), Some(&b"ada\0\0\0\0\0"[..]));
+/// assert_eq!(names.units().encoded(&[0])?.as_deref(), Some(&b"ada\0\0\0\0\0"[..]));
 /// assert_eq!(FixedBytes::<4>::new(b"grace"), None);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```

@@ -56,10 +56,12 @@ impl GroupCore {
     pub(crate) async fn open(
         storage: Storage,
         node: Node,
+        known: Known,
         uses: ConsolidatedUse,
         registry: &CodecRegistry,
     ) -> Result<Self> {
-        let group = Self { registry: registry.clone(), ..Self::new(storage, node, uses)? };
+        let view = Arc::new(View::knowing(&storage, &node, uses, known));
+        let group = Self { registry: registry.clone(), ..Self::seen_through(storage, node, view)? };
         if uses == ConsolidatedUse::Require {
             group.view.get().await?;
         }

@@ -58,6 +58,7 @@ mod about;
 mod any_array;
 mod any_elements;
 mod any_values;
+mod appender;
 #[cfg(feature = "fs")]
 mod archive;
 mod array;
@@ -75,6 +76,7 @@ mod consolidated;
 mod convert;
 mod convert_tile;
 mod core;
+mod each;
 mod element;
 mod element_type;
 mod elements;
@@ -96,8 +98,10 @@ mod occupied;
 mod open_options;
 mod output;
 mod packed;
+mod par;
 mod place;
 mod plain_element;
+mod plan;
 mod point_list;
 mod point_tile;
 mod points;
@@ -121,11 +125,13 @@ pub mod structured;
 mod tile;
 mod to_shape;
 mod to_view;
+mod units;
 #[cfg(feature = "fs")]
 mod url;
 mod vlen_array;
 
 pub use any_elements::AnyElements;
+pub use appender::Appender;
 pub use array::{AnyArray, Array};
 pub use array_selections::Named;
 pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice};
@@ -148,8 +154,8 @@ pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Progress,
-    RunOptions,
+    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks,
+    MemoryOrder, Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
@@ -161,6 +167,7 @@ pub use ndzarr_model::{
 };
 pub use node::Child;
 pub use number::{Cast, Number};
+pub use par::{par_fold, par_map};
 pub use place::Place;
 pub use plain_element::{PlainElement, Repr};
 pub use points::Points;
@@ -175,3 +182,4 @@ pub use storage::Storage;
 pub use struct_plan::{FieldMismatch, FieldPlan, StructField};
 pub use to_shape::ToShape;
 pub use to_view::ToView;
+pub use units::Units;

@@ -87,7 +87,7 @@ impl<T: PlainElement> N5Blocks<T> {
     /// size; the store fails.
     pub fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let encoded = self.core.encode_n5_block(content)?;
-        self.core.wait_change(self.core.put_encoded_chunk(block, encoded.into()))
+        self.core.wait_change(self.core.put_encoded_unit(block, encoded.into()))
     }
 }
 
@@ -108,7 +108,7 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
     pub async fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let (block, encoded) = (block.to_vec(), self.core.encode_n5_block(content)?);
         self.core
-            .handed_change(|core| async move { core.put_encoded_chunk(&block, encoded.into()).await })
+            .handed_change(|core| async move { core.put_encoded_unit(&block, encoded.into()).await })
             .await
     }
 }
@@ -128,7 +128,7 @@ impl N5Blocks<Any> {
     /// The array has another type; the block does not exist; the store fails.
     pub fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let encoded = self.core.encode_n5_object(object)?;
-        self.core.wait_change(self.core.put_encoded_chunk(block, encoded.into()))
+        self.core.wait_change(self.core.put_encoded_unit(block, encoded.into()))
     }
 }
 
@@ -149,7 +149,7 @@ impl N5Blocks<Any, Asynchronous> {
     pub async fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let (block, encoded) = (block.to_vec(), self.core.encode_n5_object(object)?);
         self.core
-            .handed_change(|core| async move { core.put_encoded_chunk(&block, encoded.into()).await })
+            .handed_change(|core| async move { core.put_encoded_unit(&block, encoded.into()).await })
             .await
     }
 }
@@ -179,7 +179,7 @@ impl Core {
     /// The size of a block, and its decoded content.
     async fn decoded_n5_block(&self, block: &[u64]) -> Result<Option<(Vec<u64>, Vec<u8>)>> {
         let chain = self.data()?.chain();
-        let Some(encoded) = self.encoded_chunk(block).await? else { return Ok(None) };
+        let Some(encoded) = self.encoded_unit(block).await? else { return Ok(None) };
         chain
             .decode_n5_block(&encoded, &self.spec().chunk_shape, &mut Workspace::new())
             .map(Some)
@@ -187,7 +187,7 @@ impl Core {
     }
 
     fn at_block(&self, error: Error, block: &[u64]) -> Error {
-        error.at_chunk(self.chunk_key(block), block).in_store(|| self.storage.name())
+        error.at_chunk(self.unit_key(block), block).in_store(|| self.storage.name())
     }
 
     fn encode_n5_block<T: PlainElement>(&self, content: &N5Block<T>) -> Result<Vec<u8>> {

@@ -16,17 +16,31 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
 }
 
 pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
+    open_knowing(storage, path, options, &mut Known::new(), None).await
+}
+
+/// Opens a node with what is known, which then includes the documents that were read; also one that
+/// may be needed next, if that costs no time.
+async fn open_knowing(
+    storage: &Storage,
+    path: &NodePath,
+    options: &OpenOptions,
+    known: &mut Known,
+    also: Option<String>,
+) -> Result<Node> {
     let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
-    let mut known = Known::new();
     if !storage.is_blocking() {
-        storage.guess(&mut known, &options.limits, &ndzarr_metadata::likely_documents(path, options)).await;
+        let mut keys = ndzarr_metadata::likely_documents(path, options);
+        keys.extend(also);
+        storage.guess(known, &options.limits, &keys).await;
     }
-    storage.conclude(&mut known, &options.limits, conclude).await
+    storage.conclude(known, &options.limits, conclude).await
 }
 
 /// Finds the node at a place. A folder is the root of a store, or part of a hierarchy described
-/// further up (the draft of v3, implicit groups of N5).
-pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Storage, Node)> {
+/// further up (the draft of v3, implicit groups of N5). Also returns the documents that were read
+/// for it; those of a group may include its consolidated metadata.
+pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Storage, Node, Known)> {
     #[cfg(feature = "fs")]
     let named = match place.format {
         Some(crate::url::UrlFormat::One(format)) if options.format.is_none() => {
@@ -36,18 +50,21 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
     };
     #[cfg(feature = "fs")]
     let options = named.as_ref().unwrap_or(options);
-    let found = open(&place.storage, &place.path, options).await;
+    let mut known = Known::new();
+    let path = NodePath::new(&place.path)?;
+    let also = ndzarr_metadata::likely_consolidated(&path, options);
+    let found = open_knowing(&place.storage, &path, options, &mut known, also).await;
     #[cfg(feature = "fs")]
     if let (Err(error), Some(folder)) = (&found, &place.folder)
         && error.kind() == ErrorKind::NotFound
     {
         return match find_above(folder, options).await? {
-            Some(found) => Ok(found),
-            None => found.map(|node| (place.storage, node)).map_err(|error| at_folder(error, folder)),
+            Some((storage, node)) => Ok((storage, node, Known::new())),
+            None => found.map(|node| (place.storage, node, known)).map_err(|error| at_folder(error, folder)),
         };
     }
     match found {
-        Ok(node) => place.check(node.format).map(|()| (place.storage, node)),
+        Ok(node) => place.check(node.format).map(|()| (place.storage, node, known)),
         Err(error) if error.kind() == ErrorKind::NotFound && place.path.is_empty() => {
             Err(below(error, &place.storage).await)
         }

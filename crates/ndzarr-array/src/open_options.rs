@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::Cache;
 use ndzarr_metadata::{
-    ConsolidatedUse, Extensions, Format, Limits, N5Axes, N5VersionCheck, Node, NodeKind, UnknownType, Wanted,
+    ConsolidatedUse, Extensions, Format, Known, Limits, N5Axes, N5VersionCheck, Node, NodeKind, UnknownType,
+    Wanted,
 };
 
 use crate::core::Core;
@@ -136,31 +137,35 @@ impl<M> OpenOptions<M> {
         ndzarr_metadata::OpenOptions { wanted, ..self.metadata.clone() }
     }
 
-    async fn find(&self, place: Located, metadata: &ndzarr_metadata::OpenOptions) -> Result<(Storage, Node)> {
-        let (storage, node) = nodes::find(place, metadata).await?;
+    async fn find(
+        &self,
+        place: Located,
+        metadata: &ndzarr_metadata::OpenOptions,
+    ) -> Result<(Storage, Node, Known)> {
+        let (storage, node, known) = nodes::find(place, metadata).await?;
         Ok(match &self.cache {
-            Some(cache) => (storage.cached(cache), node),
-            None => (storage, node),
+            Some(cache) => (storage.cached(cache), node, known),
+            None => (storage, node, known),
         })
     }
 
     pub(crate) async fn array(&self, place: Located) -> Result<Core> {
-        let (storage, node) = self.find(place, &self.wanting(Wanted::Array)).await?;
+        let (storage, node, _) = self.find(place, &self.wanting(Wanted::Array)).await?;
         Core::new(storage, node, &self.registry)
     }
 
     pub(crate) async fn group(&self, place: Located) -> Result<GroupCore> {
-        let (storage, node) = self.find(place, &self.wanting(Wanted::Group)).await?;
-        GroupCore::open(storage, node, self.metadata.consolidated, &self.registry).await
+        let (storage, node, known) = self.find(place, &self.wanting(Wanted::Group)).await?;
+        GroupCore::open(storage, node, known, self.metadata.consolidated, &self.registry).await
     }
 
     pub(crate) async fn node(&self, place: Located) -> Result<NodeCore> {
-        let (storage, node) = self.find(place, &self.metadata).await?;
+        let (storage, node, known) = self.find(place, &self.metadata).await?;
         match node.kind {
             NodeKind::Array(_) => Ok(NodeCore::Array(Core::new(storage, node, &self.registry)?)),
             NodeKind::Group | NodeKind::ImplicitGroup => {
                 let uses = self.metadata.consolidated;
-                GroupCore::open(storage, node, uses, &self.registry).await.map(NodeCore::Group)
+                GroupCore::open(storage, node, known, uses, &self.registry).await.map(NodeCore::Group)
             }
         }
     }

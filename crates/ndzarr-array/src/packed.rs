@@ -2,12 +2,17 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
-use ndarray::{ArrayD, ArrayView, ArrayViewMut, CowArray, IxDyn, ShapeError};
+use ndarray::{
+    ArrayBase, ArrayD, ArrayView, ArrayViewMut, Axis, CowArray, IxDyn, RawData, ShapeError, Slice,
+};
+use ndzarr_engine::Source;
+use ndzarr_grid::Region;
 use num_complex::Complex;
 
 use crate::byte_tile::{ByteSource, ByteTile, wrong_element};
 use crate::core::Core;
-use crate::elements::{Fresh, Stored, selected};
+use crate::element::{Element, Input};
+use crate::elements::{Fresh, Stored, lengths, selected};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::blank_bytes;
 use crate::resolved::Resolved;
@@ -109,6 +114,45 @@ impl Core {
         })
     }
 
+    /// Reads a region into its part of memory that holds the packed elements of a larger one.
+    pub(crate) async fn read_part(&self, region: &Region, memory: &mut [u8], whole: &Region) -> Result<()> {
+        let (data_type, resolved) = (self.data_type(), self.resolve(region)?);
+        let mut shape = lengths(whole);
+        with_plain!(data_type, memory, T => {
+            let view = ArrayViewMut::from_shape(IxDyn(&shape), cast_slice_mut::<u8, T>(memory));
+            let view = part_of(self.named(view.map_err(too_large))?, region, whole);
+            self.read_into_view(&resolved, view, Fresh::No, &Stored(data_type)).await
+        }, {
+            let Some(axes) = resolved.in_order() else { return Err(self.name(not_a_box())) };
+            shape.push(self.elem_size()?);
+            let view = self.named(ArrayViewMut::from_shape(IxDyn(&shape), memory).map_err(too_large))?;
+            let view = part_of(view, region, whole);
+            let tile = ByteTile::new(view, selected(axes), false, data_type);
+            self.read_many(vec![(region.clone(), Box::new(|| Ok(Box::new(tile))))]).await
+        })
+    }
+
+    /// The elements of a region, in memory that holds the packed elements of a larger one.
+    pub(crate) fn part_source<'m>(
+        &'m self,
+        region: &Region,
+        memory: &'m [u8],
+        whole: &Region,
+    ) -> Result<Box<dyn Source + 'm>> {
+        let (stored, axes) = (self.data_type(), vec![Picks::ALL; region.ndim()]);
+        let mut shape = lengths(whole);
+        with_plain!(stored, memory, T => {
+            let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(memory));
+            let elements = CowArray::from(part_of(self.named(view.map_err(too_large))?, region, whole));
+            Ok(T::source(Input { elements, axes, stored }))
+        }, {
+            shape.push(self.elem_size()?);
+            let view = self.named(ArrayView::from_shape(IxDyn(&shape), memory).map_err(too_large))?;
+            let bytes = CowArray::from(part_of(view, region, whole));
+            Ok(Box::new(ByteSource { bytes, axes }))
+        })
+    }
+
     pub(crate) async fn append_bytes(&mut self, axis: usize, bytes: &[u8], colour: Colour) -> Result<()> {
         let wrong = |what: &str| {
             let what =
@@ -155,6 +199,23 @@ impl Core {
         let what = not_an_element(element, self.data_type());
         Err(self.name(Error::new(ErrorKind::InvalidArgument, what)))
     }
+}
+
+/// The part of a view of a region that another region is. Behind the axes of the array there may be
+/// others.
+pub(crate) fn part_of<S: RawData>(
+    mut view: ArrayBase<S, IxDyn>,
+    part: &Region,
+    whole: &Region,
+) -> ArrayBase<S, IxDyn> {
+    for (axis, range) in part.relative_to(&whole.start()).ranges().iter().enumerate() {
+        view.slice_axis_inplace(Axis(axis), Slice::from(range.start as usize..range.end as usize));
+    }
+    view
+}
+
+fn not_a_box() -> Error {
+    Error::new(ErrorKind::WrongShape, "a region is a box")
 }
 
 fn too_large(error: ShapeError) -> Error {

@@ -179,6 +179,9 @@ impl Axes {
 
     /// Brings the result of [`ascending`](Self::ascending) into the order of the lists.
     pub(crate) fn in_order<T: Clone>(&self, ascending: ArrayD<T>) -> ArrayD<T> {
+        if self.lists().next().is_none() {
+            return ascending;
+        }
         let out = self.lists().fold(ascending, |out, (axis, positions)| out.select(axis, positions));
         // ndarray chooses the layout of what it selects.
         if out.is_standard_layout() { out } else { out.as_standard_layout().into_owned() }

@@ -63,9 +63,9 @@ impl<T, M> ShardWriter<T, M> {
 
     /// The inner chunks of the shard that are inside the array, in C order of their indices. An
     /// index counts inner chunks over the whole array, as in
-    /// [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
-    pub fn inner_chunks(&self) -> Chunks {
-        Chunks::within(&self.shard.grid, &self.shard.region)
+    /// [`Array::read_chunk`](crate::Array::read_chunk).
+    pub fn chunks(&self) -> Chunks {
+        Chunks::within(self.shard.grid.clone(), &self.shard.region)
     }
 }
 
@@ -91,18 +91,18 @@ impl<T: Element> ShardWriter<T> {
     /// # Errors
     /// The shard has no such inner chunk inside the array; `data` has another shape; a codec fails;
     /// the store fails.
-    pub fn write_inner(&self, inner: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
+    pub fn write_chunk(&self, inner: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         self.shard.write_inner(inner, data.to_view())
     }
 }
 
 impl ShardWriter<Any> {
-    /// Adds an inner chunk, like `write_inner` of a writer of a Rust type.
+    /// Adds an inner chunk, like `write_chunk` of a writer of a Rust type.
     ///
     /// # Errors
     /// `data` has another type than the array; the shard has no such inner chunk inside the array;
     /// `data` has another shape; a codec fails; the store fails.
-    pub fn write_inner<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
+    pub fn write_chunk<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
         self.shard.write_any(inner, data)
     }
 }
@@ -123,24 +123,24 @@ impl<E> ShardWriter<E> {
 }
 
 impl<T: Element> ShardWriter<T, Asynchronous> {
-    /// Like [`ShardWriter::write_inner`]. The elements are copied and encoded by the library's
+    /// Like [`ShardWriter::write_chunk`]. The elements are copied and encoded by the library's
     /// threads. If the future is dropped, the inner chunk may or may not have been added.
     ///
     /// # Errors
-    /// The same as for [`ShardWriter::write_inner`].
-    pub async fn write_inner(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
+    /// The same as for [`ShardWriter::write_chunk`].
+    pub async fn write_chunk(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_view().to_owned());
         pooled(&self.shard.core.options, move |_| shard.write_inner(&inner, data.view())).await
     }
 }
 
 impl ShardWriter<Any, Asynchronous> {
-    /// Like [`ShardWriter::write_inner`]. The elements are copied and encoded by the library's
+    /// Like [`ShardWriter::write_chunk`]. The elements are copied and encoded by the library's
     /// threads. If the future is dropped, the inner chunk may or may not have been added.
     ///
     /// # Errors
-    /// The same as for [`ShardWriter::write_inner`].
-    pub async fn write_inner<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
+    /// The same as for [`ShardWriter::write_chunk`].
+    pub async fn write_chunk<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.clone().into_dyn());
         pooled(&self.shard.core.options, move |_| shard.write_any(&inner, &data)).await
     }
@@ -202,7 +202,7 @@ impl Shard {
         let core = &self.core;
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         match &*inner {
-            Some(inner) => core.named(inner.write_inner(within, source)),
+            Some(inner) => core.named(inner.write_inner(within, source, &vec![0; within.len()])),
             None => {
                 Err(core.name(Error::new(ErrorKind::Cancelled, "the shard was finished in the meantime")))
             }

@@ -134,7 +134,7 @@ small_float! {
     /// let a = Array::<Float4E2M1Fn>::builder([3]).create((MemoryStore::new(), "a"))?;
     /// a.write([0..3], &arr1(&[0.6, -2.9, 100.0]).mapv(|x| Float4E2M1Fn::from_f32(x).expect("no NaN")))?;
     /// assert_eq!(a.read([0..3])?.mapv(f32::from), arr1(&[0.5, -3.0, 6.0]));
-    /// assert_eq!(a.encoded_chunk(&[0])?.as_deref(), Some(&[0x1, 0xd, 0x7][..]));
+    /// assert_eq!(a.units().encoded(&[0])?.as_deref(), Some(&[0x1, 0xd, 0x7][..]));
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     Float4E2M1Fn, E2M1Fn, no_nan;

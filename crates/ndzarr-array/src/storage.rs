@@ -23,6 +23,7 @@ mod folder;
 mod handed;
 mod held_document;
 mod holders;
+mod list;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -166,6 +167,11 @@ impl Storage {
         matches!(self.0, Kind::Blocking(_))
     }
 
+    /// Whether it is a folder of the local file system.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.1.is_some()
+    }
+
     /// The hierarchies of a format around the store, and its path in them.
     pub(crate) fn enclosing(&self, format: Format) -> Vec<(Self, String)> {
         match &self.1 {
@@ -246,16 +252,6 @@ impl Storage {
         let Kind::Blocking(store) = &self.0 else { return Ok(None) };
         let place = Prefix::new(node.prefix()).and_then(|prefix| store.place(&prefix));
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
-    }
-
-    /// Every key below a prefix.
-    pub(crate) async fn list_prefix(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        let prefix = Prefix::new(prefix)?;
-        let keys = match &self.0 {
-            Kind::Blocking(store) => store.list_prefix(&prefix)?,
-            Kind::Async(store) => store.list_prefix(&prefix).await?,
-        };
-        Ok(keys.iter().map(ToString::to_string).collect())
     }
 
     pub(crate) async fn has(&self, key: &str) -> Result<bool> {

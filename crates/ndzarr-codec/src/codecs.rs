@@ -236,7 +236,7 @@ fn filter(filter: impl Filter + 'static, input: Input<'_>) -> Result<Bound, Code
     Ok(match input {
         Input::Elements { data_type, .. } => array_to_array(OnElements::new(filter, data_type)?),
         Input::Bytes(_) => {
-            let left = filter.encoded_type().clone();
+            let left = filter.types().astype.clone();
             Bound::BytesToBytes(Link::new(Arc::new(OnBytes(filter))), Some(left))
         }
     })

@@ -3,20 +3,18 @@
 
 use std::fmt;
 
-use ndzarr_model::{DataType, Endian, StoredType};
+use ndzarr_model::{DataType, Endian, FilterTypes, StoredType};
 
 use crate::number::{self, Number, NumberType};
 use crate::{ArrayToArray, BytesToBytes, CodecError, Dst, Swap, Workspace, sink};
 
 /// A filter. Input and output are in native byte order.
 pub(crate) trait Filter: fmt::Debug + Send + Sync {
-    fn name(&self) -> &'static str;
+    const NAME: &'static str;
 
-    /// The type as which the filter views its input elements.
-    fn decoded_type(&self) -> &StoredType;
-
-    /// The type of its output elements, which are as many.
-    fn encoded_type(&self) -> &StoredType;
+    /// The type as which the filter views its input elements, and that of its output elements, which
+    /// are as many.
+    fn types(&self) -> &FilterTypes;
 
     /// Encodes elements into the same number of elements.
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError>;
@@ -29,6 +27,14 @@ pub(crate) trait Filter: fmt::Debug + Send + Sync {
 pub(crate) fn numbers(name: &'static str, data_type: &DataType) -> Result<NumberType, CodecError> {
     NumberType::of(data_type)
         .ok_or_else(|| CodecError::config(name, format!("does not compute with elements of {data_type}")))
+}
+
+/// The numbers of the types on both sides of a filter.
+pub(crate) fn both_numbers(
+    name: &'static str,
+    types: &FilterTypes,
+) -> Result<(NumberType, NumberType), CodecError> {
+    Ok((numbers(name, &types.dtype.data_type)?, numbers(name, &types.astype.data_type)?))
 }
 
 /// The swap between a stored type and the native form.
@@ -58,67 +64,41 @@ impl<F: Filter> OnBytes<F> {
     }
 
     fn decoded(&self, src: &[u8]) -> Result<usize, CodecError> {
-        let Self(filter) = self;
-        let encoded = filter.encoded_type();
-        let len = self
-            .n_elements(src.len(), encoded)
-            .and_then(|n| n.checked_mul(filter.decoded_type().elem_size()));
+        let FilterTypes { dtype, astype } = self.0.types();
+        let len = self.n_elements(src.len(), astype).and_then(|n| n.checked_mul(dtype.elem_size()));
         len.ok_or_else(|| {
-            CodecError::corrupt(
-                filter.name(),
-                format!("{} bytes are not whole elements of {}", src.len(), encoded.data_type),
-            )
+            let what = format!("{} bytes are not whole elements of {}", src.len(), astype.data_type);
+            CodecError::corrupt(F::NAME, what)
         })
     }
 }
 
 impl<F: Filter> BytesToBytes for OnBytes<F> {
     fn name(&self) -> &'static str {
-        self.0.name()
+        F::NAME
     }
 
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
-        let Self(filter) = self;
+        let FilterTypes { dtype, astype } = self.0.types();
         let len = self.decoded(src)?;
-        let out = sink::room_of(filter.name(), &mut dst, len)?;
-        match swap_of(filter.encoded_type()) {
-            Swap::None => filter.decode(src, out)?,
-            swap => {
-                let mut native = workspace.take_bytes();
-                native.extend_from_slice(src);
-                swap.apply(&mut native);
-                filter.decode(&native, out)?;
-                workspace.give_bytes(native);
-            }
-        }
-        swap_of(filter.decoded_type()).apply(out);
+        let out = sink::room_of(F::NAME, &mut dst, len)?;
+        in_native_form(src, astype, workspace, |native| self.0.decode(native, out))?;
+        swap_of(dtype).apply(out);
         Ok(len)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
-        let Self(filter) = self;
-        let (decoded, encoded) = (filter.decoded_type(), filter.encoded_type());
-        let n = self.n_elements(src.len(), decoded).ok_or_else(|| {
-            CodecError::encode(
-                filter.name(),
-                format!("{} bytes are not whole elements of {}", src.len(), decoded.data_type),
-            )
+        let FilterTypes { dtype, astype } = self.0.types();
+        let n = self.n_elements(src.len(), dtype).ok_or_else(|| {
+            let what = format!("{} bytes are not whole elements of {}", src.len(), dtype.data_type);
+            CodecError::encode(F::NAME, what)
         })?;
         dst.clear();
-        let len = n.saturating_mul(encoded.elem_size());
+        let len = n.saturating_mul(astype.elem_size());
         sink::reserve(dst, len)?;
         dst.resize(len, 0);
-        match swap_of(decoded) {
-            Swap::None => filter.encode(src, dst)?,
-            swap => {
-                let mut native = workspace.take_bytes();
-                native.extend_from_slice(src);
-                swap.apply(&mut native);
-                filter.encode(&native, dst)?;
-                workspace.give_bytes(native);
-            }
-        }
-        swap_of(encoded).apply(dst);
+        in_native_form(src, dtype, workspace, |native| self.0.encode(native, dst))?;
+        swap_of(astype).apply(dst);
         Ok(())
     }
 
@@ -127,8 +107,28 @@ impl<F: Filter> BytesToBytes for OnBytes<F> {
     }
 
     fn encoded_len(&self, decoded: usize) -> Option<usize> {
-        let n = self.n_elements(decoded, self.0.decoded_type())?;
-        n.checked_mul(self.0.encoded_type().elem_size())
+        let FilterTypes { dtype, astype } = self.0.types();
+        self.n_elements(decoded, dtype)?.checked_mul(astype.elem_size())
+    }
+}
+
+/// Runs a filter on stored elements in native byte order.
+fn in_native_form(
+    src: &[u8],
+    of: &StoredType,
+    workspace: &mut Workspace,
+    run: impl FnOnce(&[u8]) -> Result<(), CodecError>,
+) -> Result<(), CodecError> {
+    match swap_of(of) {
+        Swap::None => run(src),
+        swap => {
+            let mut native = workspace.take_bytes();
+            native.extend_from_slice(src);
+            swap.apply(&mut native);
+            run(&native)?;
+            workspace.give_bytes(native);
+            Ok(())
+        }
     }
 }
 
@@ -144,10 +144,10 @@ pub(crate) struct OnElements<F> {
 impl<F: Filter> OnElements<F> {
     /// `data_type` is the type of the filter's input elements.
     pub(crate) fn new(filter: F, data_type: &DataType) -> Result<Self, CodecError> {
-        let viewed = &filter.decoded_type().data_type;
+        let viewed = &filter.types().dtype.data_type;
         if viewed.elem_size() != data_type.elem_size() {
             let what = format!("views elements of {data_type} as {viewed}, which has another size");
-            return Err(CodecError::config(filter.name(), what));
+            return Err(CodecError::config(F::NAME, what));
         }
         Ok(Self { filter, data_type: data_type.clone() })
     }
@@ -155,11 +155,11 @@ impl<F: Filter> OnElements<F> {
 
 impl<F: Filter> ArrayToArray for OnElements<F> {
     fn name(&self) -> &'static str {
-        self.filter.name()
+        F::NAME
     }
 
     fn encoded_type(&self) -> DataType {
-        self.filter.encoded_type().data_type.clone()
+        self.filter.types().astype.data_type.clone()
     }
 
     fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {

@@ -13,7 +13,8 @@ use crate::failure::Failure;
 pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let open = arguments.node.options();
     let format = arguments.to.into();
-    let options = ConvertOptions::new(format)
+    let options = ConvertOptions::new()
+        .format(format)
         .n5_axes(arguments.node.n5_axes.into())
         .open(open)
         .loss(arguments.loss.into());

@@ -1,20 +1,17 @@
-//! `Cache`: chunks that were read, for the next calls.
+//! What earlier calls have read: `Cache` keeps chunks, `IndexCache` the indexes of shards.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
-use ndzarr_codec::{CodecChain, ShardIndex};
+use ndzarr_codec::{CodecChain, Elements, Layout, ShardIndex, Sharding, VlenSlot};
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
-use ndzarr_store::{AsyncStore, Key, Pin, Store};
+use ndzarr_store::{AsyncStore, Key, Pin, Store, StoreError};
 use quick_cache::sync::{Cache as Entries, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
-
-use crate::decoded::Decoded;
-use crate::index_cache::CachedIndex;
 
 /// A cache of decoded chunks, for any number of arrays in any number of stores. Clones share it.
 ///
@@ -38,7 +35,7 @@ use crate::index_cache::CachedIndex;
 /// ```
 #[derive(Clone)]
 pub struct Cache {
-    entries: Arc<Entries<Place, Arc<Entry>, ByMemory>>,
+    entries: Arc<Entries<CacheKey, Arc<Entry>, ByMemory>>,
     keeps: Keeps,
     trusts: bool,
 }
@@ -184,16 +181,16 @@ impl ArrayCache {
 
     /// The place of the value under a key.
     pub(crate) fn value(&self, key: &Key) -> Slot {
-        self.slot(Place::Value(Arc::clone(&self.origin), key.clone()))
+        self.slot(CacheKey::Value(Arc::clone(&self.origin), key.clone()))
     }
 
     /// The place of an inner chunk of a value in this state.
     pub(crate) fn inner(&self, version: u64, at: &Range<u64>) -> Slot {
-        self.slot(Place::Inner(version, at.start, at.end))
+        self.slot(CacheKey::Inner(version, at.start, at.end))
     }
 
-    fn slot(&self, place: Place) -> Slot {
-        Slot { cache: self.cache.clone(), place, pin: None }
+    fn slot(&self, key: CacheKey) -> Slot {
+        Slot { cache: self.cache.clone(), key, pin: None }
     }
 }
 
@@ -215,14 +212,14 @@ pub(crate) fn new_version() -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     cache: Cache,
-    place: Place,
+    key: CacheKey,
     /// A light pin of the value, if this is the place of a whole one.
     pub(crate) pin: Option<Pin>,
 }
 
 impl Slot {
     pub(crate) fn get(&self) -> Option<Arc<Entry>> {
-        self.cache.entries.get(&self.place)
+        self.cache.entries.get(&self.key)
     }
 
     /// Keeps a chunk.
@@ -233,7 +230,7 @@ impl Slot {
             Held::Encoded(bytes) => Held::Encoded(Bytes::copy_from_slice(&bytes)),
             held => held,
         };
-        self.cache.entries.insert(self.place.clone(), Arc::new(Entry { pin, shape: shape.to_vec(), held }));
+        self.cache.entries.insert(self.key.clone(), Arc::new(Entry { pin, shape: shape.to_vec(), held }));
     }
 
     /// Whether encoded chunks are kept.
@@ -272,14 +269,14 @@ pub(crate) enum Held {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Place {
+enum CacheKey {
     Value(Arc<Origin>, Key),
     Inner(u64, u64, u64),
 }
 
-impl Eq for Place {}
+impl Eq for CacheKey {}
 
-impl Hash for Place {
+impl Hash for CacheKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             Self::Value(_, key) => key.as_str().hash(state),
@@ -295,11 +292,11 @@ struct ByMemory;
 /// About what an entry takes besides its content: itself, its place in the table, a pin.
 const ENTRY: usize = 256;
 
-impl Weighter<Place, Arc<Entry>> for ByMemory {
-    fn weight(&self, place: &Place, entry: &Arc<Entry>) -> u64 {
-        let key = match place {
-            Place::Value(_, key) => key.as_str().len(),
-            Place::Inner(..) => 0,
+impl Weighter<CacheKey, Arc<Entry>> for ByMemory {
+    fn weight(&self, key: &CacheKey, entry: &Arc<Entry>) -> u64 {
+        let key_len = match key {
+            CacheKey::Value(_, key) => key.as_str().len(),
+            CacheKey::Inner(..) => 0,
         };
         let held = match &entry.held {
             Held::Missing => 0,
@@ -307,6 +304,135 @@ impl Weighter<Place, Arc<Entry>> for ByMemory {
             Held::Decoded(decoded) => decoded.byte_len(),
             Held::Encoded(bytes) => bytes.len(),
         };
-        (ENTRY + key + held) as u64
+        (ENTRY + key_len + held) as u64
+    }
+}
+
+/// Decoded elements that borrow nothing.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    bytes: Vec<u8>,
+    form: Form,
+    pub(crate) layout: Layout,
+}
+
+#[derive(Debug)]
+enum Form {
+    Fixed { size: usize },
+    Vlen { slots: Vec<VlenSlot> },
+}
+
+impl Decoded {
+    /// A copy.
+    pub(crate) fn of(elements: Elements<'_>, layout: &Layout) -> Self {
+        let (bytes, form) = match elements {
+            Elements::Fixed { bytes, size } => (bytes, Form::Fixed { size }),
+            Elements::Vlen { slots, bytes } => (bytes, Form::Vlen { slots: slots.to_vec() }),
+        };
+        Self { bytes: bytes.to_vec(), form, layout: layout.clone() }
+    }
+
+    pub(crate) fn elements(&self) -> Elements<'_> {
+        let bytes = &self.bytes[..];
+        match &self.form {
+            Form::Fixed { size } => Elements::Fixed { bytes, size: *size },
+            Form::Vlen { slots } => Elements::Vlen { slots, bytes },
+        }
+    }
+
+    /// Its memory use in bytes.
+    pub(crate) fn byte_len(&self) -> usize {
+        let slots = match &self.form {
+            Form::Fixed { .. } => 0,
+            Form::Vlen { slots } => size_of_val(&slots[..]),
+        };
+        self.bytes.len() + slots
+    }
+}
+
+/// The indexes of all arrays of the process. Their pins may hold open files, which are limited per
+/// process.
+static INDEXES: OnceLock<Entries<(u64, String), Found, ByMemory>> = OnceLock::new();
+
+/// An index, and what it was read by.
+type Found = (CachedIndex, Arc<Sharding>);
+
+/// Total size of all indexes. One whose pin is not light counts as a 64th of that at least, so there
+/// are at most 64 of those. An index larger than the total is not kept.
+const CAPACITY: u64 = 64 << 20;
+
+/// The shard indexes of the arrays of one store, each with the pin of the value that it came from.
+///
+/// Every use asks the store whether the value is still current.
+#[derive(Clone, Debug)]
+pub struct IndexCache(Arc<OwnIndexes>);
+
+#[derive(Debug)]
+struct OwnIndexes {
+    store: u64,
+    used: AtomicBool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CachedIndex {
+    pub(crate) pin: Pin,
+    pub(crate) index: Arc<ShardIndex>,
+    /// Which number this state of the shard has in a [`Cache`].
+    pub(crate) version: u64,
+}
+
+impl Weighter<(u64, String), Found> for ByMemory {
+    fn weight(&self, (_, key): &(u64, String), (entry, _): &Found) -> u64 {
+        let bytes = (ENTRY + key.len() + entry.index.byte_len()) as u64;
+        if entry.pin.is_light() { bytes } else { bytes.max(CAPACITY / 64) }
+    }
+}
+
+impl Default for IndexCache {
+    fn default() -> Self {
+        static STORES: AtomicU64 = AtomicU64::new(0);
+        let store = STORES.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::new(OwnIndexes { store, used: AtomicBool::new(false) }))
+    }
+}
+
+impl IndexCache {
+    /// The index of a shard, if it was read as this sharding reads it.
+    pub(crate) fn get(&self, key: &str, sharding: &Sharding) -> Option<CachedIndex> {
+        if !self.0.used.load(Ordering::Relaxed) {
+            return None;
+        }
+        let (found, by) = INDEXES.get()?.get(&(self.0.store, key.to_owned()))?;
+        by.has_same_index(sharding).then_some(found)
+    }
+
+    pub(crate) fn insert(&self, key: &str, entry: CachedIndex, sharding: &Arc<Sharding>) {
+        self.0.used.store(true, Ordering::Relaxed);
+        let indexes = INDEXES.get_or_init(|| Entries::with_weighter(64, CAPACITY, ByMemory));
+        indexes.insert((self.0.store, key.to_owned()), (entry, Arc::clone(sharding)));
+    }
+}
+
+impl Drop for OwnIndexes {
+    fn drop(&mut self) {
+        if *self.used.get_mut()
+            && let Some(indexes) = INDEXES.get()
+        {
+            indexes.retain(|(store, _), _| *store != self.store);
+        }
+    }
+}
+
+/// Runs an operation that opens a file. If the process has too many files open, those of cached
+/// indexes are closed and it runs again.
+pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    match attempt() {
+        Err(error) if error.is_out_of_files() => {
+            if let Some(indexes) = INDEXES.get() {
+                indexes.clear();
+            }
+            attempt()
+        }
+        done => done,
     }
 }

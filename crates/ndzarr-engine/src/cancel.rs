@@ -7,7 +7,7 @@ use std::time::Duration;
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Store, StoreError, Wait, Want};
 
 use super::EngineCause;
-use super::index_cache::with_files;
+use super::cache::with_files;
 use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How long a dropped call waits for requests to a store without locks. The store may need the very

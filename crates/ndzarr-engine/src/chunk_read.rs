@@ -6,12 +6,11 @@ use ndzarr_codec::{Access, Workspace};
 use ndzarr_grid::{Region, n_elements};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want};
 
-use crate::cache::{ArrayCache, Held, new_version};
+use crate::cache::{ArrayCache, CachedIndex, Held, new_version};
 use crate::chunked::ChunkedArray;
-use crate::index_cache::CachedIndex;
 use crate::level::{Jobs, Level, Value};
 use crate::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
-use crate::picked::Picked;
+use crate::tile::Picked;
 use crate::wanted::{Damage, Wanted};
 use crate::{Broken, EngineCause, Tile};
 

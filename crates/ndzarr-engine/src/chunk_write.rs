@@ -1,10 +1,11 @@
 //! The write of a region of one chunk: whether it needs the old value, and the new one.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, ShardIndex, Sharding};
-use ndzarr_grid::Region;
+use ndzarr_codec::{Access, CodecError, ShardIndex, Sharding};
+use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Want};
 
 use crate::cancel::Turn;
@@ -13,9 +14,8 @@ use crate::encode_job::EncodeJob;
 use crate::error::no_part;
 use crate::io::{Io, encode_all};
 use crate::merge_ranges::first_part;
-use crate::new_shard::{NewShard, OldShard, Out, Outcome};
+use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::scratch::with_workspace;
-use crate::shard_plan::{InnerJob, InnerPlan, Purpose, ShardPlan};
 use crate::wanted::{check_inner_len, index_want};
 use crate::{EngineCause, FillChunks, Source};
 
@@ -148,13 +148,13 @@ impl ChunkWrite {
         lock: Option<(&mut Turn, u64)>,
         source: &dyn Source,
         lanes: usize,
-    ) -> Result<Outcome, EngineCause> {
+    ) -> Result<KeyChange, EngineCause> {
         if self.purpose == Purpose::Trim && !matches!(self.old, Old::Value(..)) {
             // A missing chunk already reads as the fill value.
-            return Ok(Outcome::Keep);
+            return Ok(KeyChange::Keep);
         }
         let chain = Arc::clone(&self.job.chain);
-        let outcome = if let Access::Indexed(sharding) = chain.access() {
+        let change = if let Access::Indexed(sharding) = chain.access() {
             self.encode_shard(io, lock, sharding, source, lanes).await?
         } else {
             self.job.old = match &self.old {
@@ -162,17 +162,17 @@ impl ChunkWrite {
                 Old::Irrelevant | Old::Unknown | Old::Absent => None,
             };
             match io.encode(&self.job, source).await? {
-                Some(value) => Outcome::Publish(vec![Bytes::from_owner(Reused(value))]),
-                None => Outcome::Erase,
+                Some(value) => KeyChange::Publish(vec![Bytes::from_owner(Reused(value))]),
+                None => KeyChange::Erase,
             }
         };
-        Ok(match (&self.old, outcome) {
-            (Old::Value(_, old), Outcome::Publish(parts))
+        Ok(match (&self.old, change) {
+            (Old::Value(_, old), KeyChange::Publish(parts))
                 if self.purpose == Purpose::Trim && is_concatenation(old, &parts) =>
             {
-                Outcome::Keep
+                KeyChange::Keep
             }
-            (_, outcome) => outcome,
+            (_, change) => change,
         })
     }
 
@@ -183,7 +183,7 @@ impl ChunkWrite {
         sharding: &Arc<Sharding>,
         source: &dyn Source,
         lanes: usize,
-    ) -> Result<Outcome, EngineCause> {
+    ) -> Result<KeyChange, EngineCause> {
         let (old, index) = match (&self.old, &mut lock) {
             (Old::Irrelevant, _) => (OldShard::None, None),
             (_, Some((turn, _))) => self.pinned(turn, sharding)?,
@@ -257,6 +257,168 @@ impl ChunkWrite {
         let encoded = value.slice(at.start as usize..at.end as usize);
         Ok(with_workspace(|workspace| sharding.decode_index(&encoded, &shape, len, workspace))?)
     }
+}
+
+/// The purpose of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// New elements: all those of the region, if they are dense.
+    Elements { dense: bool },
+    /// Removal of elements outside the array.
+    Trim,
+}
+
+/// The inner chunks of a shard in C order of the stored axes, examined one by one: a shard may have
+/// very many.
+#[derive(Debug)]
+struct ShardPlan {
+    sharding: Arc<Sharding>,
+    /// The index of the old value.
+    old: Option<ShardIndex>,
+    grid: ChunkGrid,
+    /// The indices of its inner chunks.
+    chunks: Region,
+    /// The written part of the shard, along the stored axes.
+    shard: EncodeJob,
+    purpose: Purpose,
+    /// The next one, and its number; `None` after the last one.
+    next: Option<Vec<u64>>,
+    number: usize,
+}
+
+/// The fate of an inner chunk.
+#[derive(Debug)]
+enum InnerPlan {
+    Empty,
+    /// It keeps this range of the old value.
+    Keep(Range<u64>),
+    /// It is encoded by this job.
+    Encode(Box<InnerJob>),
+}
+
+/// An inner chunk to be encoded.
+#[derive(Debug)]
+struct InnerJob {
+    job: EncodeJob,
+    /// Position in the old value of the elements to merge with.
+    old: Option<Range<u64>>,
+}
+
+impl ShardPlan {
+    /// A plan for a shard that is written by this job.
+    fn new(
+        shard: &EncodeJob,
+        purpose: Purpose,
+        sharding: &Arc<Sharding>,
+        old: Option<ShardIndex>,
+    ) -> Result<Self, EngineCause> {
+        let chain = &shard.chain;
+        let shape = chain.stored(&shard.shape);
+        let grid = ChunkGrid::regular(&shape, sharding.chunk_shape())
+            .map_err(|error| CodecError::config("sharding_indexed", error))?;
+        let counts = grid.grid_shape();
+        let axes = chain.order().to_vec();
+        Ok(Self {
+            sharding: Arc::clone(sharding),
+            old,
+            grid,
+            next: (!counts.contains(&0)).then(|| vec![0; counts.len()]),
+            chunks: Region::whole(&counts),
+            shard: EncodeJob {
+                shape,
+                bounds: chain.stored(&shard.bounds),
+                region: Region::new(axes.iter().map(|&axis| shard.region.ranges()[axis].clone())),
+                source_start: chain.stored(&shard.source_start),
+                axes,
+                ..shard.clone()
+            },
+            purpose,
+            number: 0,
+        })
+    }
+
+    /// The next inner chunk.
+    ///
+    /// # Errors
+    /// An entry of the old index is invalid.
+    fn next(&mut self, source: &dyn Source) -> Result<Option<InnerPlan>, EngineCause> {
+        let Some(chunk) = self.next.clone() else { return Ok(None) };
+        let old = match &self.old {
+            Some(index) => index.entry(self.number)?,
+            None => None,
+        };
+        self.number += 1;
+        if !self.next.as_mut().is_some_and(|next| advance(next, self.chunks.ranges())) {
+            self.next = None;
+        }
+        self.inner_plan(&chunk, old, source).map(Some)
+    }
+
+    fn inner_plan(
+        &self,
+        chunk: &[u64],
+        old: Option<Range<u64>>,
+        source: &dyn Source,
+    ) -> Result<InnerPlan, EngineCause> {
+        let as_it_is = |old: Option<Range<u64>>| Ok(old.map_or(InnerPlan::Empty, InnerPlan::Keep));
+        let ranges: Vec<Range<u64>> =
+            (0..chunk.len()).map(|axis| self.grid.range_along(axis, chunk[axis])).collect();
+        let shape = self.sharding.chunk_shape();
+        // Along each axis: the part inside the array.
+        let inside = |(range, bound): (&Range<u64>, &u64)| {
+            bound.saturating_sub(range.start).min(range.end - range.start)
+        };
+        let bounds: Vec<u64> = ranges.iter().zip(&self.shard.bounds).map(inside).collect();
+        let place = Region::new(ranges.iter().cloned());
+        let touched = place.intersection(&self.shard.region);
+        let (region, source_start, dense) = match self.purpose {
+            Purpose::Trim if bounds == shape || old.is_none() => return as_it_is(old),
+            Purpose::Trim if bounds.contains(&0) => return Ok(InnerPlan::Empty),
+            Purpose::Trim => {
+                (Region::new(chunk.iter().map(|_| 0..0)), self.shard.source_start.clone(), false)
+            }
+            Purpose::Elements { .. } if touched.is_empty() => return as_it_is(old),
+            Purpose::Elements { dense } => {
+                let first = self.shard.region.start();
+                let start = (self.shard.source_start.iter().zip(touched.start()).zip(first))
+                    .map(|((&start, at), first)| start + (at - first) as usize);
+                (touched.relative_to(&place.start()), start.collect(), dense)
+            }
+        };
+        // The shard was read: elements outside can be kept here wherever they have to be.
+        let all = if self.shard.outside == Outside::Fill { &bounds } else { shape };
+        let full = dense && region.contains(&Region::whole(all));
+        let job = EncodeJob {
+            chain: Arc::clone(self.sharding.chunks()),
+            shape: shape.to_vec(),
+            region,
+            source_start,
+            axes: self.shard.axes.clone(),
+            bounds,
+            old: None,
+            outside: self.shard.outside,
+            fill_chunks: self.shard.fill_chunks,
+        };
+        if !dense && self.purpose != Purpose::Trim {
+            let (start, len) = job.in_source()?;
+            if !source.touches(&start, &len) {
+                return as_it_is(old);
+            }
+        }
+        Ok(InnerPlan::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) })))
+    }
+}
+
+/// Advances to the next index within the ranges, in C order; returns whether there is one.
+fn advance(index: &mut [u64], ranges: &[Range<u64>]) -> bool {
+    for (index, range) in index.iter_mut().zip(ranges).rev() {
+        *index += 1;
+        if *index < range.end {
+            return true;
+        }
+        *index = range.start;
+    }
+    false
 }
 
 /// How many inner chunks are encoded at once.

@@ -7,8 +7,7 @@ use ndzarr_grid::{ChunkGrid, n_elements};
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{Key, StoreError};
 
-use crate::cache::ArrayCache;
-use crate::index_cache::IndexCache;
+use crate::cache::{ArrayCache, IndexCache};
 use crate::{ChunkPlace, EngineError};
 
 /// An array as the data path sees it: a grid of chunks, a codec chain, and the keys of the chunks.
@@ -97,6 +96,19 @@ impl ChunkedArray {
     #[must_use]
     pub fn chain(&self) -> &Arc<CodecChain> {
         &self.chain
+    }
+
+    /// The axes in the order in which the elements of a chunk are stored; with shards, of an inner
+    /// chunk of the innermost level. The last varies fastest.
+    #[must_use]
+    pub fn stored_axes(&self) -> Vec<usize> {
+        let mut chain = &self.chain;
+        let mut axes = chain.order().to_vec();
+        while let Access::Indexed(sharding) = chain.access() {
+            chain = sharding.chunks();
+            axes = chain.order().iter().map(|&axis| axes[axis]).collect();
+        }
+        axes
     }
 
     /// The key of a chunk.

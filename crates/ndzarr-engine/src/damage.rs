@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::decode_job::Job;
 use crate::scratch::with_workspace;
+use crate::wanted::Job;
 use crate::{Broken, ChunkPlace, EngineCause};
 
 /// How a read treats broken stored chunks.

@@ -180,30 +180,30 @@ pub fn in_parallel<T: Send, R: Send>(
         return items.into_iter().map(each).collect();
     }
     // An item and its result share a slot: both can be large and numerous.
-    enum Place<T, R> {
+    enum Slot<T, R> {
         Item(T),
         Result(R),
         Taken,
     }
-    let mut places: Vec<Place<T, R>> = items.into_iter().map(Place::Item).collect();
+    let mut slots: Vec<Slot<T, R>> = items.into_iter().map(Slot::Item).collect();
     // Several at a time, so that short ones do not wait for each other; few enough to balance
     // uneven ones.
-    let at_a_time = places.len().div_ceil(threads.saturating_mul(8));
+    let at_a_time = slots.len().div_ceil(threads.saturating_mul(8));
     let done: Result<(), std::convert::Infallible> =
-        for_each(places.chunks_mut(at_a_time).collect::<Vec<_>>().into_iter(), threads, |places| {
-            for place in places {
-                if let Place::Item(item) = std::mem::replace(place, Place::Taken) {
-                    *place = Place::Result(each(item));
+        for_each(slots.chunks_mut(at_a_time).collect::<Vec<_>>().into_iter(), threads, |slots| {
+            for slot in slots {
+                if let Slot::Item(item) = std::mem::replace(slot, Slot::Taken) {
+                    *slot = Slot::Result(each(item));
                 }
             }
             Ok(())
         });
     let Ok(()) = done;
-    let result = |place| match place {
-        Place::Result(result) => Some(result),
-        Place::Item(_) | Place::Taken => None,
+    let result = |slot| match slot {
+        Slot::Result(result) => Some(result),
+        Slot::Item(_) | Slot::Taken => None,
     };
-    places.into_iter().filter_map(result).collect()
+    slots.into_iter().filter_map(result).collect()
 }
 
 /// Items that may be made as they are taken, so that a call over very many of them holds few.

@@ -6,12 +6,12 @@ use bytes::Bytes;
 use ndzarr_codec::{Access, ShardIndex, Sharding, Workspace};
 use ndzarr_store::{Pin, RangeMerging, Want};
 
-use crate::blocks::Pieces;
+use crate::cache::CachedIndex;
 use crate::error::bad_answer;
 use crate::for_each::Sequence;
-use crate::index_cache::CachedIndex;
 use crate::inner_chunks::{InnerChunks, ShardCache, ShardGrid};
 use crate::merge_ranges::{FetchedRanges, WantedRanges, first_part};
+use crate::pieces::Pieces;
 use crate::wanted::{Content, Damage, Wanted};
 use crate::{EngineCause, Job, Tile};
 

@@ -101,37 +101,28 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod blocks;
 mod budget;
 mod cache;
 mod cancel;
-#[cfg(test)]
-mod cancel_limit;
 mod chunk_read;
 mod chunk_write;
 mod chunked;
 mod cover;
 mod damage;
-mod decode_job;
-mod decoded;
 mod encode_job;
-mod encode_pieces;
 mod error;
 mod for_each;
-mod index_cache;
 mod inner_chunks;
 mod io;
 mod level;
 mod merge_ranges;
 mod new_shard;
 mod options;
-mod picked;
-mod pool;
+mod pieces;
 mod raw_layers;
 mod read;
 mod scratch;
 mod several;
-mod shard_plan;
 mod shard_writer;
 mod shrink;
 mod tile;
@@ -145,22 +136,20 @@ mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use cache::{ArrayCache, Cache, StoreId};
+pub use cache::{ArrayCache, Cache, IndexCache, StoreId};
 pub use cancel::{Cancel, CancelOnDrop, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
 pub use damage::{DamageReport, Damaged, DamagedChunk};
-pub use decode_job::Job;
 pub use error::{Broken, ChunkPlace, EngineCause, EngineError};
 pub use for_each::in_parallel;
-pub use index_cache::IndexCache;
+pub use io::{on_own_thread, pooled};
 pub use level::Jobs;
 pub use ndzarr_model::ConcurrentUpdate;
-pub use options::{FillChunks, OnProgress, Progress, RunOptions};
-pub use picked::{Picked, PickedBox};
-pub use pool::{on_own_thread, pooled};
+pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
 pub use read::{read, read_async};
 pub use shard_writer::{ShardStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
-pub use tile::{MakeTile, Source, Tile};
+pub use tile::{MakeTile, Picked, PickedBox, Source, Tile};
+pub use wanted::Job;
 pub use write::{Part, erase_in_turn, erase_prefix_in_turn, put_in_turn, write, write_async, write_pooled};

@@ -48,7 +48,7 @@ pub(crate) enum OldShard {
 
 /// The change to a key.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum KeyChange {
     /// Store the concatenation of these parts after the bytes written under the lock.
     Publish(Vec<Bytes>),
     /// Remove the value, if there is one.
@@ -156,22 +156,22 @@ impl<'l> NewShard<'l> {
     }
 
     /// Returns what to do with the key, once all inner chunks have been added.
-    pub(crate) fn end(mut self, fill_chunks: FillChunks) -> Result<Outcome, EngineCause> {
+    pub(crate) fn end(mut self, fill_chunks: FillChunks) -> Result<KeyChange, EngineCause> {
         self.flush()?;
         if fill_chunks == FillChunks::Erase && self.builder.is_empty() {
-            return Ok(Outcome::Erase);
+            return Ok(KeyChange::Erase);
         }
         let (at, index) = with_workspace(|workspace| self.sharding.end(&self.builder, workspace))?;
         match &mut self.out {
             Out::Locked { turn, .. } => {
                 turn.write_at(at, &index)?;
-                Ok(Outcome::Publish(Vec::new()))
+                Ok(KeyChange::Publish(Vec::new()))
             }
             Out::Memory { .. } => {
                 self.out.end_small();
                 let Out::Memory { mut parts, .. } = self.out else { return Err(bad_answer()) };
                 parts.insert(if at == 0 { 0 } else { parts.len() }, index.into());
-                Ok(Outcome::Publish(parts))
+                Ok(KeyChange::Publish(parts))
             }
         }
     }

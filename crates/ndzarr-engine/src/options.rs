@@ -45,6 +45,8 @@ pub struct RunOptions {
     pub progress: Option<OnProgress>,
     /// Reads: how to treat broken chunks.
     pub damaged: Damaged,
+    /// Reads: how the elements of a new result lie in memory.
+    pub memory_order: MemoryOrder,
     /// Writes: whether to store chunks that contain only the fill value.
     pub fill_chunks: FillChunks,
     /// Writes: what happens if other writers write the same chunk.
@@ -55,11 +57,12 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             threads: None,
-            requests_in_flight: NonZeroUsize::new(64).expect("sixty-four is not zero"),
+            requests_in_flight: NonZeroUsize::new(256).expect("256 is not zero"),
             bytes_in_flight: 512 << 20,
             cancel: None,
             progress: None,
             damaged: Damaged::default(),
+            memory_order: MemoryOrder::default(),
             fill_chunks: FillChunks::default(),
             concurrent_update: ConcurrentUpdate::default(),
         }
@@ -109,6 +112,13 @@ impl RunOptions {
         self
     }
 
+    /// Sets [`memory_order`](Self#structfield.memory_order) to that of the stored chunks.
+    #[must_use]
+    pub fn stored_order(mut self) -> Self {
+        self.memory_order = MemoryOrder::Stored;
+        self
+    }
+
     /// Sets [`fill_chunks`](Self#structfield.fill_chunks).
     #[must_use]
     pub fn fill_chunks(mut self, fill_chunks: FillChunks) -> Self {
@@ -138,6 +148,18 @@ impl RunOptions {
             progress.report(Progress { done, total });
         }
     }
+}
+
+/// How the elements of a result lie in memory. Its indices are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryOrder {
+    /// The last index varies fastest.
+    #[default]
+    C,
+    /// As in the chunks: the first index varies fastest if they are stored so. Then nothing is
+    /// transposed.
+    Stored,
 }
 
 /// Whether to store chunks that contain only the fill value.
@@ -189,5 +211,26 @@ impl OnProgress {
 impl fmt::Debug for OnProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnProgress")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cancel::{Publishing, Under};
+
+    #[test]
+    fn a_dropped_call_waits_for_requests_without_locks_up_to_a_limit() {
+        let stop = CancelOnDrop::part_of(None);
+        let request = Publishing::begin(Some(stop.cancel()), Under::Nothing).expect("it goes on");
+        stop.cancel().settle_unlocked(Duration::from_millis(1));
+        assert!(!stop.cancel().is_settled(), "the store has not answered");
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(request));
+            stop.cancel().settle_unlocked(Duration::from_secs(3600));
+        });
+        assert!(stop.cancel().is_settled());
     }
 }

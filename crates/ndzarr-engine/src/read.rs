@@ -1,7 +1,5 @@
 //! Reads regions: the one path from the pieces of a call to their tiles, over every kind of store.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
@@ -9,21 +7,19 @@ use ndzarr_codec::Access;
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, StoreError, Want};
 
-use crate::blocks::Pieces;
 use crate::budget::Share;
 use crate::cancel::check_cancel;
 use crate::chunk_read::{ChunkRead, ReadStep};
-use crate::cover;
 use crate::damage::OnDamage;
 use crate::error::bad_answer;
 use crate::for_each::{Sequence, Twos};
 use crate::io::{Awaited, Here, Io, now};
 use crate::level::Jobs;
 use crate::merge_ranges::{WantedRanges, first_part};
+use crate::pieces::pieces_of;
 use crate::raw_layers;
 use crate::scratch::with_workspace;
-use crate::several;
-use crate::tile::{MakeTile, Output, Piece};
+use crate::tile::{MakeTile, Piece};
 use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, Picked, RunOptions, Tile};
 
 /// Reads several regions of an array as one call, each into a tile of its shape. Missing chunks
@@ -78,93 +74,6 @@ fn read_by<I: Io>(
         }
         io.for_each(pieces, lanes, |piece| call.chunk(piece)).await
     }
-}
-
-/// The pieces of several regions, and their number. A chunk that several regions meet is one piece.
-fn pieces_of<'r, 't>(
-    array: &'r ChunkedArray,
-    regions: Vec<(Region, MakeTile<'t>)>,
-) -> Result<(Pieces<'r, 't>, u64), EngineCause> {
-    let (mut all, mut total) = (Pieces::new(&array.grid), 0u64);
-    let (mut shared, alone, mut n_shared) = (Shared::default(), regions.len() == 1, 0u64);
-    for (region, make) in regions {
-        if region.is_empty() {
-            make()?;
-        } else if let Some(overlap) = only_chunk(array, &region) {
-            let piece = Piece { overlap, output: Output::Later(make) };
-            if alone {
-                all.add_piece(piece);
-                total += 1;
-            } else {
-                shared.add(piece);
-            }
-        } else {
-            let n = match array.grid.is_custom() {
-                true => cover::check(array, &region)?,
-                false => array.grid.overlaps(&region).n_indices(),
-            };
-            if alone || n > SHARED_PIECES || n_shared + n > SHARED_IN_ALL {
-                total = total.saturating_add(n);
-                all.add_region(region, make()?);
-                continue;
-            }
-            n_shared += n;
-            let mut pieces = Pieces::new(&array.grid);
-            pieces.add_region(region, make()?);
-            while let Some(piece) = pieces.next() {
-                shared.add(piece?);
-            }
-        }
-    }
-    for piece in shared.pieces() {
-        all.add_piece(piece);
-        total += 1;
-    }
-    Ok((all, total))
-}
-
-/// Regions with more pieces are cut as they are read, each for itself: it takes memory to know which
-/// chunks they share with others.
-const SHARED_PIECES: u64 = 4096;
-
-/// So are all regions of a call behind this many pieces, which take some 300 bytes each.
-const SHARED_IN_ALL: u64 = 1 << 17;
-
-/// The pieces of several regions, by chunk.
-#[derive(Default)]
-struct Shared<'t> {
-    /// In the order in which the chunks were met first.
-    chunks: Vec<Vec<Piece<'t>>>,
-    numbers: HashMap<Vec<u64>, usize>,
-}
-
-impl<'t> Shared<'t> {
-    fn add(&mut self, piece: Piece<'t>) {
-        match self.numbers.entry(piece.overlap.chunk.clone()) {
-            Entry::Occupied(number) => self.chunks[*number.get()].push(piece),
-            Entry::Vacant(vacant) => {
-                vacant.insert(self.chunks.len());
-                self.chunks.push(vec![piece]);
-            }
-        }
-    }
-
-    /// One piece for each chunk.
-    fn pieces(self) -> impl Iterator<Item = Piece<'t>> {
-        self.chunks.into_iter().filter_map(|mut pieces| match pieces.len() {
-            0 | 1 => pieces.pop(),
-            _ => several::joined(pieces),
-        })
-    }
-}
-
-/// The chunk that contains a whole region, and its position there.
-fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<Overlap> {
-    // Chunks of a custom grid are examined more closely.
-    if array.grid.is_custom() {
-        return None;
-    }
-    array.grid.overlaps(region).next().filter(|overlap| overlap.in_chunk.shape() == region.shape())
 }
 
 struct Call<'r, I> {

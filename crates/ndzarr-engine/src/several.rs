@@ -1,4 +1,7 @@
-//! `Several`: the tiles of several regions in one chunk, so that it is read once for all.
+//! The pieces of several regions in one chunk, joined so that it is read once for all.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use ndzarr_codec::{Elements, Layout};
 use ndzarr_grid::{Overlap, Region};
@@ -6,15 +9,43 @@ use ndzarr_grid::{Overlap, Region};
 use crate::tile::{Output, Piece};
 use crate::{EngineCause, Picked, Tile};
 
+/// The pieces of several regions, by chunk.
+#[derive(Default)]
+pub(crate) struct Shared<'t> {
+    /// In the order in which the chunks were met first.
+    chunks: Vec<Vec<Piece<'t>>>,
+    numbers: HashMap<Vec<u64>, usize>,
+}
+
+impl<'t> Shared<'t> {
+    pub(crate) fn add(&mut self, piece: Piece<'t>) {
+        match self.numbers.entry(piece.overlap.chunk.clone()) {
+            Entry::Occupied(number) => self.chunks[*number.get()].push(piece),
+            Entry::Vacant(vacant) => {
+                vacant.insert(self.chunks.len());
+                self.chunks.push(vec![piece]);
+            }
+        }
+    }
+
+    /// One piece for each chunk.
+    pub(crate) fn pieces(self) -> impl Iterator<Item = Piece<'t>> {
+        self.chunks.into_iter().filter_map(|mut pieces| match pieces.len() {
+            0 | 1 => pieces.pop(),
+            _ => joined(pieces),
+        })
+    }
+}
+
 /// Tiles that lie anywhere in a box, and may overlap: each has its own memory.
-pub(crate) struct Several<'t> {
+struct Several<'t> {
     shape: Vec<usize>,
     /// Each with its box, relative to the first element of the common one.
     tiles: Vec<(Region, Box<dyn Tile + 't>)>,
 }
 
 /// All pieces of one chunk as one; `None` if there are none.
-pub(crate) fn joined<'t>(pieces: Vec<Piece<'t>>) -> Option<Piece<'t>> {
+fn joined<'t>(pieces: Vec<Piece<'t>>) -> Option<Piece<'t>> {
     let first = &pieces.first()?.overlap;
     let (chunk, within) = (first.chunk.clone(), &first.in_chunk);
     // Where the chunk begins; negative in some custom grids.

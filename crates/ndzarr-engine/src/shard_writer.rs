@@ -11,10 +11,11 @@ use ndzarr_store::{
 };
 
 use crate::cancel::{Patience, Publishing, Taken, Turn, Under};
+use crate::chunked::Outside;
 use crate::encode_job::EncodeJob;
 use crate::error::no_part;
 use crate::io::{Awaited, Here, Io};
-use crate::new_shard::{NewShard, OldShard, Out, Outcome};
+use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::scratch::with_workspace;
 use crate::wanted::index_want;
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, FillChunks, RunOptions, Source};
@@ -79,6 +80,9 @@ enum InnerState {
     Spilled(u64, u64),
 }
 
+/// About how many bytes of inner chunks that stay are copied at once.
+const COPIED_TOGETHER: u64 = 4 << 20;
+
 impl ShardWriter {
     /// Begins to write a shard.
     ///
@@ -132,6 +136,13 @@ impl ShardWriter {
         })
     }
 
+    /// The same writer, which keeps inner chunks in memory in any store. Nothing was given yet.
+    #[must_use]
+    pub fn in_memory(mut self) -> Self {
+        self.temporary = None;
+        self
+    }
+
     /// The same writer, continued with these options.
     #[must_use]
     pub fn with_options(mut self, options: &RunOptions) -> Self {
@@ -139,17 +150,33 @@ impl ShardWriter {
         self
     }
 
-    /// Encodes an inner chunk and keeps it. `inner` is its index within the shard; the source has
-    /// the shape of the part of the inner chunk inside the array. An inner chunk given before is
-    /// replaced.
+    /// The same writer, for the array as it is now: it may be longer or shorter, with the same
+    /// chunks. What was given has to be inside.
+    #[must_use]
+    pub fn within(mut self, array: &Arc<ChunkedArray>) -> Self {
+        if let Some(inside) = array.grid().clipped_region(&self.shard) {
+            self.bounds = array.chain().stored(&inside.shape());
+        }
+        self.array = Arc::clone(array);
+        self
+    }
+
+    /// Encodes an inner chunk and keeps it. `inner` is its index within the shard. The elements are
+    /// those of the source from `start` on, as many as the inner chunk has inside the array. An
+    /// inner chunk given before is replaced.
     ///
     /// # Errors
     /// The array has no such inner chunk; a codec or the store fails.
-    pub fn write_inner(&self, inner: &[u64], source: &dyn Source) -> Result<(), EngineError> {
-        self.give(inner, source).map_err(|cause| self.at(cause))
+    pub fn write_inner(
+        &self,
+        inner: &[u64],
+        source: &dyn Source,
+        start: &[usize],
+    ) -> Result<(), EngineError> {
+        self.give(inner, source, start).map_err(|cause| self.at(cause))
     }
 
-    fn give(&self, inner: &[u64], source: &dyn Source) -> Result<(), EngineCause> {
+    fn give(&self, inner: &[u64], source: &dyn Source, start: &[usize]) -> Result<(), EngineCause> {
         let chain = self.array.chain();
         let sharding = self.sharding()?;
         let refuse = || {
@@ -166,7 +193,7 @@ impl ShardWriter {
             shape: sharding.chunk_shape().to_vec(),
             region: Region::whole(&inside),
             bounds: inside,
-            source_start: vec![0; inner.len()],
+            source_start: chain.order().iter().map(|&axis| start[axis]).collect(),
             axes: chain.order().to_vec(),
             old: None,
             outside: self.array.outside,
@@ -294,17 +321,32 @@ impl ShardWriter {
         kept: &Kept,
         mut turn: Turn,
     ) -> Result<(), EngineCause> {
+        let spilled = |state: &InnerState| match state {
+            InnerState::Spilled(at, len) => Some((*at, *len)),
+            InnerState::NotGiven | InnerState::Empty | InnerState::Memory(_) => None,
+        };
+        let mut places: Vec<Option<(u64, u64)>> = self.states().list.iter().map(spilled).collect();
+        let mut rest = &kept.places[..];
+        while let [(_, first), behind @ ..] = rest {
+            // Neighbours are copied together.
+            let mut run = first.clone();
+            let joins = |(_, next): &&(usize, Range<u64>)| {
+                let joins = next.start == run.end && run.end - run.start < COPIED_TOGETHER;
+                run.end = if joins { next.end } else { run.end };
+                joins
+            };
+            let n = 1 + behind.iter().take_while(joins).count();
+            let at = temporary.append(&self.old(&mut turn, kept, &run)?)?;
+            for (number, range) in &rest[..n] {
+                places[*number] = Some((at + (range.start - run.start), range.end - range.start));
+            }
+            rest = &rest[n..];
+        }
         let mut shard = ShardBuilder::new(self.layout.clone())?;
-        let mut places = kept.places.iter().peekable();
-        for (number, state) in self.states().list.iter().enumerate() {
-            let kept_at = places.next_if(|(kept, _)| *kept == number);
-            match (state, kept_at) {
-                (InnerState::Spilled(at, len), _) => shard.add_at(*at, *len)?,
-                (InnerState::NotGiven, Some((_, range))) => {
-                    let encoded = self.old(&mut turn, kept, range)?;
-                    shard.add_at(temporary.append(&encoded)?, encoded.len() as u64)?;
-                }
-                (InnerState::NotGiven | InnerState::Empty | InnerState::Memory(_), _) => shard.skip(),
+        for place in places {
+            match place {
+                Some((at, len)) => shard.add_at(at, len)?,
+                None => shard.skip(),
             }
         }
         let (at, index) =
@@ -353,14 +395,14 @@ impl ShardWriter {
             let outcome = self.fill(Out::memory(), OldShard::None, &kept, old, fill_chunks)?;
             let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
             let put = match &outcome {
-                Outcome::Publish(parts) => io.put(&self.key, parts, only_if).await?,
-                Outcome::Erase | Outcome::Keep => io.erase(&self.key, only_if).await?,
+                KeyChange::Publish(parts) => io.put(&self.key, parts, only_if).await?,
+                KeyChange::Erase | KeyChange::Keep => io.erase(&self.key, only_if).await?,
             };
             match put {
                 Put::Done(_) => return Ok(()),
                 Put::Conflict => {}
                 // It may check the condition of a put alone.
-                Put::Unsupported if !matches!(outcome, Outcome::Publish(_)) => {
+                Put::Unsupported if !matches!(outcome, KeyChange::Publish(_)) => {
                     fill_chunks = FillChunks::Store;
                 }
                 Put::Unsupported => return Err(EngineCause::NoLocking),
@@ -377,7 +419,7 @@ impl ShardWriter {
         kept: &Kept,
         old: Vec<Bytes>,
         fill_chunks: FillChunks,
-    ) -> Result<Outcome, EngineCause> {
+    ) -> Result<KeyChange, EngineCause> {
         let chain = self.array.chain();
         let mut shard =
             NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, stored)?;
@@ -414,8 +456,8 @@ impl ShardWriter {
         not_given.into_iter().any(|number| self.is_inside(number))
     }
 
-    /// The remaining part of the stored shard, from its index; includes inner chunks outside the
-    /// array, which another process may have grown.
+    /// The remaining part of the stored shard, from its index. It includes inner chunks outside the
+    /// array, which another process may have grown, unless it is known that there are none.
     fn kept(&self, fetched: Fetched) -> Result<Kept, EngineCause> {
         let Fetched::Parts { pin, size, parts } = fetched else {
             return Ok(Kept { pin: None, places: Vec::new() });
@@ -426,7 +468,11 @@ impl ShardWriter {
             with_workspace(|workspace| sharding.decode_index(&encoded, &self.shape, size, workspace))?;
         let list = self.states().list.clone();
         let mut places = Vec::new();
-        for number in (0..list.len()).filter(|&i| matches!(list[i], InnerState::NotGiven)) {
+        let remains = |number: &usize| {
+            matches!(list[*number], InnerState::NotGiven)
+                && (self.array.outside != Outside::Fill || self.is_inside(*number))
+        };
+        for number in (0..list.len()).filter(remains) {
             if let Some(range) = index.entry(number)? {
                 places.push((number, range));
             }

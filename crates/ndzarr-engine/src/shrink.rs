@@ -10,8 +10,7 @@ use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, Store, StoreError};
 
 use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::chunk_write::{ChunkWrite, Nothing};
-use crate::io::{Awaited, Here, Io, in_turns, now};
-use crate::pool::on_own_thread;
+use crate::io::{Awaited, Here, Io, in_turns, now, on_own_thread};
 use crate::write::{Written, unless_lost, write_chunk};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions};
 

@@ -1,10 +1,10 @@
-//! The trait `Tile`: a piece of the output that receives decoded elements.
+//! The trait `Tile`: a piece of the output that receives decoded elements. And `Source`, for a write.
 
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
-use ndzarr_grid::Overlap;
+use ndzarr_grid::{Overlap, Picks, Region};
 
+use crate::EngineCause;
 use crate::for_each::begin_of;
-use crate::{EngineCause, Picked};
 
 /// A piece of the output, disjoint from all others. Nothing else below the typed API knows the
 /// element type.
@@ -50,6 +50,22 @@ pub trait Tile: Send {
     where
         Self: 's;
 }
+
+/// Which elements of a tile's box are wanted. Of a shard, only the inner chunks that have any are
+/// read.
+#[derive(Clone, Debug, Default)]
+pub enum Picked {
+    /// Every element.
+    #[default]
+    All,
+    /// Those whose index along each axis is picked.
+    Along(Vec<Picks>),
+    /// Those in any of these boxes.
+    Boxes(Vec<PickedBox>),
+}
+
+/// A box, and which indices along each of its axes are picked; all, if there are no picks.
+pub type PickedBox = (Region, Vec<Picks>);
 
 /// Makes a tile when it is needed.
 pub type MakeTile<'t> = Box<dyn FnOnce() -> Result<Box<dyn Tile + 't>, EngineCause> + Send + 't>;

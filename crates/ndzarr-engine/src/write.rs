@@ -14,9 +14,8 @@ use crate::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_canc
 use crate::chunk_write::ChunkWrite;
 use crate::cover;
 use crate::for_each::n_threads;
-use crate::io::{Awaited, Here, Io, in_turns, now};
-use crate::new_shard::Outcome;
-use crate::pool::{on_own_thread, on_pool};
+use crate::io::{Awaited, Here, Io, in_turns, now, on_own_thread, on_pool};
+use crate::new_shard::KeyChange;
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
 /// A region of an array, and a source of its shape.
@@ -353,7 +352,7 @@ pub(crate) async fn write_chunk<I: Io>(
             })?;
         }
         let permit = io.permit();
-        let outcome = write.encode(io, turn.as_mut().zip(streamed), source, lanes).await?;
+        let change = write.encode(io, turn.as_mut().zip(streamed), source, lanes).await?;
         // The lock is held only for the publication. A `put` without one would wait for it: on a
         // thread of the pool, that could be for a writer whose encoding waits for this thread.
         if turn.is_none() && !merges {
@@ -364,20 +363,20 @@ pub(crate) async fn write_chunk<I: Io>(
             }
         }
         if let Some(turn) = turn {
-            return publish(turn, outcome, permit).map(|()| Written::Done);
+            return publish(turn, change, permit).map(|()| Written::Done);
         }
         drop(permit);
         let only_if = if merges { write.precondition() } else { Precondition::None };
-        let put = match &outcome {
-            Outcome::Publish(parts) => io.put(&write.key, parts, only_if).await?,
-            Outcome::Erase => io.erase(&write.key, only_if).await?,
-            Outcome::Keep => Put::Done(None),
+        let put = match &change {
+            KeyChange::Publish(parts) => io.put(&write.key, parts, only_if).await?,
+            KeyChange::Erase => io.erase(&write.key, only_if).await?,
+            KeyChange::Keep => Put::Done(None),
         };
         match put {
             Put::Done(_) => return Ok(Written::Done),
             Put::Conflict if merges => write.restart(),
             // It may check the condition of a put alone.
-            Put::Unsupported if merges && matches!(outcome, Outcome::Erase) => write.store_fill(),
+            Put::Unsupported if merges && matches!(change, KeyChange::Erase) => write.store_fill(),
             Put::Conflict | Put::Unsupported => return Err(EngineCause::NoLocking),
         }
     }
@@ -395,8 +394,8 @@ fn take<I: Io>(
     }
 }
 
-fn publish<P>(mut turn: Turn, mut outcome: Outcome, permit: P) -> Result<(), EngineCause> {
-    if let Outcome::Publish(parts) = &mut outcome {
+fn publish<P>(mut turn: Turn, mut change: KeyChange, permit: P) -> Result<(), EngineCause> {
+    if let KeyChange::Publish(parts) = &mut change {
         // The memory of each is free before the store waits for its disk, and the next thread with
         // a permit reuses it.
         for part in parts.drain(..) {
@@ -404,9 +403,9 @@ fn publish<P>(mut turn: Turn, mut outcome: Outcome, permit: P) -> Result<(), Eng
         }
     }
     drop(permit);
-    match outcome {
-        Outcome::Publish(_) => turn.publish(),
-        Outcome::Erase => turn.erase(),
-        Outcome::Keep => Ok(()),
+    match change {
+        KeyChange::Publish(_) => turn.publish(),
+        KeyChange::Erase => turn.erase(),
+        KeyChange::Keep => Ok(()),
     }
 }

@@ -373,6 +373,12 @@ impl Iterator for Overlaps {
 }
 
 impl Overlaps {
+    /// The least index of its chunks along each axis; 0 along all axes if there are none.
+    #[must_use]
+    pub fn first(&self) -> Vec<u64> {
+        self.axes.iter().map(|axis| axis.first).collect()
+    }
+
     /// How many indices its chunks have along each axis; in a custom grid, may have.
     #[must_use]
     pub fn counts(&self) -> Vec<u64> {

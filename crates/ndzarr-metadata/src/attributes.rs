@@ -10,9 +10,9 @@ use crate::{AttributeChange, Format, MetadataError, Node, attribute_texts, draft
 pub fn attributes_key(node: &Node) -> String {
     match node.format {
         Format::Zarr2 => v2::attributes_key(node),
-        Format::Zarr3 => v3::attributes_key(node),
+        Format::Zarr3 => v3::document_key(&node.path),
         Format::DraftA | Format::DraftB => draft::attributes_key(node),
-        Format::N5 => n5::attributes_key(node),
+        Format::N5 => n5::document_key(&node.path),
     }
 }
 

@@ -1,17 +1,46 @@
-//! The children of a group, each found and opened independently.
+//! The children of a group: listed, or each found and opened independently.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::draft::layout::Layout;
 use crate::known::{Stop, resolve};
-use crate::members::listed;
 use crate::open::find;
 use crate::v3::alike::Alike;
 use crate::{
     Consolidated, Format, Known, Listing, Member, MemberKind, MetadataError, Node, NodeKind, NodePath,
-    OpenOptions, Resolved, Wanted, draft, n5, v3,
+    OpenOptions, Resolved, Wanted, consolidated, draft, n5, v2, v3,
 };
+
+/// The children of a group, sorted by name; an array has none. The children of a node that was
+/// found in consolidated metadata come from these; those of any other node from the store.
+///
+/// # Errors
+/// The document of a child that has to be read is invalid.
+pub fn members(node: &Node, known: &Known) -> Result<Resolved<Vec<Member>>, MetadataError> {
+    node.context.limits.check_documents(known)?;
+    resolve(members_of(node, known))
+}
+
+fn members_of(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
+    match consolidated::around(node, known)? {
+        Some(consolidated) => Ok(consolidated.members(node)?),
+        None => listed(node, known),
+    }
+}
+
+/// The children in the store.
+pub(crate) fn listed(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
+    if matches!(node.kind, NodeKind::Array(_)) {
+        return Ok(Vec::new());
+    }
+    match node.format {
+        Format::Zarr2 => v2::members(node, known),
+        Format::Zarr3 => v3::members(node, known),
+        Format::DraftA | Format::DraftB => draft::members(node, known),
+        Format::N5 => n5::members(node, known),
+    }
+}
 
 /// The candidates for the children of a group. Each is found and opened independently, in any order
 /// and by several threads at once. Documents above all of them are read once.
@@ -49,14 +78,14 @@ pub struct Children<'g> {
     above: Known,
     /// The prefix that was listed.
     prefix: String,
-    places: Vec<Place>,
+    candidates: Vec<Candidate>,
     /// The first array of Zarr v3, as a template for similar ones.
     first: OnceLock<Option<Alike>>,
 }
 
 /// A candidate: leads to a child or to nothing.
 #[derive(Debug)]
-enum Place {
+enum Candidate {
     /// Path and key of its only document (Zarr v3).
     Document(NodePath, String),
     /// The part of the listing that concerns it.
@@ -95,7 +124,7 @@ impl<'g> Children<'g> {
             consolidated,
             above: Known::new(),
             prefix: String::new(),
-            places: Vec::new(),
+            candidates: Vec::new(),
             first,
         };
         resolve(children.look(known).map(|()| children))
@@ -110,15 +139,15 @@ impl<'g> Children<'g> {
             let known = self.consolidated.as_ref().map_or(known, |consolidated| consolidated.known());
             let listing = known.listing(&group.path.prefix())?;
             let paths = listing.child_names().into_iter().filter_map(|name| v3::child_path(group, name));
-            let place = |path: NodePath| {
+            let candidate = |path: NodePath| {
                 let key = v3::document_key(&path);
-                Place::Document(path, key)
+                Candidate::Document(path, key)
             };
-            self.places = paths.map(place).collect();
+            self.candidates = paths.map(candidate).collect();
             return Ok(());
         }
         if let Some(consolidated) = &self.consolidated {
-            self.places = consolidated.members(group)?.into_iter().map(Place::Member).collect();
+            self.candidates = consolidated.members(group)?.into_iter().map(Candidate::Member).collect();
             return Ok(());
         }
         let (prefix, above, layout) = match group.format {
@@ -145,7 +174,7 @@ impl<'g> Children<'g> {
                 }
             }
         }
-        self.places = parts.into_values().map(Place::Part).collect();
+        self.candidates = parts.into_values().map(Candidate::Part).collect();
         let documents = known.many_documents(&above)?;
         for (key, document) in above.iter().zip(documents) {
             self.above.add_document(key, document.cloned());
@@ -157,13 +186,13 @@ impl<'g> Children<'g> {
     /// The number of candidates, which is the maximum number of children.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.candidates.len()
     }
 
     /// Whether there are certainly no children.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.candidates.is_empty()
     }
 
     /// The known facts about one of them before anything is read for it.
@@ -173,7 +202,7 @@ impl<'g> Children<'g> {
     #[must_use]
     pub fn known(&self, at: usize) -> Known {
         let mut known = self.above.clone();
-        if let Place::Part(part) = &self.places[at] {
+        if let Candidate::Part(part) = &self.candidates[at] {
             known.add_listing(&self.prefix, part.clone());
         }
         known
@@ -185,8 +214,8 @@ impl<'g> Children<'g> {
     /// `at` is out of range.
     #[must_use]
     pub fn document(&self, at: usize) -> Option<&String> {
-        match &self.places[at] {
-            Place::Document(_, key) if self.consolidated.is_none() => Some(key),
+        match &self.candidates[at] {
+            Candidate::Document(_, key) if self.consolidated.is_none() => Some(key),
             _ => None,
         }
     }
@@ -201,10 +230,10 @@ impl<'g> Children<'g> {
     /// # Panics
     /// `at` is out of range.
     pub fn open(&self, at: usize, known: &Known) -> Result<Resolved<Option<OpenedChild>>, MetadataError> {
-        resolve(match &self.places[at] {
-            Place::Document(path, key) => self.by_document(path, key, known),
-            Place::Part(_) => self.by_listing(known),
-            Place::Member(member) => self.open_member(member.clone(), known).map(Some),
+        resolve(match &self.candidates[at] {
+            Candidate::Document(path, key) => self.by_document(path, key, known),
+            Candidate::Part(_) => self.by_listing(known),
+            Candidate::Member(member) => self.open_member(member.clone(), known).map(Some),
         })
     }
 
@@ -220,7 +249,7 @@ impl<'g> Children<'g> {
         let kind = match &opened {
             Ok(node) if matches!(node.kind, NodeKind::Array(_)) => MemberKind::Array,
             Ok(_) => MemberKind::Group,
-            Err(_) => v3::kind(key, document)?,
+            Err(_) => v3::document::kind(key, document)?,
         };
         let opened = opened.map(|mut node| {
             if kind == MemberKind::Array {

@@ -43,7 +43,7 @@ pub fn consolidated_key(node: &Node) -> Option<String> {
 }
 
 /// Like [`consolidated_key`], for the group at a path.
-fn key_at(format: Format, base: &NodePath) -> Option<String> {
+pub(crate) fn key_at(format: Format, base: &NodePath) -> Option<String> {
     match format {
         Format::Zarr2 => Some(format!("{}{DOCUMENT}", base.prefix())),
         Format::Zarr3 => Some(v3::document_key(base)),
@@ -257,6 +257,9 @@ impl Consolidated {
     /// # Errors
     /// The document of a child that has to be read is invalid.
     pub fn members(&self, group: &Node) -> Result<Vec<Member>, MetadataError> {
+        if matches!(group.kind, NodeKind::Array(_)) {
+            return Ok(Vec::new());
+        }
         settled(match self.format {
             Format::Zarr2 => v2::members(group, &self.known),
             Format::Zarr3 => v3::members(group, &self.known),

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use ndzarr_model::Attributes;
 
 use crate::known::resolve;
+use crate::request::NewNode;
 use crate::{
     ArrayRequest, CreateOptions, Creation, Document, Erasure, Format, Known, Limits, MetadataError, Node,
     NodePath, Resolved, draft, n5, request_parts, v2, v3,
@@ -21,15 +22,38 @@ pub fn create_array(
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Resolved<Creation>, MetadataError> {
-    options.limits.check_documents(known)?;
     if options.format != Format::Zarr3 {
         request_parts::refuse_edges(options.format, request)?;
     }
-    resolve(match options.format {
-        Format::Zarr2 => v2::create_array(path, request, known, options),
-        Format::Zarr3 => v3::create_array(path, request, known, options),
-        Format::DraftA | Format::DraftB => draft::create_array(path, request, known, options),
-        Format::N5 => n5::create_array(path, request, known, options),
+    create(path, NewNode::Array(request), known, options)
+}
+
+/// The documents that create a group at a path, including those of missing groups above it.
+///
+/// # Errors
+/// As for [`create_array`].
+pub fn create_group(
+    path: &NodePath,
+    attributes: &Attributes,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Resolved<Creation>, MetadataError> {
+    create(path, NewNode::Group(attributes), known, options)
+}
+
+fn create(
+    path: &NodePath,
+    new: NewNode<'_>,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Resolved<Creation>, MetadataError> {
+    options.limits.check_documents(known)?;
+    resolve(match (options.format, new) {
+        (Format::Zarr2, new) => v2::create(path, new, known, options),
+        (Format::Zarr3, new) => v3::create(path, new, known, options),
+        (Format::DraftA | Format::DraftB, new) => draft::create(path, new, known, options),
+        (Format::N5, NewNode::Array(request)) => n5::create_array(path, request, known, options),
+        (Format::N5, NewNode::Group(attributes)) => n5::create_group(path, attributes, known, options),
     })
     .and_then(|resolved| check_limits(resolved, &options.limits))
     .map_err(|error| of_request(error, known, options.format))
@@ -59,27 +83,6 @@ fn of_request(error: MetadataError, known: &Known, format: Format) -> MetadataEr
         }
         error => error,
     }
-}
-
-/// The documents that create a group at a path, including those of missing groups above it.
-///
-/// # Errors
-/// As for [`create_array`].
-pub fn create_group(
-    path: &NodePath,
-    attributes: &Attributes,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Resolved<Creation>, MetadataError> {
-    options.limits.check_documents(known)?;
-    resolve(match options.format {
-        Format::Zarr2 => v2::create_group(path, attributes, known, options),
-        Format::Zarr3 => v3::create_group(path, attributes, known, options),
-        Format::DraftA | Format::DraftB => draft::create_group(path, attributes, known, options),
-        Format::N5 => n5::create_group(path, attributes, known, options),
-    })
-    .and_then(|resolved| check_limits(resolved, &options.limits))
-    .map_err(|error| of_request(error, known, options.format))
 }
 
 /// The new value of a document that is to be [completed](crate::ExistingDocument::Complete), given

@@ -9,7 +9,6 @@ mod entry;
 mod extensions;
 mod fill;
 pub(crate) mod layout;
-mod node;
 mod sharding;
 
 use std::collections::BTreeMap;
@@ -26,7 +25,7 @@ use crate::{
     OpenOptions, json,
 };
 
-pub(crate) use create::{create_array, create_group};
+pub(crate) use create::create;
 
 /// The node at a path of a store whose root is the entry point of a draft hierarchy. The root
 /// always is a node; below it, a group needs no document as long as it contains something.
@@ -60,28 +59,25 @@ fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>,
     }
     match (documents[0], documents[1]) {
         (Some(array), group) => {
-            let mut node = node::array(layout, path, array)?;
+            let mut node = document::array_node(layout, path, array)?;
             if group.is_some() {
                 node.warnings.push(format!("{} also exists; the node is read as an array", keys[1]));
             }
             Ok(Some(node))
         }
-        (None, Some(group)) => Ok(Some(node::group(layout, path, group)?)),
+        (None, Some(group)) => Ok(Some(document::group_node(layout, path, group)?)),
         (None, None) => {
             let is_there = path.is_root() || {
                 let listing = known.listing(&layout.meta_prefix(path))?;
                 !listing.keys.is_empty() || !listing.prefixes.is_empty()
             };
-            Ok(is_there.then(|| node::empty(layout, path)))
+            Ok(is_there.then(|| document::empty_node(layout, path)))
         }
     }
 }
 
 /// The children of a group, derived from the keys of their documents without reading them.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
-    if matches!(node.kind, NodeKind::Array(_)) {
-        return Ok(Vec::new());
-    }
     let layout = Layout::of(node.format, &node.context);
     let listing = known.listing(&layout.meta_prefix(&node.path))?;
     let mut kinds = BTreeMap::new();
@@ -182,6 +178,6 @@ pub(crate) fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Membe
 /// The array of a node as a document describes it.
 pub(crate) fn array_spec(node: &Node, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let layout = Layout::of(node.format, &node.context);
-    let read = node::array(&layout, &node.path, &Bytes::copy_from_slice(bytes))?;
+    let read = document::array_node(&layout, &node.path, &Bytes::copy_from_slice(bytes))?;
     read.into_array(&layout.array_key(&node.path))
 }

@@ -83,6 +83,10 @@ impl MetadataError {
         Self::Gone { path: path.to_string(), key: key.to_owned() }
     }
 
+    pub(crate) fn occupied(path: &NodePath, what: impl fmt::Display) -> Self {
+        Self::Occupied { path: path.to_string(), what: what.to_string() }
+    }
+
     pub(crate) fn unsupported(
         key: impl Into<String>,
         feature: &'static str,

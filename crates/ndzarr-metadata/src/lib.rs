@@ -75,12 +75,12 @@ mod create;
 mod draft;
 mod error;
 mod extensions;
+mod fields;
 mod float;
 mod format;
 mod json;
 mod known;
 mod limits;
-mod members;
 mod n5;
 mod neutral_json;
 mod node;
@@ -96,7 +96,7 @@ mod v3;
 
 pub use attribute_texts::non_finite_attributes;
 pub use attributes::{attributes_key, change_attributes, current_attribute};
-pub use children::{Children, OpenedChild};
+pub use children::{Children, OpenedChild, members};
 pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
     copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
@@ -108,13 +108,12 @@ pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order, UnknownType, documents_above};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
-pub use members::members;
 pub use neutral_json::{
     attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
     parse_json,
 };
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
-pub use open::{likely_documents, open};
+pub use open::{likely_consolidated, likely_documents, open};
 pub use open_options::{ConsolidatedUse, N5VersionCheck, OpenOptions, Wanted};
 pub use path::NodePath;
 pub use request::{

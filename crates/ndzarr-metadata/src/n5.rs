@@ -14,19 +14,20 @@ mod version;
 
 pub(crate) use create::complete;
 
-use bytes::Bytes;
 use ndzarr_model::ArraySpec;
 
 use crate::json::Json;
 use crate::known::Stop;
-use crate::n5::document::{Contents, Place, is_hidden};
+use crate::n5::document::{Contents, Spot, is_hidden};
 use crate::{
-    AttributeChange, Context, Erasure, Format, Known, Member, MemberKind, MetadataError, N5VersionCheck,
-    Node, NodeKind, NodePath, OpenOptions, Wanted,
+    Context, Erasure, Format, Known, Member, MemberKind, MetadataError, N5VersionCheck, Node, NodePath,
+    OpenOptions, Wanted,
 };
 
+pub(crate) use attributes::change as change_attributes;
 pub(crate) use create::{create_array, create_group};
-pub(crate) use document::NAME as DOCUMENT;
+pub(crate) use dataset::check_lengths;
+pub(crate) use document::{NAME as DOCUMENT, key as document_key};
 
 /// The dataset or group at a path. Without a document that has `n5` on the way down from the root,
 /// only datasets are found, unless the format is requested.
@@ -37,24 +38,24 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         }
         return Ok(Some(node::dataset(path, &own, options.n5_axes)?));
     }
-    let place = Place::look(path, known)?;
+    let spot = Spot::look(path, known)?;
     let check_versions = || match options.n5_version {
-        N5VersionCheck::Enforce => place.check_versions(),
+        N5VersionCheck::Enforce => spot.check_versions(),
         N5VersionCheck::Skip => Ok(()),
     };
-    let is_container = place.own.get("n5").is_some();
-    if place.enclosing_dataset().is_some() && !is_container {
+    let is_container = spot.own.get("n5").is_some();
+    if spot.enclosing_dataset().is_some() && !is_container {
         return Ok(None);
     }
-    if !(is_container || place.is_inside_container() || options.format == Some(Format::N5)) {
+    if !(is_container || spot.is_inside_container() || options.format == Some(Format::N5)) {
         return Ok(None);
     }
-    if place.own.bytes.is_none() && !place.has_prefix(known)? {
+    if spot.own.bytes.is_none() && !spot.has_prefix(known)? {
         return Ok(None);
     }
     check_versions()?;
     let context = Context { n5_axes: options.n5_axes, ..Context::default() };
-    Ok(Some(node::group(path, &place.own, context)))
+    Ok(Some(node::group(path, &spot.own, context)))
 }
 
 /// Keys of the documents that describe a path: those of its ancestors, from the root down, and its
@@ -101,9 +102,6 @@ fn dataset_at(
 
 /// The datasets and groups directly below a group: its prefixes, distinguished by their documents.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
-    if matches!(node.kind, NodeKind::Array(_)) {
-        return Ok(Vec::new());
-    }
     let listing = known.listing(&node.path.prefix())?;
     let mut names: Vec<&String> = listing.prefixes.iter().filter(|name| !is_hidden(name)).collect();
     names.sort();
@@ -125,20 +123,6 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     Ok(members)
 }
 
-/// Key of the document that holds the attributes.
-pub(crate) fn attributes_key(node: &Node) -> String {
-    document::key(&node.path)
-}
-
-/// The document after a change, given its current value.
-pub(crate) fn change_attributes(
-    node: &Node,
-    current: Option<&[u8]>,
-    change: &AttributeChange,
-) -> Result<Bytes, MetadataError> {
-    attributes::change(node, current, change)
-}
-
 /// Everything below the node's prefix, including its document. At the root that is the whole store.
 pub(crate) fn erase(node: &Node) -> Erasure {
     Erasure { documents: vec![document::key(&node.path)], prefixes: vec![node.path.prefix()] }
@@ -148,9 +132,4 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let contents = Contents::read(key, Some(bytes))?;
     node::dataset(&node.path, &contents, node.context.n5_axes)?.into_array(key)
-}
-
-/// Whether a dataset of this shape can be written.
-pub(crate) fn check_shape(shape: &[u64]) -> Result<(), MetadataError> {
-    dataset::check_lengths(shape)
 }

@@ -2,7 +2,8 @@
 
 use crate::known::{Stop, resolve};
 use crate::{
-    Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, consolidated, draft, n5, v2, v3,
+    ConsolidatedUse, Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, Wanted,
+    consolidated, draft, n5, v2, v3,
 };
 
 /// Opens the node at a path of a store, in whatever format it is.
@@ -36,6 +37,15 @@ pub fn likely_documents(path: &NodePath, options: &OpenOptions) -> Vec<String> {
         keys.extend(n5::document_keys(path));
     }
     keys
+}
+
+/// The document with the consolidated metadata that a group may have beside its own: for such stores,
+/// too. `None` where they are not used, or are in the group's own document.
+#[must_use]
+pub fn likely_consolidated(path: &NodePath, options: &OpenOptions) -> Option<String> {
+    let is_group = options.wanted == Wanted::Group && options.consolidated != ConsolidatedUse::Ignore;
+    let may_be = options.format.is_none_or(|asked| asked == Format::Zarr2);
+    (is_group && may_be).then(|| consolidated::key_at(Format::Zarr2, path)).flatten()
 }
 
 /// Like [`open`], for use within the crate.

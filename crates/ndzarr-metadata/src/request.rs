@@ -96,6 +96,13 @@ impl ArrayRequest {
     }
 }
 
+/// A node to be created: an array, or a group with these attributes.
+#[derive(Clone, Copy)]
+pub(crate) enum NewNode<'r> {
+    Array(&'r ArrayRequest),
+    Group(&'r Attributes),
+}
+
 /// The fill value of a new array.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

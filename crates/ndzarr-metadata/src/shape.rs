@@ -4,7 +4,7 @@ use bytes::Bytes;
 use ndzarr_model::{ArraySpec, ChunkEdges};
 
 use crate::json::{Json, Members};
-use crate::{Format, MetadataError, Node, NodeKind, draft, n5, v2, v3};
+use crate::{Format, MetadataError, Node, NodeKind, attributes_key, draft, n5, v2, v3};
 
 /// How a document changes when the shape of its array changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +44,7 @@ pub struct ShapeChange {
 pub fn shape_key(node: &Node) -> String {
     match node.format {
         Format::Zarr2 => format!("{}{}", node.path.prefix(), v2::ARRAY),
-        Format::Zarr3 => v3::document_key(&node.path),
-        Format::DraftA | Format::DraftB => draft::attributes_key(node),
-        Format::N5 => n5::attributes_key(node),
+        Format::Zarr3 | Format::DraftA | Format::DraftB | Format::N5 => attributes_key(node),
     }
 }
 
@@ -75,7 +73,7 @@ pub fn change_shape(
     let mut document = parse(node, &key, current)?;
     let name = match node.format {
         Format::N5 => {
-            n5::check_shape(shape)?;
+            n5::check_lengths(shape)?;
             if node.context.n5_axes == crate::N5Axes::Reversed {
                 lengths.reverse();
             }

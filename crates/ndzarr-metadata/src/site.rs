@@ -2,7 +2,7 @@
 
 use crate::json::{NonFinite, parse};
 use crate::known::Stop;
-use crate::{CreateOptions, Existing, Format, Known, MetadataError, NodePath, n5, v2, v3};
+use crate::{CreateOptions, Existing, Format, Known, MemberKind, MetadataError, NodePath, n5, v2, v3};
 
 /// The place of a new Zarr node, as found.
 pub(crate) struct Site {
@@ -60,8 +60,8 @@ impl Site {
         if options.existing == Existing::Beside {
             let own = if options.format == Format::Zarr3 { vec![own.v3] } else { vec![own.array, own.group] };
             if let Some(key) = own.iter().find(|key| known.has(key)) {
-                let what = format!("a node of this format already exists: {key}");
-                return Err(MetadataError::Occupied { path: path.to_string(), what }.into());
+                let what = format_args!("a node of this format already exists: {key}");
+                return Err(MetadataError::occupied(path, what).into());
             }
             return Ok(Self { erase: Vec::new(), erase_prefixes: Vec::new(), missing_groups: Vec::new() });
         }
@@ -80,8 +80,9 @@ impl Site {
         }
         if options.existing == Existing::Refuse {
             if let Some(key) = there.first() {
-                let what = format!("a node already exists: {key}");
-                return Err(MetadataError::Occupied { path: path.to_string(), what }.into());
+                return Err(
+                    MetadataError::occupied(path, format_args!("a node already exists: {key}")).into()
+                );
             }
             // Attributes that a previous node left behind do not belong to the new one.
             let left_behind = options.format == Format::Zarr2 && known.has(&own_attributes);
@@ -94,13 +95,12 @@ impl Site {
 }
 
 fn check_ancestor(path: &NodePath, keys: &Keys, known: &Known) -> Result<(), Stop> {
-    let occupied =
-        |what: &str| Err(MetadataError::Occupied { path: path.to_string(), what: what.into() }.into());
+    let occupied = |what: &str| Err(MetadataError::occupied(path, what).into());
     const ARRAY: &str = "is an array, which can have no nodes below it";
     if let [Some(bytes)] = known.documents([&keys.v3])? {
         match v3::document::kind_or_draft(&keys.v3, bytes)? {
-            Some(v3::document::Kind::Group) => {}
-            Some(v3::document::Kind::Array) => return occupied(ARRAY),
+            Some(MemberKind::Group) => {}
+            Some(MemberKind::Array) => return occupied(ARRAY),
             None => return occupied("is the root of a hierarchy of the 2022 draft"),
         }
     }

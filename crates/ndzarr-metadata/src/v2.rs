@@ -17,7 +17,7 @@ use crate::{
     NodePath, OpenOptions, attribute_texts, json,
 };
 
-pub(crate) use create::{create_array, create_group};
+pub(crate) use create::create;
 pub(crate) use names::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP};
 
 /// Keys of the documents that make a node; one of them is enough.
@@ -69,11 +69,8 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     }))
 }
 
-/// The children that have a document of their own; an array has none.
+/// The children that have a document of their own.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
-    if matches!(node.kind, NodeKind::Array(_)) {
-        return Ok(Vec::new());
-    }
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
     let names = listing.child_names();

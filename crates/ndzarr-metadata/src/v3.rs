@@ -17,10 +17,10 @@ use ndzarr_model::ArraySpec;
 use crate::json::{Json, Members};
 use crate::known::Stop;
 use crate::v3::inline::without_inline;
-use crate::{AttributeChange, Erasure, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath};
+use crate::{AttributeChange, Erasure, Known, Member, MetadataError, Node, NodeKind, NodePath};
 use crate::{OpenOptions, attribute_texts, json};
 
-pub(crate) use create::{create_array, create_group};
+pub(crate) use create::create;
 
 /// Name of the document of a node.
 pub(crate) const DOCUMENT: &str = "zarr.json";
@@ -50,11 +50,8 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     Ok(Some(node))
 }
 
-/// The children that have a document of their own; an array has none.
+/// The children that have a document of their own.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
-    if matches!(node.kind, NodeKind::Array(_)) {
-        return Ok(Vec::new());
-    }
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
     let mut names = listing.child_names();
@@ -64,18 +61,10 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     let mut members = Vec::new();
     for ((name, key), bytes) in names.into_iter().zip(&keys).zip(known.many_documents(&keys)?) {
         let Some(bytes) = bytes else { continue };
-        let kind = kind(key, bytes)?;
+        let kind = document::kind(key, bytes)?;
         members.push(Member { name: name.clone(), kind });
     }
     Ok(members)
-}
-
-/// Whether a document describes an array or a group.
-pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError> {
-    Ok(match document::kind(key, bytes)? {
-        document::Kind::Array => MemberKind::Array,
-        document::Kind::Group => MemberKind::Group,
-    })
 }
 
 /// The path of a child of this name, if it is a valid name.
@@ -90,11 +79,6 @@ fn is_reserved(name: &str) -> bool {
     name.starts_with("__")
 }
 
-/// Key of the document that holds a node's attributes.
-pub(crate) fn attributes_key(node: &Node) -> String {
-    document_key(&node.path)
-}
-
 /// The document with changed attributes; everything else stays, in its order.
 pub(crate) fn change_attributes(
     node: &Node,
@@ -104,7 +88,7 @@ pub(crate) fn change_attributes(
     let key = document_key(&node.path);
     let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
     let mut document = json::parse_object(&key, current, json::NonFinite::InValues)?;
-    document::check_format(&key, document.get("zarr_format"))?;
+    document::check_format(&key, &document)?;
     let mut changed = match document.get("attributes") {
         None | Some(Json::Null) => Members::new(),
         Some(Json::Object(attributes)) => attributes.clone(),

@@ -32,8 +32,8 @@ pub struct ArraySpec {
     /// Value of an element of a chunk that is not stored.
     pub fill_value: FillValue,
     /// The chain that a chunk went through, in encoding order: array→array, one array→bytes,
-    /// bytes→bytes.
-    pub codecs: Vec<CodecSpec>,
+    /// bytes→bytes. Shared, because many arrays of a hierarchy have the same.
+    pub codecs: Arc<[CodecSpec]>,
     /// When an unknown codec is an error.
     pub codec_check: CodecCheck,
     /// Where the chunks are stored.

@@ -355,25 +355,25 @@ pub enum BloscCname {
 }
 
 impl BloscCname {
+    const NAMES: [(Self, &'static str); 6] = [
+        (Self::BloscLz, "blosclz"),
+        (Self::Lz4, "lz4"),
+        (Self::Lz4hc, "lz4hc"),
+        (Self::Snappy, "snappy"),
+        (Self::Zlib, "zlib"),
+        (Self::Zstd, "zstd"),
+    ];
+
     /// The name in documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BloscLz => "blosclz",
-            Self::Lz4 => "lz4",
-            Self::Lz4hc => "lz4hc",
-            Self::Snappy => "snappy",
-            Self::Zlib => "zlib",
-            Self::Zstd => "zstd",
-        }
+        Self::NAMES.iter().find(|(cname, _)| *cname == self).map_or("", |(_, name)| name)
     }
 
     /// The compressor with this name in documents.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::BloscLz, Self::Lz4, Self::Lz4hc, Self::Snappy, Self::Zlib, Self::Zstd]
-            .into_iter()
-            .find(|cname| cname.as_str() == name)
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(cname, _)| *cname)
     }
 }
 

@@ -13,7 +13,7 @@
 //!     custom_grid: None,
 //!     data_type: DataType::UInt { bits: 16 },
 //!     fill_value: FillValue::defined(7u16.to_ne_bytes()),
-//!     codecs: vec![CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Little) })],
+//!     codecs: [CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Little) })].into(),
 //!     codec_check: Default::default(),
 //!     keys: ChunkKeys { prefix: "a/".into(), encoding: KeyEncoding::Default { separator: '/' } },
 //!     dimension_names: None,

@@ -24,42 +24,27 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    const ALL: [Self; 14] = [
-        Self::Year,
-        Self::Month,
-        Self::Week,
-        Self::Day,
-        Self::Hour,
-        Self::Minute,
-        Self::Second,
-        Self::Millisecond,
-        Self::Microsecond,
-        Self::Nanosecond,
-        Self::Picosecond,
-        Self::Femtosecond,
-        Self::Attosecond,
-        Self::Generic,
+    const NAMES: [(Self, &'static str); 14] = [
+        (Self::Year, "Y"),
+        (Self::Month, "M"),
+        (Self::Week, "W"),
+        (Self::Day, "D"),
+        (Self::Hour, "h"),
+        (Self::Minute, "m"),
+        (Self::Second, "s"),
+        (Self::Millisecond, "ms"),
+        (Self::Microsecond, "us"),
+        (Self::Nanosecond, "ns"),
+        (Self::Picosecond, "ps"),
+        (Self::Femtosecond, "fs"),
+        (Self::Attosecond, "as"),
+        (Self::Generic, "generic"),
     ];
 
     /// NumPy's name for it, as documents have it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Year => "Y",
-            Self::Month => "M",
-            Self::Week => "W",
-            Self::Day => "D",
-            Self::Hour => "h",
-            Self::Minute => "m",
-            Self::Second => "s",
-            Self::Millisecond => "ms",
-            Self::Microsecond => "us",
-            Self::Nanosecond => "ns",
-            Self::Picosecond => "ps",
-            Self::Femtosecond => "fs",
-            Self::Attosecond => "as",
-            Self::Generic => "generic",
-        }
+        Self::NAMES.iter().find(|(unit, _)| *unit == self).map_or("", |(_, name)| name)
     }
 
     /// The unit of this name. The microsecond is `us` and `μs` with the Greek letter; NumPy does
@@ -69,7 +54,7 @@ impl TimeUnit {
         if name == "\u{3bc}s" {
             return Some(Self::Microsecond);
         }
-        Self::ALL.into_iter().find(|unit| unit.name() == name)
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(unit, _)| *unit)
     }
 }
 

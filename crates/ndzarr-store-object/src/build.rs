@@ -8,10 +8,12 @@ use object_store::RetryConfig;
 use object_store::list::PaginatedListStore;
 
 use crate::builder::{built, provided};
+use crate::conditions::Conditions;
 use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
 use crate::fault::{bad, wrong_credentials};
+use crate::hedge::Hedge;
 use crate::options::{Credentials, RemoteOptions};
 #[cfg(feature = "s3")]
 use crate::profile::Profile;
@@ -57,6 +59,9 @@ impl ObjectStore {
             prefix,
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
+            // The name of an endpoint of others has it behind the scheme: s3+http://…
+            conditions: Conditions::of(name.split_once('+').map(|(_, endpoint)| endpoint)),
+            hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
             signing,
             unranged: Unranged::default(),

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::page::Page;
 
 tokio::task_local! {
@@ -11,9 +13,10 @@ tokio::task_local! {
 }
 
 /// Filled by the HTTP service while object_store makes a request.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
     answer: Arc<Mutex<Answer>>,
+    since: Instant,
     /// What the request is for.
     pub(crate) purpose: Purpose,
     /// Whether the service inflates values that are stored with `Content-Encoding: gzip`, unless a reader
@@ -37,6 +40,8 @@ pub(crate) enum Purpose {
 pub(crate) struct Answer {
     /// 0 if nothing was sent, or nothing came back.
     pub(crate) status: u16,
+    /// How long it took until the status came.
+    pub(crate) head_after: Option<Duration>,
     pub(crate) sent: bool,
     /// What the service says: code, message and request id.
     pub(crate) code: Option<String>,
@@ -56,7 +61,13 @@ pub(crate) struct Answer {
 
 impl Call {
     pub(crate) fn new(purpose: Purpose) -> Self {
-        Self { answer: Arc::default(), purpose, inflates: false }
+        Self { answer: Arc::default(), since: Instant::now(), purpose, inflates: false }
+    }
+
+    /// The head of the answer has come.
+    pub(crate) fn has_head(&self, status: u16) {
+        let mut answer = self.answer();
+        (answer.status, answer.head_after) = (status, Some(self.since.elapsed()));
     }
 
     pub(crate) fn answer(&self) -> MutexGuard<'_, Answer> {

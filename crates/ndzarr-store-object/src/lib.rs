@@ -35,6 +35,7 @@ mod build;
 mod builder;
 mod call;
 mod client;
+mod conditions;
 mod conflicts;
 mod connector;
 #[cfg(feature = "s3")]
@@ -42,9 +43,11 @@ mod credential_process;
 mod credentials;
 mod environment;
 mod fault;
+mod hedge;
 mod ini;
 mod limit;
 mod list;
+mod long_list;
 mod options;
 mod page;
 #[cfg(feature = "s3")]

@@ -2,9 +2,10 @@
 //! grows again with each that it answers otherwise.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
 
 use crate::backoff::backoff;
 use crate::call::Answer;
@@ -73,9 +74,16 @@ impl Limit {
         };
         let permit = Permit { limit: self, permit, is_alone };
         if let Some(time) = not_before {
-            tokio::time::sleep_until(time.into()).await;
+            tokio::time::sleep_until(time).await;
         }
         permit
+    }
+
+    /// A permit that nobody waits for, while the service refuses nothing.
+    pub(crate) fn spare(&self) -> Option<Permit<'_>> {
+        let state = self.state();
+        let permit = state.refused.is_none().then(|| self.permits.try_acquire().ok()).flatten()?;
+        Some(Permit { limit: self, permit: Some(permit), is_alone: false })
     }
 }
 

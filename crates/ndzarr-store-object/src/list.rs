@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ndzarr_store::{DirListing, Key, Prefix, StoreError};
+use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Prefix, StoreError, Want};
 use object_store::list::PaginatedListOptions;
 
 use crate::call::Purpose;
@@ -20,6 +20,8 @@ pub(crate) struct Pages {
     prefix: Prefix,
     /// With one, only what is directly below the prefix.
     delimiter: Option<&'static str>,
+    /// Only names behind this one.
+    after: Option<String>,
     next: Option<String>,
     is_done: bool,
     n_pages: u64,
@@ -29,10 +31,11 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    fn new(prefix: &Prefix, delimiter: Option<&'static str>) -> Self {
+    pub(crate) fn new(prefix: &Prefix, delimiter: Option<&'static str>) -> Self {
         Self {
             prefix: prefix.clone(),
             delimiter,
+            after: None,
             next: None,
             is_done: false,
             n_pages: 0,
@@ -41,12 +44,22 @@ impl Pages {
         }
     }
 
+    /// All names behind this one, which services other than Azure can find.
+    pub(crate) fn behind(prefix: &Prefix, delimiter: Option<&'static str>, after: Option<&str>) -> Self {
+        Self { after: after.map(str::to_owned), ..Self::new(prefix, delimiter) }
+    }
+
+    /// Whether the last page was turned.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     /// The next page.
     pub(crate) async fn turn(&mut self, inner: &Inner) -> Result<Option<Page>, StoreError> {
         if self.is_done {
             return Ok(None);
         }
-        let page = inner.page(&self.prefix, self.delimiter, self.next.take()).await?;
+        let page = inner.page(self).await?;
         self.follow(&page)?;
         Ok(Some(page))
     }
@@ -58,7 +71,7 @@ impl Pages {
             false => 0,
         };
         self.is_done = page.next.is_none();
-        self.next = page.next.clone();
+        self.next.clone_from(&page.next);
         if !self.is_done && (self.next == self.earlier || self.n_empty == EMPTY_PAGES) {
             return Err(endless(&self.prefix, "the pages of the list do not end"));
         }
@@ -74,10 +87,14 @@ fn endless(prefix: &Prefix, what: &str) -> StoreError {
 }
 
 /// Counts the bytes of names that are kept.
-struct Room(u64);
+pub(crate) struct Room(u64);
 
 impl Room {
-    fn take(&mut self, prefix: &Prefix, page: &Page) -> Result<(), StoreError> {
+    pub(crate) fn new() -> Self {
+        Self(NAME_BYTES)
+    }
+
+    pub(crate) fn take(&mut self, prefix: &Prefix, page: &Page) -> Result<(), StoreError> {
         let byte_len: usize = page.keys.iter().chain(&page.prefixes).map(String::len).sum();
         self.0 = self.0.checked_sub(byte_len as u64).ok_or_else(|| endless(prefix, "too many names"))?;
         Ok(())
@@ -90,12 +107,8 @@ impl Inner {
         Pages::new(prefix, None)
     }
 
-    async fn page(
-        &self,
-        prefix: &Prefix,
-        delimiter: Option<&'static str>,
-        next: Option<String>,
-    ) -> Result<Page, StoreError> {
+    async fn page(&self, pages: &Pages) -> Result<Page, StoreError> {
+        let Pages { prefix, delimiter, after, next, .. } = pages;
         let Some(lists) = &self.lists else { return Err(StoreError::Unsupported("list")) };
         let below = format!("{}{prefix}", self.prefix);
         let instead = match self.service {
@@ -106,26 +119,47 @@ impl Inner {
             let options = PaginatedListOptions {
                 delimiter: delimiter.map(Cow::Borrowed),
                 page_token: next.clone(),
+                // The token has it, too.
+                offset: after.clone().filter(|_| next.is_none()),
                 ..PaginatedListOptions::default()
             };
             lists.list_paginated((!below.is_empty()).then_some(&below), options)
         };
-        let listed = self.repeat(Purpose::Page(instead), request).await;
+        let listed = self.read(Purpose::Page(instead), request).await;
         let (_, answer) = listed.map_err(|failure| self.error("list", prefix, &failure))?;
         Ok(answer.page.unwrap_or_default())
     }
 
     /// Names that no key of ours can have, and markers of folders, are left out.
     pub(crate) fn keys(&self, prefix: &Prefix, page: &Page) -> Vec<Key> {
-        let names = page.keys.iter().filter_map(|name| name.strip_prefix(&self.prefix));
-        names
-            .filter(|name| name.starts_with(prefix.as_str()))
-            .filter_map(|name| Key::new(name).ok())
-            .collect()
+        page.keys.iter().filter_map(|name| self.key(prefix, name)).collect()
     }
 
-    pub(crate) async fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        let (mut keys, mut pages, mut room) = (Vec::new(), Pages::new(prefix, None), Room(NAME_BYTES));
+    fn key(&self, prefix: &Prefix, name: &str) -> Option<Key> {
+        let name = name.strip_prefix(&self.prefix).filter(|name| name.starts_with(prefix.as_str()))?;
+        Key::new(name).ok()
+    }
+
+    /// The keys of a page and the lengths of their values. Where the page has none, each is asked for.
+    pub(crate) async fn sizes(&self, prefix: &Prefix, page: &Page) -> Result<Vec<(Key, u64)>, StoreError> {
+        let mut sizes = Vec::with_capacity(page.keys.len());
+        for (name, size) in page.keys.iter().zip(&page.sizes) {
+            let Some(key) = self.key(prefix, name) else { continue };
+            if let Some(size) = size {
+                sizes.push((key, *size));
+                continue;
+            }
+            let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+            if let Fetched::Parts { size, .. } = self.fetch(&fetch).await? {
+                sizes.push((fetch.key, size));
+            }
+        }
+        Ok(sizes)
+    }
+
+    /// Page by page.
+    pub(crate) async fn list_in_order(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        let (mut keys, mut pages, mut room) = (Vec::new(), Pages::new(prefix, None), Room::new());
         while let Some(page) = pages.turn(self).await? {
             room.take(prefix, &page)?;
             keys.extend(self.keys(prefix, &page));
@@ -135,7 +169,7 @@ impl Inner {
 
     pub(crate) async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let (mut listing, mut pages) = (DirListing::default(), Pages::new(prefix, Some("/")));
-        let mut room = Room(NAME_BYTES);
+        let mut room = Room::new();
         while let Some(page) = pages.turn(self).await? {
             room.take(prefix, &page)?;
             let keys = self.keys(prefix, &page);
@@ -176,7 +210,7 @@ mod tests {
 
     #[test]
     fn the_bytes_of_names_are_limited() {
-        let page = Page { keys: vec!["abc".into()], prefixes: vec!["de/".into()], next: None };
+        let page = Page { keys: vec!["abc".into()], prefixes: vec!["de/".into()], ..Page::default() };
         let mut room = Room(11);
         assert!(room.take(&Prefix::root(), &page).is_ok() && room.take(&Prefix::root(), &page).is_err());
     }

@@ -30,6 +30,7 @@ pub struct RemoteOptions {
     pub(crate) read_timeout: Duration,
     pub(crate) retry_for: Duration,
     pub(crate) requests: usize,
+    pub(crate) hedge_after: Option<Duration>,
     pub(crate) missing_if_denied: bool,
     /// How long a connection to the metadata service of the machine may take to be made.
     pub(crate) metadata_timeout: Duration,
@@ -57,6 +58,7 @@ impl RemoteOptions {
             read_timeout: Duration::from_secs(30),
             retry_for: Duration::from_secs(60),
             requests: 256,
+            hedge_after: None,
             missing_if_denied: false,
             metadata_timeout: Duration::from_secs(1),
             runtime: None,
@@ -140,6 +142,16 @@ impl RemoteOptions {
     #[must_use]
     pub fn requests_in_flight(mut self, requests: usize) -> Self {
         self.requests = requests.max(1);
+        self
+    }
+
+    /// Sends a read once more if its answer has not begun after this time, or after three times the
+    /// median of the last 64 answers if that is longer, and takes what comes first: at most one
+    /// read in twenty, and no write. For services of which single answers take much longer than most;
+    /// 200 ms are a good start. Nothing is sent twice if not given.
+    #[must_use]
+    pub fn hedge_after(mut self, time: Duration) -> Self {
+        self.hedge_after = Some(time);
         self
     }
 

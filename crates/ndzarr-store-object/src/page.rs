@@ -5,6 +5,8 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     pub(crate) keys: Vec<String>,
+    /// The length of each value in bytes, if the page has it.
+    pub(crate) sizes: Vec<Option<u64>>,
     pub(crate) prefixes: Vec<String>,
     /// What to ask for the next page with.
     pub(crate) next: Option<String>,
@@ -19,13 +21,16 @@ impl Page {
         if !text.trim_end().ends_with(end) {
             return None;
         }
-        let [value, folder, name, prefix, next] = match azure {
-            true => ["Blob", "BlobPrefix", "Name", "Name", "NextMarker"],
-            false => ["Contents", "CommonPrefixes", "Key", "Prefix", "NextContinuationToken"],
+        let [value, folder, name, prefix, size, next] = match azure {
+            true => ["Blob", "BlobPrefix", "Name", "Name", "Content-Length", "NextMarker"],
+            false => ["Contents", "CommonPrefixes", "Key", "Prefix", "Size", "NextContinuationToken"],
         };
         let named = |outer, inner| elements(text, outer).filter_map(move |it| element(it, inner)).collect();
         let next = element(text, next).filter(|next| !next.is_empty());
-        Some(Self { keys: named(value, name), prefixes: named(folder, prefix), next })
+        let (keys, sizes) = elements(text, value)
+            .filter_map(|it| Some((element(it, name)?, element(it, size).and_then(|size| size.parse().ok()))))
+            .unzip();
+        Some(Self { keys, sizes, prefixes: named(folder, prefix), next })
     }
 }
 
@@ -110,13 +115,16 @@ mod tests {
         )
         .expect("it is complete");
         assert_eq!(page.keys, ["a//b", "a/c/", "<é😀>"]);
+        assert_eq!(page.sizes, [Some(1), None, None]);
         assert_eq!(page.prefixes, ["a/d/"]);
         assert_eq!(page.next.as_deref(), Some("x&y"));
         let page = Page::read(
-            "<EnumerationResults><Blobs><Blob><Name>a</Name></Blob><BlobPrefix><Name>b/</Name></BlobPrefix></Blobs>\
+            "<EnumerationResults><Blobs><Blob><Name>a</Name><Properties>\
+             <Content-Length>23</Content-Length></Properties></Blob><BlobPrefix><Name>b/</Name></BlobPrefix></Blobs>\
              <NextMarker/></EnumerationResults>",
         );
-        let expected = Page { keys: vec!["a".into()], prefixes: vec!["b/".into()], next: None };
+        let expected =
+            Page { keys: vec!["a".into()], sizes: vec![Some(23)], prefixes: vec!["b/".into()], next: None };
         assert_eq!(page, Some(expected));
     }
 

@@ -21,7 +21,7 @@ const PIECE: u64 = 8 << 20;
 const LAST: u64 = i64::MAX as u64;
 
 /// The answer to one request.
-enum Got {
+pub(crate) enum Got {
     Missing,
     /// Not the pinned value.
     Changed,
@@ -35,7 +35,7 @@ enum Got {
 }
 
 #[derive(Clone, Debug)]
-enum Ask {
+pub(crate) enum Ask {
     Head,
     Whole { limit: u64, at_once: u64 },
     Range(GetRange),
@@ -218,7 +218,7 @@ impl Inner {
         Ok(Some(Fetched::Parts { pin: Pin::new(state), size, parts }))
     }
 
-    async fn get(&self, key: &Key, ask: Ask, pinned: Option<&State>) -> Result<Got, StoreError> {
+    pub(crate) async fn get(&self, key: &Key, ask: Ask, pinned: Option<&State>) -> Result<Got, StoreError> {
         let path = self.path(key)?;
         let ranged = matches!(ask, Ask::Range(_));
         let request = || async {
@@ -265,7 +265,7 @@ impl Inner {
             }
             Ok(Ok(Got::Part(state, size, bytes.freeze())))
         };
-        match self.repeat(Purpose::Values, request).await {
+        match self.read(Purpose::Values, request).await {
             Ok((got, _)) => got,
             Err(failure) => match failure.answer.status {
                 404 | 410 if self.is_no_bucket(&failure) => Err(self.error("read", key, &failure)),

@@ -1,14 +1,18 @@
 //! Sends requests: within the store's limit, again where they may succeed, and with errors that say
 //! what the service said.
 
-use std::time::{Duration, Instant};
+use std::pin::pin;
+use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use ndzarr_store::StoreError;
 use object_store::Error as OsError;
+use tokio::time::Instant;
 
 use crate::backoff::backoff;
 use crate::call::{Answer, CALL, Call, Purpose};
-use crate::limit::Limit;
+use crate::hedge::Hedge;
+use crate::limit::{Limit, Permit};
 use crate::store::{Inner, Service};
 use crate::told;
 
@@ -35,9 +39,42 @@ pub(crate) struct Attempts {
     is_over: bool,
 }
 
+fn refused() -> OsError {
+    OsError::Generic { store: "http", source: "the service refuses all requests".into() }
+}
+
 impl Inner {
     fn limit(&self) -> &Limit {
         self.limit.get(|_| Limit::new(self.options.requests))
+    }
+
+    /// Waits for the turn of one more attempt.
+    async fn turn(&self, attempts: &mut Attempts) -> Result<Permit<'_>, Answer> {
+        if attempts.made > 0 {
+            tokio::time::sleep(backoff(attempts.made) + attempts.wait).await;
+        }
+        let permit = self.limit().acquire(self.options.retry_for).await;
+        let permit = permit.inspect_err(|_| attempts.is_over = true)?;
+        attempts.made += 1;
+        attempts.since.get_or_insert_with(Instant::now);
+        Ok(permit)
+    }
+
+    fn call(&self, purpose: Purpose) -> Call {
+        let mut call = Call::new(purpose);
+        call.inflates = self.service == Service::Gcs && purpose == Purpose::Values;
+        call
+    }
+
+    async fn send<T>(
+        &self,
+        purpose: Purpose,
+        request: impl Future<Output = object_store::Result<T>>,
+    ) -> (object_store::Result<T>, Answer) {
+        let call = self.call(purpose);
+        let result = CALL.scope(call.clone(), request).await;
+        let answer = call.answer().clone();
+        (result, answer)
     }
 
     /// One more attempt, and what the service answered.
@@ -47,26 +84,69 @@ impl Inner {
         purpose: Purpose,
         request: impl Future<Output = object_store::Result<T>>,
     ) -> (object_store::Result<T>, Answer) {
-        if attempts.made > 0 {
-            tokio::time::sleep(backoff(attempts.made) + attempts.wait).await;
-        }
-        let permit = match self.limit().acquire(self.options.retry_for).await {
+        let permit = match self.turn(attempts).await {
             Ok(permit) => permit,
-            Err(answer) => {
-                attempts.is_over = true;
-                let source = "the service refuses all requests".into();
-                return (Err(OsError::Generic { store: "http", source }), answer);
-            }
+            Err(answer) => return (Err(refused()), answer),
         };
-        attempts.made += 1;
-        attempts.since.get_or_insert_with(Instant::now);
-        let mut call = Call::new(purpose);
-        call.inflates = self.service == Service::Gcs && purpose == Purpose::Values;
-        let result = CALL.scope(call.clone(), request).await;
-        let answer = call.answer().clone();
+        let (result, answer) = self.send(purpose, request).await;
         permit.answered(&answer);
         attempts.wait = answer.wait();
         (result, answer)
+    }
+
+    /// The same of a request that reads. It may be sent twice.
+    async fn attempt_to_read<T, F: Future<Output = object_store::Result<T>>>(
+        &self,
+        attempts: &mut Attempts,
+        purpose: Purpose,
+        request: &impl Fn() -> F,
+    ) -> (object_store::Result<T>, Answer) {
+        let Some(hedge) = &self.hedge else { return self.attempt(attempts, purpose, request()).await };
+        let permit = match self.turn(attempts).await {
+            Ok(permit) => permit,
+            Err(answer) => return (Err(refused()), answer),
+        };
+        let (result, answer) = self.hedged(hedge, purpose, request).await;
+        hedge.answered(answer.head_after);
+        permit.answered(&answer);
+        attempts.wait = answer.wait();
+        (result, answer)
+    }
+
+    /// Sends a request once more if the head of its answer is late. The first answer counts, and the
+    /// other request ends.
+    async fn hedged<T, F: Future<Output = object_store::Result<T>>>(
+        &self,
+        hedge: &Hedge,
+        purpose: Purpose,
+        request: &impl Fn() -> F,
+    ) -> (object_store::Result<T>, Answer) {
+        let call = self.call(purpose);
+        let first = pin!(CALL.scope(call.clone(), request()));
+        let late = pin!(tokio::time::sleep(hedge.patience()));
+        let first = match select(first, late).await {
+            Either::Left((result, _)) => return (result, call.answer().clone()),
+            Either::Right(((), first)) => first,
+        };
+        let has_begun = call.answer().status != 0;
+        let Some(spare) = (!has_begun && hedge.may_send()).then(|| self.limit().spare()).flatten() else {
+            let result = first.await;
+            return (result, call.answer().clone());
+        };
+        match select(first, pin!(self.send(purpose, request()))).await {
+            Either::Left((result, second)) => {
+                let answer = call.answer().clone();
+                if result.is_err() && answer.is_passing() { second.await } else { (result, answer) }
+            }
+            Either::Right(((result, answer), first)) => {
+                if result.is_ok() || !answer.is_passing() {
+                    return (result, answer);
+                }
+                spare.answered(&answer);
+                let result = first.await;
+                (result, call.answer().clone())
+            }
+        }
     }
 
     /// Attempts until one succeeds or cannot.
@@ -78,13 +158,40 @@ impl Inner {
         let mut attempts = Attempts::default();
         loop {
             let (result, answer) = self.attempt(&mut attempts, purpose, request()).await;
-            match result {
-                Ok(value) => return Ok((value, answer)),
-                Err(error) if !answer.is_passing() || !self.goes_on(&attempts, &answer) => {
-                    return Err(Failure { error, answer, attempts: attempts.made });
-                }
-                Err(_) => {}
+            if let Some(ended) = self.ended(&attempts, result, answer) {
+                return ended;
             }
+        }
+    }
+
+    /// The same for a request that reads.
+    pub(crate) async fn read<T, F: Future<Output = object_store::Result<T>>>(
+        &self,
+        purpose: Purpose,
+        request: impl Fn() -> F,
+    ) -> Result<(T, Answer), Failure> {
+        let mut attempts = Attempts::default();
+        loop {
+            let (result, answer) = self.attempt_to_read(&mut attempts, purpose, &request).await;
+            if let Some(ended) = self.ended(&attempts, result, answer) {
+                return ended;
+            }
+        }
+    }
+
+    /// What attempts came to; `None` if there is to be one more.
+    fn ended<T>(
+        &self,
+        attempts: &Attempts,
+        result: object_store::Result<T>,
+        answer: Answer,
+    ) -> Option<Result<(T, Answer), Failure>> {
+        match result {
+            Ok(value) => Some(Ok((value, answer))),
+            Err(error) if !answer.is_passing() || !self.goes_on(attempts, &answer) => {
+                Some(Err(Failure { error, answer, attempts: attempts.made }))
+            }
+            Err(_) => None,
         }
     }
 

@@ -54,7 +54,7 @@ impl HttpService for HttpLayer {
         Self: 'f,
     {
         async move {
-            let call = CALL.try_with(Clone::clone).unwrap_or_default();
+            let call = CALL.try_with(Clone::clone).unwrap_or_else(|_| Call::new(Purpose::default()));
             *call.answer() = crate::call::Answer { sent: true, ..Default::default() };
             let answered = self.answered(request, &call).await;
             answered.inspect_err(|error| {
@@ -158,8 +158,8 @@ impl HttpLayer {
 /// Notes the head of an answer.
 fn note(call: &Call, status: u16, headers: &HeaderMap) {
     let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.chars().take(QUOTED).collect());
+    call.has_head(status);
     let mut answer = call.answer();
-    answer.status = status;
     answer.request_id =
         ["x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid"].into_iter().find_map(header);
     answer.code = header("x-ms-error-code");

@@ -15,7 +15,9 @@ use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use crate::conditions::Conditions;
 use crate::conflicts::Conflicts;
+use crate::hedge::Hedge;
 use crate::limit::Limit;
 use crate::options::RemoteOptions;
 use crate::runtime::{Task, runtime};
@@ -39,6 +41,8 @@ pub(crate) struct Inner {
     pub(crate) limit: PerProcess<Limit>,
     /// How often in a row other writers were first.
     pub(crate) conflicts: Conflicts,
+    pub(crate) conditions: Conditions,
+    pub(crate) hedge: Option<Hedge>,
     pub(crate) signing: Signing,
     pub(crate) unranged: Unranged,
 }
@@ -140,6 +144,16 @@ impl AsyncStore for ObjectStore {
         }))
     }
 
+    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+        Box::pin(stream::try_unfold(Inner::pages(prefix), move |mut pages| {
+            let prefix = prefix.clone();
+            self.run(|inner| async move {
+                let Some(page) = pages.turn(&inner).await? else { return Ok(None) };
+                Ok(Some((inner.sizes(&prefix, &page).await?, pages)))
+            })
+        }))
+    }
+
     fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
         let keys = keys.to_vec();
         self.run(|inner| async move { inner.erase_keys(&keys).await })
@@ -147,7 +161,8 @@ impl AsyncStore for ObjectStore {
 
     fn can(&self) -> Can {
         let bucket = self.0.service != Service::Http;
-        Can { write: bucket, put_if: bucket, erase_if: false, lock: false, list: self.0.lists.is_some() }
+        let put_if = bucket && self.0.conditions.known() != Some(false);
+        Can { write: bucket, put_if, erase_if: false, lock: false, list: self.0.lists.is_some() }
     }
 
     fn range_merging(&self) -> RangeMerging {

@@ -9,6 +9,7 @@ use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions,
 
 use crate::backoff::random;
 use crate::call::Purpose;
+use crate::conditions::Trial;
 use crate::requests::{Attempts, Failure};
 use crate::state::State;
 use crate::store::{Inner, Service};
@@ -40,6 +41,18 @@ impl Inner {
                 _ => return Ok(Put::Conflict),
             },
         };
+        if let Precondition::Current(pin) = only_if
+            && let Some(state) = pin.get::<State>()
+        {
+            match self.try_conditions(key, state).await? {
+                Trial::Checked => {}
+                Trial::Ignored => return Ok(Put::Unsupported),
+                Trial::Changed => return self.conflict(key).await,
+            }
+        }
+        if mode == PutMode::Create && self.conditions.known() == Some(false) {
+            return Ok(Put::Unsupported);
+        }
         let path = self.path(key)?;
         let mark = (mode != PutMode::Overwrite).then(|| format!("{:016x}", random()));
         let mut options = PutOptions::from(mode);
@@ -60,6 +73,10 @@ impl Inner {
                     let (e_tag, version) = (put.e_tag, put.version);
                     let state = State { store: self.name.clone(), e_tag, version, modified: None };
                     self.conflicts.over(key);
+                    if matches!(only_if, Precondition::Absent) {
+                        // For the next put: this one has found nothing to overwrite, and succeeded.
+                        let _ = self.conditions_at(key, parts).await;
+                    }
                     return Ok(Put::Done(state.e_tag.is_some().then(|| Pin::new(state))));
                 }
                 Err(error) => error,
@@ -83,6 +100,9 @@ impl Inner {
             // A condition that failed at once was met by another writer. Later it may have been this
             // one, whose answer was lost.
             if matches!(answer.status, 412 | 404 | 304) && attempts.made == 1 {
+                if answer.status == 412 {
+                    self.conditions.are_checked();
+                }
                 return self.conflict(key).await;
             }
             let unknown =

@@ -57,6 +57,9 @@ macro_rules! forward {
             fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
                 (**self).list_prefix(prefix)
             }
+            fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+                (**self).list_sizes(prefix, take)
+            }
             fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
                 (**self).erase_prefix(prefix, wait)
             }
@@ -103,6 +106,9 @@ macro_rules! forward {
             }
             fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
                 (**self).list_pages(prefix)
+            }
+            fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+                (**self).list_sizes(prefix)
             }
             fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
                 (**self).erase_keys(keys)

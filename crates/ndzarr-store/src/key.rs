@@ -159,3 +159,17 @@ impl fmt::Debug for Prefix {
         write!(f, "{:?}", &*self.0)
     }
 }
+
+/// Whether the last segment of a key consists of one or more numbers, with or without a leading
+/// `c`, like names of chunks.
+///
+/// ```
+/// use ndzarr_store::is_numbered;
+///
+/// assert!(["0", "1.23", "c", "c0", "c.0.1"].iter().all(|name| is_numbered(name)));
+/// assert!(["zarr.json", ".zarray", "attributes.json", "cat"].iter().all(|name| !is_numbered(name)));
+/// ```
+#[must_use]
+pub fn is_numbered(name: &str) -> bool {
+    name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
+}

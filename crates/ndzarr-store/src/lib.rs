@@ -65,9 +65,9 @@ mod store;
 pub use block_on::block_on;
 pub use error::StoreError;
 pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};
-pub use key::{Key, Prefix};
+pub use key::{Key, Prefix, is_numbered};
 pub use lock::{KeyLock, Locked, Temporary, Wait};
 pub use memory::MemoryStore;
 #[doc(hidden)]
 pub use per_process::PerProcess;
-pub use store::{AsyncStore, Can, DirListing, Precondition, Put, RangeMerging, Store, is_numbered};
+pub use store::{AsyncStore, Can, DirListing, Precondition, Put, RangeMerging, Store};

@@ -177,6 +177,14 @@ impl Store for MemoryStore {
         Ok(below(&self.values(), prefix).cloned().collect())
     }
 
+    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+        for key in self.list_prefix(prefix)? {
+            let byte_len = self.values().get(&key).map(|value| value.bytes.len() as u64);
+            byte_len.into_iter().for_each(|byte_len| take(&key, byte_len));
+        }
+        Ok(())
+    }
+
     /// Atomically: no other write comes in between.
     fn erase_prefix(&self, prefix: &Prefix, _wait: Wait<'_>) -> Result<(), StoreError> {
         self.values().retain(|key, _| !key.as_str().starts_with(prefix.as_str()));

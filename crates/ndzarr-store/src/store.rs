@@ -7,10 +7,11 @@ use std::pin::Pin as Pinned;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt, TryStreamExt};
 
+use crate::key::is_numbered;
 use crate::{Fetch, Fetched, FetchedPieces, Key, Locked, Of, Pin, Prefix, StoreError, Temporary, Wait, Want};
 
 /// A store whose calls block: a file system, memory, an archive.
@@ -132,22 +133,27 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The same as for [`list_dir`](Self::list_dir).
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
         let mut keys = Vec::new();
-        let mut pending = VecDeque::from([prefix.clone()]);
-        let mut entered = HashSet::new();
-        // Level by level, so that of several links to a folder the uppermost is followed.
-        while let Some(prefix) = pending.pop_front() {
-            if self.place(&prefix)?.is_some_and(|place| !entered.insert(place)) {
-                continue;
-            }
-            let listing = self.list_dir(&prefix)?;
-            for name in listing.keys {
-                keys.push(prefix.key(&name)?);
-            }
-            for name in listing.prefixes {
-                pending.push_back(Prefix::new(format!("{prefix}{name}/"))?);
-            }
-        }
+        walk(self, prefix, |key| {
+            keys.push(key);
+            Ok(())
+        })?;
         Ok(keys)
+    }
+
+    /// Passes on every key below a prefix, unordered, each once, and the length of its value in
+    /// bytes. A value that is erased meanwhile may be left out. The default asks for each length
+    /// alone, and has the names in one folder in memory.
+    ///
+    /// # Errors
+    /// The same as for [`list_dir`](Self::list_dir) and [`fetch`](Self::fetch).
+    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+        walk(self, prefix, |key| {
+            let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+            if let Fetched::Parts { size, .. } = self.fetch(&fetch)? {
+                take(&fetch.key, size);
+            }
+            Ok(())
+        })
     }
 
     /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write
@@ -255,6 +261,24 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         Box::pin(stream::once(self.list_prefix(prefix)))
     }
 
+    /// The keys of [`list_prefix`](Self::list_prefix) and the lengths of their values, in bytes, page
+    /// by page. A value that is erased meanwhile may be left out. Ends after an error. The default
+    /// asks for each length alone.
+    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+        let size = move |key: Key| async move {
+            let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+            Ok(match self.fetch(&fetch).await? {
+                Fetched::Parts { size, .. } => Some((fetch.key, size)),
+                Fetched::Missing | Fetched::Changed => None,
+            })
+        };
+        let sizes = move |page: Vec<Key>| {
+            let found = stream::iter(page).map(size).buffer_unordered(SIZES_AT_ONCE);
+            found.try_filter_map(|found| std::future::ready(Ok(found))).try_collect()
+        };
+        Box::pin(self.list_pages(prefix).and_then(sizes))
+    }
+
     /// Removes values, in no order. Absent ones count as removed.
     ///
     /// # Errors
@@ -354,22 +378,35 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     }
 }
 
+/// Visits every key below a prefix.
+fn walk<S: Store + ?Sized>(
+    store: &S,
+    prefix: &Prefix,
+    mut visit: impl FnMut(Key) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut pending = VecDeque::from([prefix.clone()]);
+    let mut entered = HashSet::new();
+    // Level by level, so that of several links to a folder the uppermost is followed.
+    while let Some(prefix) = pending.pop_front() {
+        if store.place(&prefix)?.is_some_and(|place| !entered.insert(place)) {
+            continue;
+        }
+        let listing = store.list_dir(&prefix)?;
+        for name in listing.keys {
+            visit(prefix.key(&name)?)?;
+        }
+        for name in listing.prefixes {
+            pending.push_back(Prefix::new(format!("{prefix}{name}/"))?);
+        }
+    }
+    Ok(())
+}
+
+/// How many lengths a list asks for at once.
+const SIZES_AT_ONCE: usize = 16;
+
 /// How many keys an erasure remembers before it lists them a second time instead.
 const HELD_KEYS: usize = 100_000;
-
-/// Whether the last segment of a key consists of one or more numbers, with or without a leading
-/// `c`, like names of chunks.
-///
-/// ```
-/// use ndzarr_store::is_numbered;
-///
-/// assert!(["0", "1.23", "c", "c0", "c.0.1"].iter().all(|name| is_numbered(name)));
-/// assert!(["zarr.json", ".zarray", "attributes.json", "cat"].iter().all(|name| !is_numbered(name)));
-/// ```
-#[must_use]
-pub fn is_numbered(name: &str) -> bool {
-    name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
-}
 
 /// The condition for a write.
 #[derive(Clone, Debug)]

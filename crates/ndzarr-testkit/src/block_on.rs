@@ -1,6 +1,7 @@
 //! Makes an asynchronous store a blocking one.
 
 use bytes::Bytes;
+use futures_util::TryStreamExt;
 use ndzarr_store::{
     AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store,
     StoreError, Wait,
@@ -40,6 +41,12 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
         self.wait(self.0.list_prefix(prefix))
+    }
+
+    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+        let pages: Vec<Vec<(Key, u64)>> = self.wait(self.0.list_sizes(prefix).try_collect())?;
+        pages.iter().flatten().for_each(|(key, byte_len)| take(key, *byte_len));
+        Ok(())
     }
 
     fn erase_prefix(&self, prefix: &Prefix, _wait: Wait<'_>) -> Result<(), StoreError> {

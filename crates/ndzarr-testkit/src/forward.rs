@@ -111,6 +111,15 @@ macro_rules! forward {
             $crate::ndzarr_store::Store::list_prefix(&self.$field, prefix)
         }
     };
+    (@list_sizes $field:tt) => {
+        fn list_sizes(
+            &self,
+            prefix: &$crate::ndzarr_store::Prefix,
+            take: &mut dyn FnMut(&$crate::ndzarr_store::Key, u64),
+        ) -> Result<(), $crate::ndzarr_store::StoreError> {
+            $crate::ndzarr_store::Store::list_sizes(&self.$field, prefix, take)
+        }
+    };
     (@can $field:tt) => {
         fn can(&self) -> $crate::ndzarr_store::Can {
             $crate::ndzarr_store::Store::can(&self.$field)

@@ -27,8 +27,8 @@ pub mod options {}
 #[doc = include_str!("../guide/errors.md")]
 pub mod errors {}
 
-#[doc = include_str!("../guide/convert.md")]
-pub mod convert {}
+#[doc = include_str!("../guide/copy.md")]
+pub mod copy {}
 
 #[doc = include_str!("../guide/remote.md")]
 pub mod remote {}

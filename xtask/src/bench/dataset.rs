@@ -193,15 +193,19 @@ impl Data {
             .collect()
     }
 
-    /// The target of an engine's writes: the documents alone, or a copy of the dataset.
+    /// The target of an engine's writes: nothing for a copy, the documents alone, or a copy of the
+    /// dataset.
     pub(super) fn target(&self, dataset: &Path, row: &Row) -> Result<PathBuf, String> {
         // Synced rows need a disk.
         let parent = if row.durability == "none" { &self.scratch } else { &self.folder };
         let container = dataset.parent().and_then(Path::file_name).unwrap_or_default();
         let target = parent.join("written").join(container);
         self.clear()?;
-        let whole = if row.operation == "update" { Copy::Everything } else { Copy::Documents };
-        let copied = copy(dataset.parent().unwrap_or(dataset), &target, whole);
+        let copied = match row.operation.as_str() {
+            "copy" => fs::create_dir_all(&target),
+            "update" => copy(dataset.parent().unwrap_or(dataset), &target, Copy::Everything),
+            _ => copy(dataset.parent().unwrap_or(dataset), &target, Copy::Documents),
+        };
         copied.map_err(|e| format!("{}: {e}", target.display()))?;
         Ok(target.join("a"))
     }

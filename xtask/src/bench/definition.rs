@@ -78,6 +78,11 @@ pub(super) struct Row {
     /// Whether an N5 array is shown with reversed axes.
     #[serde(default)]
     pub(super) reversed_axes: bool,
+    /// Of a copy: the shape of the chunks that it has, and that of its shards.
+    #[serde(default)]
+    pub(super) to_chunks: Vec<u64>,
+    #[serde(default)]
+    pub(super) to_shards: Vec<u64>,
     /// The workload that `ndzarr-into-c` reads, into an array of order C.
     pub(super) into_c: Option<String>,
     /// Whether the engine without a library can do it.
@@ -128,7 +133,7 @@ impl Row {
 
     /// Whether it writes.
     pub(super) fn writes(&self) -> bool {
-        matches!(self.operation.as_str(), "write" | "update")
+        matches!(self.operation.as_str(), "write" | "update" | "copy")
     }
 }
 

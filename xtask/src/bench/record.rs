@@ -40,6 +40,11 @@ pub(super) fn write(rows: &[Done], markdown: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The date, the commit and the machine.
+pub(super) fn about() -> String {
+    format!("Of {}, commit {}. {}", today(), commit(), machine())
+}
+
 fn commit() -> String {
     let output =
         Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(repository()).output();

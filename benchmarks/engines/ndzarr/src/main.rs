@@ -6,7 +6,7 @@ use std::ops::Range;
 use bench_protocol::{Durability, Locking, Measure, Operation, Request, masked};
 use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn, ShapeBuilder};
-use ndzarr::{Any, Array, Cache, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions};
+use ndzarr::{Any, Array, Cache, ConvertOptions, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions, convert};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -56,10 +56,21 @@ fn main() -> Result<(), Failure> {
             open(&request)?.write(&region, &data)?;
             measure.stop().print();
         }
+        Operation::Copy => {
+            let run = RunOptions::default().threads(NonZeroUsize::new(request.threads));
+            let mut options = ConvertOptions::new().chunks(&request.to_chunks).memory(request.memory).run(run);
+            if !request.to_shards.is_empty() {
+                options = options.shards(&request.to_shards);
+            }
+            let measure = Measure::start();
+            let report = convert(&request.source, &request.path, &options)?;
+            measure.stop().print();
+            eprintln!("{report:?}");
+        }
         Operation::Chunks => {
             let measure = Measure::start();
             let array = open(&request)?;
-            let chunks = request.chunks.iter().map(|chunk| array.read_inner_chunk(chunk));
+            let chunks = request.chunks.iter().map(|chunk| array.read_chunk(chunk));
             let chunks: Vec<ArrayD<u16>> = chunks.collect::<Result<_, _>>()?;
             let report = measure.stop();
             report.print_for(chunks.iter().filter_map(|chunk| chunk.as_slice()));

@@ -108,14 +108,6 @@ impl AnyArray {
         self.core.write_any(&resolved, data, Colour::Async).await
     }
 
-    /// Like [`AnyArray::read_inner_chunk`](crate::AnyArray::read_inner_chunk).
-    ///
-    /// # Errors
-    /// The same as for [`AnyArray::read_inner_chunk`](crate::AnyArray::read_inner_chunk).
-    pub async fn read_inner_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
-        self.read_resolved(self.core.inner_chunk(chunk)?).await
-    }
-
     /// Like [`AnyArray::append`](crate::AnyArray::append).
     ///
     /// # Errors

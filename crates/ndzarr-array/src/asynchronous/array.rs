@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use bytes::Bytes;
 use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension};
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::AttributeChange;
@@ -12,6 +11,7 @@ use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::appender::Appender;
 use crate::builder::ArrayBuilder;
 use crate::core::Core;
 use crate::element::Element;
@@ -27,6 +27,7 @@ use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
 use crate::to_shape::ToShape;
 use crate::to_view::ToView;
+use crate::units::Units;
 
 /// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to
 /// clone; clones share it.
@@ -157,15 +158,6 @@ impl<E: ElementType> Array<E> {
         Ok(())
     }
 
-    /// Like [`Array::encoded_chunk`](crate::Array::encoded_chunk).
-    ///
-    /// # Errors
-    /// The same as for [`Array::encoded_chunk`](crate::Array::encoded_chunk).
-    pub async fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
-        let chunk = chunk.to_vec();
-        self.core.handed(|core| async move { core.encoded_chunk(&chunk).await }).await
-    }
-
     /// Like [`Array::resize`](crate::Array::resize).
     ///
     /// # Errors
@@ -181,8 +173,27 @@ impl<E: ElementType> Array<E> {
     /// The same as for [`Array::refresh`](crate::Array::refresh).
     pub async fn refresh(&mut self) -> Result<()> {
         let call = |mut core: Core| async move { core.refresh_handle().await.map(|()| core) };
-        self.core = self.core.handed(call).await?;
+        let mut core = self.core.handed(call).await?;
+        // The options of the call end with it.
+        core.options = self.core.options.clone();
+        self.core = core;
         Ok(())
+    }
+
+    /// Like [`Array::appender`](crate::Array::appender).
+    ///
+    /// # Errors
+    /// The same as for [`Array::appender`](crate::Array::appender).
+    pub async fn appender(&self, axis: usize) -> Result<Appender<E, Asynchronous>> {
+        // The appender outlives this call, whose options end with it.
+        let core = self.core.clone();
+        self.core.handed(move |_| async move { Appender::begin(core, axis).await }).await
+    }
+
+    /// Like [`Array::units`](crate::Array::units).
+    #[must_use]
+    pub fn units(&self) -> Units<Asynchronous> {
+        Units::new(&self.core)
     }
 
     /// Like [`Array::n5_blocks`](crate::Array::n5_blocks).
@@ -281,14 +292,6 @@ impl<T: Element> Array<T> {
     pub async fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
         self.core.write_elements(&resolved, data.to_view(), Colour::Async).await
-    }
-
-    /// Like [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
-    ///
-    /// # Errors
-    /// The same as for [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
-    pub async fn read_inner_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
-        self.read_resolved(self.core.inner_chunk(chunk)?).await
     }
 
     /// Like [`Array::fill_value`](crate::Array::fill_value).

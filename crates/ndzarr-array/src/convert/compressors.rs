@@ -30,6 +30,16 @@ pub(super) fn candidates(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
     all
 }
 
+/// The names of codecs that no candidate has, but for the layout of elements.
+pub(super) fn others(codecs: &[CodecSpec]) -> Vec<&str> {
+    let is_layout = |config: &CodecConfig| {
+        use CodecConfig as C;
+        matches!(config, C::Bytes { .. } | C::Vlen(_) | C::N5Block(_) | C::Transpose { .. } | C::Sharding(_))
+    };
+    let others = codecs.iter().map(|codec| &codec.config);
+    others.filter(|config| !is_compressor(config) && !is_layout(config)).map(CodecConfig::name).collect()
+}
+
 fn is_compressor(config: &CodecConfig) -> bool {
     matches!(
         config,

@@ -1,11 +1,12 @@
 //! Changes of an array's shape, and their effect on its chunks.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    CancelOnDrop, ChunkedArray, ConcurrentUpdate, Outside, Source, check_shrink, check_shrink_async,
-    on_own_thread, shrink, shrink_async, shrink_pooled,
+    CancelOnDrop, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source, check_shrink,
+    check_shrink_async, on_own_thread, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
@@ -25,6 +26,27 @@ struct Unfinished {
     stop: CancelOnDrop,
     /// The array, if elements may have been written outside of its shape.
     tidy: Option<Core>,
+}
+
+/// What is appended along an axis.
+pub(super) struct Added<'s> {
+    /// Its shape, in elements.
+    pub(super) shape: Vec<u64>,
+    /// Parts of it, by their ranges along the axis.
+    pub(super) parts: Vec<(Range<u64>, &'s dyn Source)>,
+    /// Shards that have the rest of it, encoded.
+    pub(super) shards: Vec<ShardWriter>,
+    /// The length along the axis that the array has to have.
+    pub(super) behind: Option<u64>,
+}
+
+impl<'s> Added<'s> {
+    /// The elements of a source of this shape.
+    fn new(shape: &[u64], axis: usize, source: &'s dyn Source) -> Self {
+        // Without such an axis it is refused before anything is written.
+        let len = shape.get(axis).copied().unwrap_or(0);
+        Self { shape: shape.to_vec(), parts: vec![(0..len, source)], shards: Vec::new(), behind: None }
+    }
 }
 
 impl Core {
@@ -52,13 +74,13 @@ impl Core {
         colour: Colour,
     ) -> Result<()> {
         if colour == Colour::Blocking {
-            return self.append_by(axis, source_shape, source, colour).await;
+            return self.append_by(axis, Added::new(source_shape, axis, source), colour).await;
         }
         let len: Vec<usize> = source_shape.iter().map(|&n| n as usize).collect();
         let source = source.piece(&vec![0; len.len()], &len);
         let (mut core, shape) = (self.clone(), source_shape.to_vec());
         let appended = run_change(self.options.cancel.clone(), async move {
-            let result = core.append_by(axis, &shape, &*source, colour).await;
+            let result = core.append_by(axis, Added::new(&shape, axis, &*source), colour).await;
             (core, result)
         });
         let result;
@@ -105,16 +127,14 @@ impl Core {
         self.refresh(key, colour).await
     }
 
-    /// Extends the array along an axis by the elements of a source of this shape. No other append
-    /// gets the same range.
+    /// Extends the array along an axis by elements. No other append gets the same range.
     ///
     /// If the document can be held, the elements are written first, so every reader that sees the
     /// new shape sees them. Otherwise the document is changed first, which reserves the range.
-    async fn append_by(
+    pub(super) async fn append_by(
         &mut self,
         axis: usize,
-        source_shape: &[u64],
-        source: &dyn Source,
+        mut added: Added<'_>,
         colour: Colour,
     ) -> Result<()> {
         let storage = self.storage.clone();
@@ -130,23 +150,28 @@ impl Core {
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
-            let shape = self.named(appended(&was, axis, source_shape))?;
+            let shape = self.named(appended(&was, axis, &added.shape))?;
+            if let Some(expected) = added.behind.filter(|&expected| was[axis] != expected) {
+                let what = format!(
+                    "the array was appended to or resized by another: its length along axis {axis} is {}, not {expected}",
+                    was[axis]
+                );
+                return Err(self.name(Error::new(ErrorKind::Conflict, what)));
+            }
             let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
             let grown = self.reshaped(&shape, &change)?;
             grown.writable()?;
-            let begin = |other: usize| if other == axis { was[axis] } else { 0 };
-            let region = Region::new(shape.iter().enumerate().map(|(other, &end)| begin(other)..end));
             if !held.excludes_others() {
                 if shape != was && held.publish(&change.document, policy).await? == Published::No {
                     continue;
                 }
                 *self = grown;
-                self.outside(Outside::Shared)?.write_by(colour, &[(region, source)]).await?;
+                self.outside(Outside::Shared)?.write_added(axis, was[axis], &mut added, colour).await?;
                 return self.refresh(key, colour).await;
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
             let mut work = Unfinished { held: Some(held), stop, tidy: Some(self.clone()) };
-            let done = match writer.write_by(colour, &[(region, source)]).await {
+            let done = match writer.write_added(axis, was[axis], &mut added, colour).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
                 Ok(()) => work.publish(&change.document, policy).await,
                 Err(error) => Err(error),
@@ -176,6 +201,27 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// Writes what is added, from `start` on along the axis.
+    async fn write_added(
+        &self,
+        axis: usize,
+        start: u64,
+        added: &mut Added<'_>,
+        colour: Colour,
+    ) -> Result<()> {
+        for (range, source) in &added.parts {
+            let mut ranges: Vec<Range<u64>> = self.shape().iter().map(|&n| 0..n).collect();
+            ranges[axis] = start + range.start..start + range.end;
+            self.write_by(colour, &[(Region::new(ranges), *source)]).await?;
+        }
+        for shard in added.shards.drain(..) {
+            let shard = shard.within(self.data()?).with_options(&self.options);
+            let published: Result<(), EngineError> = shard.finish(async || Ok(())).await;
+            self.named(published)?;
+        }
+        Ok(())
     }
 
     /// Removes everything outside the shape in a document that is held.
@@ -372,7 +418,7 @@ fn loses_elements(was: &[u64], shape: &[u64]) -> bool {
 }
 
 /// The array's shape extended by that of a source.
-fn appended(was: &[u64], axis: usize, source_shape: &[u64]) -> Result<Vec<u64>> {
+pub(super) fn appended(was: &[u64], axis: usize, source_shape: &[u64]) -> Result<Vec<u64>> {
     let fits = source_shape.len() == was.len()
         && axis < was.len()
         && (0..was.len()).all(|other| other == axis || source_shape[other] == was[other]);

@@ -1,9 +1,9 @@
 //! astype: casts elements to another type, like C.
 
-use ndzarr_model::{FilterTypes, StoredType};
+use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
-use crate::filter::{Filter, numbers};
+use crate::filter::{Filter, both_numbers};
 use crate::number::{NumberType, each};
 
 const NAME: &str = "astype";
@@ -17,23 +17,16 @@ pub(crate) struct AsType {
 
 impl AsType {
     pub(crate) fn new(types: &FilterTypes) -> Result<Self, CodecError> {
-        let decode_dtype = numbers(NAME, &types.dtype.data_type)?;
-        let encode_dtype = numbers(NAME, &types.astype.data_type)?;
+        let (decode_dtype, encode_dtype) = both_numbers(NAME, types)?;
         Ok(Self { types: types.clone(), decode_dtype, encode_dtype })
     }
 }
 
 impl Filter for AsType {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+    const NAME: &'static str = NAME;
 
-    fn decoded_type(&self) -> &StoredType {
-        &self.types.dtype
-    }
-
-    fn encoded_type(&self) -> &StoredType {
-        &self.types.astype
+    fn types(&self) -> &FilterTypes {
+        &self.types
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {

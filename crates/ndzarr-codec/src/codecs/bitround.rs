@@ -1,6 +1,6 @@
 //! bitround: rounds low bits away. Decoding is the identity.
 
-use ndzarr_model::{DataType, StoredType};
+use ndzarr_model::{DataType, FilterTypes, StoredType};
 
 use crate::CodecError;
 use crate::filter::Filter;
@@ -19,7 +19,7 @@ pub(crate) enum Rules {
 #[derive(Debug)]
 pub(crate) struct Bitround {
     keepbits: u32,
-    input: StoredType,
+    types: FilterTypes,
     kind: Result<Kind, String>,
 }
 
@@ -49,7 +49,8 @@ impl Bitround {
         if let (Err(what), Rules::Registry) = (&kind, rules) {
             return Err(CodecError::config(NAME, what));
         }
-        Ok(Self { keepbits, input: input.clone(), kind })
+        let types = FilterTypes { dtype: input.clone(), astype: input.clone() };
+        Ok(Self { keepbits, types, kind })
     }
 }
 
@@ -70,16 +71,10 @@ fn kind(data_type: &DataType) -> Option<Kind> {
 }
 
 impl Filter for Bitround {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+    const NAME: &'static str = NAME;
 
-    fn decoded_type(&self) -> &StoredType {
-        &self.input
-    }
-
-    fn encoded_type(&self) -> &StoredType {
-        &self.input
+    fn types(&self) -> &FilterTypes {
+        &self.types
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use ndzarr_model::{CategorizeConfig, DataType, StoredType};
+use ndzarr_model::{CategorizeConfig, DataType, FilterTypes, StoredType};
 
 use crate::CodecError;
 use crate::filter::{Filter, numbers};
@@ -49,9 +49,8 @@ impl Codes {
 
 #[derive(Debug)]
 pub(crate) struct Categorize {
-    /// Opaque, because the labels are already in the stored byte order.
-    dtype: StoredType,
-    astype: StoredType,
+    /// The decoded type is opaque, because the labels are already in the stored byte order.
+    types: FilterTypes,
     codes: Codes,
     /// Each in stored form; the first stands for strings without a label.
     labels: Vec<Vec<u8>>,
@@ -83,33 +82,28 @@ impl Categorize {
             labels.push(stored);
         }
         let dtype = StoredType::native(DataType::Raw { bytes: size });
-        Ok(Self { dtype, astype: config.astype.clone(), codes, labels, code_of })
+        let types = FilterTypes { dtype, astype: config.astype.clone() };
+        Ok(Self { types, codes, labels, code_of })
     }
 }
 
 impl Filter for Categorize {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+    const NAME: &'static str = NAME;
 
-    fn decoded_type(&self) -> &StoredType {
-        &self.dtype
-    }
-
-    fn encoded_type(&self) -> &StoredType {
-        &self.astype
+    fn types(&self) -> &FilterTypes {
+        &self.types
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         let places = out.chunks_exact_mut(self.codes.size());
-        for (text, out) in elements.chunks_exact(self.dtype.elem_size()).zip(places) {
+        for (text, out) in elements.chunks_exact(self.types.dtype.elem_size()).zip(places) {
             self.codes.store(self.code_of.get(text).copied().unwrap_or(0), out)?;
         }
         Ok(())
     }
 
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        let places = out.chunks_exact_mut(self.dtype.elem_size());
+        let places = out.chunks_exact_mut(self.types.dtype.elem_size());
         for (code, out) in encoded.chunks_exact(self.codes.size()).zip(places) {
             let label = self.codes.load(code).and_then(|code| self.labels.get(code));
             out.copy_from_slice(label.unwrap_or(&self.labels[0]));

@@ -1,9 +1,9 @@
 //! delta: the difference of each element from the one before it.
 
-use ndzarr_model::{FilterTypes, StoredType};
+use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
-use crate::filter::{Filter, numbers};
+use crate::filter::{Filter, both_numbers};
 use crate::number::{Number, NumberType, each, try_each};
 
 const NAME: &str = "delta";
@@ -17,23 +17,16 @@ pub(crate) struct Delta {
 
 impl Delta {
     pub(crate) fn new(types: &FilterTypes) -> Result<Self, CodecError> {
-        let dtype = numbers(NAME, &types.dtype.data_type)?;
-        let astype = numbers(NAME, &types.astype.data_type)?;
+        let (dtype, astype) = both_numbers(NAME, types)?;
         Ok(Self { types: types.clone(), dtype, astype })
     }
 }
 
 impl Filter for Delta {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+    const NAME: &'static str = NAME;
 
-    fn decoded_type(&self) -> &StoredType {
-        &self.types.dtype
-    }
-
-    fn encoded_type(&self) -> &StoredType {
-        &self.types.astype
+    fn types(&self) -> &FilterTypes {
+        &self.types
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {

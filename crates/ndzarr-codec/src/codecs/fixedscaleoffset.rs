@@ -1,9 +1,9 @@
 //! fixedscaleoffset: shifts, scales and rounds.
 
-use ndzarr_model::{FilterNumber, FixedScaleOffsetConfig, StoredType};
+use ndzarr_model::{FilterNumber, FilterTypes, FixedScaleOffsetConfig};
 
 use crate::CodecError;
-use crate::filter::{Filter, numbers};
+use crate::filter::{Filter, both_numbers};
 use crate::number::{Number, NumberType, each};
 
 const NAME: &str = "fixedscaleoffset";
@@ -17,8 +17,7 @@ pub(crate) struct FixedScaleOffset {
 
 impl FixedScaleOffset {
     pub(crate) fn new(config: &FixedScaleOffsetConfig) -> Result<Self, CodecError> {
-        let dtype = numbers(NAME, &config.types.dtype.data_type)?;
-        let astype = numbers(NAME, &config.types.astype.data_type)?;
+        let (dtype, astype) = both_numbers(NAME, &config.types)?;
         for (name, number) in [("offset", config.offset), ("scale", config.scale)] {
             // NumPy computes with an integer in the type of the elements, which it must fit
             // (V2-T51).
@@ -58,16 +57,10 @@ fn step(
 }
 
 impl Filter for FixedScaleOffset {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+    const NAME: &'static str = NAME;
 
-    fn decoded_type(&self) -> &StoredType {
-        &self.config.types.dtype
-    }
-
-    fn encoded_type(&self) -> &StoredType {
-        &self.config.types.astype
+    fn types(&self) -> &FilterTypes {
+        &self.config.types
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {

@@ -1,9 +1,9 @@
 //! quantize: rounds floats to a given number of decimal digits.
 
-use ndzarr_model::{FilterTypes, StoredType};
+use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
-use crate::filter::{Filter, numbers};
+use crate::filter::{Filter, both_numbers};
 use crate::number::{Number, NumberType, each};
 
 const NAME: &str = "quantize";
@@ -19,8 +19,7 @@ pub(crate) struct Quantize {
 
 impl Quantize {
     pub(crate) fn new(digits: i32, types: &FilterTypes) -> Result<Self, CodecError> {
-        let dtype = numbers(NAME, &types.dtype.data_type)?;
-        let astype = numbers(NAME, &types.astype.data_type)?;
+        let (dtype, astype) = both_numbers(NAME, types)?;
         if !dtype.is_float() || !astype.is_float() {
             return Err(CodecError::config(NAME, "takes and makes floats only"));
         }
@@ -30,16 +29,10 @@ impl Quantize {
 }
 
 impl Filter for Quantize {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+    const NAME: &'static str = NAME;
 
-    fn decoded_type(&self) -> &StoredType {
-        &self.types.dtype
-    }
-
-    fn encoded_type(&self) -> &StoredType {
-        &self.types.astype
+    fn types(&self) -> &FilterTypes {
+        &self.types
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {

@@ -15,7 +15,7 @@ mod sync {
     pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
     pub(crate) use std::sync::PoisonError;
 }
-mod index_cache {
+mod cache {
     pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> T) -> T {
         attempt()
     }

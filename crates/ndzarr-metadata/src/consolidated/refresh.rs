@@ -10,7 +10,7 @@ use crate::json::spans::{self, Span, last};
 use crate::json::{self, Json, NonFinite, json};
 use crate::known::{Stop, resolve};
 use crate::v3::inline::{MEMBER, inline, without_inline};
-use crate::{Format, Known, MetadataError, Node, NodeKind, NodePath, Resolved, v2, v3};
+use crate::{Format, Known, MemberKind, MetadataError, Node, NodeKind, NodePath, Resolved, v2, v3};
 
 /// The documents that were changed, created or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -232,7 +232,7 @@ fn splice(text: &[u8], map: &Range<usize>, all: &Copies<'_>) -> Result<Bytes, Me
 fn copy(format: Format, key: &str, bytes: &Bytes) -> Option<Vec<u8>> {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii();
     json::parse(key, text, NonFinite::Accept).ok()?;
-    if format != Format::Zarr3 || !matches!(v3::document::kind(key, text), Ok(v3::document::Kind::Group)) {
+    if format != Format::Zarr3 || !matches!(v3::document::kind(key, text), Ok(MemberKind::Group)) {
         return Some(text.to_vec());
     }
     // As in zarr-python: a group in the map says that its children are in the map.

@@ -1,9 +1,10 @@
 //! Codecs of dialect A, codec URIs of both.
 
-use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, Endian};
+use ndzarr_model::{BloscCname, BloscConfig, CodecConfig, CodecSpec, DataType, Endian};
 
 use crate::draft::extensions::{check_members, version};
 use crate::draft::layout::Dialect;
+use crate::fields::{Fields, Place, numbered_shuffle};
 use crate::json::{Json, Members, as_i128, as_u64, json, object, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, v2};
@@ -54,22 +55,21 @@ pub(crate) fn parse(
         }
     };
     for (i, item) in items.iter().enumerate() {
-        let codec = Codec::read(key, format!("codecs[{i}]"), item)?;
-        match codec.name {
-            "endian" => {
-                if is_bytes {
-                    return Err(codec.invalid("endian takes an array, but bytes reach it"));
-                }
-                is_bytes = true;
-                says_endian = true;
-                let order = codec.parse_endian()?;
-                stored = (data_type.swap_width() > 1).then_some(order);
-            }
-            _ => {
-                is_bytes = true;
-                bytes_to_bytes.push(codec.parse_bytes(data_type)?);
-            }
+        let place = Place::Item("codecs", i);
+        let (name, uri, configuration) = read(key, place, item)?;
+        let mut fields = Fields::new(key, place, name, configuration);
+        if name != "endian" {
+            is_bytes = true;
+            bytes_to_bytes.push(parse_bytes(fields, (key, place, name, uri), configuration, data_type)?);
+            continue;
         }
+        if is_bytes {
+            return Err(fields.invalid("takes an array, but bytes reach it"));
+        }
+        (is_bytes, says_endian) = (true, true);
+        let order = fields.named("endian")?.ok_or_else(|| fields.invalid("has no endian"))?;
+        fields.end()?;
+        stored = (data_type.swap_width() > 1).then_some(order);
     }
     let array_to_bytes = match own {
         // Each number has its own order, unless a codec states one.
@@ -81,104 +81,57 @@ pub(crate) fn parse(
     Ok(chain)
 }
 
-struct Codec<'a> {
-    key: &'a str,
-    place: String,
-    uri: &'a str,
-    name: &'a str,
-    configuration: Members<'a>,
+/// The name, URI and configuration of a codec.
+type Codec<'a> = (&'a str, &'a str, Option<&'a Members<'a>>);
+
+fn read<'a>(key: &str, place: Place<'_>, value: &'a Json<'a>) -> Result<Codec<'a>, MetadataError> {
+    let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
+    let Json::Object(members) = value else {
+        return Err(invalid(format!("is {}, not an object", show(value))));
+    };
+    check_members(key, &place.to_string(), members, &["type", "configuration"])?;
+    let Some(Json::String(uri)) = members.get("type") else {
+        return Err(invalid("has no URI as its type".to_owned()));
+    };
+    let configuration = match members.get("configuration") {
+        None => None,
+        Some(Json::Object(configuration)) => Some(configuration),
+        Some(other) => return Err(invalid(format!("has a configuration that is {}", other.kind()))),
+    };
+    let name = name(Dialect::A, uri).ok_or_else(|| MetadataError::unsupported(key, "codec", uri))?;
+    Ok((name, uri, configuration))
 }
 
-impl<'a> Codec<'a> {
-    fn read(key: &'a str, place: String, value: &'a Json<'a>) -> Result<Self, MetadataError> {
-        let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
-        let Json::Object(members) = value else {
-            return Err(invalid(format!("is {}, not an object", show(value))));
-        };
-        check_members(key, &place, members, &["type", "configuration"])?;
-        let Some(Json::String(uri)) = members.get("type") else {
-            return Err(invalid("has no URI as its type".to_owned()));
-        };
-        let configuration = match members.get("configuration") {
-            None => Members::new(),
-            Some(Json::Object(configuration)) => configuration.clone(),
-            Some(other) => return Err(invalid(format!("has a configuration that is {}", other.kind()))),
-        };
-        let Some(name) = name(Dialect::A, uri) else {
-            return Err(MetadataError::unsupported(key, "codec", uri));
-        };
-        Ok(Self { key, place, uri, name, configuration })
-    }
-
-    fn invalid(&self, what: impl std::fmt::Display) -> MetadataError {
-        MetadataError::invalid(self.key, format_args!("{} {what}", self.place))
-    }
-
-    /// A required member with a valid value.
-    fn member<T>(
-        &self,
-        name: &str,
-        expected: &str,
-        read: impl Fn(&Json<'_>) -> Option<T>,
-    ) -> Result<T, MetadataError> {
-        match self.configuration.get(name) {
-            None => Err(self.invalid(format_args!("has no {name}"))),
-            Some(value) => read(value)
-                .ok_or_else(|| self.invalid(format_args!("has {name} {}, not {expected}", show(value)))),
+fn parse_bytes(
+    mut fields: Fields<'_>,
+    (key, place, name, uri): (&str, Place<'_>, &str, &str),
+    configuration: Option<&Members<'_>>,
+    data_type: &DataType,
+) -> Result<CodecSpec, MetadataError> {
+    let config = match name {
+        "gzip" => CodecConfig::Gzip { level: fields.integer("level", 0..=9)? },
+        "blosc" => {
+            let cname = |value: &Json<'_>| BloscCname::from_name(value.as_str()?);
+            let shuffle = |value: &Json<'_>| numbered_shuffle(as_i128(value)?);
+            let size = |value: &Json<'_>| as_u64(value).and_then(|size| usize::try_from(size).ok());
+            CodecConfig::Blosc(BloscConfig {
+                cname: fields.required("cname", "a compressor of blosc", cname)?,
+                clevel: u8::try_from(fields.integer("clevel", 0..=9)?).unwrap_or(9),
+                shuffle: fields.required("shuffle", "an integer from -1 to 2", shuffle)?,
+                typesize: data_type.elem_size(),
+                blocksize: fields.required("blocksize", "a size in bytes", size)?,
+            })
         }
-    }
-
-    fn level(&self, name: &str) -> Result<u8, MetadataError> {
-        let level = |value: &Json<'_>| as_u64(value).and_then(|n| u8::try_from(n).ok()).filter(|n| *n <= 9);
-        self.member(name, "an integer from 0 to 9", level)
-    }
-
-    fn parse_endian(&self) -> Result<Endian, MetadataError> {
-        check_members(self.key, &self.place, &self.configuration, &["endian"])?;
-        self.member("endian", "\"big\" or \"little\"", |value| match value.as_str()? {
-            "big" => Some(Endian::Big),
-            "little" => Some(Endian::Little),
-            _ => None,
-        })
-    }
-
-    fn parse_bytes(&self, data_type: &DataType) -> Result<CodecSpec, MetadataError> {
-        match self.name {
-            "gzip" => {
-                check_members(self.key, &self.place, &self.configuration, &["level"])?;
-                Ok(CodecConfig::Gzip { level: self.level("level")?.into() }.into())
-            }
-            "blosc" => self.parse_blosc(data_type),
-            // For interchange: the draft has no other codecs, but those of numcodecs were given
-            // such URIs.
-            id if v2::codecs::is_known(id) => {
-                v2::codecs::parse_configuration(self.key, &self.place, id, &self.configuration)
-            }
-            _ => Err(MetadataError::unsupported(self.key, "codec", self.uri)),
+        // For interchange: the draft has no other codecs, but those of numcodecs were given such
+        // URIs.
+        id if v2::codecs::is_known(id) => {
+            let configuration = configuration.cloned().unwrap_or_default();
+            return v2::codecs::parse_configuration(key, place, id, &configuration);
         }
-    }
-
-    fn parse_blosc(&self, data_type: &DataType) -> Result<CodecSpec, MetadataError> {
-        let known = ["cname", "clevel", "shuffle", "blocksize"];
-        check_members(self.key, &self.place, &self.configuration, &known)?;
-        let cname = |value: &Json<'_>| BloscCname::from_name(value.as_str()?);
-        let shuffle = |value: &Json<'_>| match as_i128(value)? {
-            0 => Some(BloscShuffle::None),
-            1 => Some(BloscShuffle::Byte),
-            2 => Some(BloscShuffle::Bit),
-            -1 => Some(BloscShuffle::Auto),
-            _ => None,
-        };
-        let size = |value: &Json<'_>| as_u64(value).and_then(|size| usize::try_from(size).ok());
-        let config = BloscConfig {
-            cname: self.member("cname", "a compressor of blosc", cname)?,
-            clevel: self.level("clevel")?,
-            shuffle: self.member("shuffle", "an integer from -1 to 2", shuffle)?,
-            typesize: data_type.elem_size(),
-            blocksize: self.member("blocksize", "a size in bytes", size)?,
-        };
-        Ok(CodecConfig::Blosc(config).into())
-    }
+        _ => return Err(MetadataError::unsupported(key, "codec", uri)),
+    };
+    fields.end()?;
+    Ok(config.into())
 }
 
 /// The `codecs` of a new document of dialect A.

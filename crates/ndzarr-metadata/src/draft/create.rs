@@ -1,13 +1,14 @@
 //! New arrays and groups: their own document, preceded by the entry point if there is none yet.
 
 use bytes::Bytes;
-use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
+use ndzarr_model::{CodecConfig, CodecSpec, Endian};
 
 use crate::attribute_texts::of_request;
 use crate::draft::layout::{Dialect, Layout, is_name};
-use crate::draft::{codecs, data_type, document, entry, fill, node, sharding};
+use crate::draft::{codecs, data_type, document, entry, fill, sharding};
 use crate::json::{Json, Members, json};
 use crate::known::Stop;
+use crate::request::NewNode;
 use crate::v2::create::{codec_json, json_codecs};
 use crate::v2::dtype::Stored;
 use crate::v2::objects;
@@ -16,43 +17,39 @@ use crate::{
     FillRequest, Format, Known, MetadataError, Node, NodePath, Order, json as document_json, request_parts,
 };
 
-pub(crate) fn create_array(
+pub(crate) fn create(
     path: &NodePath,
-    request: &ArrayRequest,
+    new: NewNode<'_>,
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
     let site = Site::survey(path, known, options)?;
     let layout = &site.layout;
-    let key = layout.array_key(path);
-    let members = array_document(&key, layout.dialect, request, options)?;
-    let value = document_json::write_object(&key, members)?;
-    let node = node::array(layout, path, &value)?;
-    check_endian(request, &node)?;
-    if options.existing == Existing::Refuse {
-        // An array cannot contain nodes and would hide whatever lies below.
-        let listing = known.listing(&layout.meta_prefix(path))?;
-        let named = |key: &String| layout.array_name(key).or(layout.group_name(key)).is_some();
-        if listing.prefixes.iter().any(|name| is_name(name)) || listing.keys.iter().any(named) {
-            return Err(occupied(path, "a group with nodes below it is there").into());
+    let (key, value, node) = match new {
+        NewNode::Array(request) => {
+            let key = layout.array_key(path);
+            let members = array_document(&key, layout.dialect, request, options)?;
+            let value = document_json::write_object(&key, members)?;
+            let node = document::array_node(layout, path, &value)?;
+            check_endian(request, &node)?;
+            if options.existing == Existing::Refuse {
+                // An array cannot contain nodes and would hide whatever lies below.
+                let listing = known.listing(&layout.meta_prefix(path))?;
+                let named = |key: &String| layout.array_name(key).or(layout.group_name(key)).is_some();
+                if listing.prefixes.iter().any(|name| is_name(name)) || listing.keys.iter().any(named) {
+                    return Err(MetadataError::occupied(path, "a group with nodes below it is there").into());
+                }
+            }
+            (key, value, node)
         }
-    }
-    Ok(site.creation(path, key, value, node, options))
-}
-
-pub(crate) fn create_group(
-    path: &NodePath,
-    attributes: &Attributes,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
-    let site = Site::survey(path, known, options)?;
-    let key = site.layout.group_key(path);
-    let value = document_json::write(
-        &key,
-        &document_json::object([("attributes", of_request(attributes, options).into())]),
-    )?;
-    let node = node::group(&site.layout, path, &value)?;
+        NewNode::Group(attributes) => {
+            let key = layout.group_key(path);
+            let attributes = of_request(attributes, options).into();
+            let value = document_json::write(&key, &document_json::object([("attributes", attributes)]))?;
+            let node = document::group_node(layout, path, &value)?;
+            (key, value, node)
+        }
+    };
     Ok(site.creation(path, key, value, node, options))
 }
 
@@ -75,11 +72,11 @@ impl Site {
                 Some(layout) if layout.dialect == dialect => (layout, None),
                 Some(layout) => {
                     let what = format!("the store is a hierarchy of {}", layout.dialect.format());
-                    return Err(occupied(&NodePath::root(), &what).into());
+                    return Err(MetadataError::occupied(&NodePath::root(), &what).into());
                 }
                 None => {
                     let what = "a node of the final v3 exists, whose document the draft needs too";
-                    return Err(occupied(&NodePath::root(), what).into());
+                    return Err(MetadataError::occupied(&NodePath::root(), what).into());
                 }
             },
         };
@@ -90,13 +87,17 @@ impl Site {
         let documents = known.many_documents(&keys)?;
         for (ancestor, document) in ancestors.iter().zip(documents.iter().skip(2)) {
             if document.is_some() {
-                return Err(occupied(ancestor, "an array exists, and arrays contain no nodes").into());
+                return Err(MetadataError::occupied(
+                    ancestor,
+                    "an array exists, and arrays contain no nodes",
+                )
+                .into());
             }
         }
         if options.existing != Existing::Replace {
             for (kind, document) in ["an array is there", "a group is there"].into_iter().zip(documents) {
                 if document.is_some() {
-                    return Err(occupied(path, kind).into());
+                    return Err(MetadataError::occupied(path, kind).into());
                 }
             }
         }
@@ -132,10 +133,6 @@ impl Site {
         });
         Creation { erase, erase_prefixes, put, claim, node }
     }
-}
-
-fn occupied(path: &NodePath, what: &str) -> MetadataError {
-    MetadataError::Occupied { path: path.to_string(), what: what.to_owned() }
 }
 
 /// Refuses what the draft cannot express.
@@ -287,7 +284,7 @@ fn with_uri(codec: Json<'static>) -> Json<'static> {
 
 /// A list of codecs given whole states the byte order itself: it must match the requested one.
 fn check_endian(request: &ArrayRequest, node: &Node) -> Result<(), MetadataError> {
-    let mut chain = node.kind.array().map(|spec| spec.codecs.as_slice()).unwrap_or_default();
+    let mut chain = node.kind.array().map(|spec| &spec.codecs[..]).unwrap_or_default();
     while let [CodecSpec { config: CodecConfig::Sharding(sharding), .. }] = chain {
         chain = &sharding.codecs;
     }

@@ -1,16 +1,18 @@
 //! Documents of arrays and groups of the draft: A is strict about unknown members, B ignores them.
 
+use bytes::Bytes;
 use ndzarr_model::{ArraySpec, ChunkKeys, CodecCheck, CodecSpec, DataType, KeyEncoding};
 
 use crate::draft::extensions::{self, check_members};
 use crate::draft::layout::{Dialect, Layout};
 use crate::draft::{codecs, data_type, fill, sharding};
-use crate::json::{Json, Members, NonFinite, as_u64_list, show};
+use crate::fields::{Place, lengths, required};
+use crate::json::{Json, Members, NonFinite, show};
 use crate::v2::document::{bytes_codecs, order};
 use crate::v2::dtype::Stored;
 use crate::v2::objects;
 use crate::v3::keys::separator;
-use crate::{MetadataError, NodePath, UnknownType, chunk_grid, json, v2};
+use crate::{Context, MetadataError, Node, NodeKind, NodePath, UnknownType, chunk_grid, json, v2};
 
 const ARRAY_A: [&str; 9] = [
     "shape",
@@ -36,8 +38,53 @@ pub(crate) fn parse<'a>(key: &str, dialect: Dialect, bytes: &'a [u8]) -> Result<
     json::parse_object(key, bytes, non_finite)
 }
 
+/// The array with this document.
+pub(crate) fn array_node(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Result<Node, MetadataError> {
+    let key = layout.array_key(path);
+    let members = parse(&key, layout.dialect, bytes)?;
+    let mut node = empty_node(layout, path);
+    let mut attributes = attributes(&key, layout.dialect, &members)?;
+    if filters(layout.dialect, &attributes).is_some() {
+        attributes.remove(FILTERS);
+    }
+    node.attributes = attributes.to_attributes();
+    let spec = array(&key, layout, path, &members, &mut node.warnings)?;
+    node.kind = NodeKind::Array(Box::new(spec));
+    node.documents = vec![(key, bytes.clone())];
+    Ok(node)
+}
+
+/// The group with this document.
+pub(crate) fn group_node(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Result<Node, MetadataError> {
+    let key = layout.group_key(path);
+    let members = parse(&key, layout.dialect, bytes)?;
+    check_group(&key, layout.dialect, &members)?;
+    let mut node = empty_node(layout, path);
+    node.attributes = attributes(&key, layout.dialect, &members)?.to_attributes();
+    node.kind = NodeKind::Group;
+    node.documents = vec![(key, bytes.clone())];
+    Ok(node)
+}
+
+/// A group without a document.
+pub(crate) fn empty_node(layout: &Layout, path: &NodePath) -> Node {
+    Node {
+        format: layout.dialect.format(),
+        path: path.clone(),
+        kind: NodeKind::ImplicitGroup,
+        attributes: ndzarr_model::Attributes::new(),
+        context: Context {
+            draft_suffix: layout.suffix.clone().into(),
+            unknown_type: layout.unknown_type,
+            ..Context::default()
+        },
+        documents: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
 /// Checks the document of a group.
-pub(crate) fn check_group(key: &str, dialect: Dialect, document: &Members<'_>) -> Result<(), MetadataError> {
+fn check_group(key: &str, dialect: Dialect, document: &Members<'_>) -> Result<(), MetadataError> {
     match dialect {
         Dialect::A => {
             check_members(key, "the group", document, &["attributes"])?;
@@ -73,7 +120,7 @@ pub(crate) fn filters<'s, 'a>(dialect: Dialect, attributes: &'s Members<'a>) -> 
 }
 
 /// The array that a document describes.
-pub(crate) fn array(
+fn array(
     key: &str,
     layout: &Layout,
     path: &NodePath,
@@ -131,7 +178,7 @@ pub(crate) fn array(
         custom_grid: None,
         data_type,
         fill_value,
-        codecs: chain,
+        codecs: chain.into(),
         codec_check: CodecCheck::AtOpen,
         keys: ChunkKeys { prefix: layout.data_prefix(path), encoding },
         dimension_names: None,
@@ -152,16 +199,6 @@ fn known_type(
         }
         parsed => Ok((parsed?, None)),
     }
-}
-
-fn required<'a>(key: &str, document: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {
-    document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
-}
-
-fn lengths(key: &str, place: &str, value: &Json<'_>) -> Result<Vec<u64>, MetadataError> {
-    as_u64_list(value).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("{place} is {}, not a list of lengths", show(value)))
-    })
 }
 
 /// Shape and separator of a regular grid. The `dimension_separator` that dialect B may have beside
@@ -211,9 +248,11 @@ fn compressor(key: &str, document: &Members<'_>) -> Result<Option<CodecSpec>, Me
     let id = codecs::name(Dialect::B, uri).filter(|id| codecs::COMPRESSORS_B.contains(id));
     let Some(id) = id else { return Err(MetadataError::unsupported(key, "codec", uri)) };
     match value.get("configuration") {
-        None => v2::codecs::parse_configuration(key, "compressor", id, &Members::new()).map(Some),
+        None => {
+            v2::codecs::parse_configuration(key, Place::Member("compressor"), id, &Members::new()).map(Some)
+        }
         Some(Json::Object(members)) => {
-            v2::codecs::parse_configuration(key, "compressor", id, members).map(Some)
+            v2::codecs::parse_configuration(key, Place::Member("compressor"), id, members).map(Some)
         }
         Some(other) => {
             let what = format_args!("compressor.configuration is {}, not an object", other.kind());

@@ -6,7 +6,7 @@ use ndzarr_model::Attributes;
 use crate::json::{self, Json, Members, NonFinite};
 use crate::n5::attribute_path::AttributePath;
 use crate::n5::document::{Contents, RESERVED, key};
-use crate::{AttributeChange, MetadataError, Node, NodeKind, Wanted};
+use crate::{AttributeChange, Format, MetadataError, Node, NodeKind, Wanted, attribute_texts};
 
 /// Members of a dataset that is not supported here.
 const FOREIGN: [&str; 2] = ["codecs", "shardSize"];
@@ -69,12 +69,8 @@ fn apply<'a>(
         AttributeChange::RemoveN5Path(path) => {
             AttributePath::parse(path).remove(&mut after);
         }
-        AttributeChange::Merge(attributes) => {
-            let members = object(key, &mut after)?;
-            for (name, value) in attributes {
-                let value = Json::in_place_of(members.get(name), value);
-                members.insert(name.as_str(), value);
-            }
+        AttributeChange::Merge(_) | AttributeChange::Remove(_) => {
+            attribute_texts::apply(Format::N5, object(key, &mut after)?, change)?;
         }
         AttributeChange::Replace(attributes) => {
             let members = object(key, &mut after)?;
@@ -82,12 +78,6 @@ fn apply<'a>(
             visible.retain(|name, _| !is_hidden(name, is_dataset));
             members.retain(|name, _| is_hidden(name, is_dataset));
             members.extend(Members::in_place_of(&visible, attributes));
-        }
-        AttributeChange::Remove(names) => {
-            let members = object(key, &mut after)?;
-            for name in names {
-                members.remove(name);
-            }
         }
     }
     Ok(after)

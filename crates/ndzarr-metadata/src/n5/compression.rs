@@ -2,12 +2,15 @@
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, LzmaConfig, LzmaFormat};
 
-use crate::json::{Json, Members, as_integral_i128, json, show};
+use crate::fields::{Fields, Place, definite, numbered_shuffle, shuffle_number};
+use crate::json::{Json, Members, as_integral_i128, json};
 use crate::{CodecRequest, Format, MetadataError};
 
 /// Limits of lz4-java's `blockSize`; the default replaces values outside.
 const LZ4_BLOCK_SIZES: std::ops::RangeInclusive<i32> = 64..=33_554_432;
 const LZ4_BLOCK_SIZE: i32 = 65_536;
+const PLACE: Place<'_> = Place::Member("compression");
+
 /// CRC-64, as Java writes it.
 const XZ_CHECK: i32 = 4;
 
@@ -48,98 +51,74 @@ fn lower_named(
     members: &Members<'_>,
     elem_size: usize,
 ) -> Result<Option<CodecSpec>, MetadataError> {
-    let mut parameters = Parameters { members, odd: None };
+    let mut all = Fields::new(key, PLACE, name, Some(members));
+    let fields = &mut all;
     let config = match name {
         "raw" => return Ok(None),
-        "gzip" => CodecConfig::N5Gzip {
-            level: parameters.int("level", -1, -1..=9),
-            use_zlib: parameters.bool("useZlib"),
-        },
-        "bzip2" => CodecConfig::Bz2 { level: parameters.int("blockSize", 9, 1..=9).unsigned_abs() },
+        "gzip" => {
+            CodecConfig::N5Gzip { level: int(fields, "level", -1, -1..=9), use_zlib: flag(fields, "useZlib") }
+        }
+        "bzip2" => CodecConfig::Bz2 { level: int(fields, "blockSize", 9, 1..=9).unsigned_abs() },
         "xz" => CodecConfig::Lzma(LzmaConfig {
             format: LzmaFormat::Xz,
             check: XZ_CHECK,
-            preset: Some(parameters.int("preset", 6, 0..=9).unsigned_abs()),
+            preset: Some(int(fields, "preset", 6, 0..=9).unsigned_abs()),
             filters: None,
         }),
         // A block size unknown to lz4-java does not prevent writing: z5 keeps a level here.
         "lz4" => CodecConfig::N5Lz4 {
-            block_size: Parameters { members, odd: None }
-                .int("blockSize", LZ4_BLOCK_SIZE, LZ4_BLOCK_SIZES)
-                .unsigned_abs(),
+            block_size: int(
+                &mut Fields::new(key, PLACE, name, Some(members)),
+                "blockSize",
+                LZ4_BLOCK_SIZE,
+                LZ4_BLOCK_SIZES,
+            )
+            .unsigned_abs(),
         },
-        "blosc" => CodecConfig::Blosc(lower_blosc(&mut parameters, elem_size)),
+        "blosc" => CodecConfig::Blosc(lower_blosc(fields, elem_size)),
         "zstd" => CodecConfig::Zstd {
-            level: parameters.int("level", 3, -131_072..=22),
-            checksum: parameters.bool("checksum"),
+            level: int(fields, "level", 3, -131_072..=22),
+            checksum: flag(fields, "checksum"),
         },
         other => return Err(MetadataError::unsupported(key, "compression", other)),
     };
-    Ok(Some(CodecSpec::new(config, parameters.odd)))
+    Ok(Some(CodecSpec::new(config, all.unwritable())))
 }
 
 /// Blosc chunks describe themselves, so nothing here can prevent reading. `typesize` has no
 /// meaning: Java writes it and encodes with 1, all others omit it and encode with the element size,
 /// as we do.
-fn lower_blosc(parameters: &mut Parameters<'_>, elem_size: usize) -> BloscConfig {
-    let cname = match parameters.given("cname") {
-        None => BloscCname::BloscLz,
-        Some(value) => value.as_str().and_then(BloscCname::from_name).unwrap_or_else(|| {
-            parameters.note("cname", value);
-            BloscCname::BloscLz
-        }),
-    };
-    let shuffle = match parameters.int("shuffle", 0, -1..=2) {
-        1 => BloscShuffle::Byte,
-        2 => BloscShuffle::Bit,
-        -1 => BloscShuffle::Auto,
-        _ => BloscShuffle::None,
-    };
+fn lower_blosc(fields: &mut Fields<'_>, elem_size: usize) -> BloscConfig {
+    let cname = fields.steering("cname", |value| match value {
+        Json::Null => Some(BloscCname::BloscLz),
+        value => BloscCname::from_name(value.as_str()?),
+    });
     BloscConfig {
-        cname,
-        clevel: u8::try_from(parameters.int("clevel", 6, 0..=9)).unwrap_or(6),
-        shuffle,
+        cname: cname.unwrap_or(BloscCname::BloscLz),
+        clevel: u8::try_from(int(fields, "clevel", 6, 0..=9)).unwrap_or(6),
+        shuffle: numbered_shuffle(int(fields, "shuffle", 0, -1..=2).into()).unwrap_or(BloscShuffle::None),
         typesize: Some(elem_size),
-        blocksize: usize::try_from(parameters.int("blocksize", 0, 0..=i32::MAX)).unwrap_or(0),
+        blocksize: usize::try_from(int(fields, "blocksize", 0, 0..=i32::MAX)).unwrap_or(0),
     }
 }
 
-/// Members that affect only encoding: invalid values are remembered, not refused.
-struct Parameters<'a> {
-    members: &'a Members<'a>,
-    odd: Option<String>,
+/// An integer; `null` is the default, and `7.0` is 7.
+fn int(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    default: i32,
+    range: std::ops::RangeInclusive<i32>,
+) -> i32 {
+    let read = |value: &Json<'_>| match value {
+        Json::Null => Some(default),
+        value => i32::try_from(as_integral_i128(value)?).ok().filter(|int| range.contains(int)),
+    };
+    fields.steering(name, read).unwrap_or(default)
 }
 
-impl<'a> Parameters<'a> {
-    fn given(&self, name: &str) -> Option<&'a Json<'a>> {
-        self.members.get(name).filter(|value| !value.is_null())
-    }
-
-    fn note(&mut self, name: &str, value: &Json<'_>) {
-        self.odd.get_or_insert_with(|| format!("compression.{name} is {}", show(value)));
-    }
-
-    fn int(&mut self, name: &str, default: i32, range: std::ops::RangeInclusive<i32>) -> i32 {
-        let Some(value) = self.given(name) else { return default };
-        match as_integral_i128(value).and_then(|int| i32::try_from(int).ok()) {
-            Some(int) if range.contains(&int) => int,
-            _ => {
-                self.note(name, value);
-                default
-            }
-        }
-    }
-
-    fn bool(&mut self, name: &str) -> bool {
-        match self.given(name) {
-            None => false,
-            Some(Json::Bool(value)) => *value,
-            Some(value) => {
-                self.note(name, value);
-                false
-            }
-        }
-    }
+fn flag(fields: &mut Fields<'_>, name: &'static str) -> bool {
+    let read = |value: &Json<'_>| if value.is_null() { Some(false) } else { value.as_bool() };
+    fields.steering(name, read).unwrap_or(false)
 }
 
 /// The `compression` object of a new dataset: every member that some reader needs, and none that
@@ -190,12 +169,7 @@ fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Json<'static>,
         CodecConfig::Lz4 { .. } => Err(refuse("has no member for the acceleration of lz4")),
         CodecConfig::Blosc(blosc) => {
             check("blosc clevel", blosc.clevel, 0..=9)?;
-            let shuffle = match (blosc.shuffle, elem_size) {
-                (BloscShuffle::None, _) => 0,
-                (BloscShuffle::Byte, _) => 1,
-                (BloscShuffle::Bit, _) | (BloscShuffle::Auto, 1) => 2,
-                (BloscShuffle::Auto, _) => 1,
-            };
+            let shuffle = shuffle_number(definite(blosc.shuffle, elem_size));
             Ok(json!({
                 "type": "blosc", "cname": blosc.cname.as_str(), "clevel": blosc.clevel,
                 "shuffle": shuffle, "blocksize": blosc.blocksize,

@@ -1,5 +1,7 @@
 //! New datasets and groups.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use ndzarr_model::Attributes;
 
@@ -7,7 +9,7 @@ use crate::attribute_texts::of_request;
 use crate::json;
 use crate::json::{Json, Members};
 use crate::known::Stop;
-use crate::n5::document::{self, Contents, NAME, Place, is_hidden};
+use crate::n5::document::{self, Contents, NAME, Spot, is_hidden};
 use crate::n5::{dataset, node, version};
 use crate::site::Site;
 use crate::{
@@ -22,26 +24,26 @@ pub(crate) fn create_array(
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
     let members = dataset::raise(request, options)?;
-    let place = survey(path, known, options)?;
+    let spot = survey(path, known, options)?;
     if options.existing == Existing::Refuse {
-        refuse_document(&place)?;
+        refuse_document(&spot)?;
         // A group needs no document: readers would take whatever lies here for blocks of the
         // dataset.
         let listing = known.listing(&path.prefix())?;
         let others = listing.keys.iter().chain(&listing.prefixes);
         if others.filter(|name| !is_hidden(name)).any(|name| name != NAME) {
-            return Err(occupied(path, "a group with nodes below it exists").into());
+            return Err(MetadataError::occupied(path, "a group with nodes below it exists").into());
         }
     }
     let version = version::needed_by(&request.data_type);
-    let mut members = with_version(&place, members, path.is_root().then_some(version));
+    let mut members = with_version(&spot, members, path.is_root().then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
     let contents = Contents { bytes: Some(value.clone()), members: std::mem::take(&mut members), odd: None };
     let mut node = node::dataset(path, &contents, options.n5_axes)?;
     if let NodeKind::Array(spec) = &mut node.kind {
         set_edge_blocks(spec, request.edge_blocks);
     }
-    creation(&place, options, version, value, node)
+    creation(&spot, options, version, value, node)
 }
 
 pub(crate) fn create_group(
@@ -56,52 +58,52 @@ pub(crate) fn create_group(
         let what = format!("reserves the attribute {name}");
         return Err(MetadataError::inexpressible(Format::N5, what).into());
     }
-    let place = survey(path, known, options)?;
+    let spot = survey(path, known, options)?;
     if options.existing == Existing::Refuse {
-        refuse_document(&place)?;
+        refuse_document(&spot)?;
     }
     // Without any document a group would not exist in a store without folders.
     let versioned = path.is_root() || options.n5_group_documents == N5GroupDocuments::All;
     let version = version::of_groups();
-    let members = with_version(&place, of_request(attributes, options), versioned.then_some(version));
+    let members = with_version(&spot, of_request(attributes, options), versioned.then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
     let contents = Contents { bytes: Some(value.clone()), members, odd: None };
     let context = Context { n5_axes: options.n5_axes, ..Context::default() };
     let node = node::group(path, &contents, context);
-    creation(&place, options, version, value, node)
+    creation(&spot, options, version, value, node)
 }
 
 /// Looks at the place of a new node, and refuses what no option allows.
-fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Result<Place<'a>, Stop> {
+fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Result<Spot<'a>, Stop> {
     for segment in path.segments() {
         if segment == NAME || is_hidden(segment) {
             let what = format!("{segment:?} is the name of a file of the format");
             return Err(MetadataError::Path { path: path.to_string(), what }.into());
         }
     }
-    let place = Place::look(path, known)?;
-    if let Some(ancestor) = place.enclosing_dataset() {
-        return Err(occupied(ancestor, "an array exists, and arrays contain no nodes").into());
+    let spot = Spot::look(path, known)?;
+    if let Some(ancestor) = spot.enclosing_dataset() {
+        return Err(MetadataError::occupied(ancestor, "an array exists, and arrays contain no nodes").into());
     }
-    place.check_versions()?;
+    spot.check_versions()?;
     if options.existing == Existing::Beside {
-        if !place.own.is_blank() {
-            return Err(occupied(path, "a node of this format already exists").into());
+        if !spot.own.is_blank() {
+            return Err(MetadataError::occupied(path, "a node of this format already exists").into());
         }
-        return Ok(place);
+        return Ok(spot);
     }
     // Zarr documents take precedence over N5's: the new node would be hidden, or hide an existing
     // one.
     Site::survey(path, known, options)?;
-    Ok(place)
+    Ok(spot)
 }
 
-fn refuse_document(place: &Place<'_>) -> Result<(), MetadataError> {
-    if place.own.describes_dataset(Wanted::Any) {
-        return Err(occupied(place.path, "an array is there"));
+fn refuse_document(spot: &Spot<'_>) -> Result<(), MetadataError> {
+    if spot.own.describes_dataset(Wanted::Any) {
+        return Err(MetadataError::occupied(spot.path, "an array is there"));
     }
-    if !place.own.is_blank() || (place.own.bytes.is_some() && !is_empty_document(&place.own)) {
-        return Err(occupied(place.path, "a group is there"));
+    if !spot.own.is_blank() || (spot.own.bytes.is_some() && !is_empty_document(&spot.own)) {
+        return Err(MetadataError::occupied(spot.path, "a group is there"));
     }
     Ok(())
 }
@@ -116,10 +118,10 @@ fn is_empty_document(contents: &Contents) -> bool {
 
 /// Puts the version first, if there is one. An existing version is never lowered, and raised if
 /// necessary.
-fn with_version(place: &Place<'_>, members: Members<'static>, needed: Option<&str>) -> Members<'static> {
+fn with_version(spot: &Spot<'_>, members: Members<'static>, needed: Option<&str>) -> Members<'static> {
     let mut all = Members::new();
     if let Some(needed) = needed {
-        let current = place.own.get("n5").filter(|current| !version::is_too_low(Some(current), needed));
+        let current = spot.own.get("n5").filter(|current| !version::is_too_low(Some(current), needed));
         all.insert("n5", current.map_or_else(|| needed.into(), Json::to_owned));
     }
     all.extend(members);
@@ -127,7 +129,7 @@ fn with_version(place: &Place<'_>, members: Members<'static>, needed: Option<&st
 }
 
 fn creation(
-    place: &Place<'_>,
+    spot: &Spot<'_>,
     options: &CreateOptions,
     version: &str,
     value: Bytes,
@@ -135,9 +137,9 @@ fn creation(
 ) -> Result<Creation, Stop> {
     let mut put = match options.existing {
         Existing::Beside => Vec::new(),
-        Existing::Refuse | Existing::Replace => ancestor_documents(place, options, version)?,
+        Existing::Refuse | Existing::Replace => ancestor_documents(spot, options, version)?,
     };
-    let key = document::key(place.path);
+    let key = document::key(spot.path);
     let existing = match options.existing {
         // An empty document may already be there.
         Existing::Beside => ExistingDocument::Replace,
@@ -146,7 +148,7 @@ fn creation(
     put.push(Document { key, value, existing });
     // The document first, so that readers never find an array with only some of its blocks.
     let (erase, erase_prefixes) = match options.existing {
-        Existing::Replace => (vec![document::key(place.path)], vec![place.path.prefix()]),
+        Existing::Replace => (vec![document::key(spot.path)], vec![spot.path.prefix()]),
         Existing::Refuse | Existing::Beside => (Vec::new(), Vec::new()),
     };
     Ok(Creation { erase, erase_prefixes, put, claim: None, node })
@@ -156,13 +158,13 @@ fn creation(
 /// in every group. Any version above the node that is too low for it is raised: readers may take
 /// each for the container's.
 fn ancestor_documents(
-    place: &Place<'_>,
+    spot: &Spot<'_>,
     options: &CreateOptions,
     needed: &str,
 ) -> Result<Vec<Document>, MetadataError> {
     let mut put = Vec::new();
-    let is_inside = place.is_inside_container();
-    for (path, contents) in &place.ancestors {
+    let is_inside = spot.is_inside_container();
+    for (path, contents) in &spot.ancestors {
         let key = document::key(path);
         let current = contents.get("n5");
         let wanted = if current.is_some() || path.is_root() && !is_inside {
@@ -214,13 +216,9 @@ pub(crate) fn complete(
 
 /// No document says how blocks at the end are written: it applies only to this node.
 fn set_edge_blocks(spec: &mut ndzarr_model::ArraySpec, edge_blocks: ndzarr_model::EdgeBlocks) {
-    for codec in &mut spec.codecs {
+    for codec in Arc::make_mut(&mut spec.codecs) {
         if let ndzarr_model::CodecConfig::N5Block(block) = &mut codec.config {
             block.edge_blocks = edge_blocks;
         }
     }
-}
-
-fn occupied(path: &NodePath, what: &str) -> MetadataError {
-    MetadataError::Occupied { path: path.to_string(), what: what.to_owned() }
 }

@@ -70,7 +70,7 @@ pub(crate) fn lower(
         custom_grid: None,
         fill_value: FillValue::zero(&data_type),
         data_type,
-        codecs,
+        codecs: codecs.into(),
         codec_check: CodecCheck::AtOpen,
         keys: ChunkKeys { prefix, encoding: KeyEncoding::N5 { reversed: axes == N5Axes::Reversed } },
         dimension_names,

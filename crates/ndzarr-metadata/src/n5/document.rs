@@ -73,15 +73,15 @@ impl Contents {
     }
 }
 
-/// A place in a store, described by its own document and those of its ancestors.
-pub(crate) struct Place<'a> {
+/// A path in a store, described by its own document and those of its ancestors.
+pub(crate) struct Spot<'a> {
     pub(crate) path: &'a NodePath,
     pub(crate) own: Contents,
     /// From the root down to the parent.
     pub(crate) ancestors: Vec<(NodePath, Contents)>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Spot<'a> {
     pub(crate) fn look(path: &'a NodePath, known: &Known) -> Result<Self, Stop> {
         let mut paths = path.ancestors();
         paths.push(path.clone());

@@ -3,14 +3,12 @@
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec};
 
 use crate::MetadataError;
-use crate::json::{Json, Members, as_u64};
+use crate::fields::{Fields, Place, numbered_shuffle};
+use crate::json::{Json, Members, as_i128, as_u64};
 
 mod filters;
 mod lzma;
-mod parameters;
 mod write;
-
-use parameters::Parameters;
 
 pub(crate) use filters::{categorize_objects, dtype_name, takes_objects};
 pub(crate) use write::configuration;
@@ -59,7 +57,7 @@ pub(crate) fn unknown_member<'a>(id: &str, members: &'a Members<'a>) -> Option<&
 }
 
 /// Reads a codec with its `id`, as in `compressor` and `filters`; `place` says which, for messages.
-pub(crate) fn parse_codec(key: &str, place: &str, value: &Json<'_>) -> Result<CodecSpec, MetadataError> {
+pub(crate) fn parse_codec(key: &str, place: Place<'_>, value: &Json<'_>) -> Result<CodecSpec, MetadataError> {
     let Json::Object(members) = value else {
         return Err(MetadataError::invalid(key, format_args!("{place} is {}, not an object", value.kind())));
     };
@@ -77,21 +75,21 @@ pub(crate) fn parse_codec(key: &str, place: &str, value: &Json<'_>) -> Result<Co
 /// affects only encoding makes the codec unwritable. An unknown codec is [`CodecConfig::Unknown`].
 pub(crate) fn parse_configuration(
     key: &str,
-    place: &str,
+    place: Place<'_>,
     id: &str,
     members: &Members<'_>,
 ) -> Result<CodecSpec, MetadataError> {
-    let mut parameters = Parameters::new(key, place, id, members);
+    let mut parameters = Fields::new(key, place, id, Some(members));
     let config = match id {
-        "gzip" => CodecConfig::Gzip { level: parameters.integer("level", 1, -1..=9) },
-        "zlib" => CodecConfig::Zlib { level: parameters.integer("level", 1, -1..=9) },
-        "bz2" => CodecConfig::Bz2 { level: parameters.integer("level", 1, 1..=9).unsigned_abs() },
+        "gzip" => CodecConfig::Gzip { level: parameters.steering_integer("level", 1, -1..=9) },
+        "zlib" => CodecConfig::Zlib { level: parameters.steering_integer("level", 1, -1..=9) },
+        "bz2" => CodecConfig::Bz2 { level: parameters.steering_integer("level", 1, 1..=9).unsigned_abs() },
         "lz4" => CodecConfig::Lz4 {
-            acceleration: parameters.integer("acceleration", 1, i32::MIN..=i32::MAX).max(1),
+            acceleration: parameters.steering_integer("acceleration", 1, i32::MIN..=i32::MAX).max(1),
         },
         "zstd" => CodecConfig::Zstd {
             // numcodecs caps higher levels.
-            level: parameters.integer("level", 0, -131_072..=i32::MAX).min(22),
+            level: parameters.steering_integer("level", 0, -131_072..=i32::MAX).min(22),
             checksum: parameters
                 .steering("checksum", |value| match value {
                     Json::Null => Some(false),
@@ -112,18 +110,16 @@ pub(crate) fn parse_configuration(
     Ok(CodecSpec::new(config, parameters.unwritable()))
 }
 
-fn blosc(parameters: &mut Parameters<'_>) -> BloscConfig {
+fn blosc(parameters: &mut Fields<'_>) -> BloscConfig {
     let cname = parameters.steering("cname", |value| BloscCname::from_name(value.as_str()?));
-    let clevel = parameters.integer("clevel", 5, 0..=9);
-    let shuffle = parameters.steering("shuffle", |value| {
+    let clevel = parameters.steering_integer("clevel", 5, 0..=9);
+    let shuffle = parameters.steering("shuffle", |value| match value.as_str() {
         // GDAL writes words.
-        Some(match value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str() {
-            "0" | "NONE" => BloscShuffle::None,
-            "1" | "BYTE" => BloscShuffle::Byte,
-            "2" | "BIT" => BloscShuffle::Bit,
-            "-1" => BloscShuffle::Auto,
-            _ => return None,
-        })
+        Some("NONE") => Some(BloscShuffle::None),
+        Some("BYTE") => Some(BloscShuffle::Byte),
+        Some("BIT") => Some(BloscShuffle::Bit),
+        Some(number) => numbered_shuffle(number.parse().ok()?),
+        None => numbered_shuffle(as_i128(value)?),
     });
     let blocksize = parameters.steering("blocksize", |value| usize::try_from(as_u64(value)?).ok());
     BloscConfig {

@@ -5,6 +5,7 @@ use ndzarr_model::{Attributes, CodecSpec, Endian};
 use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, json, object};
 use crate::known::Stop;
+use crate::request::NewNode;
 use crate::site::Site;
 use crate::v2::dtype::Stored;
 use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill, objects};
@@ -16,43 +17,28 @@ use crate::{
 
 const FORMAT: Format = Format::Zarr2;
 
-/// The documents of a new array and of the groups above it that are missing.
-pub(crate) fn create_array(
+/// The documents of a new node and of the groups above it that are missing.
+pub(crate) fn create(
     path: &NodePath,
-    request: &ArrayRequest,
+    new: NewNode<'_>,
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
     check_names(path)?;
-    let key = format!("{}{ARRAY}", path.prefix());
-    let attributes = array_attributes(request)?;
-    create(path, key.clone(), array_document(&key, request)?, attributes, known, options)
-}
-
-/// The documents of a new group and of the groups above it that are missing.
-pub(crate) fn create_group(
-    path: &NodePath,
-    attributes: &Attributes,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
-    check_names(path)?;
-    create(path, format!("{}{GROUP}", path.prefix()), group_document(), attributes.clone(), known, options)
-}
-
-fn create(
-    path: &NodePath,
-    key: String,
-    value: Json<'static>,
-    attributes: Attributes,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
+    let key_of = |name: &str| format!("{}{name}", path.prefix());
+    let (key, value, attributes) = match new {
+        NewNode::Array(request) => {
+            let key = key_of(ARRAY);
+            let value = array_document(&key, request)?;
+            (key, value, array_attributes(request)?)
+        }
+        NewNode::Group(attributes) => (key_of(GROUP), group_document(), attributes.clone()),
+    };
     let put_new = |key, value, existing| Document { key, value, existing };
     let value = document_json::write(&key, &value)?;
     let mut own = vec![];
     if !attributes.is_empty() {
-        let key = format!("{}{ATTRIBUTES}", path.prefix());
+        let key = key_of(ATTRIBUTES);
         let value = document_json::write_object(&key, of_request(&attributes, options))?;
         own.push(put_new(key, value, ExistingDocument::Replace));
     }
@@ -63,7 +49,7 @@ fn create(
     // The documents must open before they are written, and the opened node is the result.
     let mut written = Known::new();
     for name in [ARRAY, GROUP, ATTRIBUTES] {
-        written.add_document(format!("{}{name}", path.prefix()), None);
+        written.add_document(key_of(name), None);
     }
     for document in &own {
         written.add_document(&document.key, Some(document.value.clone()));
@@ -82,8 +68,8 @@ fn create(
         .collect();
     put.extend(own);
     let claim = (options.existing == Existing::Refuse).then(|| Claim {
-        group: put_new(format!("{}{GROUP}", path.prefix()), group, ExistingDocument::Refuse),
-        array: format!("{}{ARRAY}", path.prefix()),
+        group: put_new(key_of(GROUP), group, ExistingDocument::Refuse),
+        array: key_of(ARRAY),
     });
     Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, claim, node })
 }

@@ -2,7 +2,8 @@
 
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, KeyEncoding};
 
-use crate::json::{Json, Members, as_u64, as_u64_list, show};
+use crate::fields::{Place, lengths, required};
+use crate::json::{Json, Members, as_u64, show};
 use crate::v2::dtype::Stored;
 use crate::v2::objects::Objects;
 use crate::v2::{codecs, dtype, fill, objects};
@@ -29,8 +30,8 @@ pub(crate) fn array(
 ) -> Result<ArraySpec, MetadataError> {
     let document = json::parse_object(key, bytes, json::NonFinite::Accept)?;
     check_format(key, &document)?;
-    let shape = lengths(key, &document, "shape")?;
-    let chunk_shape = lengths(key, &document, "chunks")?;
+    let shape = lengths(key, "shape", required(key, &document, "shape")?)?;
+    let chunk_shape = lengths(key, "chunks", required(key, &document, "chunks")?)?;
     let dtype = required(key, &document, "dtype")?;
     let (mut filters, mut compressor) =
         (document.get("filters").cloned(), document.get("compressor").cloned());
@@ -62,7 +63,7 @@ pub(crate) fn array(
         custom_grid: None,
         data_type,
         fill_value,
-        codecs: chain,
+        codecs: chain.into(),
         codec_check: CodecCheck::AtAccess,
         keys: ChunkKeys { prefix: path.prefix(), encoding: KeyEncoding::V2 { separator } },
         dimension_names,
@@ -105,7 +106,7 @@ pub(crate) fn bytes_codecs(
         None | Some(Json::Null) => {}
         Some(Json::Array(filters)) => {
             for (i, filter) in filters.iter().enumerate() {
-                chain.push(codecs::parse_codec(key, &format!("filters[{i}]"), filter)?);
+                chain.push(codecs::parse_codec(key, Place::Item("filters", i), filter)?);
             }
         }
         Some(other) => {
@@ -115,7 +116,7 @@ pub(crate) fn bytes_codecs(
     }
     match compressor {
         None | Some(Json::Null) => {}
-        Some(compressor) => chain.push(codecs::parse_codec(key, "compressor", compressor)?),
+        Some(compressor) => chain.push(codecs::parse_codec(key, Place::Member("compressor"), compressor)?),
     }
     Ok(chain)
 }
@@ -125,17 +126,6 @@ fn check_format(key: &str, document: &Members<'_>) -> Result<(), MetadataError> 
         value if as_u64(value) == Some(2) => Ok(()),
         value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 2", show(value)))),
     }
-}
-
-fn required<'a>(key: &str, document: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {
-    document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
-}
-
-fn lengths(key: &str, document: &Members<'_>, name: &str) -> Result<Vec<u64>, MetadataError> {
-    let value = required(key, document, name)?;
-    as_u64_list(value).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("{name} is {}, not a list of lengths", show(value)))
-    })
 }
 
 /// The names in xarray's `_ARRAY_DIMENSIONS`, if there is one for each dimension.

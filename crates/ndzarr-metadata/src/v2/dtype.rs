@@ -169,7 +169,7 @@ fn is_tensorstores(data_type: &DataType) -> bool {
 
 /// The type of this kind and size. Otherwise an error message, or none for types that NumPy has and
 /// we do not support.
-fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
+pub(crate) fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
     let digits = !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit());
     let size = match size.parse::<usize>() {
         Ok(size) if digits => size,

@@ -2,10 +2,10 @@
 
 use ndzarr_model::{DataType, FillValue};
 
-use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
+use crate::float::{FloatKind, decimal_bits, named_bits};
 use crate::json::{Json, as_integral_i128, show};
 use crate::v2::dtype::Stored;
-use crate::v3::fill::{boolean, code_units, integer, native, padded, signed, text, unsigned};
+use crate::v3::fill::{boolean, code_units, integer, native, padded, signed};
 use crate::{Format, MetadataError, base64, v3};
 
 /// Reads a `fill_value` of a type stored in this form; `null` means undefined.
@@ -38,36 +38,31 @@ pub(crate) fn write(
     }
     let bytes = fill.bytes();
     Ok(match data_type {
-        DataType::Bool => Json::Bool(bytes.iter().any(|&b| b != 0)),
-        DataType::Int { .. } => signed(bytes).into(),
-        DataType::UInt { .. } => unsigned(bytes).into(),
         DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => signed(bytes).into(),
-        DataType::FixedUtf32 { .. } => text(bytes).into(),
+        DataType::Raw { .. } => base64::encode(bytes).into(),
         DataType::Struct(_) => {
             let mut bytes = bytes.to_vec();
             stored.turn(data_type, &mut bytes);
             base64::encode(&bytes).into()
         }
-        DataType::String | DataType::Json => v3::fill::write(data_type, fill),
         // No program would read a list from a document.
         DataType::VlenArray(_) if bytes.is_empty() => 0.into(),
         DataType::VlenArray(_) => {
             let what = "a fill value of vlen-array that is not empty cannot be expressed";
             return Err(MetadataError::inexpressible(format, what));
         }
-        _ => match FloatKind::of(data_type) {
-            None => base64::encode(bytes).into(),
-            Some(kind) => {
-                let mut parts = bytes
-                    .chunks(kind.size())
-                    .map(|part| float_json(format, kind, unsigned(part)))
-                    .collect::<Result<Vec<Json<'static>>, _>>()?;
-                match (parts.len(), parts.pop()) {
-                    (1, Some(part)) => part,
-                    (_, last) => parts.into_iter().chain(last).collect(),
+        _ => {
+            let value = v3::fill::write(data_type, fill);
+            if FloatKind::of(data_type).is_some() {
+                let parts = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
+                if let Some(bits) = parts.iter().filter_map(Json::as_str).find(|text| text.starts_with("0x"))
+                {
+                    let what = format_args!("the fill value NaN with the bits {bits} cannot be expressed");
+                    return Err(MetadataError::inexpressible(format, what));
                 }
             }
-        },
+            value
+        }
     })
 }
 
@@ -162,17 +157,4 @@ fn float(kind: FloatKind, value: &Json<'_>) -> Option<u64> {
         _ => return None,
     };
     named_bits(kind, text).or_else(|| decimal_bits(kind, text))
-}
-
-fn float_json(format: Format, kind: FloatKind, bits: u64) -> Result<Json<'static>, MetadataError> {
-    Ok(match name(kind, bits) {
-        FloatName::Number(text) => Json::Number(text.into()),
-        FloatName::Nan => "NaN".into(),
-        FloatName::Infinity => "Infinity".into(),
-        FloatName::NegativeInfinity => "-Infinity".into(),
-        FloatName::OtherNan => {
-            let what = format_args!("the fill value NaN with the bits {bits:#x} cannot be expressed");
-            return Err(MetadataError::inexpressible(format, what));
-        }
-    })
 }

@@ -3,6 +3,7 @@
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, VlenConfig};
 
 use crate::MetadataError;
+use crate::fields::Place;
 use crate::json::{Json, Members, json, show};
 use crate::v2::codecs::{categorize_objects, takes_objects};
 use crate::v2::dtype::{self, Stored};
@@ -41,7 +42,7 @@ pub(crate) fn parse(
         "msgpack2" => (DataType::Json, VlenConfig::Msgpack2),
         "categorize" => {
             let members = value.as_object().ok_or_else(missing)?;
-            let labels = categorize_objects(key, "the object codec", members)?;
+            let labels = categorize_objects(key, Place::Member("the object codec"), members)?;
             (DataType::String, VlenConfig::Categorize(labels))
         }
         "vlen-array" => {

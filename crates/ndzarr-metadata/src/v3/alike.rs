@@ -1,6 +1,7 @@
 //! Opens an array whose document is like that of another, and reads only the difference.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_model::{ArraySpec, ChunkKeys};
@@ -135,7 +136,7 @@ impl Alike {
             custom_grid: None,
             data_type: spec.data_type.clone(),
             fill_value: spec.fill_value.clone(),
-            codecs: spec.codecs.clone(),
+            codecs: Arc::clone(&spec.codecs),
             codec_check: spec.codec_check,
             keys: ChunkKeys { prefix: path.prefix(), encoding: spec.keys.encoding },
             dimension_names: spec.dimension_names.clone(),

@@ -2,12 +2,13 @@
 
 use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
-    IndexLocation, PayloadBounds, ShardingConfig, VlenConfig,
+    PayloadBounds, ShardingConfig, VlenConfig,
 };
 
-use crate::json::{Json, as_i128, as_u64, as_u64_list, show};
+use crate::fields::{Fields, Place};
+use crate::json::{Json, as_u64, as_u64_list, show};
 use crate::v3::codecs::flow::Input;
-use crate::v3::extension::{Configuration, Extension, Place};
+use crate::v3::extension::Extension;
 use crate::{MetadataError, chunk_grid, v2};
 
 mod arranged;
@@ -137,9 +138,9 @@ fn codec(
         "bytes" | "endian" => bytes(&mut configuration, input)?,
         "transpose" => transpose(&mut configuration, input)?,
         "sharding_indexed" => sharding(key, place, &mut configuration, input)?,
-        "gzip" => CodecConfig::Gzip { level: integer(&mut configuration, "level", 0, 9)? },
+        "gzip" => CodecConfig::Gzip { level: configuration.integer("level", 0..=9)? },
         "zstd" => CodecConfig::Zstd {
-            level: integer(&mut configuration, "level", -131_072, 22)?,
+            level: configuration.integer("level", -131_072..=22)?,
             checksum: configuration.optional("checksum", "a boolean", Json::as_bool)?.unwrap_or(false),
         },
         "blosc" => CodecConfig::Blosc(blosc(&mut configuration)?),
@@ -189,33 +190,15 @@ fn numcodecs_or_unknown(
     if let Some(input) = input {
         input.complete(id, &mut members);
     }
-    let spec = v2::codecs::parse_configuration(key, &place.to_string(), id, &members)?;
+    let spec = v2::codecs::parse_configuration(key, place, id, &members)?;
     match spec.unwritable {
         None => Ok(spec.config),
         Some(why) => Err(MetadataError::invalid(key, format_args!("{place} {name:?}: {why}"))),
     }
 }
 
-fn integer(
-    configuration: &mut Configuration<'_>,
-    name: &'static str,
-    low: i32,
-    high: i32,
-) -> Result<i32, MetadataError> {
-    configuration.required(name, format_args!("an integer from {low} to {high}"), |value| {
-        as_i128(value)
-            .and_then(|level| i32::try_from(level).ok())
-            .filter(|level| (low..=high).contains(level))
-    })
-}
-
-fn bytes(configuration: &mut Configuration<'_>, input: Option<&Input>) -> Result<CodecConfig, MetadataError> {
-    let endian =
-        configuration.optional("endian", "\"little\" or \"big\"", |value| match value.as_str()? {
-            "little" => Some(Endian::Little),
-            "big" => Some(Endian::Big),
-            _ => None,
-        })?;
+fn bytes(configuration: &mut Fields<'_>, input: Option<&Input>) -> Result<CodecConfig, MetadataError> {
+    let endian = configuration.named("endian")?;
     Ok(CodecConfig::Bytes {
         endian: match input {
             Some(input) if input.data_type.swap_width() == 1 => None,
@@ -229,10 +212,7 @@ fn bytes(configuration: &mut Configuration<'_>, input: Option<&Input>) -> Result
     })
 }
 
-fn transpose(
-    configuration: &mut Configuration<'_>,
-    input: Option<&Input>,
-) -> Result<CodecConfig, MetadataError> {
+fn transpose(configuration: &mut Fields<'_>, input: Option<&Input>) -> Result<CodecConfig, MetadataError> {
     let ndim = input.map(|input| input.shape.len());
     let order = configuration.required("order", "a permutation of the dimensions", |value| {
         let order: Vec<usize> = match (value.as_str(), ndim) {
@@ -251,21 +231,12 @@ pub(crate) fn is_permutation(order: &[usize], ndim: usize) -> bool {
     order.len() == ndim && order.iter().all(|&axis| axis < ndim && !std::mem::replace(&mut seen[axis], true))
 }
 
-fn blosc(configuration: &mut Configuration<'_>) -> Result<BloscConfig, MetadataError> {
+fn blosc(configuration: &mut Fields<'_>) -> Result<BloscConfig, MetadataError> {
     let size = |value: &Json<'_>| as_u64(value).and_then(|size| usize::try_from(size).ok());
     let cname = configuration
         .required("cname", "a compressor of blosc", |value| BloscCname::from_name(value.as_str()?))?;
-    let clevel = integer(configuration, "clevel", 0, 9)?;
-    let shuffle = configuration.required(
-        "shuffle",
-        "\"noshuffle\", \"shuffle\" or \"bitshuffle\"",
-        |value| match value.as_str()? {
-            "noshuffle" => Some(BloscShuffle::None),
-            "shuffle" => Some(BloscShuffle::Byte),
-            "bitshuffle" => Some(BloscShuffle::Bit),
-            _ => None,
-        },
-    )?;
+    let clevel = configuration.integer("clevel", 0..=9)?;
+    let shuffle = configuration.named("shuffle")?.ok_or_else(|| configuration.invalid("has no shuffle"))?;
     let typesize =
         configuration.optional("typesize", "a positive integer", |value| size(value).filter(|&n| n > 0))?;
     if typesize.is_none() && shuffle != BloscShuffle::None {
@@ -278,19 +249,13 @@ fn blosc(configuration: &mut Configuration<'_>) -> Result<BloscConfig, MetadataE
 fn sharding(
     key: &str,
     place: Place<'_>,
-    configuration: &mut Configuration<'_>,
+    configuration: &mut Fields<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
     let chunk_shape = configuration.required("chunk_shape", "a list of positive lengths", |value| {
         as_u64_list(value).filter(|shape| !shape.contains(&0))
     })?;
-    let index_location = configuration
-        .optional("index_location", "\"start\" or \"end\"", |value| match value.as_str()? {
-            "start" => Some(IndexLocation::Start),
-            "end" => Some(IndexLocation::End),
-            _ => None,
-        })?
-        .unwrap_or_default();
+    let index_location = configuration.named("index_location")?.unwrap_or_default();
     let mut index_shape = None;
     if let Some(Input { data_type, shape }) = input {
         let divides = shape.len() == chunk_shape.len()
@@ -323,7 +288,7 @@ fn sharding(
 fn index_codecs(
     key: &str,
     place: Place<'_>,
-    configuration: &mut Configuration<'_>,
+    configuration: &mut Fields<'_>,
     index_shape: Option<Vec<u64>>,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let Some(value) = configuration.get("index_codecs") else {

@@ -2,13 +2,14 @@
 
 use bytes::Bytes;
 use ndzarr_model::{
-    Attributes, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, IndexLocation, KeyEncoding,
-    PayloadBounds, ShardingConfig, VlenConfig,
+    ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, IndexLocation, KeyEncoding, PayloadBounds,
+    ShardingConfig, VlenConfig,
 };
 
 use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, json};
 use crate::known::Stop;
+use crate::request::NewNode;
 use crate::request_parts::Around;
 use crate::site::Site;
 use crate::v2::document::reversal;
@@ -20,38 +21,22 @@ use crate::{
 
 const FORMAT: Format = Format::Zarr3;
 
-/// The documents of a new array and of the groups above it that are missing.
-pub(crate) fn create_array(
+/// The documents of a new node and of the groups above it that are missing.
+pub(crate) fn create(
     path: &NodePath,
-    request: &ArrayRequest,
+    new: NewNode<'_>,
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
     check_names(path)?;
-    let document = array_document(&document_key(path), request, options)?;
-    let extensions = Extensions::new().knowing(&request.data_type, request.custom_grid.as_ref());
-    create(path, document, extensions, known, options)
-}
-
-/// The documents of a new group and of the groups above it that are missing.
-pub(crate) fn create_group(
-    path: &NodePath,
-    attributes: &Attributes,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
-    check_names(path)?;
-    create(path, group_document(of_request(attributes, options)), Extensions::new(), known, options)
-}
-
-fn create(
-    path: &NodePath,
-    document: Json<'static>,
-    extensions: Extensions,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
     let key = document_key(path);
+    let (document, extensions) = match new {
+        NewNode::Array(request) => {
+            let extensions = Extensions::new().knowing(&request.data_type, request.custom_grid.as_ref());
+            (array_document(&key, request, options)?, extensions)
+        }
+        NewNode::Group(attributes) => (group_document(of_request(attributes, options)), Extensions::new()),
+    };
     let value = document_json::write(&key, &document)?;
     // The document must open before it is written, and the opened node is the result.
     let (members, attributes) = document_json::read_object(&key, &value)?;

@@ -1,21 +1,20 @@
 //! Reads `zarr.json` of Zarr v3.
 
+use std::sync::Arc;
+
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
 
 use serde_json::Value;
 
+use crate::fields::{Place, lengths, required};
 use crate::json::spans;
-use crate::json::{Json, Members, as_u64, as_u64_list, show};
-use crate::v3::extension::{Extension, Place};
+use crate::json::{Json, Members, as_u64, show};
+use crate::v3::extension::Extension;
 use crate::v3::inline::without_inline;
 use crate::v3::{codecs, dtype, fill, grid, keys};
-use crate::{Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
-
-/// The two kinds of nodes in `node_type`.
-pub(crate) enum Kind {
-    Array,
-    Group,
-}
+use crate::{
+    Context, Extensions, Format, MemberKind, MetadataError, Node, NodeKind, NodePath, chunk_grid, json,
+};
 
 const ARRAY_MEMBERS: [&str; 11] = [
     "zarr_format",
@@ -33,32 +32,32 @@ const ARRAY_MEMBERS: [&str; 11] = [
 const GROUP_MEMBERS: [&str; 3] = ["zarr_format", "node_type", "attributes"];
 
 /// The kind of node that a document describes, found without parsing the rest.
-pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
+pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError> {
     // The plain spellings are found without reading the rest.
     let members = spans::values(key, bytes, 0..bytes.len(), ["zarr_format", "node_type"]);
     if let Ok([Some(format), Some(node_type)]) = members
         && &bytes[format] == b"3"
     {
         match &bytes[node_type] {
-            b"\"array\"" => return Ok(Kind::Array),
-            b"\"group\"" => return Ok(Kind::Group),
+            b"\"array\"" => return Ok(MemberKind::Array),
+            b"\"group\"" => return Ok(MemberKind::Group),
             _ => {}
         }
     }
     let text = without_inline(bytes);
     let (document, _) = json::read_object(key, &text)?;
-    check_format(key, document.get("zarr_format"))?;
+    check_format(key, &document)?;
     node_type(key, &document)
 }
 
 /// Like [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string.
-pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, MetadataError> {
+pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<MemberKind>, MetadataError> {
     let text = without_inline(bytes);
     let (document, _) = json::read_object(key, &text)?;
     if document.get("zarr_format").is_some_and(Json::is_string) {
         return Ok(None);
     }
-    check_format(key, document.get("zarr_format"))?;
+    check_format(key, &document)?;
     node_type(key, &document).map(Some)
 }
 
@@ -71,19 +70,20 @@ pub(crate) fn node(
     of_user: Option<Value>,
     extensions: &Extensions,
 ) -> Result<Node, MetadataError> {
-    check_format(key, document.get("zarr_format"))?;
+    check_format(key, document)?;
     let mut warnings = Vec::new();
     let kind = match node_type(key, document)? {
-        Kind::Array => {
+        MemberKind::Array => {
             check_members(key, document, &ARRAY_MEMBERS)?;
             let mut spec = array(path, key, document, extensions)?;
             if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
                 warnings.push(format!("{key}: {why}"));
-                spec.codecs.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(why.clone()));
+                let codecs = Arc::make_mut(&mut spec.codecs);
+                codecs.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(why.clone()));
             }
             NodeKind::Array(Box::new(spec))
         }
-        Kind::Group => {
+        MemberKind::Group => {
             check_members(key, document, &GROUP_MEMBERS)?;
             NodeKind::Group
         }
@@ -100,8 +100,8 @@ pub(crate) fn node(
 }
 
 /// Refuses anything but the integer 3.
-pub(crate) fn check_format(key: &str, format: Option<&Json<'_>>) -> Result<(), MetadataError> {
-    match given(key, format, "zarr_format")? {
+pub(crate) fn check_format(key: &str, document: &Members<'_>) -> Result<(), MetadataError> {
+    match required(key, document, "zarr_format")? {
         value if as_u64(value) == Some(3) => Ok(()),
         value if as_u64(value).is_some() => Err(MetadataError::unsupported(key, "zarr_format", show(value))),
         value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 3", show(value)))),
@@ -121,23 +121,15 @@ pub(crate) fn no_attributes(key: &str, value: &impl std::fmt::Display) -> Metada
     MetadataError::invalid(key, format_args!("attributes is {}, not an object", show(value)))
 }
 
-fn node_type(key: &str, document: &Members<'_>) -> Result<Kind, MetadataError> {
+fn node_type(key: &str, document: &Members<'_>) -> Result<MemberKind, MetadataError> {
     match required(key, document, "node_type")? {
-        Json::String(text) if text == "array" => Ok(Kind::Array),
-        Json::String(text) if text == "group" => Ok(Kind::Group),
+        Json::String(text) if text == "array" => Ok(MemberKind::Array),
+        Json::String(text) if text == "group" => Ok(MemberKind::Group),
         other => {
             let what = format_args!("node_type is {}, not \"array\" or \"group\"", show(other));
             Err(MetadataError::invalid(key, what))
         }
     }
-}
-
-fn required<'a>(key: &str, document: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {
-    given(key, document.get(name), name)
-}
-
-fn given<T>(key: &str, member: Option<T>, name: &str) -> Result<T, MetadataError> {
-    member.ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
 }
 
 /// Fails for an unknown member that must be understood; `consolidated_metadata` as `null` never
@@ -161,10 +153,7 @@ fn array(
     document: &Members<'_>,
     extensions: &Extensions,
 ) -> Result<ArraySpec, MetadataError> {
-    let shape = required(key, document, "shape")?;
-    let shape = as_u64_list(shape).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("shape is {}, not a list of lengths", show(shape)))
-    })?;
+    let shape = lengths(key, "shape", required(key, document, "shape")?)?;
     let name = required(key, document, "data_type")?;
     let data_type = dtype::parse(key, name, extensions)?;
     let grid = required(key, document, "chunk_grid")?;
@@ -192,7 +181,7 @@ fn array(
         custom_grid: custom,
         data_type,
         fill_value,
-        codecs,
+        codecs: codecs.into(),
         codec_check: CodecCheck::AtOpen,
         keys: ChunkKeys { prefix: path.prefix(), encoding },
         dimension_names,

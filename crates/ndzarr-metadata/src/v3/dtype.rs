@@ -2,9 +2,10 @@
 
 use ndzarr_model::{DataType, Endian, Field, StructType, TimeUnit};
 
-use crate::json::{Json, Members, as_u64, as_u64_list, json, object, show};
+use crate::fields::{Fields, Place};
+use crate::json::{Json, Members, as_u64, as_u64_list, json, show};
 use crate::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
-use crate::v3::extension::{Configuration, Extension, Place};
+use crate::v3::extension::{Extension, named};
 use crate::{Extensions, MetadataError};
 
 /// Which forms are accepted.
@@ -42,9 +43,7 @@ pub(crate) fn with_little_endian<'a>(codecs: &Json<'a>) -> Json<'a> {
     codecs
         .iter()
         .map(|codec| match codec.get("name").unwrap_or(codec).as_str() {
-            Some("bytes") if has_no_endian(codec) => {
-                json!({"name": "bytes", "configuration": {"endian": "little"}})
-            }
+            Some("bytes") if has_no_endian(codec) => named("bytes", json!({"endian": "little"})),
             Some("sharding_indexed") => {
                 let mut codec = codec.clone();
                 let configuration = codec.get_mut("configuration");
@@ -63,7 +62,7 @@ fn any(key: &str, value: &Json<'_>, forms: Forms<'_>, depth_left: usize) -> Resu
     let extension = Extension::parse(key, PLACE, value)?;
     let mut configuration = extension.configuration(key, PLACE);
     let positive = |value: &Json<'_>| as_u64(value).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
-    let length = |configuration: &mut Configuration<'_>| {
+    let length = |configuration: &mut Fields<'_>| {
         configuration.required("length_bytes", "a positive integer", positive)
     };
     let data_type = match extension.name {
@@ -113,7 +112,7 @@ fn any(key: &str, value: &Json<'_>, forms: Forms<'_>, depth_left: usize) -> Resu
     checked_size(key, data_type)
 }
 
-fn time(name: &str, configuration: &mut Configuration<'_>) -> Result<DataType, MetadataError> {
+fn time(name: &str, configuration: &mut Fields<'_>) -> Result<DataType, MetadataError> {
     let unit =
         configuration.required("unit", "a unit of NumPy's", |value| TimeUnit::from_name(value.as_str()?))?;
     let scale = configuration.required("scale_factor", "an integer from 1 to 2147483647", |value| {
@@ -136,7 +135,7 @@ fn checked_size(key: &str, data_type: DataType) -> Result<DataType, MetadataErro
 /// `fields` as objects, in the legacy form also as pairs.
 fn structure(
     key: &str,
-    configuration: &mut Configuration<'_>,
+    configuration: &mut Fields<'_>,
     legacy: bool,
     forms: Forms<'_>,
     depth_left: usize,
@@ -222,19 +221,14 @@ pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
 
 /// A type of any format in the form of v3.
 pub(crate) fn write_neutral(data_type: &DataType) -> Json<'static> {
-    let configured = |name: &str, configuration: Json<'static>| {
-        object([("name", name.into()), ("configuration", configuration)])
-    };
     match data_type {
-        DataType::FixedBytes { bytes } => configured("null_terminated_bytes", json!({"length_bytes": bytes})),
-        DataType::FixedUtf32 { chars } => {
-            configured("fixed_length_utf32", json!({"length_bytes": chars * 4}))
-        }
+        DataType::FixedBytes { bytes } => named("null_terminated_bytes", json!({"length_bytes": bytes})),
+        DataType::FixedUtf32 { chars } => named("fixed_length_utf32", json!({"length_bytes": chars * 4})),
         DataType::DateTime64 { unit, scale } => {
-            configured("numpy.datetime64", json!({"unit": unit.name(), "scale_factor": scale}))
+            named("numpy.datetime64", json!({"unit": unit.name(), "scale_factor": scale}))
         }
         DataType::TimeDelta64 { unit, scale } => {
-            configured("numpy.timedelta64", json!({"unit": unit.name(), "scale_factor": scale}))
+            named("numpy.timedelta64", json!({"unit": unit.name(), "scale_factor": scale}))
         }
         DataType::Struct(fields) => {
             let field = |field: &Field| {
@@ -246,14 +240,12 @@ pub(crate) fn write_neutral(data_type: &DataType) -> Json<'static> {
                 }
                 Json::Object(members)
             };
-            configured("struct", json!({"fields": fields.fields().iter().map(field).collect::<Vec<_>>()}))
+            named("struct", json!({"fields": fields.fields().iter().map(field).collect::<Vec<_>>()}))
         }
-        DataType::VlenArray(elements) => {
-            configured("vlen-array", json!({"data_type": write_neutral(elements)}))
-        }
+        DataType::VlenArray(elements) => named("vlen-array", json!({"data_type": write_neutral(elements)})),
         DataType::Custom(custom) => match custom.configuration().into() {
             Json::Object(members) if members.is_empty() => custom.name().into(),
-            configuration => configured(custom.name(), configuration),
+            configuration => named(custom.name(), configuration),
         },
         other => other.to_string().into(),
     }

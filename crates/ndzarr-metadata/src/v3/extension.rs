@@ -1,11 +1,10 @@
 //! Reads an extension point of Zarr v3: name, configuration and `must_understand`.
 
-use std::fmt::{self, Display};
-
 use serde_json::Value;
 
 use crate::MetadataError;
-use crate::json::{Json, Members, show};
+use crate::fields::{Fields, Place};
+use crate::json::{Json, Members, object, show};
 
 /// A data type, chunk grid, chunk key encoding, codec or storage transformer in a v3 document.
 pub(crate) struct Extension<'a> {
@@ -13,24 +12,6 @@ pub(crate) struct Extension<'a> {
     /// Whether readers that do not know it may ignore it.
     pub(crate) is_optional: bool,
     configuration: Option<&'a Members<'a>>,
-}
-
-/// Location of an extension in a document, for messages.
-#[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
-    /// A member with this name.
-    Member(&'a str),
-    /// An item of the list with this name.
-    Item(&'a str, usize),
-}
-
-impl Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Member(name) => f.write_str(name),
-            Self::Item(list, i) => write!(f, "{list}[{i}]"),
-        }
-    }
 }
 
 impl<'a> Extension<'a> {
@@ -63,8 +44,8 @@ impl<'a> Extension<'a> {
     }
 
     /// The configuration, to be read member by member.
-    pub(crate) fn configuration(&self, key: &'a str, place: Place<'a>) -> Configuration<'a> {
-        Configuration { key, place, name: self.name, members: self.configuration, read: vec![] }
+    pub(crate) fn configuration(&self, key: &'a str, place: Place<'a>) -> Fields<'a> {
+        Fields::new(key, place, self.name, self.configuration)
     }
 
     /// The configuration as custom codecs, types and grids receive it: an object.
@@ -78,67 +59,7 @@ impl<'a> Extension<'a> {
     }
 }
 
-/// A configuration in which every member must be known.
-pub(crate) struct Configuration<'a> {
-    key: &'a str,
-    place: Place<'a>,
-    name: &'a str,
-    members: Option<&'a Members<'a>>,
-    read: Vec<&'static str>,
-}
-
-impl<'a> Configuration<'a> {
-    /// A member, if present.
-    pub(crate) fn get(&mut self, name: &'static str) -> Option<&'a Json<'a>> {
-        self.read.push(name);
-        self.members.and_then(|members| members.get(name))
-    }
-
-    /// A required member, as `read` interprets it; `expected` is for the message.
-    pub(crate) fn required<T>(
-        &mut self,
-        name: &'static str,
-        expected: impl Display,
-        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
-    ) -> Result<T, MetadataError> {
-        match self.get(name) {
-            None => Err(self.invalid(format_args!("has no {name}"))),
-            Some(value) => self.read_as(name, value, expected, read),
-        }
-    }
-
-    /// An optional member.
-    pub(crate) fn optional<T>(
-        &mut self,
-        name: &'static str,
-        expected: impl Display,
-        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
-    ) -> Result<Option<T>, MetadataError> {
-        self.get(name).map(|value| self.read_as(name, value, expected, read)).transpose()
-    }
-
-    fn read_as<T>(
-        &self,
-        name: &str,
-        value: &'a Json<'a>,
-        expected: impl Display,
-        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
-    ) -> Result<T, MetadataError> {
-        read(value).ok_or_else(|| self.invalid(format_args!("has {name} {}, not {expected}", show(value))))
-    }
-
-    /// Ends reading: any member left is unknown.
-    pub(crate) fn end(self) -> Result<(), MetadataError> {
-        let unknown = self.members.and_then(|m| m.keys().find(|name| !self.read.contains(name)));
-        match unknown {
-            None => Ok(()),
-            Some(name) => {
-                Err(self.invalid(format_args!("has an unknown member {name:?} in its configuration")))
-            }
-        }
-    }
-
-    pub(crate) fn invalid(&self, what: impl Display) -> MetadataError {
-        MetadataError::invalid(self.key, format_args!("{} {:?} {what}", self.place, self.name))
-    }
+/// An extension as documents state it.
+pub(crate) fn named(name: &str, configuration: Json<'static>) -> Json<'static> {
+    object([("name", name.into()), ("configuration", configuration)])
 }

@@ -116,7 +116,7 @@ fn sub_array(data_type: &DataType, shape: &[usize], bytes: &[u8]) -> Json<'stati
 }
 
 /// The text of code units, without trailing NULs.
-pub(crate) fn text(bytes: &[u8]) -> String {
+fn text(bytes: &[u8]) -> String {
     let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
     let text: String =
         units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
@@ -254,7 +254,7 @@ pub(crate) fn native(bits: u64, size: usize) -> Vec<u8> {
 }
 
 /// Bits of an element, or of a component of one, in native byte order.
-pub(crate) fn unsigned(bytes: &[u8]) -> u64 {
+fn unsigned(bytes: &[u8]) -> u64 {
     let fold = |bits: u64, &byte: &u8| bits << 8 | u64::from(byte);
     if cfg!(target_endian = "little") { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
 }

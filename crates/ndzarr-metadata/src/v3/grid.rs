@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use ndzarr_model::{ChunkEdges, ChunkGrid, CustomChunkGrid};
 
+use crate::fields::{Fields, Place};
 use crate::json::{Json, as_u64, as_u64_list, json, show};
-use crate::v3::extension::{Configuration, Extension, Place};
+use crate::v3::extension::{Extension, named};
 use crate::{Extensions, MetadataError};
 
 const PLACE: Place<'_> = Place::Member("chunk_grid");
@@ -47,7 +48,7 @@ pub(crate) fn parse(
     }
 }
 
-fn rectilinear(mut configuration: Configuration<'_>, shape: &[u64]) -> Result<Grid, MetadataError> {
+fn rectilinear(mut configuration: Fields<'_>, shape: &[u64]) -> Result<Grid, MetadataError> {
     let kind = configuration.required("kind", "\"inline\"", Json::as_str)?;
     if kind != "inline" {
         return Err(configuration.invalid(format_args!("has the unknown kind {kind:?}")));
@@ -105,13 +106,13 @@ fn edges_of(spec: &Json<'_>) -> Option<ChunkEdges> {
 /// A grid in the form in which it is written.
 pub(crate) fn write(grid: &Grid) -> Json<'static> {
     if let Some(custom) = &grid.custom {
-        return json!({"name": custom.name(), "configuration": custom.configuration()});
+        return named(custom.name(), custom.configuration().into());
     }
     let Some(edges) = &grid.edges else {
-        return json!({"name": "regular", "configuration": {"chunk_shape": &grid.chunk_shape}});
+        return named("regular", json!({"chunk_shape": &grid.chunk_shape}));
     };
     let specs: Vec<Json<'static>> = edges.iter().map(spec_of).collect();
-    json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": specs}})
+    named("rectilinear", json!({"kind": "inline", "chunk_shapes": specs}))
 }
 
 fn spec_of(edges: &ChunkEdges) -> Json<'static> {

@@ -3,8 +3,9 @@
 use ndzarr_model::KeyEncoding;
 
 use crate::MetadataError;
+use crate::fields::Place;
 use crate::json::{Json, json};
-use crate::v3::extension::{Extension, Place};
+use crate::v3::extension::{Extension, named};
 
 /// Reads the `chunk_key_encoding` of a document (Zarr v3 specification, "Chunk key encoding").
 pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<KeyEncoding, MetadataError> {
@@ -30,7 +31,7 @@ pub(crate) fn write(encoding: KeyEncoding) -> Option<Json<'static>> {
         KeyEncoding::V2 { separator } => ("v2", separator),
         _ => return None,
     };
-    Some(json!({"name": name, "configuration": {"separator": separator.to_string()}}))
+    Some(named(name, json!({"separator": separator.to_string()})))
 }
 
 /// A separator that documents may state: `/` or `.`.

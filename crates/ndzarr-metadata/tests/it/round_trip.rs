@@ -91,7 +91,7 @@ fn every_type_and_fill_value() {
                 assert_eq!(spec.data_type, data_type);
                 assert_eq!((&spec.shape, &spec.chunk_shape), (&array.shape, &array.chunk_shape));
                 let endian = (data_type.swap_width() > 1).then_some(Endian::Big);
-                assert_eq!(spec.codecs, [CodecConfig::Bytes { endian }.into()]);
+                assert_eq!(spec.codecs[..], [CodecConfig::Bytes { endian }.into()]);
             }
         }
     }
@@ -122,7 +122,7 @@ fn every_codec() {
                 CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
                 expected.into(),
             ];
-            assert_eq!(spec.codecs, chain, "{format}");
+            assert_eq!(spec.codecs[..], chain, "{format}");
         }
     }
 }

@@ -31,7 +31,7 @@ fn v2_020_a_plain_array() {
     assert_eq!(spec.data_type, DataType::UInt { bits: 16 });
     assert_eq!(spec.fill_value.bytes(), 7u16.to_ne_bytes());
     assert!(spec.fill_value.is_defined());
-    assert_eq!(spec.codecs, [CodecConfig::Bytes { endian: Some(Endian::Little) }.into()]);
+    assert_eq!(spec.codecs[..], [CodecConfig::Bytes { endian: Some(Endian::Little) }.into()]);
     assert_eq!(spec.codec_check, CodecCheck::AtAccess);
     assert_eq!(spec.keys.key(&[1]), "1");
     assert_eq!(spec.dimension_names, None);
@@ -65,7 +65,7 @@ fn v2_t03_order_f_is_a_reversal() {
         let mut codecs: Vec<_> =
             expected.into_iter().map(|order| CodecConfig::Transpose { order }.into()).collect();
         codecs.push(CodecConfig::Bytes { endian: Some(Endian::Big) }.into());
-        assert_eq!(spec.codecs, codecs, "{shape} {order}");
+        assert_eq!(spec.codecs[..], codecs, "{shape} {order}");
     }
     fails(&[("order", "\"A\"")], "order");
 }
@@ -170,7 +170,7 @@ fn v2_040_t22_t48_data_types() {
     ] {
         let spec = opens(&[("dtype", &format!("\"{dtype}\"")), ("fill_value", "null")]);
         assert_eq!(spec.data_type.to_string(), name, "{dtype}");
-        assert_eq!(spec.codecs, [CodecConfig::Bytes { endian }.into()], "{dtype}");
+        assert_eq!(spec.codecs[..], [CodecConfig::Bytes { endian }.into()], "{dtype}");
     }
     // Long doubles are named.
     for dtype in ["\"<f16\"", "\"<f12\"", "\"<c32\"", "\"<c24\""] {

@@ -150,14 +150,14 @@ fn v2_048_categorize_makes_texts_of_objects() {
         let filter = format!(r#"{{"id":"categorize","labels":["a","é"],"dtype":"{dtype}","astype":">u2"}}"#);
         let spec = object(&[("filters", &format!("[{filter}]"))]).expect(dtype);
         assert_eq!(spec.data_type, DataType::String);
-        assert_eq!(spec.codecs, [expected(&["a", "é"], ">u2")]);
+        assert_eq!(spec.codecs[..], [expected(&["a", "é"], ">u2")]);
         let spec = object(&[("compressor", &filter)]).expect(dtype);
-        assert_eq!(spec.codecs, [expected(&["a", "é"], ">u2")]);
+        assert_eq!(spec.codecs[..], [expected(&["a", "é"], ">u2")]);
     }
     // Without a type codes are bytes; other filters follow.
     let filters = r#"[{"id":"categorize","labels":[],"dtype":"|O"},{"id":"delta","dtype":"|u1"}]"#;
     let spec = object(&[("filters", filters)]).expect("codes");
-    assert_eq!(spec.codecs, [expected(&[], "|u1"), CodecConfig::Delta(types("|u1", "|u1")).into()]);
+    assert_eq!(spec.codecs[..], [expected(&[], "|u1"), CodecConfig::Delta(types("|u1", "|u1")).into()]);
     for (bad, named) in [
         (r#"{"id":"categorize","dtype":"|O"}"#, "no labels"),
         (r#"{"id":"categorize","labels":["a",1],"dtype":"|O"}"#, "labels"),

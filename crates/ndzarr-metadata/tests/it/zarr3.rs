@@ -33,7 +33,7 @@ fn v3_t01_minimal_array() {
     assert_eq!(spec.chunk_shape, [2]);
     assert_eq!(spec.data_type, DataType::UInt { bits: 16 });
     assert_eq!(spec.fill_value.bytes(), 7u16.to_ne_bytes());
-    assert_eq!(spec.codecs, [CodecConfig::Bytes { endian: Some(Endian::Little) }.into()]);
+    assert_eq!(spec.codecs[..], [CodecConfig::Bytes { endian: Some(Endian::Little) }.into()]);
     assert_eq!(spec.codec_check, CodecCheck::AtOpen);
     assert_eq!(spec.keys.key(&[1]), "c/1");
     assert_eq!(spec.dimension_names, None);

@@ -94,7 +94,7 @@ fn v3_061_read_aliases() {
     fails(&[("data_type", &format!("{{\"name\":\"struct\",{fields}}}"))], "data_type");
     let endian = r#"[{"name":"endian","configuration":{"endian":"big"}}]"#;
     assert_eq!(
-        opens(&[("codecs", endian)]).codecs,
+        opens(&[("codecs", endian)]).codecs[..],
         [CodecConfig::Bytes { endian: Some(Endian::Big) }.into()]
     );
     for unit in ["us", "\u{3bc}s"] {

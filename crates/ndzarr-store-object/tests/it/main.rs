@@ -1,9 +1,12 @@
 //! The store over servers: of this process, or those that `cargo xtask remote` names.
 #![forbid(unsafe_code)]
 
+mod conditions;
 mod containers;
 mod google;
+mod hedged;
 mod hostile;
+mod long_lists;
 mod overload;
 mod profiles;
 mod proxies;
@@ -16,6 +19,7 @@ mod slow_answers;
 mod suite;
 mod tls;
 mod tls_server;
+mod virtual_clock;
 mod wrong_answers;
 
 use bytes::Bytes;

@@ -1,23 +1,45 @@
 //! Services that refuse for a while, and hosts that are not there.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use ndzarr_store::{AsyncStore, StoreError, block_on};
 use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::{options, part, s3, s3_with, whole};
+use crate::virtual_clock::VirtualClock;
+use crate::{options, part, s3_with, whole};
 
 /// Of the first requests up to 256 are refused, then only those that ask whether that is over.
 #[test]
 fn rs_30_an_outage_of_two_seconds_costs_few_requests() {
     let server = ObjectServer::start(Dialect::S3);
     server.objects().put("a", "a value");
-    let until = Instant::now() + Duration::from_secs(2);
-    let rule = FaultRule::always(Fault::Status(503)).only_if(move |_| Instant::now() < until);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&is_over);
+    let rule = FaultRule::always(Fault::Status(503)).only_if(move |_| !over.load(Ordering::SeqCst));
     server.faults([rule]);
-    let (store, fetch) = (s3(&server, ""), whole("a"));
-    for fetched in block_on(join_all((0..1000).map(|_| store.fetch(&fetch)))) {
+    let (clock, long) = (VirtualClock::start(), Duration::from_secs(1 << 20));
+    let options = options(&server).connect_timeout(long).read_timeout(long).retry_for(long);
+    let store = s3_with(&options.runtime(clock.handle()), "");
+    let reader = thread::spawn(move || {
+        let fetch = whole("a");
+        block_on(join_all((0..1000).map(|_| store.fetch(&fetch))))
+    });
+    // Nothing has been tried before this is.
+    while server.traffic().faults == 0 {
+        thread::yield_now();
+    }
+    for step in 0.. {
+        clock.advance(Duration::from_millis(10));
+        is_over.store(step >= 200, Ordering::SeqCst);
+        if reader.is_finished() {
+            break;
+        }
+    }
+    for fetched in reader.join().expect("it does not panic") {
         assert_eq!(part(fetched.expect("it is asked again")), "a value");
     }
     let traffic = server.traffic();

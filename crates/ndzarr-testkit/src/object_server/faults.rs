@@ -63,6 +63,8 @@ pub enum Fault {
     HugeHeader(usize),
     /// Headers that never end.
     EndlessHeaders,
+    /// `start-after` is ignored: lists begin at their beginning.
+    NoStartAfter,
     /// A page of a list that is empty and promises another one.
     EndlessList,
     /// A body of 8 MiB, marked as gzip, that inflates to 1.3 GB.
@@ -80,6 +82,7 @@ impl Fault {
     pub(super) fn change(&self, request: &mut Request) {
         match self {
             Self::NoRange => request.drop_headers(&["range", "x-ms-range"]),
+            Self::NoStartAfter => request.drop_parameter("start-after"),
             Self::NoConditions => request.drop_headers(&[
                 "if-match",
                 "if-none-match",

@@ -52,6 +52,14 @@ impl Request {
         self.headers.retain(|(name, _)| !names.contains(&name.as_str()));
     }
 
+    /// Removes a parameter of the query.
+    pub(super) fn drop_parameter(&mut self, name: &str) {
+        let Some((path, query)) = self.target.split_once('?') else { return };
+        let is_other = |pair: &&str| pair.split('=').next() != Some(name);
+        let rest: Vec<&str> = query.split('&').filter(is_other).collect();
+        self.target = format!("{path}?{}", rest.join("&"));
+    }
+
     fn parse(head: &[u8]) -> Option<Self> {
         let head = std::str::from_utf8(head).ok()?;
         let mut lines = head.split("\r\n");

@@ -1,6 +1,6 @@
 //! Checks listing and erasing below a prefix.
 
-use ndzarr_store::{Prefix, Store, Wait};
+use ndzarr_store::{Fetch, Fetched, Of, Prefix, Store, Wait, Want};
 
 use super::calls::{assert_value, erase, key, ok, prefix, put};
 
@@ -25,6 +25,15 @@ fn assert_below(store: &dyn Store, below: &str, expected: &[&str]) {
     let mut keys = ok(store.list_prefix(&prefix(below)));
     keys.sort_unstable();
     assert_eq!(keys, expected.iter().map(|name| key(name)).collect::<Vec<_>>(), "below {below:?}");
+    let mut sizes = Vec::new();
+    ok(store.list_sizes(&prefix(below), &mut |key, byte_len| sizes.push((key.clone(), byte_len))));
+    sizes.sort_unstable();
+    assert_eq!(sizes.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), keys, "sizes below {below:?}");
+    for (key, byte_len) in sizes {
+        let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+        let Fetched::Parts { size, .. } = ok(store.fetch(&fetch)) else { panic!("{} is there", fetch.key) };
+        assert_eq!(byte_len, size, "{}", fetch.key);
+    }
 }
 
 fn v3_167_what_lies_directly_below(store: &dyn Store) {

@@ -151,7 +151,7 @@ fn a_shard_writer_keeps_what_others_append_meanwhile() -> Outcome {
         a.fill([0..3], 1)?;
         let writer = a.shard_writer(&[0])?;
         a.append(0, &array![2, 3, 4])?;
-        writer.write_inner(&[0], &array![8, 9])?;
+        writer.write_chunk(&[0], &array![8, 9])?;
         writer.finish()?;
         assert_eq!(a.read(..)?, array![8, 9, 1, 2, 3, 4].into_dyn());
     }

@@ -45,7 +45,7 @@ fn written(path: &Path, format: Format) {
         for i in 0..5_usize {
             for j in 0..5_usize {
                 let part = data().slice(s![4 * i..4 * i + 4, 10 * j..10 * j + 10]).to_owned().into_dyn();
-                writer.write_inner(&[i as u64, j as u64], &part).expect("it takes an inner chunk");
+                writer.write_chunk(&[i as u64, j as u64], &part).expect("it takes an inner chunk");
             }
         }
         writer.finish().expect("it finishes");
@@ -150,14 +150,14 @@ fn conversions_from_and_into_archives() {
     let folder = folder();
     let [first, second] = ["a.zip", "b.zip"].map(|name| folder.path().join(name));
     written(&first, Format::Zarr2);
-    let options = ConvertOptions::new(Format::Zarr3);
+    let options = ConvertOptions::new().format(Format::Zarr3);
     // Archive to archive, to memory, and back into an archive.
     let new = ZipWriter::create_file(&second).expect("a new archive");
     let report = convert(&first, &new, &options).expect("it converts");
     assert_eq!(report.nodes.len(), 2);
     new.finish().expect("it finishes");
     let memory = MemoryStore::new();
-    convert(&second, &memory, &ConvertOptions::new(Format::N5)).expect("it converts");
+    convert(&second, &memory, &ConvertOptions::new().format(Format::N5)).expect("it converts");
     let new = ZipWriter::create_file(&first).expect("a new archive");
     let report = block_on(asynchronous::convert(&memory, (&new, "in/here"), &options));
     assert_eq!(report.expect("it converts").nodes.len(), 2);
@@ -168,7 +168,7 @@ fn conversions_from_and_into_archives() {
         assert_eq!(array.attributes()["unit"], "K");
     }
     // Not onto itself: an archive is not changed.
-    let replace = ConvertOptions::new(Format::N5).existing(Existing::Replace);
+    let replace = ConvertOptions::new().format(Format::N5).existing(Existing::Replace);
     assert!(convert(&second, &second, &replace).is_err());
     assert_eq!(
         Array::<u16>::open(place(&second, "plain")).expect("it opens").read(..).expect("it reads"),

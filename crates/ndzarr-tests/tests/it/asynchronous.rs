@@ -121,9 +121,9 @@ fn arrays() {
         assert_eq!(out, array![[3, 4]]);
         a.write_chunk(&[1, 1], &Array2::from_elem((2, 3), 5).into_dyn()).await?;
         assert_eq!(a.read_chunk(&[1, 1]).await?.sum(), 30);
-        assert_eq!(a.read_inner_chunk(&[0, 0]).await?.shape(), [2, 3]);
-        assert!(a.encoded_chunk(&[0, 0]).await?.is_some());
-        assert!(a.encoded_chunk(&[0, 1]).await?.is_none());
+        assert_eq!(a.read_chunk(&[0, 0]).await?.shape(), [2, 3]);
+        assert!(a.units().encoded(&[0, 0]).await?.is_some());
+        assert!(a.units().encoded(&[0, 1]).await?.is_none());
 
         a.merge_attributes(json!({"x": 1})).await?;
         let y = serde_json::Map::from_iter([("y".to_owned(), json!(2))]);
@@ -147,7 +147,7 @@ fn shards_texts_and_blocks() {
     on_each(async |storage| {
         let s = Array::<u8>::builder([8]).chunks([2]).shards([4]).create((storage, "s")).await?;
         let writer = s.shard_writer(&[1]).await?;
-        writer.write_inner(&[2], &array![1, 2]).await?;
+        writer.write_chunk(&[2], &array![1, 2]).await?;
         writer.finish().await?;
         assert_eq!(s.read([4..8]).await?, array![1, 2, 0, 0]);
         let texts = Array::<String>::builder([2]).create((storage, "t")).await?;
@@ -189,7 +189,7 @@ fn groups_and_conversions() {
         for target in &targets {
             for format in [Format::Zarr2, Format::N5] {
                 let name = format.to_string();
-                let options = ConvertOptions::new(format);
+                let options = ConvertOptions::new().format(format);
                 let report = convert((storage, "g"), (target, &name), &options).await?;
                 assert_eq!(report.nodes.len(), 2);
                 let copy = Array::<u8>::open((target, format!("{name}/a"))).await?;

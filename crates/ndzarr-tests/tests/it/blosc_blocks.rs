@@ -244,7 +244,7 @@ impl OneChunk {
         let array = create::<u16>(&Storage::from(&memory), &case);
         let elements = ArrayD::from_shape_fn(IxDyn(&extent), |at| (7 + 64 * at[0] + at[1]) as u16);
         array.write(.., &elements).expect("a write");
-        let key = array.chunk_key(&[0, 0]);
+        let key = array.units().key(&[0, 0]);
         // N5 has its own header: mode, number of dimensions, two sizes.
         let start = if layout.starts_with("N5") { 4 + 2 * 4 } else { 0 };
         let value = memory.get(&key).expect("it is stored");
@@ -374,7 +374,7 @@ fn chunks_of_many_blocks_are_stored_where_one_element_is_no_fill_value() {
         let memory = MemoryStore::new();
         let array = create::<u16>(&Storage::from(&memory), &case);
         array.write(.., &elements).expect("a write");
-        assert_eq!(memory.get(&array.chunk_key(&[0, 0, 0])).is_some(), stored, "{place:?}");
+        assert_eq!(memory.get(&array.units().key(&[0, 0, 0])).is_some(), stored, "{place:?}");
         assert_eq!(array.read(..).expect("a read"), elements, "{place:?}");
     }
 }

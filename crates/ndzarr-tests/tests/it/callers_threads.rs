@@ -150,10 +150,10 @@ fn shard_writers() {
         let a = sharded(folder, 40);
         spread(way, threads, 12, |i| {
             let writer = a.shard_writer(&[i % 3, 0, 0]).expect("a writer");
-            for chunk in writer.inner_chunks() {
+            for chunk in writer.chunks() {
                 let shape: Vec<usize> = chunk.ranges.iter().map(|r| (r.end - r.start) as usize).collect();
                 writer
-                    .write_inner(&chunk.index, &ndarray::ArrayD::from_elem(shape, 5))
+                    .write_chunk(&chunk.index, &ndarray::ArrayD::from_elem(shape, 5))
                     .expect("an inner chunk");
             }
             writer.finish().expect("a shard");
@@ -169,7 +169,8 @@ fn conversions() {
         a.fill(.., 7).expect("a fill");
         spread(way, threads, 4, |i| {
             let target = FsStore::new(folder.join(format!("copy-{i}")));
-            convert((folder, "a"), (target, "a"), &ConvertOptions::new(Format::Zarr2)).expect("a conversion");
+            convert((folder, "a"), (target, "a"), &ConvertOptions::new().format(Format::Zarr2))
+                .expect("a conversion");
         });
         for i in 0..4 {
             let copy = Array::<u16>::open((folder.join(format!("copy-{i}")).as_path(), "a")).expect("a copy");
@@ -256,16 +257,24 @@ fn futures_are_send() {
     send(a.fill(.., 1));
     send(a.read_chunk(&[0, 0]));
     send(a.write_chunk(&[0, 0], &all));
-    send(a.read_inner_chunk(&[0, 0]));
-    send(a.encoded_chunk(&[0, 0]));
+    send(a.units().is_stored(&[0, 0]));
+    send(a.units().stored());
+    send(a.units().encoded(&[0, 0]));
+    send(a.units().write_encoded(&[0, 0], vec![0]));
+    send(a.units().erase(&[0, 0]));
     send(a.n5_blocks().read(&[0, 0]));
     send(a.resize([4, 4]));
     send(a.append(0, &data));
     send(a.merge_attributes(json!({})));
     send(a.shard_writer(&[0, 0]));
+    send(a.appender(0));
+    let mut appender = ndzarr::store::block_on(a.appender(0)).expect("an appender");
+    send(appender.push(&data));
+    send(appender.publish());
+    send(appender.finish());
     let writer = ndzarr::Array::from(a.clone()).shard_writer(&[0, 0]).expect("a writer");
     let writer = ndzarr::asynchronous::ShardWriter::from(writer);
-    send(writer.write_inner(&[0, 0], &data));
+    send(writer.write_chunk(&[0, 0], &data));
     send(writer.finish());
     send(AnyArray::open((&store, "a")));
     send(AnyNode::open((&store, "a")));
@@ -290,5 +299,5 @@ fn futures_are_send() {
     send(group.consolidate());
     send(group.erase("a"));
     send(group.erase_self());
-    send(convert((&store, "a"), (&store, "z"), &ConvertOptions::new(Format::Zarr2)));
+    send(convert((&store, "a"), (&store, "z"), &ConvertOptions::new().format(Format::Zarr2)));
 }

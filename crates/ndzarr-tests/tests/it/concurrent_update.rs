@@ -49,7 +49,7 @@ fn whole_chunks_are_overwritten_without_turns() -> Outcome {
         a.write([8..10], &array![9, 10])?;
         assert_eq!(a.read([0..10])?, Array1::from_iter(1..11), "{name}");
         a.fill([0..8], 0)?;
-        assert_eq!(a.encoded_chunk(&[0])?, None, "{name}");
+        assert_eq!(a.units().encoded(&[0])?, None, "{name}");
         ndzarr_store::block_on(
             asynchronous::Array::from(a.clone()).write([0..8], &Array1::from_iter(11..19)),
         )?;
@@ -70,7 +70,7 @@ fn a_partial_update_without_turns_is_an_error_that_names_the_option() -> Outcome
             assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{name}: {error}");
             assert_eq!(
                 (error.key(), error.chunk()),
-                (Some(&a.chunk_key(&[0])[..]), Some(&[0][..])),
+                (Some(&a.units().key(&[0])[..]), Some(&[0][..])),
                 "{name}"
             );
         }

@@ -79,7 +79,7 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
         }
     };
     let target = if in_place { source.clone() } else { MemoryStore::new() };
-    let options = ConvertOptions::new(to).loss(Loss::Record);
+    let options = ConvertOptions::new().format(to).loss(Loss::Record);
     let report = match convert((&source, node), (&target, node), &options) {
         Ok(report) => report,
         Err(error) => {
@@ -148,8 +148,8 @@ fn chunks_stay_where_they_are() {
         .expect("a new array");
     a.fill([0..5, 0..4], 3).expect("elements");
     let before = store.keys();
-    let report =
-        convert((&store, "a"), (&store, "a"), &ConvertOptions::new(Format::Zarr3)).expect("it can be");
+    let report = convert((&store, "a"), (&store, "a"), &ConvertOptions::new().format(Format::Zarr3))
+        .expect("it can be");
     assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (ConvertLevel::Metadata, 0));
     let new: Vec<String> = store.keys().into_iter().filter(|key| !before.contains(key)).collect();
     assert_eq!(new, ["a/zarr.json"]);
@@ -164,7 +164,7 @@ fn chunks_stay_where_they_are() {
             {"name": "gzip", "configuration": {"level": 1}}]}}])
     );
     assert_eq!(document["chunk_key_encoding"], json!({"name": "v2", "configuration": {"separator": "/"}}));
-    let again = convert((&store, "a"), (&store, "a"), &ConvertOptions::new(Format::Zarr3));
+    let again = convert((&store, "a"), (&store, "a"), &ConvertOptions::new().format(Format::Zarr3));
     assert!(again.is_err());
 }
 
@@ -173,7 +173,7 @@ fn chunks_stay_where_they_are() {
 fn beside(name: &str) -> Result<(ConvertLevel, serde_json::Value), String> {
     let case = cases().expect("the cases").into_iter().find(|case| case.path() == name).expect("the case");
     let store = case.memory().expect("the stored files");
-    let to_v3 = ConvertOptions::new(Format::Zarr3);
+    let to_v3 = ConvertOptions::new().format(Format::Zarr3);
     let report =
         convert((&store, &case.node), (&store, &case.node), &to_v3).map_err(|error| error.to_string())?;
     let document = store.get("zarr.json").expect("it was made");
@@ -214,7 +214,7 @@ fn v2_166_a_filter_behind_a_codec_of_bytes_is_encoded_anew() {
         {"id": "zlib", "level": 1}, {"id": "delta", "dtype": "|u1"}]});
     let builder = Array::<u8>::builder([6]).chunks([4]).format(Format::Zarr2).codecs_json(filters);
     builder.create((&store, "a")).expect("a new array").fill([0..6], 7).expect("elements");
-    let to_v3 = ConvertOptions::new(Format::Zarr3);
+    let to_v3 = ConvertOptions::new().format(Format::Zarr3);
     convert((&store, "a"), (&store, "a"), &to_v3).expect_err("v3 has no such chain");
     let other = MemoryStore::new();
     let report = convert((&store, "a"), (&other, "a"), &to_v3).expect("elements are encoded anew");
@@ -229,7 +229,7 @@ fn v2_119_texts_as_codes_become_texts() {
     let case =
         cases().expect("the cases").into_iter().find(|case| case.path() == "zarr2/zp2-object-categorize");
     let store = case.expect("the case").memory().expect("the stored files");
-    let to_v3 = ConvertOptions::new(Format::Zarr3);
+    let to_v3 = ConvertOptions::new().format(Format::Zarr3);
     convert(&store, &store, &to_v3).expect_err("the chunks cannot stay");
     let other = MemoryStore::new();
     let report = convert(&store, &other, &to_v3).expect("elements are encoded anew");
@@ -252,7 +252,8 @@ fn no_time_stays_no_time() {
     store.set(".zarray", document.to_string().into_bytes()).expect("the document");
     store.set("0", 5i64.to_le_bytes().to_vec()).expect("a chunk");
     for place in [MemoryStore::new(), store.clone()] {
-        let report = convert(&store, &place, &ConvertOptions::new(Format::Zarr3)).expect("it can be");
+        let report =
+            convert(&store, &place, &ConvertOptions::new().format(Format::Zarr3)).expect("it can be");
         assert_eq!(report.nodes[0].notes.len(), 1, "{report:?}");
         let open = ndzarr::OpenOptions::new().format(Format::Zarr3);
         let made = open.open_array::<Any>(&place).expect("v3");
@@ -270,15 +271,16 @@ fn texts_of_any_length_become_others() {
     a.write(.., &texts).expect("elements");
     for to in [Format::Zarr2, Format::Zarr3, Format::DraftB, Format::N5] {
         let other = MemoryStore::new();
-        convert((&store, "a"), (&other, "a"), &ConvertOptions::new(to)).expect("it can be");
+        convert((&store, "a"), (&other, "a"), &ConvertOptions::new().format(to)).expect("it can be");
         let made = Array::<String>::open((&other, "a")).expect("the array");
         assert_eq!((made.format(), made.read(..).expect("texts")), (to, texts.clone()));
         let back = MemoryStore::new();
-        convert((&other, "a"), (&back, "a"), &ConvertOptions::new(Format::Zarr2)).expect("and back");
+        convert((&other, "a"), (&back, "a"), &ConvertOptions::new().format(Format::Zarr2)).expect("and back");
         let made = Array::<String>::open((&back, "a")).expect("the array");
         assert_eq!(made.read(..).expect("texts"), texts);
     }
-    let error = convert((&store, "a"), (MemoryStore::new(), "a"), &ConvertOptions::new(Format::DraftA));
+    let error =
+        convert((&store, "a"), (MemoryStore::new(), "a"), &ConvertOptions::new().format(Format::DraftA));
     assert!(error.expect_err("draft A has no texts").to_string().contains("no data type string"));
 }
 
@@ -292,7 +294,7 @@ fn hierarchies_keep_attributes_and_names() {
     root.create_array("g/a", builder).expect("a new array").fill([0..6], 5).expect("elements");
     for to in [Format::Zarr3, Format::N5, Format::DraftB] {
         let other = MemoryStore::new();
-        let options = ConvertOptions::new(to).loss(Loss::Record);
+        let options = ConvertOptions::new().format(to).loss(Loss::Record);
         let report = convert(&store, &other, &options).expect("it can be");
         assert_eq!(report.nodes.len(), 3);
         let made = Group::open(&other).expect("the group");
@@ -312,7 +314,7 @@ fn what_would_be_lost_is_refused_or_recorded() {
         Array::<f32>::builder([4]).chunks([2]).fill_value(1.5).create((&store, "a")).expect("a new array");
     a.fill([0..1], 2.0).expect("elements");
     let other = MemoryStore::new();
-    let options = ConvertOptions::new(Format::N5);
+    let options = ConvertOptions::new().format(Format::N5);
     let error = convert((&store, "a"), (&other, "a"), &options).expect_err("N5 has no fill value");
     assert!(error.to_string().contains("fill value") && other.keys().is_empty(), "{error}");
     let options = options.loss(Loss::Record);
@@ -339,7 +341,7 @@ fn progress_and_cancelling() {
         count.fetch_add(1, Ordering::Relaxed);
     };
     let run = RunOptions::default().progress(progress);
-    let options = ConvertOptions::new(Format::Zarr2).run(run.clone());
+    let options = ConvertOptions::new().format(Format::Zarr2).run(run.clone());
     convert((&store, "a"), (MemoryStore::new(), "a"), &options).expect("it can be");
     assert_eq!(heard.load(Ordering::Relaxed), 8);
     let cancel = Cancel::new();

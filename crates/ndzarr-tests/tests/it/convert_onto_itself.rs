@@ -12,7 +12,7 @@ use ndzarr_testkit::{AsyncMemoryStore, Latency};
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
 
 fn replacing(format: Format) -> ConvertOptions {
-    ConvertOptions::new(format).existing(Existing::Replace)
+    ConvertOptions::new().format(format).existing(Existing::Replace)
 }
 
 /// Formats whose nodes are in the folders of their paths, as the source's are. The draft keeps its
@@ -202,10 +202,11 @@ fn groups_without_documents_are_told_apart_by_what_is_in_them() {
     }
     // In place, by another handle: documents beside the old ones.
     let handle = Storage::blocking(source.clone());
-    convert((&source, "g"), (&handle, "g"), &ConvertOptions::new(Format::Zarr3)).expect("one store");
+    convert((&source, "g"), (&handle, "g"), &ConvertOptions::new().format(Format::Zarr3)).expect("one store");
     assert_eq!(Array::<u8>::open((&source, "g/a")).expect("it is there").format(), Format::Zarr3);
     // Elsewhere something is in the way.
-    let open = ConvertOptions::new(Format::Zarr3).open(ndzarr::OpenOptions::new().format(Format::N5));
+    let open =
+        ConvertOptions::new().format(Format::Zarr3).open(ndzarr::OpenOptions::new().format(Format::N5));
     let error = convert((&source, "g"), (&other, "g"), &open).expect_err("another store");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
 }

@@ -234,7 +234,7 @@ fn indexes_of_chunks() {
     let a = Array::<u8>::builder([4, 4]).chunks([2, 2]).create((sandbox.store(), "a")).expect("is created");
     for index in [&[2, 0][..], &[0], &[0, 0, 0], &[u64::MAX, 0], &[u64::MAX, u64::MAX], &[]] {
         assert_eq!(a.read_chunk(index).expect_err("is no chunk").kind(), ErrorKind::WrongShape);
-        assert_eq!(a.encoded_chunk(index).expect_err("is no chunk").kind(), ErrorKind::WrongShape);
+        assert_eq!(a.units().encoded(index).expect_err("is no chunk").kind(), ErrorKind::WrongShape);
     }
     assert!(a.read([0..5, 0..1]).is_err());
     sandbox.check("indexes");

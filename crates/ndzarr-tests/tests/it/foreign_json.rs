@@ -139,14 +139,15 @@ fn names_with_half_a_pair_stay_in_the_copies() {
 fn a_conversion_copies_attributes_to_the_letter() {
     let root = tempfile::tempdir().expect("a folder");
     put(root.path(), "a/zarr.json", &ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
-    convert((root.path(), "a"), (root.path(), "b"), &ConvertOptions::new(Format::Zarr2)).expect("converted");
+    convert((root.path(), "a"), (root.path(), "b"), &ConvertOptions::new().format(Format::Zarr2))
+        .expect("converted");
     let text = fs::read_to_string(root.path().join("b/.zattrs")).expect("the attributes");
     let compact: String = text.split_whitespace().collect();
     assert_eq!(compact, ATTRIBUTES.replace(' ', ""));
 
     // A number that JSON does not have is a loss.
     put(root.path(), "c/zarr.json", &ZARR3.replace("ATTRIBUTES", r#"{"x": [NaN]}"#));
-    let options = ConvertOptions::new(Format::Zarr2);
+    let options = ConvertOptions::new().format(Format::Zarr2);
     let refused = options.clone().loss(Loss::Refuse);
     let error = convert((root.path(), "c"), (root.path(), "d"), &refused).expect_err("a loss").to_string();
     assert!(error.contains("\"x\""), "{error}");

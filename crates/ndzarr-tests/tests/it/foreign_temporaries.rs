@@ -37,7 +37,7 @@ fn what_others_left_unfinished_is_no_chunk() -> Outcome {
         // Beside the first chunk, which exists, and in place of the second and third, which do not.
         let mut left = Vec::new();
         for chunk in 0..3 {
-            let path = folder.path().join(a.chunk_key(&[chunk]));
+            let path = folder.path().join(a.units().key(&[chunk]));
             let beside = |suffix: &str| {
                 let mut path = path.clone().into_os_string();
                 path.push(suffix);

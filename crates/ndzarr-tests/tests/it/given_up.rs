@@ -284,7 +284,7 @@ fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
         panic!()
     };
     let writer = a.shard_writer(&[0]).expect("it works");
-    writer.write_inner(&[0], &Array1::from_elem(4, 1)).expect("it works");
+    writer.write_chunk(&[0], &Array1::from_elem(4, 1)).expect("it works");
     let mut future = Box::pin(asynchronous::ShardWriter::from(writer).finish());
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     drop(future);
@@ -391,7 +391,7 @@ fn a_dropped_finish_without_locks_publishes_nothing_later() {
     let a = a.expect("it works");
     let writer = a.shard_writer(&[0]).expect("it works");
     for inner in 0..4 {
-        writer.write_inner(&[inner], &Array1::from_elem(4, 1)).expect("it works");
+        writer.write_chunk(&[inner], &Array1::from_elem(4, 1)).expect("it works");
     }
     let mut future = Box::pin(asynchronous::ShardWriter::from(writer).finish());
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -433,7 +433,7 @@ fn a_dropped_conversion_copies_nothing_later() {
     let gone = Arc::downgrade(&gate.0);
     let slow = Storage::blocking(SlowToRead { inner: source, gate: gate.clone() });
     let run = RunOptions::default().threads(std::num::NonZeroUsize::new(2));
-    let options = ConvertOptions::new(Format::Zarr3).run(run);
+    let options = ConvertOptions::new().format(Format::Zarr3).run(run);
     let mut future = Box::pin(asynchronous::convert((slow, "a"), (&target, "a"), &options));
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     gate.wait_for(2);

@@ -254,7 +254,8 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
         ("create_group", Format::Zarr3, "b/zarr.json", |g, _, _| g.create_group("b").map(drop)),
         ("convert", Format::Zarr3, "b/zarr.json", |g, _, run| {
             let place = |path| (g.storage(), path);
-            ndzarr::convert(place("a"), place("b"), &ConvertOptions::new(Format::Zarr3).run(run)).map(drop)
+            ndzarr::convert(place("a"), place("b"), &ConvertOptions::new().format(Format::Zarr3).run(run))
+                .map(drop)
         }),
         ("append, a future", Format::Zarr3, "a/zarr.json", |_, a, _| {
             block_on(async { AsyncArray::from(a).append(0, &arr1(&[1])).await })

@@ -222,7 +222,7 @@ fn writers_of_one_shard(turns: Turns) {
     }
     let writer = a.shard_writer(&[0]).expect("a shard");
     threads.push(thread::spawn(move || {
-        writer.write_inner(&[3], &array![70, 80]).expect("an inner chunk");
+        writer.write_chunk(&[3], &array![70, 80]).expect("an inner chunk");
         writer.finish().expect("a shard");
     }));
     join(threads);

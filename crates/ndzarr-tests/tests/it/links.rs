@@ -131,7 +131,7 @@ fn c3_an_array_is_removed_beside_an_open_shard_writer() -> Outcome {
         a.fill(.., 1)?;
         let writer = a.shard_writer(&[0])?;
         let inner = ndzarr::ndarray::Array1::from_elem(4, 7_u8);
-        writer.write_inner(&[0], &inner)?;
+        writer.write_chunk(&[0], &inner)?;
         group.erase("a")?;
         assert!(!folder.path().join("a").exists());
         if anew {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Barrier;
 
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayD};
 use ndzarr::{
     Array, ArrayBuilder, ConvertOptions, ErrorKind, Format, FsStore, Group, Result, Storage, asynchronous,
     convert,
@@ -25,6 +25,7 @@ fn allowed(result: Result<()>) {
             ErrorKind::NotFound,
             ErrorKind::WrongShape,
             ErrorKind::InvalidArgument,
+            ErrorKind::Conflict,
         ];
         assert!(raced.contains(&error.kind()), "{error}");
     }
@@ -83,8 +84,8 @@ fn erases(storage: &Storage, _: Format) -> Result<()> {
 
 fn converts(storage: &Storage, format: Format) -> Result<()> {
     let to = if format == Format::Zarr3 { Format::Zarr2 } else { Format::Zarr3 };
-    allowed(convert((storage, "a"), (storage, "a"), &ConvertOptions::new(to)).map(drop));
-    convert((storage, "a"), (storage, "converted"), &ConvertOptions::new(format)).map(drop)
+    allowed(convert((storage, "a"), (storage, "a"), &ConvertOptions::new().format(to)).map(drop));
+    convert((storage, "a"), (storage, "converted"), &ConvertOptions::new().format(format)).map(drop)
 }
 
 fn shards(storage: &Storage, _: Format) -> Result<()> {
@@ -95,12 +96,29 @@ fn shards(storage: &Storage, _: Format) -> Result<()> {
         Err(error) => return Err(error),
     };
     let writer = s.shard_writer(&[0])?;
-    writer.write_inner(&[1], &Array1::from_elem(2, 5))?;
+    writer.write_chunk(&[1], &Array1::from_elem(2, 5))?;
     writer.finish()?;
     let writer = s.shard_writer(&[1])?;
-    writer.write_inner(&[3], &Array1::from_elem(2, 6))?;
+    writer.write_chunk(&[3], &Array1::from_elem(2, 6))?;
     block_on(asynchronous::ShardWriter::from(writer).finish())?;
     s.fill([3..11], 4)
+}
+
+fn appenders(storage: &Storage, _: Format) -> Result<()> {
+    for path in ["a", "s"] {
+        let array = match Array::<u16>::open((storage, path)) {
+            Ok(array) => array,
+            // A format without shards.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let mut appender = array.appender(0)?;
+        let mut shape: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
+        shape[0] = 9;
+        appender.push(&ArrayD::from_elem(shape, 7))?;
+        appender.finish()?;
+    }
+    Ok(())
 }
 
 fn consolidates(storage: &Storage, format: Format) -> Result<()> {
@@ -113,8 +131,18 @@ fn consolidates(storage: &Storage, format: Format) -> Result<()> {
 
 type Call = fn(&Storage, Format) -> Result<()>;
 
-const CALLS: [Call; 9] =
-    [writes, appends, resizes, attributes, creates, erases, converts, shards, consolidates];
+/// Units are replaced and removed as they are.
+fn units(storage: &Storage, _: Format) -> Result<()> {
+    let a = Array::<u16>::open((storage, "a"))?;
+    if let Some(bytes) = a.units().encoded(&[0, 0])? {
+        a.units().write_encoded(&[0, 1], bytes)?;
+    }
+    a.units().erase(&[0, 1])?;
+    block_on(asynchronous::Array::from(a).units().erase(&[0, 0]))
+}
+
+const CALLS: [Call; 11] =
+    [writes, appends, appenders, units, resizes, attributes, creates, erases, converts, shards, consolidates];
 
 fn hierarchy(folder: &Path, format: Format) {
     Group::create(folder, format).expect("a new group");

@@ -109,7 +109,7 @@ fn the_end_of_a_shard_whose_lock_was_lost_is_a_conflict() {
     a.fill(.., 1).expect("elements");
     let finish = || {
         let writer = a.shard_writer(&[0]).expect("a writer");
-        writer.write_inner(&[1], &array![2, 2]).expect("an inner chunk");
+        writer.write_chunk(&[1], &array![2, 2]).expect("an inner chunk");
         writer.finish()
     };
     store.fail_nth(Call::Publish, 0, lost("s/c/0"));

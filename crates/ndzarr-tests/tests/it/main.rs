@@ -1,6 +1,7 @@
 //! The library as its users see it, and the stores of the workspace.
 #![deny(unsafe_code)]
 
+mod appender;
 mod appends;
 mod archives;
 mod asynchronous;
@@ -14,11 +15,14 @@ mod builder_registry;
 mod callers_threads;
 mod children;
 mod chunk_cache;
+mod chunks;
 mod concurrent_update;
 mod consolidated;
 mod convert;
 mod convert_onto_itself;
 mod copies_above;
+mod copy;
+mod copy_resumed;
 mod costs;
 mod create_options;
 mod create_races;
@@ -46,6 +50,7 @@ mod links;
 mod lock_order;
 mod lock_order_store;
 mod lost_locks;
+mod memory_order;
 mod messages;
 mod natural_lines;
 mod newtypes;
@@ -53,6 +58,7 @@ mod object_server;
 mod one_thread;
 mod own_grids;
 mod own_types;
+mod par_work;
 mod polled_by_others;
 mod real_servers;
 mod rectilinear;

@@ -10,7 +10,7 @@ use ndzarr::{
 fn stored<T: Element>(store: &MemoryStore, value: T) -> Vec<u8> {
     let a = Array::<T>::builder([1]).overwrite().create((store, "a")).expect("created");
     a.write([0..1], &arr1(&[value])).expect("written");
-    a.encoded_chunk(&[0]).expect("read").map(|bytes| bytes.to_vec()).unwrap_or_default()
+    a.units().encoded(&[0]).expect("read").map(|bytes| bytes.to_vec()).unwrap_or_default()
 }
 
 /// Codes of 1.0 in ml_dtypes 0.6.0.
@@ -85,7 +85,7 @@ fn bytes_and_texts_have_just_their_length() {
     assert_eq!(a.read([0..1]).expect("read")[0].to_string(), "Hi");
     a.write([0..1], &arr1(&[FixedUtf32(['𝄞', 'a', '\0'])])).expect("written");
     assert_eq!(
-        a.encoded_chunk(&[0]).expect("read").as_deref(),
+        a.units().encoded(&[0]).expect("read").as_deref(),
         Some(&[0, 1, 0xd1, 0x1e, 0, 0, 0, 0x61, 0, 0, 0, 0][..])
     );
     // V3-T47: not a character.

@@ -288,7 +288,7 @@ fn shards_of_them_are_divided_by_their_inner_chunks() {
     a.write([0..8, 0..20], &numbers).expect("written");
     let a = open(&store, "a").expect("opens");
     assert_eq!(a.read([3..7, 1..15]).expect("read"), numbers.slice(s![3..7, 1..15]));
-    assert_eq!(a.read_inner_chunk(&[3, 3]).expect("read").into_raw_vec_and_offset().0, [306, 307]);
+    assert_eq!(a.read_chunk(&[3, 3]).expect("read").into_raw_vec_and_offset().0, [306, 307]);
 
     // Half a brick is not divided by three quarters of one.
     let a = new.chunks([1, 8]).create((&store, "b")).expect("created");
@@ -333,7 +333,7 @@ fn the_grid_stays_with_copied_chunks_and_goes_where_there_is_none() {
     for (format, level) in [(Format::Zarr3, ConvertLevel::Rekeyed), (Format::Zarr2, ConvertLevel::Reencoded)]
     {
         let other = MemoryStore::new();
-        let convert_options = ConvertOptions::new(format).open(options());
+        let convert_options = ConvertOptions::new().format(format).open(options());
         let report = convert((&store, "a"), (&other, "b"), &convert_options).expect("converted");
         assert_eq!(report.nodes[0].level, level);
         let b = open(&other, "b").expect("opens");

@@ -288,7 +288,7 @@ fn they_are_converted_with_the_chunks() {
         Array::<Digit>::builder([3]).chunks([2]).fill_value(Digit(2)).create((&store, "a")).expect("created");
     a.write([0..1], &arr1(&[Digit(8)])).expect("written");
     let other = MemoryStore::new();
-    let convert_options = ConvertOptions::new(Format::Zarr3).open(options());
+    let convert_options = ConvertOptions::new().format(Format::Zarr3).open(options());
     convert((&store, "a"), (&other, "b"), &convert_options).expect("converted");
     assert_eq!(
         open::<Digit>(&other, "b").expect("opens").read([0..3]).expect("read"),

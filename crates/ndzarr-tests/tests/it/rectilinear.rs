@@ -81,7 +81,7 @@ fn regions_are_written_and_read_as_in_memory() {
                 );
             }
             assert_eq!(array.read(..).expect("a read"), model, "{}", array.path());
-            for chunk in array.chunks().chain(array.inner_chunks()) {
+            for chunk in array.chunks().chain(&array.units()) {
                 let read = array.read(&chunk.ranges[..]).expect("a read");
                 assert_eq!(read, cut(&model, &chunk.ranges));
             }
@@ -167,11 +167,11 @@ fn a_shard_is_put_together_whatever_its_length() {
         .expect("a new array");
     for shard in 0..2 {
         let writer = array.shard_writer(&[shard]).expect("a shard");
-        let inner: Vec<_> = writer.inner_chunks().collect();
+        let inner: Vec<_> = writer.chunks().collect();
         assert_eq!(inner.len(), [3, 2][shard as usize]);
         for chunk in inner.iter().rev() {
             let data = ndarray::Array1::from_iter(chunk.ranges[0].clone().map(|n| n as u16));
-            writer.write_inner(&chunk.index, &data).expect("an inner chunk");
+            writer.write_chunk(&chunk.index, &data).expect("an inner chunk");
         }
         writer.finish().expect("a shard");
     }

@@ -22,6 +22,8 @@ fn a_handle_follows_what_others_append() {
             writer.merge_attributes(json!({ "frames": n })).expect("a change");
             follower.refresh().expect("the array");
             block_on(future.refresh()).expect("the array");
+            let read = block_on(future.read((-1, ..))).expect("a read");
+            assert_eq!(read.to_vec(), [n as u16; 3], "{format}");
             assert_eq!((follower.shape(), future.shape()), (&[n, 3][..], &[n, 3][..]), "{format}");
             assert_eq!(follower.attributes()["frames"], n, "{format}");
             assert_eq!(follower.read((-1, ..)).expect("a read").to_vec(), [n as u16; 3], "{format}");
@@ -52,7 +54,7 @@ fn what_the_array_was_opened_with_stays() {
         OpenOptions::new().v2_separator('/').open_array::<u8>((&store, "nested")).expect("the array");
     handle.refresh().expect("the array");
     handle.merge_attributes(json!({"unit": "K"})).expect("a change");
-    assert_eq!(handle.chunk_key(&[1, 0]), "nested/1/0");
+    assert_eq!(handle.units().key(&[1, 0]), "nested/1/0");
     assert_eq!(handle.read((2, ..)).expect("a read").to_vec(), [1, 2]);
 
     let mut uneven = Array::<u8>::builder([5]).chunk_edges([ChunkEdges::Listed(vec![(2, 1), (3, 1)])]);

@@ -277,19 +277,19 @@ proptest! {
             two.write(.., &data).expect("a write to memory");
         }
         prop_assert_eq!(one.read(..).expect("a read"), two.read(..).expect("a read"));
-        for chunk in one.chunks() {
-            prop_assert_eq!(one.encoded_chunk(&chunk.index).expect("a fetch"), two.encoded_chunk(&chunk.index).expect("a fetch"));
+        for chunk in one.units() {
+            prop_assert_eq!(one.units().encoded(&chunk.index).expect("a fetch"), two.units().encoded(&chunk.index).expect("a fetch"));
         }
     }
 
     #[test]
-    fn chunks_and_inner_chunks_cover_the_array(layout in layouts()) {
+    fn chunks_and_units_cover_the_array(layout in layouts()) {
         let array = create::<u32>(&layout, 0);
         let shape: Vec<usize> = layout.shape.iter().map(|&n| n as usize).collect();
         let mut n = 0;
         let data = ArrayD::from_shape_simple_fn(IxDyn(&shape), || { n += 1; n });
         array.write(.., &data).expect("a write to memory");
-        let (mut by_chunk, mut by_inner) = (ArrayD::zeros(IxDyn(&shape)), ArrayD::zeros(IxDyn(&shape)));
+        let (mut by_chunk, mut by_unit) = (ArrayD::zeros(IxDyn(&shape)), ArrayD::zeros(IxDyn(&shape)));
         let slices = |ranges: &[std::ops::Range<u64>]| -> Vec<SliceInfoElem> {
             ranges.iter().map(|r| SliceInfoElem::Slice { start: r.start as isize, end: Some(r.end as isize), step: 1 }).collect()
         };
@@ -297,12 +297,12 @@ proptest! {
             let part = array.read_chunk(&chunk.index).expect("a read");
             by_chunk.slice_mut(&slices(&chunk.ranges)[..]).assign(&part);
         }
-        for chunk in array.inner_chunks() {
-            let part = array.read_inner_chunk(&chunk.index).expect("a read");
-            by_inner.slice_mut(&slices(&chunk.ranges)[..]).assign(&part);
+        for chunk in array.units() {
+            let part = array.read(&chunk).expect("a read");
+            by_unit.slice_mut(&slices(&chunk.ranges)[..]).assign(&part);
         }
         prop_assert_eq!(&by_chunk, &data);
-        prop_assert_eq!(&by_inner, &data);
+        prop_assert_eq!(&by_unit, &data);
     }
 }
 

@@ -64,14 +64,14 @@ fn one_inner_chunk_is_two_ranges_in_two_requests_and_one_when_the_index_is_known
     let array = sharded(&storage);
     store.reset();
     assert_eq!(
-        array.read_inner_chunk(&[1, 0]).expect("a read"),
+        array.read_chunk(&[1, 0]).expect("a read"),
         filled(&[8, 8]).slice(s![4..8, 0..4]).to_owned().into_dyn()
     );
     let counts = store.counts();
     assert_eq!((counts.fetches, counts.ranges), (2, 2), "{counts:?}");
 
     store.reset();
-    array.read_inner_chunk(&[0, 1]).expect("a read");
+    array.read_chunk(&[0, 1]).expect("a read");
     let counts = store.counts();
     assert_eq!((counts.fetches, counts.ranges), (1, 1), "warm: {counts:?}");
 

@@ -174,19 +174,20 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
     call("fill", &mut || array.fill([2..4], 1));
     call("read_chunk", &mut || array.read_chunk(&[1]).map(drop));
     call("write_chunk", &mut || array.write_chunk(&[1], &array![1, 2, 3, 4].into_dyn()));
-    call("encoded_chunk", &mut || array.encoded_chunk(&[1]).map(drop));
+    call("units().encoded", &mut || array.units().encoded(&[1]).map(drop));
+    call("units().stored", &mut || array.units().stored().map(drop));
     call("resize", &mut || array.clone().resize([7]));
     call("append", &mut || Array::<u16>::open((&storage, "made/a"))?.append(0, &array![9u16]));
     call("append_bytes", &mut || AnyArray::open((&storage, "made/a"))?.append_bytes(0, &[0, 0]));
     call("ShardWriter::finish", &mut || {
         let writer = sharded.shard_writer(&[0])?;
-        writer.write_inner(&[0], &array![1, 2])?;
+        writer.write_chunk(&[0], &array![1, 2])?;
         writer.finish()
     });
 
     let memory = Storage::from(MemoryStore::new());
     u8s().create((&memory, "c")).expect("a store in memory blocks");
-    let (v2, n5) = (ConvertOptions::new(Format::Zarr2), ConvertOptions::new(Format::N5));
+    let (v2, n5) = (ConvertOptions::new().format(Format::Zarr2), ConvertOptions::new().format(Format::N5));
     call("convert from", &mut || convert((&storage, "made"), (&memory, "made"), &v2).map(drop));
     call("convert to", &mut || convert((&memory, "c"), (&storage, "f"), &n5).map(drop));
     call("convert within", &mut || convert((&storage, "made/a"), (&storage, "e"), &n5).map(drop));
@@ -279,7 +280,7 @@ fn conversions_between_stores_of_two_runtimes() {
         let [from, to] = [&first, &second].map(|runtime| Storage::asynchronous(on_tokio(runtime.handle())));
         let made = first.block_on(made(from.clone())).expect("it works");
         for existing in [Existing::Refuse, Existing::Replace] {
-            let options = ConvertOptions::new(Format::Zarr3).existing(existing);
+            let options = ConvertOptions::new().format(Format::Zarr3).existing(existing);
             convert((&from, "made"), (&to, "made"), &options).expect("it works");
             let silent = Storage::asynchronous(Silent(MemoryStore::new()));
             let error = convert((&from, "made"), (&silent, "made"), &options).expect_err("it cannot wait");
@@ -355,7 +356,7 @@ fn threads_of_a_conversion_fetch_while_its_caller_waits() {
             fetched_elsewhere: AtomicBool::new(false),
         };
         let run = RunOptions::default().threads(NonZeroUsize::new(4));
-        let options = ConvertOptions::new(format).run(run);
+        let options = ConvertOptions::new().format(format).run(run);
         let source = Storage::asynchronous(store);
         convert((&source, "a"), (MemoryStore::new(), "a"), &options).expect("it works");
     }

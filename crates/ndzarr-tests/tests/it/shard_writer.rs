@@ -62,7 +62,7 @@ fn any_order_from_eight_threads() {
             for round in 0..12 {
                 let shard = [random.below(2), random.below(2), 0];
                 let writer = a.shard_writer(&shard).expect("a writer");
-                let mut chunks: Vec<_> = writer.inner_chunks().collect();
+                let mut chunks: Vec<_> = writer.chunks().collect();
                 // All of them in the first rounds, then some, and occasionally one twice.
                 for i in (1..chunks.len()).rev() {
                     chunks.swap(i, random.below(i as u64 + 1) as usize);
@@ -82,7 +82,7 @@ fn any_order_from_eight_threads() {
                                 let shape: Vec<usize> =
                                     chunk.ranges.iter().map(|r| (r.end - r.start) as usize).collect();
                                 let data = ArrayD::from_elem(IxDyn(&shape), value(&chunk.index));
-                                writer.write_inner(&chunk.index, &data).expect("an inner chunk");
+                                writer.write_chunk(&chunk.index, &data).expect("an inner chunk");
                             }
                         });
                     }
@@ -120,8 +120,8 @@ fn updates_between_begin_and_end_are_not_lost() {
             let a = sharded(form, &storage);
             let writer = a.shard_writer(&[0, 0, 0]).expect("a writer");
             let other = a.shard_writer(&[0, 0, 0]).expect("another writer");
-            writer.write_inner(&[0, 0, 0], &ArrayD::from_elem(IxDyn(&[2, 4, 3]), 1)).expect("an inner chunk");
-            other.write_inner(&[3, 0, 1], &ArrayD::from_elem(IxDyn(&[2, 4, 2]), 4)).expect("an inner chunk");
+            writer.write_chunk(&[0, 0, 0], &ArrayD::from_elem(IxDyn(&[2, 4, 3]), 1)).expect("an inner chunk");
+            other.write_chunk(&[3, 0, 1], &ArrayD::from_elem(IxDyn(&[2, 4, 2]), 4)).expect("an inner chunk");
             a.fill([2..3, 0..1, 0..1], 2).expect("a write");
             writer.finish().expect("a shard");
             a.fill([4..5, 0..1, 0..1], 3).expect("a write");
@@ -153,7 +153,7 @@ fn many_writers_of_one_shard_lose_nothing() {
                             let writer = a.shard_writer(&[0]).expect("a writer");
                             for chunk in [thread + half, thread + half + 16] {
                                 let data = ArrayD::from_elem(IxDyn(&[2]), round * 100 + chunk as u32);
-                                writer.write_inner(&[chunk], &data).expect("an inner chunk");
+                                writer.write_chunk(&[chunk], &data).expect("an inner chunk");
                             }
                             writer.finish().expect("a shard");
                         }
@@ -175,7 +175,7 @@ fn what_is_not_given_keeps_its_bytes() {
     a.fill([0..8], 1).expect("a write");
     store.reset();
     let writer = a.shard_writer(&[0]).expect("a writer");
-    writer.write_inner(&[1], &ArrayD::from_elem(IxDyn(&[2]), 5)).expect("an inner chunk");
+    writer.write_chunk(&[1], &ArrayD::from_elem(IxDyn(&[2]), 5)).expect("an inner chunk");
     assert_eq!(
         store.counts().fetches + store.counts().puts,
         0,
@@ -187,7 +187,7 @@ fn what_is_not_given_keeps_its_bytes() {
     assert_eq!((counts.fetches, counts.ranges, counts.puts), (3, 5, 1), "{counts:?}");
     let writer = a.shard_writer(&[0]).expect("a writer");
     for chunk in 0..4 {
-        writer.write_inner(&[chunk], &ArrayD::from_elem(IxDyn(&[2]), 6)).expect("an inner chunk");
+        writer.write_chunk(&[chunk], &ArrayD::from_elem(IxDyn(&[2]), 6)).expect("an inner chunk");
     }
     store.reset();
     writer.finish().expect("a shard");
@@ -201,7 +201,7 @@ fn temporaries_are_hidden_and_taken_over() {
     let store = FsStore::new(folder.path());
     let a = Array::<u16>::builder([8]).chunks([2]).shards([8]).create((&store, "a")).expect("a new array");
     let writer = a.shard_writer(&[0]).expect("a writer");
-    writer.write_inner(&[1], &ArrayD::from_elem(IxDyn(&[2]), 5)).expect("an inner chunk");
+    writer.write_chunk(&[1], &ArrayD::from_elem(IxDyn(&[2]), 5)).expect("an inner chunk");
     assert_eq!(temporaries(folder.path()), 1);
     let prefix = ndzarr::store::Prefix::root();
     let keys: Vec<String> =
@@ -216,12 +216,12 @@ fn temporaries_are_hidden_and_taken_over() {
     std::fs::write(&left, [&content[..], &[77; 1000]].concat()).expect("a file");
     let writer = a.shard_writer(&[0]).expect("a writer");
     assert_eq!(temporaries(folder.path()), 1, "it is taken over");
-    writer.write_inner(&[3], &ArrayD::from_elem(IxDyn(&[2]), 6)).expect("an inner chunk");
+    writer.write_chunk(&[3], &ArrayD::from_elem(IxDyn(&[2]), 6)).expect("an inner chunk");
     writer.finish().expect("a shard");
     assert_eq!(temporaries(folder.path()), 0);
     assert_eq!(a.read(s![..]).expect("it can be read").to_vec(), [0, 0, 0, 0, 0, 0, 6, 6]);
     // One inner chunk of 4 bytes, and the index with its checksum: no leftovers.
-    assert_eq!(a.encoded_chunk(&[0]).expect("it can be read").expect("a shard").len(), 4 + 4 * 16 + 4);
+    assert_eq!(a.units().encoded(&[0]).expect("it can be read").expect("a shard").len(), 4 + 4 * 16 + 4);
 }
 
 #[test]
@@ -267,9 +267,9 @@ fn a_shard_that_was_cut_off_is_not_stored() {
                     a.resize([len]).expect("a resize");
                     let late = stale.shard_writer(&[shard]).expect("a writer");
                     for writer in [early, late] {
-                        for inner in writer.inner_chunks() {
+                        for inner in writer.chunks() {
                             let data = ArrayD::from_elem(IxDyn(&[4]), 9);
-                            writer.write_inner(&inner.index, &data).expect("an inner chunk");
+                            writer.write_chunk(&inner.index, &data).expect("an inner chunk");
                         }
                         match finish(writer) {
                             Ok(()) => assert!(fits, "{name} {format}: [{shard}] of {len} is stored"),
@@ -306,7 +306,7 @@ fn a_shard_of_an_array_that_is_gone_is_not_stored() {
             let late = a.shard_writer(&[0]).expect("a writer");
             for writer in [early, late] {
                 // The temporary of the first may be gone.
-                let _ = writer.write_inner(&[0], &ArrayD::from_elem(IxDyn(&[4]), 9));
+                let _ = writer.write_chunk(&[0], &ArrayD::from_elem(IxDyn(&[4]), 9));
                 assert_eq!(finish(writer).map_err(|error| error.kind()), Err(ErrorKind::NotFound), "{name}");
             }
             assert!(root.walk().expect("a listing").is_empty(), "{name}");
@@ -331,15 +331,15 @@ fn what_does_not_fit_is_refused() {
         assert_eq!(a.shard_writer(shard).expect_err("no such shard").kind(), ErrorKind::WrongShape);
     }
     let writer = a.shard_writer(&[1, 2]).expect("a writer");
-    let indices: Vec<_> = writer.inner_chunks().map(|chunk| chunk.index).collect();
+    let indices: Vec<_> = writer.chunks().map(|chunk| chunk.index).collect();
     assert_eq!(indices, [[2, 4], [3, 4]]);
     for (inner, shape) in
         [(&[0, 0][..], [2, 2]), (&[2, 5], [2, 1]), (&[4, 4], [2, 1]), (&[2, 4], [2, 2]), (&[2], [2, 1])]
     {
-        let error = writer.write_inner(inner, &ArrayD::ones(IxDyn(&shape))).expect_err("it does not fit");
+        let error = writer.write_chunk(inner, &ArrayD::ones(IxDyn(&shape))).expect_err("it does not fit");
         assert_eq!(error.kind(), ErrorKind::WrongShape, "{inner:?}");
     }
-    writer.write_inner(&[2, 4], &ArrayD::ones(IxDyn(&[2, 1]))).expect("it fits");
+    writer.write_chunk(&[2, 4], &ArrayD::ones(IxDyn(&[2, 1]))).expect("it fits");
     writer.finish().expect("a shard");
     assert_eq!(a.read(..).expect("it can be read").sum(), 2);
 }

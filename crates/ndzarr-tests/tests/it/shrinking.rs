@@ -33,7 +33,7 @@ fn a_broken_chunk_at_the_end_stops_it_before_anything_is_removed() -> Outcome {
         let store = MemoryStore::new();
         let mut a = builder.create((&store, "a"))?;
         a.write([0..40], &Array1::from_iter(1..41))?;
-        store.set(&a.chunk_key(&[1]), "odd")?;
+        store.set(&a.units().key(&[1]), "odd")?;
         let before: Vec<_> = store.keys().iter().map(|key| (key.clone(), store.get(key))).collect();
         let error = a.resize([12]).expect_err("it cannot be trimmed");
         assert_eq!((error.kind(), error.chunk()), (ErrorKind::Corrupt, Some(&[1][..])), "{name}");

@@ -57,6 +57,7 @@ fn sides() -> [Calls; 2] {
     let shared = [
         "array",
         "any_array",
+        "appender",
         "builder",
         "group",
         "group_builder",
@@ -64,6 +65,7 @@ fn sides() -> [Calls; 2] {
         "node",
         "open_options",
         "shard_writer",
+        "units",
     ];
     let read = |name: &str| fs::read_to_string(sources.join(format!("{name}.rs"))).expect("a source");
     shared.iter().for_each(|name| collect(&read(name), false, &mut sides));

@@ -87,7 +87,7 @@ fn v2_t18_an_update_keeps_each_byte_order() -> Tested {
     a.write(s![1..], &array![mixed(2, *b"\0c", [3.0, 4.0])])?;
     // The fill value, then the second record of the checklist.
     let expected = [&b"\x01\0x\0\x3f\xc0\0\0\x40\x20\0\0"[..], b"\x02\0\0c\x40\x40\0\0\x40\x80\0\0"].concat();
-    assert_eq!(a.encoded_chunk(&[0])?.as_deref(), Some(&expected[..]));
+    assert_eq!(a.units().encoded(&[0])?.as_deref(), Some(&expected[..]));
     Ok(())
 }
 
@@ -106,7 +106,7 @@ fn v2_t19_padding_is_no_field() -> Tested {
     let a = Array::<Padded>::open((&store, "a"))?;
     a.fill(s![0..1], Padded { a: 3, b: 9 })?;
     let expected = b"\x03\0\0\0\x09\0\0\0\x02\xdd\xee\xff\x08\x07\x06\x05";
-    assert_eq!(a.encoded_chunk(&[0])?.as_deref(), Some(&expected[..]), "the other element is as it was");
+    assert_eq!(a.units().encoded(&[0])?.as_deref(), Some(&expected[..]), "the other element is as it was");
     Ok(())
 }
 

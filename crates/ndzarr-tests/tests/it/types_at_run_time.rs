@@ -316,24 +316,23 @@ fn inner_chunks_are_written_one_by_one() -> Outcome {
             _ => Array1::from_elem(2, n as f32).into(),
         };
         let writer = any.shard_writer(&[0])?;
-        writer.write_inner(&[1], &elements(7))?;
-        let error = writer.write_inner(&[0], &AnyElements::from(array![1u8, 2])).expect_err("another type");
+        writer.write_chunk(&[1], &elements(7))?;
+        let error = writer.write_chunk(&[0], &AnyElements::from(array![1u8, 2])).expect_err("another type");
         assert_eq!(error.kind(), ErrorKind::WrongType);
         assert_eq!(
-            writer.write_inner(&[2], &elements(7)).expect_err("no such").kind(),
+            writer.write_chunk(&[2], &elements(7)).expect_err("no such").kind(),
             ErrorKind::WrongShape
         );
         writer.finish()?;
-        assert_eq!(any.read_inner_chunk(&[1])?, elements(7).into_dyn());
-        assert_eq!(any.read_inner_chunk(&[0])?, elements(0).into_dyn());
+        assert_eq!(any.read_chunk(&[1])?, elements(7).into_dyn());
+        assert_eq!(any.read_chunk(&[0])?, elements(0).into_dyn());
         block_on(async {
             let any = asynchronous::AnyArray::from(any.clone());
             let writer = any.shard_writer(&[0]).await?;
-            writer.write_inner(&[0], &elements(8)).await?;
+            writer.write_chunk(&[0], &elements(8)).await?;
             writer.finish().await?;
             assert_eq!(any.read([1..2]).await?.shape(), [1]);
-            assert_eq!(any.read_chunk(&[0]).await?.shape(), [4]);
-            assert_eq!(any.read_inner_chunk(&[0]).await?, elements(8).into_dyn());
+            assert_eq!(any.read_chunk(&[0]).await?, elements(8).into_dyn());
             Ok::<_, ndzarr::Error>(())
         })?;
     }

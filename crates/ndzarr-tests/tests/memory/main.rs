@@ -3,6 +3,7 @@
 
 mod archive_bombs;
 mod bombs;
+mod copies;
 mod damaged;
 mod hostile_servers;
 mod many_chunks;

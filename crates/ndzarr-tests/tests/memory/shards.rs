@@ -19,12 +19,12 @@ fn memory_does_not_grow_with_the_shard() {
     ALLOCATOR.reset_peak_usage();
     let writer = a.shard_writer(&[0]).expect("a writer");
     for index in (0..100).rev() {
-        writer.write_inner(&[index], &chunk).expect("an inner chunk");
+        writer.write_chunk(&[index], &chunk).expect("an inner chunk");
     }
     writer.finish().expect("a shard");
     // Again, with most of it copied from the existing shard.
     let writer = a.shard_writer(&[0]).expect("a writer");
-    writer.write_inner(&[127], &chunk).expect("an inner chunk");
+    writer.write_chunk(&[127], &chunk).expect("an inner chunk");
     writer.finish().expect("a shard");
     let peak = ALLOCATOR.peak_usage().saturating_sub(before);
     assert!(peak < 16 << 20, "{peak} bytes");

@@ -84,7 +84,7 @@ fn main() -> Result<(), Failure> {
         row("write a shard of 32 MiB, inner chunks", &name, || Ok(array.write(.., &data)?))?;
         row("read it", &name, || Ok(Array::<u16>::open(&path)?.read(..)?))?;
         row("open it and read one inner chunk", &name, || {
-            Ok(Array::<u16>::open(&path)?.read_inner_chunk(&[0, 0, 0])?)
+            Ok(Array::<u16>::open(&path)?.read_chunk(&[0, 0, 0])?)
         })?;
     }
     for n in [1_000u64, 10_000, 100_000] {

@@ -180,11 +180,11 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
         "shard writer" => {
             // All but the first inner chunk of the second shard, one of them twice.
             let writer = array.shard_writer(&[1])?;
-            let chunks: Vec<_> = writer.inner_chunks().skip(1).collect();
+            let chunks: Vec<_> = writer.chunks().skip(1).collect();
             for chunk in chunks.iter().chain(chunks.first()) {
                 let range = &chunk.ranges[0];
                 let elements = (range.start..range.end).map(|at| at as u32 + 101);
-                writer.write_inner(&chunk.index, &Array1::from_iter(elements))?;
+                writer.write_chunk(&chunk.index, &Array1::from_iter(elements))?;
             }
             writer.finish()
         }
@@ -201,7 +201,7 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
 /// fail.
 fn names_its_place(trial: &str, array: &Array<u32>, error: &Error) -> bool {
     let is_about_elements = ["read", "overwrite", "update", "fill", "shard writer"].contains(&trial);
-    let chunk = error.chunk().map(|chunk| array.chunk_key(chunk));
+    let chunk = error.chunk().map(|chunk| array.units().key(chunk));
     error.store().is_some() && (!is_about_elements || (chunk.is_some() && chunk.as_deref() == error.key()))
 }
 

@@ -116,7 +116,7 @@ impl Work {
             Self::Attribute => array.merge_attributes(json!({ format!("{writer}-{i}"): i }))?,
             Self::Put => {
                 let shard = array.shard_writer(&[0])?;
-                shard.write_inner(&[at], &Array1::from_elem(INNER as usize, element(at)))?;
+                shard.write_chunk(&[at], &Array1::from_elem(INNER as usize, element(at)))?;
                 shard.finish()?;
             }
         }

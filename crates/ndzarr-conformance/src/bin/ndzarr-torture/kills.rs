@@ -90,9 +90,9 @@ impl Kind {
             Self::Update(_) => write(array, u64::from(number % 2) * half, vec![number; half as usize]),
             Self::Put(_) => {
                 let writer = array.shard_writer(&[0])?;
-                for inner in writer.inner_chunks() {
+                for inner in writer.chunks() {
                     let n = (inner.ranges[0].end - inner.ranges[0].start) as usize;
-                    writer.write_inner(&inner.index, &Array1::from_elem(n, number))?;
+                    writer.write_chunk(&inner.index, &Array1::from_elem(n, number))?;
                 }
                 Ok(writer.finish()?)
             }

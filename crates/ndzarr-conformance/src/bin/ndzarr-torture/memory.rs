@@ -106,10 +106,10 @@ fn write_large_shard(layout: Layout, root: &Path, scale: Scale) -> Outcome {
     let writer = array.shard_writer(&[0, 0, 0])?;
     let mut random = Random::seeded("large shard");
     let mut inner = Array3::zeros(inner.map(|n| n as usize));
-    for chunk in writer.inner_chunks() {
+    for chunk in writer.chunks() {
         inner.mapv_inplace(|_| (random.number() >> 48) as u32);
         inner[[0, 0, 0]] = chunk.index.iter().sum::<u64>() as u32;
-        writer.write_inner(&chunk.index, &inner)?;
+        writer.write_chunk(&chunk.index, &inner)?;
     }
     writer.finish()?;
     let last = array.read(shape.map(|n| n - 1..n))?[[0, 0, 0]];

@@ -326,7 +326,7 @@ fn node(store: &[(&str, &str)], at: &str) -> Node {
 fn n5_flat_changes_do_not_read_slashes() {
     let root = r#"{"n5":"2.0.0","a":{"x":1},"z":9007199254740993}"#;
     let node = node(&[("attributes.json", root)], "");
-    assert_eq!(super::super::attributes_key(&node), "attributes.json");
+    assert_eq!(crate::attributes_key(&node), "attributes.json");
     let merge = AttributeChange::Merge(attributes(json!({"a/b[1]": true, "a": {"y": 2}, "nil": null})));
     let after = changed(&node, Some(root), &merge).expect("fine");
     assert_eq!(after, r#"{"n5":"2.0.0","a":{"y":2},"z":9007199254740993,"a/b[1]":true,"nil":null}"#);

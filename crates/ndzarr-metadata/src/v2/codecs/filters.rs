@@ -6,16 +6,16 @@ use ndzarr_model::{
 };
 
 use crate::MetadataError;
+use crate::fields::{Fields, Named, Place};
 use crate::json::{Json, Members, as_i128, as_u64};
-use crate::v2::codecs::parameters::Parameters;
-use crate::v2::dtype::is_object;
+use crate::v2::dtype::{is_object, sized};
 
 const DTYPE: &str = "a NumPy data type";
 /// The most labels that categorize may have.
 const MAX_LABELS: usize = 1 << 16;
 
 /// Reads the configuration of a filter; `None` for another id.
-pub(super) fn parse(id: &str, parameters: &mut Parameters<'_>) -> Result<Option<CodecConfig>, MetadataError> {
+pub(super) fn parse(id: &str, parameters: &mut Fields<'_>) -> Result<Option<CodecConfig>, MetadataError> {
     Ok(Some(match id {
         "delta" => CodecConfig::Delta(types(parameters, "dtype", "astype")?),
         "astype" => {
@@ -38,7 +38,7 @@ pub(super) fn parse(id: &str, parameters: &mut Parameters<'_>) -> Result<Option<
             })?,
         },
         "shuffle" => CodecConfig::Shuffle {
-            elementsize: match parameters.needed("elementsize", "a size in bytes", size)? {
+            elementsize: match parameters.optional("elementsize", "a size in bytes", size)? {
                 None => Some(4),
                 // NCZarr means the size of the elements that reach the filter.
                 Some(0) => None,
@@ -51,8 +51,8 @@ pub(super) fn parse(id: &str, parameters: &mut Parameters<'_>) -> Result<Option<
         "fletcher32" => CodecConfig::Fletcher32,
         "jenkins_lookup3" => {
             // JSON cannot express the bytes that numcodecs takes for a prefix.
-            parameters.needed("prefix", "null", |value| value.is_null().then_some(()))?;
-            let initval = parameters.needed("initval", "an integer of 32 bits", |value| {
+            parameters.optional("prefix", "null", |value| value.is_null().then_some(()))?;
+            let initval = parameters.optional("initval", "an integer of 32 bits", |value| {
                 as_u64(value).and_then(|n| u32::try_from(n).ok())
             })?;
             CodecConfig::JenkinsLookup3 { initval: initval.unwrap_or(0) }
@@ -64,9 +64,13 @@ pub(super) fn parse(id: &str, parameters: &mut Parameters<'_>) -> Result<Option<
     }))
 }
 
-fn types(parameters: &Parameters<'_>, dtype: &str, astype: &str) -> Result<FilterTypes, MetadataError> {
+fn types(
+    parameters: &mut Fields<'_>,
+    dtype: &'static str,
+    astype: &'static str,
+) -> Result<FilterTypes, MetadataError> {
     let dtype = parameters.required(dtype, DTYPE, dtype_of)?;
-    let astype = parameters.needed(astype, DTYPE, |value| match value {
+    let astype = parameters.optional(astype, DTYPE, |value| match value {
         Json::Null => Some(dtype.clone()),
         value => dtype_of(value),
     })?;
@@ -84,21 +88,10 @@ fn dtype_of(value: &Json<'_>) -> Option<StoredType> {
     };
     let data_type = match name {
         "b1" | "?" | "bool" => DataType::Bool,
-        "i1" => DataType::Int { bits: 8 },
-        "i2" => DataType::Int { bits: 16 },
-        "i4" => DataType::Int { bits: 32 },
-        "i8" => DataType::Int { bits: 64 },
-        "u1" => DataType::UInt { bits: 8 },
-        "u2" => DataType::UInt { bits: 16 },
-        "u4" => DataType::UInt { bits: 32 },
-        "u8" => DataType::UInt { bits: 64 },
-        "f2" => DataType::Float { bits: 16 },
-        "f4" => DataType::Float { bits: 32 },
-        "f8" => DataType::Float { bits: 64 },
-        "c8" => DataType::Complex { bits: 64 },
-        "c16" => DataType::Complex { bits: 128 },
-        name if name.starts_with(['i', 'u', 'f', 'c']) => DataType::from_name(name)?,
-        _ => return None,
+        name => {
+            let kind = name.chars().next().filter(|kind| matches!(kind, 'i' | 'u' | 'f' | 'c'))?;
+            sized(kind, &name[1..]).ok().or_else(|| DataType::from_name(name))?
+        }
     };
     Some(StoredType { data_type, endian })
 }
@@ -111,9 +104,9 @@ pub(crate) fn dtype_name(stored: &StoredType) -> String {
     }
 }
 
-fn fixedscaleoffset(parameters: &Parameters<'_>) -> Result<FixedScaleOffsetConfig, MetadataError> {
+fn fixedscaleoffset(parameters: &mut Fields<'_>) -> Result<FixedScaleOffsetConfig, MetadataError> {
     let types = types(parameters, "dtype", "astype")?;
-    let read = |name| {
+    let mut read = |name| {
         let number = parameters.required(name, "a number", number)?;
         // NumPy computes with an integer in the type of the elements (V2-T51).
         if let (FilterNumber::Int(n), DataType::Int { bits } | DataType::UInt { bits }) =
@@ -144,26 +137,21 @@ fn size(value: &Json<'_>) -> Option<usize> {
 }
 
 fn location(
-    parameters: &Parameters<'_>,
+    parameters: &mut Fields<'_>,
     default: ChecksumLocation,
 ) -> Result<ChecksumLocation, MetadataError> {
-    let read = |value: &Json<'_>| match value.as_str()? {
-        "start" => Some(ChecksumLocation::Start),
-        "end" => Some(ChecksumLocation::End),
-        _ => None,
-    };
-    Ok(parameters.needed("location", "\"start\" or \"end\"", read)?.unwrap_or(default))
+    Ok(parameters.named("location")?.unwrap_or(default))
 }
 
 /// categorize where it gives `|O` its type.
 pub(crate) fn categorize_objects(
     key: &str,
-    place: &str,
+    place: Place<'_>,
     members: &Members<'_>,
 ) -> Result<LabelsConfig, MetadataError> {
-    let parameters = Parameters::new(key, place, "categorize", members);
+    let mut parameters = Fields::new(key, place, "categorize", Some(members));
     parameters.required("dtype", "\"|O\"", |value| takes_objects(value).then_some(()))?;
-    labels(&parameters)
+    labels(&mut parameters)
 }
 
 /// Whether this is the `dtype` of a categorize of objects.
@@ -171,18 +159,18 @@ pub(crate) fn takes_objects(dtype: &Json<'_>) -> bool {
     is_object(dtype) || matches!(dtype.as_str(), Some("O" | "=O" | "object"))
 }
 
-fn labels(parameters: &Parameters<'_>) -> Result<LabelsConfig, MetadataError> {
+fn labels(parameters: &mut Fields<'_>) -> Result<LabelsConfig, MetadataError> {
     let labels = parameters.required("labels", "a list of strings", |value| {
         let labels = value.as_array().filter(|labels| labels.len() <= MAX_LABELS)?;
         labels.iter().map(|label| label.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
     })?;
-    let astype = parameters.needed("astype", DTYPE, dtype_of)?;
+    let astype = parameters.optional("astype", DTYPE, dtype_of)?;
     let astype = astype
         .unwrap_or_else(|| StoredType { data_type: DataType::UInt { bits: 8 }, endian: Endian::Little });
     Ok(LabelsConfig { labels, astype })
 }
 
-fn categorize(parameters: &Parameters<'_>) -> Result<CategorizeConfig, MetadataError> {
+fn categorize(parameters: &mut Fields<'_>) -> Result<CategorizeConfig, MetadataError> {
     let LabelsConfig { labels, astype } = labels(parameters)?;
     let (endian, code_points) = parameters.required("dtype", "\"<U<n>\"", |value| {
         let text = value.as_str()?;
@@ -197,20 +185,10 @@ fn categorize(parameters: &Parameters<'_>) -> Result<CategorizeConfig, MetadataE
 }
 
 /// The stream says how to decode it: all parameters affect only encoding.
-fn pcodec(parameters: &mut Parameters<'_>) -> PcodecConfig {
+fn pcodec(parameters: &mut Fields<'_>) -> PcodecConfig {
     let default = PcodecConfig::default();
-    let mode = parameters.steering("mode_spec", |value| match value.as_str()? {
-        "auto" => Some(PcodecMode::Auto),
-        "classic" => Some(PcodecMode::Classic),
-        _ => None,
-    });
-    let delta = parameters.steering("delta_spec", |value| match value.as_str()? {
-        "auto" => Some(PcodecDelta::Auto),
-        "no_op" | "none" => Some(PcodecDelta::None),
-        "try_consecutive" => Some(PcodecDelta::TryConsecutive),
-        "try_lookback" => Some(PcodecDelta::TryLookback),
-        _ => None,
-    });
+    let mode = parameters.steering("mode_spec", PcodecMode::read);
+    let delta = parameters.steering("delta_spec", PcodecDelta::read);
     parameters.steering("paging_spec", |value| (value.as_str()? == "equal_pages_up_to").then_some(()));
     let order = parameters.steering("delta_encoding_order", |value| match value {
         Json::Null => Some(None),
@@ -218,7 +196,7 @@ fn pcodec(parameters: &mut Parameters<'_>) -> PcodecConfig {
     });
     let pages = parameters.steering("equal_pages_up_to", |value| size(value).filter(|&n| n > 0));
     PcodecConfig {
-        level: u8::try_from(parameters.integer("level", 8, 0..=12)).unwrap_or(default.level),
+        level: u8::try_from(parameters.steering_integer("level", 8, 0..=12)).unwrap_or(default.level),
         mode: mode.unwrap_or(default.mode),
         delta: delta.unwrap_or(default.delta),
         delta_encoding_order: order.flatten(),
@@ -227,11 +205,11 @@ fn pcodec(parameters: &mut Parameters<'_>) -> PcodecConfig {
 }
 
 /// The stream has a header (V2-T52): all parameters affect only encoding.
-fn zfpy(parameters: &mut Parameters<'_>) -> ZfpMode {
-    let mode = parameters.integer("mode", 4, 1..=5);
+fn zfpy(parameters: &mut Fields<'_>) -> ZfpMode {
+    let mode = parameters.steering_integer("mode", 4, 1..=5);
     let tolerance = parameters.steering("tolerance", Json::as_f64).filter(|&x| x >= 0.0);
     let rate = parameters.steering("rate", Json::as_f64).filter(|&x| x > 0.0);
-    let precision = parameters.integer("precision", -1, -1..=64);
+    let precision = parameters.steering_integer("precision", -1, -1..=64);
     let chosen = match mode {
         2 => rate.map(|rate| ZfpMode::FixedRate { rate }),
         3 => u32::try_from(precision).ok().map(|precision| ZfpMode::FixedPrecision { precision }),

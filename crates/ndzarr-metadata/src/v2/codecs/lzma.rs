@@ -3,16 +3,16 @@
 use ndzarr_model::{LzmaConfig, LzmaFilter, LzmaFormat};
 
 use crate::MetadataError;
+use crate::fields::Fields;
 use crate::json::{Json, as_i128, as_u64};
-use crate::v2::codecs::parameters::Parameters;
 
 /// Bit of a preset that asks for the slow variant.
 const EXTREME: u32 = 0x8000_0000;
 
 /// Reads a configuration of lzma.
-pub(super) fn parse(parameters: &mut Parameters<'_>) -> Result<LzmaConfig, MetadataError> {
+pub(super) fn parse(parameters: &mut Fields<'_>) -> Result<LzmaConfig, MetadataError> {
     let format = parameters
-        .needed("format", "0, 1, 2 or 3", |value| match as_u64(value)? {
+        .optional("format", "0, 1, 2 or 3", |value| match as_u64(value)? {
             0 => Some(LzmaFormat::Auto),
             1 => Some(LzmaFormat::Xz),
             2 => Some(LzmaFormat::Alone),
@@ -35,7 +35,7 @@ pub(super) fn parse(parameters: &mut Parameters<'_>) -> Result<LzmaConfig, Metad
     });
     let filters = if format == LzmaFormat::Raw {
         // A raw stream does not say how to decode it.
-        let filters = parameters.needed("filters", "a list of filters", filters)?.flatten();
+        let filters = parameters.optional("filters", "a list of filters", filters)?.flatten();
         Some(filters.ok_or_else(|| parameters.invalid("has format 3 without filters"))?)
     } else {
         parameters.steering("filters", filters).flatten()

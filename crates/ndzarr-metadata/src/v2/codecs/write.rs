@@ -1,10 +1,11 @@
 //! Writes codecs in the form of numcodecs.
 
 use ndzarr_model::{
-    BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, FilterNumber, FilterTypes, LzmaConfig,
-    LzmaFormat, PcodecConfig, PcodecDelta, PcodecMode, VlenConfig, ZfpMode,
+    BloscConfig, ChecksumLocation, CodecConfig, FilterNumber, FilterTypes, LzmaConfig, LzmaFormat,
+    PcodecConfig, VlenConfig, ZfpMode,
 };
 
+use crate::fields::{Named, shuffle_number};
 use crate::json::{Json, Members, json};
 use crate::v2::codecs::dtype_name;
 
@@ -67,12 +68,8 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Members<'st
 }
 
 fn located(location: ChecksumLocation, default: ChecksumLocation) -> Json<'static> {
-    match location {
-        // Older readers do not know the member.
-        location if location == default => json!({}),
-        ChecksumLocation::Start => json!({"location": "start"}),
-        ChecksumLocation::End => json!({"location": "end"}),
-    }
+    // Older readers do not know the member.
+    if location == default { json!({}) } else { json!({"location": location.name()}) }
 }
 
 /// An integer of any size; those beyond 64 bits were refused when they were read.
@@ -92,20 +89,10 @@ fn typed(own: Json<'static>, types: &FilterTypes) -> Json<'static> {
 }
 
 fn pcodec(config: &PcodecConfig) -> Json<'static> {
-    let mode = match config.mode {
-        PcodecMode::Auto => "auto",
-        PcodecMode::Classic => "classic",
-    };
-    let delta = match config.delta {
-        PcodecDelta::Auto => "auto",
-        PcodecDelta::None => "none",
-        PcodecDelta::TryConsecutive => "try_consecutive",
-        PcodecDelta::TryLookback => "try_lookback",
-    };
     json!({
         "level": config.level,
-        "mode_spec": mode,
-        "delta_spec": delta,
+        "mode_spec": config.mode.name(),
+        "delta_spec": config.delta.name(),
         "paging_spec": "equal_pages_up_to",
         "delta_encoding_order": config.delta_encoding_order,
         "equal_pages_up_to": config.equal_pages_up_to,
@@ -135,16 +122,10 @@ fn zfpy(mode: &ZfpMode) -> Option<Json<'static>> {
 }
 
 fn blosc(config: &BloscConfig) -> Json<'static> {
-    let shuffle = match config.shuffle {
-        BloscShuffle::None => 0,
-        BloscShuffle::Byte => 1,
-        BloscShuffle::Bit => 2,
-        BloscShuffle::Auto => -1,
-    };
     json!({
         "cname": config.cname.as_str(),
         "clevel": config.clevel,
-        "shuffle": shuffle,
+        "shuffle": shuffle_number(config.shuffle),
         "blocksize": config.blocksize,
     })
 }

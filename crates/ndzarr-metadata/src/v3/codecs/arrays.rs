@@ -2,37 +2,29 @@
 //! (<https://github.com/zarr-developers/zarr-extensions>).
 
 use ndzarr_model::{
-    CastValueConfig, CodecConfig, DataType, EdgeBlocks, Endian, N5BlockConfig, OutOfRange, PackbitsConfig,
-    PaddingEncoding, ReshapeDim, Rounding, ScaleOffsetConfig, ZfpMode,
+    CastValueConfig, CodecConfig, DataType, EdgeBlocks, Endian, N5BlockConfig, PackbitsConfig, ReshapeDim,
+    Rounding, ScaleOffsetConfig, ZfpMode,
 };
 
 use crate::MetadataError;
+use crate::fields::{Fields, Place};
 use crate::json::{Json, as_i128, as_u64};
 use crate::v3::codecs::flow::Input;
 use crate::v3::codecs::{Stage, chain, stage};
-use crate::v3::extension::{Configuration, Place};
 use crate::v3::{dtype, fill};
 
 fn small<T: TryFrom<i128>>(value: &Json<'_>) -> Option<T> {
     as_i128(value).and_then(|n| T::try_from(n).ok())
 }
 
-pub(super) fn bitround(configuration: &mut Configuration<'_>) -> Result<CodecConfig, MetadataError> {
+pub(super) fn bitround(configuration: &mut Fields<'_>) -> Result<CodecConfig, MetadataError> {
     // The registry asks for at least 1, but numcodecs wrote 0.
     let keepbits = configuration.required("keepbits", "a number of bits", small)?;
     Ok(CodecConfig::Bitround { keepbits })
 }
 
-pub(super) fn packbits(configuration: &mut Configuration<'_>) -> Result<PackbitsConfig, MetadataError> {
-    let padding =
-        configuration.optional("padding_encoding", "\"none\", \"first_byte\" or \"last_byte\"", |value| {
-            match value.as_str()? {
-                "none" => Some(PaddingEncoding::None),
-                "first_byte" => Some(PaddingEncoding::FirstByte),
-                "last_byte" => Some(PaddingEncoding::LastByte),
-                _ => None,
-            }
-        })?;
+pub(super) fn packbits(configuration: &mut Fields<'_>) -> Result<PackbitsConfig, MetadataError> {
+    let padding = configuration.named("padding_encoding")?;
     let mut bit = |name| {
         let read = |value: &Json<'_>| if value.is_null() { Some(None) } else { small(value).map(Some) };
         configuration.optional(name, "the number of a bit or null", read).map(Option::flatten)
@@ -45,10 +37,7 @@ pub(super) fn packbits(configuration: &mut Configuration<'_>) -> Result<Packbits
 }
 
 /// The type of the elements that reach a codec whose configuration contains values of them.
-fn known<'i>(
-    configuration: &Configuration<'_>,
-    input: Option<&'i Input>,
-) -> Result<&'i DataType, MetadataError> {
+fn known<'i>(configuration: &Fields<'_>, input: Option<&'i Input>) -> Result<&'i DataType, MetadataError> {
     let unknown = || configuration.invalid("has values of a type that is not known after a custom codec");
     input.map(|input| &input.data_type).ok_or_else(unknown)
 }
@@ -59,7 +48,7 @@ fn scalar(key: &str, data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>> 
 
 pub(super) fn cast_value(
     key: &str,
-    configuration: &mut Configuration<'_>,
+    configuration: &mut Fields<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
     let data_type = dtype::parse(
@@ -69,12 +58,7 @@ pub(super) fn cast_value(
     )?;
     let rounding = configuration
         .optional("rounding", "a rounding mode", |value| Rounding::from_name(value.as_str()?))?;
-    let out_of_range =
-        configuration.optional("out_of_range", "\"clamp\" or \"wrap\"", |value| match value.as_str()? {
-            "clamp" => Some(OutOfRange::Clamp),
-            "wrap" => Some(OutOfRange::Wrap),
-            _ => None,
-        })?;
+    let out_of_range = configuration.named("out_of_range")?;
     let (mut encode_map, mut decode_map) = (vec![], vec![]);
     let maps = configuration.optional("scalar_map", "an object of encode and decode", Json::as_object)?;
     if let Some(maps) = maps {
@@ -111,7 +95,7 @@ fn entries(key: &str, value: &Json<'_>, from: &DataType, to: &DataType) -> Optio
 }
 
 pub(super) fn scale_offset(
-    configuration: &mut Configuration<'_>,
+    configuration: &mut Fields<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
     let mut config = ScaleOffsetConfig::default();
@@ -128,7 +112,7 @@ pub(super) fn scale_offset(
     Ok(CodecConfig::ScaleOffset(config))
 }
 
-pub(super) fn reshape(configuration: &mut Configuration<'_>) -> Result<CodecConfig, MetadataError> {
+pub(super) fn reshape(configuration: &mut Fields<'_>) -> Result<CodecConfig, MetadataError> {
     let dim = |value: &Json<'_>| match value {
         Json::Array(dims) => {
             let dims = dims.iter().map(|dim| as_u64(dim).and_then(|dim| usize::try_from(dim).ok()));
@@ -144,7 +128,7 @@ pub(super) fn reshape(configuration: &mut Configuration<'_>) -> Result<CodecConf
     Ok(CodecConfig::Reshape { shape })
 }
 
-pub(super) fn zfp(configuration: &mut Configuration<'_>) -> Result<ZfpMode, MetadataError> {
+pub(super) fn zfp(configuration: &mut Fields<'_>) -> Result<ZfpMode, MetadataError> {
     let positive = |value: &Json<'_>| value.as_f64().filter(|&x| x > 0.0);
     let mode = configuration.required("mode", "a mode of zfp", Json::as_str)?;
     Ok(match mode {
@@ -173,7 +157,7 @@ pub(super) fn zfp(configuration: &mut Configuration<'_>) -> Result<ZfpMode, Meta
 pub(super) fn n5_default(
     key: &str,
     place: Place<'_>,
-    configuration: &mut Configuration<'_>,
+    configuration: &mut Fields<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
     let codecs = configuration.required("codecs", "a list", Some)?;

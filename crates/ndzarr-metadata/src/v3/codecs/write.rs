@@ -1,14 +1,16 @@
 //! Writes codec chains in the form of Zarr v3.
 
 use ndzarr_model::{
-    BloscConfig, BloscShuffle, CastValueConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType,
-    EdgeBlocks, Endian, FillValue, IndexLocation, N5BlockConfig, OutOfRange, PackbitsConfig, PaddingEncoding,
-    ReshapeDim, ScaleOffsetConfig, ShardingConfig, VlenConfig, ZfpMode,
+    BloscConfig, CastValueConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType, EdgeBlocks, FillValue,
+    N5BlockConfig, PackbitsConfig, PaddingEncoding, ReshapeDim, ScaleOffsetConfig, ShardingConfig,
+    VlenConfig, ZfpMode,
 };
 
+use crate::fields::{Named, definite};
 use crate::json::{Json, Members, json, object};
 use crate::v2;
 use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, stage};
+use crate::v3::extension::named;
 use crate::v3::{dtype, fill};
 
 /// The v3 form of a chain that elements of this type go through: objects, never shorthand.
@@ -91,20 +93,16 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
 
 /// `ndim` is the number of dimensions of the transpose in front.
 fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Json<'static> {
-    let named = |name: &str, configuration: Json<'static>| {
-        object([("name", name.into()), ("configuration", configuration)])
-    };
     match config {
         CodecConfig::Bytes { endian: None } => json!({"name": "bytes"}),
-        CodecConfig::Bytes { endian: Some(Endian::Little) } => named("bytes", json!({"endian": "little"})),
-        CodecConfig::Bytes { endian: Some(Endian::Big) } => named("bytes", json!({"endian": "big"})),
+        CodecConfig::Bytes { endian: Some(endian) } => named("bytes", json!({"endian": endian.name()})),
         CodecConfig::Vlen(config) if !matches!(config, VlenConfig::Categorize(_)) => {
             json!({"name": config.name()})
         }
         // No v3 document has them; they are for display.
         CodecConfig::LeafBytes { endians } => {
-            let names = endians.iter().map(|endian| if *endian == Endian::Little { "little" } else { "big" });
-            named("bytes", json!({"endian": names.collect::<Vec<_>>()}))
+            let names: Vec<&str> = endians.iter().map(|endian| endian.name()).collect();
+            named("bytes", json!({"endian": names}))
         }
         CodecConfig::Transpose { order } => named("transpose", json!({"order": order})),
         CodecConfig::Sharding(config) => named("sharding_indexed", sharding(config, data_type)),
@@ -153,15 +151,11 @@ fn scalar(data_type: &DataType, bytes: &[u8]) -> Json<'static> {
 }
 
 fn sharding(config: &ShardingConfig, data_type: &DataType) -> Json<'static> {
-    let location = match config.index_location {
-        IndexLocation::Start => "start",
-        IndexLocation::End => "end",
-    };
     object([
         ("chunk_shape", json!(&config.chunk_shape)),
         ("codecs", list(&config.codecs, data_type).into()),
         ("index_codecs", list(&config.index_codecs, &INDEX_TYPE).into()),
-        ("index_location", location.into()),
+        ("index_location", config.index_location.name().into()),
     ])
 }
 
@@ -177,25 +171,20 @@ fn scale_offset(config: &ScaleOffsetConfig, data_type: &DataType) -> Json<'stati
 
 fn packbits(config: &PackbitsConfig) -> Json<'static> {
     let mut members = Members::new();
-    let padding = match config.padding {
-        PaddingEncoding::None => None,
-        PaddingEncoding::FirstByte => Some("first_byte"),
-        PaddingEncoding::LastByte => Some("last_byte"),
-    };
-    members.extend(padding.map(|padding| ("padding_encoding".to_owned(), padding.into())));
+    if config.padding != PaddingEncoding::None {
+        members.insert("padding_encoding", config.padding.name().into());
+    }
     members.extend(config.first_bit.map(|bit| ("first_bit".to_owned(), bit.into())));
     members.extend(config.last_bit.map(|bit| ("last_bit".to_owned(), bit.into())));
-    object([("name", "packbits".into()), ("configuration", members.into())])
+    named("packbits", members.into())
 }
 
 fn cast_value(config: &CastValueConfig, data_type: &DataType) -> Json<'static> {
     let mut value = Members::new();
     value.insert("data_type", dtype::write_neutral(&config.data_type));
     value.insert("rounding", config.rounding.as_str().into());
-    match config.out_of_range {
-        None => {}
-        Some(OutOfRange::Clamp) => value.insert("out_of_range", "clamp".into()),
-        Some(OutOfRange::Wrap) => value.insert("out_of_range", "wrap".into()),
+    if let Some(out_of_range) = config.out_of_range {
+        value.insert("out_of_range", out_of_range.name().into());
     }
     let mut scalar_map = Members::new();
     let maps = [
@@ -237,9 +226,6 @@ fn n5_block(
     elem_size: usize,
     ndim: Option<usize>,
 ) -> Json<'static> {
-    let named = |name: &str, configuration: Json<'static>| {
-        object([("name", name.into()), ("configuration", configuration)])
-    };
     let named_alike = n5_compression(block);
     if let Some(ndim) = ndim
         && check_writable(named_alike.as_slice()).is_ok()
@@ -273,17 +259,10 @@ pub(super) fn n5_compression(block: &N5BlockConfig) -> Option<CodecSpec> {
 fn blosc(config: &BloscConfig, elem_size: usize) -> Json<'static> {
     // Blosc records sizes above 255 as 1.
     let typesize = config.typesize.unwrap_or(if elem_size > 255 { 1 } else { elem_size });
-    let shuffle = match config.shuffle {
-        BloscShuffle::None => "noshuffle",
-        BloscShuffle::Byte => "shuffle",
-        BloscShuffle::Bit => "bitshuffle",
-        BloscShuffle::Auto if typesize == 1 => "bitshuffle",
-        BloscShuffle::Auto => "shuffle",
-    };
     json!({
         "cname": config.cname.as_str(),
         "clevel": config.clevel,
-        "shuffle": shuffle,
+        "shuffle": definite(config.shuffle, typesize).name(),
         "typesize": typesize,
         "blocksize": config.blocksize,
     })

@@ -49,8 +49,11 @@ fn regions_of_chunks_behind_codecs_of_elements() {
                 continue;
             }
             let store = MemoryStore::new();
-            let codecs =
-                [codec::delta(ndzarr::DataType::Int { bits: 32 }), codec::shuffle(4), codec::zstd(1)];
+            let codecs = [
+                codec::delta(ndzarr::DataType::Int { bits: 32 }),
+                codec::named("shuffle", serde_json::json!({"elementsize": 4})),
+                codec::zstd(1),
+            ];
             let mut array = Array::<i32>::builder([7, 9]).chunks([2, 3]).codecs(codecs).fill_value(-3);
             if let Some(shards) = shards {
                 array = array.shards(shards);

@@ -57,7 +57,7 @@ fn v2_t14_v3_t11_negative_zero_is_not_zero() {
         let array =
             Array::<f32>::builder([1]).chunks([1]).format(format).create(&store).expect("a new array");
         array.write(s![..], &array![-0.0]).expect("a write");
-        assert_eq!(stored(&store, &array.chunk_key(&[0])), Some(hex("00000080")));
+        assert_eq!(stored(&store, &array.units().key(&[0])), Some(hex("00000080")));
     }
     // And the reverse, also for inner chunks.
     let store = MemoryStore::new();

@@ -168,13 +168,13 @@ fn targets(case: &Case) -> Vec<Target> {
     let Ok(node) = options.open_node((&memory, &case.node)) else { return Vec::new() };
     let chunks: BTreeMap<String, Vec<Range<u64>>> = match &node {
         AnyNode::Array(array) if is_readable(array) => {
-            array.chunks().map(|chunk| (array.chunk_key(&chunk.index), chunk.ranges)).collect()
+            array.units().iter().map(|chunk| (array.units().key(&chunk.index), chunk.ranges)).collect()
         }
         AnyNode::Array(_) => return Vec::new(),
         AnyNode::Group(_) => BTreeMap::new(),
     };
     let (chain, n_elements) = match &node {
-        AnyNode::Array(array) => (array.spec().codecs.clone(), array.spec().chunk_shape.iter().product()),
+        AnyNode::Array(array) => (array.spec().codecs.to_vec(), array.spec().chunk_shape.iter().product()),
         AnyNode::Group(_) => (Vec::new(), 0),
     };
     let is_used = |key: &str| case.kind == Kind::Array || !key.contains('/');

@@ -238,7 +238,7 @@ impl Writer {
     /// The writer's own inner chunk, in the shard that all write.
     async fn write_shard(&mut self, number: u64) -> Outcome {
         let writer = self.round.open("shard")?.shard_writer(&[0])?;
-        writer.write_inner(&[self.index], &elements(number))?;
+        writer.write_chunk(&[self.index], &elements(number))?;
         let acknowledged = if self.blocks() {
             writer.finish()?;
             true

@@ -210,7 +210,7 @@ impl Machine {
     /// Conversions that would remove their own source are refused.
     pub(super) fn convert_onto_itself(&mut self, said: Said<'_>) -> Checked {
         let format = self.spec.format;
-        let options = ConvertOptions::new(format).existing(Existing::Replace).run(self.options());
+        let options = ConvertOptions::new().format(format).existing(Existing::Replace).run(self.options());
         let is_draft = matches!(format, Format::DraftA | Format::DraftB);
         let storage = self.place.storage.clone();
         // The same array by another root, where nodes are known by their folders.

@@ -77,7 +77,7 @@ impl Machine {
     pub(super) fn convert(&mut self, said: Said<'_>) -> Checked {
         let formats = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
         let format = formats[self.random.below(5) as usize];
-        let options = ConvertOptions::new(format).loss(Loss::Record).run(self.options());
+        let options = ConvertOptions::new().format(format).loss(Loss::Record).run(self.options());
         let target = MemoryStore::new();
         said(format!("convert to {format}"));
         self.tally.calls += 1;
@@ -137,7 +137,7 @@ impl Machine {
         let writer = array.shard_writer(&shard).map_err(failed)?;
         let region = self.inner_region(&shard);
         let elements = self.elements_of(&region);
-        writer.write_inner(&shard, &elements).map_err(failed)?;
+        writer.write_chunk(&shard, &elements).map_err(failed)?;
         Ok(writer)
     }
 
@@ -169,7 +169,7 @@ impl Machine {
                 .collect();
             let region = self.inner_region(&index);
             let elements = self.elements_of(&region);
-            writer.write_inner(&index, &elements).map_err(failed)?;
+            writer.write_chunk(&index, &elements).map_err(failed)?;
             std::mem::swap(&mut self.model.elements, &mut model);
             self.model.set(&region, &elements);
             std::mem::swap(&mut self.model.elements, &mut model);

@@ -1,0 +1,57 @@
+//! What an engine is told, as JSON in a file that its argument names.
+
+use serde::Deserialize;
+
+/// What is done at one row. Only `open` and the lists begin without a connection.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Open an array.
+    Open,
+    /// Read the first chunk along the first axis.
+    OneChunk,
+    /// Read everything.
+    Everything,
+    /// Read each tenth index of the first axis, as one selection.
+    Strided,
+    /// Read the same in one call for several regions.
+    Batch,
+    /// Open a group and all arrays in it.
+    List,
+    /// Read planes across the first axis, one after the other, with a cache.
+    Planes,
+    /// The same, and nobody writes meanwhile.
+    PlanesFrozen,
+    /// Open an archive, without anything in it.
+    Archive,
+}
+
+/// One turn.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Request {
+    /// What to do.
+    pub operation: Operation,
+    /// `http://host:port` of the proxy.
+    pub endpoint: String,
+    /// The bucket.
+    pub bucket: String,
+    /// The path of the array or group.
+    pub path: String,
+    /// `zarr2`, `zarr3` or `n5`: peers are told.
+    pub format: String,
+    /// The port for [`control`](crate::control).
+    pub control: String,
+}
+
+impl Request {
+    /// The request that the command line names.
+    ///
+    /// # Panics
+    /// The file does not exist or is invalid.
+    #[must_use]
+    pub fn from_arguments() -> Self {
+        let path = std::env::args_os().nth(1).expect("usage: engine request.json");
+        let text = std::fs::read(&path).expect("the request is readable");
+        serde_json::from_slice(&text).expect("the request is as above")
+    }
+}

@@ -1,0 +1,221 @@
+//! `Appender`: extends an array bit by bit, and publishes when told to.
+
+use std::marker::PhantomData;
+
+use ndarray::{CowArray, Dimension};
+use ndzarr_engine::Source;
+
+use crate::any_elements::AnyElements;
+use crate::core::{Core, Growth};
+use crate::element::{Element, Input};
+use crate::element_type::Any;
+use crate::error::{Error, ErrorKind, Result};
+use crate::mode::{Asynchronous, Blocking};
+use crate::steps::Picks;
+use crate::storage::Colour;
+use crate::to_view::ToView;
+
+/// Extends an array along an axis, a frame or a few at a time.
+///
+/// [`push`](Self::push) encodes whole inner chunks at once and keeps them beside the shard, in a
+/// folder as a file. [`publish`](Self::publish) shows the shards and then the shape, so that a
+/// follower, which calls [`refresh`](crate::Array::refresh), never reads a frame before it is there.
+/// A full row of shards is published by itself, without a copy if nothing of it was published before.
+/// Chunks of several frames, and arrays without shards, are encoded once they are full or published.
+///
+/// - If another appends to the array or resizes it meanwhile, [`publish`](Self::publish) fails, and
+///   nothing that was published is lost.
+/// - Dropping it, or the death of the process, leaves what was published. The next appender reuses
+///   left-over files.
+/// - No lock is held between calls. Like [`append`](crate::Array::append), a publication locks the
+///   document, then each shard in turn.
+/// - In stores without locks the shape comes first, as for `append`: until the shards are there, new
+///   frames read as the fill value.
+///
+/// ```
+/// use ndarray::{Array2, Axis};
+/// use ndzarr_array::Array;
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let movie = Array::<u16>::builder([0, 4, 4]).chunks([1, 4, 4]).shards([64, 4, 4]);
+/// let movie = movie.create((&store, "movie"))?;
+/// let mut follower = Array::<u16>::open((&store, "movie"))?;
+///
+/// let mut appender = movie.appender(0)?;
+/// for n in 1..=10 {
+///     appender.push(&Array2::from_elem((4, 4), n))?;
+/// }
+/// appender.publish()?;
+/// follower.refresh()?;
+/// assert_eq!(follower.shape(), [10, 4, 4]);
+/// assert_eq!(follower.read((9, 0, 0))?[[]], 10);
+///
+/// appender.push(&Array2::from_elem((4, 4), 11).insert_axis(Axis(0)))?;
+/// appender.finish()?;
+/// assert_eq!(Array::<u16>::open((&store, "movie"))?.shape(), [11, 4, 4]);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Appender<T, M = Blocking> {
+    core: Core,
+    /// `None` after a call that failed or was dropped.
+    growth: Option<Growth>,
+    side: PhantomData<fn(T, M)>,
+}
+
+impl<T, M> Appender<T, M> {
+    pub(crate) async fn begin(core: Core, axis: usize) -> Result<Self> {
+        let growth = Some(Growth::begin(core.clone(), axis).await?);
+        Ok(Self { core, growth, side: PhantomData })
+    }
+
+    fn take(&mut self) -> Result<Growth> {
+        self.growth.take().ok_or_else(|| {
+            let what =
+                "an earlier call failed or was dropped: begin another appender, behind what is published";
+            self.core.name(Error::new(ErrorKind::Cancelled, what))
+        })
+    }
+
+    /// Takes what was added so far, for elements of this shape, and the shape with the axis.
+    fn take_for(&mut self, shape: &[usize]) -> Result<(Growth, Vec<u64>)> {
+        let growth = self.take()?;
+        match growth.shape(shape) {
+            Ok(shape) => Ok((growth, shape)),
+            Err(error) => {
+                self.growth = Some(growth);
+                Err(error)
+            }
+        }
+    }
+
+    fn typed<'d>(core: &'d Core, data: &'d (impl ToView<T> + ?Sized)) -> Result<Elements<'d>>
+    where
+        T: Element,
+    {
+        let (view, stored) = (data.to_view(), core.data_type());
+        core.named(T::check(view.view(), stored))?;
+        let (axes, shape) = (vec![Picks::ALL; view.ndim()], view.shape().to_vec());
+        Ok((shape, T::source(Input { elements: CowArray::from(view), axes, stored })))
+    }
+}
+
+/// Elements, and their shape.
+type Elements<'d> = (Vec<usize>, Box<dyn Source + 'd>);
+
+impl<T> Appender<T> {
+    fn add(&mut self, (given, source): Elements<'_>) -> Result<()> {
+        let (mut growth, shape) = self.take_for(&given)?;
+        let source = growth.with_axis(&given, source);
+        self.core.wait_change(growth.push(&shape, &*source, Colour::Blocking))?;
+        self.growth = Some(growth);
+        Ok(())
+    }
+
+    /// Makes all that was added visible: first the chunks, then the shape. A reader sees both or,
+    /// with the old shape, neither. Without new elements nothing happens.
+    ///
+    /// Where the last shard is not full, it is written anew, and what it has is copied once more:
+    /// publish as rarely as readers can wait. Encoded elements are never decoded for this.
+    ///
+    /// # Errors
+    /// [`Conflict`](ErrorKind::Conflict): the array was appended to or resized by another; nothing
+    /// was published. The array is gone, or the store fails. In any case no more can be added
+    /// afterwards.
+    pub fn publish(&mut self) -> Result<()> {
+        let mut growth = self.take()?;
+        self.core.wait_change(growth.publish(Colour::Blocking))?;
+        self.growth = Some(growth);
+        Ok(())
+    }
+
+    /// Publishes the rest. Dropping the appender instead leaves what was published before.
+    ///
+    /// # Errors
+    /// The same as for [`publish`](Self::publish).
+    pub fn finish(mut self) -> Result<()> {
+        self.publish()
+    }
+}
+
+impl<T: Element> Appender<T> {
+    /// Adds elements behind those added before, and publishes if a row of shards (of chunks, without
+    /// shards) is full. `data` has the array's shape except for the length along the axis, or is one
+    /// frame without the axis.
+    ///
+    /// # Errors
+    /// `data` has another shape: the appender can be used on. A codec fails, or an error of
+    /// [`publish`](Self::publish): no more can be added.
+    pub fn push(&mut self, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
+        let core = self.core.clone();
+        self.add(Self::typed(&core, data)?)
+    }
+}
+
+impl Appender<Any> {
+    /// Adds elements, like `push` of an appender of a Rust type.
+    ///
+    /// # Errors
+    /// `data` has another type or shape than the array: the appender can be used on. A codec fails,
+    /// or an error of [`publish`](Self::publish): no more can be added.
+    pub fn push<D: Dimension>(&mut self, data: &AnyElements<D>) -> Result<()> {
+        let core = self.core.clone();
+        self.add((data.shape().to_vec(), core.any_source(data)?))
+    }
+}
+
+impl<T> Appender<T, Asynchronous> {
+    async fn add(&mut self, given: Vec<usize>, source: Box<dyn Source + Send>) -> Result<()> {
+        let (growth, shape) = self.take_for(&given)?;
+        let source = growth.with_axis(&given, source);
+        self.growth = Some(growth.push_pooled(shape, source).await?);
+        Ok(())
+    }
+
+    /// Like [`Appender::publish`]. If the future is dropped, no more can be added.
+    ///
+    /// # Errors
+    /// The same as for [`Appender::publish`].
+    pub async fn publish(&mut self) -> Result<()> {
+        let growth = self.take()?;
+        self.growth = Some(growth.publish_handed().await?);
+        Ok(())
+    }
+
+    /// Like [`Appender::finish`].
+    ///
+    /// # Errors
+    /// The same as for [`Appender::publish`].
+    pub async fn finish(mut self) -> Result<()> {
+        self.publish().await
+    }
+}
+
+impl<T: Element> Appender<T, Asynchronous> {
+    /// Like [`Appender::push`]. The elements are copied, and encoded by the library's threads. If the
+    /// future is dropped, no more can be added.
+    ///
+    /// # Errors
+    /// The same as for [`Appender::push`].
+    pub async fn push(&mut self, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
+        let core = self.core.clone();
+        let (shape, source) = Self::typed(&core, data)?;
+        let source = source.piece(&vec![0; shape.len()], &shape);
+        self.add(shape, source).await
+    }
+}
+
+impl Appender<Any, Asynchronous> {
+    /// Like [`Appender::push`]. The elements are copied, and encoded by the library's threads. If the
+    /// future is dropped, no more can be added.
+    ///
+    /// # Errors
+    /// The same as for [`Appender::push`].
+    pub async fn push<D: Dimension>(&mut self, data: &AnyElements<D>) -> Result<()> {
+        let core = self.core.clone();
+        let shape = data.shape().to_vec();
+        let source = core.any_source(data)?.piece(&vec![0; shape.len()], &shape);
+        self.add(shape, source).await
+    }
+}

@@ -1,0 +1,47 @@
+//! The array between two passes of a copy.
+
+use ndzarr_codec::CodecRegistry;
+use ndzarr_metadata::{
+    ArrayRequest, CreateOptions, Erasure, FillRequest, Format, NodeKind, NodePath, check_request,
+};
+use ndzarr_model::{FillValue, KeyEncoding};
+
+use crate::core::Core;
+use crate::error::Result;
+use crate::located::Located;
+use crate::storage::Storage;
+
+/// Where arrays may be that a copy needs for a while. They have no documents, only chunks.
+#[derive(Clone, Debug)]
+pub(super) struct Temporary {
+    pub(super) storage: Storage,
+    /// Everything below it belongs to the copy.
+    pub(super) prefix: String,
+}
+
+impl Temporary {
+    /// At a place that the user has given.
+    pub(super) fn at(place: Located, name: &str) -> Self {
+        let folder = if place.path.is_empty() { String::new() } else { format!("{}/", place.path) };
+        Self { storage: place.storage, prefix: format!("{folder}{name}/") }
+    }
+
+    /// An array of the elements of another one, in other chunks and not encoded.
+    pub(super) fn array(&self, source: &Core, chunks: &[u64]) -> Result<Core> {
+        let (spec, shape) = (source.spec(), source.shape().to_vec());
+        let mut request = ArrayRequest::new(shape, chunks.to_vec(), spec.data_type.clone());
+        request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
+        let mut node = check_request(&NodePath::root(), &request, &CreateOptions::new(Format::Zarr3))?;
+        if let NodeKind::Array(spec) = &mut node.kind {
+            // Another run with other memory has other chunks.
+            let name: Vec<String> = chunks.iter().map(u64::to_string).collect();
+            spec.keys.prefix = format!("{}{}/", self.prefix, name.join("x"));
+            spec.keys.encoding = KeyEncoding::V2 { separator: '.' };
+        }
+        Core::new(self.storage.clone(), node, &CodecRegistry::default())
+    }
+
+    pub(super) fn all(&self) -> Erasure {
+        Erasure { documents: Vec::new(), prefixes: vec![self.prefix.clone()] }
+    }
+}

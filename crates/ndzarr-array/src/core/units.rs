@@ -1,0 +1,112 @@
+//! What the keys of an array hold, encoded: shards, or chunks without shards.
+
+use bytes::Bytes;
+use ndzarr_grid::ChunkGrid;
+use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want};
+
+use super::{Core, no_chunks};
+use crate::chunks::Chunks;
+use crate::error::{Error, ErrorKind, Result};
+
+impl Core {
+    /// The grid of the units, to be counted: none if the metadata has no valid grid.
+    pub(crate) fn unit_grid(&self) -> ChunkGrid {
+        self.grid().unwrap_or_else(|_| no_chunks(self.shape().len()))
+    }
+
+    /// Does not check that the unit exists.
+    pub(crate) fn unit_key(&self, unit: &[u64]) -> String {
+        self.spec().keys.key(unit)
+    }
+
+    /// The key of a unit of the array.
+    fn existing_unit(&self, unit: &[u64]) -> Result<Key> {
+        self.chunk_ranges(unit, &self.grid()?)?;
+        self.storage.named(Key::new(self.unit_key(unit)))
+    }
+
+    pub(crate) async fn is_unit_stored(&self, unit: &[u64]) -> Result<bool> {
+        let key = self.existing_unit(unit)?;
+        if self.storage.has(key.as_str()).await? {
+            return Ok(true);
+        }
+        match self.spec().keys.fallback_key(unit) {
+            Some(key) => self.storage.has(&key).await,
+            None => Ok(false),
+        }
+    }
+
+    /// The stored units inside the array, by a list of the keys.
+    pub(crate) async fn stored_units(&self) -> Result<Chunks> {
+        let (keys, ndim) = (&self.spec().keys, self.shape().len());
+        let all = Chunks::new(self.unit_grid());
+        let (mut found, mut others) = (Vec::new(), Vec::new());
+        let mut take = |key: &Key, byte_len: u64| {
+            let Some(below) = key.as_str().strip_prefix(&keys.prefix) else { return };
+            let Some(unit) = keys.encoding.decode(below, ndim) else { return };
+            let Some(number) = all.number_of_any(&unit) else { return };
+            // The usual key counts, if the value is under another as well.
+            let of = if keys.encoding.encode(&unit) == below { &mut found } else { &mut others };
+            of.push((number, byte_len));
+        };
+        self.storage.each_size(&keys.prefix, &mut take).await?;
+        found.extend(others);
+        Ok(all.stored(found))
+    }
+
+    /// The encoded bytes of a unit; `None` if it is not stored.
+    pub(crate) async fn encoded_unit(&self, unit: &[u64]) -> Result<Option<Bytes>> {
+        let (key, grid) = (self.existing_unit(unit)?, self.grid()?);
+        let shape = grid.shape_of(unit);
+        let limit = self.data()?.chain().encoded_limit(shape.as_deref().unwrap_or(grid.chunk_shape()));
+        let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
+        let fetched = self.storage.fetch(&fetch).await.or_else(StoreError::or_missing);
+        match self.storage.named(fetched)? {
+            Fetched::Parts { parts, .. } => return Ok(parts.into_iter().next()),
+            Fetched::Missing | Fetched::Changed => {}
+        }
+        let Some(key) = self.spec().keys.fallback_key(unit) else { return Ok(None) };
+        Ok(self.storage.document(&key, limit).await?.map(|(_, value)| value))
+    }
+
+    /// Replaces the encoded bytes of a unit, whatever its old content.
+    pub(crate) async fn put_encoded_unit(&self, unit: &[u64], value: Bytes) -> Result<()> {
+        let key = self.existing_unit(unit)?;
+        self.settle_scalar().await?;
+        match self.storage.put(&key, value, Precondition::None).await? {
+            Put::Done(_) => Ok(()),
+            Put::Conflict | Put::Unsupported => {
+                Err(Error::new(ErrorKind::Store, "the store refused a write")
+                    .in_store(|| self.storage.name()))
+            }
+        }
+    }
+
+    pub(crate) async fn erase_unit(&self, unit: &[u64]) -> Result<()> {
+        let key = self.existing_unit(unit)?;
+        // It would be read once the other is gone.
+        if let Some(other) = self.spec().keys.fallback_key(unit) {
+            self.storage.erase(&other).await?;
+        }
+        self.storage.erase(key.as_str()).await
+    }
+
+    /// The other key that some writers use for the value of a 0-d array.
+    pub(super) fn scalar_fallback(&self) -> Option<String> {
+        self.spec().shape.is_empty().then(|| self.spec().keys.fallback_key(&[])).flatten()
+    }
+
+    /// Moves the value of a 0-d array to its proper key, if it is under the other key that some
+    /// writers used. Otherwise it would reappear once the proper key is erased.
+    pub(super) async fn settle_scalar(&self) -> Result<()> {
+        let Some(other) = self.scalar_fallback() else { return Ok(()) };
+        let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
+        let Some((_, value)) = self.storage.document(&other, limit).await? else { return Ok(()) };
+        let key = self.storage.named(self.data()?.key(&[]))?;
+        let put = self.storage.put(&key, value.clone(), Precondition::Absent).await?;
+        if matches!(put, Put::Unsupported) && !self.storage.has(key.as_str()).await? {
+            self.storage.put(&key, value, Precondition::None).await?;
+        }
+        self.storage.erase(&other).await
+    }
+}

@@ -1,0 +1,98 @@
+//! A loop over chunks, on threads or by futures.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use ndzarr_engine::{OnProgress, Progress, RunOptions};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{Call, Colour, Storage};
+
+/// Counts the chunks, or shards, of all arrays of a call.
+#[derive(Debug)]
+pub(crate) struct Counter {
+    done: AtomicU64,
+    total: u64,
+    progress: Option<OnProgress>,
+}
+
+impl Counter {
+    pub(crate) fn new(total: u64, run: &RunOptions) -> Self {
+        Self { done: AtomicU64::new(0), total, progress: run.progress.clone() }
+    }
+
+    pub(crate) fn add(&self, n: u64) {
+        let done = self.done.fetch_add(n, Ordering::Relaxed).saturating_add(n);
+        if let Some(progress) = self.progress.as_ref().filter(|_| n > 0) {
+            progress.report(Progress::new(done.min(self.total), self.total));
+        }
+    }
+}
+
+/// How many threads a call may use.
+pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
+    wanted.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+}
+
+/// Runs `each` on all items, on so many threads.
+///
+/// A blocking call uses several threads to make requests. Meanwhile the calling thread waits in the
+/// way that both stores define, because their runtime may have no other thread. An asynchronous call
+/// works on the same number of items concurrently.
+pub(crate) async fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
+    [source, target]: [&Storage; 2],
+    run: &RunOptions,
+    colour: Colour,
+    threads: usize,
+    items: impl IntoIterator<Item = T, IntoIter: Send>,
+    each: impl Fn(T) -> F + Sync,
+) -> Result<()> {
+    if colour == Colour::Async {
+        let mut all = stream::iter(items).map(each).buffer_unordered(threads);
+        while let Some(()) = all.try_next().await? {
+            check_cancel(run)?;
+        }
+        return Ok(());
+    }
+    let items = items.into_iter();
+    let most = items.size_hint().1.unwrap_or(usize::MAX);
+    let (items, failed) = (Mutex::new(items), AtomicBool::new(false));
+    let error = Mutex::new(None);
+    let call = Call::current();
+    let work = || {
+        let _entered = call.clone().enter();
+        while !failed.load(Ordering::Relaxed) {
+            let Some(item) = lock(&items).next() else { return };
+            let one = |item| source.wait(async { target.wait(each(item)) });
+            if let Err(found) = check_cancel(run).and_then(|()| one(item)) {
+                failed.store(true, Ordering::Relaxed);
+                lock(&error).get_or_insert(found);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(most) {
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                // The system allows no more threads.
+                break;
+            }
+        }
+        work();
+    });
+    let error = lock(&error).take();
+    error.map_or(Ok(()), Err)
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn check_cancel(run: &RunOptions) -> Result<()> {
+    match &run.cancel {
+        Some(cancel) if cancel.is_cancelled() => Err(Error::new(ErrorKind::Cancelled, "it was cancelled")),
+        _ => Ok(()),
+    }
+}

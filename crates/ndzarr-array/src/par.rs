@@ -1,0 +1,187 @@
+//! Chunk-wise work on several threads: folds an array, maps one array into another.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use ndarray::ArrayD;
+use ndzarr_engine::RunOptions;
+use ndzarr_grid::{ChunkGrid, Region};
+
+use crate::array::Array;
+use crate::convert::decoded_shape;
+use crate::core::Core;
+use crate::each::{Counter, for_each, lock, n_threads};
+use crate::element::Element;
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::Task;
+use crate::storage::Colour;
+
+/// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to a value,
+/// of which each thread has its own, and `reduce` puts two values together. `identity` makes the
+/// first ones.
+///
+/// Each chunk (each inner chunk, if there are shards) is read once; `fold` gets the part of it inside
+/// the array, and that part's place. A chunk that is not stored is the fill value. The order is not
+/// defined.
+///
+/// The array's [`RunOptions`] say how many threads work and when they stop, and hear of each chunk.
+/// [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight) limits what all threads have in memory.
+/// The call may be made anywhere, also in a task of rayon. `fold` may use rayon as well, unless that
+/// task belongs to the same pool: its threads could then all be waiting.
+///
+/// It has no asynchronous form, since `fold` computes and would keep a runtime's thread from its other
+/// tasks: there, call it from a thread for blocking work.
+///
+/// # Errors
+/// A chunk is corrupt; the store fails; the call was cancelled.
+///
+/// ```
+/// use ndzarr_array::{Array, par_fold};
+/// use ndzarr_store::MemoryStore;
+///
+/// let a = Array::<u8>::builder([100, 100]).chunks([30, 30]).create((MemoryStore::new(), "a"))?;
+/// a.fill(.., 3)?;
+/// let add = |sum, _: &_, chunk: ndarray::ArrayD<u8>| sum + chunk.iter().map(|&n| u64::from(n)).sum::<u64>();
+/// assert_eq!(par_fold(&a, || 0, add, |a, b| a + b)?, 30_000);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+pub fn par_fold<T: Element, A: Send>(
+    array: &Array<T>,
+    identity: impl Fn() -> A + Sync,
+    fold: impl Fn(A, &Region, ArrayD<T>) -> A + Sync,
+    reduce: impl Fn(A, A) -> A,
+) -> Result<A> {
+    let (core, run) = (&array.core, &array.core.options);
+    let one = &part(core, run);
+    let grid = core.inner_grid()?;
+    let len = bytes(grid.chunk_shape(), size_of::<T>() as u64);
+    let threads = threads_for(run, len.saturating_mul(2));
+    let counter = Counter::new(grid.n_overlaps(&Region::whole(core.shape())).unwrap_or(u64::MAX), run);
+    // As many as threads are folding at a time.
+    let values = Mutex::new(Vec::new());
+    let each = |region: Region| {
+        let (values, identity, fold, counter) = (&values, &identity, &fold, &counter);
+        async move {
+            let elements = one.read_elements(&one.resolve(&region)?).await?;
+            let value = lock(values).pop();
+            let value = fold(value.unwrap_or_else(identity), &region, elements);
+            lock(values).push(value);
+            counter.add(1);
+            Ok(())
+        }
+    };
+    all(core, core, run, threads, &grid, each)?;
+    let values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(values.into_iter().reduce(reduce).unwrap_or_else(identity))
+}
+
+/// Computes an array from another one of the same shape, block by block on several threads.
+///
+/// A block consists of whole chunks (shards, if there are) of the target; `map` gets the elements of
+/// the source in it and its place, and returns as many for the target. The target may be the source
+/// itself. Blocks are larger than one chunk where that saves decoding chunks of the source again.
+///
+/// The options of the source apply as for [`par_fold`]; those of the target say how it is written.
+///
+/// # Errors
+/// The shapes of the arrays, or of a block and its result, differ; a chunk is corrupt; a store fails;
+/// the call was cancelled. Blocks that were written stay.
+///
+/// ```
+/// use ndzarr_array::{Array, par_map};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let counts = Array::<u16>::builder([40, 60]).chunks([8, 60]).create((&store, "counts"))?;
+/// counts.fill(.., 10)?;
+/// let rates = Array::<f32>::builder([40, 60]).chunks([10, 10]).create((&store, "rates"))?;
+/// par_map(&counts, &rates, |_, block| block.mapv(|count| f32::from(count) / 4.0))?;
+/// assert_eq!(rates.read([39..40, 59..60])?[[0, 0]], 2.5);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+pub fn par_map<S: Element, T: Element>(
+    source: &Array<S>,
+    target: &Array<T>,
+    map: impl Fn(&Region, ArrayD<S>) -> ArrayD<T> + Sync,
+) -> Result<()> {
+    let (from, to, run) = (&source.core, &target.core, &source.core.options);
+    if from.shape() != to.shape() {
+        let what = format!("an array of {:?} for one of {:?}", from.shape(), to.shape());
+        return Err(to.name(Error::new(ErrorKind::WrongShape, what)));
+    }
+    let sizes = [size_of::<S>() as u64, size_of::<T>() as u64];
+    let (read, whole) = (decoded_shape(from)?, bytes(from.shape(), sizes[0]));
+    let units = to.grid()?;
+    let task = Task {
+        shape: from.shape(),
+        read: &read,
+        write: units.chunk_shape(),
+        sizes,
+        converts: true,
+        carries: false,
+        room: 0,
+        lanes: 1,
+    };
+    // What is encoded takes as much again, and so does a chunk that is decoded.
+    let unit = task.least_room().saturating_add(bytes(&read, sizes[0])).saturating_mul(2);
+    let threads = threads_for(run, unit);
+    // Small enough for each thread to have several.
+    let room =
+        (run.bytes_in_flight / 2 / threads as u64).min(whole / (2 * threads as u64)).max(task.least_room());
+    let block = Task { room, ..task }.grown(None, false);
+    let block: Vec<u64> = block.iter().flat_map(|plan| &plan.block).map(|&len| len.max(1)).collect();
+    let grid = match units.clone() {
+        grid if grid.is_regular() => to.named(
+            ChunkGrid::regular(from.shape(), &block)
+                .map_err(|error| Error::new(ErrorKind::WrongShape, error)),
+        )?,
+        grid => grid,
+    };
+    let counter = Counter::new(grid.n_overlaps(&Region::whole(from.shape())).unwrap_or(u64::MAX), run);
+    let (reads, writes) = (part(from, run), part(to, &to.options));
+    let each = |region: Region| {
+        let (reads, writes, map, counter) = (&reads, &writes, &map, &counter);
+        async move {
+            let elements = reads.read_elements(&reads.resolve(&region)?).await?;
+            let elements = map(&region, elements);
+            writes.write_elements(&writes.resolve(&region)?, elements.view(), Colour::Blocking).await?;
+            counter.add(1);
+            Ok(())
+        }
+    };
+    all(from, to, run, threads, &grid, each)
+}
+
+/// The array for the work of one thread.
+fn part(core: &Core, options: &RunOptions) -> Core {
+    let mut core = core.clone();
+    core.options = options.clone().threads(NonZeroUsize::MIN);
+    core.options.progress = None;
+    core
+}
+
+fn bytes(shape: &[u64], size: u64) -> u64 {
+    shape.iter().fold(size.max(1), |bytes, &n| bytes.saturating_mul(n))
+}
+
+/// How many threads may each have so many bytes in memory.
+fn threads_for(run: &RunOptions, bytes: u64) -> usize {
+    let room = usize::try_from(run.bytes_in_flight / bytes.max(1)).unwrap_or(usize::MAX);
+    n_threads(run.threads).min(room).max(1)
+}
+
+/// Runs `each` on the parts of a grid that are inside the array.
+fn all<F: Future<Output = Result<()>> + Send>(
+    source: &Core,
+    target: &Core,
+    run: &RunOptions,
+    threads: usize,
+    grid: &ChunkGrid,
+    each: impl Fn(Region) -> F + Sync,
+) -> Result<()> {
+    let regions = grid.overlaps(&Region::whole(source.shape()));
+    let regions = regions.filter_map(|overlap| grid.clipped_region(&overlap.chunk));
+    let stores = [&source.storage, &target.storage];
+    // It never waits: its threads do.
+    ndzarr_store::block_on(for_each(stores, run, Colour::Blocking, threads, regions, each))
+}

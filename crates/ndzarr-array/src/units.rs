@@ -1,0 +1,189 @@
+//! `Units`: what the keys of an array hold, each a shard, or a chunk without shards.
+
+use std::marker::PhantomData;
+
+use bytes::Bytes;
+
+use crate::chunks::{Chunk, Chunks};
+use crate::core::Core;
+use crate::error::Result;
+use crate::mode::{Asynchronous, Blocking};
+use crate::selection::Selection;
+
+/// The units in which an array is stored: one key holds each, a shard or, without shards, a chunk.
+/// See [`Array::units`](crate::Array::units).
+///
+/// Indices count units along each axis. Writers that keep to different units never wait for each
+/// other, and writing a whole one reads nothing:
+///
+/// ```
+/// use ndarray::ArrayD;
+/// use ndzarr_array::Array;
+/// use ndzarr_store::MemoryStore;
+///
+/// let a = Array::<u16>::builder([10, 6]).chunks([2, 3]).shards([4, 6]);
+/// let a = a.create((MemoryStore::new(), "a"))?;
+/// for shard in a.units().iter().skip(1) {
+///     a.write(&shard, &ArrayD::from_elem(shard.shape(), 7))?;
+/// }
+/// assert_eq!((a.units().iter().len(), a.chunks().len()), (3, 10));
+/// assert_eq!(a.units().key(&[2, 0]), "a/c/2/0");
+///
+/// // What is stored, by a list of the keys.
+/// let stored = a.units().stored()?;
+/// assert_eq!(stored.len(), 2);
+/// for shard in stored {
+///     let bytes = a.units().encoded(&shard.index)?.expect("it is stored");
+///     assert_eq!(shard.byte_len, Some(bytes.len() as u64));
+/// }
+///
+/// // Encoded bytes can be copied to another array with the same codecs.
+/// let copy = Array::<u16>::builder([10, 6]).chunks([2, 3]).shards([4, 6]);
+/// let copy = copy.create((MemoryStore::new(), "copy"))?;
+/// copy.units().write_encoded(&[1, 0], a.units().encoded(&[1, 0])?.expect("it is stored"))?;
+/// assert_eq!(copy.read_chunk(&[2, 0])?, a.read_chunk(&[2, 0])?);
+/// copy.units().erase(&[1, 0])?;
+/// assert!(!copy.units().is_stored(&[1, 0])?);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Units<M = Blocking> {
+    core: Core,
+    side: PhantomData<fn() -> M>,
+}
+
+impl<M> Units<M> {
+    pub(crate) fn new(core: &Core) -> Self {
+        Self { core: core.clone(), side: PhantomData }
+    }
+
+    /// All of them, in C order of their indices, whether they are stored or not.
+    pub fn iter(&self) -> Chunks {
+        Chunks::new(self.core.unit_grid())
+    }
+
+    /// Those that have selected elements, in C order of their indices.
+    ///
+    /// # Errors
+    /// The selection does not fit the array.
+    pub fn iter_in(&self, selection: impl Selection) -> Result<Chunks> {
+        let selected = self.core.resolve(&selection)?;
+        self.core.named(Chunks::meeting(self.core.unit_grid(), &selected))
+    }
+
+    /// The key of a unit from the root of the store. Does not check that the unit exists.
+    #[must_use]
+    pub fn key(&self, unit: &[u64]) -> String {
+        self.core.unit_key(unit)
+    }
+}
+
+impl<M> IntoIterator for Units<M> {
+    type Item = Chunk;
+    type IntoIter = Chunks;
+
+    fn into_iter(self) -> Chunks {
+        self.iter()
+    }
+}
+
+impl<M> IntoIterator for &Units<M> {
+    type Item = Chunk;
+    type IntoIter = Chunks;
+
+    fn into_iter(self) -> Chunks {
+        self.iter()
+    }
+}
+
+impl Units {
+    /// Whether a unit is stored. One that is not reads as the fill value. Reads nothing of it.
+    ///
+    /// # Errors
+    /// The unit does not exist; the store fails.
+    pub fn is_stored(&self, unit: &[u64]) -> Result<bool> {
+        self.core.storage.wait(self.core.is_unit_stored(unit))
+    }
+
+    /// The stored units, in C order of their indices, and the lengths of their values as
+    /// [`byte_len`](Chunk::byte_len). Lists the keys and reads no value. Other keys, and units
+    /// outside the shape, are left out.
+    ///
+    /// # Errors
+    /// The store fails, or cannot list.
+    pub fn stored(&self) -> Result<Chunks> {
+        self.core.storage.wait(self.core.stored_units())
+    }
+
+    /// The encoded bytes of a unit as stored; `None` if it is not stored.
+    ///
+    /// # Errors
+    /// The unit does not exist; the store fails.
+    pub fn encoded(&self, unit: &[u64]) -> Result<Option<Bytes>> {
+        self.core.storage.wait(self.core.encoded_unit(unit))
+    }
+
+    /// Replaces a unit by encoded bytes, serialized with its other writers. The bytes are not
+    /// examined: unless they were encoded for this shape, type and codecs, reading them fails.
+    ///
+    /// # Errors
+    /// The unit does not exist; the store fails.
+    pub fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
+        self.core.wait_change(self.core.put_encoded_unit(unit, bytes.into()))
+    }
+
+    /// Removes a unit, serialized with its other writers: its elements become the fill value.
+    /// Removing one that is not stored succeeds.
+    ///
+    /// # Errors
+    /// The unit does not exist; the store fails.
+    pub fn erase(&self, unit: &[u64]) -> Result<()> {
+        self.core.wait_change(self.core.erase_unit(unit))
+    }
+}
+
+impl Units<Asynchronous> {
+    /// Like [`Units::is_stored`].
+    ///
+    /// # Errors
+    /// The same as for [`Units::is_stored`].
+    pub async fn is_stored(&self, unit: &[u64]) -> Result<bool> {
+        let unit = unit.to_vec();
+        self.core.handed(|core| async move { core.is_unit_stored(&unit).await }).await
+    }
+
+    /// Like [`Units::stored`].
+    ///
+    /// # Errors
+    /// The same as for [`Units::stored`].
+    pub async fn stored(&self) -> Result<Chunks> {
+        self.core.handed(|core| async move { core.stored_units().await }).await
+    }
+
+    /// Like [`Units::encoded`].
+    ///
+    /// # Errors
+    /// The same as for [`Units::encoded`].
+    pub async fn encoded(&self, unit: &[u64]) -> Result<Option<Bytes>> {
+        let unit = unit.to_vec();
+        self.core.handed(|core| async move { core.encoded_unit(&unit).await }).await
+    }
+
+    /// Like [`Units::write_encoded`].
+    ///
+    /// # Errors
+    /// The same as for [`Units::write_encoded`].
+    pub async fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
+        let (unit, bytes) = (unit.to_vec(), bytes.into());
+        self.core.handed_change(|core| async move { core.put_encoded_unit(&unit, bytes).await }).await
+    }
+
+    /// Like [`Units::erase`].
+    ///
+    /// # Errors
+    /// The same as for [`Units::erase`].
+    pub async fn erase(&self, unit: &[u64]) -> Result<()> {
+        let unit = unit.to_vec();
+        self.core.handed_change(|core| async move { core.erase_unit(&unit).await }).await
+    }
+}

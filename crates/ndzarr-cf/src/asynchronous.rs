@@ -1,0 +1,203 @@
+//! The calls of this crate as futures, under the same names as the blocking ones.
+//!
+//! ```
+//! use ndzarr::{DataType, Format, MemoryStore, ndarray::array, store::block_on};
+//! use ndzarr_cf::asynchronous::Dataset;
+//! use serde_json::json;
+//!
+//! # block_on(async {
+//! let store = MemoryStore::new();
+//! let mut new = Dataset::create(&store, Format::Zarr3).await?;
+//! let packed = json!({"scale_factor": 0.5});
+//! let t = new.create_variable("t", DataType::Int { bits: 8 }, [("x", 3)], packed, |layout| layout).await?;
+//! t.write(array![1.0, 1.5, -3.0]).await?;
+//! let t = Dataset::open(&store).await?.variable("t")?.isel("x", 1..3)?;
+//! assert_eq!(t.read_as::<f64>().await?, array![1.5, -3.0].into_dyn());
+//! # Ok::<(), ndzarr_cf::Error>(())
+//! # })?;
+//! # Ok::<(), ndzarr_cf::Error>(())
+//! ```
+
+use std::sync::Arc;
+
+use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group};
+use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension};
+use ndzarr::{Any, AnyElements, DataType, Format, MemberKind, Number, Place};
+use serde_json::{Map, Value};
+
+use crate::contents::Contents;
+use crate::coordinate::Coordinate;
+use crate::error::Result;
+use crate::into_numbers::into_numbers;
+use crate::mode::Asynchronous;
+use crate::new_variable::NewVariable;
+use crate::time::Time;
+
+/// Like [`Dataset`](crate::Dataset).
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    contents: Arc<Contents>,
+}
+
+/// Like [`Variable`](crate::Variable).
+pub type Variable = crate::variable::Variable<Asynchronous>;
+
+impl Dataset {
+    /// Like [`Dataset::attributes`](crate::Dataset::attributes).
+    #[must_use]
+    pub fn attributes(&self) -> &Map<String, Value> {
+        self.contents.group.attributes()
+    }
+
+    /// Like [`Dataset::coordinates`](crate::Dataset::coordinates).
+    #[must_use]
+    pub fn coordinates(&self) -> Vec<&str> {
+        self.contents.coordinates()
+    }
+
+    /// Like [`Dataset::data_variables`](crate::Dataset::data_variables).
+    #[must_use]
+    pub fn data_variables(&self) -> Vec<&str> {
+        self.contents.data_variables()
+    }
+
+    /// Like [`Dataset::variable`](crate::Dataset::variable).
+    ///
+    /// # Errors
+    /// The same as for [`Dataset::variable`](crate::Dataset::variable).
+    pub fn variable(&self, name: &str) -> Result<Variable> {
+        Variable::new(&self.contents, name)
+    }
+
+    /// Like [`Dataset::open`](crate::Dataset::open).
+    ///
+    /// # Errors
+    /// The same as for [`Dataset::open`](crate::Dataset::open).
+    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+        Self::from_group(Group::open(place).await?).await
+    }
+
+    /// Like [`Dataset::from_group`](crate::Dataset::from_group).
+    ///
+    /// # Errors
+    /// The same as for [`Dataset::from_group`](crate::Dataset::from_group).
+    pub async fn from_group(group: Group) -> Result<Self> {
+        let children = group.children().await?.into_iter().filter(|child| child.kind() == MemberKind::Array);
+        let arrays = children.map(|child| (child.name().to_owned(), child.array::<Any>().map(Into::into)));
+        let arrays: Vec<_> = arrays.collect();
+        Ok(Self { contents: Arc::new(Contents::new(group.into(), arrays)) })
+    }
+
+    /// Like [`Dataset::create`](crate::Dataset::create).
+    ///
+    /// # Errors
+    /// The same as for [`Dataset::create`](crate::Dataset::create).
+    pub async fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
+        let mut group = Group::create(place, format).await?;
+        if matches!(format, Format::Zarr2 | Format::Zarr3) {
+            group.consolidate().await?;
+        }
+        Ok(Self { contents: Arc::new(Contents::new(group.into(), [])) })
+    }
+
+    /// Like [`Dataset::create_variable`](crate::Dataset::create_variable).
+    ///
+    /// # Errors
+    /// The same as for [`Dataset::create_variable`](crate::Dataset::create_variable).
+    pub async fn create_variable<'d>(
+        &mut self,
+        name: &str,
+        data_type: DataType,
+        dimensions: impl IntoIterator<Item = (&'d str, u64)>,
+        attributes: Value,
+        layout: impl FnOnce(ArrayBuilder) -> ArrayBuilder,
+    ) -> Result<Variable> {
+        let new = NewVariable::new(&self.contents, name, data_type, dimensions, attributes)?;
+        let builder = layout(AnyArray::builder(&new.shape).data_type(new.data_type.clone()));
+        let group = Group::from(self.contents.group.clone());
+        let array = group.create_array(name, new.describe(builder)).await?;
+        Arc::make_mut(&mut self.contents).insert(name, array.into());
+        self.variable(name)
+    }
+}
+
+impl Variable {
+    /// Like [`Variable::array`](crate::Variable::array).
+    #[must_use]
+    pub fn array(&self) -> AnyArray {
+        self.selected.array().clone().into()
+    }
+
+    /// Like [`Variable::read`](crate::Variable::read).
+    ///
+    /// # Errors
+    /// The same as for [`Variable::read`](crate::Variable::read).
+    pub async fn read(&self) -> Result<AnyElements> {
+        let encoding = self.selected.encoding()?;
+        let valid = self.selected.valid_range(&encoding)?;
+        encoding.decode(self.stored().await?, valid, self.name())
+    }
+
+    /// Like [`Variable::read_as`](crate::Variable::read_as).
+    ///
+    /// # Errors
+    /// The same as for [`Variable::read_as`](crate::Variable::read_as).
+    pub async fn read_as<T: Number>(&self) -> Result<ArrayD<T>> {
+        into_numbers(self.read().await?, self.name())
+    }
+
+    /// Like [`Variable::read_times`](crate::Variable::read_times).
+    ///
+    /// # Errors
+    /// The same as for [`Variable::read_times`](crate::Variable::read_times).
+    pub async fn read_times(&self) -> Result<ArrayD<Option<Time>>> {
+        let encoding = self.selected.encoding()?;
+        encoding.times(self.stored().await?, self.name())
+    }
+
+    /// Like [`Variable::write`](crate::Variable::write).
+    ///
+    /// # Errors
+    /// The same as for [`Variable::write`](crate::Variable::write).
+    pub async fn write<D: Dimension>(&self, elements: impl Into<AnyElements<D>>) -> Result<()> {
+        let elements = self.selected.encoding()?.encode(elements.into().into_dyn(), self.name())?;
+        self.write_stored(elements).await
+    }
+
+    /// Like [`Variable::write_times`](crate::Variable::write_times).
+    ///
+    /// # Errors
+    /// The same as for [`Variable::write_times`](crate::Variable::write_times).
+    pub async fn write_times<T, D>(&self, times: &ArrayRef<T, D>) -> Result<()>
+    where
+        T: Clone + Into<Option<Time>>,
+        D: Dimension,
+    {
+        let elements = self.selected.encoding()?.encode_times(times, self.name())?;
+        self.write_stored(elements).await
+    }
+
+    async fn stored(&self) -> Result<AnyElements> {
+        let selection = self.selected.selection(&self.needed().await?)?;
+        Ok(self.array().read(selection).await?)
+    }
+
+    async fn write_stored(&self, elements: AnyElements) -> Result<()> {
+        let selection = self.selected.selection(&self.needed().await?)?;
+        Ok(self.array().write(selection, &elements).await?)
+    }
+
+    async fn needed(&self) -> Result<Vec<Arc<Coordinate>>> {
+        let mut needed = Vec::new();
+        for entry in self.selected.needed() {
+            if let Some(known) = entry.known() {
+                needed.push(Arc::clone(known));
+                continue;
+            }
+            let encoding = self.selected.encoding_of(entry)?;
+            let array = AnyArray::from(entry.array()?.clone());
+            needed.push(Arc::clone(entry.keep(&encoding, array.read(..).await?)?));
+        }
+        Ok(needed)
+    }
+}

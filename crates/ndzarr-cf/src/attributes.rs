@@ -1,0 +1,190 @@
+//! Numbers and texts in the attributes of a variable, with errors that name both.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ndzarr::ndarray::Ix0;
+use ndzarr::{AnyElements, DataType};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+
+/// The attributes of a variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attributes<'a> {
+    pub(crate) variable: &'a str,
+    pub(crate) all: &'a Map<String, Value>,
+}
+
+impl<'a> Attributes<'a> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a Value> {
+        self.all.get(key).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn wrong(&self, key: &str, what: impl Into<String>) -> Error {
+        Error::attribute(self.variable, key, what)
+    }
+
+    /// A text; `None` also for what is none.
+    pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
+        self.get(key).and_then(Value::as_str)
+    }
+
+    /// The numbers of a list, or a single number.
+    pub(crate) fn numbers(&self, key: &str) -> Result<Vec<Number>> {
+        let Some(value) = self.get(key) else { return Ok(Vec::new()) };
+        let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        let number = |value: &Value| {
+            number(value)
+                .ok_or_else(|| self.wrong(key, format!("is {}, which is not a number", shown(value))))
+        };
+        list.iter().filter(|value| !value.is_null()).map(number).collect()
+    }
+
+    /// One number, or a list of one.
+    pub(crate) fn number(&self, key: &str) -> Result<Option<Number>> {
+        match &self.numbers(key)?[..] {
+            [] if self.get(key).is_none() => Ok(None),
+            [number] => Ok(Some(*number)),
+            numbers => Err(self.wrong(key, format!("has {} numbers, not one", numbers.len()))),
+        }
+    }
+
+    /// The factor or the summand of packed numbers.
+    pub(crate) fn finite(&self, key: &str) -> Result<Option<f64>> {
+        let Some(number) = self.number(key)? else { return Ok(None) };
+        let number = number.to_f64();
+        if number.is_finite() {
+            return Ok(Some(number));
+        }
+        Err(self.wrong(key, format!("is {number}")))
+    }
+}
+
+/// A number of JSON: integers are exact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Number {
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+}
+
+impl Number {
+    pub(crate) fn to_f64(self) -> f64 {
+        match self {
+            Self::Int(int) => int as f64,
+            Self::UInt(int) => int as f64,
+            Self::Float(float) => float,
+        }
+    }
+
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Self::Float(_))
+    }
+
+    pub(crate) fn element(self) -> AnyElements<Ix0> {
+        match self {
+            Self::Int(int) => int.into(),
+            Self::UInt(int) => int.into(),
+            Self::Float(float) => float.into(),
+        }
+    }
+}
+
+/// A number, or a text that is one: JSON has no NaN.
+fn number(value: &Value) -> Option<Number> {
+    let float = match value {
+        Value::Number(number) => {
+            let int = number.as_i64().map(Number::Int).or_else(|| number.as_u64().map(Number::UInt));
+            return int.or_else(|| number.as_f64().map(Number::Float));
+        }
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    float.map(Number::Float)
+}
+
+/// A value in a message.
+pub(crate) fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(60) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+/// `_FillValue` of formats other than Zarr v2, where xarray stores a float as its eight bytes in
+/// base64; `None` for elements that are not real numbers.
+pub(crate) fn fill_value(attributes: Attributes<'_>, stored: &DataType) -> Result<Option<Number>> {
+    let is_float = matches!(stored, DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_));
+    let number = match attributes.get(FILL_VALUE) {
+        Some(Value::String(text)) if is_float => from_base64(text).map(Number::Float),
+        _ => None,
+    };
+    match number {
+        Some(number) => Ok(Some(number)),
+        None => attributes.number(FILL_VALUE),
+    }
+}
+
+/// The reverse of [`fill_value`].
+pub(crate) fn fill_attribute(number: Number, stored: &DataType) -> Value {
+    match stored {
+        DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_) => {
+            to_base64(number.to_f64()).into()
+        }
+        _ => match number {
+            Number::Int(int) => int.into(),
+            Number::UInt(int) => int.into(),
+            Number::Float(float) => float.into(),
+        },
+    }
+}
+
+pub(crate) const FILL_VALUE: &str = "_FillValue";
+
+fn from_base64(text: &str) -> Option<f64> {
+    let bytes = STANDARD.decode(text).ok()?;
+    Some(f64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn to_base64(float: f64) -> String {
+    STANDARD.encode(float.to_le_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From Python: `base64.standard_b64encode(struct.pack("<d", x))`.
+    #[test]
+    fn floats_are_those_of_xarray() {
+        for (float, text) in [
+            (0.0, "AAAAAAAAAAA="),
+            (1.5, "AAAAAAAA+D8="),
+            (-9999.0, "AAAAAICHw8A="),
+            (f64::NAN, "AAAAAAAA+H8="),
+            (1e20, "QIy1eB2vFUQ="),
+        ] {
+            assert_eq!(to_base64(float), text);
+            assert_eq!(from_base64(text).map(f64::to_bits), Some(float.to_bits()));
+        }
+        for text in ["", "AAAAAAAAAAA", "AAAAAAAAAA==", "AAAAAAAAAA-=", "NaN", "AAAAAAAAAAAA"] {
+            assert_eq!(from_base64(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_exact_and_may_be_texts() {
+        let attributes =
+            serde_json::json!({"a": [i64::MIN, u64::MAX, 0.5, "NaN", null], "b": "x", "c": [1, 2], "d": []});
+        let all = attributes.as_object().expect("it is an object");
+        let attributes = Attributes { variable: "v", all };
+        let numbers = attributes.numbers("a").expect("all are numbers");
+        assert_eq!(numbers[..3], [Number::Int(i64::MIN), Number::UInt(u64::MAX), Number::Float(0.5)]);
+        assert!(numbers[3].to_f64().is_nan() && numbers.len() == 4);
+        let error = attributes.numbers("b").unwrap_err().to_string();
+        assert_eq!(error, r#"the attribute "b" of the variable "v" is "x", which is not a number"#);
+        assert!(attributes.number("c").is_err() && attributes.number("d").is_err());
+        assert_eq!(attributes.number("e").expect("there is none"), None);
+    }
+}

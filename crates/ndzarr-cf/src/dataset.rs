@@ -1,0 +1,131 @@
+//! `Dataset`: a group of arrays as the CF conventions and xarray see it.
+
+use std::sync::Arc;
+
+use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Format, Group, MemberKind, Place};
+use serde_json::{Map, Value};
+
+use crate::contents::Contents;
+use crate::error::Result;
+use crate::new_variable::NewVariable;
+use crate::variable::Variable;
+
+/// A dataset: the arrays of one group, as variables with dimensions, coordinates and units.
+///
+/// Opening reads metadata alone, with one request where the group has consolidated metadata. It is
+/// cheap to clone. [`asynchronous::Dataset`](crate::asynchronous::Dataset) has the same calls as
+/// futures.
+///
+/// ```
+/// use ndarray::array;
+/// use ndzarr::{DataType, Format, MemoryStore};
+/// use ndzarr_cf::{Dataset, Labels};
+/// use serde_json::json;
+///
+/// let store = MemoryStore::new();
+/// let mut new = Dataset::create(&store, Format::Zarr2)?;
+/// let float = DataType::Float { bits: 64 };
+/// new.create_variable("lat", float, [("lat", 3)], json!({"units": "degrees_north"}), |layout| layout)?
+///     .write(array![60.0, 50.0, 40.0])?;
+/// let packed = json!({"scale_factor": 0.01, "add_offset": 273.15, "_FillValue": -32768, "units": "K"});
+/// new.create_variable("t", DataType::Int { bits: 16 }, [("lat", 3)], packed, |layout| layout.chunks([2]))?
+///     .write(array![280.0, f64::NAN, 290.5])?;
+///
+/// let dataset = Dataset::open(&store)?;
+/// assert_eq!((dataset.coordinates(), dataset.data_variables()), (vec!["lat"], vec!["t"]));
+/// let t = dataset.variable("t")?;
+/// assert_eq!(t.sel("lat", 45.0..=60.0)?.read_as::<f64>()?[[0]], 280.0);
+/// assert!(t.sel("lat", Labels::nearest(51.0))?.read_as::<f64>()?[[]].is_nan());
+/// # Ok::<(), ndzarr_cf::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    contents: Arc<Contents>,
+}
+
+impl Dataset {
+    /// The attributes of the group.
+    #[must_use]
+    pub fn attributes(&self) -> &Map<String, Value> {
+        self.contents.group.attributes()
+    }
+
+    /// The names of the coordinates, sorted: variables with one dimension, which has their name, and
+    /// all that an attribute `coordinates` lists.
+    #[must_use]
+    pub fn coordinates(&self) -> Vec<&str> {
+        self.contents.coordinates()
+    }
+
+    /// The names of all other variables, sorted.
+    #[must_use]
+    pub fn data_variables(&self) -> Vec<&str> {
+        self.contents.data_variables()
+    }
+
+    /// A variable or coordinate.
+    ///
+    /// # Errors
+    /// There is no array of this name, or it could not be opened.
+    pub fn variable(&self, name: &str) -> Result<Variable> {
+        Variable::new(&self.contents, name)
+    }
+
+    /// Opens the dataset at a place, see [`Place`]: a path, a URL, or a store and a path in it.
+    ///
+    /// # Errors
+    /// No group is there, or the store cannot list and the group has no consolidated metadata.
+    pub fn open(place: impl Into<Place>) -> Result<Self> {
+        Self::from_group(Group::open(place)?)
+    }
+
+    /// Opens the dataset in a group that was opened with options of its own. Reads and writes of the
+    /// variables have the group's options.
+    ///
+    /// # Errors
+    /// The store cannot list and the group has no consolidated metadata.
+    pub fn from_group(group: Group) -> Result<Self> {
+        let children = group.children()?.into_iter().filter(|child| child.kind() == MemberKind::Array);
+        let arrays: Vec<_> = children.map(|child| (child.name().to_owned(), child.array::<Any>())).collect();
+        Ok(Self { contents: Arc::new(Contents::new(group, arrays)) })
+    }
+
+    /// Creates a dataset without variables. In Zarr v2 and v3 it has consolidated metadata, which
+    /// xarray looks for; creating variables updates it.
+    ///
+    /// # Errors
+    /// Something is there already; the store fails.
+    pub fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
+        let mut group = Group::create(place, format)?;
+        if matches!(format, Format::Zarr2 | Format::Zarr3) {
+            group.consolidate()?;
+        }
+        Ok(Self { contents: Arc::new(Contents::new(group, [])) })
+    }
+
+    /// Creates a variable with the names and lengths of its dimensions. `layout` chooses chunks,
+    /// shards and codecs.
+    ///
+    /// The attributes say how elements are encoded, as they do in files: `scale_factor`,
+    /// `add_offset`, `units` and `calendar` of times, and so on. `_FillValue` is what missing
+    /// elements are stored as, and the fill value of the array. Without it, an array of Zarr v2 has
+    /// no fill value, since xarray takes that for `_FillValue`.
+    ///
+    /// # Errors
+    /// A dimension has another length in another variable; an attribute does not comply with the
+    /// conventions; the array cannot be created.
+    pub fn create_variable<'d>(
+        &mut self,
+        name: &str,
+        data_type: DataType,
+        dimensions: impl IntoIterator<Item = (&'d str, u64)>,
+        attributes: Value,
+        layout: impl FnOnce(ArrayBuilder) -> ArrayBuilder,
+    ) -> Result<Variable> {
+        let new = NewVariable::new(&self.contents, name, data_type, dimensions, attributes)?;
+        let builder = layout(AnyArray::builder(&new.shape).data_type(new.data_type.clone()));
+        let array = self.contents.group.create_array(name, new.describe(builder))?;
+        Arc::make_mut(&mut self.contents).insert(name, array);
+        self.variable(name)
+    }
+}

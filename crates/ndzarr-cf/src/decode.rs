@@ -1,0 +1,226 @@
+//! Decoding: stored elements to what they mean.
+
+use ndzarr::ndarray::{ArrayD, Ix0};
+use ndzarr::{AnyElements, Cast, DataType, Datetime64, Number, Timedelta64, for_each_type};
+
+use crate::calendar::Calendar;
+use crate::encoding::{Becomes, Encoding, Meaning, ValidRange, other_bits};
+use crate::error::{Error, Result};
+use crate::time::Time;
+use crate::time_units::{TimeUnits, unit_nanos};
+
+impl Encoding {
+    /// Elements as xarray shows them; numbers outside a range are missing.
+    pub(crate) fn decode(
+        &self,
+        elements: AnyElements,
+        valid: Option<ValidRange>,
+        variable: &str,
+    ) -> Result<AnyElements> {
+        match &self.meaning {
+            Meaning::Stored if valid.is_none() => Ok(elements),
+            Meaning::Stored | Meaning::Numbers => {
+                Ok(self.numbers(elements, self.becomes(valid.is_some()), valid))
+            }
+            Meaning::Bools => {
+                for_each_type!(elements, |array: Number| Ok(array.mapv(is_true).into()), other => Ok(other))
+            }
+            Meaning::Texts => texts(elements, variable),
+            Meaning::Times(units) => {
+                let times = self.times_of(units, elements, variable)?;
+                let mut nanos = ArrayD::from_elem(times.raw_dim(), Datetime64::NAT);
+                for (to, time) in nanos.iter_mut().zip(&times) {
+                    let Some(time) = time else { continue };
+                    if !units.is_datetime64(time.nanos()) {
+                        let what = format!("has the time {time:?}, which only read_times can return");
+                        return Err(Error::variable(variable, what));
+                    }
+                    *to = Datetime64(i64::try_from(time.nanos()).unwrap_or(i64::MIN));
+                }
+                Ok(nanos.into())
+            }
+            Meaning::Durations(unit, data_type) => self.durations(*unit, data_type, elements, variable),
+        }
+    }
+
+    /// The type of what [`decode`](Self::decode) returns.
+    pub(crate) fn decoded_type(&self) -> DataType {
+        match &self.meaning {
+            Meaning::Stored => self.stored.clone(),
+            Meaning::Bools => DataType::Bool,
+            Meaning::Texts => DataType::String,
+            Meaning::Times(_) => DataType::DateTime64 { unit: ndzarr::TimeUnit::Nanosecond, scale: 1 },
+            Meaning::Durations(_, data_type) => data_type.clone(),
+            Meaning::Numbers => match (self.becomes(false), &self.stored) {
+                (Becomes::Float32, _) => DataType::Float { bits: 32 },
+                (Becomes::Float64, _) => DataType::Float { bits: 64 },
+                (Becomes::Same, DataType::Int { bits }) if self.other_sign => DataType::UInt { bits: *bits },
+                (Becomes::Same, DataType::UInt { bits }) if self.other_sign => DataType::Int { bits: *bits },
+                (Becomes::Same, stored) => stored.clone(),
+            },
+        }
+    }
+
+    /// Times, `None` for those that are missing.
+    pub(crate) fn times(&self, elements: AnyElements, variable: &str) -> Result<ArrayD<Option<Time>>> {
+        match (&self.meaning, elements) {
+            (Meaning::Times(units), elements) => self.times_of(units, elements, variable),
+            (Meaning::Stored, AnyElements::DateTime64(array)) => {
+                let time = |element: &Datetime64| Ok(element.to_datetime(&self.stored)?.map(Time::from));
+                let times = array.iter().map(time).collect::<Result<Vec<_>>>()?;
+                Ok(ArrayD::from_shape_vec(array.raw_dim(), times).expect("one for each element"))
+            }
+            _ => Err(Error::variable(variable, "has no times: no attribute \"units\" with \"since\"")),
+        }
+    }
+
+    fn times_of(
+        &self,
+        units: &TimeUnits,
+        elements: AnyElements,
+        variable: &str,
+    ) -> Result<ArrayD<Option<Time>>> {
+        let beyond = |count: &dyn std::fmt::Display| {
+            Error::attribute(variable, "units", format!("has no time for the count {count}"))
+        };
+        let is_whole =
+            matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed();
+        let times: Result<Vec<Option<Time>>>;
+        let shape = elements.shape().to_vec();
+        if is_whole {
+            let elements = if self.other_sign { other_bits(elements, &self.stored) } else { elements };
+            let counts = elements.cast::<i64>(Cast::Checked).map_err(|error| beyond(&error))?;
+            let missing = self.missing_as::<i64>();
+            let is_missing = |count: i64| count == i64::MIN || missing.contains(&count);
+            let time = |&count: &i64| match is_missing(count) {
+                true => Ok(None),
+                false => units.time(count).map(Some).ok_or_else(|| beyond(&count)),
+            };
+            times = counts.iter().map(time).collect();
+        } else {
+            let counts = self.numbers(elements, Becomes::Float64, None).cast::<f64>(Cast::Checked)?;
+            let time = |&count: &f64| match count.is_nan() {
+                true => Ok(None),
+                false => units.time_at(count).map(Some).ok_or_else(|| beyond(&count)),
+            };
+            times = counts.iter().map(time).collect();
+        }
+        Ok(ArrayD::from_shape_vec(shape, times?).expect("one for each element"))
+    }
+
+    fn durations(
+        &self,
+        unit: i128,
+        of: &DataType,
+        elements: AnyElements,
+        variable: &str,
+    ) -> Result<AnyElements> {
+        let DataType::TimeDelta64 { unit: step, .. } = of else { return Ok(elements) };
+        // The units of NumPy are those of the same names here.
+        let step = unit_nanos(&format!("{step:?}"), Calendar::Standard).unwrap_or(1);
+        let is_whole =
+            matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed();
+        let beyond = || Error::attribute(variable, "units", "has counts that are out of range of durations");
+        let shape = elements.shape().to_vec();
+        let durations: Result<Vec<Timedelta64>> = if is_whole {
+            let missing = self.missing_as::<i64>();
+            let counts = elements.cast::<i64>(Cast::Checked).map_err(|_| beyond())?;
+            let duration = |&count: &i64| match count == i64::MIN || missing.contains(&count) {
+                true => Ok(Timedelta64::NAT),
+                false => {
+                    i64::try_from(i128::from(count) * unit / step).map(Timedelta64).map_err(|_| beyond())
+                }
+            };
+            counts.iter().map(duration).collect()
+        } else {
+            let counts = self.numbers(elements, Becomes::Float64, None).cast::<f64>(Cast::Checked)?;
+            let duration = |&count: &f64| {
+                let steps = count * unit as f64 / step as f64;
+                match count.is_nan() {
+                    true => Ok(Timedelta64::NAT),
+                    false if steps.abs() < 9.2e18 => Ok(Timedelta64(steps as i64)),
+                    false => Err(beyond()),
+                }
+            };
+            counts.iter().map(duration).collect()
+        };
+        Ok(ArrayD::from_shape_vec(shape, durations?).expect("one for each element").into())
+    }
+
+    /// Numbers, unpacked, with NaN for missing ones.
+    fn numbers(&self, elements: AnyElements, becomes: Becomes, valid: Option<ValidRange>) -> AnyElements {
+        let elements = if self.other_sign { other_bits(elements, &self.stored) } else { elements };
+        if becomes == Becomes::Same && !self.is_packed() && self.missing.is_empty() && valid.is_none() {
+            return elements;
+        }
+        for_each_type!(elements, |array: Number| self.numbers_of(array, becomes, valid), other => other)
+    }
+
+    fn numbers_of<S: Number>(
+        &self,
+        array: ArrayD<S>,
+        becomes: Becomes,
+        valid: Option<ValidRange>,
+    ) -> AnyElements
+    where
+        AnyElements: From<ArrayD<S>>,
+    {
+        match becomes {
+            Becomes::Same => self.unpacked::<S, S>(array, valid).into(),
+            Becomes::Float32 => self.unpacked::<S, f32>(array, valid).into(),
+            Becomes::Float64 => self.unpacked::<S, f64>(array, valid).into(),
+        }
+    }
+
+    /// Computes in `F`, as NumPy does: to round the result of a step in f64 once more is the same.
+    fn unpacked<S: Number, F: Number>(&self, array: ArrayD<S>, valid: Option<ValidRange>) -> ArrayD<F> {
+        let missing = self.missing_as::<S>();
+        let nan = nearest::<F>(f64::NAN);
+        let scale = self.scale.map(|scale| nearest::<F>(scale).to_f64());
+        let offset = self.offset.map(|offset| nearest::<F>(offset).to_f64());
+        let is_valid = |number: f64| valid.is_none_or(|range| !(number < range.min || number > range.max));
+        let of_unpacked = valid.is_some_and(|range| range.of_unpacked);
+        array.mapv_into_any(|stored: S| {
+            if missing.contains(&stored) || !of_unpacked && !is_valid(stored.to_f64()) {
+                return nan;
+            }
+            let mut number = nearest::<F>(stored.to_f64());
+            if let Some(scale) = scale {
+                number = nearest(number.to_f64() * scale);
+            }
+            if let Some(offset) = offset {
+                number = nearest(number.to_f64() + offset);
+            }
+            if of_unpacked && !is_valid(number.to_f64()) { nan } else { number }
+        })
+    }
+
+    /// What stands for missing numbers, as far as it can occur among numbers of a type.
+    fn missing_as<S: Number>(&self) -> Vec<S> {
+        let is_integer = nearest::<S>(0.5).to_f64() != 0.5;
+        let of_type = |number: &AnyElements<Ix0>| {
+            let exact = number.cast::<f64>(Cast::Saturating).ok()?[()];
+            let cast = number.cast::<S>(Cast::Checked).ok()?[()];
+            (!is_integer || exact.fract() == 0.0).then_some(cast)
+        };
+        self.missing.iter().filter_map(of_type).collect()
+    }
+}
+
+pub(crate) fn nearest<F: Number>(float: f64) -> F {
+    F::from_f64(float, Cast::Saturating).expect("a saturating cast always has a result")
+}
+
+fn is_true<S: Number>(number: S) -> bool {
+    number.to_f64() != 0.0
+}
+
+fn texts(elements: AnyElements, variable: &str) -> Result<AnyElements> {
+    let AnyElements::Bytes(array) = elements else { return Ok(elements) };
+    let text = |bytes: &Vec<u8>| {
+        let what = "says that the elements are text, but they are not UTF-8";
+        String::from_utf8(bytes.clone()).map_err(|_| Error::attribute(variable, "_Encoding", what))
+    };
+    let texts = array.iter().map(text).collect::<Result<Vec<_>>>()?;
+    Ok(ArrayD::from_shape_vec(array.raw_dim(), texts).expect("one for each element").into())
+}

@@ -1,0 +1,159 @@
+//! Encoding: elements to what is stored for them.
+
+use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension};
+use ndzarr::{AnyElements, Cast, DataType, Datetime64, Number, for_each_type};
+
+use crate::attributes::FILL_VALUE;
+use crate::decode::nearest;
+use crate::encoding::{Encoding, Meaning, other_bits};
+use crate::error::{Error, Result};
+use crate::time::Time;
+use crate::time_units::TimeUnits;
+
+impl Encoding {
+    /// The reverse of [`decode`](Self::decode). What is neither a number nor a text stays as it is.
+    pub(crate) fn encode(&self, elements: AnyElements, variable: &str) -> Result<AnyElements> {
+        match &self.meaning {
+            Meaning::Times(_) => Err(Error::variable(variable, "has times, which write_times writes")),
+            Meaning::Durations(..) => {
+                Err(Error::variable(variable, "has durations, which cannot be written"))
+            }
+            Meaning::Texts => {
+                let AnyElements::String(texts) = elements else { return Ok(elements) };
+                Ok(texts.mapv(String::into_bytes).into())
+            }
+            Meaning::Stored | Meaning::Bools | Meaning::Numbers => self.stored_numbers(elements, variable),
+        }
+    }
+
+    /// Times as counts, or as dates of NumPy.
+    pub(crate) fn encode_times<T: Clone + Into<Option<Time>>, D: Dimension>(
+        &self,
+        times: &ArrayRef<T, D>,
+        variable: &str,
+    ) -> Result<AnyElements> {
+        let times = times.map(|time| time.clone().into()).into_dyn();
+        match &self.meaning {
+            Meaning::Times(units) => self.counts(units, &times, variable),
+            Meaning::Stored if matches!(self.stored, DataType::DateTime64 { .. }) => {
+                let date = |time: &Option<Time>| {
+                    let no_such =
+                        |time: &Time| Error::variable(variable, format!("cannot have the time {time:?}"));
+                    let date =
+                        time.map(|time| time.to_datetime().ok_or_else(|| no_such(&time))).transpose()?;
+                    Ok(Datetime64::from_datetime(date, &self.stored)?)
+                };
+                let dates = times.iter().map(date).collect::<Result<Vec<_>>>()?;
+                Ok(ArrayD::from_shape_vec(times.raw_dim(), dates).expect("one for each time").into())
+            }
+            _ => Err(Error::variable(variable, "has no times: no attribute \"units\" with \"since\"")),
+        }
+    }
+
+    fn counts(&self, units: &TimeUnits, times: &ArrayD<Option<Time>>, variable: &str) -> Result<AnyElements> {
+        let count = |time: &Option<Time>| {
+            let Some(time) = time else { return Ok(None) };
+            let own = time.in_calendar(units.calendar).ok_or_else(|| {
+                Error::variable(
+                    variable,
+                    format!("cannot have the time {time:?}: its calendar is {}", units.calendar),
+                )
+            })?;
+            Ok(Some((own, units.count(own))))
+        };
+        let counts = times.iter().map(count).collect::<Result<Vec<_>>>()?;
+        let elements: AnyElements = if self.is_integer() && !self.is_packed() {
+            let missing =
+                self.fill_as::<i64>().or((self.stored == DataType::Int { bits: 64 }).then_some(i64::MIN));
+            let whole = |count| match count {
+                None => missing.ok_or_else(|| no_fill(variable)),
+                Some((_, (count, 0.0))) => i64::try_from(count)
+                    .map_err(|_| Error::attribute(variable, "units", format!("makes a count of {count}"))),
+                Some((time, _)) => {
+                    let what =
+                        format!("has a unit that is too large for {time}: the elements are {}", self.stored);
+                    Err(Error::attribute(variable, "units", what))
+                }
+            };
+            let counts = counts.into_iter().map(whole).collect::<Result<Vec<_>>>()?;
+            ArrayD::from_shape_vec(times.raw_dim(), counts).expect("one for each time").into()
+        } else {
+            let float =
+                |count: Option<(Time, (i128, f64))>| count.map_or(f64::NAN, |(_, (n, rest))| n as f64 + rest);
+            let counts = counts.into_iter().map(float).collect();
+            ArrayD::from_shape_vec(times.raw_dim(), counts).expect("one for each time").into()
+        };
+        self.stored_numbers(elements, variable)
+    }
+
+    fn is_integer(&self) -> bool {
+        matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. })
+    }
+
+    /// What the stored bits are taken as.
+    fn in_memory(&self) -> DataType {
+        match self.stored {
+            DataType::Int { bits } if self.other_sign => DataType::UInt { bits },
+            DataType::UInt { bits } if self.other_sign => DataType::Int { bits },
+            ref stored => stored.clone(),
+        }
+    }
+
+    fn stored_numbers(&self, elements: AnyElements, variable: &str) -> Result<AnyElements> {
+        let is_number =
+            for_each_type!(&elements, |_array: Number| true, other => matches!(other, AnyElements::Bool(_)));
+        if !is_number {
+            return Ok(elements);
+        }
+        let in_memory = self.in_memory();
+        for_each_type!(&in_memory, T: Number => {
+            let packed: AnyElements = self.packed::<T>(&elements, variable)?.into();
+            Ok(if self.other_sign { other_bits(packed, &in_memory) } else { packed })
+        }, _ => Ok(elements))
+    }
+
+    fn packed<T: Number>(&self, elements: &AnyElements, variable: &str) -> Result<ArrayD<T>> {
+        let wrong = |error: ndzarr::Error| Error::variable(variable, format!("cannot hold this: {error}"));
+        let is_float = for_each_type!(elements, |array: Number| may_be_nan(array), _ => false);
+        if !is_float && !self.is_packed() {
+            return elements.cast(Cast::Checked).map_err(wrong);
+        }
+        let fill = self.fill_as::<T>();
+        let is_integer = nearest::<T>(0.5).to_f64() != 0.5;
+        let (scale, offset) = (self.scale.unwrap_or(1.0), self.offset.unwrap_or(0.0));
+        let mut numbers = elements.cast::<f64>(Cast::Checked).map_err(wrong)?;
+        let mut missing = Vec::new();
+        for (at, number) in numbers.iter_mut().enumerate() {
+            *number = (*number - offset) / scale;
+            if number.is_nan() {
+                missing.push(at);
+                *number = 0.0;
+            }
+        }
+        let mut packed = AnyElements::from(numbers).cast::<T>(Cast::Checked).map_err(wrong)?;
+        let fill = match fill {
+            None if is_integer && !missing.is_empty() => return Err(no_fill(variable)),
+            fill => fill.unwrap_or_else(|| nearest(f64::NAN)),
+        };
+        if let Some(elements) = packed.as_slice_mut() {
+            missing.into_iter().for_each(|at| elements[at] = fill);
+        }
+        Ok(packed)
+    }
+
+    fn fill_as<T: Number>(&self) -> Option<T> {
+        Some(self.fill.as_ref()?.cast::<T>(Cast::Checked).ok()?[()])
+    }
+}
+
+fn no_fill(variable: &str) -> Error {
+    Error::attribute(
+        variable,
+        FILL_VALUE,
+        "is needed: there are missing elements to write, and integers have no NaN",
+    )
+}
+
+fn may_be_nan<T: Number>(_: &ArrayD<T>) -> bool {
+    nearest::<T>(0.5).to_f64() == 0.5
+}

@@ -1,0 +1,56 @@
+//! Datasets of [xarray](https://docs.xarray.dev) and of the [CF conventions](https://cfconventions.org) in
+//! Zarr: packed numbers, missing values, times in every calendar, coordinates and their labels.
+//!
+//! A [`Dataset`] is a group of arrays; a [`Variable`] of it is selected by labels and read decoded.
+//! What xarray writes is read as xarray shows it, and the reverse.
+//!
+//! ```
+//! use ndarray::array;
+//! use ndzarr::{DataType, Format, MemoryStore};
+//! use ndzarr_cf::{Dataset, Time};
+//! use serde_json::json;
+//!
+//! # let store = MemoryStore::new();
+//! # let mut new = Dataset::create(&store, Format::Zarr3)?;
+//! # let hours = json!({"units": "hours since 2001-05-31"});
+//! # new.create_variable("time", DataType::Int { bits: 64 }, [("time", 3)], hours, |layout| layout)?
+//! #     .write_times(&array![1, 2, 3].mapv(|day| Time::from(jiff::civil::date(2001, 6, day))))?;
+//! # new.create_variable("t2m", DataType::Int { bits: 16 }, [("time", 3)], json!({"scale_factor": 0.1}), |layout| layout)?
+//! #     .write(array![280.0, 281.0, 282.5])?;
+//! // `Dataset::open("era5.zarr")` opens a folder.
+//! let t2m = Dataset::open(&store)?.variable("t2m")?.sel("time", "2001-06-02"..="2001-06-03")?;
+//! assert!((t2m.read_as::<f64>()?.sum() - 563.5).abs() < 1e-9);
+//! # Ok::<(), ndzarr_cf::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod calendar;
+mod contents;
+mod coordinate;
+mod dataset;
+mod decode;
+mod encode;
+mod encoding;
+mod error;
+mod into_numbers;
+mod labels;
+mod mode;
+mod new_variable;
+mod selected;
+mod time;
+mod time_text;
+mod time_units;
+mod variable;
+
+pub mod asynchronous;
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../guide.md")]
+pub mod guide {}
+
+pub use calendar::Calendar;
+pub use dataset::Dataset;
+pub use error::{Error, Result};
+pub use labels::Labels;
+pub use time::Time;
+pub use variable::Variable;

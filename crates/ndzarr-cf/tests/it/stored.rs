@@ -1,0 +1,162 @@
+//! What is written: documents that xarray understands.
+
+use ndarray::array;
+use ndzarr::{Array, DataType, Format, MemoryStore};
+use ndzarr_cf::{Calendar, Dataset, Time};
+use serde_json::{Value, json};
+
+use crate::{INT16, no_attributes, single};
+
+fn document(store: &MemoryStore, key: &str) -> Value {
+    serde_json::from_slice(&store.get(key).expect(key)).expect("it is JSON")
+}
+
+/// A fill value 0 that xarray takes for missing.
+#[test]
+fn zarr2_has_a_fill_value_only_where_one_is_named() {
+    let store = MemoryStore::new();
+    let mut new = Dataset::create(&store, Format::Zarr2).expect("memory never fails");
+    let units = json!({"units": "days since 2000-01-01", "calendar": "standard"});
+    let int64 = DataType::Int { bits: 64 };
+    let time =
+        new.create_variable("time", int64, [("time", 2)], units, |layout| layout).expect("it is valid");
+    let days = array![1, 2].mapv(|day| Time::from(jiff::civil::date(2000, 1, day)));
+    time.write_times(&days).expect("they fit");
+    let names =
+        new.create_variable("name", DataType::String, [("time", 2)], no_attributes(), |layout| layout);
+    names.and_then(|names| names.write(array![String::new(), "b".to_owned()])).expect("it is valid");
+    let filled = json!({"_FillValue": -99, "units": "K"});
+    new.create_variable("t", INT16, [("time", 2)], filled, |layout| layout).expect("it is valid");
+    let float = DataType::Float { bits: 32 };
+    new.create_variable("f", float, [("time", 2)], json!({"_FillValue": "NaN"}), |layout| layout)
+        .expect("it is valid");
+
+    assert_eq!(document(&store, "time/.zarray")["fill_value"], Value::Null);
+    assert_eq!(document(&store, "name/.zarray")["fill_value"], Value::Null);
+    assert_eq!(document(&store, "t/.zarray")["fill_value"], -99);
+    assert_eq!(document(&store, "f/.zarray")["fill_value"], "NaN");
+    assert_eq!(document(&store, "t/.zattrs"), json!({"units": "K", "_ARRAY_DIMENSIONS": ["time"]}));
+    let consolidated = document(&store, ".zmetadata");
+    assert_eq!(consolidated["metadata"]["t/.zarray"]["fill_value"], -99);
+
+    let dataset = Dataset::open(&store).expect("it is a dataset");
+    let times = dataset.variable("time").and_then(|time| time.read_times()).expect("they are times");
+    assert_eq!(times[[0]].map(|time| time.to_string()).as_deref(), Some("2000-01-01T00:00:00"));
+    let missing = dataset.variable("t").and_then(|t| t.read_as::<f32>()).expect("they are numbers");
+    assert!(missing.iter().all(|number| number.is_nan()));
+}
+
+#[test]
+fn zarr3_has_the_fill_value_of_xarray() {
+    let store = MemoryStore::new();
+    let mut new = Dataset::create(&store, Format::Zarr3).expect("memory never fails");
+    let float = DataType::Float { bits: 32 };
+    new.create_variable("f", float, [("x", 2)], json!({"_FillValue": -9999}), |layout| layout)
+        .expect("it is valid");
+    new.create_variable("i", INT16, [("x", 2)], json!({"_FillValue": -9}), |layout| layout)
+        .expect("it is valid");
+    let f = document(&store, "f/zarr.json");
+    assert_eq!(
+        (&f["fill_value"], &f["attributes"]),
+        (&json!(-9999.0), &json!({"_FillValue": "AAAAAICHw8A="}))
+    );
+    assert_eq!(f["dimension_names"], json!(["x"]));
+    let i = document(&store, "i/zarr.json");
+    assert_eq!((&i["fill_value"], &i["attributes"]["_FillValue"]), (&json!(-9), &json!(-9)));
+    let names = document(&store, "zarr.json")["consolidated_metadata"]["metadata"].clone();
+    assert_eq!(names.as_object().map(|names| names.len()), Some(2));
+}
+
+#[test]
+fn what_is_written_is_read() {
+    for format in [Format::Zarr2, Format::Zarr3, Format::N5] {
+        let store = MemoryStore::new();
+        let mut new = Dataset::create(&store, format).expect("memory never fails");
+        let packed = json!({"scale_factor": 0.5, "add_offset": -1.0, "_FillValue": 0, "_Unsigned": "true"});
+        if format == Format::N5 {
+            // Its fill value is 0, always.
+            assert!(
+                new.create_variable("p", INT16, [("x", 1)], json!({"_FillValue": 1}), |layout| layout)
+                    .is_err()
+            );
+        }
+        let int8 = DataType::Int { bits: 8 };
+        let p = new.create_variable("p", int8, [("x", 3)], packed, |layout| layout).expect("it is valid");
+        p.write(array![f64::NAN, 126.5, 1.75]).expect("it fits");
+        assert_eq!(
+            Array::<i8>::open((&store, "p")).and_then(|p| p.read([1..3])).expect("it is int8"),
+            array![-1, 6]
+        );
+        let read = p.read_as::<f64>().expect("they are numbers");
+        assert!(read[[0]].is_nan());
+        assert_eq!((read[[1]], read[[2]]), (126.5, 2.0));
+        let bools = new.create_variable(
+            "b",
+            DataType::Int { bits: 8 },
+            [("x", 3)],
+            json!({"dtype": "bool"}),
+            |layout| layout,
+        );
+        let bools = bools.expect("it is valid");
+        bools.write(array![true, false, true]).expect("it fits");
+        assert_eq!(bools.read().expect("they are bools"), array![true, false, true].into_dyn().into());
+    }
+}
+
+#[test]
+fn times_are_written_in_every_form() {
+    let store = MemoryStore::new();
+    let mut new = Dataset::create(&store, Format::Zarr3).expect("memory never fails");
+    let time = |text| Time::parse(text, Calendar::NoLeap).expect("it is a time");
+    let times = array![Some(time("2001-03-01T06:00")), None];
+    for (name, data_type, attributes) in [
+        ("int64", DataType::Int { bits: 64 }, json!({"units": "hours since 2001-03-01"})),
+        ("int16", INT16, json!({"units": "hours since 2001-03-01", "_FillValue": -1})),
+        ("float", DataType::Float { bits: 64 }, json!({"units": "days since 2001-02-28"})),
+        ("packed", INT16, json!({"units": "days since 2001-02-28", "scale_factor": 0.25, "_FillValue": -1})),
+        ("date", DataType::DateTime64 { unit: ndzarr::TimeUnit::Second, scale: 1 }, json!({})),
+    ] {
+        let mut attributes = attributes;
+        if name != "date" {
+            attributes["calendar"] = "noleap".into();
+        }
+        let v = new.create_variable(name, data_type, [("time", 2)], attributes, |layout| layout).expect(name);
+        v.write_times(&times).expect(name);
+        let read = v.read_times().expect(name);
+        assert_eq!(read[[0]].map(|time| time.to_string()).as_deref(), Some("2001-03-01T06:00:00"), "{name}");
+        assert_eq!(read[[1]], None, "{name}");
+    }
+}
+
+/// The conventions: a range of integers is one of the stored numbers, of floats beside packed
+/// integers one of the unpacked.
+#[test]
+fn numbers_outside_the_valid_range_are_missing_if_asked_for() {
+    for (attributes, n_missing) in [
+        (json!({"valid_range": [2, 4]}), 2),
+        (json!({"valid_min": 2}), 1),
+        (json!({"valid_max": 2, "scale_factor": 0.5}), 3),
+        (json!({"valid_max": 2.0, "scale_factor": 0.5}), 1),
+        (json!({}), 0),
+    ] {
+        let v = single(&[1_i16, 2, 3, 4, 5], attributes.clone()).variable("v").expect("it is there");
+        let missing = |v: ndzarr_cf::Variable| {
+            v.read_as::<f64>().expect("they are numbers").iter().filter(|number| number.is_nan()).count()
+        };
+        assert_eq!(missing(v.valid_only()), n_missing, "{attributes}");
+        assert_eq!(missing(v), 0, "{attributes}");
+    }
+}
+
+/// Compared as stored: none of these is exact as a float64, or as a float32.
+#[test]
+fn missing_numbers_are_compared_exactly() {
+    let read =
+        |dataset: Dataset| dataset.variable("v").and_then(|v| v.read_as::<f64>()).expect("they are numbers");
+    let numbers = read(single(&[i64::MAX, i64::MAX - 1, 7], json!({"missing_value": i64::MAX})));
+    assert!(numbers[[0]].is_nan() && !numbers[[1]].is_nan());
+    let numbers = read(single(&[0.1_f32, 0.2], json!({"missing_value": [0.1, "NaN"]})));
+    assert!(numbers[[0]].is_nan() && !numbers[[1]].is_nan());
+    let numbers = read(single(&[2_i8, 3], json!({"missing_value": [2.5, 1e30, 3]})));
+    assert!(!numbers[[0]].is_nan() && numbers[[1]].is_nan());
+}

@@ -1,0 +1,120 @@
+//! Endpoints of which it is not known whether they check the conditions of puts.
+
+use ndzarr_store::{
+    AsyncStore, Can, Fetch, Fetched, Key, Of, Pin, Precondition, Put, StoreError, Want, block_on,
+};
+use ndzarr_store_object::{ObjectStore, RemoteOptions};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+
+use crate::s3;
+
+type Outcome = Result<(), StoreError>;
+
+fn put(store: &ObjectStore, key: &str, value: &str, only_if: Precondition) -> Result<Put, StoreError> {
+    block_on(store.put(&Key::new(key)?, &[value.to_owned().into()], only_if))
+}
+
+fn pin(store: &ObjectStore, key: &str) -> Result<Pin, StoreError> {
+    let fetch = Fetch { key: Key::new(key)?, of: Of::Any, want: Want::Size };
+    match block_on(store.fetch(&fetch))? {
+        Fetched::Parts { pin, .. } => Ok(pin),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A server that looks at no condition of a put.
+fn careless() -> ObjectServer {
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::NoConditions).of(&["PUT"])]);
+    server
+}
+
+fn methods(server: &ObjectServer) -> Vec<String> {
+    server.requests().into_iter().map(|met| met.request.method).collect()
+}
+
+#[test]
+fn an_endpoint_is_tried_out_once() -> Outcome {
+    for dialect in [Dialect::S3, Dialect::Gcs, Dialect::Azure] {
+        let server = ObjectServer::start(dialect);
+        let options = RemoteOptions::new().endpoint(server.url()).account("account");
+        let store = match dialect {
+            Dialect::Gcs => ObjectStore::gcs(BUCKET, "", &options)?,
+            Dialect::Azure => ObjectStore::azure(BUCKET, "", &options)?,
+            _ => ObjectStore::s3(BUCKET, "", &options)?,
+        };
+        assert!(matches!(put(&store, "a", "one", Precondition::Absent)?, Put::Done(_)));
+        assert_eq!(methods(&server), ["PUT", "PUT"], "{dialect:?}: the value, and the trial");
+        server.forget();
+        assert!(matches!(put(&store, "b", "one", Precondition::Absent)?, Put::Done(_)));
+        let of_a = pin(&store, "a")?;
+        assert!(matches!(put(&store, "a", "two", Precondition::Current(of_a))?, Put::Done(_)));
+        assert_eq!(methods(&server), ["PUT", "HEAD", "PUT"], "{dialect:?}");
+        assert_eq!(server.objects().get("a").as_deref(), Some(&b"two"[..]));
+        assert_eq!(store.can(), Can { erase_if: false, lock: false, ..Can::default() });
+    }
+    Ok(())
+}
+
+#[test]
+fn a_refusal_is_trial_enough() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.objects().put("a", "other");
+    let store = s3(&server, "");
+    assert!(matches!(put(&store, "a", "one", Precondition::Absent)?, Put::Conflict));
+    server.forget();
+    assert!(matches!(put(&store, "b", "one", Precondition::Absent)?, Put::Done(_)));
+    assert_eq!(methods(&server), ["PUT"]);
+    Ok(())
+}
+
+#[test]
+fn rs_05_an_endpoint_that_ignores_conditions_replaces_nothing() -> Outcome {
+    let server = careless();
+    server.objects().put("a", "one");
+    let store = s3(&server, "");
+    let of_a = pin(&store, "a")?;
+    // Another writer was first, which this server would not notice.
+    server.objects().put("b", "one");
+    let old = pin(&store, "b")?;
+    server.objects().put("b", "of another");
+    server.forget();
+    assert!(matches!(put(&store, "b", "two", Precondition::Current(old))?, Put::Conflict));
+    assert_eq!(server.objects().get("b").as_deref(), Some(&b"of another"[..]));
+    assert!(matches!(put(&store, "a", "two", Precondition::Current(of_a))?, Put::Unsupported));
+    assert_eq!(server.objects().get("a").as_deref(), Some(&b"one"[..]));
+    assert!(!store.can().put_if);
+    server.forget();
+    for only_if in [Precondition::Absent, Precondition::Current(pin(&store, "a")?)] {
+        assert!(matches!(put(&store, "c", "two", only_if.clone())?, Put::Unsupported));
+        assert!(matches!(block_on(store.erase(&Key::new("a")?, only_if))?, Put::Unsupported));
+    }
+    assert_eq!(methods(&server), ["HEAD"], "it is known");
+    // Without a condition everything works.
+    assert!(matches!(put(&store, "a", "two", Precondition::None)?, Put::Done(_)));
+    Ok(())
+}
+
+#[test]
+fn a_creation_tells_that_conditions_are_ignored() -> Outcome {
+    let server = careless();
+    let store = s3(&server, "");
+    assert!(matches!(put(&store, "a", "one", Precondition::Absent)?, Put::Done(_)));
+    assert_eq!(server.objects().get("a").as_deref(), Some(&b"one"[..]));
+    assert!(matches!(put(&store, "b", "one", Precondition::Absent)?, Put::Unsupported));
+    assert_eq!(server.objects().get("b"), None);
+    Ok(())
+}
+
+#[test]
+fn a_trial_goes_through_failures() -> Outcome {
+    for fault in [Fault::Lost500, Fault::Reset, Fault::Status(503), Fault::Lost] {
+        let server = ObjectServer::start(Dialect::S3);
+        let store = s3(&server, "");
+        server.faults([FaultRule::every(2, fault).of(&["PUT"]).times(1)]);
+        assert!(matches!(put(&store, "a", "one", Precondition::Absent)?, Put::Done(_)));
+        assert_eq!(methods(&server), ["PUT", "PUT", "PUT"]);
+        assert!(store.can().put_if);
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! Long lists are cut into parts, which are read at once.
+
+use std::collections::BTreeSet;
+use std::sync::{Condvar, Mutex};
+
+use ndzarr_store::{AsyncStore, Key, Prefix, StoreError, block_on};
+use ndzarr_testkit::Random;
+use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer, Request};
+
+use crate::s3;
+
+/// A thousand chunks in forty folders, a hundred pages.
+fn server() -> ObjectServer {
+    let server = ObjectServer::start(Dialect::S3);
+    server.objects().limit_pages(10);
+    for folder in 0..40 {
+        for chunk in 0..25 {
+            server.objects().put(&format!("a/c/{folder}/{chunk}"), "value");
+        }
+    }
+    server
+}
+
+fn listed(server: &ObjectServer, prefix: &str) -> Result<Vec<Key>, StoreError> {
+    let mut keys = block_on(s3(server, "").list_prefix(&Prefix::new(prefix)?))?;
+    keys.sort();
+    Ok(keys)
+}
+
+fn stored(server: &ObjectServer, prefix: &str) -> Vec<Key> {
+    let mut keys: Vec<Key> = server.objects().keys().iter().filter_map(|key| Key::new(key).ok()).collect();
+    keys.retain(|key| key.as_str().starts_with(prefix));
+    keys.sort();
+    keys
+}
+
+/// Whether a request begins a part: behind a name, and without folders.
+fn begins_part(request: &Request) -> bool {
+    request.query("start-after").is_some() && request.query("delimiter").is_none_or(|it| it.is_empty())
+}
+
+#[test]
+fn parts_of_a_long_list_are_read_at_once() -> Result<(), StoreError> {
+    let server = server();
+    // None is answered before there are eight.
+    let (n, come) = (Mutex::new(0), Condvar::new());
+    server.before_each(move |request| {
+        if begins_part(request) {
+            let mut n = n.lock().expect("no panic");
+            *n += 1;
+            come.notify_all();
+            drop(come.wait_while(n, |n| *n < 8).expect("no panic"));
+        }
+    });
+    assert_eq!(listed(&server, "a/")?, stored(&server, "a/"));
+    // A hundred pages, the ends of parts, and the folders that were looked for.
+    assert!(server.traffic().requests < 150, "{:?}", server.traffic());
+    Ok(())
+}
+
+#[test]
+fn short_lists_are_not_cut() -> Result<(), StoreError> {
+    let server = server();
+    assert_eq!(listed(&server, "a/c/7/")?.len(), 25);
+    assert_eq!(server.traffic().requests, 3);
+    Ok(())
+}
+
+#[test]
+fn a_service_that_ignores_where_to_begin_is_listed_in_order() -> Result<(), StoreError> {
+    let server = server();
+    server.faults([FaultRule::always(Fault::NoStartAfter)]);
+    assert_eq!(listed(&server, "a/")?, stored(&server, "a/"));
+    Ok(())
+}
+
+#[test]
+fn every_list_is_complete_wherever_it_is_cut() -> Result<(), StoreError> {
+    let mut random = Random::seeded("lists");
+    for _ in 0..60 {
+        let server = ObjectServer::start(Dialect::S3);
+        server.objects().limit_pages(1 + random.below(3) as usize);
+        let names = ["0", "1", "10", "a", "b", "b b", "é", "zarr.json"];
+        let mut keys = BTreeSet::new();
+        for _ in 0..random.below(60) {
+            let depth = 1 + random.below(4);
+            let parts: Vec<&str> = (0..depth).map(|_| names[random.below(8) as usize]).collect();
+            keys.insert(parts.join("/"));
+        }
+        // Markers of folders and names that are no keys are passed over.
+        keys.extend(["a/".to_owned(), "b//c".to_owned()]);
+        for key in &keys {
+            server.objects().put(key, "value");
+        }
+        for prefix in ["", "a/", "b/", "é/"] {
+            assert_eq!(listed(&server, prefix)?, stored(&server, prefix), "{prefix:?} of {keys:?}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,499 @@
+//! Appenders: what they publish, and what readers, other writers and the store see of them.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use ndarray::{Array2, Array3, ArrayD, Axis, IxDyn, Slice, array};
+use ndzarr::store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, StoreError, Wait, Want};
+use ndzarr::{
+    AnyArray, AnyElements, Appender, Array, ArrayBuilder, Cancel, ChunkEdges, ErrorKind, Format, FsStore,
+    MemoryStore, N5Axes, OpenOptions, Order, Result, RunOptions, Storage, Store, asynchronous, codec,
+};
+use ndzarr_store::Temporary;
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, Random, block_on, forward};
+
+/// Arrays of two frames of 5 x 4 along axis 0, whose chunks end within frames or after several.
+fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
+    let array = |chunks: [u64; 3]| Array::<u16>::builder([2, 5, 4]).chunks(chunks);
+    let edges = [ChunkEdges::Repeated(6), ChunkEdges::Listed(vec![(4, 1), (2, 1)]), ChunkEdges::Repeated(4)];
+    let grows = [ChunkEdges::Listed(vec![(2, 1)]), ChunkEdges::Repeated(2), ChunkEdges::Repeated(4)];
+    vec![
+        ("chunks", array([3, 2, 4])),
+        ("v2 F", array([1, 5, 4]).format(Format::Zarr2).order(Order::F)),
+        ("n5", array([3, 2, 3]).format(Format::N5)),
+        ("draft shards", array([1, 2, 2]).shards([4, 4, 4]).format(Format::DraftB)),
+        ("frames in shards", array([1, 5, 4]).shards([4, 5, 4]).codecs([codec::gzip(1)])),
+        ("threes in shards", array([3, 2, 2]).shards([6, 4, 4])),
+        ("transposed in shards", array([2, 5, 2]).shards([6, 5, 4]).codecs([codec::transpose([2, 0, 1])])),
+        ("uneven shards", Array::builder([2, 5, 4]).chunks([2, 2, 2]).chunk_edges(edges).shards([6, 4, 4])),
+        ("chunks as appended", Array::builder([2, 5, 4]).chunk_edges(grows)),
+    ]
+}
+
+/// The elements of frame `n`, never the fill value.
+fn frame(n: usize) -> Array2<u16> {
+    Array2::from_shape_fn((5, 4), |(y, x)| 1 + (n * 20 + y * 4 + x) as u16)
+}
+
+fn frames(range: Range<usize>) -> Array3<u16> {
+    let first = range.start;
+    Array3::from_shape_fn((range.len(), 5, 4), |(n, y, x)| frame(first + n)[[y, x]])
+}
+
+fn stored(storage: &Storage) -> ArrayD<u16> {
+    Array::<u16>::open((storage, "a")).expect("the array").read(..).expect("a read")
+}
+
+#[test]
+fn what_is_published_is_what_was_pushed() {
+    let mut random = Random::seeded("appender");
+    for (name, builder) in layouts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let storages = [
+            Storage::folder(folder.path()),
+            Storage::from(MemoryStore::new()),
+            Storage::asynchronous(AsyncMemoryStore::new(Latency::default())),
+        ];
+        for storage in &storages {
+            let a = builder.clone().create((storage, "a")).unwrap_or_else(|error| panic!("{name}: {error}"));
+            a.write(.., &frames(0..2)).expect("a write");
+            let mut published = 2;
+            let run = |result: Result<()>| {
+                result.unwrap_or_else(|error| panic!("{name} in {}: {error}", storage.name()))
+            };
+            // Some are dropped, each in another state.
+            for round in 0..4 {
+                let mut appender = a.appender(0).expect("an appender");
+                let mut pushed = published;
+                for _ in 0..6 {
+                    match random.below(4) {
+                        0 => {
+                            run(appender.push(&frame(pushed)));
+                            pushed += 1;
+                        }
+                        1 => {
+                            run(appender.publish());
+                            published = pushed;
+                            assert_eq!(stored(storage), frames(0..published).into_dyn(), "{name} {round}");
+                            continue;
+                        }
+                        n => {
+                            let n = if n == 2 { 3 } else { random.below(9) as usize };
+                            run(appender.push(&frames(pushed..pushed + n)));
+                            pushed += n;
+                        }
+                    }
+                    // Full rows were published.
+                    let now = stored(storage);
+                    assert!(now.shape()[0] >= published && now.shape()[0] <= pushed, "{name} {round}");
+                    published = now.shape()[0];
+                    assert_eq!(now, frames(0..published).into_dyn(), "{name} {round}");
+                }
+                if round == 3 {
+                    run(appender.finish());
+                    published = pushed;
+                }
+                assert_eq!(stored(storage), frames(0..published).into_dyn(), "{name} {round}");
+            }
+            // Nothing that was not published shows behind the end.
+            let mut a = Array::<u16>::open((storage, "a")).expect("the array");
+            if name != "chunks as appended" {
+                a.resize([published as u64 + 9, 5, 4]).expect("a resize");
+                let behind = a.read((published.., .., ..)).expect("a read");
+                assert!(behind.iter().all(|element| *element == 0), "{name} in {}", storage.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn appenders_of_futures_and_of_any_type() -> Result<()> {
+    for (name, builder) in layouts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let storages = [
+            Storage::folder(folder.path()),
+            Storage::asynchronous(AsyncMemoryStore::new(Latency::default())),
+        ];
+        for storage in &storages {
+            let a = builder.clone().create((storage, "a"))?;
+            a.write(.., &frames(0..2))?;
+            block_on(async {
+                let a = asynchronous::Array::from(a.clone());
+                let mut appender = a.appender(0).await?;
+                for n in 2..8 {
+                    appender.push(&frame(n)).await?;
+                }
+                appender.publish().await?;
+                assert_eq!(stored(storage), frames(0..8).into_dyn(), "{name}");
+                appender.push(&frames(8..19)).await?;
+                appender.finish().await
+            })?;
+            let mut appender = AnyArray::from(a.clone()).appender(0)?;
+            appender.push(&AnyElements::from(frames(19..21)))?;
+            appender.push(&AnyElements::from(frame(21)))?;
+            let wrong = appender.push(&AnyElements::from(array![[1u8]])).expect_err("another type");
+            assert_eq!(wrong.kind(), ErrorKind::WrongType);
+            appender.finish()?;
+            assert_eq!(stored(storage), frames(0..22).into_dyn(), "{name}");
+            block_on(async {
+                let a = asynchronous::AnyArray::from(AnyArray::from(a.clone()));
+                let mut appender = a.appender(0).await?;
+                appender.push(&AnyElements::from(frame(22))).await?;
+                appender.finish().await
+            })?;
+            assert_eq!(stored(storage), frames(0..23).into_dyn(), "{name}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn axes_of_n5_as_they_were_opened_grow() -> Result<()> {
+    let memory = MemoryStore::new();
+    let a = Array::<u16>::builder([2, 5, 4]).chunks([3, 2, 3]).format(Format::N5).n5_axes(N5Axes::Reversed);
+    let a = a.create((&memory, "a"))?;
+    a.write(.., &frames(0..2))?;
+    let mut appender = a.appender(0)?;
+    appender.push(&frames(2..7))?;
+    appender.publish()?;
+    appender.push(&frame(7))?;
+    appender.finish()?;
+    let reversed = OpenOptions::new().n5_axes(N5Axes::Reversed);
+    assert_eq!(reversed.open_array::<u16>((&memory, "a"))?.read(..)?, frames(0..8).into_dyn());
+    Ok(())
+}
+
+#[test]
+fn any_axis_grows_and_texts_too() -> Result<()> {
+    let memory = MemoryStore::new();
+    let a = Array::<u8>::builder([3, 0]).chunks([2, 2]).shards([4, 4]).create((&memory, "a"))?;
+    let mut appender = a.appender(1)?;
+    for n in 1..=5_u8 {
+        appender.push(&[n, n + 10, n + 20])?;
+    }
+    appender.finish()?;
+    let read = Array::<u8>::open((&memory, "a"))?.read((1, ..))?;
+    assert_eq!(read.to_vec(), [11, 12, 13, 14, 15]);
+
+    let texts = Array::<String>::builder([0]).chunks([2]).shards([4]).create((&memory, "texts"))?;
+    let mut appender = texts.appender(0)?;
+    appender.push(&["a".to_owned(), String::new(), "ccc".to_owned()])?;
+    appender.publish()?;
+    appender.push(&["dd".to_owned(), "e".to_owned()])?;
+    appender.finish()?;
+    assert_eq!(
+        Array::<String>::open((&memory, "texts"))?.read(..)?.iter().collect::<Vec<_>>(),
+        ["a", "", "ccc", "dd", "e"]
+    );
+    // An array without elements grows as well.
+    let none = Array::<u8>::builder([0, 0]).chunks([1, 1]).create((&memory, "none"))?;
+    let mut appender = none.appender(0)?;
+    appender.push(&Array2::<u8>::zeros((7, 0)))?;
+    appender.finish()?;
+    assert_eq!(Array::<u8>::open((&memory, "none"))?.shape(), [7, 0]);
+    Ok(())
+}
+
+/// A store with locks that calls back after each publication.
+struct Watched {
+    inner: FsStore,
+    watch: Arc<Watch>,
+}
+
+type Watch = dyn Fn() + Send + Sync;
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watched")
+    }
+}
+
+struct WatchedLock(Box<dyn KeyLock>, Arc<Watch>);
+
+struct WatchedTemporary(Box<dyn Temporary>, Arc<Watch>);
+
+impl fmt::Debug for WatchedTemporary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WatchedTemporary")
+    }
+}
+
+impl Store for Watched {
+    forward!(inner: name, fetch, list_dir, list_prefix, can);
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        let put = self.inner.put(key, parts, only_if);
+        (self.watch)();
+        put
+    }
+
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        self.inner.erase(key, only_if)
+    }
+
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
+        Ok(match self.inner.lock(key, wait)? {
+            Locked::Held(lock) => Locked::Held(Box::new(WatchedLock(lock, Arc::clone(&self.watch)))),
+            other => other,
+        })
+    }
+
+    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
+        let watched = |temporary| -> Box<dyn Temporary> {
+            Box::new(WatchedTemporary(temporary, Arc::clone(&self.watch)))
+        };
+        Ok(self.inner.temporary(key)?.map(watched))
+    }
+}
+
+impl KeyLock for WatchedLock {
+    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
+        self.0.fetch(of, want)
+    }
+
+    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
+        self.0.append(part)
+    }
+
+    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.0.write_at(at, part)
+    }
+
+    fn publish(self: Box<Self>) -> Result<Pin, StoreError> {
+        let pin = self.0.publish();
+        (self.1)();
+        pin
+    }
+
+    fn erase(self: Box<Self>) -> Result<(), StoreError> {
+        let erased = self.0.erase();
+        (self.1)();
+        erased
+    }
+}
+
+impl Temporary for WatchedTemporary {
+    fn append(&self, part: &[u8]) -> Result<u64, StoreError> {
+        self.0.append(part)
+    }
+
+    fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.0.write_at(at, part)
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        self.0.read(range)
+    }
+
+    fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
+        let pin = self.0.publish(lock);
+        (self.1)();
+        pin
+    }
+}
+
+/// A reader at each moment at which anything changed.
+#[test]
+fn no_reader_ever_sees_a_frame_that_is_not_there() {
+    for (name, builder) in layouts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        builder.create((folder.path(), "a")).expect("a new array").write(.., &frames(0..2)).expect("a write");
+        let (seen, path) = (Arc::new(Mutex::new(Vec::new())), folder.path().to_owned());
+        let watch = {
+            let seen = Arc::clone(&seen);
+            move || {
+                let now = stored(&Storage::folder(&path));
+                let n = now.shape()[0];
+                assert_eq!(now, frames(0..n).into_dyn(), "{name}");
+                seen.lock().expect("no panic").push(n);
+            }
+        };
+        let watched = Watched { inner: FsStore::new(folder.path()), watch: Arc::new(watch) };
+        let a = Array::<u16>::open((Storage::blocking(watched), "a")).expect("the array");
+        let mut appender = a.appender(0).expect("an appender");
+        for n in 2..19 {
+            appender.push(&frame(n)).expect("a push");
+            if n % 5 != 0 {
+                appender.publish().expect("published");
+            }
+        }
+        appender.finish().expect("published");
+        let seen = seen.lock().expect("no panic");
+        assert!(seen.is_sorted() && seen.contains(&3) && seen.last() == Some(&19), "{name}: {seen:?}");
+    }
+}
+
+fn movie(storage: &Storage) -> Array<u16> {
+    let movie = Array::<u16>::builder([0, 5, 4]).chunks([1, 5, 4]).shards([4, 5, 4]);
+    movie.create((storage, "a")).expect("a new array")
+}
+
+#[test]
+fn of_two_appenders_one_is_refused_and_nothing_is_lost() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    for storage in [Storage::folder(folder.path()), Storage::from(MemoryStore::new())] {
+        let mut a = movie(&storage);
+        let (mut one, mut two) = (a.appender(0)?, a.appender(0)?);
+        let refused = |mut appender: Appender<u16>| {
+            let error = appender.publish().expect_err("another was faster");
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+            // It cannot be used any more.
+            assert_eq!(appender.publish().expect_err("it is of no use").kind(), ErrorKind::Cancelled);
+            assert_eq!(appender.push(&frame(0)).expect_err("it is of no use").kind(), ErrorKind::Cancelled);
+        };
+        one.push(&frame(0))?;
+        two.push(&frame(7))?;
+        two.push(&frame(8))?;
+        one.publish()?;
+        refused(two);
+        assert_eq!(stored(&storage), frames(0..1).into_dyn());
+        // An append, and a resize.
+        one.push(&frame(7))?;
+        a.append(0, &frames(1..2))?;
+        refused(one);
+        let mut three = a.appender(0)?;
+        three.push(&frame(9))?;
+        a.append(0, &frames(7..8))?;
+        a.resize([2, 5, 4])?;
+        // It is as long as it was: nothing is in the way.
+        three.publish()?;
+        a.resize([2, 5, 4])?;
+        // The fourth frame fills the shard.
+        assert_eq!(three.push(&frame(9)).expect_err("it is shorter").kind(), ErrorKind::Conflict);
+        assert_eq!(stored(&storage), frames(0..2).into_dyn());
+        // A write of elements that are there comes between, and stays.
+        let mut four = a.appender(0)?;
+        four.push(&frame(2))?;
+        a.write_chunk(&[1, 0, 0], &frames(9..10))?;
+        four.publish()?;
+        a.write_chunk(&[0, 0, 0], &frames(8..9))?;
+        four.push(&frame(3))?;
+        four.finish()?;
+        let expected = ndarray::concatenate![Axis(0), frames(8..10), frames(2..4)];
+        assert_eq!(stored(&storage), expected.into_dyn());
+        a.refresh()?;
+        a.resize([6, 5, 4])?;
+        assert_eq!(a.read((4..6, .., ..))?.sum(), 0, "what was refused is not there");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_dropped_appender_leaves_no_file() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = || -> Vec<String> {
+        let mut names: Vec<String> = walkdir(folder.path());
+        names.sort();
+        names
+    };
+    let a = movie(&Storage::folder(folder.path()));
+    let before = files();
+    let mut appender = a.appender(0)?;
+    appender.push(&frames(0..3))?;
+    assert_ne!(files(), before, "encoded frames are in a file");
+    drop(appender);
+    assert_eq!(files(), before);
+    // A future that was dropped before it was polled changes nothing, but the appender is of no use.
+    let mut appender = block_on(asynchronous::Array::from(a.clone()).appender(0))?;
+    block_on(appender.push(&frame(0)))?;
+    drop(appender.publish());
+    block_on(appender.finish())?;
+    assert_eq!(stored(&Storage::folder(folder.path())), frames(0..1).into_dyn());
+    Ok(())
+}
+
+fn walkdir(folder: &std::path::Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        match entry.file_type().expect("a type").is_dir() {
+            true => names.extend(walkdir(&entry.path())),
+            false => names.push(entry.path().display().to_string()),
+        }
+    }
+    names
+}
+
+#[test]
+fn a_cancelled_appender_publishes_nothing() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    for storage in [Storage::folder(folder.path()), Storage::from(MemoryStore::new())] {
+        let cancel = Cancel::new();
+        let a = movie(&storage).with_options(RunOptions::default().cancel(cancel.clone()));
+        let (mut one, mut two) = (a.appender(0)?, a.appender(0)?);
+        one.push(&frame(0))?;
+        cancel.cancel();
+        assert_eq!(one.publish().expect_err("cancelled").kind(), ErrorKind::Cancelled);
+        assert_eq!(two.push(&frames(0..8)).expect_err("cancelled").kind(), ErrorKind::Cancelled);
+        assert_eq!(stored(&storage).shape(), [0, 5, 4]);
+    }
+    Ok(())
+}
+
+/// A shard that is published when it is full is written once; nothing of it is read.
+#[test]
+fn full_shards_are_written_once() -> Result<()> {
+    let store = CountingStore::new(MemoryStore::new());
+    let a = movie(&Storage::blocking(store.clone()));
+    let mut appender = a.appender(0)?;
+    store.reset();
+    for n in 0..8 {
+        appender.push(&frame(n))?;
+    }
+    let counts = store.reset();
+    // 4 frames of 40 bytes, 4 entries of 16 bytes and a checksum; and the document.
+    let shards = 2 * (4 * 40 + 4 * 16 + 4);
+    assert!(counts.bytes_written >= shards && counts.puts == 4, "{counts:?}");
+    let document = counts.bytes_written - shards;
+    assert!(document < 2 * 1000, "{document}");
+    assert_eq!(stored(&Storage::blocking(store)), frames(0..8).into_dyn());
+    Ok(())
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_the_appender_goes_on() -> Result<()> {
+    let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
+    let options = RunOptions::default().concurrent_update(ndzarr::ConcurrentUpdate::LastWriterWins);
+    let a = movie(&storage).with_options(options);
+    assert_eq!(a.appender(3).expect_err("no such axis").kind(), ErrorKind::InvalidArgument);
+    let mut appender = a.appender(0)?;
+    for wrong in [vec![5, 5], vec![1, 5, 5], vec![20], vec![1, 1, 5, 4]] {
+        let error = appender.push(&ArrayD::<u16>::zeros(IxDyn(&wrong))).expect_err("another shape");
+        assert_eq!(error.kind(), ErrorKind::WrongShape, "{wrong:?}: {error}");
+    }
+    appender.push(&frames(0..0))?;
+    appender.publish()?;
+    let whole = frames(0..9);
+    appender.push(&whole.slice_axis(Axis(0), Slice::from(0..9)))?;
+    appender.finish()?;
+    assert_eq!(stored(&storage), whole.into_dyn());
+    Ok(())
+}
+
+/// Two processes' worth of threads: one appends, one follows.
+#[test]
+fn a_follower_reads_every_frame_once_it_is_there() -> Result<()> {
+    const FRAMES: u64 = 60;
+    let folder = tempfile::tempdir().expect("a folder");
+    let a = movie(&Storage::folder(folder.path()));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut appender = a.appender(0).expect("an appender");
+            for n in 0..FRAMES as usize {
+                appender.push(&frame(n)).expect("a push");
+                appender.publish().expect("published");
+            }
+        });
+        let mut follower = Array::<u16>::open((folder.path(), "a")).expect("the array");
+        let mut seen = 0;
+        while seen < FRAMES {
+            follower.refresh().expect("the array");
+            for n in seen..follower.shape()[0] {
+                assert_eq!(follower.read((n, .., ..)).expect("a read"), frame(n as usize));
+            }
+            seen = follower.shape()[0];
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,473 @@
+//! Copies to another chunking, sharding, encoding, type and place, compared with the elements.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+
+use ndarray::{Array1, Array3, array};
+use ndzarr::{
+    Any, AnyArray, Array, ArrayBuilder, Cancel, Cast, ChunkEdges, ConvertLevel, ConvertOptions, DataType,
+    ErrorKind, Existing, Format, Group, MemoryStore, Order, Progress, RunOptions, Storage, asynchronous,
+    codec, convert, s,
+};
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, block_on};
+use serde_json::json;
+
+/// What a call keeps beside elements, for two threads.
+const BESIDE: u64 = 2 << 20;
+
+fn two() -> RunOptions {
+    RunOptions::default().threads(NonZeroUsize::new(2))
+}
+
+fn numbers(shape: [usize; 3]) -> Array3<u16> {
+    let mut next = 0u32;
+    Array3::from_shape_simple_fn(shape, || {
+        next = next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (next >> 20) as u16
+    })
+}
+
+const SHAPE: [u64; 3] = [40, 34, 27];
+
+fn sources() -> Vec<(&'static str, ArrayBuilder<u16>)> {
+    let new = || Array::<u16>::builder(SHAPE).fill_value(7);
+    vec![
+        ("v3", new().chunks([8, 9, 7]).codecs([codec::zstd(1)])),
+        (
+            "v3, shards",
+            new().chunks([5, 4, 3]).shards([20, 8, 9]).codecs([codec::transpose([2, 0, 1]), codec::gzip(1)]),
+        ),
+        (
+            "v3, rectilinear",
+            new().chunk_edges([
+                ChunkEdges::Listed(vec![(13, 2), (14, 1)]),
+                ChunkEdges::Repeated(10),
+                ChunkEdges::Listed(vec![(20, 1), (7, 1)]),
+            ]),
+        ),
+        (
+            "v2, order F",
+            new().format(Format::Zarr2).chunks([40, 3, 11]).order(Order::F).codecs([codec::zlib(1)]),
+        ),
+        ("draft", new().format(Format::DraftA).chunks([7, 34, 5])),
+    ]
+}
+
+/// Each layout into each other, with little memory, so that blocks are small.
+#[test]
+fn any_layout_becomes_any_other() {
+    let data = numbers([40, 34, 27]);
+    for (name, source) in sources() {
+        let store = MemoryStore::new();
+        let a = source.create((&store, "a")).expect("a new array");
+        // Some chunks are not stored.
+        a.write(s![8..40, .., 0..20], &data.slice(ndarray::s![8..40, .., 0..20])).expect("elements");
+        let expected = a.read(..).expect("elements");
+        for format in [Format::Zarr2, Format::Zarr3, Format::DraftB] {
+            for (chunks, shards) in [
+                ([10, 10, 10], None),
+                ([3, 34, 27], None),
+                ([5, 5, 6], Some([10, 10, 18])),
+                ([40, 1, 1], None),
+            ] {
+                if shards.is_some() && format == Format::Zarr2 {
+                    continue;
+                }
+                for room in [12_000, 40_000, 1 << 20] {
+                    let mut options = ConvertOptions::new().format(format).chunks(chunks).run(two());
+                    options = options.memory(BESIDE + 40_000 + 40 * 34 * 27 + room);
+                    if let Some(shards) = shards {
+                        options = options.shards(shards);
+                    }
+                    let what = format!("{name} to {format} {chunks:?} {shards:?} {room}");
+                    let other = MemoryStore::new();
+                    let report = convert((&store, "a"), (&other, "b"), &options);
+                    let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+                    assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded, "{what}");
+                    let b = Array::<u16>::open((&other, "b")).expect("the copy");
+                    assert_eq!(
+                        (b.format(), b.chunk_shape(), b.fill_value()),
+                        (format, chunks.to_vec(), 7),
+                        "{what}"
+                    );
+                    assert_eq!(b.shard_shape(), shards.as_ref().map(|shards| &shards[..]), "{what}");
+                    assert!(b.read(..).expect("elements") == expected, "{what}");
+                    assert!(
+                        !other.keys().iter().any(|key| key.contains(".ndzarr")),
+                        "{what}: {:?}",
+                        other.keys()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn n5_becomes_other_n5_and_back() {
+    let data = numbers([40, 34, 27]);
+    let (store, other) = (MemoryStore::new(), MemoryStore::new());
+    let a = Array::<u16>::builder(SHAPE).format(Format::N5).chunks([7, 8, 9]).codecs([codec::gzip(1)]);
+    a.create((&store, "a")).expect("a new array").write(.., &data).expect("elements");
+    let options = ConvertOptions::new().chunks([9, 40, 4]);
+    convert((&store, "a"), (&other, "b"), &options).expect("a copy");
+    let b = Array::<u16>::open((&other, "b")).expect("the copy");
+    assert_eq!((b.format(), b.chunk_shape()), (Format::N5, vec![9, 40, 4]));
+    assert_eq!(b.read(..).expect("elements"), data.clone().into_dyn());
+    let back = ConvertOptions::new().format(Format::Zarr3).chunks([4, 4, 4]).shards([8, 8, 8]);
+    convert((&other, "b"), (&store, "c"), &back).expect("a copy");
+    let c = Array::<u16>::open((&store, "c")).expect("the copy");
+    assert_eq!((c.shard_shape(), c.read(..).expect("elements")), (Some(&[8, 8, 8][..]), data.into_dyn()));
+}
+
+#[test]
+fn arrays_without_axes_or_elements_are_copied() {
+    for (shape, chunks) in [(vec![], vec![]), (vec![0, 5], vec![2, 2]), (vec![1], vec![1])] {
+        let store = MemoryStore::new();
+        let a = Array::<f32>::builder(&shape).chunks(&chunks).create((&store, "a")).expect("a new array");
+        a.fill(.., 2.5).expect("elements");
+        let options = ConvertOptions::new().codecs([codec::gzip(1)]).memory(64 << 20);
+        convert((&store, "a"), (&store, "b"), &options).expect("a copy");
+        let b = Array::<f32>::open((&store, "b")).expect("the copy");
+        assert_eq!(b.read(..).expect("elements"), a.read(..).expect("elements"), "{shape:?}");
+    }
+}
+
+#[test]
+fn texts_and_structures_are_copied() {
+    let store = MemoryStore::new();
+    let texts = Array1::from_iter((0..50).map(|i| "x".repeat(i % 7)));
+    let a = Array::<String>::builder([50]).chunks([8]).create((&store, "a")).expect("a new array");
+    a.write([3..50], &texts.slice(ndarray::s![3..])).expect("elements");
+    let options = ConvertOptions::new().chunks([5]).shards([15]).memory(1);
+    convert((&store, "a"), (&store, "b"), &options).expect("a copy");
+    let b = Array::<String>::open((&store, "b")).expect("the copy");
+    assert_eq!(b.read(..).expect("elements"), a.read(..).expect("elements"));
+
+    let fields = [
+        ndzarr::Field::new("id", DataType::UInt { bits: 8 }),
+        ndzarr::Field::new("mass", DataType::Float { bits: 32 }),
+    ];
+    let data_type = DataType::Struct(ndzarr::StructType::new(fields).expect("two names"));
+    let stars =
+        AnyArray::builder([20]).chunks([6]).data_type(data_type).create((&store, "c")).expect("a new array");
+    let bytes: Vec<u8> = (0..100).collect();
+    stars.write_bytes(.., &bytes).expect("elements");
+    convert((&store, "c"), (&store, "d"), &ConvertOptions::new().chunks([9])).expect("a copy");
+    assert_eq!(AnyArray::open((&store, "d")).expect("the copy").read_bytes(..).expect("elements"), bytes);
+}
+
+/// All of the source's codecs, where the format has them.
+#[test]
+fn cli_08_codecs_are_those_of_the_source() {
+    let store = MemoryStore::new();
+    let document = |path: &str| -> serde_json::Value {
+        serde_json::from_slice(&store.get(path).expect("it was made")).expect("JSON")
+    };
+    let a = Array::<u16>::builder([20, 10]).chunks([4, 5]);
+    let a = a.codecs([codec::transpose([1, 0]), codec::zstd(7), codec::crc32c()]).create((&store, "a"));
+    a.expect("a new array").fill(.., 3).expect("elements");
+    let report =
+        convert((&store, "a"), (&store, "b"), &ConvertOptions::new().chunks([5, 10])).expect("a copy");
+    assert_eq!(document("b/zarr.json")["codecs"], document("a/zarr.json")["codecs"], "{report:?}");
+    assert!(report.nodes[0].notes.is_empty(), "{report:?}");
+
+    let filters =
+        json!({"compressor": {"id": "zlib", "level": 4}, "filters": [{"id": "delta", "dtype": "<u2"}]});
+    let a = Array::<u16>::builder([20, 10])
+        .chunks([4, 5])
+        .format(Format::Zarr2)
+        .order(Order::F)
+        .codecs_json(filters);
+    a.create((&store, "c")).expect("a new array").fill(.., 3).expect("elements");
+    convert((&store, "c"), (&store, "d"), &ConvertOptions::new().chunks([5, 10])).expect("a copy");
+    assert_eq!(document("d/.zarray")["filters"][0]["id"], "delta");
+    for key in ["compressor", "order"] {
+        assert_eq!(document("d/.zarray")[key], document("c/.zarray")[key], "{key}");
+    }
+    // N5 has no checksums behind its compression.
+    let report = convert((&store, "a"), (MemoryStore::new(), "e"), &ConvertOptions::new().format(Format::N5));
+    let notes = report.expect("a copy").nodes.remove(0).notes;
+    assert!(notes.iter().any(|note| note.contains("without [crc32c]")), "{notes:?}");
+}
+
+#[test]
+fn the_layout_of_a_group_applies_where_it_fits() {
+    let store = MemoryStore::new();
+    let root = Group::create((&store, "g"), Format::Zarr3).expect("a new group");
+    let big =
+        root.create_array("a/big", Array::<u16>::builder([20, 20]).chunks([4, 4])).expect("a new array");
+    big.fill(.., 1).expect("elements");
+    let line = root.create_array("line", Array::<f64>::builder([20]).chunks([4])).expect("a new array");
+    line.fill(.., 0.5).expect("elements");
+    let names = root.create_array("names", Array::<String>::builder([2, 2])).expect("a new array");
+    names.fill(.., "n".to_owned()).expect("elements");
+    let options = ConvertOptions::new().chunks([5, 20]).data_type(DataType::Float { bits: 32 });
+    let report = convert((&store, "g"), (&store, "h"), &options).expect("a copy");
+    assert_eq!(report.nodes.len(), 5);
+    let copied = Group::open((&store, "h")).expect("the copy");
+    let big = copied.array::<f32>("a/big").expect("floats");
+    assert_eq!((big.chunk_shape(), big.read(..).expect("elements").sum()), (vec![5, 20], 400.0));
+    let line = copied.array::<f32>("line").expect("floats");
+    assert_eq!((line.chunk_shape(), line.read(..).expect("elements").sum()), (vec![4], 10.0));
+    assert_eq!(copied.array::<String>("names").expect("texts").read(..).expect("elements")[[1, 1]], "n");
+    assert!(!store.keys().iter().any(|key| key.contains(".ndzarr")), "{:?}", store.keys());
+    // One array alone must fit.
+    let error = convert((&store, "g/line"), (&store, "i"), &options).expect_err("two axes");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn numbers_are_converted_on_the_way() {
+    let store = MemoryStore::new();
+    let a = Array::<i16>::builder([3, 40])
+        .chunks([2, 7])
+        .fill_value(-5)
+        .create((&store, "a"))
+        .expect("a new array");
+    let data = ndarray::Array2::from_shape_fn((3, 40), |(i, j)| (i * 100 + j) as i16);
+    a.write(s![.., 0..40], &data).expect("elements");
+    a.fill(s![0, 0], -5).expect("an element");
+    let float = DataType::Float { bits: 64 };
+    let options = ConvertOptions::new().chunks([1, 9]).data_type(float).scale(0.5).offset(10.0);
+    convert((&store, "a"), (&store, "b"), &options).expect("a copy");
+    let b = Array::<f64>::open((&store, "b")).expect("floats");
+    assert_eq!(b.fill_value(), 7.5);
+    let mut expected = data.mapv(|n| f64::from(n) / 2.0 + 10.0);
+    expected[[0, 0]] = 7.5;
+    assert_eq!(b.read(..).expect("elements"), expected.into_dyn());
+
+    let byte = DataType::UInt { bits: 8 };
+    let options = ConvertOptions::new().data_type(byte);
+    let error = convert((&store, "a"), (&store, "c"), &options).expect_err("the fill value");
+    assert!(error.to_string().contains("fill value -5"), "{error}");
+    assert!(AnyArray::open((&store, "c")).is_err());
+    let options = options.offset(30.0);
+    let error = convert((&store, "a"), (&store, "c"), &options).expect_err("too large");
+    // The first block with such numbers, and there the first.
+    assert!(
+        error.to_string().contains(" is out of range of uint8") && error.to_string().contains(" becomes "),
+        "{error}"
+    );
+    let options = options.cast(Cast::Saturating).existing(Existing::Replace);
+    convert((&store, "a"), (&store, "c"), &options).expect("a copy");
+    let c = Array::<u8>::open((&store, "c")).expect("bytes");
+    assert_eq!(c.fill_value(), 25);
+    assert_eq!(c.read(s![2, 23..27]).expect("elements"), array![253, 254, 255, 255]);
+
+    let texts = Array::<String>::builder([2]).create((&store, "t")).expect("a new array");
+    let error = convert((&store, texts.path()), (&store, "u"), &options).expect_err("no numbers");
+    assert!(error.to_string().contains("not a type of real numbers"), "{error}");
+}
+
+#[test]
+fn cli_06_too_little_memory_is_told_with_what_is_needed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = MemoryStore::new();
+    let a = Array::<u8>::builder([64, 64]).chunks([8, 64]).create((&store, "a")).expect("a new array");
+    a.fill(.., 9).expect("elements");
+    for (target, shards) in [(Storage::from(&store), false), (Storage::folder(folder.path()), true)] {
+        let mut options = ConvertOptions::new().chunks([64, 8]).run(two());
+        if shards {
+            options = options.shards([64, 64]);
+        }
+        let few = options.clone().memory(10);
+        let error = convert((&store, "a"), (&target, "b"), &few).expect_err("too little");
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+        assert!(AnyArray::open((&target, "b")).is_err());
+        let said = error.to_string();
+        let needed =
+            said.split("take ").nth(1).and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+        let needed: u64 = needed.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{said}"));
+        convert((&store, "a"), (&target, "b"), &options.clone().memory(needed - 1))
+            .expect_err("one byte less");
+        convert((&store, "a"), (&target, "b"), &options.memory(needed)).expect("it is enough");
+        let b = Array::<u8>::open((&target, "b")).expect("the copy");
+        assert_eq!(b.read(..).expect("elements").iter().map(|&n| u64::from(n)).sum::<u64>(), 9 * 64 * 64);
+    }
+}
+
+/// Units of 16 rows into units of 10, in blocks that hold few of them.
+#[test]
+fn what_the_next_block_needs_is_carried_over() {
+    let memory = MemoryStore::new();
+    let data = numbers([320, 32, 16]);
+    let a = Array::<u16>::builder([320, 32, 16]).chunks([16, 32, 16]).create((&memory, "a"));
+    a.expect("a new array").write(.., &data).expect("elements");
+    let counted = CountingStore::new(memory);
+    let counters = counted.clone();
+    let source = Storage::blocking(counted);
+    // A unit of the source takes 16 KiB, one of the target 10 KiB.
+    let options = ConvertOptions::new().chunks([10, 32, 16]).run(two());
+    let options = options.memory(BESIDE + 6 * (16 << 10) + 4 * (10 << 10) + 2 * (40 + 15) * 1024);
+    counters.reset();
+    let other = MemoryStore::new();
+    let report = convert((&source, "a"), (&other, "b"), &options).expect("a copy");
+    // Each chunk once, and the document.
+    let fetches = counters.counts().fetches;
+    assert!((20..=23).contains(&fetches), "{fetches} {report:?}");
+    let b = Array::<u16>::open((&other, "b")).expect("the copy");
+    assert_eq!(b.read(..).expect("elements"), data.into_dyn());
+}
+
+#[test]
+fn what_is_not_stored_is_neither_read_nor_written() {
+    let memory = MemoryStore::new();
+    let a =
+        Array::<u16>::builder([1 << 40, 8]).chunks([1 << 10, 8]).create((&memory, "a")).expect("a new array");
+    a.fill([1 << 30..(1 << 30) + 10, 0..8], 5).expect("elements");
+    let counted = CountingStore::new(memory);
+    let counters = counted.clone();
+    let other = MemoryStore::new();
+    let options = ConvertOptions::new().chunks([1 << 11, 4]);
+    convert((Storage::blocking(counted), "a"), (&other, "b"), &options).expect("a copy");
+    assert!(counters.counts().fetches < 5, "{:?}", counters.counts());
+    let row = (1u64 << 30) >> 11;
+    assert_eq!(
+        other.keys(),
+        [format!("b/c/{row}/0"), format!("b/c/{row}/1"), "b/zarr.json".to_owned(), "zarr.json".to_owned()]
+    );
+    let b = Array::<u16>::open((&other, "b")).expect("the copy");
+    assert_eq!(b.read([(1 << 30) - 1..(1 << 30) + 2, 0..1]).expect("elements"), array![[0], [5], [5]]);
+}
+
+#[test]
+fn one_progress_and_one_cancel_for_the_whole() {
+    let store = MemoryStore::new();
+    let root = Group::create((&store, "g"), Format::Zarr3).expect("a new group");
+    for name in ["a", "b"] {
+        let array = Array::<u8>::builder([64]).chunks([8]);
+        root.create_array(name, array).expect("a new array").fill(.., 1).expect("elements");
+    }
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let run = two().progress(move |progress: Progress| hears.lock().expect("no panic").push(progress));
+    let options = ConvertOptions::new().chunks([16]).run(run.clone());
+    convert((&store, "g"), (&store, "h"), &options).expect("a copy");
+    let heard = std::mem::take(&mut *heard.lock().expect("no panic"));
+    assert!(heard.iter().all(|progress| progress.total == 8), "{heard:?}");
+    assert_eq!(heard.last().map(|progress| progress.done), Some(8));
+    assert!(heard.is_sorted_by_key(|progress| progress.done));
+
+    let cancel = Cancel::new();
+    let stop = cancel.clone();
+    let run = two().cancel(cancel).progress(move |_| stop.cancel());
+    let error = convert((&store, "g"), (&store, "i"), &options.run(run)).expect_err("it is cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(Array::<u8>::open((&store, "i/b")).is_err());
+}
+
+/// Planes into columns: in a folder through a temporary array, which is removed; otherwise not.
+#[test]
+fn planes_become_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = numbers([64, 64, 64]);
+    let store = MemoryStore::new();
+    let a =
+        Array::<u16>::builder([64, 64, 64]).chunks([1, 64, 64]).create((&store, "a")).expect("a new array");
+    a.write(.., &data).expect("elements");
+    // Less than a sixth of the array for blocks.
+    let options = ConvertOptions::new().chunks([64, 4, 4]).run(two()).memory(BESIDE + (200 << 10));
+    let other = MemoryStore::new();
+    let given = MemoryStore::new();
+    for (target, temporary, twice) in [
+        (Storage::folder(folder.path()), None, true),
+        (Storage::from(&other), None, false),
+        (Storage::from(MemoryStore::new()), Some(&given), true),
+    ] {
+        let mut options = options.clone();
+        if let Some(temporary) = temporary {
+            options = options.temporary((temporary, "t"));
+        }
+        let report = convert((&store, "a"), (&target, "b"), &options).expect("a copy");
+        let notes = &report.nodes[0].notes;
+        assert_eq!(
+            notes.iter().any(|note| note.contains("temporary array of up to 524288 bytes")),
+            twice,
+            "{notes:?}"
+        );
+        let b = Array::<u16>::open((&target, "b")).expect("the copy");
+        assert!(b.read(..).expect("elements") == data.clone().into_dyn());
+    }
+    assert!(given.keys().is_empty(), "{:?}", given.keys());
+    assert!(!folder.path().join("b/.ndzarr-temporary").exists());
+    assert!(!folder.path().join("b/.ndzarr-copy").exists());
+}
+
+#[test]
+fn large_shards_are_put_together_piece_by_piece() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = numbers([128, 64, 64]);
+    let a = Array::<u16>::builder([128, 64, 64]).chunks([8, 64, 64]).create((folder.path(), "a"));
+    a.expect("a new array").write(.., &data).expect("elements");
+    // A shard takes 512 KiB.
+    let options = ConvertOptions::new().chunks([8, 8, 8]).shards([64, 64, 64]).run(two());
+    let options = options.memory(BESIDE + (256 << 10) * 5 + (500 << 10)).codecs([codec::zstd(1)]);
+    let source = (folder.path(), "a");
+    convert(source, (folder.path(), "b"), &options).expect("a copy");
+    let b = Array::<u16>::open((folder.path(), "b")).expect("the copy");
+    assert!(b.read(..).expect("elements") == data.into_dyn());
+    // A store in memory has no temporaries.
+    let error = convert((folder.path(), "a"), (MemoryStore::new(), "b"), &options).expect_err("too little");
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+}
+
+#[test]
+fn futures_copy_between_all_kinds_of_stores() {
+    let data = numbers([40, 34, 27]);
+    let memory = MemoryStore::new();
+    let a = Array::<u16>::builder(SHAPE).chunks([8, 9, 7]).create((&memory, "a")).expect("a new array");
+    a.write(.., &data).expect("elements");
+    let slow = Storage::asynchronous(AsyncMemoryStore::new(Latency::default()));
+    convert((&memory, "a"), (&slow, "a"), &ConvertOptions::new()).expect("a copy");
+    let stores = [Storage::from(&memory), slow];
+    let options =
+        ConvertOptions::new().chunks([10, 10, 10]).data_type(DataType::Float { bits: 32 }).run(two());
+    let options = options.memory(6 << 20);
+    let mut copies = Vec::new();
+    for (i, from) in stores.iter().enumerate() {
+        for (j, to) in stores.iter().enumerate() {
+            let name = format!("{i}{j}");
+            convert((from, "a"), (to, &name), &options).expect("a copy");
+            copies.push(asynchronous::convert((from, "a"), (to, format!("{name}f")), &options));
+        }
+    }
+    // All on one thread.
+    for copied in block_on(futures_util::future::join_all(copies)) {
+        copied.expect("a copy");
+    }
+    let expected = data.mapv(f32::from).into_dyn();
+    for i in 0..2 {
+        for (j, to) in stores.iter().enumerate() {
+            for name in [format!("{i}{j}"), format!("{i}{j}f")] {
+                let copy = Array::<f32>::open((to, &name)).expect("the copy");
+                assert!(copy.read(..).expect("elements") == expected, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn chunks_that_stay_are_copied_as_they_are() {
+    let store = MemoryStore::new();
+    let a = Array::<u16>::builder([20, 10]).chunks([4, 5]).codecs([codec::zstd(3)]).create((&store, "a"));
+    a.expect("a new array").fill(.., 3).expect("elements");
+    for options in
+        [ConvertOptions::new(), ConvertOptions::new().chunks([4, 5]), ConvertOptions::new().no_shards()]
+    {
+        let other = MemoryStore::new();
+        let report = convert((&store, "a"), (&other, "a"), &options).expect("a copy");
+        assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (ConvertLevel::Rekeyed, 10));
+        let values = |store: &MemoryStore| {
+            store.keys().into_iter().map(|key| (store.get(&key), key)).collect::<Vec<_>>()
+        };
+        assert_eq!(values(&other), values(&store));
+    }
+    // In place nothing is left to do.
+    let error = convert((&store, "a"), (&store, "a"), &ConvertOptions::new()).expect_err("itself");
+    assert!([ErrorKind::AlreadyExists, ErrorKind::InvalidArgument].contains(&error.kind()), "{error:?}");
+    let error =
+        convert((&store, "a"), (&store, "a"), &ConvertOptions::new().chunks([5, 5])).expect_err("in place");
+    assert!(error.to_string().contains("another target"), "{error}");
+    let _: AnyArray = ndzarr::OpenOptions::new().open_array::<Any>((&store, "a")).expect("it stays");
+}

@@ -1,0 +1,234 @@
+//! Copies that are killed, fail or are cancelled, and go on later.
+
+use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ndarray::Array3;
+use ndzarr::{
+    Array, Cancel, ConvertOptions, ErrorKind, Existing, Format, FsStore, Group, MemoryStore, Progress,
+    RunOptions, Storage, codec, convert, s,
+};
+use ndzarr_testkit::CountingStore;
+
+const ROLE: &str = "NDZARR_COPY_CHILD";
+
+fn data() -> Array3<u16> {
+    Array3::from_shape_fn((64, 64, 64), |(i, j, k)| (i * 4096 + j * 64 + k) as u16 | 1)
+}
+
+/// A group with two arrays of planes, some of them not stored.
+fn source(folder: &Path) {
+    let root = Group::create((folder, "from"), Format::Zarr3).expect("a new group");
+    for name in ["a", "b"] {
+        let array = Array::<u16>::builder([64, 64, 64]).chunks([2, 64, 64]).codecs([codec::zstd(1)]);
+        let array = root.create_array(name, array).expect("a new array");
+        array.write(s![..60, .., ..], &data().slice(ndarray::s![..60, .., ..])).expect("elements");
+    }
+}
+
+fn is_whole(to: &Storage) {
+    let mut expected = data();
+    expected.slice_mut(ndarray::s![60.., .., ..]).fill(0);
+    for name in ["to/a", "to/b"] {
+        let array = Array::<u16>::open((to, name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(array.read(..).expect("elements") == expected.clone().into_dyn(), "{name}");
+    }
+}
+
+/// Into columns with little memory: by a temporary array, in many blocks.
+fn options(kind: &str) -> ConvertOptions {
+    let run = RunOptions::default().threads(NonZeroUsize::new(2));
+    let options = ConvertOptions::new().run(run).memory((2 << 20) + (400 << 10));
+    match kind {
+        "columns" => options.chunks([64, 4, 8]),
+        "slabs" => options.chunks([5, 64, 64]),
+        "encoded" => options,
+        _ => panic!("no such kind"),
+    }
+}
+
+/// In a process of its own: copies until it has heard of so much progress, says so, and waits to be
+/// killed.
+fn child(role: &str) {
+    let parts: Vec<&str> = role.splitn(3, ' ').collect();
+    let (kind, folder) = (parts[0], Path::new(parts[2]));
+    let most: u64 = parts[1].parse().expect("a number");
+    let heard = AtomicU64::new(0);
+    let wait = move |_: Progress| {
+        if heard.fetch_add(1, Ordering::SeqCst) + 1 == most {
+            let mut out = std::io::stdout();
+            out.write_all(b"\nheard\n").and_then(|()| out.flush()).expect("it is read");
+            let _ = std::io::stdin().lines().next();
+            panic!("it was not killed");
+        }
+    };
+    let options =
+        options(kind).run(RunOptions::default().threads(NonZeroUsize::new(2)).progress(wait)).resume();
+    convert((folder, "from"), (folder, "to"), &options).expect("a copy");
+    let mut out = std::io::stdout();
+    out.write_all(b"\nended\n").and_then(|()| out.flush()).expect("it is read");
+}
+
+/// What the process says: that it waits to be killed, or has ended.
+fn killed_after(kind: &str, most: u64, folder: &Path) -> String {
+    let program = std::env::current_exe().expect("the system says which program this is");
+    let test = "copy_resumed::cli_03_a_killed_copy_goes_on";
+    let mut process = Command::new(program)
+        .args(["--exact", test, "--nocapture"])
+        .env(ROLE, format!("{kind} {most} {}", folder.display()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut said = BufReader::new(process.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+    let line = said.find(|line| line == "heard" || line == "ended");
+    process.kill().expect("it is there");
+    process.wait().expect("it is there");
+    line.expect("it says something")
+}
+
+#[test]
+fn cli_03_a_killed_copy_goes_on() {
+    if let Ok(role) = std::env::var(ROLE) {
+        return child(&role);
+    }
+    for (kind, points) in
+        [("columns", [1, 2, 3, 5, 8]), ("slabs", [1, 4, 7, 11, 15]), ("encoded", [1, 12, 33, 34, 60])]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        source(folder.path());
+        // Each process goes on where the last one was killed, and is killed later on.
+        let mut n_killed = 0;
+        for most in points {
+            if killed_after(kind, most, folder.path()) == "ended" {
+                break;
+            }
+            n_killed += 1;
+            assert!(Array::<u16>::open((folder.path(), "to/b")).is_err(), "{kind}: it is not complete");
+        }
+        assert!(n_killed > 1, "{kind}");
+        let to = Storage::folder(folder.path());
+        let resumed = options(kind).resume();
+        if Array::<u16>::open((folder.path(), "to/b")).is_err() {
+            convert((folder.path(), "from"), (&to, "to"), &resumed).expect("it goes on");
+        }
+        is_whole(&to);
+        let left =
+            ["to", "to/a", "to/b"].map(|path| std::fs::read_dir(folder.path().join(path)).expect("a folder"));
+        let left: Vec<_> =
+            left.into_iter().flatten().map(|entry| entry.expect("an entry").file_name()).collect();
+        assert!(!left.iter().any(|name| name.to_string_lossy().contains(".ndzarr")), "{kind}: {left:?}");
+        // Now it is there.
+        let error = convert((folder.path(), "from"), (&to, "to"), &resumed).expect_err("it is complete");
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    }
+}
+
+/// A copy that is cancelled after so much progress.
+fn cancelled(from: (&Storage, &str), to: (&Storage, &str), options: ConvertOptions, most: u64) {
+    let (cancel, heard) = (Cancel::new(), AtomicU64::new(0));
+    let stop = cancel.clone();
+    let hear = move |_: Progress| {
+        if heard.fetch_add(1, Ordering::SeqCst) + 1 == most {
+            stop.cancel();
+        }
+    };
+    let run = RunOptions::default().threads(NonZeroUsize::new(2)).cancel(cancel).progress(hear);
+    let error = convert(from, to, &options.run(run)).expect_err("it is cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn what_is_there_is_not_copied_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    source(folder.path());
+    let from = Storage::folder(folder.path());
+    for kind in ["slabs", "encoded"] {
+        let memory = MemoryStore::new();
+        let to = Storage::from(&memory);
+        cancelled((&from, "from/a"), (&to, "to"), options(kind), 7);
+        let there: Vec<String> = memory.keys().into_iter().filter(|key| key.starts_with("to/c/")).collect();
+        assert!(there.len() >= 5, "{kind}: {there:?}");
+        let counted = CountingStore::new(FsStore::new(folder.path()));
+        let counters = counted.clone();
+        let puts = CountingStore::new(memory.clone());
+        let of_puts = puts.clone();
+        // The name of the source is the same.
+        let resumed = options(kind).resume();
+        convert((Storage::blocking(counted), "from/a"), (Storage::blocking(puts), "to"), &resumed)
+            .expect("it goes on");
+        let all = memory.keys().iter().filter(|key| key.starts_with("to/c/")).count();
+        let written = of_puts.counts().puts as usize;
+        assert!(written <= all - there.len() + 2, "{kind}: {written} of {all}, {} were there", there.len());
+        assert!(counters.counts().fetches > 1);
+    }
+}
+
+#[test]
+fn only_the_same_copy_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    source(folder.path());
+    let from = Storage::folder(folder.path());
+    let memory = MemoryStore::new();
+    let to = Storage::from(&memory);
+    cancelled((&from, "from/a"), (&to, "to"), options("slabs"), 2);
+    let begun = memory.keys();
+    let refused = |source: &str, options: ConvertOptions, says: &str| {
+        let error = convert((&from, source), (&to, "to"), &options).expect_err("it is refused");
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+        assert!(error.to_string().contains(says), "{error}");
+        assert_eq!(memory.keys(), begun);
+    };
+    refused("from/a", options("slabs"), "resume() goes on");
+    refused("from/b", options("slabs").resume(), "another source");
+    refused("from/a", options("slabs").chunks([6, 64, 64]).resume(), "other options");
+    refused("from/a", options("slabs").scale(2.0).resume(), "other options");
+    refused("from/a", options("slabs").codecs([codec::gzip(1)]).resume(), "other options");
+    // A source that has changed.
+    let mut changed = Array::<u16>::open((&from, "from/a")).expect("the source");
+    changed.merge_attributes(serde_json::json!({"n": 1})).expect("an attribute");
+    refused("from/a", options("slabs").resume(), "another source");
+    // It may be replaced.
+    let replacing = options("slabs").existing(Existing::Replace).resume();
+    convert((&from, "from/a"), (&to, "to"), &replacing).expect("a copy");
+    assert_eq!(Array::<u16>::open((&to, "to")).expect("the copy").attributes()["n"], 1);
+    assert!(!memory.keys().iter().any(|key| key.contains(".ndzarr")));
+}
+
+/// Chunks without a note are not those of a copy.
+#[test]
+fn foreign_chunks_are_not_taken_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    source(folder.path());
+    let from = Storage::folder(folder.path());
+    let memory = MemoryStore::new();
+    memory.set("to/c/0/0/0", vec![1, 2, 3]).expect("a value");
+    for options in [options("slabs"), options("slabs").resume()] {
+        let error = convert((&from, "from/a"), (&memory, "to"), &options).expect_err("it is refused");
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+    }
+    let replacing = options("slabs").existing(Existing::Replace);
+    convert((&from, "from/a"), (&memory, "to"), &replacing).expect("a copy");
+    let copy = Array::<u16>::open((&memory, "to")).expect("the copy");
+    assert_eq!(copy.read(s![0, 0, 5]).expect("an element").into_scalar(), 5);
+}
+
+/// The first array is complete, the second was not begun: neither is lost.
+#[test]
+fn a_group_goes_on_behind_what_is_complete() {
+    let folder = tempfile::tempdir().expect("a folder");
+    source(folder.path());
+    let from = Storage::folder(folder.path());
+    let memory = MemoryStore::new();
+    let to = Storage::from(&memory);
+    // 12 of 13 slabs of each have elements.
+    cancelled((&from, "from"), (&to, "to"), options("slabs"), 15);
+    assert!(Array::<u16>::open((&to, "to/a")).is_ok() && Array::<u16>::open((&to, "to/b")).is_err());
+    let report = convert((&from, "from"), (&to, "to"), &options("slabs").resume()).expect("it goes on");
+    assert!(report.nodes[1].notes.iter().any(|note| note.contains("there already")), "{report:?}");
+    is_whole(&to);
+    assert!(!memory.keys().iter().any(|key| key.contains(".ndzarr")));
+}

@@ -1,0 +1,150 @@
+//! Chunk-wise folds and maps.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ndarray::{Array2, ArrayD};
+use ndzarr::{
+    Array, Cancel, ErrorKind, Format, MemoryStore, Order, Region, RunOptions, Storage, par_fold, par_map,
+};
+use ndzarr_testkit::{AsyncMemoryStore, Latency};
+
+fn data() -> Array2<u32> {
+    Array2::from_shape_fn((70, 50), |(i, j)| (i * 50 + j) as u32)
+}
+
+fn sum(sum: u64, region: &Region, chunk: ArrayD<u32>) -> u64 {
+    let shape: Vec<u64> = chunk.shape().iter().map(|&n| n as u64).collect();
+    assert_eq!(shape, region.shape());
+    sum + chunk.iter().map(|&n| u64::from(n)).sum::<u64>()
+}
+
+fn sources() -> Vec<Array<u32>> {
+    let slow = Storage::asynchronous(AsyncMemoryStore::new(Latency::default()));
+    let new = || Array::<u32>::builder([70, 50]);
+    let arrays = vec![
+        new().chunks([9, 8]).create((MemoryStore::new(), "a")),
+        new().chunks([5, 4]).shards([20, 8]).create((MemoryStore::new(), "a")),
+        new().chunks([64, 7]).format(Format::N5).create((MemoryStore::new(), "a")),
+        new().chunks([64, 7]).format(Format::Zarr2).order(Order::F).create((MemoryStore::new(), "a")),
+        new().chunks([9, 50]).create((slow, "a")),
+    ];
+    let write = |array: Result<Array<u32>, _>| {
+        let array = array.expect("a new array");
+        array.write(.., &data()).expect("elements");
+        array
+    };
+    arrays.into_iter().map(write).collect()
+}
+
+#[test]
+fn folds_meet_each_element_once() {
+    let expected = (0..3500u64).sum::<u64>();
+    for a in sources() {
+        for threads in [1, 2, 5] {
+            let a = a.clone().with_options(RunOptions::default().threads(NonZeroUsize::new(threads)));
+            assert_eq!(par_fold(&a, || 0, sum, |a, b| a + b).expect("a sum"), expected);
+        }
+    }
+    let empty = Array::<u32>::builder([0, 3]).create((MemoryStore::new(), "a")).expect("a new array");
+    assert_eq!(par_fold(&empty, || 7, sum, |a, b| a + b).expect("a sum"), 7);
+    let scalar =
+        Array::<u32>::builder([]).fill_value(4).create((MemoryStore::new(), "a")).expect("a new array");
+    assert_eq!(par_fold(&scalar, || 0, sum, |a, b| a + b).expect("a sum"), 4);
+}
+
+#[test]
+fn folds_keep_to_the_options() {
+    let a = sources().remove(0);
+    let heard = Arc::new(AtomicU64::new(0));
+    let hears = Arc::clone(&heard);
+    let options = RunOptions::default().progress(move |progress| {
+        assert_eq!(progress.total, 8 * 7);
+        hears.fetch_add(1, Ordering::Relaxed);
+    });
+    let counted = a.clone().with_options(options);
+    par_fold(&counted, || 0, sum, |a, b| a + b).expect("a sum");
+    assert_eq!(heard.load(Ordering::Relaxed), 8 * 7);
+    let cancel = Cancel::new();
+    let stops = a.clone().with_options(RunOptions::default().cancel(cancel.clone()));
+    let stop = |_: u64, _: &Region, _: ArrayD<u32>| {
+        cancel.cancel();
+        0
+    };
+    let error = par_fold(&stops, || 0, stop, |a, b| a + b).expect_err("it is cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    // One chunk of 9 x 8 elements is in memory at a time.
+    let alone = AtomicU64::new(0);
+    let small = a.with_options(RunOptions::default().threads(NonZeroUsize::new(4)).bytes_in_flight(600));
+    let fold = |value, region: &Region, chunk: ArrayD<u32>| {
+        assert_eq!(alone.fetch_add(1, Ordering::SeqCst), 0);
+        let value = sum(value, region, chunk);
+        alone.fetch_sub(1, Ordering::SeqCst);
+        value
+    };
+    assert_eq!(par_fold(&small, || 0, fold, |a, b| a + b).expect("a sum"), (0..3500).sum::<u64>());
+}
+
+#[test]
+fn maps_write_each_element_once() {
+    let expected = data().mapv(|n| f64::from(n) / 2.0).into_dyn();
+    for a in sources() {
+        for (format, chunks, shards) in [
+            (Format::Zarr3, [7, 9], None),
+            (Format::Zarr3, [7, 5], Some([14, 25])),
+            (Format::N5, [70, 3], None),
+            (Format::Zarr2, [100, 100], None),
+        ] {
+            let store = MemoryStore::new();
+            let mut b = Array::<f64>::builder([70, 50]).format(format).chunks(chunks);
+            if let Some(shards) = shards {
+                b = b.shards(shards);
+            }
+            let b = b.create((&store, "b")).expect("a new array");
+            par_map(&a, &b, |_, block| block.mapv(|n| f64::from(n) / 2.0)).expect("a map");
+            assert!(b.read(..).expect("elements") == expected, "{format} {chunks:?}");
+        }
+    }
+    let [a, b] = [[4, 4], [4, 5]].map(|shape| Array::<u32>::builder(shape).create((MemoryStore::new(), "a")));
+    let [a, b] = [a, b].map(|array| array.expect("a new array"));
+    assert_eq!(par_map(&a, &b, |_, block| block).expect_err("two shapes").kind(), ErrorKind::WrongShape);
+    let wrong = |_: &Region, _: ArrayD<u32>| ArrayD::zeros(vec![1, 1]);
+    assert_eq!(par_map(&a, &a, wrong).expect_err("another shape").kind(), ErrorKind::WrongShape);
+}
+
+#[test]
+fn an_array_is_mapped_onto_itself() {
+    for a in sources() {
+        par_map(&a, &a, |_, block| block + 1).expect("a map");
+        assert!(a.read(..).expect("elements") == (data() + 1).into_dyn());
+    }
+}
+
+/// In tasks of pools with few threads, many at a time, also with rayon in the closures of another pool.
+#[test]
+fn tasks_of_rayon_call_them() {
+    use rayon::prelude::*;
+
+    let arrays = sources();
+    let inner = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let sums: Vec<u64> = pool.install(|| {
+            (0..20)
+                .into_par_iter()
+                .map(|i| {
+                    let a = &arrays[i % arrays.len()];
+                    let fold = |value: u64, region: &Region, chunk: ArrayD<u32>| {
+                        value + inner.install(|| sum(0, region, chunk))
+                    };
+                    let b = Array::<u32>::builder([70, 50]).chunks([8, 8]).create((MemoryStore::new(), "b"));
+                    let b = b.expect("a new array");
+                    par_map(a, &b, |_, block| block).expect("a map");
+                    par_fold(&b, || 0, fold, |a, b| a + b).expect("a sum")
+                })
+                .collect()
+        });
+        assert_eq!(sums, [(0..3500).sum::<u64>(); 20]);
+    }
+}
