@@ -3,6 +3,7 @@
 //! A peer writes the data, each turn of an engine is a process, and the ratio of two turns of a
 //! round counts.
 
+mod args;
 mod chart;
 mod dataset;
 mod definition;
@@ -22,42 +23,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use crate::python;
+pub(crate) use args::Args;
 use dataset::Data;
 use definition::{Definition, Row};
 use table::Done;
 use turn::Report;
 use verdict::{BESIDE_BEFORE, ENOUGH, Samples, Target, Time, Verdict};
-
-/// Options of the task.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Only these workloads or rows: `W4,W8`, `"W4 write"`.
-    #[arg(long, value_delimiter = ',', value_name = "ROWS")]
-    only: Vec<String>,
-    /// Only these peers: `zarrs,tensorstore`.
-    #[arg(long, value_delimiter = ',', value_name = "ENGINES")]
-    vs: Vec<String>,
-    /// How many rounds; without --quick, up to three times as many as long as too many were
-    /// disturbed, or the ratios of the row are close to its target.
-    #[arg(long, default_value_t = 7)]
-    rounds: usize,
-    /// Five rounds against the strongest peers of each row, without the gigabytes.
-    #[arg(long)]
-    quick: bool,
-    /// Write `benchmarks/record/<date>.json`, `.md` and `.svg`.
-    #[arg(long)]
-    record: bool,
-    /// Instead of the peers: ndzarr as it was at this commit, which is built first. The target of
-    /// each row is its processor time there, and 3 %.
-    #[arg(long, value_name = "COMMIT")]
-    against: Option<String>,
-    /// Instead: what ndzarr's operations cost as work grows, as a table for docs/lab/growth.md.
-    #[arg(long)]
-    growth: bool,
-    /// Instead: arrays in a bucket behind a network of 10 and of 50 ms, see benchmarks/remote.
-    #[arg(long, conflicts_with_all = ["against", "quick", "growth"])]
-    remote: bool,
-}
 
 /// Runs the task.
 ///

@@ -20,7 +20,7 @@ pub enum Operation {
     List,
     /// Read planes across the first axis, one after the other, with a cache.
     Planes,
-    /// The same, and nobody writes meanwhile.
+    /// The same, without a writer.
     PlanesFrozen,
     /// Open an archive, without anything in it.
     Archive,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The answers whose median counts.
 const ANSWERS: usize = 64;
-/// One in so many requests may be sent twice.
+/// One in this many requests may be sent twice.
 const ONE_IN: u32 = 20;
 /// Requests that pay for later ones: for a few at once.
 const SAVED: u32 = 4 * ONE_IN;

@@ -61,6 +61,7 @@ mod source;
 mod state;
 mod store;
 mod told;
+mod trial;
 mod unranged;
 mod variables;
 mod write;

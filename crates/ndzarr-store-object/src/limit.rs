@@ -79,7 +79,7 @@ impl Limit {
         permit
     }
 
-    /// A permit that nobody waits for, while the service refuses nothing.
+    /// A permit without waiting, if one is free and the service refuses nothing.
     pub(crate) fn spare(&self) -> Option<Permit<'_>> {
         let state = self.state();
         let permit = state.refused.is_none().then(|| self.permits.try_acquire().ok()).flatten()?;

@@ -9,10 +9,10 @@ use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions,
 
 use crate::backoff::random;
 use crate::call::Purpose;
-use crate::conditions::Trial;
 use crate::requests::{Attempts, Failure};
 use crate::state::State;
 use crate::store::{Inner, Service};
+use crate::trial::Trial;
 
 /// The name of the mark in an object's metadata. One word of letters: Azure refuses a hyphen, and some
 /// servers drop an underscore.

@@ -15,9 +15,10 @@ use indicatif::ProgressBar;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::args::Args;
+use super::table;
 use super::turn::{self, Report};
 use super::verdict::median;
-use super::{Args, table};
 use crate::python::{self, repository, succeed};
 
 /// Latencies, in milliseconds: each row runs at both.
@@ -55,8 +56,11 @@ struct Counts {
     most_in_flight: u64,
 }
 
-/// The turns of each engine; none where it failed.
-type Turns = BTreeMap<String, Vec<Option<(Report, Counts)>>>;
+/// What a turn has measured; none where it failed.
+type Turn = Option<(Report, Counts)>;
+
+/// The turns of each engine.
+type Turns = BTreeMap<String, Vec<Turn>>;
 
 fn load() -> Result<Vec<Row>, String> {
     let path = repository().join("benchmarks/remote/rows.toml");
@@ -210,7 +214,7 @@ fn line(row: &Row, at: usize, latency: u32, turns: &Turns) -> String {
     let best = peers.min_by(|a, b| ms(a).total_cmp(&ms(b)));
     let ratio = best.map(|best| {
         let pairs = turns["ndzarr"].iter().zip(&turns[best]);
-        let ratio = |(ours, theirs): (&Option<(Report, Counts)>, &Option<(Report, Counts)>)| {
+        let ratio = |(ours, theirs): (&Turn, &Turn)| {
             Some(ours.as_ref()?.0.wall_ns as f64 / theirs.as_ref()?.0.wall_ns as f64)
         };
         median(pairs.filter_map(ratio).collect())

@@ -87,7 +87,7 @@ fn every_list_is_complete_wherever_it_is_cut() -> Result<(), StoreError> {
             let parts: Vec<&str> = (0..depth).map(|_| names[random.below(8) as usize]).collect();
             keys.insert(parts.join("/"));
         }
-        // Markers of folders and names that are no keys are passed over.
+        // Markers of folders and names that are no keys are ignored.
         keys.extend(["a/".to_owned(), "b//c".to_owned()]);
         for key in &keys {
             server.objects().put(key, "value");

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::{spawn_blocking, yield_now};
 
-/// Tasks that became ready have run after so many turns, and what has arrived at sockets was read.
+/// Tasks that became ready have run after this many turns, and what has arrived at sockets was read.
 const TURNS: usize = 500;
 
 /// The clock. Its runtime has a thread of its own, and ends when this is dropped.
