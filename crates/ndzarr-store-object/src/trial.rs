@@ -44,7 +44,7 @@ impl Inner {
         }
         let path = &self.path(key)?;
         let payload: &PutPayload = &value.iter().cloned().collect();
-        let create = || self.store.put_opts(path, payload.clone(), PutMode::Create.into());
+        let create = || self.store.put_opts(path, payload.clone(), self.put_options(PutMode::Create));
         let tried = self.conditions.cell().get_or_try_init(|| async {
             match self.repeat(Purpose::Values, create).await {
                 Ok(_) => Ok(false),

@@ -55,13 +55,9 @@ impl Inner {
         }
         let path = self.path(key)?;
         let mark = (mode != PutMode::Overwrite).then(|| format!("{:016x}", random()));
-        let mut options = PutOptions::from(mode);
+        let mut options = self.put_options(mode);
         if let Some(mark) = &mark {
             options.attributes.insert(Attribute::Metadata(MARK.into()), mark.clone().into());
-        }
-        // Google's caches keep public objects for an hour otherwise.
-        if self.service == Service::Gcs {
-            options.attributes.insert(Attribute::CacheControl, "no-cache, max-age=0".into());
         }
         let payload: PutPayload = parts.iter().cloned().collect();
         let mut attempts = Attempts::default();
@@ -123,6 +119,15 @@ impl Inner {
                 return Err(self.error("write", key, &failure));
             }
         }
+    }
+
+    pub(crate) fn put_options(&self, mode: PutMode) -> PutOptions {
+        let mut options = PutOptions::from(mode);
+        // Google's caches keep public objects for an hour otherwise.
+        if self.service == Service::Gcs {
+            options.attributes.insert(Attribute::CacheControl, "no-cache, max-age=0".into());
+        }
+        options
     }
 
     /// Another writer was first: waits a while, since this one will try again.
