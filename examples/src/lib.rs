@@ -3,5 +3,6 @@
 #![deny(unsafe_code)]
 
 pub mod async_read;
+pub mod climate;
 pub mod own_store;
 pub mod tour;

@@ -6,8 +6,9 @@ use std::error::Error;
 fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args().nth(1).as_deref() {
         Some("tour") => examples::tour::main(),
+        Some("climate") => Ok(examples::climate::main()?),
         Some("async_read") => Ok(examples::async_read::main()?),
         Some("own_store") => Ok(examples::own_store::main()?),
-        _ => Err("name one of the examples: tour, async_read, own_store".into()),
+        _ => Err("name one of the examples: tour, climate, async_read, own_store".into()),
     }
 }

@@ -32,6 +32,7 @@ fn main() -> io::Result<()> {
     encoded(&mut seeds);
     chunks_of_elements(&mut seeds);
     names(&mut seeds);
+    urls(&mut seeds);
     // Any random arrays and chunks will do.
     let mut random = ndzarr_testkit::Random::seeded("round_trip");
     for i in 0..200 {
@@ -194,6 +195,12 @@ fn chunks_of_elements(seeds: &mut Seeds) {
                 seeds.add("elements", format!("{choice}-{i}"), behind(choice, &chunk));
             }
         }
+    }
+}
+
+fn urls(seeds: &mut Seeds) {
+    for (i, text) in ndzarr_tests::url::EXAMPLES.iter().enumerate() {
+        seeds.add("url", i.to_string(), text.as_bytes().to_vec());
     }
 }
 

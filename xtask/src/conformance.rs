@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// Compare only random selections, read and written.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives"])]
     selections: bool,
+    /// Compare only datasets with xarray, in both directions.
+    #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections"])]
+    cf: bool,
 }
 
 impl Args {
@@ -72,6 +75,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.selections {
         return selections(&build()?);
     }
+    if args.cf {
+        return datasets(&build()?);
+    }
     let programs = if args.recorded { None } else { Some(Programs::build()?) };
     let lines = match &programs {
         Some(programs) => all_outcomes(args, programs)?,
@@ -90,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         conversions(&programs.ndzarr)?;
         archives(&programs.ndzarr)?;
         selections(&programs.ndzarr)?;
+        datasets(&programs.ndzarr)?;
     }
     if args.is_full() {
         let unused: Vec<_> = tally.unused_limits().collect();
@@ -205,6 +212,13 @@ fn archives(program: &Path) -> Result<(), String> {
 /// Has zarr-python, tensorstore and ndzarr read and write the same random selections.
 fn selections(program: &Path) -> Result<(), String> {
     let mut command = script("zarr3", "selections.py")?;
+    command.env("NDZARR_CONFORMANCE", program);
+    python::succeed(&mut command)
+}
+
+/// Has xarray read datasets of ndzarr, and ndzarr those of xarray.
+fn datasets(program: &Path) -> Result<(), String> {
+    let mut command = script("cf", "cf.py")?;
     command.env("NDZARR_CONFORMANCE", program);
     python::succeed(&mut command)
 }

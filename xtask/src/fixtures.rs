@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::python;
 
 /// The families whose folders belong to this task; `testdata/` may hold others.
-const FAMILIES: [&str; 5] = ["zarr2", "zarr3", "draft", "n5", "bad"];
+const FAMILIES: [&str; 6] = ["zarr2", "zarr3", "draft", "n5", "bad", "cf"];
 
 /// The environment and the script of every writer, in the order in which they run.
 const WRITERS: &[(&str, &str)] = &[
@@ -24,6 +24,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("zarr3", "by_hand_v3.py"),
     ("zarr3", "by_hand_draft.py"),
     ("zarr3", "by_hand_n5.py"),
+    ("cf", "xarray_writer.py"),
 ];
 
 /// The readers that compare every case with its expected values after the writers have run.

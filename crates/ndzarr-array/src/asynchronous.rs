@@ -29,11 +29,11 @@
 
 mod any_array;
 mod array;
-mod convert;
+mod copy;
 mod group;
 
 pub use array::{AnyArray, Array};
-pub use convert::convert;
+pub use copy::copy;
 pub use group::Group;
 
 use crate::element_type::Any;

@@ -37,7 +37,7 @@ pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
     wanted.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
-/// Runs `each` on all items, on so many threads.
+/// Runs `each` on all items, on this number of threads.
 ///
 /// A blocking call uses several threads to make requests. Meanwhile the calling thread waits in the
 /// way that both stores define, because their runtime may have no other thread. An asynchronous call

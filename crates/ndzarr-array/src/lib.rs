@@ -73,8 +73,8 @@ mod byte_tile;
 mod chunks;
 pub mod codec;
 mod consolidated;
-mod convert;
 mod convert_tile;
+mod copy;
 mod core;
 mod each;
 mod element;
@@ -127,7 +127,8 @@ mod to_shape;
 mod to_view;
 mod units;
 #[cfg(feature = "fs")]
-mod url;
+#[doc(hidden)]
+pub mod url;
 mod vlen_array;
 
 pub use any_elements::AnyElements;
@@ -138,7 +139,7 @@ pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice};
 pub use blocking::{AnyNode, OpenOptions};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
-pub use convert::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss, convert};
+pub use copy::{CopiedNode, CopyLevel, CopyOptions, CopyReport, Loss, copy};
 pub use core::Core as ArrayInfo;
 pub use element::{Datetime64, Element, Timedelta64};
 pub use element_type::{Any, ElementType};

@@ -8,7 +8,7 @@ use ndzarr_engine::RunOptions;
 use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::array::Array;
-use crate::convert::decoded_shape;
+use crate::copy::decoded_shape;
 use crate::core::Core;
 use crate::each::{Counter, for_each, lock, n_threads};
 use crate::element::Element;
@@ -36,12 +36,13 @@ use crate::storage::Colour;
 /// A chunk is corrupt; the store fails; the call was cancelled.
 ///
 /// ```
-/// use ndzarr_array::{Array, par_fold};
+/// use ndarray::ArrayD;
+/// use ndzarr_array::{Array, Region, par_fold};
 /// use ndzarr_store::MemoryStore;
 ///
 /// let a = Array::<u8>::builder([100, 100]).chunks([30, 30]).create((MemoryStore::new(), "a"))?;
 /// a.fill(.., 3)?;
-/// let add = |sum, _: &_, chunk: ndarray::ArrayD<u8>| sum + chunk.iter().map(|&n| u64::from(n)).sum::<u64>();
+/// let add = |sum: u64, _: &Region, chunk: ArrayD<u8>| sum + chunk.iter().map(|&n| u64::from(n)).sum::<u64>();
 /// assert_eq!(par_fold(&a, || 0, add, |a, b| a + b)?, 30_000);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
@@ -164,7 +165,7 @@ fn bytes(shape: &[u64], size: u64) -> u64 {
     shape.iter().fold(size.max(1), |bytes, &n| bytes.saturating_mul(n))
 }
 
-/// How many threads may each have so many bytes in memory.
+/// How many threads may each have this number of bytes in memory.
 fn threads_for(run: &RunOptions, bytes: u64) -> usize {
     let room = usize::try_from(run.bytes_in_flight / bytes.max(1)).unwrap_or(usize::MAX);
     n_threads(run.threads).min(room).max(1)

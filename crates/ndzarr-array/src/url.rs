@@ -13,6 +13,17 @@ mod tests;
 const SCHEMES: &str = "s3, s3+http, s3+https, gs, gcs, az, abfs, abfss, http, https, file, memory";
 const ADAPTERS: &str = "zip, zarr, zarr2, zarr3, n5, auto";
 
+/// What a text means as a place, for the fuzz target: the root, the path in an archive, the format and
+/// the path of the node. `None` is a local path. Nothing is opened.
+///
+/// # Errors
+/// As for opening it.
+pub fn meaning(text: &str) -> Result<Option<[String; 4]>> {
+    let Some(url) = parse(Path::new(text))? else { return Ok(None) };
+    let format = url.format.map_or_else(String::new, |format| format!("{format:?}"));
+    Ok(Some([format!("{:?}", url.root), url.archive.unwrap_or_default(), format, url.node]))
+}
+
 /// A place as text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Url {

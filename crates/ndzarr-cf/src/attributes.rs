@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ndzarr::ndarray::Ix0;
-use ndzarr::{AnyElements, DataType};
+use ndzarr::{AnyElements, Cast, DataType, for_each_type};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -128,16 +128,41 @@ pub(crate) fn fill_value(attributes: Attributes<'_>, stored: &DataType) -> Resul
 
 /// The reverse of [`fill_value`].
 pub(crate) fn fill_attribute(number: Number, stored: &DataType) -> Value {
-    match stored {
-        DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_) => {
+    match (as_stored(number, stored), stored) {
+        (number, DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_)) => {
             to_base64(number.to_f64()).into()
         }
-        _ => match number {
-            Number::Int(int) => int.into(),
-            Number::UInt(int) => int.into(),
-            Number::Float(float) => float.into(),
-        },
+        (Number::Int(int), _) => int.into(),
+        (Number::UInt(int), _) => int.into(),
+        (Number::Float(float), _) => float.into(),
     }
+}
+
+/// The nearest number of the stored type, if that is a float: xarray compares 1e20 with the float32
+/// that is nearest to it, and finds a difference.
+fn as_stored(number: Number, stored: &DataType) -> Number {
+    let nearest = for_each_type!(stored, T: Number => to_and_fro::<T>(number.to_f64()), _ => return number);
+    match stored {
+        DataType::Int { .. } | DataType::UInt { .. } => number,
+        _ => Number::Float(nearest),
+    }
+}
+
+/// Rounds numbers, or lists of them, to the stored type, if that is a float.
+pub(crate) fn round_numbers(value: &mut Value, stored: &DataType) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|value| round_numbers(value, stored)),
+        Value::Number(_) => {
+            if let Some(Number::Float(float)) = number(value).map(|number| as_stored(number, stored)) {
+                *value = float.into();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn to_and_fro<T: ndzarr::Number>(float: f64) -> f64 {
+    T::from_f64(float, Cast::Saturating).map_or(float, ndzarr::Number::to_f64)
 }
 
 pub(crate) const FILL_VALUE: &str = "_FillValue";
@@ -182,7 +207,7 @@ mod tests {
         let numbers = attributes.numbers("a").expect("all are numbers");
         assert_eq!(numbers[..3], [Number::Int(i64::MIN), Number::UInt(u64::MAX), Number::Float(0.5)]);
         assert!(numbers[3].to_f64().is_nan() && numbers.len() == 4);
-        let error = attributes.numbers("b").unwrap_err().to_string();
+        let error = attributes.numbers("b").expect_err("it is a text").to_string();
         assert_eq!(error, r#"the attribute "b" of the variable "v" is "x", which is not a number"#);
         assert!(attributes.number("c").is_err() && attributes.number("d").is_err());
         assert_eq!(attributes.number("e").expect("there is none"), None);

@@ -85,9 +85,8 @@ impl Encoding {
         };
         let is_whole =
             matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed();
-        let times: Result<Vec<Option<Time>>>;
         let shape = elements.shape().to_vec();
-        if is_whole {
+        let times: Result<Vec<Option<Time>>> = if is_whole {
             let elements = if self.other_sign { other_bits(elements, &self.stored) } else { elements };
             let counts = elements.cast::<i64>(Cast::Checked).map_err(|error| beyond(&error))?;
             let missing = self.missing_as::<i64>();
@@ -96,15 +95,15 @@ impl Encoding {
                 true => Ok(None),
                 false => units.time(count).map(Some).ok_or_else(|| beyond(&count)),
             };
-            times = counts.iter().map(time).collect();
+            counts.iter().map(time).collect()
         } else {
             let counts = self.numbers(elements, Becomes::Float64, None).cast::<f64>(Cast::Checked)?;
             let time = |&count: &f64| match count.is_nan() {
                 true => Ok(None),
                 false => units.time_at(count).map(Some).ok_or_else(|| beyond(&count)),
             };
-            times = counts.iter().map(time).collect();
-        }
+            counts.iter().map(time).collect()
+        };
         Ok(ArrayD::from_shape_vec(shape, times?).expect("one for each element"))
     }
 

@@ -45,7 +45,7 @@ mod variable;
 
 pub mod asynchronous;
 #[cfg(any(doc, doctest))]
-#[doc = include_str!("../guide.md")]
+#[doc = include_str!("../guide/cf.md")]
 pub mod guide {}
 
 pub use calendar::Calendar;

@@ -3,7 +3,7 @@
 use ndzarr::{Any, ArrayBuilder, DataType, FillRequest, Format};
 use serde_json::{Map, Value};
 
-use crate::attributes::{Attributes, FILL_VALUE, fill_attribute, fill_value};
+use crate::attributes::{Attributes, FILL_VALUE, fill_attribute, fill_value, round_numbers};
 use crate::contents::Contents;
 use crate::encoding::{Encoding, ValidRange};
 use crate::error::{Error, Result};
@@ -62,6 +62,9 @@ impl NewVariable {
             }
             _ => None,
         };
+        if let Some(missing) = attributes.get_mut("missing_value") {
+            round_numbers(missing, &data_type);
+        }
         let format = contents.group.format();
         let fill = attributes.remove(FILL_VALUE).filter(|fill| !fill.is_null());
         if let (Some(number), false) = (number, format == Format::Zarr2) {

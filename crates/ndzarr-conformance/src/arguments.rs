@@ -85,6 +85,16 @@ pub(crate) enum Command {
         /// Path of the array from the root of the store.
         node: String,
     },
+    /// Read variables of a dataset of xarray, or create one; requests and new variables come as
+    /// lines of JSON from standard input.
+    #[command(hide = true)]
+    Dataset {
+        /// Directory of the dataset.
+        store: PathBuf,
+        /// Create it in this format.
+        #[arg(long, value_enum)]
+        create: Option<FormatArgument>,
+    },
     /// Run commands from standard input, each line the JSON list of a command's arguments; each
     /// answer is a line of JSON with status, stdout and stderr.
     #[command(hide = true)]
@@ -289,24 +299,4 @@ fn region(text: &str) -> Result<Region, String> {
         .map(|part| range(part).ok_or_else(|| format!("{part:?} is not a range START:STOP")))
         .collect::<Result<_, _>>()
         .map(Region)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn regions_have_a_range_for_each_axis() {
-        assert_eq!(region("0:4,2:8"), Ok(Region(vec![0..4, 2..8])));
-        assert_eq!(region(""), Ok(Region(vec![])));
-        for bad in ["4", "0:4,", "a:b", "-1:2", "0:1:2"] {
-            assert!(region(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
-        Arguments::command().debug_assert();
-    }
 }

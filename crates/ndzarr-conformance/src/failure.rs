@@ -43,31 +43,3 @@ impl<E: Error> From<E> for Failure {
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn causes_follow_in_the_same_line() {
-        let inner = std::io::Error::other("disk\non fire");
-        let outer = ndzarr_store_error(inner);
-        assert_eq!(Failure::from(outer).to_string(), "outer: disk on fire");
-    }
-
-    fn ndzarr_store_error(inner: std::io::Error) -> impl Error {
-        #[derive(Debug)]
-        struct Outer(std::io::Error);
-        impl fmt::Display for Outer {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("outer")
-            }
-        }
-        impl Error for Outer {
-            fn source(&self) -> Option<&(dyn Error + 'static)> {
-                Some(&self.0)
-            }
-        }
-        Outer(inner)
-    }
-}

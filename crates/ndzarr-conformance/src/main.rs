@@ -4,7 +4,8 @@
 
 mod arguments;
 mod batch;
-mod convert;
+mod copy;
+mod dataset;
 mod elements;
 mod failure;
 mod info;

@@ -6,7 +6,7 @@ use ndzarr::{Group, Storage};
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
-use crate::{convert, elements, info, read, select, write};
+use crate::{copy, dataset, elements, info, read, select, write};
 
 /// Runs one command and prints its output to `out`.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -20,11 +20,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         }
         Some(Command::Read(read)) => read::run(read, out),
         Some(Command::Write(write)) => write::run(write),
-        Some(Command::Convert(arguments)) => convert::run(arguments, out),
+        Some(Command::Convert(arguments)) => copy::run(arguments, out),
         Some(Command::Consolidate { store, node }) => {
             Ok(Group::open((Storage::folder(store), node))?.consolidate()?)
         }
         Some(Command::Select { store, node }) => select::run(store, node, out),
+        Some(Command::Dataset { store, create: None }) => dataset::read(store, out),
+        Some(Command::Dataset { store, create: Some(format) }) => dataset::write(store, (*format).into()),
         Some(Command::Batch) => Err(Failure::new("a batch cannot run a batch")),
         // Clap asks for one of the two.
         None => Err(Failure::new("nothing to do")),

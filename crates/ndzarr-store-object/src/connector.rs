@@ -1,6 +1,6 @@
 //! Makes HTTP clients: for the service, and for those that hand out credentials.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use object_store::client::{HttpClient, HttpConnector};
@@ -12,6 +12,23 @@ use crate::client::Client;
 use crate::options::RemoteOptions;
 use crate::service::HttpLayer;
 use crate::signing::Signing;
+
+/// The clients of this process, oldest first. Storages with the same options share connections, which
+/// live for a while: what is opened one after the other connects once.
+static CLIENTS: Mutex<Vec<(Settings, Arc<Client>)>> = Mutex::new(Vec::new());
+/// More have options of their own, each with certificates that are kept.
+const MOST_CLIENTS: usize = 16;
+
+/// What makes a client another one. Credentials and headers belong to requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Settings {
+    connect: Duration,
+    read: Duration,
+    allows_http: bool,
+    /// No proxy leads there.
+    is_near: bool,
+    roots: Vec<Vec<u8>>,
+}
 
 /// Makes clients with rustls and ring, whatever provider the process has installed.
 #[derive(Clone, Debug)]
@@ -56,8 +73,10 @@ impl Connector {
     }
 }
 
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> object_store::Error {
-    object_store::Error::Generic { store: "http", source: Box::new(error) }
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+fn failed(source: Failed) -> object_store::Error {
+    object_store::Error::Generic { store: "http", source }
 }
 
 /// Options whose time to connect is not limited: object_store limits that of metadata services alone.
@@ -75,8 +94,40 @@ impl HttpConnector for Connector {
             true => (options.metadata_timeout, options.read_timeout),
             false => (options.connect_timeout, options.read_timeout),
         };
-        let (tls, is_near) = (self.tls().map_err(failed)?, is_metadata || self.is_local);
+        let is_near = is_metadata || self.is_local;
+        let settings = Settings { connect, read, allows_http, is_near, roots: options.roots.clone() };
+        // The connections of a runtime of the caller's end with it.
+        let client = match &options.runtime {
+            None => self.shared(settings),
+            Some(_) => self.client(settings).map(Arc::new),
+        };
+        Ok(HttpClient::new(HttpLayer {
+            client: client.map_err(failed)?,
+            headers: options.headers.clone(),
+            signing: self.signing.clone(),
+        }))
+    }
+}
+
+impl Connector {
+    /// The client of these settings in this process.
+    fn shared(&self, settings: Settings) -> Result<Arc<Client>, Failed> {
+        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, client)) = clients.iter().find(|(known, _)| *known == settings) {
+            return Ok(Arc::clone(client));
+        }
+        let client = Arc::new(self.client(settings.clone())?);
+        if clients.len() == MOST_CLIENTS {
+            clients.remove(0);
+        }
+        clients.push((settings, Arc::clone(&client)));
+        Ok(client)
+    }
+
+    fn client(&self, settings: Settings) -> Result<Client, Failed> {
+        let tls = self.tls()?;
         let make = move || {
+            let Settings { connect, read, allows_http, is_near, .. } = settings;
             let client = reqwest::Client::builder()
                 .tls_backend_preconfigured(tls.clone())
                 .http1_only()
@@ -89,11 +140,6 @@ impl HttpConnector for Connector {
                 .redirect(reqwest::redirect::Policy::none());
             if is_near { client.no_proxy().build() } else { client.build() }
         };
-        let client = Client::new(Box::new(make)).map_err(failed)?;
-        Ok(HttpClient::new(HttpLayer {
-            client,
-            headers: options.headers.clone(),
-            signing: self.signing.clone(),
-        }))
+        Ok(Client::new(Box::new(make))?)
     }
 }

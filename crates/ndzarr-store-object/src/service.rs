@@ -1,6 +1,7 @@
 //! The HTTP client below object_store: keeps what it hides, follows redirects carefully, and bounds
 //! what it reads.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -42,7 +43,7 @@ const SIGNATURE: [HeaderName; 4] = [
 
 #[derive(Debug)]
 pub(crate) struct HttpLayer {
-    pub(crate) client: Client,
+    pub(crate) client: Arc<Client>,
     pub(crate) headers: HeaderMap,
     pub(crate) signing: Signing,
 }

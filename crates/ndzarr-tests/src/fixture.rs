@@ -140,19 +140,23 @@ struct Refusal {
 }
 
 /// Every case of `testdata/`, by family and name, except `regression/`, which has inputs of fuzz
-/// targets.
+/// targets, and `cf/`, whose datasets ndzarr-conformance reads.
 ///
 /// # Errors
 /// A folder or a `case.toml` cannot be read.
 pub fn cases() -> io::Result<Vec<Case>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     let mut cases = Vec::new();
-    for family in sorted(&root)?.iter().filter(|path| path.is_dir() && !path.ends_with("regression")) {
+    for family in sorted(&root)?.iter().filter(|path| is_family(path)) {
         for dir in sorted(family)?.iter().filter(|path| path.is_dir()) {
             cases.push(Case::open(dir)?);
         }
     }
     Ok(cases)
+}
+
+fn is_family(path: &Path) -> bool {
+    path.is_dir() && !["regression", "cf"].iter().any(|other| path.ends_with(other))
 }
 
 impl Case {

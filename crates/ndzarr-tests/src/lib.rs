@@ -19,6 +19,7 @@ pub mod n5_document;
 pub mod round_trip;
 pub mod shard;
 pub mod two_values;
+pub mod url;
 pub mod zarr2_document;
 pub mod zarr3_document;
 
@@ -30,7 +31,7 @@ pub use fixture::{
 pub type Check = fn(&[u8]);
 
 /// Every target by name, with the memory limit for an input.
-pub const TARGETS: [(&str, Check, usize); 15] = [
+pub const TARGETS: [(&str, Check, usize); 16] = [
     ("archive", archive::check, archive::MAX_BYTES),
     ("codecs", codecs::check, codecs::MAX_BYTES),
     ("deflate_encode", deflate_encode::check, deflate_encode::MAX_BYTES),
@@ -44,6 +45,7 @@ pub const TARGETS: [(&str, Check, usize); 15] = [
     ("round_trip", round_trip::check, round_trip::MAX_BYTES),
     ("shard", shard::check, shard::MAX_BYTES),
     ("two_values", two_values::check, two_values::MAX_BYTES),
+    ("url", url::check, url::MAX_BYTES),
     ("zarr2_document", zarr2_document::check, zarr2_document::MAX_BYTES),
     ("zarr3_document", zarr3_document::check, zarr3_document::MAX_BYTES),
 ];

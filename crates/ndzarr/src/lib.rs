@@ -29,11 +29,11 @@
 pub use ndarray;
 pub use ndzarr_array::{
     Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayInfo, Cast, Child, Chunk,
-    ConvertLevel, ConvertOptions, Datetime64, Element, Error, ErrorKind, FixedBytes, FixedUtf32,
-    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
-    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, Loss, N5Block, Number,
-    OpenOptions, Place, PlainElement, Points, Resolved, Result, Selection, ShardWriter, Storage, Timedelta64,
-    ToView, asynchronous, convert, for_each_type, par_fold, par_map, s, structured,
+    CopyLevel, CopyOptions, Datetime64, Element, Error, ErrorKind, FixedBytes, FixedUtf32, Float4E2M1Fn,
+    Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz,
+    Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, Loss, N5Block, Number, OpenOptions,
+    Place, PlainElement, Points, Resolved, Result, Selection, ShardWriter, Storage, Timedelta64, ToView,
+    asynchronous, copy, for_each_type, par_fold, par_map, s, structured,
 };
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{

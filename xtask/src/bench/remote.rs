@@ -51,7 +51,6 @@ struct Row {
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Counts {
     requests: u64,
-    connections: u64,
     bytes: u64,
     most_in_flight: u64,
 }

@@ -14,7 +14,7 @@ with your account, and leaves what it wrote below the prefix.
 | Azure Blob Storage | azurite 3.37.0, the testkit's server | zarr-python with obstore | Azure itself |
 | Google Cloud Storage | only the testkit's server: no other has generations and ranges | none | Google itself |
 | web servers | nginx 1.22.1, lighttpd 1.4.69 (it serves the file `a` as `a/b`, too), the testkit's server | tensorstore, zarr-python with obstore | IPv6, HTTP/2, proxies |
-| what speaks like S3: R2, MinIO, Ceph, Backblaze B2 and others | no server | none | all of it; s3s-fs 0.14.1 loses updates, `--only s3s-fs` shows how |
+| what speaks like S3: R2, MinIO, Ceph, Backblaze B2 and others | the testkit's server that ignores conditions: updates are refused | none | all of it; s3s-fs 0.14.1 checks conditions too late and loses updates, `--only s3s-fs` shows how |
 ";
 
 #[cfg(test)]

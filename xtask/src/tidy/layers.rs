@@ -31,6 +31,8 @@ pub(super) struct Package {
     pub(super) test_roots: Vec<String>,
     /// How many programs `cargo test` builds of it: unit tests of a library or program, and integration tests.
     pub(super) n_test_programs: usize,
+    /// Whether any of them is of unit tests.
+    pub(super) runs_unit_tests: bool,
     pub(super) dependencies: Vec<Dependency>,
 }
 
@@ -185,6 +187,7 @@ fn parse(metadata: &Value) -> Option<Workspace> {
             description: package["description"].as_str().unwrap_or_default().to_owned(),
             missing: SHOWN.iter().copied().filter(|entry| is_empty(&package[entry])).collect(),
             n_test_programs: targets.clone().filter(is_tested).count(),
+            runs_unit_tests: targets.clone().filter(is_tested).any(|target| !is_kind(&["test"])(&target)),
             test_roots: targets.clone().filter(is_kind(&["test"])).map(path).collect::<Option<_>>()?,
             roots: targets
                 .filter(is_kind(&["lib", "cdylib", "bin", "proc-macro"]))
@@ -371,6 +374,7 @@ mod tests {
                 roots: vec!["crates/ndzarr-x/src/lib.rs".to_owned()],
                 test_roots: ["t", "u"].map(|name| format!("crates/ndzarr-x/tests/{name}.rs")).to_vec(),
                 n_test_programs: 1,
+                runs_unit_tests: false,
                 dependencies: vec![
                     Dependency { name: "bytes".to_owned(), kind: SHIPPED, optional: true },
                     Dependency { name: "t".to_owned(), kind: DEV, optional: false },

@@ -12,13 +12,14 @@ use super::tree::Tree;
 const BESIDES: [&str; 4] = ["ndzarr-testkit", "ndzarr-tests", "ndzarr-conformance", "ndzarr-zfp"];
 
 /// Kinds of pages, and what their paths start with. The first that fits counts.
-const PAGES: [(&str, &[&str]); 4] = [
+const PAGES: [(&str, &[&str]); 5] = [
     (
         "README, ARCHITECTURE, CONTRIBUTING, CHANGELOG",
         &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"],
     ),
     ("guide", &["docs/guide/"]),
     ("decisions", &["docs/decisions/"]),
+    ("written by programs", &["docs/support.md"]),
     ("other docs", &["docs/"]),
 ];
 
@@ -141,7 +142,10 @@ mod tests {
         assert!(!is_test("crates/a/src/b.rs"));
         let name = |path| page(path).map(|at| PAGES[at].0);
         assert_eq!(name("docs/guide/a.md"), Some("guide"));
-        assert_eq!(name("docs/a.md"), Some("other docs"));
+        assert_eq!(
+            (name("docs/a.md"), name("docs/support.md")),
+            (Some("other docs"), Some("written by programs"))
+        );
         assert_eq!((name("docs/decisions/a.md"), name("crates/a/README.md")), (Some("decisions"), None));
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::tree::Tree;
 use super::violation::Violation;
 
-const FAMILIES: [&str; 6] = ["zarr2", "zarr3", "draft", "n5", "bad", "regression"];
+const FAMILIES: [&str; 7] = ["zarr2", "zarr3", "draft", "n5", "bad", "cf", "regression"];
 
 /// Cases are kept small: 200 KB a file.
 const MAX_BYTES: u64 = 200_000;

@@ -1,9 +1,10 @@
-//! No source file without a module: nothing would compile it.
+//! No source file without a module, and no unit test without a program: nothing would compile them.
 
 use std::collections::BTreeSet;
 
 use super::layers::Workspace;
 use super::lexer::{Kind, lex, starts_with};
+use super::tests_in_src::without_tests;
 use super::tree::Tree;
 use super::violation::Violation;
 
@@ -21,8 +22,18 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
         let declared = declared(roots, &text);
         let rest = files.iter().filter(|path| !declared.contains(**path));
         violations.extend(rest.map(|path| Violation::new(path, 1, "no module declares this file")));
+        if !package.runs_unit_tests {
+            let source = |path: &&&str| path.starts_with(&folders[0]) && has_tests(&tree.text(path));
+            let tests = files.iter().filter(source);
+            violations.extend(tests.map(|path| Violation::new(path, 1, "no program runs its unit tests")));
+        }
     }
     violations
+}
+
+fn has_tests(source: &str) -> bool {
+    let tokens = lex(source).tokens;
+    without_tests(&tokens).len() < tokens.len()
 }
 
 /// The root files, and those that their modules declare; `text` gives the content of a file, if
@@ -55,6 +66,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    #[test]
+    fn unit_tests_are_found() {
+        assert!(has_tests("fn a() {} #[cfg(test)] mod tests { #[test] fn b() {} }"));
+        assert!(!has_tests("fn a() {} #[cfg(not(test))] fn b() {} // #[cfg(test)]"));
+    }
 
     #[test]
     fn files_that_no_module_declares_are_left() {

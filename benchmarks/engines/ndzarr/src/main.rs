@@ -6,7 +6,7 @@ use std::ops::Range;
 use bench_protocol::{Durability, Locking, Measure, Operation, Request, masked};
 use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn, ShapeBuilder};
-use ndzarr::{Any, Array, Cache, ConvertOptions, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions, convert};
+use ndzarr::{Any, Array, Cache, CopyOptions, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions, copy};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -58,12 +58,12 @@ fn main() -> Result<(), Failure> {
         }
         Operation::Copy => {
             let run = RunOptions::default().threads(NonZeroUsize::new(request.threads));
-            let mut options = ConvertOptions::new().chunks(&request.to_chunks).memory(request.memory).run(run);
+            let mut options = CopyOptions::new().chunks(&request.to_chunks).memory(request.memory).run(run);
             if !request.to_shards.is_empty() {
                 options = options.shards(&request.to_shards);
             }
             let measure = Measure::start();
-            let report = convert(&request.source, &request.path, &options)?;
+            let report = copy(&request.source, &request.path, &options)?;
             measure.stop().print();
             eprintln!("{report:?}");
         }

@@ -28,6 +28,7 @@ fn store(request: &Request) -> Result<Arc<Store>, Failure> {
 
 fn main() -> Result<(), Failure> {
     let request = Request::from_arguments();
+    rustls::crypto::ring::default_provider().install_default().map_err(|_| "there is a provider")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     zarrs::config::global_config_mut().set_codec_concurrent_target(256).set_chunk_concurrent_minimum(256);
     runtime.block_on(run(&request))

@@ -28,7 +28,7 @@ fn written() -> MemoryStore {
 #[test]
 fn opening_reads_one_document_and_reading_only_the_chunks_that_meet() {
     let store = CountingStore::new(written());
-    let dataset = Dataset::open(&Storage::blocking(store.clone())).expect("it is a dataset");
+    let dataset = Dataset::open(Storage::blocking(store.clone())).expect("it is a dataset");
     let opened = store.reset();
     assert_eq!((opened.fetches, opened.lists), (1, 0), "{opened:?}");
 
@@ -47,7 +47,7 @@ fn opening_reads_one_document_and_reading_only_the_chunks_that_meet() {
 #[test]
 fn a_selection_is_written_without_the_rest() {
     let store = CountingStore::new(written());
-    let dataset = Dataset::open(&Storage::blocking(store.clone())).expect("it is a dataset");
+    let dataset = Dataset::open(Storage::blocking(store.clone())).expect("it is a dataset");
     let rows = dataset.variable("v").and_then(|v| v.sel("y", 4.0..=5.0)).expect("it fits");
     store.reset();
     rows.write(Array2::from_elem((2, 8), f64::NAN)).expect("it fits");

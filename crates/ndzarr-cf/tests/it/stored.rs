@@ -63,8 +63,17 @@ fn zarr3_has_the_fill_value_of_xarray() {
     assert_eq!(f["dimension_names"], json!(["x"]));
     let i = document(&store, "i/zarr.json");
     assert_eq!((&i["fill_value"], &i["attributes"]["_FillValue"]), (&json!(-9), &json!(-9)));
+    // The float32 nearest to 1e20, since xarray compares float32 with float64.
+    let missing = json!({"_FillValue": 1e20, "missing_value": [1e20, 1]});
+    new.create_variable("m", DataType::Float { bits: 32 }, [("x", 2)], missing, |layout| layout)
+        .expect("it is valid");
+    let m = document(&store, "m/zarr.json")["attributes"].clone();
+    assert_eq!(
+        m,
+        json!({"_FillValue": "AAAAgB2vFUQ=", "missing_value": [100_000_002_004_087_734_272.0, 1.0]})
+    );
     let names = document(&store, "zarr.json")["consolidated_metadata"]["metadata"].clone();
-    assert_eq!(names.as_object().map(|names| names.len()), Some(2));
+    assert_eq!(names.as_object().map(|names| names.len()), Some(3));
 }
 
 #[test]

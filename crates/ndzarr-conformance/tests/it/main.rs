@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod cases;
+mod datasets;
 mod round_trips;
 mod torture;
 
@@ -21,6 +22,7 @@ macro_rules! trials {
 
 fn main() {
     let mut trials = cases::trials();
+    trials.extend(datasets::trials());
     trials.extend(trials!(round_trips:
         each_format_gives_back_what_was_written,
         a_region_is_part_of_the_whole,

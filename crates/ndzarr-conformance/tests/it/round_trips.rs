@@ -197,10 +197,12 @@ pub(crate) fn bad_data_is_one_line_and_status_1() {
 }
 
 pub(crate) fn bad_usage_is_status_2() {
-    for args in
-        [&[][..], &["nothing"], &["read", "x"], &["info"], &["read", "x", "--out", "y", "--region", "1"]]
-    {
+    for args in [&[][..], &["nothing"], &["read", "x"], &["info"]] {
         assert_eq!(run::<&str>(args).status.code(), Some(2), "{args:?}");
+    }
+    for region in ["4", "0:4,", "a:b", "-1:2", "0:1:2"] {
+        let args = ["read", "x", "--out", "y", "--region", region];
+        assert_eq!(run(&args).status.code(), Some(2), "{region}");
     }
     assert_eq!(run(&["--help"]).status.code(), Some(0));
 }

@@ -39,6 +39,18 @@ fn rs_24_any_executor_drives_a_store() {
     assert!(several.block_on(task).expect("it does not panic").expect("it waits"));
 }
 
+#[test]
+fn storages_of_one_endpoint_share_connections() {
+    let server = ObjectServer::start(Dialect::S3);
+    server.objects().put("a", "a value");
+    // A connection that has just answered may still be in use when the next storage asks.
+    let shared = (1..=1000).any(|n| {
+        assert!(block_on(read(s3(&server, ""))));
+        server.traffic().connections < n
+    });
+    assert!(shared, "{:?}", server.traffic());
+}
+
 /// The child has neither the threads of its parent nor the permits that these hold, and must not read
 /// from its sockets.
 #[cfg(unix)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array2, ArrayD};
 use ndzarr::store::ZipWriter;
 use ndzarr::{
-    AnyArray, Array, ConvertOptions, ErrorKind, Existing, Format, Group, MemoryStore, Storage, asynchronous,
-    codec, convert, s,
+    AnyArray, Array, CopyOptions, ErrorKind, Existing, Format, Group, MemoryStore, Storage, asynchronous,
+    codec, copy, s,
 };
 use ndzarr_store::{AsyncStore, Key, Precondition, Store};
 use ndzarr_store_zip::ZipStore;
@@ -150,16 +150,16 @@ fn conversions_from_and_into_archives() {
     let folder = folder();
     let [first, second] = ["a.zip", "b.zip"].map(|name| folder.path().join(name));
     written(&first, Format::Zarr2);
-    let options = ConvertOptions::new().format(Format::Zarr3);
+    let options = CopyOptions::new().format(Format::Zarr3);
     // Archive to archive, to memory, and back into an archive.
     let new = ZipWriter::create_file(&second).expect("a new archive");
-    let report = convert(&first, &new, &options).expect("it converts");
+    let report = copy(&first, &new, &options).expect("it converts");
     assert_eq!(report.nodes.len(), 2);
     new.finish().expect("it finishes");
     let memory = MemoryStore::new();
-    convert(&second, &memory, &ConvertOptions::new().format(Format::N5)).expect("it converts");
+    copy(&second, &memory, &CopyOptions::new().format(Format::N5)).expect("it converts");
     let new = ZipWriter::create_file(&first).expect("a new archive");
-    let report = block_on(asynchronous::convert(&memory, (&new, "in/here"), &options));
+    let report = block_on(asynchronous::copy(&memory, (&new, "in/here"), &options));
     assert_eq!(report.expect("it converts").nodes.len(), 2);
     new.finish().expect("it finishes");
     for place in [place(&second, "plain"), place(&first, "in/here/plain")] {
@@ -168,8 +168,8 @@ fn conversions_from_and_into_archives() {
         assert_eq!(array.attributes()["unit"], "K");
     }
     // Not onto itself: an archive is not changed.
-    let replace = ConvertOptions::new().format(Format::N5).existing(Existing::Replace);
-    assert!(convert(&second, &second, &replace).is_err());
+    let replace = CopyOptions::new().format(Format::N5).existing(Existing::Replace);
+    assert!(copy(&second, &second, &replace).is_err());
     assert_eq!(
         Array::<u16>::open(place(&second, "plain")).expect("it opens").read(..).expect("it reads"),
         data()

@@ -8,13 +8,13 @@ use std::thread::{self, ThreadId};
 
 use bytes::Bytes;
 use ndarray::{Array2, array};
-use ndzarr::asynchronous::{AnyArray, AnyNode, Array, Child, Group, OpenOptions, convert};
+use ndzarr::asynchronous::{AnyArray, AnyNode, Array, Child, Group, OpenOptions, copy};
 use ndzarr::store::{
     DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError, Wait,
     Want,
 };
 use ndzarr::{
-    AttributeChange, ConvertOptions, ErrorKind, Format, FsStore, MemoryStore, N5Block, Result, Storage, Store,
+    AttributeChange, CopyOptions, ErrorKind, Format, FsStore, MemoryStore, N5Block, Result, Storage, Store,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 use serde_json::json;
@@ -189,8 +189,8 @@ fn groups_and_conversions() {
         for target in &targets {
             for format in [Format::Zarr2, Format::N5] {
                 let name = format.to_string();
-                let options = ConvertOptions::new().format(format);
-                let report = convert((storage, "g"), (target, &name), &options).await?;
+                let options = CopyOptions::new().format(format);
+                let report = copy((storage, "g"), (target, &name), &options).await?;
                 assert_eq!(report.nodes.len(), 2);
                 let copy = Array::<u8>::open((target, format!("{name}/a"))).await?;
                 assert_eq!(copy.read(..).await?.sum(), 3, "{name}");

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ndarray::{Array1, Array2, array};
 use ndzarr::codec;
 use ndzarr::store::{Credentials, ObjectStore, RemoteOptions};
-use ndzarr::{AnyArray, Array, ErrorKind, Format, MemoryStore, OpenOptions};
+use ndzarr::{AnyArray, Array, ConcurrentUpdate, ErrorKind, Format, MemoryStore, OpenOptions, RunOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer, Request};
 
 type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
@@ -184,6 +184,39 @@ fn rs_16_a_denied_chunk_may_be_missing_and_a_denied_document_is_an_error() -> Ou
         assert_eq!(error.kind(), ErrorKind::Store, "{error}");
         assert!(error.to_string().contains("AccessDenied"), "{error}");
     }
+    Ok(())
+}
+
+/// Two writers would undo what the other wrote, and an erasure on a condition would erase.
+#[test]
+fn rs_05_updates_are_refused_where_conditions_are_ignored() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::NoConditions).of(&["PUT", "DELETE"])]);
+    let url = format!("s3+{}/{BUCKET}/a", server.url());
+    let created = Array::<u16>::builder([4]).chunks([4]).create(&url)?;
+    created.write([0..4], &array![1, 2, 3, 4])?;
+    let mut opened = Array::<u16>::open(&url)?;
+    let refused = |result: ndzarr::Result<()>| {
+        let error = result.expect_err("others may write");
+        assert_eq!(error.kind(), ErrorKind::NoLocking, "{error}");
+    };
+    for a in [&created, &opened] {
+        refused(a.write([0..2], &array![5, 6]));
+        refused(a.write([0..3], &array![0, 0, 0]));
+    }
+    refused(opened.set_attribute("unit", "nm"));
+    refused(opened.append(0, &array![5]));
+    assert_eq!(Array::<u16>::open(&url)?.read(..)?, array![1, 2, 3, 4].into_dyn());
+    assert!(Array::<u16>::open(&url)?.attributes().is_empty());
+    let alone =
+        opened.with_options(RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins));
+    alone.write([0..2], &array![5, 6])?;
+    alone.write([0..4], &array![0, 0, 0, 0])?;
+    let deletions = server.requests().into_iter().filter(|met| met.request.method == "DELETE");
+    for met in deletions {
+        assert_eq!(met.request.header("if-match"), None);
+    }
+    assert_eq!(Array::<u16>::open(&url)?.read(..)?, array![0, 0, 0, 0].into_dyn());
     Ok(())
 }
 

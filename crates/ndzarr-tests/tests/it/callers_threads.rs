@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ndarray::{Array2, Array3, Axis};
-use ndzarr::{Array, ConvertOptions, Format, FsStore, Group, asynchronous, codec, convert};
+use ndzarr::{Array, CopyOptions, Format, FsStore, Group, asynchronous, codec, copy};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::json;
@@ -169,7 +169,7 @@ fn conversions() {
         a.fill(.., 7).expect("a fill");
         spread(way, threads, 4, |i| {
             let target = FsStore::new(folder.join(format!("copy-{i}")));
-            convert((folder, "a"), (target, "a"), &ConvertOptions::new().format(Format::Zarr2))
+            copy((folder, "a"), (target, "a"), &CopyOptions::new().format(Format::Zarr2))
                 .expect("a conversion");
         });
         for i in 0..4 {
@@ -239,7 +239,7 @@ fn futures_in_tasks() {
 /// Every future can be spawned in executors that move tasks between threads.
 #[test]
 fn futures_are_send() {
-    use ndzarr::asynchronous::{AnyArray, AnyNode, Array, Group, OpenOptions, convert};
+    use ndzarr::asynchronous::{AnyArray, AnyNode, Array, Group, OpenOptions, copy};
 
     fn send<T: Send>(_: T) {}
     let store = ndzarr::MemoryStore::new();
@@ -299,5 +299,5 @@ fn futures_are_send() {
     send(group.consolidate());
     send(group.erase("a"));
     send(group.erase_self());
-    send(convert((&store, "a"), (&store, "z"), &ConvertOptions::new().format(Format::Zarr2)));
+    send(copy((&store, "a"), (&store, "z"), &CopyOptions::new().format(Format::Zarr2)));
 }

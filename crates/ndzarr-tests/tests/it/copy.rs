@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array3, array};
 use ndzarr::{
-    Any, AnyArray, Array, ArrayBuilder, Cancel, Cast, ChunkEdges, ConvertLevel, ConvertOptions, DataType,
+    Any, AnyArray, Array, ArrayBuilder, Cancel, Cast, ChunkEdges, CopyLevel, CopyOptions, DataType,
     ErrorKind, Existing, Format, Group, MemoryStore, Order, Progress, RunOptions, Storage, asynchronous,
-    codec, convert, s,
+    codec, copy, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, block_on};
 use serde_json::json;
@@ -74,16 +74,16 @@ fn any_layout_becomes_any_other() {
                     continue;
                 }
                 for room in [12_000, 40_000, 1 << 20] {
-                    let mut options = ConvertOptions::new().format(format).chunks(chunks).run(two());
+                    let mut options = CopyOptions::new().format(format).chunks(chunks).run(two());
                     options = options.memory(BESIDE + 40_000 + 40 * 34 * 27 + room);
                     if let Some(shards) = shards {
                         options = options.shards(shards);
                     }
                     let what = format!("{name} to {format} {chunks:?} {shards:?} {room}");
                     let other = MemoryStore::new();
-                    let report = convert((&store, "a"), (&other, "b"), &options);
+                    let report = copy((&store, "a"), (&other, "b"), &options);
                     let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
-                    assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded, "{what}");
+                    assert_eq!(report.nodes[0].level, CopyLevel::Reencoded, "{what}");
                     let b = Array::<u16>::open((&other, "b")).expect("the copy");
                     assert_eq!(
                         (b.format(), b.chunk_shape(), b.fill_value()),
@@ -109,13 +109,13 @@ fn n5_becomes_other_n5_and_back() {
     let (store, other) = (MemoryStore::new(), MemoryStore::new());
     let a = Array::<u16>::builder(SHAPE).format(Format::N5).chunks([7, 8, 9]).codecs([codec::gzip(1)]);
     a.create((&store, "a")).expect("a new array").write(.., &data).expect("elements");
-    let options = ConvertOptions::new().chunks([9, 40, 4]);
-    convert((&store, "a"), (&other, "b"), &options).expect("a copy");
+    let options = CopyOptions::new().chunks([9, 40, 4]);
+    copy((&store, "a"), (&other, "b"), &options).expect("a copy");
     let b = Array::<u16>::open((&other, "b")).expect("the copy");
     assert_eq!((b.format(), b.chunk_shape()), (Format::N5, vec![9, 40, 4]));
     assert_eq!(b.read(..).expect("elements"), data.clone().into_dyn());
-    let back = ConvertOptions::new().format(Format::Zarr3).chunks([4, 4, 4]).shards([8, 8, 8]);
-    convert((&other, "b"), (&store, "c"), &back).expect("a copy");
+    let back = CopyOptions::new().format(Format::Zarr3).chunks([4, 4, 4]).shards([8, 8, 8]);
+    copy((&other, "b"), (&store, "c"), &back).expect("a copy");
     let c = Array::<u16>::open((&store, "c")).expect("the copy");
     assert_eq!((c.shard_shape(), c.read(..).expect("elements")), (Some(&[8, 8, 8][..]), data.into_dyn()));
 }
@@ -126,8 +126,8 @@ fn arrays_without_axes_or_elements_are_copied() {
         let store = MemoryStore::new();
         let a = Array::<f32>::builder(&shape).chunks(&chunks).create((&store, "a")).expect("a new array");
         a.fill(.., 2.5).expect("elements");
-        let options = ConvertOptions::new().codecs([codec::gzip(1)]).memory(64 << 20);
-        convert((&store, "a"), (&store, "b"), &options).expect("a copy");
+        let options = CopyOptions::new().codecs([codec::gzip(1)]).memory(64 << 20);
+        copy((&store, "a"), (&store, "b"), &options).expect("a copy");
         let b = Array::<f32>::open((&store, "b")).expect("the copy");
         assert_eq!(b.read(..).expect("elements"), a.read(..).expect("elements"), "{shape:?}");
     }
@@ -139,8 +139,8 @@ fn texts_and_structures_are_copied() {
     let texts = Array1::from_iter((0..50).map(|i| "x".repeat(i % 7)));
     let a = Array::<String>::builder([50]).chunks([8]).create((&store, "a")).expect("a new array");
     a.write([3..50], &texts.slice(ndarray::s![3..])).expect("elements");
-    let options = ConvertOptions::new().chunks([5]).shards([15]).memory(1);
-    convert((&store, "a"), (&store, "b"), &options).expect("a copy");
+    let options = CopyOptions::new().chunks([5]).shards([15]).memory(1);
+    copy((&store, "a"), (&store, "b"), &options).expect("a copy");
     let b = Array::<String>::open((&store, "b")).expect("the copy");
     assert_eq!(b.read(..).expect("elements"), a.read(..).expect("elements"));
 
@@ -153,7 +153,7 @@ fn texts_and_structures_are_copied() {
         AnyArray::builder([20]).chunks([6]).data_type(data_type).create((&store, "c")).expect("a new array");
     let bytes: Vec<u8> = (0..100).collect();
     stars.write_bytes(.., &bytes).expect("elements");
-    convert((&store, "c"), (&store, "d"), &ConvertOptions::new().chunks([9])).expect("a copy");
+    copy((&store, "c"), (&store, "d"), &CopyOptions::new().chunks([9])).expect("a copy");
     assert_eq!(AnyArray::open((&store, "d")).expect("the copy").read_bytes(..).expect("elements"), bytes);
 }
 
@@ -167,8 +167,7 @@ fn cli_08_codecs_are_those_of_the_source() {
     let a = Array::<u16>::builder([20, 10]).chunks([4, 5]);
     let a = a.codecs([codec::transpose([1, 0]), codec::zstd(7), codec::crc32c()]).create((&store, "a"));
     a.expect("a new array").fill(.., 3).expect("elements");
-    let report =
-        convert((&store, "a"), (&store, "b"), &ConvertOptions::new().chunks([5, 10])).expect("a copy");
+    let report = copy((&store, "a"), (&store, "b"), &CopyOptions::new().chunks([5, 10])).expect("a copy");
     assert_eq!(document("b/zarr.json")["codecs"], document("a/zarr.json")["codecs"], "{report:?}");
     assert!(report.nodes[0].notes.is_empty(), "{report:?}");
 
@@ -180,13 +179,13 @@ fn cli_08_codecs_are_those_of_the_source() {
         .order(Order::F)
         .codecs_json(filters);
     a.create((&store, "c")).expect("a new array").fill(.., 3).expect("elements");
-    convert((&store, "c"), (&store, "d"), &ConvertOptions::new().chunks([5, 10])).expect("a copy");
+    copy((&store, "c"), (&store, "d"), &CopyOptions::new().chunks([5, 10])).expect("a copy");
     assert_eq!(document("d/.zarray")["filters"][0]["id"], "delta");
     for key in ["compressor", "order"] {
         assert_eq!(document("d/.zarray")[key], document("c/.zarray")[key], "{key}");
     }
     // N5 has no checksums behind its compression.
-    let report = convert((&store, "a"), (MemoryStore::new(), "e"), &ConvertOptions::new().format(Format::N5));
+    let report = copy((&store, "a"), (MemoryStore::new(), "e"), &CopyOptions::new().format(Format::N5));
     let notes = report.expect("a copy").nodes.remove(0).notes;
     assert!(notes.iter().any(|note| note.contains("without [crc32c]")), "{notes:?}");
 }
@@ -202,8 +201,8 @@ fn the_layout_of_a_group_applies_where_it_fits() {
     line.fill(.., 0.5).expect("elements");
     let names = root.create_array("names", Array::<String>::builder([2, 2])).expect("a new array");
     names.fill(.., "n".to_owned()).expect("elements");
-    let options = ConvertOptions::new().chunks([5, 20]).data_type(DataType::Float { bits: 32 });
-    let report = convert((&store, "g"), (&store, "h"), &options).expect("a copy");
+    let options = CopyOptions::new().chunks([5, 20]).data_type(DataType::Float { bits: 32 });
+    let report = copy((&store, "g"), (&store, "h"), &options).expect("a copy");
     assert_eq!(report.nodes.len(), 5);
     let copied = Group::open((&store, "h")).expect("the copy");
     let big = copied.array::<f32>("a/big").expect("floats");
@@ -213,7 +212,7 @@ fn the_layout_of_a_group_applies_where_it_fits() {
     assert_eq!(copied.array::<String>("names").expect("texts").read(..).expect("elements")[[1, 1]], "n");
     assert!(!store.keys().iter().any(|key| key.contains(".ndzarr")), "{:?}", store.keys());
     // One array alone must fit.
-    let error = convert((&store, "g/line"), (&store, "i"), &options).expect_err("two axes");
+    let error = copy((&store, "g/line"), (&store, "i"), &options).expect_err("two axes");
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
 
@@ -229,8 +228,8 @@ fn numbers_are_converted_on_the_way() {
     a.write(s![.., 0..40], &data).expect("elements");
     a.fill(s![0, 0], -5).expect("an element");
     let float = DataType::Float { bits: 64 };
-    let options = ConvertOptions::new().chunks([1, 9]).data_type(float).scale(0.5).offset(10.0);
-    convert((&store, "a"), (&store, "b"), &options).expect("a copy");
+    let options = CopyOptions::new().chunks([1, 9]).data_type(float).scale(0.5).offset(10.0);
+    copy((&store, "a"), (&store, "b"), &options).expect("a copy");
     let b = Array::<f64>::open((&store, "b")).expect("floats");
     assert_eq!(b.fill_value(), 7.5);
     let mut expected = data.mapv(|n| f64::from(n) / 2.0 + 10.0);
@@ -238,25 +237,25 @@ fn numbers_are_converted_on_the_way() {
     assert_eq!(b.read(..).expect("elements"), expected.into_dyn());
 
     let byte = DataType::UInt { bits: 8 };
-    let options = ConvertOptions::new().data_type(byte);
-    let error = convert((&store, "a"), (&store, "c"), &options).expect_err("the fill value");
+    let options = CopyOptions::new().data_type(byte);
+    let error = copy((&store, "a"), (&store, "c"), &options).expect_err("the fill value");
     assert!(error.to_string().contains("fill value -5"), "{error}");
     assert!(AnyArray::open((&store, "c")).is_err());
     let options = options.offset(30.0);
-    let error = convert((&store, "a"), (&store, "c"), &options).expect_err("too large");
+    let error = copy((&store, "a"), (&store, "c"), &options).expect_err("too large");
     // The first block with such numbers, and there the first.
     assert!(
         error.to_string().contains(" is out of range of uint8") && error.to_string().contains(" becomes "),
         "{error}"
     );
     let options = options.cast(Cast::Saturating).existing(Existing::Replace);
-    convert((&store, "a"), (&store, "c"), &options).expect("a copy");
+    copy((&store, "a"), (&store, "c"), &options).expect("a copy");
     let c = Array::<u8>::open((&store, "c")).expect("bytes");
     assert_eq!(c.fill_value(), 25);
     assert_eq!(c.read(s![2, 23..27]).expect("elements"), array![253, 254, 255, 255]);
 
     let texts = Array::<String>::builder([2]).create((&store, "t")).expect("a new array");
-    let error = convert((&store, texts.path()), (&store, "u"), &options).expect_err("no numbers");
+    let error = copy((&store, texts.path()), (&store, "u"), &options).expect_err("no numbers");
     assert!(error.to_string().contains("not a type of real numbers"), "{error}");
 }
 
@@ -267,21 +266,20 @@ fn cli_06_too_little_memory_is_told_with_what_is_needed() {
     let a = Array::<u8>::builder([64, 64]).chunks([8, 64]).create((&store, "a")).expect("a new array");
     a.fill(.., 9).expect("elements");
     for (target, shards) in [(Storage::from(&store), false), (Storage::folder(folder.path()), true)] {
-        let mut options = ConvertOptions::new().chunks([64, 8]).run(two());
+        let mut options = CopyOptions::new().chunks([64, 8]).run(two());
         if shards {
             options = options.shards([64, 64]);
         }
         let few = options.clone().memory(10);
-        let error = convert((&store, "a"), (&target, "b"), &few).expect_err("too little");
+        let error = copy((&store, "a"), (&target, "b"), &few).expect_err("too little");
         assert_eq!(error.kind(), ErrorKind::OutOfMemory);
         assert!(AnyArray::open((&target, "b")).is_err());
         let said = error.to_string();
         let needed =
             said.split("take ").nth(1).and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
         let needed: u64 = needed.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{said}"));
-        convert((&store, "a"), (&target, "b"), &options.clone().memory(needed - 1))
-            .expect_err("one byte less");
-        convert((&store, "a"), (&target, "b"), &options.memory(needed)).expect("it is enough");
+        copy((&store, "a"), (&target, "b"), &options.clone().memory(needed - 1)).expect_err("one byte less");
+        copy((&store, "a"), (&target, "b"), &options.memory(needed)).expect("it is enough");
         let b = Array::<u8>::open((&target, "b")).expect("the copy");
         assert_eq!(b.read(..).expect("elements").iter().map(|&n| u64::from(n)).sum::<u64>(), 9 * 64 * 64);
     }
@@ -298,11 +296,11 @@ fn what_the_next_block_needs_is_carried_over() {
     let counters = counted.clone();
     let source = Storage::blocking(counted);
     // A unit of the source takes 16 KiB, one of the target 10 KiB.
-    let options = ConvertOptions::new().chunks([10, 32, 16]).run(two());
+    let options = CopyOptions::new().chunks([10, 32, 16]).run(two());
     let options = options.memory(BESIDE + 6 * (16 << 10) + 4 * (10 << 10) + 2 * (40 + 15) * 1024);
     counters.reset();
     let other = MemoryStore::new();
-    let report = convert((&source, "a"), (&other, "b"), &options).expect("a copy");
+    let report = copy((&source, "a"), (&other, "b"), &options).expect("a copy");
     // Each chunk once, and the document.
     let fetches = counters.counts().fetches;
     assert!((20..=23).contains(&fetches), "{fetches} {report:?}");
@@ -319,8 +317,8 @@ fn what_is_not_stored_is_neither_read_nor_written() {
     let counted = CountingStore::new(memory);
     let counters = counted.clone();
     let other = MemoryStore::new();
-    let options = ConvertOptions::new().chunks([1 << 11, 4]);
-    convert((Storage::blocking(counted), "a"), (&other, "b"), &options).expect("a copy");
+    let options = CopyOptions::new().chunks([1 << 11, 4]);
+    copy((Storage::blocking(counted), "a"), (&other, "b"), &options).expect("a copy");
     assert!(counters.counts().fetches < 5, "{:?}", counters.counts());
     let row = (1u64 << 30) >> 11;
     assert_eq!(
@@ -342,8 +340,8 @@ fn one_progress_and_one_cancel_for_the_whole() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = Arc::clone(&heard);
     let run = two().progress(move |progress: Progress| hears.lock().expect("no panic").push(progress));
-    let options = ConvertOptions::new().chunks([16]).run(run.clone());
-    convert((&store, "g"), (&store, "h"), &options).expect("a copy");
+    let options = CopyOptions::new().chunks([16]).run(run.clone());
+    copy((&store, "g"), (&store, "h"), &options).expect("a copy");
     let heard = std::mem::take(&mut *heard.lock().expect("no panic"));
     assert!(heard.iter().all(|progress| progress.total == 8), "{heard:?}");
     assert_eq!(heard.last().map(|progress| progress.done), Some(8));
@@ -352,7 +350,7 @@ fn one_progress_and_one_cancel_for_the_whole() {
     let cancel = Cancel::new();
     let stop = cancel.clone();
     let run = two().cancel(cancel).progress(move |_| stop.cancel());
-    let error = convert((&store, "g"), (&store, "i"), &options.run(run)).expect_err("it is cancelled");
+    let error = copy((&store, "g"), (&store, "i"), &options.run(run)).expect_err("it is cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert!(Array::<u8>::open((&store, "i/b")).is_err());
 }
@@ -367,7 +365,7 @@ fn planes_become_columns() {
         Array::<u16>::builder([64, 64, 64]).chunks([1, 64, 64]).create((&store, "a")).expect("a new array");
     a.write(.., &data).expect("elements");
     // Less than a sixth of the array for blocks.
-    let options = ConvertOptions::new().chunks([64, 4, 4]).run(two()).memory(BESIDE + (200 << 10));
+    let options = CopyOptions::new().chunks([64, 4, 4]).run(two()).memory(BESIDE + (200 << 10));
     let other = MemoryStore::new();
     let given = MemoryStore::new();
     for (target, temporary, twice) in [
@@ -379,7 +377,7 @@ fn planes_become_columns() {
         if let Some(temporary) = temporary {
             options = options.temporary((temporary, "t"));
         }
-        let report = convert((&store, "a"), (&target, "b"), &options).expect("a copy");
+        let report = copy((&store, "a"), (&target, "b"), &options).expect("a copy");
         let notes = &report.nodes[0].notes;
         assert_eq!(
             notes.iter().any(|note| note.contains("temporary array of up to 524288 bytes")),
@@ -401,14 +399,14 @@ fn large_shards_are_put_together_piece_by_piece() {
     let a = Array::<u16>::builder([128, 64, 64]).chunks([8, 64, 64]).create((folder.path(), "a"));
     a.expect("a new array").write(.., &data).expect("elements");
     // A shard takes 512 KiB.
-    let options = ConvertOptions::new().chunks([8, 8, 8]).shards([64, 64, 64]).run(two());
+    let options = CopyOptions::new().chunks([8, 8, 8]).shards([64, 64, 64]).run(two());
     let options = options.memory(BESIDE + (256 << 10) * 5 + (500 << 10)).codecs([codec::zstd(1)]);
     let source = (folder.path(), "a");
-    convert(source, (folder.path(), "b"), &options).expect("a copy");
+    copy(source, (folder.path(), "b"), &options).expect("a copy");
     let b = Array::<u16>::open((folder.path(), "b")).expect("the copy");
     assert!(b.read(..).expect("elements") == data.into_dyn());
     // A store in memory has no temporaries.
-    let error = convert((folder.path(), "a"), (MemoryStore::new(), "b"), &options).expect_err("too little");
+    let error = copy((folder.path(), "a"), (MemoryStore::new(), "b"), &options).expect_err("too little");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory);
 }
 
@@ -419,17 +417,16 @@ fn futures_copy_between_all_kinds_of_stores() {
     let a = Array::<u16>::builder(SHAPE).chunks([8, 9, 7]).create((&memory, "a")).expect("a new array");
     a.write(.., &data).expect("elements");
     let slow = Storage::asynchronous(AsyncMemoryStore::new(Latency::default()));
-    convert((&memory, "a"), (&slow, "a"), &ConvertOptions::new()).expect("a copy");
+    copy((&memory, "a"), (&slow, "a"), &CopyOptions::new()).expect("a copy");
     let stores = [Storage::from(&memory), slow];
-    let options =
-        ConvertOptions::new().chunks([10, 10, 10]).data_type(DataType::Float { bits: 32 }).run(two());
+    let options = CopyOptions::new().chunks([10, 10, 10]).data_type(DataType::Float { bits: 32 }).run(two());
     let options = options.memory(6 << 20);
     let mut copies = Vec::new();
     for (i, from) in stores.iter().enumerate() {
         for (j, to) in stores.iter().enumerate() {
             let name = format!("{i}{j}");
-            convert((from, "a"), (to, &name), &options).expect("a copy");
-            copies.push(asynchronous::convert((from, "a"), (to, format!("{name}f")), &options));
+            copy((from, "a"), (to, &name), &options).expect("a copy");
+            copies.push(asynchronous::copy((from, "a"), (to, format!("{name}f")), &options));
         }
     }
     // All on one thread.
@@ -452,22 +449,19 @@ fn chunks_that_stay_are_copied_as_they_are() {
     let store = MemoryStore::new();
     let a = Array::<u16>::builder([20, 10]).chunks([4, 5]).codecs([codec::zstd(3)]).create((&store, "a"));
     a.expect("a new array").fill(.., 3).expect("elements");
-    for options in
-        [ConvertOptions::new(), ConvertOptions::new().chunks([4, 5]), ConvertOptions::new().no_shards()]
-    {
+    for options in [CopyOptions::new(), CopyOptions::new().chunks([4, 5]), CopyOptions::new().no_shards()] {
         let other = MemoryStore::new();
-        let report = convert((&store, "a"), (&other, "a"), &options).expect("a copy");
-        assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (ConvertLevel::Rekeyed, 10));
+        let report = copy((&store, "a"), (&other, "a"), &options).expect("a copy");
+        assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (CopyLevel::Rekeyed, 10));
         let values = |store: &MemoryStore| {
             store.keys().into_iter().map(|key| (store.get(&key), key)).collect::<Vec<_>>()
         };
         assert_eq!(values(&other), values(&store));
     }
     // In place nothing is left to do.
-    let error = convert((&store, "a"), (&store, "a"), &ConvertOptions::new()).expect_err("itself");
+    let error = copy((&store, "a"), (&store, "a"), &CopyOptions::new()).expect_err("itself");
     assert!([ErrorKind::AlreadyExists, ErrorKind::InvalidArgument].contains(&error.kind()), "{error:?}");
-    let error =
-        convert((&store, "a"), (&store, "a"), &ConvertOptions::new().chunks([5, 5])).expect_err("in place");
+    let error = copy((&store, "a"), (&store, "a"), &CopyOptions::new().chunks([5, 5])).expect_err("in place");
     assert!(error.to_string().contains("another target"), "{error}");
     let _: AnyArray = ndzarr::OpenOptions::new().open_array::<Any>((&store, "a")).expect("it stays");
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndarray::Array3;
 use ndzarr::{
-    Array, Cancel, ConvertOptions, ErrorKind, Existing, Format, FsStore, Group, MemoryStore, Progress,
-    RunOptions, Storage, codec, convert, s,
+    Array, Cancel, CopyOptions, ErrorKind, Existing, Format, FsStore, Group, MemoryStore, Progress,
+    RunOptions, Storage, codec, copy, s,
 };
 use ndzarr_testkit::CountingStore;
 
@@ -39,9 +39,9 @@ fn is_whole(to: &Storage) {
 }
 
 /// Into columns with little memory: by a temporary array, in many blocks.
-fn options(kind: &str) -> ConvertOptions {
+fn options(kind: &str) -> CopyOptions {
     let run = RunOptions::default().threads(NonZeroUsize::new(2));
-    let options = ConvertOptions::new().run(run).memory((2 << 20) + (400 << 10));
+    let options = CopyOptions::new().run(run).memory((2 << 20) + (400 << 10));
     match kind {
         "columns" => options.chunks([64, 4, 8]),
         "slabs" => options.chunks([5, 64, 64]),
@@ -67,7 +67,7 @@ fn child(role: &str) {
     };
     let options =
         options(kind).run(RunOptions::default().threads(NonZeroUsize::new(2)).progress(wait)).resume();
-    convert((folder, "from"), (folder, "to"), &options).expect("a copy");
+    copy((folder, "from"), (folder, "to"), &options).expect("a copy");
     let mut out = std::io::stdout();
     out.write_all(b"\nended\n").and_then(|()| out.flush()).expect("it is read");
 }
@@ -113,7 +113,7 @@ fn cli_03_a_killed_copy_goes_on() {
         let to = Storage::folder(folder.path());
         let resumed = options(kind).resume();
         if Array::<u16>::open((folder.path(), "to/b")).is_err() {
-            convert((folder.path(), "from"), (&to, "to"), &resumed).expect("it goes on");
+            copy((folder.path(), "from"), (&to, "to"), &resumed).expect("it goes on");
         }
         is_whole(&to);
         let left =
@@ -122,13 +122,13 @@ fn cli_03_a_killed_copy_goes_on() {
             left.into_iter().flatten().map(|entry| entry.expect("an entry").file_name()).collect();
         assert!(!left.iter().any(|name| name.to_string_lossy().contains(".ndzarr")), "{kind}: {left:?}");
         // Now it is there.
-        let error = convert((folder.path(), "from"), (&to, "to"), &resumed).expect_err("it is complete");
+        let error = copy((folder.path(), "from"), (&to, "to"), &resumed).expect_err("it is complete");
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     }
 }
 
 /// A copy that is cancelled after so much progress.
-fn cancelled(from: (&Storage, &str), to: (&Storage, &str), options: ConvertOptions, most: u64) {
+fn cancelled(from: (&Storage, &str), to: (&Storage, &str), options: CopyOptions, most: u64) {
     let (cancel, heard) = (Cancel::new(), AtomicU64::new(0));
     let stop = cancel.clone();
     let hear = move |_: Progress| {
@@ -137,7 +137,7 @@ fn cancelled(from: (&Storage, &str), to: (&Storage, &str), options: ConvertOptio
         }
     };
     let run = RunOptions::default().threads(NonZeroUsize::new(2)).cancel(cancel).progress(hear);
-    let error = convert(from, to, &options.run(run)).expect_err("it is cancelled");
+    let error = copy(from, to, &options.run(run)).expect_err("it is cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }
 
@@ -158,7 +158,7 @@ fn what_is_there_is_not_copied_again() {
         let of_puts = puts.clone();
         // The name of the source is the same.
         let resumed = options(kind).resume();
-        convert((Storage::blocking(counted), "from/a"), (Storage::blocking(puts), "to"), &resumed)
+        copy((Storage::blocking(counted), "from/a"), (Storage::blocking(puts), "to"), &resumed)
             .expect("it goes on");
         let all = memory.keys().iter().filter(|key| key.starts_with("to/c/")).count();
         let written = of_puts.counts().puts as usize;
@@ -176,8 +176,8 @@ fn only_the_same_copy_goes_on() {
     let to = Storage::from(&memory);
     cancelled((&from, "from/a"), (&to, "to"), options("slabs"), 2);
     let begun = memory.keys();
-    let refused = |source: &str, options: ConvertOptions, says: &str| {
-        let error = convert((&from, source), (&to, "to"), &options).expect_err("it is refused");
+    let refused = |source: &str, options: CopyOptions, says: &str| {
+        let error = copy((&from, source), (&to, "to"), &options).expect_err("it is refused");
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
         assert!(error.to_string().contains(says), "{error}");
         assert_eq!(memory.keys(), begun);
@@ -193,7 +193,7 @@ fn only_the_same_copy_goes_on() {
     refused("from/a", options("slabs").resume(), "another source");
     // It may be replaced.
     let replacing = options("slabs").existing(Existing::Replace).resume();
-    convert((&from, "from/a"), (&to, "to"), &replacing).expect("a copy");
+    copy((&from, "from/a"), (&to, "to"), &replacing).expect("a copy");
     assert_eq!(Array::<u16>::open((&to, "to")).expect("the copy").attributes()["n"], 1);
     assert!(!memory.keys().iter().any(|key| key.contains(".ndzarr")));
 }
@@ -207,11 +207,11 @@ fn foreign_chunks_are_not_taken_over() {
     let memory = MemoryStore::new();
     memory.set("to/c/0/0/0", vec![1, 2, 3]).expect("a value");
     for options in [options("slabs"), options("slabs").resume()] {
-        let error = convert((&from, "from/a"), (&memory, "to"), &options).expect_err("it is refused");
+        let error = copy((&from, "from/a"), (&memory, "to"), &options).expect_err("it is refused");
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
     }
     let replacing = options("slabs").existing(Existing::Replace);
-    convert((&from, "from/a"), (&memory, "to"), &replacing).expect("a copy");
+    copy((&from, "from/a"), (&memory, "to"), &replacing).expect("a copy");
     let copy = Array::<u16>::open((&memory, "to")).expect("the copy");
     assert_eq!(copy.read(s![0, 0, 5]).expect("an element").into_scalar(), 5);
 }
@@ -227,7 +227,7 @@ fn a_group_goes_on_behind_what_is_complete() {
     // 12 of 13 slabs of each have elements.
     cancelled((&from, "from"), (&to, "to"), options("slabs"), 15);
     assert!(Array::<u16>::open((&to, "to/a")).is_ok() && Array::<u16>::open((&to, "to/b")).is_err());
-    let report = convert((&from, "from"), (&to, "to"), &options("slabs").resume()).expect("it goes on");
+    let report = copy((&from, "from"), (&to, "to"), &options("slabs").resume()).expect("it goes on");
     assert!(report.nodes[1].notes.iter().any(|note| note.contains("there already")), "{report:?}");
     is_whole(&to);
     assert!(!memory.keys().iter().any(|key| key.contains(".ndzarr")));

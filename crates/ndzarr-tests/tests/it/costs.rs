@@ -50,6 +50,16 @@ fn of_shards() -> Outcome {
 }
 
 #[test]
+fn of_an_endpoint_of_ones_own() -> Outcome {
+    let bucket = Bucket(ObjectServer::start(Dialect::S3));
+    Array::<u16>::builder([4]).chunks([4]).create(bucket.url("a"))?.fill(.., 1)?;
+    let a = Array::<u16>::open(bucket.url("a"))?;
+    assert_eq!(bucket.cost(|| a.write([0..2], &[2, 3]))?.0, 2 + 2, "whether it checks conditions");
+    assert_eq!(bucket.cost(|| a.write([0..2], &[2, 3]))?.0, 2);
+    Ok(())
+}
+
+#[test]
 fn of_a_cache() -> Outcome {
     let bucket = Bucket(ObjectServer::start(Dialect::S3));
     let a = Array::<u16>::builder([4, 6]).chunks([2, 3]).create(bucket.url("a"))?;
@@ -76,11 +86,10 @@ fn of_growing() -> Outcome {
 #[test]
 fn of_opening() -> Outcome {
     let bucket = Bucket(ObjectServer::start(Dialect::S3));
-    // Five documents tell what is there. A group is listed; a document of a child is one request, in
-    // v2 with the attributes two; that of a group of N5 is read again. v2 keeps the consolidated
-    // metadata in a document of its own, which listing without it asks for.
-    let formats =
-        [(Format::Zarr3, 5 + 1 + 3, 5), (Format::Zarr2, 5 + 2 + 6, 5 + 1), (Format::N5, 5 + 2 + 3, 0)];
+    // Five documents tell what is there, and v2 keeps the consolidated metadata of a group in one more. A
+    // group is listed; a document of a child is one request, in v2 with the attributes two; that of a
+    // group of N5 is read again.
+    let formats = [(Format::Zarr3, 6 + 1 + 3, 6), (Format::Zarr2, 6 + 1 + 6, 6), (Format::N5, 6 + 2 + 3, 0)];
     for (format, listed, consolidated) in formats {
         let url = bucket.url(&format.to_string());
         let mut root = Group::create(&url, format)?;
@@ -88,6 +97,10 @@ fn of_opening() -> Outcome {
             root.create_array(name, Array::<u8>::builder([4]).format(format))?;
         }
         assert_eq!(bucket.cost(|| Array::<u8>::open(format!("{url}/a")))?.0, 5, "{format}");
+        if format == Format::Zarr3 {
+            assert_eq!(bucket.cost(|| Array::<u8>::open(format!("{url}/a|zarr3:")))?.0, 1);
+            assert_eq!(bucket.cost(|| Group::open(format!("{url}|zarr3:")))?.0, 1);
+        }
         let (cost, children) = bucket.cost(|| Group::open(&url)?.children())?;
         assert_eq!((cost, children.len()), (listed, 3), "{format}");
         if format != Format::N5 {

@@ -1,8 +1,8 @@
 //! Nodes are created with the limits and the update mode that the caller requests.
 
 use ndzarr::{
-    AnyArray, Array, ArrayRequest, ConcurrentUpdate, ConvertOptions, DataType, Error, ErrorKind, Format,
-    Group, Limits, MemoryStore, OpenOptions, RunOptions, Storage, codec, convert,
+    AnyArray, Array, ArrayRequest, ConcurrentUpdate, CopyOptions, DataType, Error, ErrorKind, Format, Group,
+    Limits, MemoryStore, OpenOptions, RunOptions, Storage, codec, copy,
 };
 use ndzarr_testkit::PlainStore;
 use serde_json::json;
@@ -86,8 +86,8 @@ fn a_conversion_keeps_to_those_of_its_target() {
     Array::<u8>::builder([1001]).chunks([1001]).create((&source, "a")).expect("a new array");
     for format in FORMATS {
         let limits = Limits::default().chunk_bytes(1000);
-        let options = ConvertOptions::new().format(format).limits(limits);
-        refused(convert((&source, "a"), (&target, "a"), &options), ErrorKind::InvalidArgument, "converted");
+        let options = CopyOptions::new().format(format).limits(limits);
+        refused(copy((&source, "a"), (&target, "a"), &options), ErrorKind::InvalidArgument, "converted");
         assert_eq!(target.keys(), [""; 0], "{format}");
     }
 }
@@ -139,8 +139,8 @@ fn with_an_update_mode() {
     made.merge_attributes(json!({"a": 1})).expect("the new handle has it, too");
     let any = AnyArray::builder([4]).data_type(DataType::Bool).concurrent_update(concurrent_update);
     any.create((&storage, "any")).expect("the mode holds");
-    let convert_options = ConvertOptions::new().format(Format::Zarr3).run(run);
-    convert((&storage, "built"), (&storage, "converted"), &convert_options).expect("the mode holds");
+    let convert_options = CopyOptions::new().format(Format::Zarr3).run(run);
+    copy((&storage, "built"), (&storage, "converted"), &convert_options).expect("the mode holds");
 
     let names: Vec<String> = Group::open(&storage)
         .and_then(|root| root.children())

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ndzarr::{AnyNode, Array, ConvertOptions, Format, Group, Loss, convert};
+use ndzarr::{AnyNode, Array, CopyOptions, Format, Group, Loss, copy};
 use serde_json::json;
 
 /// As `json.dumps` writes them: a name and a text with bytes that are not UTF-8
@@ -139,7 +139,7 @@ fn names_with_half_a_pair_stay_in_the_copies() {
 fn a_conversion_copies_attributes_to_the_letter() {
     let root = tempfile::tempdir().expect("a folder");
     put(root.path(), "a/zarr.json", &ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
-    convert((root.path(), "a"), (root.path(), "b"), &ConvertOptions::new().format(Format::Zarr2))
+    copy((root.path(), "a"), (root.path(), "b"), &CopyOptions::new().format(Format::Zarr2))
         .expect("converted");
     let text = fs::read_to_string(root.path().join("b/.zattrs")).expect("the attributes");
     let compact: String = text.split_whitespace().collect();
@@ -147,12 +147,12 @@ fn a_conversion_copies_attributes_to_the_letter() {
 
     // A number that JSON does not have is a loss.
     put(root.path(), "c/zarr.json", &ZARR3.replace("ATTRIBUTES", r#"{"x": [NaN]}"#));
-    let options = ConvertOptions::new().format(Format::Zarr2);
+    let options = CopyOptions::new().format(Format::Zarr2);
     let refused = options.clone().loss(Loss::Refuse);
-    let error = convert((root.path(), "c"), (root.path(), "d"), &refused).expect_err("a loss").to_string();
+    let error = copy((root.path(), "c"), (root.path(), "d"), &refused).expect_err("a loss").to_string();
     assert!(error.contains("\"x\""), "{error}");
     let recorded = options.loss(Loss::Record);
-    let report = convert((root.path(), "c"), (root.path(), "d"), &recorded).expect("converted");
+    let report = copy((root.path(), "c"), (root.path(), "d"), &recorded).expect("converted");
     assert!(report.nodes[0].losses[0].contains("\"x\""), "{report:?}");
     let text = fs::read_to_string(root.path().join("d/.zattrs")).expect("the attributes");
     assert_eq!(text.split_whitespace().collect::<String>(), r#"{"x":["NaN"]}"#);

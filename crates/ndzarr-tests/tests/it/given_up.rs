@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use ndarray::{Array1, arr1};
 use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
 use ndzarr::{
-    Array, Cancel, CodecRegistry, ConvertOptions, ErrorKind, Format, FsStore, OpenOptions, RunOptions,
-    Storage, asynchronous, codec,
+    Array, Cancel, CodecRegistry, CopyOptions, ErrorKind, Format, FsStore, OpenOptions, RunOptions, Storage,
+    asynchronous, codec,
 };
 use ndzarr_testkit::{block_on, forward};
 use serde_json::json;
@@ -433,8 +433,8 @@ fn a_dropped_conversion_copies_nothing_later() {
     let gone = Arc::downgrade(&gate.0);
     let slow = Storage::blocking(SlowToRead { inner: source, gate: gate.clone() });
     let run = RunOptions::default().threads(std::num::NonZeroUsize::new(2));
-    let options = ConvertOptions::new().format(Format::Zarr3).run(run);
-    let mut future = Box::pin(asynchronous::convert((slow, "a"), (&target, "a"), &options));
+    let options = CopyOptions::new().format(Format::Zarr3).run(run);
+    let mut future = Box::pin(asynchronous::copy((slow, "a"), (&target, "a"), &options));
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     gate.wait_for(2);
     drop(future);

@@ -230,7 +230,7 @@ fn a_store_that_waits_for_a_future_of_the_library_ends() {
 fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     use ndarray::arr1;
     use ndzarr::store::{Key, Locked, Wait};
-    use ndzarr::{Cancel, ConvertOptions, Error, ErrorKind, FsStore, N5Block, RunOptions, Store};
+    use ndzarr::{Cancel, CopyOptions, Error, ErrorKind, FsStore, N5Block, RunOptions, Store};
 
     type Call = fn(Group, Array<u8>, RunOptions) -> Result<(), Error>;
     type AsyncArray = asynchronous::Array<u8>;
@@ -254,8 +254,7 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
         ("create_group", Format::Zarr3, "b/zarr.json", |g, _, _| g.create_group("b").map(drop)),
         ("convert", Format::Zarr3, "b/zarr.json", |g, _, run| {
             let place = |path| (g.storage(), path);
-            ndzarr::convert(place("a"), place("b"), &ConvertOptions::new().format(Format::Zarr3).run(run))
-                .map(drop)
+            ndzarr::copy(place("a"), place("b"), &CopyOptions::new().format(Format::Zarr3).run(run)).map(drop)
         }),
         ("append, a future", Format::Zarr3, "a/zarr.json", |_, a, _| {
             block_on(async { AsyncArray::from(a).append(0, &arr1(&[1])).await })

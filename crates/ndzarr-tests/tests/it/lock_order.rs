@@ -5,8 +5,7 @@ use std::sync::Barrier;
 
 use ndarray::{Array1, Array2, ArrayD};
 use ndzarr::{
-    Array, ArrayBuilder, ConvertOptions, ErrorKind, Format, FsStore, Group, Result, Storage, asynchronous,
-    convert,
+    Array, ArrayBuilder, CopyOptions, ErrorKind, Format, FsStore, Group, Result, Storage, asynchronous, copy,
 };
 use ndzarr_testkit::{LockOrder, block_on};
 use serde_json::json;
@@ -84,8 +83,8 @@ fn erases(storage: &Storage, _: Format) -> Result<()> {
 
 fn converts(storage: &Storage, format: Format) -> Result<()> {
     let to = if format == Format::Zarr3 { Format::Zarr2 } else { Format::Zarr3 };
-    allowed(convert((storage, "a"), (storage, "a"), &ConvertOptions::new().format(to)).map(drop));
-    convert((storage, "a"), (storage, "converted"), &ConvertOptions::new().format(format)).map(drop)
+    allowed(copy((storage, "a"), (storage, "a"), &CopyOptions::new().format(to)).map(drop));
+    copy((storage, "a"), (storage, "converted"), &CopyOptions::new().format(format)).map(drop)
 }
 
 fn shards(storage: &Storage, _: Format) -> Result<()> {

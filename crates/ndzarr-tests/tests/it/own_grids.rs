@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{Array2, arr1, arr2, s};
 use ndzarr::{
-    Array, ConvertLevel, ConvertOptions, CustomChunkGrid, CustomGrid, ErrorKind, Extensions, Format,
-    MemoryStore, OpenOptions, Progress, Region, RunOptions, Storage, asynchronous, codec, convert,
+    Array, CopyLevel, CopyOptions, CustomChunkGrid, CustomGrid, ErrorKind, Extensions, Format, MemoryStore,
+    OpenOptions, Progress, Region, RunOptions, Storage, asynchronous, codec, copy,
 };
 use ndzarr_testkit::{AsyncMemoryStore, block_on};
 use proptest::prelude::*;
@@ -330,11 +330,10 @@ fn the_grid_stays_with_copied_chunks_and_goes_where_there_is_none() {
     let a = Array::<u16>::builder([5, 7]).chunk_grid(bricks()).create((&store, "a")).expect("created");
     let numbers = Array2::from_shape_fn((5, 7), |(row, column)| (row * 10 + column) as u16);
     a.write([0..5, 0..7], &numbers).expect("written");
-    for (format, level) in [(Format::Zarr3, ConvertLevel::Rekeyed), (Format::Zarr2, ConvertLevel::Reencoded)]
-    {
+    for (format, level) in [(Format::Zarr3, CopyLevel::Rekeyed), (Format::Zarr2, CopyLevel::Reencoded)] {
         let other = MemoryStore::new();
-        let convert_options = ConvertOptions::new().format(format).open(options());
-        let report = convert((&store, "a"), (&other, "b"), &convert_options).expect("converted");
+        let convert_options = CopyOptions::new().format(format).open(options());
+        let report = copy((&store, "a"), (&other, "b"), &convert_options).expect("converted");
         assert_eq!(report.nodes[0].level, level);
         let b = open(&other, "b").expect("opens");
         assert_eq!(b.spec().custom_grid.is_some(), format == Format::Zarr3);

@@ -2,9 +2,9 @@
 
 use ndarray::{arr1, arr2};
 use ndzarr::{
-    Any, AnyArray, AnyNode, Array, ArrayRequest, ConvertOptions, CustomType, DataType, Element, ErrorKind,
+    Any, AnyArray, AnyNode, Array, ArrayRequest, CopyOptions, CustomType, DataType, Element, ErrorKind,
     Extensions, Field, FillRequest, Format, Group, MemoryStore, OpenOptions, StructType, TypeRules, codec,
-    convert,
+    copy,
 };
 use serde_json::{Value, json};
 
@@ -288,8 +288,8 @@ fn they_are_converted_with_the_chunks() {
         Array::<Digit>::builder([3]).chunks([2]).fill_value(Digit(2)).create((&store, "a")).expect("created");
     a.write([0..1], &arr1(&[Digit(8)])).expect("written");
     let other = MemoryStore::new();
-    let convert_options = ConvertOptions::new().format(Format::Zarr3).open(options());
-    convert((&store, "a"), (&other, "b"), &convert_options).expect("converted");
+    let convert_options = CopyOptions::new().format(Format::Zarr3).open(options());
+    copy((&store, "a"), (&other, "b"), &convert_options).expect("converted");
     assert_eq!(
         open::<Digit>(&other, "b").expect("opens").read([0..3]).expect("read"),
         arr1(&[8, 2, 2]).mapv(Digit)

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use ndarray::Array3;
-use ndzarr::{Array, ConvertOptions, DataType, RunOptions, codec, convert};
+use ndzarr::{Array, CopyOptions, DataType, RunOptions, codec, copy};
 use ndzarr_testkit::in_own_process;
 
 use crate::ALLOCATOR;
@@ -24,7 +24,7 @@ fn source(folder: &Path, chunks: [u64; 3]) {
 }
 
 /// The most bytes in memory during the copy.
-fn peak(folder: &Path, options: &ConvertOptions) -> u64 {
+fn peak(folder: &Path, options: &CopyOptions) -> u64 {
     let threads = RunOptions::default().threads(NonZeroUsize::new(2));
     let options = options.clone().run(threads);
     // What is allocated once: the pool, contexts of codecs.
@@ -32,7 +32,7 @@ fn peak(folder: &Path, options: &ConvertOptions) -> u64 {
     one.overwrite().create((folder, "warm")).expect("a new array").fill(.., 1).expect("elements");
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
-    let report = convert((folder, "a"), (folder, "b"), &options).expect("a copy");
+    let report = copy((folder, "a"), (folder, "b"), &options).expect("a copy");
     let peak = ALLOCATOR.peak_usage().saturating_sub(before) as u64;
     println!("{peak} bytes: {report:?}");
     peak
@@ -54,8 +54,7 @@ fn cubes_into_cubes_that_do_not_nest() {
     let folder = tempfile::tempdir().expect("a folder");
     source(folder.path(), [32; 3]);
     for memory in [8 << 20, 16 << 20] {
-        let options =
-            ConvertOptions::new().chunks([50; 3]).memory(memory).existing(ndzarr::Existing::Replace);
+        let options = CopyOptions::new().chunks([50; 3]).memory(memory).existing(ndzarr::Existing::Replace);
         let peak = peak(folder.path(), &options);
         assert!(peak <= memory, "{peak} of {memory}");
         is_whole(folder.path());
@@ -68,7 +67,7 @@ fn planes_into_columns() {
     let folder = tempfile::tempdir().expect("a folder");
     source(folder.path(), [2, 256, 256]);
     let memory = 8 << 20;
-    let peak = peak(folder.path(), &ConvertOptions::new().chunks([256, 16, 16]).memory(memory));
+    let peak = peak(folder.path(), &CopyOptions::new().chunks([256, 16, 16]).memory(memory));
     assert!(peak <= memory, "{peak} of {memory}");
     is_whole(folder.path());
 }
@@ -80,7 +79,7 @@ fn shards_larger_than_the_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     source(folder.path(), [32; 3]);
     let memory = 8 << 20;
-    let options = ConvertOptions::new().chunks([32; 3]).shards([256; 3]).memory(memory);
+    let options = CopyOptions::new().chunks([32; 3]).shards([256; 3]).memory(memory);
     let peak = peak(folder.path(), &options);
     assert!(peak <= memory, "{peak} of {memory}");
     is_whole(folder.path());
@@ -93,7 +92,7 @@ fn numbers_that_become_larger() {
     source(folder.path(), [32; 3]);
     let memory = 16 << 20;
     let options =
-        ConvertOptions::new().chunks([32, 64, 64]).data_type(DataType::Float { bits: 64 }).memory(memory);
+        CopyOptions::new().chunks([32, 64, 64]).data_type(DataType::Float { bits: 64 }).memory(memory);
     let peak = peak(folder.path(), &options);
     assert!(peak <= memory, "{peak} of {memory}");
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::{Array, CustomChunkGrid, CustomGrid, MemoryStore, Region, Storage, asynchronous};
-use ndzarr_store::{DirListing, Key, Precondition, Prefix, Put, Store, StoreError};
+use ndzarr_store::{
+    DirListing, Fetch, Fetched, Key, Pin, Precondition, Prefix, Put, Store, StoreError, Want,
+};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward, in_own_process};
 
 use crate::ALLOCATOR;
@@ -32,6 +34,7 @@ fn memory_does_not_grow_with_the_number_of_chunks() {
     inner_chunks_of_a_shard();
     one_inner_chunk_of_a_sparse_shard();
     chunks_that_are_removed();
+    chunks_that_are_counted_and_listed();
 }
 
 const CHUNKS: u64 = 1_000_000;
@@ -145,7 +148,14 @@ struct Listed {
 const ROWS: u64 = 1000;
 
 impl Store for Listed {
-    forward!(documents: name, fetch, put, list_prefix);
+    forward!(documents: name, put, list_prefix);
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        if fetch.want == Want::Size && fetch.key.as_str().starts_with("a/c/") {
+            return Ok(Fetched::Parts { pin: Pin::new(()), size: 1, parts: Vec::new() });
+        }
+        self.documents.fetch(fetch)
+    }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let documents = self.documents.list_dir(prefix)?;
@@ -175,4 +185,24 @@ fn chunks_that_are_removed() {
     let shrink = extra(|| a.resize([ROWS, 0]).expect("it works"));
     assert!(shrink < FEW, "shrink: {shrink}");
     assert_eq!(store.removed.load(Ordering::Relaxed), ROWS * ROWS);
+}
+
+/// Going over a grid takes no memory, and a list of what is stored a number and a length for each,
+/// which are there twice while it is made, besides room to grow.
+fn chunks_that_are_counted_and_listed() {
+    let storage = Storage::blocking(Listed::default());
+    let a = Array::<u8>::builder([ROWS, ROWS]).chunks([1, 1]).create((storage, "a")).expect("it works");
+    let counted = extra(|| assert_eq!(a.chunks().count() as u64, ROWS * ROWS));
+    assert!(counted < FEW, "count: {counted}");
+    let every_other = extra(|| {
+        let met = a.chunks_in(ndzarr::s![..; 2, ..; 2]).expect("it fits");
+        assert_eq!(met.count() as u64, ROWS * ROWS / 4);
+    });
+    assert!(every_other < FEW, "every other one: {every_other}");
+    let listed = extra(|| {
+        let stored = a.units().stored().expect("a list");
+        assert_eq!(stored.len() as u64, ROWS * ROWS);
+        assert_eq!(stored.filter_map(|unit| unit.byte_len).sum::<u64>(), ROWS * ROWS);
+    });
+    assert!(listed < 64 * (ROWS * ROWS) as usize + FEW, "list: {listed}");
 }

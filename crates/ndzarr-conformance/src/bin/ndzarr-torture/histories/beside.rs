@@ -10,8 +10,7 @@ use ndzarr::Store;
 use ndzarr::ndarray::ArrayD;
 use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, StoreError, Wait};
 use ndzarr::{
-    Array, Cancel, ConvertOptions, Existing, Format, FsStore, Group, MemoryStore, Storage, asynchronous,
-    convert,
+    Array, Cancel, CopyOptions, Existing, Format, FsStore, Group, MemoryStore, Storage, asynchronous, copy,
 };
 use ndzarr_testkit::block_on;
 
@@ -210,7 +209,7 @@ impl Machine {
     /// Conversions that would remove their own source are refused.
     pub(super) fn convert_onto_itself(&mut self, said: Said<'_>) -> Checked {
         let format = self.spec.format;
-        let options = ConvertOptions::new().format(format).existing(Existing::Replace).run(self.options());
+        let options = CopyOptions::new().format(format).existing(Existing::Replace).run(self.options());
         let is_draft = matches!(format, Format::DraftA | Format::DraftB);
         let storage = self.place.storage.clone();
         // The same array by another root, where nodes are known by their folders.
@@ -222,7 +221,7 @@ impl Machine {
         };
         said(format!("convert it onto {path:?} of {}", to.name()));
         self.tally.calls += 1;
-        match convert((&storage, "a"), (&to, path), &options) {
+        match copy((&storage, "a"), (&to, path), &options) {
             Ok(_) => Err("an array was converted over itself or its group".to_owned()),
             Err(_) => {
                 self.tally.refused += 1;

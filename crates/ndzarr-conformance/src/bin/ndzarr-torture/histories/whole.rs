@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ndzarr::{Array, ConvertOptions, Format, Group, Loss, MemoryStore, asynchronous, convert};
+use ndzarr::{Array, CopyOptions, Format, Group, Loss, MemoryStore, asynchronous, copy};
 
 use super::Checked;
 use super::machine::{Machine, Said, failed};
@@ -77,11 +77,11 @@ impl Machine {
     pub(super) fn convert(&mut self, said: Said<'_>) -> Checked {
         let formats = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
         let format = formats[self.random.below(5) as usize];
-        let options = ConvertOptions::new().format(format).loss(Loss::Record).run(self.options());
+        let options = CopyOptions::new().format(format).loss(Loss::Record).run(self.options());
         let target = MemoryStore::new();
         said(format!("convert to {format}"));
         self.tally.calls += 1;
-        match convert((&self.place.storage, "a"), (&target, "b"), &options) {
+        match copy((&self.place.storage, "a"), (&target, "b"), &options) {
             Ok(_) => {
                 let array = Array::<u32>::open((&target, "b")).map_err(failed)?;
                 self.model.check(&self.found(&array)?).map_err(|why| format!("what was made: {why}"))

@@ -1,0 +1,301 @@
+//! Copies arrays and hierarchies: to another place, format, chunking, encoding or type.
+
+mod apart;
+mod blocks;
+mod carry_out;
+mod chunks;
+mod compressors;
+mod conversion;
+mod note;
+mod options;
+mod request;
+mod temporary;
+mod way;
+
+use std::sync::Arc;
+
+use ndzarr_metadata::{
+    ArrayRequest, CreateOptions, Existing, KeptKeys, MemberKind, Node, NodeKind, NodePath, OpenOptions,
+    Wanted, check_request, keep_chunks,
+};
+use ndzarr_model::Attributes;
+
+use crate::copy::apart::Asked;
+use crate::copy::chunks::n_units;
+use crate::copy::conversion::Conversion;
+use crate::copy::request::Requests;
+use crate::copy::way::{Choice, Way};
+use crate::core::Core;
+use crate::each::check_cancel;
+use crate::error::Result;
+use crate::located::Located;
+use crate::nodes;
+use crate::place::Place;
+use crate::storage::{Colour, Storage};
+
+pub(crate) use way::decoded_shape;
+
+pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport, Loss};
+
+/// Copies an array, or a group with everything below it: to another place, or to another format,
+/// chunking, encoding or type, as the [options](CopyOptions) say. What they do not say is as in
+/// the source.
+///
+/// Each array is copied in the cheapest way possible:
+///
+/// - If source and target have the same path and store, and the target format can describe the
+///   existing chunks, only new documents are written beside the old ones (Zarr v2 to v3, with filters
+///   as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`).
+/// - Otherwise, in another place, chunks are copied byte for byte if the target can have them.
+/// - Otherwise the elements are read and written again, in blocks of as many chunks of the target
+///   as [`memory`](CopyOptions::memory) allows. The next block is read while one is written. Chunks
+///   of the source are decoded as few times as the memory allows.
+///
+/// Chunks that are not stored stay so, and so do blocks of nothing but the fill value. Chunks are
+/// written before the document that makes the array visible; a copy that was killed can be
+/// [resumed](CopyOptions::resume). The source must not be written to meanwhile.
+///
+/// # Errors
+/// Nothing is at the source; something is at the target or, with [`Existing::Replace`], the target
+/// overlaps the source; the format cannot express the source, and [`Loss::Record`] was not set; a
+/// costlier level than `at_most` is needed; the memory is too small, and the error names the least;
+/// a number is out of range of the new type; a chunk is corrupt; a store fails; the call was
+/// cancelled. What the format cannot express, and too little memory, are found before anything is
+/// written. Nodes copied before another error remain.
+///
+/// ```
+/// use ndzarr_array::{Array, CopyLevel, CopyOptions, Format, copy};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<u16>::builder([6]).chunks([4]).format(Format::Zarr2).create((&store, "a"))?.fill([0..6], 7)?;
+///
+/// // In place: a `zarr.json` beside the `.zarray`.
+/// let to_v3 = CopyOptions::new().format(Format::Zarr3);
+/// let report = copy((&store, "a"), (&store, "a"), &to_v3)?;
+/// assert_eq!(report.nodes[0].level, CopyLevel::Metadata);
+/// let a = Array::<u16>::open((&store, "a"))?;
+/// assert_eq!((a.format(), a.read(..)?.sum()), (Format::Zarr3, 42));
+///
+/// // Elsewhere, in other chunks.
+/// let other = MemoryStore::new();
+/// let report = copy((&store, "a"), (&other, "b"), &to_v3.chunks([3]))?;
+/// assert_eq!(report.nodes[0].level, CopyLevel::Reencoded);
+/// let b = Array::<u16>::open((&other, "b"))?;
+/// assert_eq!((b.chunk_shape(), b.read(..)?.sum()), (vec![3], 42));
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+pub fn copy(source: impl Into<Place>, target: impl Into<Place>, options: &CopyOptions) -> Result<CopyReport> {
+    let (source, target) = (source.into().locate()?, target.into().locate()?);
+    let (from, to) = (source.storage.clone(), target.storage.clone());
+    let converted = copy_by(source, target, options, Colour::Blocking);
+    from.wait(async { to.wait_change(options.run.cancel.as_ref(), converted) })
+}
+
+/// Like [`copy`], blocking or not.
+pub(crate) async fn copy_by(
+    source: Located,
+    target: Located,
+    options: &CopyOptions,
+    colour: Colour,
+) -> Result<CopyReport> {
+    let target_path = NodePath::new(&target.path)?;
+    let from = source.storage.clone();
+    let reads = options.open.metadata.clone();
+    let (found, root, _) =
+        from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
+    let mut create = options.create.clone();
+    create.format = options.format.unwrap_or(root.format);
+    target.check(create.format)?;
+    let run = Run { source: found, target: target.storage, create, options, colour };
+    // From here on nodes are read in the detected format, even if there are new documents beside
+    // the old ones.
+    let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
+    if root.kind.array().is_some() {
+        let plan = run.plan_array(root, target_path, Whole::Array).await?;
+        return run.carry_out(vec![plan]).await;
+    }
+    let place = Place::from((&run.source, root.path.as_str())).locate()?;
+    let reads = open.clone();
+    let below = run.source.ask(colour, move |_| async move { reads.group(place).await?.walk().await });
+    let (below, prefix) = (below.await?, root.path.prefix());
+    let mut plans = vec![run.plan_group(root, target_path.clone()).await?];
+    for child in below {
+        let target = NodePath::new(&format!("{}{}", target_path.prefix(), child.path))?;
+        let path = format!("{prefix}{}", child.path);
+        let wanted = if child.kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
+        let reads = OpenOptions { wanted, ..open.metadata.clone() };
+        let node =
+            run.source.ask(colour, move |storage| async move { nodes::open(&storage, &path, &reads).await });
+        let node = node.await?;
+        plans.push(match child.kind {
+            MemberKind::Array => run.plan_array(node, target, Whole::Group).await?,
+            MemberKind::Group => run.plan_group(node, target).await?,
+        });
+    }
+    run.carry_out(plans).await
+}
+
+/// What a call copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whole {
+    Array,
+    Group,
+}
+
+struct Run<'o> {
+    source: Storage,
+    target: Storage,
+    create: CreateOptions,
+    options: &'o CopyOptions,
+    colour: Colour,
+}
+
+/// What will be done for a node.
+struct Planned {
+    node: Node,
+    path: NodePath,
+    create: CreateOptions,
+    what: What,
+    out: CopiedNode,
+}
+
+enum What {
+    Group(Attributes),
+    Array(Box<ArrayPlan>),
+}
+
+struct ArrayPlan {
+    request: ArrayRequest,
+    conversion: Option<Conversion>,
+    /// Where elements are encoded again.
+    way: Option<Way>,
+    /// How many chunks, or shards, there are to copy.
+    units: u64,
+}
+
+impl Run<'_> {
+    /// Options for creating nodes: beside the source, if that is the target.
+    fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
+        let mut create = self.create.clone();
+        create.attributes_of = Some(Arc::new(node.clone()));
+        create.concurrent_update = self.options.run.concurrent_update;
+        if is_same {
+            create.existing = Existing::Beside;
+        }
+        create
+    }
+
+    /// Whether a node of the source is at the same path of the target itself.
+    async fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
+        if node.path != *path {
+            return Ok(false);
+        }
+        match node.documents.first() {
+            Some((key, _)) => {
+                let source = Asked(self.colour, &self.source);
+                match source.document(key).await? {
+                    Some(pin) => Asked(self.colour, &self.target).has(key, &pin).await,
+                    None => Ok(false),
+                }
+            }
+            // A group without documents exists wherever there is something below it.
+            None => {
+                let [source, target] = [&self.source, &self.target].map(|it| Asked(self.colour, it));
+                apart::shares_below(&source, &target, &node.path.prefix()).await
+            }
+        }
+    }
+
+    fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
+        Requests { source: &self.source, node, create, loss: self.options.loss }
+    }
+
+    async fn plan_group(&self, node: Node, path: NodePath) -> Result<Planned> {
+        check_cancel(&self.options.run)?;
+        let create = self.create_options(&node, self.is_same(&node, &path).await?);
+        let mut out = converted(&node, &path, MemberKind::Group);
+        let attributes = self.requests(&node, &create).group(&mut out.losses)?;
+        Ok(Planned { node, path, create, what: What::Group(attributes), out })
+    }
+
+    async fn plan_array(&self, node: Node, path: NodePath, whole: Whole) -> Result<Planned> {
+        check_cancel(&self.options.run)?;
+        let is_same = self.is_same(&node, &path).await?;
+        let create = self.create_options(&node, is_same);
+        let Some(spec) = node.kind.array() else { return Err(nodes::not_a("an array", &node, &self.source)) };
+        let (requests, mut out) = (self.requests(&node, &create), converted(&node, &path, MemberKind::Array));
+
+        let layout = match whole {
+            Whole::Array => self.options.layout.clone(),
+            Whole::Group => self.options.layout.for_axes(spec.shape.len()),
+        };
+        let conversion = match self.options.numbers.of(&spec.data_type) {
+            Err(_) if whole == Whole::Group => {
+                out.notes.push(format!("its elements stay {}", spec.data_type));
+                None
+            }
+            conversion => conversion.map_err(|error| requests.refuse(&error.to_string()))?,
+        };
+        let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
+        let can_keep = conversion.is_none() && layout.is_of(spec);
+        let kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
+        out.level = match &kept {
+            Some(_) if is_same => CopyLevel::Metadata,
+            Some(_) => CopyLevel::Rekeyed,
+            None => CopyLevel::Reencoded,
+        };
+        if is_same && kept.is_none() {
+            return Err(requests.refuse("its chunks have to be encoded again, which needs another target"));
+        }
+        if out.level > self.options.at_most {
+            let what = format!("it would be {:?}, but only {:?} is allowed", out.level, self.options.at_most);
+            return Err(requests.refuse(&what));
+        }
+        let mut request = match kept {
+            Some(request) => request,
+            None => requests.anew(spec, &layout, conversion.as_ref(), &mut out.notes)?,
+        };
+        requests.rest(spec, conversion.as_ref(), &mut request, &mut out)?;
+        let (mut way, mut units) = (None, 0);
+        match out.level {
+            CopyLevel::Metadata => {}
+            CopyLevel::Rekeyed => units = n_units(&self.core(&self.source, &node)?)?,
+            CopyLevel::Reencoded => {
+                let to = check_request(&path, &request, &create)?;
+                let (source, target) = (self.core(&self.source, &node)?, self.core(&self.target, &to)?);
+                let choice = Choice {
+                    source: &source,
+                    target: &target,
+                    conversion: conversion.as_ref(),
+                    memory: self.options.memory,
+                    has_temporary: self.options.temporary.is_some() || self.target.is_folder(),
+                    threads: self.options.run.threads,
+                };
+                let chosen = choice.way()?;
+                out.notes.extend(way::said(&chosen, &source));
+                units = n_units(&target)?.saturating_mul(chosen.passes());
+                way = Some(chosen);
+            }
+        }
+        let what = What::Array(Box::new(ArrayPlan { request, conversion, way, units }));
+        Ok(Planned { node, path, create, what, out })
+    }
+
+    fn core(&self, storage: &Storage, node: &Node) -> Result<Core> {
+        Core::new(storage.clone(), node.clone(), &self.options.open.registry)
+    }
+}
+
+fn converted(node: &Node, path: &NodePath, kind: MemberKind) -> CopiedNode {
+    debug_assert!(matches!(kind, MemberKind::Array) == matches!(node.kind, NodeKind::Array(_)));
+    CopiedNode {
+        source: node.path.as_str().to_owned(),
+        target: path.as_str().to_owned(),
+        kind,
+        level: CopyLevel::Metadata,
+        n_chunks: 0,
+        losses: Vec::new(),
+        notes: Vec::new(),
+    }
+}

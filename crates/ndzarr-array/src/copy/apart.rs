@@ -1,0 +1,129 @@
+//! Checks whether a conversion would replace its own source.
+
+use ndzarr_metadata::{Creation, Erasure};
+use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Want};
+
+use crate::error::{Error, Result};
+use crate::storage::{Colour, Storage};
+
+/// A store, with the way in which this call makes requests.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'s>(pub(super) Colour, pub(super) &'s Storage);
+
+impl Asked<'_> {
+    /// The pin of the value under a key.
+    pub(super) async fn document(&self, key: &str) -> Result<Option<Pin>> {
+        let key = key.to_owned();
+        let ask = move |storage: Storage| async move {
+            Ok(storage.document(&key, u64::MAX).await?.map(|(pin, _)| pin))
+        };
+        self.1.ask(self.0, ask).await
+    }
+
+    /// Whether a key has the exact value that a pin names.
+    pub(super) async fn has(&self, key: &str, pin: &Pin) -> Result<bool> {
+        let Ok(key) = Key::new(key) else { return Ok(false) };
+        let fetch = Fetch { key, of: Of::IfCurrent(pin.clone()), want: Want::Size };
+        Ok(matches!(self.fetch(fetch).await?, Fetched::Parts { .. }))
+    }
+
+    async fn fetch(&self, fetch: Fetch) -> Result<Fetched> {
+        let ask = move |storage: Storage| async move {
+            let fetched = storage.fetch(&fetch).await;
+            fetched.map_err(|error| Error::from(error).in_store(|| storage.name()))
+        };
+        self.1.ask(self.0, ask).await
+    }
+
+    async fn listing(&self, prefix: &str) -> Result<DirListing> {
+        let prefix = prefix.to_owned();
+        self.1.ask(self.0, move |storage| async move { storage.listing(&prefix).await }).await
+    }
+}
+
+/// Whether two parts of stores have a value in common, whatever the stores and keys are called: one
+/// place may be reached through several roots, handles and links.
+///
+/// Each part is everything below some prefixes, so two parts are either disjoint or one contains
+/// the other. One value of each is enough to find out.
+pub(super) async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)) -> Result<bool> {
+    Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
+}
+
+/// Whether another store has the first value below a prefix of this one, under the same key.
+pub(super) async fn shares_below(a: &Asked<'_>, b: &Asked<'_>, prefix: &str) -> Result<bool> {
+    let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
+    b.has(&key, &pin).await
+}
+
+async fn holds_a_value_of(
+    (storage, part): (&Asked<'_>, &Erasure),
+    (other, samples): (&Asked<'_>, &Erasure),
+) -> Result<bool> {
+    for document in &samples.documents {
+        if let Some(pin) = other.document(document).await?
+            && holds(storage, part, document, &pin).await?
+        {
+            return Ok(true);
+        }
+    }
+    for prefix in &samples.prefixes {
+        if let Some((key, pin)) = first(other, prefix).await?
+            && holds(storage, part, &key, &pin).await?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a part of a store has the exact value that a pin names, under a key with the same ending
+/// as `like`.
+async fn holds(storage: &Asked<'_>, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
+    let name = last(like);
+    for document in part.documents.iter().filter(|document| last(document) == name) {
+        if storage.has(document, pin).await? {
+            return Ok(true);
+        }
+    }
+    for prefix in &part.prefixes {
+        let mut pending = vec![prefix.clone()];
+        while let Some(prefix) = pending.pop() {
+            let listing = storage.listing(&prefix).await?;
+            if listing.keys.iter().any(|key| key == name)
+                && storage.has(&format!("{prefix}{name}"), pin).await?
+            {
+                return Ok(true);
+            }
+            pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+        }
+    }
+    Ok(false)
+}
+
+/// The first value below a prefix: documents come before the chunks that they describe.
+async fn first(storage: &Asked<'_>, prefix: &str) -> Result<Option<(String, Pin)>> {
+    let mut pending = vec![prefix.to_owned()];
+    while let Some(prefix) = pending.pop() {
+        let listing = storage.listing(&prefix).await?;
+        for name in &listing.keys {
+            let key = format!("{prefix}{name}");
+            let Ok(valid) = Key::new(&key) else { continue };
+            let fetch = Fetch { key: valid, of: Of::Any, want: Want::Size };
+            if let Fetched::Parts { pin, .. } = storage.fetch(fetch).await? {
+                return Ok(Some((key, pin)));
+            }
+        }
+        pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+    }
+    Ok(None)
+}
+
+/// The part of the store that is removed for a new node.
+pub(super) fn removal(creation: &Creation) -> Erasure {
+    Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() }
+}
+
+fn last(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or(key)
+}

@@ -1,0 +1,391 @@
+//! Copies elements block by block: while one block is written, the next one is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use futures_util::future::try_join;
+use ndarray::{ArrayView, ArrayViewMut, IxDyn};
+use ndzarr_engine::{RunOptions, ShardStore, ShardWriter, in_parallel};
+use ndzarr_grid::{ChunkGrid, Region};
+
+use crate::assign::assign;
+use crate::copy::conversion::Conversion;
+use crate::core::Core;
+use crate::each::check_cancel;
+use crate::elements::lengths;
+use crate::error::{Error, ErrorKind, Result};
+use crate::output::blank_bytes;
+use crate::packed::part_of;
+use crate::plan::{Plan, end_of_unit};
+use crate::storage::{Colour, Kind};
+
+/// One pass over an array.
+pub(super) struct Pass<'o> {
+    pub(super) source: Core,
+    pub(super) target: Core,
+    pub(super) plan: Plan,
+    /// Shape of what is decoded at once.
+    pub(super) read: Vec<u64>,
+    pub(super) conversion: Option<Conversion>,
+    pub(super) run: &'o RunOptions,
+    pub(super) count: &'o (dyn Fn(u64) + Sync),
+    pub(super) colour: Colour,
+}
+
+/// A block to be copied.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// What is written.
+    region: Region,
+    /// The shard that it is a part of, if shards are put together piece by piece, and whether it is
+    /// the last part.
+    shard: Option<(Vec<u64>, bool)>,
+    /// How many units are complete with it.
+    units: u64,
+}
+
+/// Elements in memory.
+#[derive(Debug)]
+struct Block {
+    bytes: Vec<u8>,
+    /// What is in memory: the region of the step, and what was decoded beyond it.
+    whole: Region,
+    step: Step,
+}
+
+/// Memory that is used again.
+#[derive(Default)]
+struct Spare {
+    blocks: Vec<Vec<u8>>,
+    /// Elements before they are converted.
+    stored: Vec<u8>,
+}
+
+impl Spare {
+    /// Takes the memory of a block, unless the next one still takes a part of it.
+    fn take_back(&mut self, block: Arc<Block>) {
+        self.blocks.extend(Arc::into_inner(block).map(|block| block.bytes));
+    }
+}
+
+/// What reading a block takes, and gives back.
+struct Reading {
+    source: Core,
+    conversion: Option<Conversion>,
+    block: Block,
+    before: Option<Arc<Block>>,
+    stored: Vec<u8>,
+    missing: Region,
+    size: usize,
+}
+
+/// The steps of a pass over blocks, in the order of the walk: those that contain any of these units
+/// of the target, or all.
+pub(super) fn steps(
+    plan: &Plan,
+    grid: &ChunkGrid,
+    needed: Option<BTreeSet<Vec<u64>>>,
+) -> Result<Box<dyn Iterator<Item = Step> + Send>> {
+    let shape = grid.array_shape().to_vec();
+    let lens: Vec<u64> = plan.block.iter().map(|&len| len.max(1)).collect();
+    let blocks =
+        ChunkGrid::regular(&shape, &lens).map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
+    // Neighbours along the axis that is carried over follow each other.
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    if let Some(axis) = plan.carry {
+        order.retain(|&other| other != axis);
+        order.push(axis);
+    }
+    let units = grid.clone();
+    let step = {
+        let (order, blocks, units) = (order.clone(), blocks.clone(), units.clone());
+        move |walked: Vec<u64>| {
+            let mut index = vec![0; walked.len()];
+            order.iter().zip(&walked).for_each(|(&axis, &at)| index[axis] = at);
+            let region = blocks.clipped_region(&index)?;
+            let units = units.n_overlaps(&region).unwrap_or(u64::MAX);
+            Some(Step { region, shard: None, units })
+        }
+    };
+    let walked = move |index: &[u64]| -> Vec<u64> { order.iter().map(|&axis| index[axis]).collect() };
+    if let Some(needed) = needed {
+        // Of a block, the box of the units that are needed: what is stored may be sparse.
+        let mut touched: BTreeMap<Vec<u64>, Region> = BTreeMap::new();
+        for region in needed.iter().filter_map(|unit| grid.clipped_region(unit)) {
+            for overlap in blocks.overlaps(&region) {
+                let Some(block) = blocks.clipped_region(&overlap.chunk) else { continue };
+                let part = region.intersection(&block);
+                touched
+                    .entry(walked(&overlap.chunk))
+                    .and_modify(|all| *all = around(all, &part))
+                    .or_insert(part);
+            }
+        }
+        return Ok(Box::new(touched.into_values().map(move |region| {
+            let units = units.n_overlaps(&region).unwrap_or(u64::MAX);
+            Step { region, shard: None, units }
+        })));
+    }
+    let counts = walked(&blocks.grid_shape());
+    let first = (!counts.contains(&0)).then(|| vec![0; counts.len()]);
+    let all = std::iter::successors(first, move |index| {
+        let mut index = index.clone();
+        for axis in (0..index.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < counts[axis] {
+                return Some(index);
+            }
+            index[axis] = 0;
+        }
+        None
+    });
+    Ok(Box::new(all.filter_map(step)))
+}
+
+/// The least box around two.
+fn around(a: &Region, b: &Region) -> Region {
+    let both = a.ranges().iter().zip(b.ranges());
+    Region::new(both.map(|(a, b)| a.start.min(b.start)..a.end.max(b.end)))
+}
+
+/// The steps of a pass that puts shards together piece by piece.
+pub(super) fn pieces(
+    plan: &Plan,
+    grid: &ChunkGrid,
+    shards: impl Iterator<Item = Vec<u64>> + Send + 'static,
+) -> Box<dyn Iterator<Item = Step> + Send> {
+    let (grid, lens) = (grid.clone(), plan.block.iter().map(|&len| len.max(1)).collect::<Vec<u64>>());
+    Box::new(shards.flat_map(move |shard| {
+        let region = grid.clipped_region(&shard);
+        let parts = region.as_ref().and_then(|region| ChunkGrid::regular(&region.shape(), &lens).ok());
+        let (Some(region), Some(parts)) = (region, parts) else { return Vec::new() };
+        let origin = region.start();
+        let mut steps: Vec<Step> = parts
+            .overlaps(&Region::whole(&region.shape()))
+            .filter_map(|overlap| parts.clipped_region(&overlap.chunk))
+            .map(|part| Step { region: part.moved(&origin), shard: Some((shard.clone(), false)), units: 0 })
+            .collect();
+        if let Some(last) = steps.last_mut() {
+            (last.units, last.shard) = (1, Some((shard, true)));
+        }
+        steps
+    }))
+}
+
+impl Pass<'_> {
+    /// Copies all blocks.
+    pub(super) async fn copy(&self, mut steps: Box<dyn Iterator<Item = Step> + Send>) -> Result<()> {
+        // Dropping this call stops what other threads read for it.
+        let (_stop, run) = self.run.part();
+        let (source, target) = (self.with(&self.source, &run), self.with(&self.target, &run));
+        let (mut spare, mut writer) = (Spare::default(), None);
+        let Some(first) = steps.next() else { return Ok(()) };
+        let reading = self.reading(&source, first, None, &mut spare)?;
+        let (mut block, mut before) = self.read(reading, self.colour, &mut spare).await?;
+        loop {
+            check_cancel(self.run)?;
+            before.take().into_iter().for_each(|before| spare.take_back(before));
+            let now = Arc::new(block);
+            let next = match steps.next() {
+                None => {
+                    self.write(&target, &now, &mut writer).await?;
+                    (self.count)(now.step.units);
+                    return Ok(());
+                }
+                Some(next) if !self.plan.ahead => {
+                    self.write(&target, &now, &mut writer).await?;
+                    (self.count)(now.step.units);
+                    spare.take_back(now);
+                    let reading = self.reading(&source, next, None, &mut spare)?;
+                    self.read(reading, self.colour, &mut spare).await?
+                }
+                Some(next) => {
+                    let reading = self.reading(&source, next, Some(Arc::clone(&now)), &mut spare)?;
+                    let mut read_spare = Spare::default();
+                    // Another thread reads from a store whose calls block.
+                    let read = self.read(reading, Colour::Async, &mut read_spare);
+                    let (next, ()) = try_join(read, self.write(&target, &now, &mut writer)).await?;
+                    spare.stored = read_spare.stored;
+                    (self.count)(now.step.units);
+                    spare.take_back(now);
+                    next
+                }
+            };
+            (block, before) = next;
+        }
+    }
+
+    fn with(&self, core: &Core, run: &RunOptions) -> Core {
+        let mut core = core.clone();
+        core.options = run.clone();
+        core
+    }
+
+    /// What has to be read for a step, after another.
+    fn reading(
+        &self,
+        source: &Core,
+        step: Step,
+        before: Option<Arc<Block>>,
+        spare: &mut Spare,
+    ) -> Result<Reading> {
+        let (shape, region) = (self.source.shape(), &step.region);
+        let mut ranges = region.ranges().to_vec();
+        let mut missing = ranges.clone();
+        let mut carried = None;
+        if let Some(axis) = self.plan.carry {
+            ranges[axis].end = end_of_unit(shape[axis], self.read[axis], ranges[axis].end);
+            missing[axis].end = ranges[axis].end;
+            let neighbour = before.filter(|before| {
+                let follows = |(at, (range, own)): (usize, (&Range<u64>, &Range<u64>))| {
+                    if at == axis { range.end == own.start } else { range == own }
+                };
+                before.step.region.ranges().iter().zip(region.ranges()).enumerate().all(follows)
+            });
+            if let Some(before) = neighbour {
+                let until = before.whole.ranges()[axis].end;
+                ranges[axis].end = ranges[axis].end.max(until);
+                missing[axis] = until..ranges[axis].end.max(until);
+                carried = Some(before);
+            }
+        }
+        let (whole, missing) = (Region::new(ranges), Region::new(missing));
+        let size = self.target.data_type().elem_size().unwrap_or(1);
+        let bytes = memory(spare.blocks.pop().unwrap_or_default(), &whole, size)?;
+        let stored = match &self.conversion {
+            Some(_) => {
+                let size = self.source.data_type().elem_size().unwrap_or(1);
+                memory(std::mem::take(&mut spare.stored), &missing, size)?
+            }
+            None => Vec::new(),
+        };
+        Ok(Reading {
+            source: source.clone(),
+            conversion: self.conversion.clone(),
+            block: Block { bytes, whole, step },
+            before: carried,
+            stored,
+            missing,
+            size,
+        })
+    }
+
+    /// Reads a block. Returns it with the one before, which it has taken a part of.
+    async fn read(
+        &self,
+        reading: Reading,
+        colour: Colour,
+        spare: &mut Spare,
+    ) -> Result<(Block, Option<Arc<Block>>)> {
+        let storage = self.source.storage.clone();
+        let reading = storage.ask(colour, move |_| reading.read()).await?;
+        spare.stored = reading.stored;
+        Ok((reading.block, reading.before))
+    }
+
+    async fn write(
+        &self,
+        target: &Core,
+        block: &Arc<Block>,
+        writer: &mut Option<Arc<ShardWriter>>,
+    ) -> Result<()> {
+        let region = &block.step.region;
+        let Some((shard, is_last)) = &block.step.shard else {
+            let source = target.part_source(region, &block.bytes, &block.whole)?;
+            return target.write_by(self.colour, &[(region.clone(), &*source)]).await;
+        };
+        let writes = match writer.take() {
+            Some(writer) => writer,
+            None => {
+                let store = match &target.storage.0 {
+                    Kind::Blocking(store) => ShardStore::Blocking(Arc::clone(store)),
+                    Kind::Async(store) => ShardStore::Async(Arc::clone(store)),
+                };
+                let writer = ShardWriter::new(target.writable()?, store, shard, &target.options);
+                Arc::new(target.named(writer)?)
+            }
+        };
+        let (core, now, to) = (target.clone(), Arc::clone(block), Arc::clone(&writes));
+        target.storage.ask(self.colour, move |_| async move { write_inner(&core, &now, &to) }).await?;
+        match is_last {
+            false => *writer = Some(writes),
+            true => {
+                let core = target.clone();
+                let finish = move |_| async move {
+                    let writes = Arc::into_inner(writes).expect("each block has given its own back");
+                    writes.finish(async || Ok(())).await.map_err(|error: Error| core.name(error))
+                };
+                target.storage.ask(self.colour, finish).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reading {
+    async fn read(mut self) -> Result<Self> {
+        let Block { bytes, whole, .. } = &mut self.block;
+        if let Some(before) = &self.before {
+            let shared = whole.intersection(&before.whole);
+            let [from, to] = [&before.whole, &*whole].map(|region| {
+                let mut shape = lengths(region);
+                shape.push(self.size);
+                IxDyn(&shape)
+            });
+            let from = ArrayView::from_shape(from, &before.bytes[..]);
+            let to = ArrayViewMut::from_shape(to, &mut bytes[..]);
+            if let (Ok(from), Ok(to)) = (from, to) {
+                assign(part_of(from, &shared, &before.whole), part_of(to, &shared, whole), |byte| byte);
+            }
+        }
+        if self.missing.is_empty() {
+            return Ok(self);
+        }
+        let Some(conversion) = &self.conversion else {
+            self.source.read_part(&self.missing, bytes, whole).await?;
+            return Ok(self);
+        };
+        self.source.read_part(&self.missing, &mut self.stored, &self.missing).await?;
+        let mut shape = lengths(whole);
+        shape.push(self.size);
+        let view = ArrayViewMut::from_shape(IxDyn(&shape), &mut bytes[..]);
+        let view = view.map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
+        let (view, threads) = (part_of(view, &self.missing, whole), self.source.options.threads);
+        let converted = conversion.convert(&self.missing, &self.stored, view, threads);
+        self.source.named(converted)?;
+        Ok(self)
+    }
+}
+
+/// Encodes the inner chunks of a block.
+fn write_inner(target: &Core, block: &Block, writer: &ShardWriter) -> Result<()> {
+    let (grid, region) = (target.inner_grid()?, &block.step.region);
+    let Some((shard, _)) = &block.step.shard else { return Ok(()) };
+    let first = target.grid()?.chunk_region(shard).map(|region| region.start()).unwrap_or_default();
+    let inner: Vec<Region> =
+        grid.overlaps(region).filter_map(|overlap| grid.clipped_region(&overlap.chunk)).collect();
+    let lens = grid.chunk_shape();
+    let write = |inner: Region| {
+        let at = inner.start().into_iter().zip(&first).zip(lens);
+        let at: Vec<u64> = at.map(|((at, first), len)| (at - first) / len.max(&1)).collect();
+        let source = target.part_source(&inner, &block.bytes, &block.whole)?;
+        target.named(writer.write_inner(&at, &*source, &vec![0; at.len()]))
+    };
+    in_parallel(inner, target.options.threads, write).into_iter().collect()
+}
+
+/// Memory for a region, in the place of other memory.
+fn memory(mut old: Vec<u8>, region: &Region, size: usize) -> Result<Vec<u8>> {
+    let len = lengths(region).iter().product::<usize>() * size;
+    if old.len() >= len {
+        old.truncate(len);
+        return Ok(old);
+    }
+    if old.capacity() >= len {
+        old.resize(len, 0);
+        return Ok(old);
+    }
+    drop(old);
+    blank_bytes(&lengths(region), size)
+}

@@ -1,0 +1,312 @@
+//! Options of a copy, and its report.
+
+use ndzarr_engine::{CancelOnDrop, RunOptions};
+use ndzarr_metadata::{
+    CodecRequest, CreateOptions, Existing, Format, Limits, MemberKind, N5Axes, N5GroupDocuments,
+};
+use ndzarr_model::{CodecSpec, DataType};
+
+use crate::copy::conversion::Numbers;
+use crate::mode::Blocking;
+use crate::number::Cast;
+use crate::open_options::OpenOptions;
+use crate::place::Place;
+use crate::to_shape::ToShape;
+
+/// Options of [`copy`](crate::copy()).
+///
+/// ```
+/// use ndzarr_array::{Array, CopyOptions, codec, copy};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<u16>::builder([8, 8]).chunks([1, 8]).create((&store, "rows"))?.fill(.., 7)?;
+///
+/// let options = CopyOptions::new().chunks([8, 2]).codecs([codec::zstd(3)]).memory(64 << 20);
+/// copy((&store, "rows"), (&store, "columns"), &options)?;
+/// let columns = Array::<u16>::open((&store, "columns"))?;
+/// assert_eq!((columns.chunk_shape(), columns.read(..)?.sum()), (vec![8, 2], 7 * 64));
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CopyOptions {
+    /// `None`: that of the source.
+    pub(super) format: Option<Format>,
+    /// Its format is replaced by the one above.
+    pub(super) create: CreateOptions,
+    pub(super) open: OpenOptions<Blocking>,
+    pub(super) layout: Layout,
+    pub(super) numbers: Numbers,
+    pub(super) memory: Option<u64>,
+    pub(super) temporary: Option<Place>,
+    pub(super) resume: bool,
+    pub(super) at_most: CopyLevel,
+    pub(super) loss: Loss,
+    pub(super) run: RunOptions,
+}
+
+/// How arrays of the target are cut and encoded, as far as that is not as in the source.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layout {
+    pub(super) chunks: Option<Vec<u64>>,
+    /// `Some(None)`: no shards.
+    pub(super) shards: Option<Option<Vec<u64>>>,
+    pub(super) codecs: Option<CodecRequest>,
+}
+
+impl Default for CopyOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CopyOptions {
+    /// The defaults: everything as in the source, and no loss.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            format: None,
+            create: CreateOptions::new(Format::Zarr3),
+            open: OpenOptions::new(),
+            layout: Layout::default(),
+            numbers: Numbers::default(),
+            memory: None,
+            temporary: None,
+            resume: false,
+            at_most: CopyLevel::Reencoded,
+            loss: Loss::Refuse,
+            run: RunOptions::default(),
+        }
+    }
+
+    /// The same options, for a call that stops when the first value is dropped.
+    pub(crate) fn stoppable(&self) -> (CancelOnDrop, Self) {
+        let (stop, run) = self.run.part();
+        (stop, Self { run, ..self.clone() })
+    }
+
+    /// The format of the target. Default: that of the source.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Shape of a chunk, in elements; of an inner chunk, if there are shards. Default: that of the
+    /// source. In a group it applies to the arrays with this number of axes.
+    #[must_use]
+    pub fn chunks(mut self, shape: impl ToShape) -> Self {
+        self.layout.chunks = Some(shape.to_shape());
+        self
+    }
+
+    /// Shape of a shard, in elements. Default: that of the source, if the chunks divide it and the
+    /// format has shards; otherwise none. In a group it applies to the arrays with this number of
+    /// axes.
+    #[must_use]
+    pub fn shards(mut self, shape: impl ToShape) -> Self {
+        self.layout.shards = Some(Some(shape.to_shape()));
+        self
+    }
+
+    /// No shards.
+    #[must_use]
+    pub fn no_shards(mut self) -> Self {
+        self.layout.shards = Some(None);
+        self
+    }
+
+    /// How chunks are compressed, see [`codec`](crate::codec). Default: as in the source, as far as
+    /// the format can express that; else with its compressor, with gzip, or not, and the report
+    /// says so.
+    #[must_use]
+    pub fn codecs(mut self, codecs: impl IntoIterator<Item = CodecSpec>) -> Self {
+        self.layout.codecs = Some(CodecRequest::Neutral(codecs.into_iter().collect()));
+        self
+    }
+
+    /// Type of the elements, which must be real numbers in both. Default: that of the source.
+    /// [`cast`](Self::cast) says what happens to numbers that are out of its range. In a group it
+    /// applies to the arrays of real numbers.
+    #[must_use]
+    pub fn data_type(mut self, data_type: DataType) -> Self {
+        self.numbers.data_type = Some(data_type);
+        self
+    }
+
+    /// Multiplies each number by this one, in `f64`, before [`offset`](Self::offset) is added. The
+    /// fill value becomes another one in the same way.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, CopyOptions, DataType, copy};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let packed = Array::<i16>::builder([3]).create((&store, "packed"))?;
+    /// packed.write(.., &ndarray::array![0, 10, -20])?;
+    ///
+    /// let float = DataType::Float { bits: 32 };
+    /// let options = CopyOptions::new().data_type(float).scale(0.5).offset(273.0);
+    /// copy((&store, "packed"), (&store, "kelvin"), &options)?;
+    /// let kelvin = Array::<f32>::open((&store, "kelvin"))?;
+    /// assert_eq!(kelvin.read(..)?.into_raw_vec_and_offset().0, [273.0, 278.0, 263.0]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn scale(mut self, scale: f64) -> Self {
+        self.numbers.scale = scale;
+        self
+    }
+
+    /// Adds this to each number, after [`scale`](Self::scale).
+    #[must_use]
+    pub fn offset(mut self, offset: f64) -> Self {
+        self.numbers.offset = offset;
+        self
+    }
+
+    /// What happens to numbers that are out of range of the new type.
+    #[must_use]
+    pub fn cast(mut self, cast: Cast) -> Self {
+        self.numbers.cast = cast;
+        self
+    }
+
+    /// How many bytes elements may take in memory that are encoded again. Default: 256 MiB, or what
+    /// the chunks need. Within it, source chunks are decoded as few times as possible.
+    ///
+    /// Elements of variable size are copied chunk by chunk of the target, or shard by shard, on fewer
+    /// threads the less memory there is; what they take is only known once they are read.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Where a temporary array may be, which is as large as the source is in memory. It is made where
+    /// chunks of the source would have to be decoded more than 2.5 times otherwise. Default: beside
+    /// the chunks of a target in a folder; else there is none.
+    #[must_use]
+    pub fn temporary(mut self, place: impl Into<Place>) -> Self {
+        self.temporary = Some(place.into());
+        self
+    }
+
+    /// Goes on with a copy that was killed, failed or cancelled, if one with the same source and
+    /// options was; chunks that it has written stay. `memory`, `run` and `temporary` may differ.
+    /// Default: chunks at the target are an error.
+    #[must_use]
+    pub fn resume(mut self) -> Self {
+        self.resume = true;
+        self
+    }
+
+    /// How the source is opened. Its codecs are also available for the target.
+    #[must_use]
+    pub fn open(mut self, options: OpenOptions<Blocking>) -> Self {
+        self.open = options;
+        self
+    }
+
+    /// The costliest level allowed.
+    #[must_use]
+    pub fn at_most(mut self, level: CopyLevel) -> Self {
+        self.at_most = level;
+        self
+    }
+
+    /// What to do about anything that the format cannot express.
+    #[must_use]
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// Threads, cancellation, update policy and progress, which counts the chunks, or shards, of all
+    /// arrays together.
+    #[must_use]
+    pub fn run(mut self, run: RunOptions) -> Self {
+        self.run = run;
+        self
+    }
+
+    /// How the axes of a new N5 array are interpreted.
+    #[must_use]
+    pub fn n5_axes(mut self, axes: N5Axes) -> Self {
+        self.create.n5_axes = axes;
+        self
+    }
+
+    /// N5: which of the created groups get a document. Default: the root.
+    #[must_use]
+    pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
+        self.create.n5_group_documents = documents;
+        self
+    }
+
+    /// What to do about existing nodes at the target. Default: an error.
+    #[must_use]
+    pub fn existing(mut self, existing: Existing) -> Self {
+        self.create.existing = existing;
+        self
+    }
+
+    /// Limits for new documents.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.create.limits = limits;
+        self
+    }
+}
+
+/// How much of an array had to be rewritten, cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum CopyLevel {
+    /// Only documents: the chunks stay in place, and both formats read them.
+    Metadata,
+    /// The encoded chunks were copied, byte for byte, under other keys or into another store.
+    Rekeyed,
+    /// The elements were read and written again.
+    Reencoded,
+}
+
+/// What to do about anything that the target format cannot express.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// Fails, and names it, before anything is written.
+    #[default]
+    Refuse,
+    /// Leaves it out and records it in the report.
+    Record,
+}
+
+/// The result for each node, parents before children.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CopyReport {
+    /// The nodes.
+    pub nodes: Vec<CopiedNode>,
+}
+
+/// The result for one node.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CopiedNode {
+    /// Its path in the source.
+    pub source: String,
+    /// Its path in the target.
+    pub target: String,
+    /// Its kind.
+    pub kind: MemberKind,
+    /// How it was copied; groups have only documents.
+    pub level: CopyLevel,
+    /// Number of chunks, or shards, copied or written.
+    pub n_chunks: u64,
+    /// Anything left out, and why.
+    pub losses: Vec<String>,
+    /// Anything spelled differently without loss, and what is worth knowing of the way that was
+    /// taken.
+    pub notes: Vec<String>,
+}

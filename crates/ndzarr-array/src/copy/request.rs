@@ -1,0 +1,262 @@
+//! Describes an array of the target: as the source is, with what the options say, as far as the
+//! format can express it.
+
+use std::fmt::Display;
+
+use ndzarr_metadata::{
+    ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, KeptKeys, MetadataError, Node, NodePath,
+    Order, check_request, dimension_attributes, fill_request, keep_chunks, non_finite_attributes,
+};
+use ndzarr_model::{ArraySpec, Attributes, CodecSpec};
+
+use crate::copy::conversion::Conversion;
+use crate::copy::options::Layout;
+use crate::copy::{CopiedNode, Loss, compressors};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Storage;
+
+/// What decides about the documents of a node.
+pub(super) struct Requests<'o> {
+    pub(super) source: &'o Storage,
+    pub(super) node: &'o Node,
+    pub(super) create: &'o CreateOptions,
+    pub(super) loss: Loss,
+}
+
+impl Layout {
+    /// Whether an array can keep its chunks.
+    pub(super) fn is_of(&self, spec: &ArraySpec) -> bool {
+        let inner = spec.inner_chunk_shape();
+        let chunks = inner.as_ref().unwrap_or(&spec.chunk_shape);
+        let shards = inner.is_some().then_some(&spec.chunk_shape);
+        let is_grid = spec.chunk_edges.is_none() && spec.custom_grid.is_none();
+        self.chunks.as_ref().is_none_or(|own| own == chunks && (is_grid || inner.is_some()))
+            && self.shards.as_ref().is_none_or(|own| own.as_ref() == shards && (is_grid || own.is_none()))
+            && self.codecs.is_none()
+    }
+
+    /// The part of it that applies to an array with this number of axes.
+    pub(super) fn for_axes(&self, ndim: usize) -> Self {
+        let fits = |shape: &Vec<u64>| shape.len() == ndim;
+        Self {
+            chunks: self.chunks.clone().filter(fits),
+            shards: self.shards.clone().filter(|shards| shards.as_ref().is_none_or(fits)),
+            codecs: self.codecs.clone(),
+        }
+    }
+}
+
+impl Requests<'_> {
+    fn check(&self, request: &ArrayRequest) -> Result<(), MetadataError> {
+        check_request(&NodePath::root(), request, self.create).map(drop)
+    }
+
+    /// The request for an array whose chunks are encoded again.
+    pub(super) fn anew(
+        &self,
+        spec: &ArraySpec,
+        layout: &Layout,
+        conversion: Option<&Conversion>,
+        notes: &mut Vec<String>,
+    ) -> Result<ArrayRequest> {
+        let shapes = self.shapes(spec, layout);
+        let codecs = spec.inner_chunks().pop().map_or(&spec.codecs[..], |(_, codecs)| codecs);
+        let mut why = None;
+        for (chunk_shape, shard_shape) in shapes {
+            let shaped = |mut request: ArrayRequest| {
+                request.chunk_shape.clone_from(&chunk_shape);
+                request.shard_shape.clone_from(&shard_shape);
+                if let Some(conversion) = conversion {
+                    request.data_type = conversion.to.clone();
+                    request.fill_value = FillRequest::Zero;
+                }
+                request
+            };
+            for (request, note) in self.encodings(spec, codecs, layout, conversion, &chunk_shape) {
+                let request = shaped(request);
+                match self.check(&request) {
+                    Ok(()) => {
+                        notes.extend(note);
+                        return Ok(request);
+                    }
+                    Err(error) => why = why.or(Some(error)),
+                }
+            }
+        }
+        Err(self.refuse(&why.map(|error| error.to_string()).unwrap_or_default()))
+    }
+
+    /// Shapes of chunks and shards to try, those most like the source's and the options' first.
+    fn shapes(&self, spec: &ArraySpec, layout: &Layout) -> Vec<(Vec<u64>, Option<Vec<u64>>)> {
+        let stored: Vec<u64> = spec.chunk_shape.iter().map(|&n| n.max(1)).collect();
+        let inner = spec.inner_chunks().pop().map(|(inner, _)| inner);
+        let chunks = layout.chunks.clone().or_else(|| inner.clone()).unwrap_or_else(|| stored.clone());
+        match (&layout.shards, &layout.chunks) {
+            (Some(shards), _) => vec![(chunks, shards.clone())],
+            (None, Some(_)) => {
+                let divides = |shards: &Vec<u64>| {
+                    shards.iter().zip(&chunks).all(|(shard, &chunk)| chunk > 0 && shard.is_multiple_of(chunk))
+                };
+                let shards = inner.is_some().then_some(stored).filter(divides);
+                let with = shards.map(|shards| (chunks.clone(), Some(shards)));
+                with.into_iter().chain([(chunks, None)]).collect()
+            }
+            (None, None) => {
+                let with = inner.is_some().then(|| [(chunks.clone(), Some(stored.clone())), (chunks, None)]);
+                with.into_iter().flatten().chain([(stored, None)]).collect()
+            }
+        }
+    }
+
+    /// Requests with each way to encode chunks that is to be tried, and what a report says of it.
+    fn encodings(
+        &self,
+        spec: &ArraySpec,
+        codecs: &[CodecSpec],
+        layout: &Layout,
+        conversion: Option<&Conversion>,
+        chunk_shape: &[u64],
+    ) -> Vec<(ArrayRequest, Option<String>)> {
+        let with = |codecs: CodecRequest| {
+            let mut request = ArrayRequest::like(spec);
+            (request.codecs, request.order) = (codecs, Order::C);
+            request
+        };
+        if let Some(codecs) = &layout.codecs {
+            return vec![(with(codecs.clone()), None)];
+        }
+        let mut all = Vec::new();
+        if conversion.is_none() {
+            // All of the source's codecs, as if its chunks were of this shape.
+            let mut like = spec.clone();
+            (like.chunk_edges, like.custom_grid) = (None, None);
+            like.chunk_shape = chunk_shape.to_vec();
+            like.codecs = codecs.into();
+            all.extend(keep_chunks(&like, self.create, KeptKeys::Usual).map(|request| (request, None)));
+        }
+        for (i, compressor) in compressors::candidates(codecs).into_iter().enumerate() {
+            let names: Vec<&str> = compressor.iter().map(|codec| codec.config.name()).collect();
+            let others = compressors::others(codecs);
+            let note = match others.is_empty() {
+                _ if i > 0 => Some(format!("chunks are encoded with [{}]", names.join(", "))),
+                true => None,
+                false => Some(format!("chunks are encoded without [{}]", others.join(", "))),
+            };
+            all.push((with(CodecRequest::Neutral(compressor)), note));
+        }
+        all
+    }
+
+    /// Fill value, names and attributes, as far as the format supports them.
+    pub(super) fn rest(
+        &self,
+        spec: &ArraySpec,
+        conversion: Option<&Conversion>,
+        request: &mut ArrayRequest,
+        out: &mut CopiedNode,
+    ) -> Result<()> {
+        let node = self.node;
+        request.fill_value = match conversion {
+            None => fill_request(spec, self.create.format),
+            Some(conversion) => {
+                let fill =
+                    conversion.fill(&spec.fill_value).map_err(|error| self.refuse(&error.to_string()))?;
+                let undefined = !spec.fill_value.is_defined();
+                match self.create.format {
+                    Format::Zarr2 | Format::DraftB if undefined && fill.is_zero() => FillRequest::Undefined,
+                    _ if fill.is_zero() => FillRequest::Zero,
+                    _ => FillRequest::Value(fill),
+                }
+            }
+        };
+        if let Err(error) = self.check(request) {
+            self.lose("the fill value", &error, &mut out.losses)?;
+            request.fill_value = FillRequest::Zero;
+        }
+        if !spec.fill_value.is_defined() && request.fill_value != FillRequest::Undefined {
+            let is = if spec.fill_value.is_zero() { "zero" } else { "what null is read as" };
+            out.notes.push(format!("the fill value was null and is {is}"));
+        }
+        let mut attributes = node.attributes.clone();
+        if let Some(names) = &spec.dimension_names {
+            request.dimension_names = Some(names.clone());
+            match self.check(request) {
+                // The names are stored in only one place.
+                Ok(()) => {
+                    for name in dimension_attributes(node.format) {
+                        attributes.remove(*name);
+                    }
+                }
+                Err(error) => {
+                    request.dimension_names = None;
+                    let is_attribute =
+                        dimension_attributes(node.format).iter().any(|name| attributes.contains_key(*name));
+                    if is_attribute {
+                        out.notes.push("dimension names are an attribute".to_owned());
+                    } else {
+                        self.lose("the dimension names", &error, &mut out.losses)?;
+                    }
+                }
+            }
+        }
+        let base = request.clone();
+        let try_with = |attributes: &Attributes| {
+            let mut request = base.clone();
+            request.attributes.clone_from(attributes);
+            self.check(&request)
+        };
+        request.attributes = self.attributes(&attributes, &mut out.losses, &try_with)?;
+        Ok(self.check(request)?)
+    }
+
+    /// The attributes of a group.
+    pub(super) fn group(&self, losses: &mut Vec<String>) -> Result<Attributes> {
+        let try_with = |attributes: &Attributes| {
+            // Attributes are checked with an array, which reserves more of them.
+            let mut request = ArrayRequest::new(vec![1], vec![1], ndzarr_model::DataType::UInt { bits: 8 });
+            request.attributes.clone_from(attributes);
+            self.check(&request)
+        };
+        self.attributes(&self.node.attributes, losses, &try_with)
+    }
+
+    /// The attributes that the format can express.
+    fn attributes(
+        &self,
+        attributes: &Attributes,
+        losses: &mut Vec<String>,
+        check: &dyn Fn(&Attributes) -> Result<(), MetadataError>,
+    ) -> Result<Attributes> {
+        for name in non_finite_attributes(self.node).iter().filter(|name| attributes.contains_key(*name)) {
+            let why = "it contains a number that JSON cannot express, which becomes a string";
+            self.lose(&format!("the attribute {name:?}"), &why, losses)?;
+        }
+        if check(attributes).is_ok() {
+            return Ok(attributes.clone());
+        }
+        let mut kept = Attributes::new();
+        for (name, value) in attributes {
+            match check(&Attributes::from_iter([(name.clone(), value.clone())])) {
+                Ok(()) => drop(kept.insert(name.clone(), value.clone())),
+                Err(error) => self.lose(&format!("the attribute {name:?}"), &error, losses)?,
+            }
+        }
+        Ok(kept)
+    }
+
+    fn lose(&self, what: &str, why: &dyn Display, losses: &mut Vec<String>) -> Result<()> {
+        let what = format!("{what}: {why}");
+        match self.loss {
+            Loss::Record => {
+                losses.push(what);
+                Ok(())
+            }
+            Loss::Refuse => Err(self.refuse(&what)),
+        }
+    }
+
+    pub(super) fn refuse(&self, what: &str) -> Error {
+        let what = format!("{} cannot be {}: {what}", self.node.path, self.create.format);
+        Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.source.name())
+    }
+}

@@ -1,0 +1,232 @@
+//! Chooses how the elements of an array are copied within the memory that there is.
+
+use std::num::NonZeroUsize;
+
+use ndzarr_codec::Access;
+
+use crate::copy::conversion::Conversion;
+use crate::core::Core;
+use crate::each::n_threads;
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::{MOST_DECODES, Plan, Task, between};
+use crate::storage::Kind;
+
+/// How elements are copied.
+#[derive(Clone, Debug)]
+pub(super) enum Way {
+    /// Chunk by chunk of the target, on this number of threads: elements of variable size.
+    ByUnit(usize),
+    Blocks(Plan),
+    /// Shards are put together piece by piece.
+    Pieces(Plan),
+    /// By a temporary array with these chunks.
+    Twice(Vec<u64>, Plan, Plan),
+}
+
+impl Way {
+    /// How often elements are written.
+    pub(super) fn passes(&self) -> u64 {
+        if matches!(self, Self::Twice(..)) { 2 } else { 1 }
+    }
+}
+
+/// What elements may take in memory, if nothing else is said.
+const MEMORY: u64 = 256 << 20;
+
+/// What contexts of codecs and buffers of requests take, for each thread.
+const BESIDE: u64 = 1 << 20;
+
+/// The assumed size of an element of variable size.
+const VLEN_BYTES: u64 = 64;
+
+/// What a way is chosen for.
+pub(super) struct Choice<'c> {
+    pub(super) source: &'c Core,
+    pub(super) target: &'c Core,
+    pub(super) conversion: Option<&'c Conversion>,
+    /// `None`: as much as it takes, and enough.
+    pub(super) memory: Option<u64>,
+    /// Whether there is a place for a temporary array.
+    pub(super) has_temporary: bool,
+    pub(super) threads: Option<NonZeroUsize>,
+}
+
+/// Shape of what is decoded at once.
+pub(crate) fn decoded_shape(array: &Core) -> Result<Vec<u64>> {
+    let shape = match array.data()?.chain().access() {
+        Access::Indexed(_) => array.spec().inner_chunk_shape(),
+        Access::Whole | Access::Raw { .. } => None,
+    };
+    Ok(shape.unwrap_or_else(|| array.spec().chunk_shape.clone()))
+}
+
+fn bytes(shape: &[u64], size: u64) -> u64 {
+    shape.iter().fold(size, |bytes, &n| bytes.saturating_mul(n))
+}
+
+impl Choice<'_> {
+    /// # Errors
+    /// The memory is too small: the error names the least.
+    pub(super) fn way(&self) -> Result<Way> {
+        let (source, target) = (self.source, self.target);
+        let threads = n_threads(self.threads) as u64;
+        let (Some(from), Some(to)) = (source.data_type().elem_size(), target.data_type().elem_size()) else {
+            let unit = bytes(&target.spec().chunk_shape, VLEN_BYTES).max(1);
+            let room = self.memory.unwrap_or(MEMORY) / unit;
+            return Ok(Way::ByUnit(room.clamp(1, threads) as usize));
+        };
+        let sizes = [from as u64, to as u64];
+        let (shape, read) = (source.shape(), decoded_shape(source)?);
+        let unit: Vec<u64> =
+            target.spec().chunk_shape.iter().zip(shape).map(|(&len, &n)| len.min(n)).collect();
+        let inner = target.spec().inner_chunk_shape();
+        let by_pieces = inner.as_ref().filter(|_| has_pieces(target));
+        // What reading and writing hold beside the blocks.
+        let reads = Beside::of_reads(source, bytes(&read, sizes[0]), threads);
+        let memory = self.memory.unwrap_or(MEMORY);
+        let regular = source.data()?.grid().is_regular() || source.spec().inner_chunk_shape().is_some();
+        let base = Task {
+            shape,
+            read: &read,
+            write: &unit,
+            sizes,
+            converts: self.conversion.is_some(),
+            carries: regular,
+            room: 0,
+            lanes: threads,
+        };
+        let writes = Beside::of_writes(
+            target,
+            bytes(&unit, sizes[1]),
+            inner.as_deref().map(|it| bytes(it, sizes[1])),
+            threads,
+        );
+        let beside =
+            reads.bytes(memory).saturating_add(writes.bytes(memory)).saturating_add(BESIDE * threads);
+        let whole = Task { room: memory.saturating_sub(beside), ..base.clone() };
+        if let Some(plan) = whole.plan() {
+            let plan = limited(plan, memory, &reads, &writes);
+            if plan.decodes <= MOST_DECODES || !self.has_temporary {
+                return Ok(Way::Blocks(plan));
+            }
+            return Ok(self.twice(&whole, memory, (&reads, &writes)).unwrap_or(Way::Blocks(plan)));
+        }
+        let mut least = least_memory([&reads, &writes], BESIDE * threads, whole.least_room());
+        if let Some(inner) = by_pieces {
+            // Within one shard.
+            let writes = Beside::of_writes(target, bytes(inner, sizes[1]), None, threads);
+            let beside =
+                reads.bytes(memory).saturating_add(writes.bytes(memory)).saturating_add(BESIDE * threads);
+            let part = Task {
+                shape: &unit,
+                write: inner,
+                carries: false,
+                room: memory.saturating_sub(beside),
+                ..base
+            };
+            if let Some(plan) = part.plan() {
+                return Ok(Way::Pieces(limited(plan, memory, &reads, &writes)));
+            }
+            least = least.min(least_memory([&reads, &writes], BESIDE * threads, part.least_room()));
+        }
+        if self.memory.is_none() {
+            let enough = Choice { memory: Some(least), ..*self };
+            return enough.way();
+        }
+        let what = format!(
+            "{memory} bytes of memory are too few: a {} of the target and what it is made of take {least}",
+            if by_pieces.is_some() || inner.is_none() { "chunk" } else { "shard" },
+        );
+        Err(target.name(Error::new(ErrorKind::OutOfMemory, what)))
+    }
+
+    fn twice(&self, task: &Task<'_>, memory: u64, (reads, writes): (&Beside, &Beside)) -> Option<Way> {
+        // A chunk of the temporary is written by each thread.
+        let lanes = task.lanes;
+        let room = task.room;
+        let between = between(&Task { room: room - room / 4, ..task.clone() })?;
+        let chunk = bytes(&between, task.sizes[0]).saturating_mul(2 * lanes);
+        let sizes = [task.sizes[0]; 2];
+        let first =
+            Task { write: &between, sizes, converts: false, room: room.checked_sub(chunk)?, ..task.clone() };
+        let second = Task { read: &between, carries: false, ..task.clone() };
+        let (first, second) = (first.plan()?, second.plan()?);
+        let limit = |plan| limited(plan, memory, reads, writes);
+        Some(Way::Twice(between, limit(first), limit(second)))
+    }
+}
+
+/// What a plan says in a report.
+pub(super) fn said(way: &Way, source: &Core) -> Option<String> {
+    match way {
+        Way::ByUnit(_) => None,
+        Way::Blocks(plan) | Way::Pieces(plan) if plan.decodes < 1.005 => None,
+        Way::Blocks(plan) | Way::Pieces(plan) => {
+            Some(format!("chunks of the source are decoded {:.2} times", plan.decodes))
+        }
+        Way::Twice(..) => {
+            let size = source.data_type().elem_size().unwrap_or(0) as u64;
+            Some(format!("it goes through a temporary array of up to {} bytes", bytes(source.shape(), size)))
+        }
+    }
+}
+
+/// Whether shards are put together in a temporary of the store, so that they need not fit into memory.
+fn has_pieces(target: &Core) -> bool {
+    let Kind::Blocking(store) = &target.storage.0 else { return false };
+    store.range_merging().piece.is_some() && store.can().lock
+}
+
+/// What requests, decoders and encoders have in memory at once.
+struct Beside {
+    unit: u64,
+    /// How many of them there are at once.
+    n: u64,
+    is_async: bool,
+}
+
+impl Beside {
+    fn of_reads(source: &Core, unit: u64, threads: u64) -> Self {
+        // The encoded value and its elements, of two chunks at a time.
+        Self { unit, n: 3 * threads, is_async: !source.storage.is_blocking() }
+    }
+
+    fn of_writes(target: &Core, unit: u64, inner: Option<u64>, threads: u64) -> Self {
+        let is_async = !target.storage.is_blocking();
+        match inner {
+            // Encoded piece by piece.
+            Some(inner) if has_pieces(target) => {
+                Self { unit: inner.saturating_add(256 << 10), n: 2 * threads, is_async }
+            }
+            // The elements, and the encoded value.
+            _ => Self { unit, n: 2 * threads, is_async },
+        }
+    }
+
+    fn bytes(&self, memory: u64) -> u64 {
+        match self.is_async {
+            // What is in flight is limited.
+            true => (memory / 4).max(self.unit.saturating_mul(2)),
+            false => self.unit.saturating_mul(self.n),
+        }
+    }
+}
+
+/// The least memory in which there is so much room for blocks.
+fn least_memory(sides: [&Beside; 2], beside: u64, room: u64) -> u64 {
+    let n_async = sides.iter().filter(|side| side.is_async).count() as u64;
+    let fixed = sides.iter().filter(|side| !side.is_async).map(|side| side.bytes(0));
+    let fixed = fixed.fold(beside.saturating_add(room), u64::saturating_add);
+    // Each asynchronous side takes a quarter of all.
+    let shared = fixed.saturating_mul(4).div_ceil(4 - n_async).saturating_add(n_async);
+    let units = sides.iter().filter(|side| side.is_async).map(|side| side.unit.saturating_mul(8));
+    units.fold(shared, u64::max)
+}
+
+/// The plan, with limits for what is in flight.
+fn limited(plan: Plan, memory: u64, reads: &Beside, writes: &Beside) -> Plan {
+    let bytes = (memory / 8).max(1);
+    let unit = reads.unit.max(writes.unit).max(1);
+    let n = usize::try_from(bytes / unit).unwrap_or(usize::MAX);
+    Plan { in_flight: (bytes, NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)), ..plan }
+}
