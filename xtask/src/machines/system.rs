@@ -152,6 +152,8 @@ impl System {
                 ("CC_s390x_unknown_linux_gnu", "s390x-linux-gnu-gcc"),
             ],
             Self::Wasm => &[
+                // Small cases, each run once.
+                ("CARGO_PROFILE_MACHINES_OPT_LEVEL", "0"),
                 ("CARGO_TARGET_WASM32_WASIP1_LINKER", "wasm-ld"),
                 ("CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", "-Clinker-flavor=wasm-ld"),
                 (
