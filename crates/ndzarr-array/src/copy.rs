@@ -35,7 +35,7 @@ use crate::storage::{Colour, Storage};
 
 pub(crate) use way::decoded_shape;
 
-pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport, Loss};
+pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport};
 
 /// Copies an array, or a group with everything below it: to another place, or to another format,
 /// chunking, encoding or type, as the [options](CopyOptions) say. What they do not say is as in
@@ -57,7 +57,7 @@ pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport, Loss};
 ///
 /// # Errors
 /// Nothing is at the source; something is at the target or, with [`Existing::Replace`], the target
-/// overlaps the source; the format cannot express the source, and [`Loss::Record`] was not set; a
+/// overlaps the source; the format cannot express the source, and [`record_losses`](CopyOptions::record_losses) was not called; a
 /// costlier level than `at_most` is needed; the memory is too small, and the error names the least;
 /// a number is out of range of the new type; a chunk is corrupt; a store fails; the call was
 /// cancelled. What the format cannot express, and too little memory, are found before anything is
@@ -208,7 +208,7 @@ impl Run<'_> {
     }
 
     fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
-        Requests { source: &self.source, node, create, loss: self.options.loss }
+        Requests { source: &self.source, node, create, record_losses: self.options.record_losses }
     }
 
     async fn plan_group(&self, node: Node, path: NodePath) -> Result<Planned> {

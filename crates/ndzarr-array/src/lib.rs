@@ -139,7 +139,7 @@ pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice};
 pub use blocking::{AnyNode, OpenOptions};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
-pub use copy::{CopiedNode, CopyLevel, CopyOptions, CopyReport, Loss, copy};
+pub use copy::{CopiedNode, CopyLevel, CopyOptions, CopyReport, copy};
 pub use core::Core as ArrayInfo;
 pub use element::{Datetime64, Element, Timedelta64};
 pub use element_type::{Any, ElementType};

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ndzarr::{AnyNode, ConsolidatedUse, Format, Loss, N5Axes, OpenOptions, Place, Storage};
+use ndzarr::{AnyNode, ConsolidatedUse, Format, N5Axes, OpenOptions, Place, Storage};
 
 use crate::failure::Failure;
 
@@ -229,15 +229,6 @@ pub(crate) enum LossArgument {
     Refuse,
     /// It is left out and reported.
     Record,
-}
-
-impl From<LossArgument> for Loss {
-    fn from(argument: LossArgument) -> Self {
-        match argument {
-            LossArgument::Refuse => Self::Refuse,
-            LossArgument::Record => Self::Record,
-        }
-    }
 }
 
 /// How the axes of N5 arrays are shown.

@@ -6,18 +6,17 @@ use ndzarr::store::ZipWriter;
 use ndzarr::{CopyLevel, CopyOptions, Storage, copy};
 use serde_json::json;
 
-use crate::arguments::ConvertArguments;
+use crate::arguments::{ConvertArguments, LossArgument};
 use crate::failure::Failure;
 
 /// Converts and prints the result for each node.
 pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let open = arguments.node.options();
     let format = arguments.to.into();
-    let options = CopyOptions::new()
-        .format(format)
-        .n5_axes(arguments.node.n5_axes.into())
-        .open(open)
-        .loss(arguments.loss.into());
+    let mut options = CopyOptions::new().format(format).n5_axes(arguments.node.n5_axes.into()).open(open);
+    if matches!(arguments.loss, LossArgument::Record) {
+        options = options.record_losses();
+    }
     let (source, path, into) = (arguments.node.place(), &arguments.node.node, &arguments.into);
     let is_archive = into.extension().is_some_and(|ending| ending == "zip" || ending == "ozx");
     let report = match is_archive && !into.is_dir() {

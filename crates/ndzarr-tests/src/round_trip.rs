@@ -157,7 +157,7 @@ fn one_codec(ndim: usize, choices: &mut Unstructured<'_>) -> Result<CodecSpec> {
         2 => codec::zlib(1),
         3 => codec::blosc(BloscCname::Lz4, 1, BloscShuffle::Byte),
         4 => codec::lz4(),
-        5 => codec::bz2(1),
+        5 => codec::CodecConfig::Bz2 { level: 1 }.into(),
         6 => codec::xz(0),
         7 => codec::crc32c(),
         _ => codec::transpose((0..ndim).rev().collect::<Vec<_>>()),

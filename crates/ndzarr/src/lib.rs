@@ -31,8 +31,8 @@ pub use ndzarr_array::{
     Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayInfo, Cast, Child, Chunk,
     CopyLevel, CopyOptions, Datetime64, Element, Error, ErrorKind, FixedBytes, FixedUtf32, Float4E2M1Fn,
     Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz,
-    Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, Loss, N5Block, Number, OpenOptions,
-    Place, PlainElement, Points, Resolved, Result, Selection, ShardWriter, Storage, Timedelta64, ToView,
+    Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, N5Block, Number, OpenOptions, Place,
+    PlainElement, Points, Resolved, Result, Selection, ShardWriter, Storage, Timedelta64, ToView,
     asynchronous, copy, for_each_type, par_fold, par_map, s, structured,
 };
 pub use ndzarr_codec::CodecRegistry;
@@ -62,7 +62,7 @@ pub mod codec {
     //! ```
 
     pub use ndzarr_array::codec::{
-        blosc, bz2, crc32c, delta, gzip, lz4, named, pcodec, transpose, xz, zlib, zstd,
+        blosc, crc32c, delta, gzip, lz4, named, pcodec, transpose, xz, zlib, zstd,
     };
     pub use ndzarr_codec::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError, Dst, Workspace};
     pub use ndzarr_model::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};

@@ -41,7 +41,7 @@ pub struct CopyOptions {
     pub(super) temporary: Option<Place>,
     pub(super) resume: bool,
     pub(super) at_most: CopyLevel,
-    pub(super) loss: Loss,
+    pub(super) record_losses: bool,
     pub(super) run: RunOptions,
 }
 
@@ -74,7 +74,7 @@ impl CopyOptions {
             temporary: None,
             resume: false,
             at_most: CopyLevel::Reencoded,
-            loss: Loss::Refuse,
+            record_losses: false,
             run: RunOptions::default(),
         }
     }
@@ -215,10 +215,11 @@ impl CopyOptions {
         self
     }
 
-    /// What to do about anything that the format cannot express.
+    /// Leaves out whatever the format cannot express and records it in the report. Otherwise that
+    /// is an error which names it, before anything is written.
     #[must_use]
-    pub fn loss(mut self, loss: Loss) -> Self {
-        self.loss = loss;
+    pub fn record_losses(mut self) -> Self {
+        self.record_losses = true;
         self
     }
 
@@ -269,17 +270,6 @@ pub enum CopyLevel {
     Rekeyed,
     /// The elements were read and written again.
     Reencoded,
-}
-
-/// What to do about anything that the target format cannot express.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Loss {
-    /// Fails, and names it, before anything is written.
-    #[default]
-    Refuse,
-    /// Leaves it out and records it in the report.
-    Record,
 }
 
 /// The result for each node, parents before children.

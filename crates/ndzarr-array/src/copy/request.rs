@@ -11,7 +11,7 @@ use ndzarr_model::{ArraySpec, Attributes, CodecSpec};
 
 use crate::copy::conversion::Conversion;
 use crate::copy::options::Layout;
-use crate::copy::{CopiedNode, Loss, compressors};
+use crate::copy::{CopiedNode, compressors};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
@@ -20,7 +20,7 @@ pub(super) struct Requests<'o> {
     pub(super) source: &'o Storage,
     pub(super) node: &'o Node,
     pub(super) create: &'o CreateOptions,
-    pub(super) loss: Loss,
+    pub(super) record_losses: bool,
 }
 
 impl Layout {
@@ -246,13 +246,11 @@ impl Requests<'_> {
 
     fn lose(&self, what: &str, why: &dyn Display, losses: &mut Vec<String>) -> Result<()> {
         let what = format!("{what}: {why}");
-        match self.loss {
-            Loss::Record => {
-                losses.push(what);
-                Ok(())
-            }
-            Loss::Refuse => Err(self.refuse(&what)),
+        if !self.record_losses {
+            return Err(self.refuse(&what));
         }
+        losses.push(what);
+        Ok(())
     }
 
     pub(super) fn refuse(&self, what: &str) -> Error {

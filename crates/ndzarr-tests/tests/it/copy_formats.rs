@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::{
-    Any, AnyArray, Array, Cancel, CopyLevel, CopyOptions, DataType, Error, ErrorKind, Format, Group, Loss,
+    Any, AnyArray, Array, Cancel, CopyLevel, CopyOptions, DataType, Error, ErrorKind, Format, Group,
     MemberKind, MemoryStore, Progress, RunOptions, codec, copy,
 };
 use ndzarr_tests::{Case, Kind, cases};
@@ -79,7 +79,7 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
         }
     };
     let target = if in_place { source.clone() } else { MemoryStore::new() };
-    let options = CopyOptions::new().format(to).loss(Loss::Record);
+    let options = CopyOptions::new().format(to).record_losses();
     let report = match copy((&source, node), (&target, node), &options) {
         Ok(report) => report,
         Err(error) => {
@@ -289,7 +289,7 @@ fn hierarchies_keep_attributes_and_names() {
     root.create_array("g/a", builder).expect("a new array").fill([0..6], 5).expect("elements");
     for to in [Format::Zarr3, Format::N5, Format::DraftB] {
         let other = MemoryStore::new();
-        let options = CopyOptions::new().format(to).loss(Loss::Record);
+        let options = CopyOptions::new().format(to).record_losses();
         let report = copy(&store, &other, &options).expect("it can be");
         assert_eq!(report.nodes.len(), 3);
         let made = Group::open(&other).expect("the group");
@@ -312,7 +312,7 @@ fn what_would_be_lost_is_refused_or_recorded() {
     let options = CopyOptions::new().format(Format::N5);
     let error = copy((&store, "a"), (&other, "a"), &options).expect_err("N5 has no fill value");
     assert!(error.to_string().contains("fill value") && other.keys().is_empty(), "{error}");
-    let options = options.loss(Loss::Record);
+    let options = options.record_losses();
     let report = copy((&store, "a"), (&other, "a"), &options).expect("recorded");
     assert!(report.nodes[0].losses[0].contains("fill value"), "{report:?}");
     let made = Array::<f32>::open((&other, "a")).expect("the array");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ndzarr::{AnyNode, Array, CopyOptions, Format, Group, Loss, copy};
+use ndzarr::{AnyNode, Array, CopyOptions, Format, Group, copy};
 use serde_json::json;
 
 /// As `json.dumps` writes them: a name and a text with bytes that are not UTF-8
@@ -148,10 +148,9 @@ fn a_conversion_copies_attributes_to_the_letter() {
     // A number that JSON does not have is a loss.
     put(root.path(), "c/zarr.json", &ZARR3.replace("ATTRIBUTES", r#"{"x": [NaN]}"#));
     let options = CopyOptions::new().format(Format::Zarr2);
-    let refused = options.clone().loss(Loss::Refuse);
-    let error = copy((root.path(), "c"), (root.path(), "d"), &refused).expect_err("a loss").to_string();
+    let error = copy((root.path(), "c"), (root.path(), "d"), &options).expect_err("a loss").to_string();
     assert!(error.contains("\"x\""), "{error}");
-    let recorded = options.loss(Loss::Record);
+    let recorded = options.record_losses();
     let report = copy((root.path(), "c"), (root.path(), "d"), &recorded).expect("converted");
     assert!(report.nodes[0].losses[0].contains("\"x\""), "{report:?}");
     let text = fs::read_to_string(root.path().join("d/.zattrs")).expect("the attributes");

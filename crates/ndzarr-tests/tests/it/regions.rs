@@ -162,7 +162,9 @@ fn create<T: PlainElement>(layout: &Layout, fill: T) -> Array<T> {
             codecs.push(codec::blosc(codec::BloscCname::Lz4, 5, codec::BloscShuffle::Byte))
         }
         (Compression::Crc32c, Format::Zarr3) => codecs.push(codec::crc32c()),
-        (Compression::Bz2, Format::Zarr2 | Format::N5 | Format::DraftB) => codecs.push(codec::bz2(9)),
+        (Compression::Bz2, Format::Zarr2 | Format::N5 | Format::DraftB) => {
+            codecs.push(codec::CodecConfig::Bz2 { level: 9 }.into())
+        }
         (Compression::Crc32c | Compression::Bz2, _) => {}
     }
     builder.codecs(codecs).create((&storage, "a")).expect("the layout can be expressed")

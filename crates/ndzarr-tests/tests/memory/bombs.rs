@@ -107,7 +107,7 @@ fn every_compressor() {
         ("gzip", codec::gzip(1), json!({"id": "gzip", "level": 1})),
         ("zlib", codec::zlib(1), json!({"id": "zlib", "level": 1})),
         ("zstd", codec::zstd(1), json!({"id": "zstd", "level": 1})),
-        ("bz2", codec::bz2(9), json!({"id": "bz2", "level": 9})),
+        ("bz2", codec::CodecConfig::Bz2 { level: 9 }.into(), json!({"id": "bz2", "level": 9})),
         ("xz", codec::xz(1), lzma(1)),
         ("lzma alone", alone.into(), lzma(2)),
         ("lz4", codec::lz4(), json!({"id": "lz4", "acceleration": 1})),
@@ -247,7 +247,7 @@ fn n5_blocks() {
     }
     for (name, spec, config) in [
         ("gzip", codec::gzip(1), json!({"type": "gzip"})),
-        ("bzip2", codec::bz2(9), json!({"type": "bzip2"})),
+        ("bzip2", codec::CodecConfig::Bz2 { level: 9 }.into(), json!({"type": "bzip2"})),
         ("xz", codec::xz(1), json!({"type": "xz"})),
         ("zstd", codec::zstd(1), json!({"type": "zstd"})),
         ("lz4", CodecConfig::N5Lz4 { block_size: 32 << 20 }.into(), json!({"type": "lz4"})),
@@ -284,7 +284,7 @@ fn n5_blocks_with_a_count_that_lies() {
     let claims = [
         ("raw", json!({"type": "raw"}), vec![0; 64]),
         ("gzip", json!({"type": "gzip"}), zeros(&[codec::gzip(1)], 1 << 10)),
-        ("bzip2", json!({"type": "bzip2"}), zeros(&[codec::bz2(9)], 1 << 10)),
+        ("bzip2", json!({"type": "bzip2"}), zeros(&[codec::CodecConfig::Bz2 { level: 9 }.into()], 1 << 10)),
         ("xz", json!({"type": "xz"}), zeros(&[codec::xz(1)], 1 << 10)),
         ("zstd", json!({"type": "zstd"}), zeros(&[codec::zstd(1)], 1 << 10)),
         ("a bare block of lz4", json!({"type": "lz4"}), vec![0x11; 64]),

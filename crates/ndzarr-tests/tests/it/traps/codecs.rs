@@ -51,7 +51,7 @@ fn regions_of_chunks_behind_codecs_of_elements() {
             let store = MemoryStore::new();
             let codecs = [
                 codec::delta(ndzarr::DataType::Int { bits: 32 }),
-                codec::named("shuffle", serde_json::json!({"elementsize": 4})),
+                codec::CodecConfig::Shuffle { elementsize: Some(4) }.into(),
                 codec::zstd(1),
             ];
             let mut array = Array::<i32>::builder([7, 9]).chunks([2, 3]).codecs(codecs).fill_value(-3);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ndzarr::{Array, CopyOptions, Format, Group, Loss, MemoryStore, asynchronous, copy};
+use ndzarr::{Array, CopyOptions, Format, Group, MemoryStore, asynchronous, copy};
 
 use super::Checked;
 use super::machine::{Machine, Said, failed};
@@ -77,7 +77,7 @@ impl Machine {
     pub(super) fn convert(&mut self, said: Said<'_>) -> Checked {
         let formats = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
         let format = formats[self.random.below(5) as usize];
-        let options = CopyOptions::new().format(format).loss(Loss::Record).run(self.options());
+        let options = CopyOptions::new().format(format).record_losses().run(self.options());
         let target = MemoryStore::new();
         said(format!("convert to {format}"));
         self.tally.calls += 1;
