@@ -160,9 +160,10 @@ impl Drop for ObjectServer {
 pub struct Held<'s>(&'s Shared);
 
 impl Held<'_> {
-    /// Waits until this many requests are in flight.
+    /// Waits until this many requests are held: earlier ones, whose answers the server has not quite
+    /// finished, do not count.
     pub fn wait_for(&self, n: usize) {
-        self.0.wait_in_flight(n);
+        self.0.wait_held(n);
     }
 }
 

@@ -56,6 +56,8 @@ struct State {
     rules: Vec<FaultRule>,
     latency: Duration,
     held: bool,
+    /// How many requests wait because of it.
+    n_held: usize,
     ended: bool,
     streams: Vec<(u64, TcpStream)>,
     n_streams: u64,
@@ -119,8 +121,13 @@ impl Shared {
         if !latency.is_zero() && !self.sleep(latency) {
             return false;
         }
-        let state = self.changed.wait_while(self.lock(), |state| state.held && !state.ended);
-        !state.unwrap_or_else(PoisonError::into_inner).ended
+        let mut state = self.lock();
+        state.n_held += 1;
+        self.changed.notify_all();
+        let state = self.changed.wait_while(state, |state| state.held && !state.ended);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        state.n_held -= 1;
+        !state.ended
     }
 
     /// Sleeps, but not longer than the server lives. Whether it still does.
@@ -162,8 +169,8 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    pub(super) fn wait_in_flight(&self, n: usize) {
-        drop(self.changed.wait_while(self.lock(), |state| state.in_flight < n && !state.ended));
+    pub(super) fn wait_held(&self, n: usize) {
+        drop(self.changed.wait_while(self.lock(), |state| state.n_held < n && !state.ended));
     }
 }
 
