@@ -61,7 +61,7 @@ impl Written {
         }
         text.blanks();
         written.offset_seconds = text.offset()?;
-        if text.0.is_empty() { Ok(written) } else { Err("something follows that is no part of a time") }
+        if text.0.is_empty() { Ok(written) } else { Err("something follows the time") }
     }
 
     /// The day in a calendar, and the nanosecond of the day, in UTC.

@@ -37,7 +37,8 @@ impl Inner {
     }
 
     /// Whether the service refuses to create a value that is there, with these bytes. If it does not,
-    /// nothing changes.
+    /// the value is put once more: what another writer stored in between is lost, as it would be by
+    /// any put with a condition to such a service.
     pub(crate) async fn conditions_at(&self, key: &Key, value: &[Bytes]) -> Result<bool, StoreError> {
         if let Some(checked) = self.conditions.known() {
             return Ok(checked);
