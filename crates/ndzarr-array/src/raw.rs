@@ -34,10 +34,6 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
-/// Rows that are shorter, in bytes, and begin inside a cache line have too few whole lines.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-const SHORT: usize = 256;
-
 /// Copies into memory that will not be read soon, bypassing the caches if the processor can do so.
 /// Dropping it makes all writes visible to threads that synchronize with this one.
 ///
@@ -63,11 +59,9 @@ impl PastCaches {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.avx {
             assert_eq!(src.len(), dst.len(), "rows of one length");
-            // Only whole cache lines: part of one costs more than it saves.
+            // Only whole cache lines: part of one costs more than it saves. The parts before and
+            // after them are copied by themselves, since a store across two lines is slow.
             let head = dst.as_ptr().align_offset(avx::LINE).min(dst.len());
-            if head != 0 && dst.len() < SHORT {
-                return dst.copy_from_slice(src);
-            }
             let len = (dst.len() - head) / avx::LINE * avx::LINE;
             dst[..head].copy_from_slice(&src[..head]);
             // SAFETY: the processor has the instructions; the lines are inside both slices and
