@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::lease::Lease;
 use crate::os_error::is_not_found;
+use crate::stat::Stat;
 use crate::syscalls::{Syscalls, again, replace};
 
 /// The write lock of a path, and the file that becomes its new value.
@@ -91,7 +92,7 @@ impl FileLock {
             Self::Local(lock) => {
                 // Under that lock the temporaries beside `path` are removed when it is erased with
                 // others. The name may be that of another one by now.
-                if !lock.is_under_its_name()? {
+                if !lock.is_under_its_name(None)? {
                     lock.state = State::Released;
                     return Err(removed());
                 }
@@ -129,8 +130,14 @@ fn removed() -> io::Error {
 
 impl LocalLock {
     /// With a lock file that is locked: the lock, unless the file went away in the meantime, or
-    /// became the live value. Nothing may be written to it before.
-    pub(crate) fn of(sys: &Arc<dyn Syscalls>, path: &Path, file: File) -> io::Result<Option<Self>> {
+    /// became the live value. Nothing may be written to it before. `held` is its state since it was
+    /// locked, if known.
+    pub(crate) fn of(
+        sys: &Arc<dyn Syscalls>,
+        path: &Path,
+        file: File,
+        held: Option<Stat>,
+    ) -> io::Result<Option<Self>> {
         let mut lock = Self {
             sys: sys.clone(),
             path: path.to_owned(),
@@ -139,11 +146,11 @@ impl LocalLock {
             state: State::Released,
             process: process::id(),
         };
-        Ok(lock.is_under_its_name()?.then_some(lock))
+        Ok(lock.is_under_its_name(held)?.then_some(lock))
     }
 
-    fn is_under_its_name(&mut self) -> io::Result<bool> {
-        let held = again(|| self.sys.file_stat(&self.file))?;
+    fn is_under_its_name(&mut self, held: Option<Stat>) -> io::Result<bool> {
+        let held = held.map_or_else(|| again(|| self.sys.file_stat(&self.file)), Ok)?;
         let named = match again(|| self.sys.link_stat(&self.path)) {
             Ok(named) => named,
             Err(e) if is_not_found(&e) => return Ok(false),

@@ -17,6 +17,7 @@ use crate::lock_file::{Found, Watched, set_aside};
 use crate::lock_names::{lock_path, temporary_path};
 use crate::os_error::{is_gone, is_not_found, is_refusal, is_unsupported};
 use crate::owner::MAX_BYTES;
+use crate::stat::Stat;
 use crate::syscalls::{Syscalls, again};
 
 /// The answer to [`Locks::take`].
@@ -144,9 +145,9 @@ impl Locks {
             Err(e) => return Err(e),
         };
         let mut locked = again(|| sys.lock(&file, Wait::Try));
-        let file_system = match self.file_system_of(&file) {
+        let (stat, file_system) = match self.file_system_of(&file) {
             Err(e) if is_gone(&e) => return Ok(Attempt::Again),
-            file_system => file_system?,
+            found => found?,
         };
         if file_system.locking() == Locking::Portable {
             for _ in 0..LOOKS {
@@ -165,7 +166,8 @@ impl Locks {
                 }
             };
         }
-        self.attempt_open(path, file, &file_system, locked, wait)
+        let stat = matches!(locked, Ok(true)).then_some(stat);
+        self.attempt_open(path, file, &file_system, locked, stat, wait)
     }
 
     /// With the lock file of another writer, past or present.
@@ -177,15 +179,15 @@ impl Locks {
             Err(e) if e.kind() == ErrorKind::PermissionDenied => return self.attempt_unwritable(path, e),
             Err(e) => return Err(e),
         };
-        let file_system = match self.file_system_of(&file) {
+        let (_, file_system) = match self.file_system_of(&file) {
             Err(e) if is_gone(&e) => return Ok(Attempt::Again),
-            file_system => file_system?,
+            found => found?,
         };
         if file_system.locking() == Locking::Portable {
             return self.judge(path, file);
         }
         let locked = again(|| sys.lock(&file, Wait::Try));
-        self.attempt_open(path, file, &file_system, locked, wait)
+        self.attempt_open(path, file, &file_system, locked, None, wait)
     }
 
     /// For a lock file of another user, which cannot be written. If it is no longer held, it can
@@ -198,8 +200,8 @@ impl Locks {
             Err(_) if is_refusal(&refused) => return Ok(Attempt::Refused(refused)),
             Err(_) => return Err(refused),
         };
-        let stat = again(|| sys.file_stat(&file))?;
-        if self.devices.of(sys, stat.device(), &file)?.locking() == Locking::Portable {
+        let (stat, file_system) = self.file_system_of(&file)?;
+        if file_system.locking() == Locking::Portable {
             return self.judge(path, file);
         }
         match again(|| sys.lock_to_read(&file)) {
@@ -211,18 +213,21 @@ impl Locks {
         Ok(Attempt::Again)
     }
 
-    fn file_system_of(&self, file: &File) -> io::Result<FileSystem> {
+    fn file_system_of(&self, file: &File) -> io::Result<(Stat, FileSystem)> {
         let stat = again(|| self.sys.file_stat(file))?;
-        self.devices.of(&*self.sys, stat.device(), file)
+        let file_system = self.devices.of(&*self.sys, stat.device(), file)?;
+        Ok((stat, file_system))
     }
 
-    /// With an open lock file on a local file system, after a first try to lock it.
+    /// With an open lock file on a local file system, after a first try to lock it; and its state
+    /// since then, if that locked it.
     fn attempt_open(
         &self,
         path: &Path,
         file: File,
         file_system: &FileSystem,
         locked: io::Result<bool>,
+        stat: Option<Stat>,
         wait: Wait<'_>,
     ) -> io::Result<Attempt> {
         let sys = &*self.sys;
@@ -245,7 +250,7 @@ impl Locks {
             }
             Err(e) => return Err(e),
         }
-        let mut lock = match LocalLock::of(&self.sys, path, file) {
+        let mut lock = match LocalLock::of(&self.sys, path, file, stat) {
             Ok(Some(lock)) => lock,
             Ok(None) => return Ok(Attempt::Again),
             Err(e) if is_refusal(&e) => return Ok(Attempt::Refused(e)),
