@@ -32,12 +32,6 @@ impl Conditions {
     pub(crate) fn cell(&self) -> &OnceCell<bool> {
         self.found.get(|_| OnceCell::new())
     }
-
-    /// An answer has shown it.
-    pub(crate) fn are_checked(&self) {
-        // It may be known.
-        let _ = self.cell().set(true);
-    }
 }
 
 #[cfg(test)]

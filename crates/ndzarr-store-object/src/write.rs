@@ -12,7 +12,6 @@ use crate::call::Purpose;
 use crate::requests::{Attempts, Failure};
 use crate::state::State;
 use crate::store::{Inner, Service};
-use crate::trial::Trial;
 
 /// The name of the mark in an object's metadata. One word of letters: Azure refuses a hyphen, and some
 /// servers drop an underscore.
@@ -41,16 +40,7 @@ impl Inner {
                 _ => return Ok(Put::Conflict),
             },
         };
-        if let Precondition::Current(pin) = only_if
-            && let Some(state) = pin.get::<State>()
-        {
-            match self.try_conditions(key, state).await? {
-                Trial::Checked => {}
-                Trial::Ignored => return Ok(Put::Unsupported),
-                Trial::Changed => return self.conflict(key).await,
-            }
-        }
-        if mode == PutMode::Create && self.conditions.known() == Some(false) {
+        if mode != PutMode::Overwrite && !self.checks_conditions().await? {
             return Ok(Put::Unsupported);
         }
         let path = self.path(key)?;
@@ -69,10 +59,6 @@ impl Inner {
                     let (e_tag, version) = (put.e_tag, put.version);
                     let state = State { store: self.name.clone(), e_tag, version, modified: None };
                     self.conflicts.over(key);
-                    if matches!(only_if, Precondition::Absent) {
-                        // For the next put: this one has found nothing to overwrite, and succeeded.
-                        let _ = self.conditions_at(key, parts).await;
-                    }
                     return Ok(Put::Done(state.e_tag.is_some().then(|| Pin::new(state))));
                 }
                 Err(error) => error,
@@ -96,9 +82,6 @@ impl Inner {
             // A condition that failed at once was met by another writer. Later it may have been this
             // one, whose answer was lost.
             if matches!(answer.status, 412 | 404 | 304) && attempts.made == 1 {
-                if answer.status == 412 {
-                    self.conditions.are_checked();
-                }
                 return self.conflict(key).await;
             }
             let unknown =
@@ -157,7 +140,7 @@ impl Inner {
         }
     }
 
-    async fn erase_one(&self, key: &Key) -> Result<(), StoreError> {
+    pub(crate) async fn erase_one(&self, key: &Key) -> Result<(), StoreError> {
         let path = self.path(key)?;
         let request = || async { self.delete(vec![path.clone()]).await };
         match self.repeat(Purpose::Values, request).await {

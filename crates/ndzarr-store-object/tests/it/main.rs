@@ -23,7 +23,7 @@ mod virtual_clock;
 mod wrong_answers;
 
 use bytes::Bytes;
-use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, StoreError, Want, block_on};
+use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Precondition, StoreError, Want, block_on};
 use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, ObjectServer};
 
@@ -35,6 +35,16 @@ fn options(server: &ObjectServer) -> RemoteOptions {
 
 fn s3(server: &ObjectServer, prefix: &str) -> ObjectStore {
     s3_with(&options(server), prefix)
+}
+
+/// The same, after the trial of conditions, which takes requests of its own.
+fn tried_s3(server: &ObjectServer) -> ObjectStore {
+    let store = s3(server, "");
+    let key = Key::new("tried").expect("a key");
+    block_on(store.put(&key, &[], Precondition::Absent)).expect("the server answers");
+    block_on(store.erase(&key, Precondition::None)).expect("the server answers");
+    server.forget();
+    store
 }
 
 fn s3_with(options: &RemoteOptions, prefix: &str) -> ObjectStore {

@@ -5,14 +5,14 @@ use ndzarr_store::{
 };
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::s3;
+use crate::{s3, tried_s3};
 
 type Outcome = Result<(), StoreError>;
 
 #[test]
 fn rs_01_a_lost_answer_of_a_conditional_put_is_not_a_conflict() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
-    let store = s3(&server, "");
+    let store = tried_s3(&server);
     server.faults([FaultRule::every(2, Fault::Lost500).of(&["PUT"])]);
     for number in 0..6 {
         let key = Key::new(format!("a{number}"))?;
@@ -28,7 +28,7 @@ fn rs_01_a_lost_answer_of_a_conditional_put_is_not_a_conflict() -> Outcome {
 #[test]
 fn rs_02_a_conditional_put_is_sent_again_after_a_reset() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
-    let store = s3(&server, "");
+    let store = tried_s3(&server);
     server.faults([FaultRule::every(1, Fault::Reset).of(&["PUT"]).times(1)]);
     let put = block_on(store.put(&Key::new("a")?, &["value".into()], Precondition::Absent))?;
     assert!(matches!(put, Put::Done(Some(_))), "{put:?}");
