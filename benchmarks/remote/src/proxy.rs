@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use socket2::{Domain, Socket, Type};
 
 /// Bytes that are sent at once.
 const PIECE: usize = 32 << 10;
@@ -63,7 +64,7 @@ impl Proxy {
     /// # Errors
     /// The system gives no port.
     pub fn start(server: SocketAddr, network: Network) -> io::Result<(Arc<Self>, SocketAddr)> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let listener = listener()?;
         let address = listener.local_addr()?;
         let state = State { network, counts: Counts::default(), in_flight: 0, free_at: Instant::now() };
         let proxy = Arc::new(Self { server, state: Mutex::new(state) });
@@ -162,6 +163,20 @@ impl Proxy {
     }
 }
 
+/// A listener on a free port whose queue holds all connections that a client opens at once.
+///
+/// The 128 places that the standard library asks for are too few: the system drops what comes beyond
+/// them, and a client tries again after a second.
+///
+/// # Errors
+/// The system gives no port.
+pub fn listener() -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    socket.listen(4096)?;
+    Ok(socket.into())
+}
+
 /// The head of a request or answer; `None` at the end of the connection.
 fn head(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut head = Vec::new();
@@ -221,6 +236,14 @@ mod tests {
         answer.read_exact(&mut body).expect("a body");
         assert!(body.iter().all(|&byte| byte == 7));
         start.elapsed()
+    }
+
+    #[test]
+    fn the_queue_holds_many_connections() {
+        let listener = listener().expect("a port");
+        let address = listener.local_addr().expect("it is bound");
+        let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(30));
+        let _waiting: Vec<_> = (0..300).map(|_| connect().expect("there is room")).collect();
     }
 
     /// Lower limits alone: a busy machine takes longer.

@@ -72,7 +72,15 @@ impl ObjectServer {
     ///
     /// When the system gives no port or thread.
     pub fn start(dialect: Dialect) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
+        Self::on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports"), dialect)
+    }
+
+    /// [`start`](Self::start) on a listener of the caller's, such as one with a longer queue.
+    ///
+    /// # Panics
+    ///
+    /// When the listener has no port or the system gives no thread.
+    pub fn on(listener: TcpListener, dialect: Dialect) -> Self {
         let address = listener.local_addr().expect("the listener is bound to a port");
         let server = Arc::new(Server {
             objects: Objects::new(dialect),

@@ -78,7 +78,9 @@ fn main() -> Result<(), Failure> {
         | Operation::Points
         | Operation::Outer
         | Operation::Mask
-        | Operation::ReadInto | Operation::ReadIntoF => return Err("not measured".into()),
+        | Operation::ReadInto
+        | Operation::ReadIntoF
+        | Operation::Copy => return Err("not measured".into()),
     }
     Ok(())
 }

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use bench_remote::control;
-use bench_remote::proxy::{Network, Proxy};
+use bench_remote::proxy::{self, Network, Proxy};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer, Objects};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args_os().nth(1).ok_or("usage: remote-server FOLDER")?;
-    let server = ObjectServer::start(Dialect::S3);
+    let server = ObjectServer::on(proxy::listener()?, Dialect::S3);
     load(server.objects(), Path::new(&folder), "")?;
     let network = Network { latency: Duration::ZERO, bandwidth: 100e6, each: 50e6 };
     let (proxy, address) = Proxy::start(server.address(), network)?;
