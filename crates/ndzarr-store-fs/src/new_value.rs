@@ -10,7 +10,7 @@ use crate::syscalls::{Syscalls, again};
 /// The blocks of file systems that let files share them.
 const BLOCK: u64 = 4096;
 
-/// A multiple of it. A signal may interrupt the copy of so many bytes.
+/// A multiple of it: the most bytes of one call.
 const MOST_AT_ONCE: u64 = 1 << 30;
 
 /// A value that is being written to a temporary file.
