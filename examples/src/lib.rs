@@ -4,5 +4,8 @@
 
 pub mod async_read;
 pub mod climate;
+pub mod converter;
+pub mod dump;
 pub mod own_store;
+pub mod points;
 pub mod tour;

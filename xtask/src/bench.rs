@@ -97,6 +97,10 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     data.clear()?;
     let markdown = table::markdown(&done);
     println!("{}", table::aligned(&markdown));
+    let frames = table::frames(&done);
+    if !frames.is_empty() {
+        println!("{}", table::aligned(&frames));
+    }
     let missed: Vec<String> = done
         .iter()
         .filter(|row| row.status() != "met")

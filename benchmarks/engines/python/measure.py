@@ -76,6 +76,32 @@ def _usage():
     return int((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_minflt
 
 
+def _written():
+    with open("/proc/self/io") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("wchar:"))
+
+
+class Frames:
+    """Measures frames one by one."""
+
+    def __init__(self):
+        self.written, self.times = _written(), []
+
+    def frame(self, append):
+        start = time.perf_counter_ns()
+        append()
+        self.times.append(time.perf_counter_ns() - start)
+
+    def end(self):
+        times, n = sorted(self.times), len(self.times)
+
+        def at(percent):
+            return times[max(1, -(-n * percent // 100)) - 1]
+
+        written = (_written() - self.written) // n
+        return {"p50_ns": at(50), "p99_ns": at(99), "worst_ns": at(100), "written_bytes": written}
+
+
 class Measure:
     """Starts the clock."""
 

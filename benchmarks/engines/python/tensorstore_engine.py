@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import tensorstore as ts
-from measure import Measure, blocks, data, mask, region, request
+from measure import Frames, Measure, blocks, data, mask, region, request
 
 R = request()
 CONTEXT = ts.Context({
@@ -23,12 +23,12 @@ def opened():
         if os.path.exists(os.path.join(path, document))
     )
     spec = {"driver": driver, "kvstore": {"driver": "file", "path": path}}
-    array = ts.open(spec, open=True, context=CONTEXT, read=True, write=R["operation"] in ("write", "update")).result()
+    array = ts.open(spec, open=True, context=CONTEXT, read=True, write=R["operation"] in ("write", "update", "append", "append-if-due")).result()
     return array.T if R.get("reversed_axes") else array
 
 
 operation = R["operation"]
-if operation in ("read", "read-into-f"):
+if operation in ("read", "read-stored", "read-into-f"):
     measure = Measure()
     result = opened()[region(R)].read(order="C" if operation == "read" else "F").result()
     measure.stop().print_for([result])
@@ -37,6 +37,21 @@ elif operation in ("write", "update"):
     measure = Measure()
     opened()[region(R)].write(values).result()
     measure.stop().print()
+elif operation in ("append", "append-if-due"):
+    values = data(R)
+    array = opened().resize(exclusive_max=[0, *values.shape[1:]], resize_metadata_only=True).result()
+    measure = Measure()
+    frames = Frames()
+
+    def append(at):
+        global array
+        array = array.resize(exclusive_max=[at + 1, *values.shape[1:]], expand_only=True).result()
+        array[at].write(values[at]).result()
+
+    for at in range(len(values)):
+        frames.frame(lambda: append(at))
+    measure.stop().report["frames"] = frames.end()
+    measure.print()
 elif operation == "copy":
     inner = [
         {"name": "bytes", "configuration": {"endian": "little"}},

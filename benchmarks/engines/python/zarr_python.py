@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import zarr
-from measure import Measure, blocks, data, mask, region, request
+from measure import Frames, Measure, blocks, data, mask, region, request
 
 R = request()
 zarr.config.set({"threading.max_workers": R["threads"]})
@@ -14,7 +14,7 @@ if "--zarrs" in sys.argv:
     zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.chunk_concurrent_minimum": R["threads"]})
 
 operation = R["operation"]
-if operation in ("read", "read-into-f"):
+if operation in ("read", "read-stored", "read-into-f"):
     if operation == "read-into-f":
         zarr.config.set({"array.order": "F"})
     measure = Measure()
@@ -25,6 +25,16 @@ elif operation in ("write", "update"):
     measure = Measure()
     zarr.open_array(R["path"], mode="r+")[region(R)] = values
     measure.stop().print()
+elif operation in ("append", "append-if-due"):
+    values = data(R)
+    array = zarr.open_array(R["path"], mode="r+")
+    array.resize((0, *array.shape[1:]))
+    measure = Measure()
+    frames = Frames()
+    for frame in values:
+        frames.frame(lambda: array.append(frame[np.newaxis], axis=0))
+    measure.stop().report["frames"] = frames.end()
+    measure.print()
 elif operation in ("chunks", "chunks-batch"):
     measure = Measure()
     array = zarr.open_array(R["path"], mode="r")

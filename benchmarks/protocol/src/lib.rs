@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub enum Operation {
     /// Read `region` of the array at `path` into one new C-order array.
     Read,
+    /// Read `region` of the array at `path` into one new array, in the order of its chunks.
+    ReadStored,
     /// Read `region` of the array at `path` into an existing array of order C, zeroed while the clock runs.
     ReadInto,
     /// Like `ReadInto`, of order F.
@@ -25,6 +27,11 @@ pub enum Operation {
     Write,
     /// Write `data` to `region` of the array at `path`.
     Update,
+    /// Empty the array at `path` along its first axis, which is not measured. Then append `data`, an
+    /// index of that axis at a time, each of which readers can see before the next comes.
+    Append,
+    /// Like `Append`, but readers may see frames later, where that costs less.
+    AppendIfDue,
     /// Copy the array at `source` into a new one at `path`, in chunks of `to_chunks` and shards of
     /// `to_shards`, if there are, encoded in the same way, within `memory` bytes.
     Copy,
@@ -188,6 +195,62 @@ pub struct Report {
     pub waited_ns: u64,
     /// CRC-32 of the result, in C order and little endian; `None` for writes.
     pub checksum: Option<u32>,
+    /// Of an `Append`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
+}
+
+/// How long each frame took, from the call to when readers can see it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Frames {
+    /// Half of the frames took no longer.
+    pub p50_ns: u64,
+    /// Of 100 frames, 99 took no longer.
+    pub p99_ns: u64,
+    /// The slowest.
+    pub worst_ns: u64,
+    /// Bytes that the process passed to write calls for each frame.
+    pub written_bytes: u64,
+}
+
+/// Measures frames one by one.
+#[derive(Debug)]
+pub struct FrameTimes {
+    written: u64,
+    times: Vec<u64>,
+}
+
+impl FrameTimes {
+    /// Before the first frame.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { written: written_bytes(), times: Vec::new() }
+    }
+
+    /// Runs what appends a frame.
+    pub fn frame<T>(&mut self, append: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let done = append();
+        self.times.push(start.elapsed().as_nanos() as u64);
+        done
+    }
+
+    /// After the last frame.
+    #[must_use]
+    pub fn end(mut self) -> Frames {
+        let written = written_bytes() - self.written;
+        self.times.sort_unstable();
+        let n = self.times.len().max(1);
+        let at = |percent: usize| self.times.get((n * percent).div_ceil(100).max(1) - 1).copied().unwrap_or(0);
+        Frames { p50_ns: at(50), p99_ns: at(99), worst_ns: at(100), written_bytes: written / n as u64 }
+    }
+}
+
+/// What this process passed to write calls so far.
+fn written_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("wchar:"));
+    line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
 }
 
 /// A running measurement.
@@ -243,6 +306,7 @@ impl Measure {
             other_cpu_ns: (busy_ns() - self.busy_ns).saturating_sub(cpu_ns),
             waited_ns: all_waited() - self.waited_ns,
             checksum: None,
+            frames: None,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::element_type::{Any, ElementType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::mode::Blocking;
+use crate::open_options::OpenOptions;
 use crate::to_shape::ToShape;
 use crate::{attributes, occupied};
 
@@ -53,6 +54,7 @@ pub struct ArrayBuilder<E: ElementType = Any, M = Blocking> {
     registry: Option<CodecRegistry>,
     data_type: Option<DataType>,
     fill: Option<E::Fill>,
+    or_open: bool,
     mode: PhantomData<M>,
 }
 
@@ -82,6 +84,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
             registry: None,
             data_type: E::new_type(),
             fill: None,
+            or_open: false,
             mode: PhantomData,
         }
     }
@@ -328,14 +331,64 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// N5: which of the groups created with the array get a document. Default: the root.
+    /// An array that is there is opened, if it has this shape and type: chunks, codecs and attributes
+    /// stay as they are. If others create it at the same time, each call gets the one that is there.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, ErrorKind, Format, Group};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let root = Group::create(MemoryStore::new(), Format::Zarr3)?;
+    /// let signal = Array::<f32>::builder([100]).or_open();
+    /// root.create_array("run/signal", signal.clone())?.fill(.., 1.0)?;
+    /// assert_eq!(root.create_array("run/signal", signal)?.read((99,))?[[]], 1.0);
+    ///
+    /// let other = root.create_array("run/signal", Array::<f32>::builder([7]).or_open());
+    /// assert_eq!(other.unwrap_err().kind(), ErrorKind::AlreadyExists);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
     #[must_use]
-    pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
-        self.options.n5_group_documents = documents;
+    pub fn or_open(mut self) -> Self {
+        self.or_open = true;
         self
     }
 
-    pub(crate) async fn make(mut self, place: Located) -> Result<Core> {
+    /// N5: every group that is created gets a document, as zarr-python 2 needs. Default: the root.
+    #[must_use]
+    pub fn n5_all_group_documents(mut self) -> Self {
+        self.options.n5_group_documents = N5GroupDocuments::All;
+        self
+    }
+
+    pub(crate) async fn make(self, place: Located) -> Result<Core> {
+        if !self.or_open {
+            return self.make_new(place).await;
+        }
+        let options = OpenOptions::<M>::new()
+            .codecs(self.registry.clone().unwrap_or_default())
+            .n5_axes(self.options.n5_axes)
+            .limits(self.options.limits);
+        let (shape, data_type) = (self.request.shape.clone(), self.data_type.clone());
+        let mut found = options.array(place.clone()).await;
+        if matches!(&found, Err(error) if error.kind() == ErrorKind::NotFound) {
+            match self.make_new(place.clone()).await {
+                // Another was faster.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => found = options.array(place).await,
+                created => return created,
+            }
+        }
+        let found = found?;
+        found.named(E::check_stored(found.data_type()))?;
+        let is_other_type = data_type.is_some_and(|data_type| data_type != *found.data_type());
+        if is_other_type || found.shape() != shape {
+            let (shape, data_type) = (found.shape(), found.data_type());
+            let what = format!("the array there has the shape {shape:?} and the type {data_type}");
+            return Err(found.name(Error::new(ErrorKind::AlreadyExists, what)));
+        }
+        Ok(found)
+    }
+
+    async fn make_new(mut self, place: Located) -> Result<Core> {
         let data_type = self.data_type.ok_or_else(|| {
             let what = "no type of the elements is given: set it with `data_type`";
             Error::new(ErrorKind::InvalidArgument, what)

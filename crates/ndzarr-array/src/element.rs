@@ -38,7 +38,7 @@ use crate::tile::ElementTile;
 /// Elements of any other type are bytes of an [`AnyArray`](crate::AnyArray).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of elements",
-    note = "a `struct` of your own becomes one by `structured!`; an `AnyArray` holds elements of any type as bytes"
+    note = "a `struct` of your own becomes one by `#[derive(ndzarr::Structured)]`; an `AnyArray` holds elements of any type as bytes"
 )]
 pub trait Element: Clone + Send + Sync + 'static {
     /// Whether elements of a stored type are values of this one.

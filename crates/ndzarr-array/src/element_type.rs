@@ -14,7 +14,7 @@ pub struct Any;
 /// The type parameter of an [`Array`](crate::Array): any [`Element`], or [`Any`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of elements",
-    note = "a `struct` of your own becomes one by `structured!`; an `AnyArray` holds elements of any type as bytes"
+    note = "a `struct` of your own becomes one by `#[derive(ndzarr::Structured)]`; an `AnyArray` holds elements of any type as bytes"
 )]
 pub trait ElementType: sealed::Sealed + Send + Sync + 'static {
     /// A value that a new array is filled with.

@@ -348,7 +348,8 @@ impl Group {
         self.core.storage.wait(self.core.group(name)).map(Self::from)
     }
 
-    /// Creates an array below this group, in the group's format.
+    /// Creates an array below this group, in the group's format. With
+    /// [`or_open`](ArrayBuilder::or_open), one that is there is opened.
     ///
     /// # Errors
     /// The same as for [`ArrayBuilder::create`].
@@ -362,6 +363,15 @@ impl Group {
     /// The same as for [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
         self.core.wait_change(self.core.create_group(name)).map(Self::from)
+    }
+
+    /// Whether there is an array or a group of this name or relative path. Opening what is there can
+    /// still fail, if it is of another kind or needs what this build lacks.
+    ///
+    /// # Errors
+    /// The metadata there is invalid; the store fails.
+    pub fn contains(&self, name: &str) -> Result<bool> {
+        self.core.storage.wait(self.core.contains(name))
     }
 
     /// Removes a node below this group with everything below it, documents first. A symbolic link

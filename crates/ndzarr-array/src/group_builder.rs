@@ -70,10 +70,10 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// N5: which of the created groups get a document. Default: the root.
+    /// N5: every group that is created gets a document, as zarr-python 2 needs. Default: the root.
     #[must_use]
-    pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
-        self.options.n5_group_documents = documents;
+    pub fn n5_all_group_documents(mut self) -> Self {
+        self.options.n5_group_documents = N5GroupDocuments::All;
         self
     }
 

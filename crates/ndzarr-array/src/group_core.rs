@@ -179,7 +179,7 @@ impl GroupCore {
     }
 
     /// Opens a node below it, from the consolidated metadata if there is any.
-    async fn open_node(&self, path: &NodePath, wanted: Wanted) -> Result<Node> {
+    pub(crate) async fn open_node(&self, path: &NodePath, wanted: Wanted) -> Result<Node> {
         let options = self.view.options(wanted);
         match self.view.get().await? {
             Some(consolidated) => self.in_store(consolidated.open(path, &options)),

@@ -129,6 +129,7 @@ mod units;
 #[cfg(feature = "fs")]
 #[doc(hidden)]
 pub mod url;
+mod views;
 mod vlen_array;
 
 pub use any_elements::AnyElements;

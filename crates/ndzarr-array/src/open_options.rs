@@ -23,14 +23,15 @@ pub struct OpenOptions<M> {
     pub(crate) metadata: ndzarr_metadata::OpenOptions,
     pub(crate) registry: CodecRegistry,
     cache: Option<Cache>,
+    read_only: bool,
     mode: PhantomData<M>,
 }
 
 /// The same options, for asynchronous calls.
 impl From<OpenOptions<Blocking>> for OpenOptions<Asynchronous> {
     fn from(options: OpenOptions<Blocking>) -> Self {
-        let OpenOptions { metadata, registry, cache, .. } = options;
-        Self { metadata, registry, cache, mode: PhantomData }
+        let OpenOptions { metadata, registry, cache, read_only, .. } = options;
+        Self { metadata, registry, cache, read_only, mode: PhantomData }
     }
 }
 
@@ -42,6 +43,7 @@ impl<M> OpenOptions<M> {
             metadata: ndzarr_metadata::OpenOptions::default(),
             registry: CodecRegistry::new(),
             cache: None,
+            read_only: false,
             mode: PhantomData,
         }
     }
@@ -81,10 +83,12 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// The draft: how to handle an unknown data type. Also applies to nodes opened through a group.
+    /// The draft: opens an array of an unknown data type, to be read only and with a warning, as the
+    /// first known type that its document names as a fallback. Default: an error. Also applies to
+    /// nodes opened through a group.
     #[must_use]
-    pub fn unknown_type(mut self, unknown_type: UnknownType) -> Self {
-        self.metadata.unknown_type = unknown_type;
+    pub fn fallback_types(mut self) -> Self {
+        self.metadata.unknown_type = UnknownType::Fallback;
         self
     }
 
@@ -133,6 +137,27 @@ impl<M> OpenOptions<M> {
         self
     }
 
+    /// Nothing is changed through what is opened: every call that would is an error before it has
+    /// changed anything, by nodes opened through a group too.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, ErrorKind, OpenOptions};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u16>::builder([4]).create((&store, "a"))?.fill(.., 7)?;
+    ///
+    /// let a = OpenOptions::new().read_only().open_array::<u16>((&store, "a"))?;
+    /// assert_eq!(a.fill(.., 8).unwrap_err().kind(), ErrorKind::Unsupported);
+    /// assert_eq!(a.read((3,))?[[]], 7);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+
     fn wanting(&self, wanted: Wanted) -> ndzarr_metadata::OpenOptions {
         ndzarr_metadata::OpenOptions { wanted, ..self.metadata.clone() }
     }
@@ -143,6 +168,7 @@ impl<M> OpenOptions<M> {
         metadata: &ndzarr_metadata::OpenOptions,
     ) -> Result<(Storage, Node, Known)> {
         let (storage, node, known) = nodes::find(place, metadata).await?;
+        let storage = if self.read_only { storage.read_only() } else { storage };
         Ok(match &self.cache {
             Some(cache) => (storage.cached(cache), node, known),
             None => (storage, node, known),

@@ -41,8 +41,14 @@ impl PointList {
         self.n
     }
 
-    fn point(&self, number: usize) -> &[u64] {
+    pub(crate) fn point(&self, number: usize) -> &[u64] {
         &self.coordinates[number * self.n_axes..(number + 1) * self.n_axes]
+    }
+
+    /// Whether all of them are in an array of this shape.
+    pub(crate) fn fit(&self, shape: &[u64]) -> bool {
+        let mut coordinates = self.coordinates.iter().zip(shape.iter().cycle());
+        self.n_axes == shape.len() && coordinates.all(|(at, n)| at < n)
     }
 
     /// The points of each chunk, in C order within it, and those at one place in the order of the
@@ -101,6 +107,31 @@ impl Mask {
         Self { shape: shape.to_vec(), words, n }
     }
 
+    /// Whether it is one of an array of this shape.
+    pub(crate) fn fits(&self, shape: &[u64]) -> bool {
+        self.shape.iter().map(|&n| n as u64).eq(shape.iter().copied())
+    }
+
+    /// All of its points.
+    pub(crate) fn points(&self) -> PointList {
+        let n_axes = self.shape.len();
+        let mut coordinates = Vec::with_capacity(self.n * n_axes);
+        for number in self.selected(0..self.shape.iter().product()) {
+            self.place(number, &mut coordinates);
+        }
+        PointList { coordinates, n_axes, n: self.n }
+    }
+
+    /// Adds the coordinates of an element.
+    fn place(&self, number: usize, coordinates: &mut Vec<u64>) {
+        let (first, mut rest) = (coordinates.len(), number);
+        coordinates.resize(first + self.shape.len(), 0);
+        for (axis, len) in self.shape.iter().enumerate().rev() {
+            coordinates[first + axis] = (rest % len) as u64;
+            rest /= len;
+        }
+    }
+
     /// The number of selected elements.
     pub(crate) fn len(&self) -> usize {
         self.n
@@ -134,12 +165,7 @@ impl Mask {
                 let to = rows_end(grid, from.saturating_add(SLAB / plane.max(1)).min(len - 1), len);
                 let (mut coordinates, mut n) = (Vec::new(), 0);
                 for number in self.selected(from * plane..to * plane) {
-                    let (first, mut rest) = (coordinates.len(), number);
-                    coordinates.resize(first + self.shape.len(), 0);
-                    for (axis, len) in self.shape.iter().enumerate().rev() {
-                        coordinates[first + axis] = (rest % len) as u64;
-                        rest /= len;
-                    }
+                    self.place(number, &mut coordinates);
                     n += 1;
                 }
                 from = to;

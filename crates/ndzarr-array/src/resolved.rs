@@ -141,6 +141,16 @@ impl Axes {
                 view = view.index_axis_move(Axis(at), 0);
             }
         }
+        let of = |out: &OutAxis| match out {
+            OutAxis::Of(axis) => Some(*axis),
+            OutAxis::New => None,
+        };
+        let axes: Vec<usize> = self.out.iter().filter_map(of).collect();
+        if !axes.is_sorted() {
+            let mut order: Vec<usize> = (0..axes.len()).collect();
+            order.sort_by_key(|&at| axes[at]);
+            view = view.permuted_axes(order);
+        }
         for (axis, resolved) in self.axes.iter().enumerate() {
             if !self.out.contains(&OutAxis::Of(axis)) {
                 view = view.insert_axis(Axis(axis));

@@ -23,6 +23,7 @@ use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAx
 ///   elements where it is true;
 /// - [`a.by_name()`](crate::ArrayInfo::by_name): by the names of dimensions;
 ///   [`a.blocks((0..2, 1))`](crate::ArrayInfo::blocks): whole chunks;
+/// - a [`Resolved`] selection, a [view](Resolved::view) of which is one again;
 /// - a [`Chunk`](crate::Chunk) or a [`Region`]: the part of the array in it.
 ///
 /// Bounds outside the array are errors, never clipped, and found before anything is read. As in
@@ -253,7 +254,7 @@ pub(crate) fn index_in(index: i128, axis: usize, len: u64) -> Result<u64> {
 }
 
 /// A list of indices of an axis.
-fn list(indices: Vec<u64>, axis: usize) -> Result<ResolvedAxis> {
+pub(crate) fn list(indices: Vec<u64>, axis: usize) -> Result<ResolvedAxis> {
     let n = indices.len();
     let (Some(&low), Some(&high)) = (indices.iter().min(), indices.iter().max()) else {
         return Ok(ResolvedAxis { range: 0..0, picks: Picks::ALL, n: 0, order: AxisOrder::Ascending });

@@ -24,6 +24,7 @@ mod handed;
 mod held_document;
 mod holders;
 mod list;
+mod read_only;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -68,6 +69,8 @@ pub struct Storage(pub(crate) Kind, Option<Folder>, Shared);
 struct Shared {
     indexes: IndexCache,
     cache: Option<Cache>,
+    /// What a cache knows the store by, if that is not the store itself.
+    id: Option<StoreId>,
 }
 
 #[derive(Clone)]
@@ -110,7 +113,7 @@ impl Storage {
 
     /// An array in this storage, with what all of them share.
     pub(crate) fn share_with(&self, array: ChunkedArray, spec: &ArraySpec) -> ChunkedArray {
-        let Shared { indexes, cache } = &self.2;
+        let Shared { indexes, cache, .. } = &self.2;
         let cache = cache.as_ref().map(|cache| {
             let means = (&spec.codecs[..], &spec.data_type, &spec.fill_value);
             ArrayCache::new(cache.clone(), self.id(), array.chain(), means)
@@ -119,6 +122,9 @@ impl Storage {
     }
 
     fn id(&self) -> StoreId {
+        if let Some(id) = &self.2.id {
+            return id.clone();
+        }
         match (&self.0, &self.1) {
             #[cfg(feature = "fs")]
             (_, Some(folder)) => StoreId::Named(folder.id().into()),

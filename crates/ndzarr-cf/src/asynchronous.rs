@@ -23,7 +23,7 @@ use std::sync::Arc;
 use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group};
 use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension};
 use ndzarr::{Any, AnyElements, DataType, Format, MemberKind, Number, Place};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::contents::Contents;
 use crate::coordinate::Coordinate;
@@ -34,41 +34,12 @@ use crate::new_variable::NewVariable;
 use crate::time::Time;
 
 /// Like [`Dataset`](crate::Dataset).
-#[derive(Clone, Debug)]
-pub struct Dataset {
-    contents: Arc<Contents>,
-}
+pub type Dataset = crate::dataset::Dataset<Asynchronous>;
 
 /// Like [`Variable`](crate::Variable).
 pub type Variable = crate::variable::Variable<Asynchronous>;
 
 impl Dataset {
-    /// Like [`Dataset::attributes`](crate::Dataset::attributes).
-    #[must_use]
-    pub fn attributes(&self) -> &Map<String, Value> {
-        self.contents.group.attributes()
-    }
-
-    /// Like [`Dataset::coordinates`](crate::Dataset::coordinates).
-    #[must_use]
-    pub fn coordinates(&self) -> Vec<&str> {
-        self.contents.coordinates()
-    }
-
-    /// Like [`Dataset::data_variables`](crate::Dataset::data_variables).
-    #[must_use]
-    pub fn data_variables(&self) -> Vec<&str> {
-        self.contents.data_variables()
-    }
-
-    /// Like [`Dataset::variable`](crate::Dataset::variable).
-    ///
-    /// # Errors
-    /// The same as for [`Dataset::variable`](crate::Dataset::variable).
-    pub fn variable(&self, name: &str) -> Result<Variable> {
-        Variable::new(&self.contents, name)
-    }
-
     /// Like [`Dataset::open`](crate::Dataset::open).
     ///
     /// # Errors
@@ -85,7 +56,7 @@ impl Dataset {
         let children = group.children().await?.into_iter().filter(|child| child.kind() == MemberKind::Array);
         let arrays = children.map(|child| (child.name().to_owned(), child.array::<Any>().map(Into::into)));
         let arrays: Vec<_> = arrays.collect();
-        Ok(Self { contents: Arc::new(Contents::new(group.into(), arrays)) })
+        Ok(Self::new(Contents::new(group.into(), arrays)))
     }
 
     /// Like [`Dataset::create`](crate::Dataset::create).
@@ -97,7 +68,7 @@ impl Dataset {
         if matches!(format, Format::Zarr2 | Format::Zarr3) {
             group.consolidate().await?;
         }
-        Ok(Self { contents: Arc::new(Contents::new(group.into(), [])) })
+        Ok(Self::new(Contents::new(group.into(), [])))
     }
 
     /// Like [`Dataset::create_variable`](crate::Dataset::create_variable).

@@ -1,5 +1,6 @@
 //! `Dataset`: a group of arrays as the CF conventions and xarray see it.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Format, Group, MemberKind, Place};
@@ -7,43 +8,22 @@ use serde_json::{Map, Value};
 
 use crate::contents::Contents;
 use crate::error::Result;
+use crate::mode::Blocking;
 use crate::new_variable::NewVariable;
 use crate::variable::Variable;
 
-/// A dataset: the arrays of one group, as variables with dimensions, coordinates and units.
-///
-/// Opening reads metadata alone, with one request where the group has consolidated metadata. It is
-/// cheap to clone. [`asynchronous::Dataset`](crate::asynchronous::Dataset) has the same calls as
-/// futures.
-///
-/// ```
-/// use ndarray::array;
-/// use ndzarr::{DataType, Format, MemoryStore};
-/// use ndzarr_cf::{Dataset, Labels};
-/// use serde_json::json;
-///
-/// let store = MemoryStore::new();
-/// let mut new = Dataset::create(&store, Format::Zarr2)?;
-/// let float = DataType::Float { bits: 64 };
-/// new.create_variable("lat", float, [("lat", 3)], json!({"units": "degrees_north"}), |layout| layout)?
-///     .write(array![60.0, 50.0, 40.0])?;
-/// let packed = json!({"scale_factor": 0.01, "add_offset": 273.15, "_FillValue": -32768, "units": "K"});
-/// new.create_variable("t", DataType::Int { bits: 16 }, [("lat", 3)], packed, |layout| layout.chunks([2]))?
-///     .write(array![280.0, f64::NAN, 290.5])?;
-///
-/// let dataset = Dataset::open(&store)?;
-/// assert_eq!((dataset.coordinates(), dataset.data_variables()), (vec!["lat"], vec!["t"]));
-/// let t = dataset.variable("t")?;
-/// assert_eq!(t.sel("lat", 45.0..=60.0)?.read_as::<f64>()?[[0]], 280.0);
-/// assert!(t.sel("lat", Labels::nearest(51.0))?.read_as::<f64>()?[[]].is_nan());
-/// # Ok::<(), ndzarr_cf::Error>(())
-/// ```
+/// A dataset of either side: [`Dataset`](crate::Dataset), or [`asynchronous::Dataset`](crate::asynchronous::Dataset).
 #[derive(Clone, Debug)]
-pub struct Dataset {
-    contents: Arc<Contents>,
+pub struct Dataset<M> {
+    pub(crate) contents: Arc<Contents>,
+    mode: PhantomData<M>,
 }
 
-impl Dataset {
+impl<M> Dataset<M> {
+    pub(crate) fn new(contents: Contents) -> Self {
+        Self { contents: Arc::new(contents), mode: PhantomData }
+    }
+
     /// The attributes of the group.
     #[must_use]
     pub fn attributes(&self) -> &Map<String, Value> {
@@ -67,10 +47,12 @@ impl Dataset {
     ///
     /// # Errors
     /// There is no array of this name, or it could not be opened.
-    pub fn variable(&self, name: &str) -> Result<Variable> {
+    pub fn variable(&self, name: &str) -> Result<Variable<M>> {
         Variable::new(&self.contents, name)
     }
+}
 
+impl Dataset<Blocking> {
     /// Opens the dataset at a place, see [`Place`]: a path, a URL, or a store and a path in it.
     ///
     /// # Errors
@@ -87,7 +69,7 @@ impl Dataset {
     pub fn from_group(group: Group) -> Result<Self> {
         let children = group.children()?.into_iter().filter(|child| child.kind() == MemberKind::Array);
         let arrays: Vec<_> = children.map(|child| (child.name().to_owned(), child.array::<Any>())).collect();
-        Ok(Self { contents: Arc::new(Contents::new(group, arrays)) })
+        Ok(Self::new(Contents::new(group, arrays)))
     }
 
     /// Creates a dataset without variables. In Zarr v2 and v3 it has consolidated metadata, which
@@ -100,7 +82,7 @@ impl Dataset {
         if matches!(format, Format::Zarr2 | Format::Zarr3) {
             group.consolidate()?;
         }
-        Ok(Self { contents: Arc::new(Contents::new(group, [])) })
+        Ok(Self::new(Contents::new(group, [])))
     }
 
     /// Creates a variable with the names and lengths of its dimensions. `layout` chooses chunks,

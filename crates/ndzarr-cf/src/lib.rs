@@ -49,8 +49,37 @@ pub mod asynchronous;
 pub mod guide {}
 
 pub use calendar::Calendar;
-pub use dataset::Dataset;
 pub use error::{Error, Result};
 pub use labels::Labels;
 pub use time::Time;
 pub use variable::Variable;
+
+/// A dataset: the arrays of one group, as variables with dimensions, coordinates and units.
+///
+/// Opening reads metadata alone, with one request where the group has consolidated metadata. It is
+/// cheap to clone. [`asynchronous::Dataset`](crate::asynchronous::Dataset) has the same calls as
+/// futures.
+///
+/// ```
+/// use ndarray::array;
+/// use ndzarr::{DataType, Format, MemoryStore};
+/// use ndzarr_cf::{Dataset, Labels};
+/// use serde_json::json;
+///
+/// let store = MemoryStore::new();
+/// let mut new = Dataset::create(&store, Format::Zarr2)?;
+/// let float = DataType::Float { bits: 64 };
+/// new.create_variable("lat", float, [("lat", 3)], json!({"units": "degrees_north"}), |layout| layout)?
+///     .write(array![60.0, 50.0, 40.0])?;
+/// let packed = json!({"scale_factor": 0.01, "add_offset": 273.15, "_FillValue": -32768, "units": "K"});
+/// new.create_variable("t", DataType::Int { bits: 16 }, [("lat", 3)], packed, |layout| layout.chunks([2]))?
+///     .write(array![280.0, f64::NAN, 290.5])?;
+///
+/// let dataset = Dataset::open(&store)?;
+/// assert_eq!((dataset.coordinates(), dataset.data_variables()), (vec!["lat"], vec!["t"]));
+/// let t = dataset.variable("t")?;
+/// assert_eq!(t.sel("lat", 45.0..=60.0)?.read_as::<f64>()?[[0]], 280.0);
+/// assert!(t.sel("lat", Labels::nearest(51.0))?.read_as::<f64>()?[[]].is_nan());
+/// # Ok::<(), ndzarr_cf::Error>(())
+/// ```
+pub type Dataset = dataset::Dataset<mode::Blocking>;

@@ -12,7 +12,6 @@ mod cast_value;
 pub(crate) mod categorize;
 mod checksum;
 mod crc32;
-#[cfg(feature = "crc32c")]
 mod crc32c;
 #[cfg(feature = "deflate")]
 mod deflate;
@@ -126,7 +125,6 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
             bytes(shuffle::Shuffle { elementsize: elementsize.unwrap_or(elem_size).max(1) })
         }
 
-        #[cfg(feature = "crc32c")]
         (C::Crc32c { location }, _) => checksum(crc32c::Crc32c, *location),
         (C::Crc32 { location }, _) => checksum(crc32::Crc32, *location),
         (C::Adler32 { location }, _) => checksum(adler32::Adler32, *location),
@@ -203,7 +201,6 @@ fn feature_of(config: &CodecConfig) -> Option<(&'static str, &'static str, bool)
         CodecConfig::Lz4 { .. } | CodecConfig::N5Lz4 { .. } => feature!("lz4", "lz4"),
         CodecConfig::Bz2 { .. } => feature!("bz2", "bz2"),
         CodecConfig::Lzma(_) => feature!("lzma", "lzma"),
-        CodecConfig::Crc32c { .. } => feature!("crc32c", "crc32c"),
         CodecConfig::Pcodec(_) => feature!("pcodec", "pcodec"),
         CodecConfig::Zfpy(_) => feature!("zfpy", "zfp"),
         CodecConfig::Zfp(_) => feature!("zfp", "zfp"),

@@ -2,7 +2,7 @@
 
 use ndzarr::{
     AnyArray, ArrayBuilder, ArrayRequest, ChunkEdges, CodecRequest, DataType, EdgeBlocks, Endian, Existing,
-    FillRequest, Format, N5Axes, N5GroupDocuments, Order,
+    FillRequest, Format, N5Axes, Order,
 };
 use ndzarr_metadata::parse_data_type_json;
 use serde::{Deserialize, Deserializer};
@@ -86,6 +86,14 @@ macro_rules! names {
     };
 }
 
+/// Which groups of an N5 container get a document.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum GroupDocumentsName {
+    Root,
+    All,
+}
+
 names!(FormatName => Format {
     "zarr2" => Zarr2,
     "zarr3" => Zarr3,
@@ -97,7 +105,6 @@ names!(EndianName => Endian { "little" => Little, "big" => Big });
 names!(OrderName => Order { "C" => C, "F" => F });
 names!(AxesName => N5Axes { "native" => Native, "reversed" => Reversed });
 names!(EdgeBlocksName => EdgeBlocks { "truncated" => Truncated, "padded" => Padded });
-names!(GroupDocumentsName => N5GroupDocuments { "root" => RootOnly, "all" => All });
 names!(ExistingName => Existing { "refuse" => Refuse, "replace" => Replace });
 
 impl Spec {
@@ -130,12 +137,15 @@ impl Spec {
 
     /// The new array.
     pub(crate) fn builder(&self, request: ArrayRequest) -> ArrayBuilder {
-        AnyArray::builder(&self.shape)
+        let builder = AnyArray::builder(&self.shape)
             .request(request)
             .format(self.format.into())
             .n5_axes(self.n5_axes.map(Into::into).unwrap_or_default())
-            .existing(self.existing.map(Into::into).unwrap_or_default())
-            .n5_group_documents(self.n5_group_documents.map(Into::into).unwrap_or_default())
+            .existing(self.existing.map(Into::into).unwrap_or_default());
+        match self.n5_group_documents {
+            Some(GroupDocumentsName::All) => builder.n5_all_group_documents(),
+            Some(GroupDocumentsName::Root) | None => builder,
+        }
     }
 
     fn data_type(&self) -> Result<DataType, Failure> {

@@ -1,10 +1,11 @@
 //! Revokes a call's right to change the store.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Store, StoreError, Wait, Want};
+use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Store, StoreError, Wait, Want};
 
 use super::EngineCause;
 use super::cache::with_files;
@@ -283,6 +284,10 @@ impl Turn {
 
     pub(crate) fn append(&mut self, part: &[u8]) -> Result<u64, EngineCause> {
         self.with(|lock| lock.append(part))
+    }
+
+    pub(crate) fn copy_at(&mut self, at: u64, pin: &Pin, range: Range<u64>) -> Result<bool, EngineCause> {
+        self.with(|lock| lock.copy_at(at, pin, range.clone()))
     }
 
     pub(crate) fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), EngineCause> {

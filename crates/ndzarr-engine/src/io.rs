@@ -20,6 +20,7 @@ use crate::cancel::{Patience, check_cancel, publishing};
 use crate::damage::OnDamage;
 use crate::encode_job::EncodeJob;
 use crate::for_each::{Sequence, for_each, for_each_waiting, n_threads};
+use crate::options::InFlight;
 use crate::scratch::{Permit, Permits, with_workspace};
 use crate::wanted::Job;
 use crate::{EngineCause, EngineError, RunOptions, Source};
@@ -48,7 +49,7 @@ pub(crate) trait Io: Sync {
     fn permit(&self) -> Self::Permit<'_>;
 
     /// Waits until this number of bytes may be in flight.
-    fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> impl Future<Output = Option<Share>> + Send;
+    fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> impl Future<Output = Option<Shares>> + Send;
 
     fn fetch(&self, fetch: &Fetch) -> impl Future<Output = Result<Fetched, StoreError>> + Send;
 
@@ -229,7 +230,7 @@ impl Io for Here<'_> {
         self.waiting.as_ref().map(|(_, permits)| permits.take())
     }
 
-    async fn share(&self, _: impl FnOnce() -> u64 + Send) -> Option<Share> {
+    async fn share(&self, _: impl FnOnce() -> u64 + Send) -> Option<Shares> {
         None
     }
 
@@ -300,6 +301,9 @@ impl Io for Here<'_> {
     }
 }
 
+/// Bytes in flight: of a call, and of all calls that share the limit.
+pub(crate) type Shares = (Share, Option<Share>);
+
 /// A store with asynchronous calls. Decoding and encoding run on the library's pool, in memory that
 /// belongs to the jobs; the polling task puts results in place.
 pub(crate) struct Awaited<'r> {
@@ -311,6 +315,15 @@ pub(crate) struct Awaited<'r> {
 impl<'r> Awaited<'r> {
     pub(crate) fn new(store: &'r dyn AsyncStore, options: &'r RunOptions) -> Self {
         Self { store, options, bytes: Budget::new(options.bytes_in_flight) }
+    }
+
+    /// A place among the requests of all calls that share the limit. It is the last thing that a
+    /// call waits for before it makes the request.
+    async fn request(&self) -> Option<Share> {
+        match &self.options.in_flight {
+            Some(InFlight { requests, .. }) => Some(requests.take(1).await),
+            None => None,
+        }
     }
 }
 
@@ -339,25 +352,35 @@ impl Io for Awaited<'_> {
 
     fn permit(&self) {}
 
-    async fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> Option<Share> {
-        Some(self.bytes.take(byte_len()).await)
+    async fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> Option<Shares> {
+        let byte_len = byte_len();
+        let own = self.bytes.take(byte_len).await;
+        let common = match &self.options.in_flight {
+            Some(InFlight { bytes, .. }) => Some(bytes.take(byte_len).await),
+            None => None,
+        };
+        Some((own, common))
     }
 
     async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        let _request = self.request().await;
         self.store.fetch(fetch).await
     }
 
     async fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, EngineCause> {
+        let _request = self.request().await;
         check_cancel(self.options.cancel.as_ref())?;
         Ok(self.store.put(key, parts, only_if).await?)
     }
 
     async fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, EngineCause> {
+        let _request = self.request().await;
         check_cancel(self.options.cancel.as_ref())?;
         Ok(self.store.erase(key, only_if).await?)
     }
 
     async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
+        let _request = self.request().await;
         // In a single request, which many of these stores support.
         let keys = self.store.list_prefix(prefix).await?;
         Ok((keys.iter().map(|key| key.as_str().to_owned()).collect(), Vec::new()))

@@ -120,6 +120,12 @@ impl<'l> NewShard<'l> {
     /// Copies the pending range of the old shard.
     fn flush(&mut self) -> Result<(), EngineCause> {
         let mut run = std::mem::replace(&mut self.run, 0..0);
+        if let (Out::Locked { turn, .. }, OldShard::Pinned(pin)) = (&mut self.out, &self.old)
+            && !run.is_empty()
+            && turn.copy_at(self.run_at, pin, run.clone())?
+        {
+            return Ok(());
+        }
         let piece = match &self.out {
             Out::Memory { .. } => u64::MAX,
             Out::Locked { piece, .. } => *piece,

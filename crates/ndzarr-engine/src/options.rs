@@ -7,21 +7,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr_model::ConcurrentUpdate;
 
-use crate::{Cancel, CancelOnDrop, Damaged};
+use crate::budget::Budget;
+use crate::{Cancel, CancelOnDrop, DamageReport, Damaged};
 
 /// How a region is read or written.
 ///
 /// ```
 /// use std::num::NonZeroUsize;
 ///
-/// use ndzarr_engine::{Cancel, FillChunks, RunOptions};
+/// use ndzarr_engine::{Cancel, RunOptions};
 ///
 /// let cancel = Cancel::new();
 /// let options = RunOptions::default()
 ///     .threads(NonZeroUsize::new(2))
 ///     .cancel(cancel.clone())
 ///     .progress(|progress| println!("{} of {}", progress.done, progress.total))
-///     .fill_chunks(FillChunks::Store);
+///     .store_fill_chunks();
 /// // From any thread, while a call runs with these options:
 /// cancel.cancel();
 /// assert!(options.cancel.is_some_and(|cancel| cancel.is_cancelled()));
@@ -51,6 +52,8 @@ pub struct RunOptions {
     pub fill_chunks: FillChunks,
     /// Writes: what happens if other writers write the same chunk.
     pub concurrent_update: ConcurrentUpdate,
+    /// Limits of all calls with these options together.
+    pub(crate) in_flight: Option<InFlight>,
 }
 
 impl Default for RunOptions {
@@ -65,6 +68,7 @@ impl Default for RunOptions {
             memory_order: MemoryOrder::default(),
             fill_chunks: FillChunks::default(),
             concurrent_update: ConcurrentUpdate::default(),
+            in_flight: None,
         }
     }
 }
@@ -105,10 +109,11 @@ impl RunOptions {
         self
     }
 
-    /// Sets [`damaged`](Self#structfield.damaged).
+    /// Reads: chunks that are damaged become the fill value, and are added to this report, which
+    /// clones share. Default: an error.
     #[must_use]
-    pub fn damaged(mut self, damaged: Damaged) -> Self {
-        self.damaged = damaged;
+    pub fn fill_damaged(mut self, report: &DamageReport) -> Self {
+        self.damaged = Damaged::FillAndReport(report.clone());
         self
     }
 
@@ -119,10 +124,11 @@ impl RunOptions {
         self
     }
 
-    /// Sets [`fill_chunks`](Self#structfield.fill_chunks).
+    /// Writes: chunks that contain only the fill value are stored like any other. Default: they are
+    /// not stored, and an existing one is erased.
     #[must_use]
-    pub fn fill_chunks(mut self, fill_chunks: FillChunks) -> Self {
-        self.fill_chunks = fill_chunks;
+    pub fn store_fill_chunks(mut self) -> Self {
+        self.fill_chunks = FillChunks::Store;
         self
     }
 
@@ -130,6 +136,30 @@ impl RunOptions {
     #[must_use]
     pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
         self.concurrent_update = concurrent_update;
+        self
+    }
+
+    /// From here on, all calls with these options and clones of them, on any number of arrays,
+    /// together have no more than the present
+    /// [`requests_in_flight`](Self#structfield.requests_in_flight) and
+    /// [`bytes_in_flight`](Self#structfield.bytes_in_flight). Each call still keeps its own limits,
+    /// which may be lower.
+    ///
+    /// A future that is neither polled nor dropped keeps its share.
+    ///
+    /// ```
+    /// use std::num::NonZeroUsize;
+    ///
+    /// use ndzarr_engine::RunOptions;
+    ///
+    /// let at_most = NonZeroUsize::new(32).expect("32 is not zero");
+    /// let options = RunOptions::default().requests_in_flight(at_most).bytes_in_flight(1 << 30).shared();
+    /// // For each array of a service: `array.with_options(options.clone())`.
+    /// ```
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        let requests = Budget::new(self.requests_in_flight.get() as u64);
+        self.in_flight = Some(InFlight { requests, bytes: Budget::new(self.bytes_in_flight) });
         self
     }
 
@@ -148,6 +178,13 @@ impl RunOptions {
             progress.report(Progress { done, total });
         }
     }
+}
+
+/// The requests and bytes that many calls have in flight together.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) requests: Budget,
+    pub(crate) bytes: Budget,
 }
 
 /// How the elements of a result lie in memory. Its indices are the same.

@@ -7,13 +7,12 @@ use ndzarr_codec::Access;
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, StoreError, Want};
 
-use crate::budget::Share;
 use crate::cancel::check_cancel;
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::damage::OnDamage;
 use crate::error::bad_answer;
 use crate::for_each::{Sequence, Twos};
-use crate::io::{Awaited, Here, Io, now};
+use crate::io::{Awaited, Here, Io, Shares, now};
 use crate::level::Jobs;
 use crate::merge_ranges::{WantedRanges, first_part};
 use crate::pieces::pieces_of;
@@ -94,7 +93,7 @@ struct Opened {
     /// The value that late jobs fetch from.
     late: Option<(Key, Pin)>,
     /// Held until the last bytes are decoded.
-    share: Option<Share>,
+    share: Option<Shares>,
 }
 
 /// The number of inner chunks of one shard that have jobs at once.

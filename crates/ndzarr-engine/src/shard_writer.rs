@@ -304,13 +304,20 @@ impl ShardWriter {
         if self.is_empty(&kept) {
             return turn.erase();
         }
-        // The spilled bytes become the value unchanged, unless some of them are unused.
-        let holes = self.states().holes;
-        if let Some(temporary) = self.temporary.take_if(|_| !holes) {
+        // The spilled bytes become the value unchanged, unless some of them are unused, or there are
+        // fewer of them than of those that stay: these are best copied by the store, to where they
+        // were before.
+        let rewrite = {
+            let states = self.states();
+            let given = |state: &InnerState| if let InnerState::Spilled(_, len) = state { *len } else { 0 };
+            let stays = kept.places.iter().map(|(_, range)| range.end - range.start);
+            states.holes || stays.sum::<u64>() > states.list.iter().map(given).sum::<u64>()
+        };
+        if let Some(temporary) = self.temporary.take_if(|_| !rewrite) {
             return self.publish_spilled(temporary, &kept, turn);
         }
         let old = kept.pin.clone().map_or(OldShard::None, OldShard::Pinned);
-        let out = Out::Locked { turn: &mut turn, piece: u64::MAX };
+        let out = Out::Locked { turn: &mut turn, piece: COPIED_TOGETHER };
         self.fill(out, old, &kept, Vec::new(), self.options.fill_chunks)?;
         turn.publish()
     }

@@ -60,6 +60,15 @@ impl Picks {
         *self == Self::ALL
     }
 
+    /// The picked index that has `n` before it. A list has to be that long.
+    #[must_use]
+    pub fn nth(&self, n: usize) -> usize {
+        match self {
+            Self::Steps(steps) => steps.phase + n * steps.step,
+            Self::Listed(listed) => listed.indices[listed.rank(0) + n] - listed.base,
+        }
+    }
+
     /// The number of picked indices below `end`.
     #[must_use]
     pub fn n_below(&self, end: usize) -> usize {

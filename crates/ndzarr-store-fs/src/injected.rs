@@ -116,6 +116,11 @@ impl Syscalls for Faulty {
         self.check("write_at")?;
         System.write_at(file, at, &from[..self.at_most(from.len())])
     }
+    fn copy(&self, from: &File, from_at: u64, to: &File, to_at: u64, len: u64) -> io::Result<usize> {
+        self.check("copy")?;
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        System.copy(from, from_at, to, to_at, self.at_most(len) as u64)
+    }
     fn truncate(&self, file: &File) -> io::Result<()> {
         self.check("truncate")?;
         System.truncate(file)

@@ -1,5 +1,6 @@
 //! Holds the lock of a key and writes its value under it.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Want};
@@ -7,6 +8,7 @@ use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Wan
 use crate::FsStore;
 use crate::file_lock::FileLock;
 use crate::folders::MadeFolders;
+use crate::identity::Pinned;
 use crate::lock_error::failure;
 use crate::locks::Take;
 use crate::new_value::NewValue;
@@ -63,6 +65,16 @@ impl KeyLock for FsKeyLock {
         lock.new_value()
             .and_then(|file| self.value.write_at(sys, file, at, part))
             .map_err(|e| failure("write", &self.key, self.lock.blame(e)))
+    }
+
+    fn copy_at(&mut self, at: u64, pin: &Pin, range: Range<u64>) -> Result<bool, StoreError> {
+        let Some(Pinned { file: Some(old), .. }) = pin.get::<Pinned>() else { return Ok(false) };
+        let (sys, lock) = (&*self.store.sys, &mut self.lock);
+        let copied = lock.new_value().and_then(|file| self.value.copy_at(sys, file, at, old, range));
+        let copied = copied.map_err(|e| failure("write", &self.key, self.lock.blame(e)))?;
+        // The old file may be one that another host has written into.
+        self.lock.check_old().map_err(|e| failure("read", &self.key, e))?;
+        Ok(copied)
     }
 
     fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {

@@ -2,9 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 
 use crate::Durability;
 use crate::syscalls::{Syscalls, again};
+
+/// The blocks of file systems that let files share them.
+const BLOCK: u64 = 4096;
+
+/// A multiple of it: the most bytes of one call.
+const MOST_AT_ONCE: u64 = 1 << 30;
 
 /// A value that is being written to a temporary file.
 #[derive(Debug, Default)]
@@ -46,6 +53,36 @@ impl NewValue {
         self.outcome = Outcome::Good;
         self.end = self.end.max(end);
         Ok(())
+    }
+
+    /// Copies bytes of another file without passing them through this process; `false` where the
+    /// system cannot, and nothing counts as written.
+    pub(crate) fn copy_at(
+        &mut self,
+        sys: &dyn Syscalls,
+        file: &File,
+        at: u64,
+        old: &File,
+        range: Range<u64>,
+    ) -> io::Result<bool> {
+        let end = at.checked_add(range.end - range.start).ok_or(ErrorKind::FileTooLarge)?;
+        let mut from = range.start;
+        while from < range.end {
+            let to = end - (range.end - from);
+            // Whole blocks can be shared, at the same place in both.
+            let behind = from % BLOCK;
+            let aligned = behind > 0 && behind == to % BLOCK;
+            let len = (range.end - from).min(if aligned { BLOCK - behind } else { MOST_AT_ONCE });
+            match again(|| sys.copy(old, from, file, to, len)) {
+                // Reading finds out why.
+                Ok(0) => return Ok(false),
+                Ok(n) => from += n as u64,
+                Err(e) if e.kind() == ErrorKind::Unsupported => return Ok(false),
+                Err(e) => return Err(e),
+            }
+        }
+        self.end = self.end.max(end);
+        Ok(true)
     }
 
     /// Brings the bytes to disk. After this the file may be published.

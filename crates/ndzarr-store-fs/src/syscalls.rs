@@ -83,6 +83,12 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::write_at(file, at, from)
     }
 
+    /// Copies up to `len` bytes from one file to another within the file system, and gives their
+    /// number. `Unsupported` if it cannot.
+    fn copy(&self, from: &File, from_at: u64, to: &File, to_at: u64, len: u64) -> io::Result<usize> {
+        platform::copy(from, from_at, to, to_at, len)
+    }
+
     /// Makes the file empty.
     fn truncate(&self, file: &File) -> io::Result<()> {
         file.set_len(0)

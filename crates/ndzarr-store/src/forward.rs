@@ -17,6 +17,9 @@ use crate::{
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
         impl<S: Store + ?Sized> Store for $pointer {
+            fn inner(&self) -> Option<&dyn Store> {
+                (**self).inner()
+            }
             fn name(&self) -> String {
                 (**self).name()
             }
@@ -75,6 +78,9 @@ macro_rules! forward {
         }
 
         impl<S: AsyncStore + ?Sized> AsyncStore for $pointer {
+            fn inner(&self) -> Option<&dyn AsyncStore> {
+                (**self).inner()
+            }
             fn name(&self) -> String {
                 (**self).name()
             }

@@ -62,6 +62,12 @@ mod memory;
 mod per_process;
 mod store;
 
+/// The bytes of values, and the futures of [`AsyncStore`]: what a store's author needs of other
+/// crates.
+pub use bytes;
+pub use futures_util::future::BoxFuture;
+pub use futures_util::stream::BoxStream;
+
 pub use block_on::block_on;
 pub use error::StoreError;
 pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};

@@ -95,6 +95,18 @@ pub trait KeyLock: Send {
     /// If the store fails; the old value stays.
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
 
+    /// Writes a range of bytes of the key's present value, which an answer of
+    /// [`fetch`](Self::fetch) named by its pin, into the new value, as [`write_at`](Self::write_at)
+    /// would. `false`, as by default: the store cannot do this better than the caller, and nothing
+    /// was written. A file system that can lets both values have the same blocks.
+    ///
+    /// # Errors
+    /// If the store fails; the old value stays.
+    fn copy_at(&mut self, at: u64, pin: &Pin, range: Range<u64>) -> Result<bool, StoreError> {
+        let _ = (at, pin, range);
+        Ok(false)
+    }
+
     /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value.
     /// After a part that could not be written it is an error.
     ///

@@ -25,7 +25,59 @@ use crate::{Fetch, Fetched, FetchedPieces, Key, Locked, Of, Pin, Prefix, StoreEr
 /// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has
 /// defaults, which answer `Unsupported` or call these. [`list_dir`](Self::list_dir) alone provides
 /// all listing. A store behind a reference, a `Box` or an `Arc` is a store.
+///
+/// # A store around another
+/// With [`inner`](Self::inner) the defaults call the store inside, so that no lock, temporary or
+/// merged range is lost on the way:
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use ndzarr_store::{
+///     Fetch, Fetched, Key, MemoryStore, Precondition, Put, Store, StoreError, bytes::Bytes,
+/// };
+///
+/// /// Counts what is read.
+/// #[derive(Debug)]
+/// struct Counting<S>(S, AtomicUsize);
+///
+/// impl<S: Store> Store for Counting<S> {
+///     fn inner(&self) -> Option<&dyn Store> {
+///         Some(&self.0)
+///     }
+///     fn name(&self) -> String {
+///         self.0.name()
+///     }
+///     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+///         self.1.fetch_add(1, Ordering::Relaxed);
+///         self.0.fetch(fetch)
+///     }
+///     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+///         self.0.put(key, parts, only_if)
+///     }
+///     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+///         self.0.erase(key, only_if)
+///     }
+/// }
+///
+/// let store = Counting(MemoryStore::new(), AtomicUsize::new(0));
+/// store.put(&Key::new("a")?, &["1".into()], Precondition::None)?;
+/// assert_eq!(store.list_prefix(&ndzarr_store::Prefix::root())?.len(), 1);
+/// # Ok::<(), StoreError>(())
+/// ```
 pub trait Store: fmt::Debug + Send + Sync {
+    /// The store that this one wraps, if it leaves keys and values as they are. Every method with a
+    /// default is then forwarded to it.
+    ///
+    /// What is forwarded goes past the wrapper's own methods: reads also come by
+    /// [`fetch_pieces`](Self::fetch_pieces) and [`has`](Self::has), writes by
+    /// [`lock`](Self::lock) and [`temporary`](Self::temporary), removals by
+    /// [`erase_prefix`](Self::erase_prefix). A wrapper that changes or refuses some of these writes
+    /// all of them, and one that changes keys or values has no `inner`.
+    fn inner(&self) -> Option<&dyn Store> {
+        None
+    }
+
     /// Names the store in errors: a path or URL.
     fn name(&self) -> String;
 
@@ -51,7 +103,9 @@ pub trait Store: fmt::Debug + Send + Sync {
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
-        let _ = (key, byte_len, ranges, piece, take);
+        if let Some(inner) = self.inner() {
+            return inner.fetch_pieces(key, byte_len, ranges, piece, take);
+        }
         Ok(FetchedPieces::Unsupported)
     }
 
@@ -60,6 +114,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// The same as for [`fetch`](Self::fetch).
     fn has(&self, key: &Key) -> Result<bool, StoreError> {
+        if let Some(inner) = self.inner() {
+            return inner.has(key);
+        }
         let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
         Ok(matches!(self.fetch(&fetch)?, Fetched::Parts { .. }))
     }
@@ -89,7 +146,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the store fails; [`Locked::Unsupported`] is not an error.
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-        let _ = (key, wait);
+        if let Some(inner) = self.inner() {
+            return inner.lock(key, wait);
+        }
         Ok(Locked::Unsupported)
     }
 
@@ -99,7 +158,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the store fails.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
-        let _ = key;
+        if let Some(inner) = self.inner() {
+            return inner.temporary(key);
+        }
         Ok(None)
     }
 
@@ -109,7 +170,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the store fails; `Unsupported` if it cannot list.
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        let _ = prefix;
+        if let Some(inner) = self.inner() {
+            return inner.list_dir(prefix);
+        }
         Err(StoreError::Unsupported("list"))
     }
 
@@ -122,7 +185,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// The same as for [`list_dir`](Self::list_dir).
     fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
-        let _ = prefix;
+        if let Some(inner) = self.inner() {
+            return inner.place(prefix);
+        }
         Ok(None)
     }
 
@@ -132,6 +197,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// The same as for [`list_dir`](Self::list_dir).
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        if let Some(inner) = self.inner() {
+            return inner.list_prefix(prefix);
+        }
         let mut keys = Vec::new();
         walk(self, prefix, |key| {
             keys.push(key);
@@ -147,6 +215,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// The same as for [`list_dir`](Self::list_dir) and [`fetch`](Self::fetch).
     fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+        if let Some(inner) = self.inner() {
+            return inner.list_sizes(prefix, take);
+        }
         walk(self, prefix, |key| {
             let fetch = Fetch { key, of: Of::Any, want: Want::Size };
             if let Fetched::Parts { size, .. } = self.fetch(&fetch)? {
@@ -166,6 +237,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The same as for [`list_dir`](Self::list_dir) and [`erase`](Self::erase); [`Busy`](StoreError::Busy)
     /// when the wait for the lock of a value has ended.
     fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
+        if let Some(inner) = self.inner() {
+            return inner.erase_prefix(prefix, wait);
+        }
         // WebAssembly has neither locks nor, in a browser, this clock.
         let start = self.can().lock.then(Instant::now);
         let mut keys = self.list_prefix(prefix)?;
@@ -186,17 +260,26 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// What the store can do beyond reading.
     fn can(&self) -> Can {
+        if let Some(inner) = self.inner() {
+            return inner.can();
+        }
         Can::default()
     }
 
     /// When merging neighbouring ranges pays off here.
     fn range_merging(&self) -> RangeMerging {
+        if let Some(inner) = self.inner() {
+            return inner.range_merging();
+        }
         RangeMerging::default()
     }
 
     /// Whether a writer mostly waits, for example for a disk to sync. Then more threads than
     /// processors pay off.
     fn writes_wait(&self) -> bool {
+        if let Some(inner) = self.inner() {
+            return inner.writes_wait();
+        }
         false
     }
 }
@@ -206,6 +289,11 @@ pub trait Store: fmt::Debug + Send + Sync {
 /// Asynchronous calls need only the methods without a default. For blocking calls,
 /// [`block_on`](Self::block_on) says how a thread may wait for the store.
 pub trait AsyncStore: fmt::Debug + Send + Sync {
+    /// Like [`Store::inner`].
+    fn inner(&self) -> Option<&dyn AsyncStore> {
+        None
+    }
+
     /// Like [`Store::name`].
     fn name(&self) -> String;
 
@@ -214,6 +302,9 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
 
     /// Like [`Store::has`].
     fn has<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+        if let Some(inner) = self.inner() {
+            return inner.has(key);
+        }
         Box::pin(async move {
             let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
             Ok(matches!(self.fetch(&fetch).await?, Fetched::Parts { .. }))
@@ -233,12 +324,17 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
 
     /// Like [`Store::list_dir`].
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
-        let _ = prefix;
+        if let Some(inner) = self.inner() {
+            return inner.list_dir(prefix);
+        }
         Box::pin(std::future::ready(Err(StoreError::Unsupported("list"))))
     }
 
     /// Like [`Store::list_prefix`].
     fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+        if let Some(inner) = self.inner() {
+            return inner.list_prefix(prefix);
+        }
         Box::pin(async move {
             let mut keys = Vec::new();
             let mut pending = vec![prefix.clone()];
@@ -258,6 +354,9 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// The keys of [`list_prefix`](Self::list_prefix) page by page, so that no more than a page is
     /// in memory. Ends after an error.
     fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
+        if let Some(inner) = self.inner() {
+            return inner.list_pages(prefix);
+        }
         Box::pin(stream::once(self.list_prefix(prefix)))
     }
 
@@ -265,6 +364,9 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// by page. A value that is erased meanwhile may be left out. Ends after an error. The default
     /// asks for each length alone.
     fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+        if let Some(inner) = self.inner() {
+            return inner.list_sizes(prefix);
+        }
         let size = move |key: Key| async move {
             let fetch = Fetch { key, of: Of::Any, want: Want::Size };
             Ok(match self.fetch(&fetch).await? {
@@ -284,6 +386,9 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// # Errors
     /// The first value that could not be removed; others may be gone.
     fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
+        if let Some(inner) = self.inner() {
+            return inner.erase_keys(keys);
+        }
         Box::pin(async move {
             for key in keys {
                 self.erase(key, Precondition::None).await?;
@@ -294,6 +399,9 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
 
     /// Like [`Store::erase_prefix`].
     fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
+        if let Some(inner) = self.inner() {
+            return inner.erase_prefix(prefix);
+        }
         Box::pin(async move {
             let (mut numbered, mut more) = (Vec::new(), false);
             let mut pages = self.list_pages(prefix);
@@ -320,11 +428,17 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
 
     /// What the store can do beyond reading. It has no locks.
     fn can(&self) -> Can {
+        if let Some(inner) = self.inner() {
+            return inner.can();
+        }
         Can::default()
     }
 
     /// Like [`Store::range_merging`].
     fn range_merging(&self) -> RangeMerging {
+        if let Some(inner) = self.inner() {
+            return inner.range_merging();
+        }
         RangeMerging::default()
     }
 
@@ -371,7 +485,9 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// # Errors
     /// This thread cannot wait for the store. The future was not polled.
     fn block_on(&self, future: Pinned<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
-        _ = future;
+        if let Some(inner) = self.inner() {
+            return inner.block_on(future);
+        }
         Err(StoreError::Unsupported(
             "be waited for by a blocking call, since it has no `AsyncStore::block_on`: use the asynchronous call",
         ))

@@ -24,11 +24,20 @@ pub mod n5 {}
 #[doc = include_str!("../guide/options.md")]
 pub mod options {}
 
+#[doc = include_str!("../guide/threads.md")]
+pub mod threads {}
+
 #[doc = include_str!("../guide/errors.md")]
 pub mod errors {}
 
 #[doc = include_str!("../guide/copy.md")]
 pub mod copy {}
+
+#[doc = include_str!("../guide/rechunking.md")]
+pub mod rechunking {}
+
+#[doc = include_str!("../guide/growing.md")]
+pub mod growing {}
 
 #[doc = include_str!("../guide/remote.md")]
 pub mod remote {}

@@ -27,21 +27,46 @@
 #![forbid(unsafe_code)]
 
 pub use ndarray;
+#[doc(hidden)]
+pub use ndzarr_array::structured;
 pub use ndzarr_array::{
     Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayInfo, Cast, Child, Chunk,
     CopyLevel, CopyOptions, Datetime64, Element, Error, ErrorKind, FixedBytes, FixedUtf32, Float4E2M1Fn,
     Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz,
     Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, N5Block, Number, OpenOptions, Place,
     PlainElement, Points, Resolved, Result, Selection, ShardWriter, Storage, Timedelta64, ToView,
-    asynchronous, copy, for_each_type, par_fold, par_map, s, structured,
+    asynchronous, copy, for_each_type, par_fold, par_map, s,
 };
 pub use ndzarr_codec::CodecRegistry;
-pub use ndzarr_engine::{
-    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Progress, RunOptions,
-};
+/// ```
+/// use ndarray::array;
+/// use ndzarr::{Array, MemoryStore, Structured};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Structured)]
+/// struct Moon {
+///     #[structured(name = "naif id")]
+///     id: u32,
+///     speed: f64,
+/// }
+///
+/// let moons = Array::<Moon>::builder([3]).create((MemoryStore::new(), "moons"))?;
+/// moons.write([1..2], &array![Moon { id: 801, speed: 4.39 }])?;
+/// assert_eq!(moons.read((1,))?[[]].speed, 4.39);
+/// assert!(moons.data_type().to_string().contains("naif id"));
+/// # Ok::<(), ndzarr::Error>(())
+/// ```
+///
+/// Only structs with named fields can be elements:
+///
+/// ```compile_fail
+/// #[derive(ndzarr::Structured)]
+/// struct Pair(u8, u16);
+/// ```
+pub use ndzarr_derive::Structured;
+pub use ndzarr_engine::{Cache, Cancel, ConcurrentUpdate, DamageReport, DamagedChunk, Progress, RunOptions};
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
-    Limits, MemberKind, N5Axes, N5GroupDocuments, Order, UnknownType,
+    Limits, MemberKind, N5Axes, Order,
 };
 pub use ndzarr_model::{
     ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field, FillValue,
@@ -78,8 +103,8 @@ pub mod store {
     //! Stores, and what one of your own is made of.
 
     pub use ndzarr_store::{
-        Can, DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put,
-        StoreError, Wait, Want, block_on,
+        BoxFuture, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Locked, Of, Pin,
+        Precondition, Prefix, Put, StoreError, Temporary, Wait, Want, block_on, bytes,
     };
     #[cfg(feature = "fs")]
     pub use ndzarr_store_fs::{Durability, Links, Locking};

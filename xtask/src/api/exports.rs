@@ -11,11 +11,13 @@ pub(super) struct Export {
 }
 
 /// The items that a file of the crate `own` re-exports or defines as types, below `module`; inline
-/// modules are followed.
+/// modules are followed. What the documentation hides is left out.
 pub(super) fn exports(text: &str, module: &str, own: &str) -> Vec<Export> {
     let mut found = Vec::new();
     let (mut inline, mut pending) = (String::new(), String::new());
+    let mut hidden = false;
     for line in text.lines().map(str::trim) {
+        hidden |= line == "#[doc(hidden)]";
         if line.starts_with("//") || line.starts_with('#') {
             continue;
         }
@@ -27,7 +29,9 @@ pub(super) fn exports(text: &str, module: &str, own: &str) -> Vec<Export> {
             pending.push_str(line);
             pending.push(' ');
             if line.ends_with(';') {
-                found.extend(statement(&std::mem::take(&mut pending), &format!("{module}{inline}"), own));
+                let statement = statement(&std::mem::take(&mut pending), &format!("{module}{inline}"), own);
+                found.extend(statement.into_iter().filter(|_| !hidden));
+                hidden = false;
             }
         }
     }
@@ -63,7 +67,7 @@ mod tests {
 
     #[test]
     fn names_and_origins_are_found() {
-        let text = "pub use ndzarr_array::{\n    A, B,\n};\npub use c::C as D;\npub mod m {\n    pub use ndzarr_store::c;\n}\npub type T<X> = U<X>;\n";
+        let text = "pub use ndzarr_array::{\n    A, B,\n};\npub use c::C as D;\n#[doc(hidden)]\npub use ndzarr_array::H;\npub mod m {\n    pub use ndzarr_store::c;\n}\npub type T<X> = U<X>;\n";
         let exports = exports(text, "", "ndzarr-x");
         let found: Vec<[&str; 3]> =
             exports.iter().map(|export| [&export.public[..], &export.from, &export.name]).collect();

@@ -102,7 +102,7 @@ impl Data {
         row: &Row,
     ) -> Result<Option<Volume>, String> {
         match row.operation.as_str() {
-            "write" => self.volume(definition.base(all)).map(Some),
+            "write" | "append" | "append-if-due" => self.volume(definition.base(all)).map(Some),
             "update" => {
                 let shape: Vec<u64> = definition.region(all).iter().map(|[from, to]| to - from).collect();
                 Volume::make(&self.folder, &shape, 2).map(Some)

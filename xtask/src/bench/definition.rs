@@ -133,7 +133,7 @@ impl Row {
 
     /// Whether it writes.
     pub(super) fn writes(&self) -> bool {
-        matches!(self.operation.as_str(), "write" | "update" | "copy")
+        matches!(self.operation.as_str(), "write" | "append" | "append-if-due" | "update" | "copy")
     }
 }
 

@@ -22,9 +22,10 @@ pub(super) fn write(rows: &[Done], markdown: &str) -> Result<(), String> {
     let what: String = rows.iter().map(|row| format!("- {}: {}\n", row.title, row.what)).collect();
     let text = format!(
         "# Bench of {date}\n\nCommit {}. {machine}\n\nTimes are medians of undisturbed rounds; ratios are medians of pairs of one round. Engines wrote to memory where a \
-         row is not called synced.\n\n{markdown}\n## Every engine\n\n{}\n## Rows\n\n{what}",
+         row is not called synced.\n\n{markdown}\n## Every engine\n\n{}\n{}\n## Rows\n\n{what}",
         commit(),
-        table::engines(rows)
+        table::engines(rows),
+        table::frames(rows)
     );
     let pretty = serde_json::to_string_pretty(&json).map_err(|e| e.to_string())? + "\n";
     let svg = chart::svg(rows, &date);

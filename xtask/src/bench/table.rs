@@ -91,6 +91,31 @@ pub(super) fn markdown(rows: &[Done]) -> String {
     out
 }
 
+/// The frames of every engine of the rows that append; empty without such rows.
+pub(super) fn frames(rows: &[Done]) -> String {
+    let mut out = String::new();
+    for row in rows {
+        for (engine, medians) in &row.verdict.engines {
+            let Some(frames) = medians.frames else { continue };
+            if out.is_empty() {
+                out.push_str("| row | engine | p50 ms | p99 ms | worst ms | MiB written per frame |\n");
+                out.push_str("|---|---|---|---|---|---|\n");
+            }
+            let ms = |ns: u64| ns as f64 / 1e6;
+            let _ = writeln!(
+                out,
+                "| {} | {engine} | {:.2} | {:.2} | {:.2} | {:.2} |",
+                row.title,
+                ms(frames.p50_ns),
+                ms(frames.p99_ns),
+                ms(frames.worst_ns),
+                mib(frames.written_bytes)
+            );
+        }
+    }
+    out
+}
+
 /// Every engine of every row.
 pub(super) fn engines(rows: &[Done]) -> String {
     let mut out =

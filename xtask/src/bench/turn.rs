@@ -20,12 +20,29 @@ pub(super) struct Report {
     /// The bytes written, counted by the harness.
     #[serde(default)]
     pub(super) stored_bytes: u64,
+    /// Of an append, frame by frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) frames: Option<Frames>,
+}
+
+/// How long a frame took, and how many bytes were written for it.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(super) struct Frames {
+    pub(super) p50_ns: u64,
+    pub(super) p99_ns: u64,
+    pub(super) worst_ns: u64,
+    pub(super) written_bytes: u64,
 }
 
 /// Ticks of the clock by which the kernel counts.
 const TICK_NS: u64 = 10_000_000;
 
 impl Report {
+    /// The time that counts: that of the call, or of nearly every frame.
+    pub(super) fn time_ns(&self) -> u64 {
+        self.frames.map_or(self.wall_ns, |frames| frames.p99_ns)
+    }
+
     /// Whether other programs disturbed it: they took processor time while it waited for a
     /// processor. Waiting alone proves nothing: an engine with more threads than processors waits
     /// for itself.
@@ -59,6 +76,7 @@ pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
         "tensorstore" => "tensorstore_engine.py",
         "zarr-python" | "zarr-python-zarrs" => "zarr_python.py",
         "z5py" => "z5py_engine.py",
+        "acquire-zarr" => "acquire_engine.py",
         _ => return Err(format!("there is no engine {engine}")),
     };
     let mut command = Command::new(python::interpreter("bench")?);
@@ -114,6 +132,7 @@ mod tests {
             waited_ns: 1_000_000,
             checksum: None,
             stored_bytes: 0,
+            frames: None,
         };
         assert!(!quiet.is_disturbed());
         // It waits for its own threads if they outnumber the processors; no other process disturbed

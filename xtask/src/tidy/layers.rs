@@ -69,6 +69,7 @@ enum May {
 /// ARCHITECTURE.md.
 const LAYERS: &[(&str, May)] = &[
     ("ndzarr-grid", May::Name(&[])),
+    ("ndzarr-derive", May::Name(&[])),
     ("ndzarr-store", May::Name(&[])),
     ("ndzarr-pool", May::Name(&[])),
     ("ndzarr-blosc", May::Name(&[])),

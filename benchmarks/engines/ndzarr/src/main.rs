@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use bench_protocol::{Durability, Locking, Measure, Operation, Request, masked};
+use bench_protocol::{Durability, FrameTimes, Locking, Measure, Operation, Request, masked};
 use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use ndzarr::{Any, Array, Cache, CopyOptions, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions, copy};
@@ -39,6 +39,13 @@ fn main() -> Result<(), Failure> {
             let report = measure.stop();
             report.print_for([result.as_slice().ok_or("not in standard layout")?]);
         }
+        Operation::ReadStored => {
+            let measure = Measure::start();
+            let options = RunOptions::default().threads(NonZeroUsize::new(request.threads)).stored_order();
+            let result = open(&request)?.with_options(options).read(&region)?;
+            let report = measure.stop();
+            report.print_for([result.as_standard_layout().as_slice().ok_or("not in standard layout")?]);
+        }
         Operation::ReadInto | Operation::ReadIntoF => {
             let measure = Measure::start();
             let shape = IxDyn(&request.region_shape());
@@ -55,6 +62,30 @@ fn main() -> Result<(), Failure> {
             let measure = Measure::start();
             open(&request)?.write(&region, &data)?;
             measure.stop().print();
+        }
+        Operation::Append | Operation::AppendIfDue => {
+            let data = ArrayD::from_shape_vec(IxDyn(&request.region_shape()), request.elements())?;
+            let mut array = open(&request)?;
+            let mut shape = array.shape().to_vec();
+            shape[0] = 0;
+            array.resize(&shape)?;
+            let measure = Measure::start();
+            let mut appender = array.appender(0)?;
+            let mut times = FrameTimes::start();
+            for frame in data.outer_iter() {
+                times.frame(|| {
+                    appender.push(&frame)?;
+                    match request.operation {
+                        Operation::AppendIfDue => appender.publish_if_due().map(drop),
+                        _ => appender.publish(),
+                    }
+                })?;
+            }
+            let frames = times.end();
+            appender.finish()?;
+            let mut report = measure.stop();
+            report.frames = Some(frames);
+            report.print();
         }
         Operation::Copy => {
             let run = RunOptions::default().threads(NonZeroUsize::new(request.threads));

@@ -74,6 +74,9 @@ fn main() -> Result<(), Failure> {
             report.print_for_text(&format!("{:?}", array.shape()));
         }
         Operation::Callers
+        | Operation::ReadStored
+        | Operation::Append
+        | Operation::AppendIfDue
         | Operation::Planes
         | Operation::Points
         | Operation::Outer

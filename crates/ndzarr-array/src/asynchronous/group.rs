@@ -289,6 +289,15 @@ impl Group {
         self.core.handed_change(call).await.map(Self::from)
     }
 
+    /// Like [`Group::contains`](crate::Group::contains).
+    ///
+    /// # Errors
+    /// The same as for [`Group::contains`](crate::Group::contains).
+    pub async fn contains(&self, name: &str) -> Result<bool> {
+        let name = name.to_owned();
+        self.core.handed(|group| async move { group.contains(&name).await }).await
+    }
+
     /// Like [`Group::erase`](crate::Group::erase).
     ///
     /// # Errors

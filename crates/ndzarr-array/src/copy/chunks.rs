@@ -157,7 +157,8 @@ impl Chunks<'_> {
         count: &(dyn Fn(u64) + Sync),
     ) -> Result<()> {
         let fills = if self.fill_differs { FillChunks::Store } else { self.run.fill_chunks };
-        let mut run = self.run.clone().fill_chunks(fills);
+        let mut run = self.run.clone();
+        run.fill_chunks = fills;
         run.progress = None;
         run.bytes_in_flight = run.bytes_in_flight.min(plan.in_flight.0);
         run.requests_in_flight = run.requests_in_flight.min(plan.in_flight.1);
@@ -172,7 +173,8 @@ impl Chunks<'_> {
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.
     async fn by_unit(&self, needed: Option<BTreeSet<Vec<u64>>>, threads: usize) -> Result<()> {
         let fills = if self.fill_differs { FillChunks::Store } else { self.run.fill_chunks };
-        let mut one = self.run.clone().fill_chunks(fills).threads(NonZeroUsize::new(1));
+        let mut one = self.run.clone().threads(NonZeroUsize::new(1));
+        one.fill_chunks = fills;
         one.progress = None;
         let (mut source, mut target) = (self.source.clone(), self.target.clone());
         (source.options, target.options) = (one.clone(), one);

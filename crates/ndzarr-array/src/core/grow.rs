@@ -42,6 +42,9 @@ struct Shards {
     writers: Vec<(Region, ShardWriter)>,
 }
 
+/// How many bytes that are stored already may be copied for each new one, if publications may wait.
+const COPIES: u64 = 8;
+
 /// With more shards in a row, they are kept in memory: each file would be open all the time.
 const MOST_FILES: u64 = 64;
 
@@ -231,6 +234,14 @@ impl Growth {
         Ok(Shards { inner, writers })
     }
 
+    /// Whether so much was added that publishing it copies no more than [`COPIES`] times as much.
+    pub(crate) fn is_due(&self) -> Result<bool> {
+        let published = self.core.shape()[self.axis];
+        let added = self.end - published;
+        let shown = published - row_start(&self.core, self.axis, published)?;
+        Ok(added > 0 && added.saturating_mul(COPIES) >= shown)
+    }
+
     /// Publishes all that was added: first the chunks, then the shape.
     pub(crate) async fn publish(&mut self, colour: Colour) -> Result<()> {
         let axis = self.axis;
@@ -265,6 +276,16 @@ fn row_end(core: &Core, axis: usize, at: u64) -> Result<u64> {
     let row = grid.n_chunks_along(axis, at.saturating_add(1)).saturating_sub(1);
     // A chunk without length, in an array without elements.
     Ok(grid.range_along(axis, row).end.max(at.saturating_add(1)))
+}
+
+/// The start of the row of units that has an index along an axis.
+fn row_start(core: &Core, axis: usize, at: u64) -> Result<u64> {
+    let grid = core.grid()?;
+    if follows_appends(&grid, axis) {
+        return Ok(at);
+    }
+    let row = grid.n_chunks_along(axis, at.saturating_add(1)).saturating_sub(1);
+    Ok(grid.range_along(axis, row).start.min(at))
 }
 
 /// Whether the chunks behind the end depend on what is appended, or on the grid.

@@ -55,6 +55,15 @@ impl GroupCore {
         Ok(self.hand_on(created?))
     }
 
+    /// Whether there is a node below it.
+    pub(crate) async fn contains(&self, name: &str) -> Result<bool> {
+        match self.open_node(&self.child_path(name)?, Wanted::Any).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes a node below it.
     pub(crate) async fn erase(&self, name: &str) -> Result<()> {
         self.erase_at(&self.child_path(name)?).await

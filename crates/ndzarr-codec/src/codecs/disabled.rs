@@ -16,7 +16,6 @@ fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
         blocksize: 0,
     };
     let lzma = LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: None, filters: None };
-    let location = ChecksumLocation::End;
     macro_rules! rows {
         ($(($config:expr, $name:literal, $feature:literal)),* $(,)?) => {
             vec![$(($config, $name, $feature, cfg!(feature = $feature))),*]
@@ -32,7 +31,6 @@ fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
         (CodecConfig::N5Lz4 { block_size: 64 }, "lz4", "lz4"),
         (CodecConfig::Bz2 { level: 1 }, "bz2", "bz2"),
         (CodecConfig::Lzma(lzma), "lzma", "lzma"),
-        (CodecConfig::Crc32c { location }, "crc32c", "crc32c"),
         (CodecConfig::Pcodec(PcodecConfig::default()), "pcodec", "pcodec"),
         (CodecConfig::Zfpy(ZfpMode::Reversible), "zfpy", "zfp"),
         (CodecConfig::Zfp(ZfpMode::Reversible), "zfp", "zfp"),

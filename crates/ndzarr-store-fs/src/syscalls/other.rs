@@ -35,6 +35,10 @@ pub(crate) fn read_into(mut file: &File, at: u64, into: &mut [u8]) -> io::Result
     file.read(into)
 }
 
+pub(crate) fn copy(_: &File, _: u64, _: &File, _: u64, _: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn write_at(mut file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
     let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
     file.seek(SeekFrom::Start(at))?;

@@ -44,6 +44,26 @@ pub(crate) fn write_at(file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
     file.write_at(from, at)
 }
 
+/// File systems with reflinks share the blocks.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn copy(from: &File, mut from_at: u64, to: &File, mut to_at: u64, len: u64) -> io::Result<usize> {
+    use rustix::io::Errno;
+
+    let len = usize::try_from(len).unwrap_or(1 << 30);
+    match rustix::fs::copy_file_range(from, Some(&mut from_at), to, Some(&mut to_at), len) {
+        // Not by this kernel, this file system, between these two, or in this sandbox.
+        Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::PERM | Errno::TXTBSY) => {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        copied => Ok(copied?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn copy(_: &File, _: u64, _: &File, _: u64, _: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     or_plain(file.sync_data(), file)
 }

@@ -41,6 +41,10 @@ pub(crate) fn read_into(file: &File, at: u64, into: &mut [u8]) -> io::Result<usi
     file.seek_read(into, at)
 }
 
+pub(crate) fn copy(_: &File, _: u64, _: &File, _: u64, _: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn write_at(file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
     file.seek_write(from, at)
 }

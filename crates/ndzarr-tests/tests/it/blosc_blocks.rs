@@ -7,8 +7,8 @@ use ndzarr::codec::CodecConfig;
 use ndzarr::codec::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::ndarray::{ArrayD, IxDyn, Slice};
 use ndzarr::{
-    Array, DamageReport, Damaged, Endian, ErrorKind, Format, MemoryStore, N5Axes, OpenOptions, Order,
-    PlainElement, RunOptions, Storage, asynchronous, codec,
+    Array, DamageReport, Endian, ErrorKind, Format, MemoryStore, N5Axes, OpenOptions, Order, PlainElement,
+    RunOptions, Storage, asynchronous, codec,
 };
 use ndzarr_model::BloscConfig;
 use ndzarr_store::block_on;
@@ -384,7 +384,7 @@ fn what_is_broken_in_wanted_blocks_is_filled_and_reported() {
     let chunk = OneChunk::new("v2", BloscCname::Lz4);
     chunk.damage(2);
     let report = DamageReport::new();
-    let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
+    let options = RunOptions::default().fill_damaged(&report);
     let array = chunk.open().with_options(options);
     let region = chunk.rows(0..2 * chunk.rows_per_block);
     assert_eq!(array.read(&region).expect("its blocks are whole"), chunk.expected(&region));

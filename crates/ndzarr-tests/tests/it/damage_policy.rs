@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use ndzarr::ndarray::{Array2, ArrayD};
 use ndzarr::store::StoreError;
 use ndzarr::{
-    Array, DamageReport, Damaged, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage,
-    asynchronous, codec, s,
+    Array, DamageReport, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage, asynchronous,
+    codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PiecesStore, block_on};
 
@@ -17,7 +17,7 @@ fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
     let run = |name: &str| {
         let report = DamageReport::new();
         let options = RunOptions::default()
-            .damaged(Damaged::FillAndReport(report.clone()))
+            .fill_damaged(&report)
             .threads((name == "one thread").then_some(NonZeroUsize::MIN));
         let storage = match name {
             "asynchronous" => {
@@ -134,7 +134,7 @@ fn raw_chunks_of_zarr3() {
     expect(&store, &expected, &[("a/c/1/0", &[], Some("bytes"))]);
     // Windows of a broken chunk are as broken as the whole.
     let report = DamageReport::new();
-    let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
+    let options = RunOptions::default().fill_damaged(&report);
     let a = a.with_options(options);
     assert_eq!(a.read(s![3..5, 1]).expect("reads"), ndzarr::ndarray::arr1(&[125, 9]));
     assert_eq!(report.take().len(), 1);
@@ -242,7 +242,7 @@ fn elements_that_are_none() {
     store.set("a/c/1", vec![0, 1, 0, 0]).expect("the key is valid");
     assert_eq!(a.read(..).expect_err("2 is no bool").kind(), ErrorKind::Corrupt);
     let report = DamageReport::new();
-    let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
+    let options = RunOptions::default().fill_damaged(&report);
     let a = a.with_options(options);
     let expected = [true, true, true, true, false, true, false, false];
     assert_eq!(a.read(..).expect("reads").as_slice(), Some(&expected[..]));
@@ -261,7 +261,7 @@ fn a_store_that_fails_is_never_filled_over() {
     let error =
         StoreError::Other { action: "read", key: String::new(), what: "the disk is broken".to_owned() };
     let report = DamageReport::new();
-    let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
+    let options = RunOptions::default().fill_damaged(&report);
     let a = Array::<u16>::open((Storage::blocking(store.clone()), "a")).expect("opens").with_options(options);
     store.fail_key(Call::Fetch, "a/c/1", error);
     assert_eq!(a.read(..).expect_err("the store fails").kind(), ErrorKind::Store);

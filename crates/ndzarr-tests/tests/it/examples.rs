@@ -1,8 +1,9 @@
 //! Runs the examples, which fail if they read anything but what was written.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use examples::{async_read, climate, own_store, tour};
+use examples::{async_read, climate, converter, dump, own_store, points, tour};
+use ndzarr::{Array, Cancel, ErrorKind};
 
 /// What xarray makes of the box of the example about climate.
 const MEAN: f64 = 284.271_428_571_428_5;
@@ -32,5 +33,75 @@ fn the_climate_has_the_mean_of_xarray() {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/cf").join(dataset).join("store");
         let mean = climate::mean(&store).expect("it is a dataset");
         assert!((mean - MEAN).abs() < 1e-11, "{dataset}: {mean}");
+    }
+}
+
+fn testdata(case: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(case)
+}
+
+/// What the writer of a case stored, as numbers of 2 bytes.
+fn written(case: &str) -> Vec<u16> {
+    let bytes = std::fs::read(testdata(case).join("expected.bin")).expect("the case has its elements");
+    bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
+}
+
+#[test]
+fn the_converter_keeps_what_tensorstore_wrote_and_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, target) = (testdata("n5/ts-3d/store/a"), folder.path().join("a.zarr"));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let stopped = converter::convert(&source, &target, &cancel).expect_err("it was stopped");
+    assert_eq!(stopped.kind(), ErrorKind::Cancelled);
+    assert!(Array::<u16>::open(&target).is_err(), "it is not complete");
+    converter::convert(&source, &target, &Cancel::new()).expect("it goes on");
+    let a = Array::<u16>::open(&target).expect("the copy");
+    assert_eq!((a.shard_shape(), a.chunk_shape()), (Some(&[256, 256, 256][..]), vec![64, 64, 64]));
+    let all = a.read(..).expect("a read");
+    assert!(all.iter().copied().eq(written("n5/ts-3d")), "{all}");
+}
+
+/// The elements are the sums of their coordinates, so every sum can be computed without an array.
+#[test]
+fn points_lists_and_masks_pick_what_their_coordinates_say() {
+    points::main().expect("the store never fails");
+    let volume = points::volume([96, 80, 64]).expect("there is memory");
+    let sum = |[z, y, x]: [usize; 3]| (z + y + x) as u32;
+    let spiral = points::spiral();
+    let rows =
+        [90, 3, 3].into_iter().flat_map(|z| [79, 0].map(|y| (0..64).map(|x| sum([z, y, x])).sum::<u32>()));
+    let plane = (0..96).map(|z| sum([z, 40, 10]) + sum([z, 40, 20]));
+    // Planes 95, 93, … 85: the sixth.
+    let thinned = (0..80).step_by(2).flat_map(|y| (0..64).step_by(2).map(move |x| sum([85, y, x])));
+    let expected = [
+        spiral.iter().map(|&point| sum(point)).sum::<u32>(),
+        rows.sum::<u32>(),
+        (0..64).map(|at| 3 * at).sum::<u32>(),
+        plane.sum::<u32>(),
+        thinned.sum::<u32>(),
+    ];
+    assert_eq!(points::pick(&volume).expect("it fits"), expected);
+    let distinct: std::collections::BTreeSet<_> = spiral.into_iter().collect();
+    // The origin was 0 before, and is one of the points.
+    assert_eq!(points::blank(&volume).expect("it fits"), distinct.len());
+}
+
+#[test]
+fn the_dump_has_the_numbers_that_were_written() {
+    let numbers = written("n5/ts-3d");
+    let (least, most) = (numbers.iter().min().expect("some"), numbers.iter().max().expect("some"));
+    let mean = numbers.iter().map(|&number| f64::from(number)).sum::<f64>() / numbers.len() as f64;
+    let dumped = dump::dump(testdata("n5/ts-3d/store/a")).expect("it opens");
+    let expected = format!("uint16 [5, 4, 3] in [2, 3, 2]: {least} to {most}, mean {mean}\n");
+    assert!(dumped.ends_with(&expected), "{dumped} {expected}");
+    // Every type and format of the cases has a line.
+    for (case, what) in [
+        ("zarr3/zp3-dtype-bytes", "bytes"),
+        ("zarr2/zp2-dtype-struct-mixed-endian", "struct"),
+        ("zarr3/zp3-dtype-b1-le", "bool"),
+    ] {
+        let dumped = dump::dump(testdata(case).join("store")).expect("it opens");
+        assert!(dumped.contains(what) && !dumped.contains("cannot be read"), "{case}: {dumped}");
     }
 }

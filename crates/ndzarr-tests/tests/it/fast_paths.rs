@@ -10,7 +10,7 @@ use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
 use ndzarr::Store;
 use ndzarr::store::{Fetch, Fetched, Key, Precondition, Put, StoreError};
-use ndzarr::{Array, Endian, ErrorKind, FillChunks, FsStore, MemoryStore, Order, RunOptions, Storage, codec};
+use ndzarr::{Array, Endian, ErrorKind, FsStore, MemoryStore, Order, RunOptions, Storage, codec};
 use ndzarr_store::FetchedPieces;
 use ndzarr_testkit::PiecesStore;
 use proptest::prelude::*;
@@ -163,7 +163,8 @@ proptest! {
             "index_codecs": [bytes, {"name": "crc32c"}],
             "index_location": if at_start { "start" } else { "end" },
         }}]);
-        let options = RunOptions::default().threads(NonZeroUsize::new(threads)).fill_chunks(if fill_chunks { FillChunks::Store } else { FillChunks::Erase });
+        let options = RunOptions::default().threads(NonZeroUsize::new(threads));
+        let options = if fill_chunks { options.store_fill_chunks() } else { options };
         let memory = MemoryStore::new();
         let files = PiecesStore::new(FsStore::new(folder.path()), piece);
         let arrays = [Storage::from(&memory), Storage::blocking(files)].map(|storage| {

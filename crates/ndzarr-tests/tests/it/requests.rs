@@ -166,7 +166,7 @@ fn fill_is_not_stored_and_what_becomes_fill_is_erased() {
     array.write(s![0..2], &ndarray::array![-0.0, 0.0]).expect("a write");
     assert_eq!(store.get("a/c/0").as_deref(), Some(&[0, 0, 0, 0x80, 0, 0, 0, 0][..]));
 
-    let storing = RunOptions::default().fill_chunks(ndzarr::FillChunks::Store);
+    let storing = RunOptions::default().store_fill_chunks();
     array.with_options(storing).write(.., &Array1::zeros(4).into_dyn()).expect("a write");
     assert!(store.get("a/c/0").is_some() && store.get("a/c/1").is_some());
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use ndarray::{Array1, ArrayD, arr1, array};
 use ndzarr::{
     AnyArray, Array, DataType, Datetime64, Element, Endian, ErrorKind, Field, Format, MemoryStore, Order,
-    StructType, TimeUnit, codec, s, structured,
+    StructType, Structured, TimeUnit, codec, s, structured,
 };
 
 type Tested = Result<(), ndzarr::Error>;
@@ -48,6 +48,45 @@ struct Padded {
     b: u32,
 }
 structured!(Padded { a: u8, b: u32 });
+
+/// The same by derive, with another order of the fields, and every form that a field can have.
+#[derive(Clone, Copy, Debug, PartialEq, Structured)]
+pub(crate) struct Derived {
+    /// Commas inside of angle brackets do not end a field.
+    #[allow(dead_code, reason = "an attribute that is not ours")]
+    pub(crate) c: Pair<f32, { 1 + 1 }>,
+    #[structured(name = "a")]
+    r#type: i16,
+    pub b: [u8; 2],
+}
+
+type Pair<T, const N: usize> = [T; N];
+
+#[test]
+fn a_derived_struct_is_what_the_macro_makes() -> Tested {
+    let by_macro = case::<Mixed>("zarr2/zp2-dtype-struct-mixed-endian")?.read(..)?;
+    let derived = case::<Derived>("zarr2/zp2-dtype-struct-mixed-endian")?.read(..)?;
+    let of = |derived: &Derived| Mixed { a: derived.r#type, b: derived.b, c: derived.c };
+    assert_eq!(derived.mapv(|derived| of(&derived)), by_macro);
+    assert!(by_macro.iter().any(|mixed| mixed.a != 0));
+
+    /// In a module that has ndzarr under another name.
+    mod elsewhere {
+        use ndzarr as nd;
+
+        #[derive(Clone, Copy, Debug, PartialEq, nd::Structured)]
+        #[structured(crate = nd)]
+        pub(super) struct Point {
+            #[structured(name = "x [mm]")]
+            pub(super) x: f32,
+            pub(super) y: f32,
+        }
+    }
+    let a = Array::<elsewhere::Point>::builder([2]).create((MemoryStore::new(), "a"))?;
+    a.write([1..2], &array![elsewhere::Point { x: 1.5, y: 2.5 }])?;
+    assert_eq!(AnyArray::from(a).read_field::<f32, _>("x [mm]", ..)?.into_raw_vec_and_offset().0, [0.0, 1.5]);
+    Ok(())
+}
 
 fn mixed(a: i16, b: [u8; 2], c: [f32; 2]) -> Mixed {
     Mixed { a, b, c }

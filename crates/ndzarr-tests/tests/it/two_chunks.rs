@@ -6,7 +6,7 @@ use std::ops::Range;
 use ndarray::{ArrayD, IxDyn, Slice};
 use ndzarr::Store;
 use ndzarr::store::Prefix;
-use ndzarr::{Array, DamageReport, Damaged, ErrorKind, Format, MemoryStore, RunOptions, Storage, codec};
+use ndzarr::{Array, DamageReport, ErrorKind, Format, MemoryStore, RunOptions, Storage, codec};
 use ndzarr_testkit::PiecesStore;
 
 /// Chunks along each axis, the last ones in part; an odd number of them.
@@ -130,7 +130,7 @@ fn a_broken_chunk_is_found_and_only_that_one() {
                 assert_eq!((error.kind(), error.key()), (ErrorKind::Corrupt, Some(key.as_str())), "{kind:?}");
             }
             let report = DamageReport::new();
-            let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
+            let options = RunOptions::default().fill_damaged(&report);
             for array in readers(&store, &options) {
                 let read = array.read(..).expect("what is broken is filled");
                 let found = report.take();
