@@ -25,7 +25,7 @@ fn one(text: &str) -> Result<CodecSpec, String> {
         None => Ok(default),
         Some(level) => level.parse::<i32>().map_err(|_| format!("{level:?} is not a level of {name}")),
     };
-    let spec = match name {
+    match name {
         "zstd" => most(1).and(level(3)).map(codec::zstd),
         "gzip" => most(1).and(level(5)).map(codec::gzip),
         "zlib" => most(1).and(level(5)).map(codec::zlib),
@@ -41,8 +41,7 @@ fn one(text: &str) -> Result<CodecSpec, String> {
         _ => Err(format!(
             "{name:?} is not one of none, zstd, gzip, zlib, lz4, xz, pcodec, blosc, crc32c, transpose"
         )),
-    };
-    spec
+    }
 }
 
 fn unsigned<T: TryFrom<i32>>(level: i32, name: &str) -> Result<T, String> {

@@ -318,15 +318,15 @@ mod tests {
     #[test]
     fn headers_of_numpy_are_read() {
         let bytes = numpy("{'descr': '>i2', 'fortran_order': True, 'shape': (3, 4), }          \n");
-        let header = read(&mut &bytes[..]).unwrap();
+        let header = read(&mut &bytes[..]).expect("it is valid");
         assert_eq!(header.data_type, DataType::Int { bits: 16 });
         assert_eq!((header.endian, header.fortran, header.shape), (Endian::Big, true, vec![3, 4]));
         let bytes =
             numpy("{'descr': [('a', '<f4'), ('b', '<u2', (2,))], 'fortran_order': False, 'shape': (5,), }\n");
-        let header = read(&mut &bytes[..]).unwrap();
+        let header = read(&mut &bytes[..]).expect("it is valid");
         assert_eq!(header.data_type.elem_size(), Some(8));
         let bytes = numpy("{'descr': '<M8[25us]', 'fortran_order': False, 'shape': (), }\n");
-        let header = read(&mut &bytes[..]).unwrap();
+        let header = read(&mut &bytes[..]).expect("it is valid");
         assert_eq!(header.data_type, DataType::DateTime64 { unit: TimeUnit::Microsecond, scale: 25 });
         assert_eq!(header.shape, Vec::<u64>::new());
     }
@@ -342,9 +342,9 @@ mod tests {
         ];
         for data_type in types {
             for shape in [vec![], vec![3], vec![2, 0, 9]] {
-                let bytes = write(&data_type, &shape).unwrap();
+                let bytes = write(&data_type, &shape).expect("it is valid");
                 assert_eq!(bytes.len() % 64, 0);
-                let header = read(&mut &bytes[..]).unwrap();
+                let header = read(&mut &bytes[..]).expect("it is valid");
                 assert_eq!((&header.data_type, header.shape, header.fortran), (&data_type, shape, false));
                 for end in 0..bytes.len() {
                     assert!(read(&mut &bytes[..end]).is_err());

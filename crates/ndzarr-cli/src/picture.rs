@@ -230,17 +230,17 @@ mod tests {
     /// The file for three pixels, taken apart by hand as the specification says.
     #[test]
     fn pictures_are_png_files() {
-        let file = png([1, 3], &[Some(1), None, Some(200)]).unwrap();
+        let file = png([1, 3], &[Some(1), None, Some(200)]).expect("it is valid");
         assert_eq!(file[..8], [137, 80, 78, 71, 13, 10, 26, 10]);
         assert_eq!(file[8..29], *b"\0\0\0\x0dIHDR\0\0\0\x03\0\0\0\x01\x08\x04\0\0\0");
-        let len = u32::from_be_bytes(file[33..37].try_into().unwrap()) as usize;
+        let len = u32::from_be_bytes(file[33..37].try_into().expect("it is valid")) as usize;
         assert_eq!(file[37..41], *b"IDAT");
         let mut rows = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&file[41..41 + len]), &mut rows)
-            .unwrap();
+            .expect("it is valid");
         assert_eq!(rows, [0, 1, 255, 0, 0, 200, 255]);
         // The checksum of an empty IEND is in every PNG file.
         assert_eq!(file[41 + len + 4..], *b"\0\0\0\0IEND\xae\x42\x60\x82");
-        assert_eq!(png([1, 1], &[Some(7)]).unwrap()[25], 0);
+        assert_eq!(png([1, 1], &[Some(7)]).expect("it is valid")[25], 0);
     }
 }

@@ -200,7 +200,7 @@ mod tests {
             search.count(&numbers[half..], &mut b);
             search.narrow(&a.and(&b));
         }
-        numbers.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        numbers.sort_by(|a, b| a.partial_cmp(b).expect("it is valid"));
         let sorted: Vec<T> = ranks.iter().map(|&rank| numbers[rank as usize]).collect();
         assert!(search.found::<T>() == sorted);
     }

@@ -244,7 +244,7 @@ mod tests {
 
     /// The indices that are selected of an axis.
     fn picked(text: &str, n: u64) -> Vec<u64> {
-        match along(text, n).unwrap() {
+        match along(text, n).expect("it is valid") {
             Along::Index(at) => vec![at],
             Along::Range { first, step, n } => {
                 (0..n as i64).map(|i| (first as i64 + i * step) as u64).collect()
@@ -277,12 +277,12 @@ mod tests {
     #[test]
     fn cli_16_brackets_may_be_left_out() {
         let shape = [4, 5, 6];
-        let all = Selected::parse(Some("[1, ..., ::2]"), &shape).unwrap();
+        let all = Selected::parse(Some("[1, ..., ::2]"), &shape).expect("it is valid");
         assert_eq!(all.shape(), [5, 3]);
-        assert_eq!(Selected::parse(Some("1,...,::2"), &shape).unwrap(), all);
-        assert_eq!(Selected::parse(Some("-5:"), &[9]).unwrap().shape(), [5]);
-        assert_eq!(Selected::parse(None, &shape).unwrap().shape(), shape);
-        assert_eq!(Selected::parse(Some("[]"), &shape).unwrap().shape(), shape);
+        assert_eq!(Selected::parse(Some("1,...,::2"), &shape).expect("it is valid"), all);
+        assert_eq!(Selected::parse(Some("-5:"), &[9]).expect("it is valid").shape(), [5]);
+        assert_eq!(Selected::parse(None, &shape).expect("it is valid").shape(), shape);
+        assert_eq!(Selected::parse(Some("[]"), &shape).expect("it is valid").shape(), shape);
         for wrong in ["[1", "1]", "..., ...", "0,0,0,0", "1,,2"] {
             assert!(Selected::parse(Some(wrong), &shape).is_err(), "{wrong}");
         }
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn windows_are_selections_of_ndarray() {
-        let selected = Selected::parse(Some("2, 8:0:-3"), &[4, 9]).unwrap();
+        let selected = Selected::parse(Some("2, 8:0:-3"), &[4, 9]).expect("it is valid");
         assert_eq!(selected.shape(), [3]);
         let elem = |start, end, step| SliceInfoElem::Slice { start, end: Some(end), step };
         // 8, 5, 2; then 5, 2.
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn boxes_cover_the_result_once() {
-        let selected = Selected::parse(Some(":, ::2, 3"), &[10, 21, 7]).unwrap();
+        let selected = Selected::parse(Some(":, ::2, 3"), &[10, 21, 7]).expect("it is valid");
         for most in [1, 3, 10, 1000] {
             for boxes in [selected.boxes(&[4, 8, 7], most), selected.runs(&[4, 8, 7], most)] {
                 let mut seen = vec![0; 110];

@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn values_are_json() {
         let values = ["a=1", "b=\"x=y\"", "c={\"d\": null}"].map(str::to_owned);
-        let parsed = parse(&values).unwrap();
+        let parsed = parse(&values).expect("it is valid");
         assert_eq!(Value::Object(parsed).to_string(), r#"{"a":1,"b":"x=y","c":{"d":null}}"#);
         for wrong in ["a", "=1", "a=x", "a="] {
             assert!(parse(&[wrong.to_owned()]).is_err(), "{wrong}");

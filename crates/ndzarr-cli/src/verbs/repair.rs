@@ -45,7 +45,7 @@ enum Action {
     /// Remove what a copy has left beside an array that is complete.
     OfCopy { key: String },
     /// Put a chunk, or an inner chunk, aside.
-    Chunk { array: AnyArray, finding: Finding },
+    Chunk { array: Box<AnyArray>, finding: Finding },
     /// Write the consolidated metadata of a group again.
     Consolidate { path: String, why: String },
 }
@@ -118,7 +118,7 @@ fn plan(
         for finding in checked.findings {
             match finding.kind {
                 Kind::Damaged if finding.chunk.is_some() => {
-                    actions.push(Action::Chunk { array: array.clone(), finding });
+                    actions.push(Action::Chunk { array: Box::new(array.clone()), finding });
                 }
                 _ => others.push(finding),
             }

@@ -347,8 +347,8 @@ mod tests {
     #[test]
     fn selections_are_shown_as_they_are_written() {
         for text in ["[3, :, 2:5]", "[::-1, 0, 8:0:-2]", "[0:9:2, 1, :]"] {
-            let selected = Selected::parse(Some(text), &[10, 10, 10]).unwrap();
-            let again = Selected::parse(Some(&words(&selected)), &[10, 10, 10]).unwrap();
+            let selected = Selected::parse(Some(text), &[10, 10, 10]).expect("it is valid");
+            let again = Selected::parse(Some(&words(&selected)), &[10, 10, 10]).expect("it is valid");
             assert_eq!(again, selected, "{text}");
         }
     }
