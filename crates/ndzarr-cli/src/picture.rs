@@ -97,20 +97,20 @@ impl Pixels {
     }
 }
 
-/// A PNG file (W3C, third edition): 8 bits of grey, and transparency if a pixel has no number.
+/// The colour of pixels without a number, which is no shade of grey.
+const NO_NUMBER: [u8; 3] = [60, 80, 140];
+
+/// A PNG file (W3C, third edition) in 8 bits of grey; with a palette if a pixel has no number.
 pub(crate) fn png([height, width]: [usize; 2], shades: &[Option<u8>]) -> Result<Vec<u8>, Failure> {
     let side = |n: usize| u32::try_from(n).map_err(|_| Failure::new("the picture is too large"));
     let has_gaps = shades.contains(&None);
-    let mut rows = Vec::with_capacity(shades.len() * 2 + height);
+    // In a palette the last place is that of no number, so that white moves down by one.
+    let most = if has_gaps { 254 } else { 255 };
+    let mut rows = Vec::with_capacity(shades.len() + height);
     for row in shades.chunks(width) {
         // The filter of the row: none.
         rows.push(0);
-        for shade in row {
-            rows.push(shade.unwrap_or(0));
-            if has_gaps {
-                rows.push(if shade.is_some() { 255 } else { 0 });
-            }
-        }
+        rows.extend(row.iter().map(|shade| shade.map_or(255, |shade| shade.min(most))));
     }
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let data = encoder.write_all(&rows).and_then(|()| encoder.finish());
@@ -119,9 +119,12 @@ pub(crate) fn png([height, width]: [usize; 2], shades: &[Option<u8>]) -> Result<
     header.extend(side(width)?.to_be_bytes());
     header.extend(side(height)?.to_be_bytes());
     // Bits, colour type, compression, filter, interlace.
-    header.extend([8, if has_gaps { 4 } else { 0 }, 0, 0, 0]);
+    header.extend([8, if has_gaps { 3 } else { 0 }, 0, 0, 0]);
+    let mut palette: Vec<u8> = (0..254).chain([255]).flat_map(|grey| [grey; 3]).collect();
+    palette.extend(NO_NUMBER);
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
-    for (kind, data) in [(b"IHDR", &header), (b"IDAT", &data), (b"IEND", &Vec::new())] {
+    let parts = [(b"IHDR", &header), (b"PLTE", &palette), (b"IDAT", &data), (b"IEND", &Vec::new())];
+    for (kind, data) in parts.into_iter().filter(|(kind, _)| has_gaps || *kind != b"PLTE") {
         out.extend(side(data.len())?.to_be_bytes());
         let start = out.len();
         out.extend(kind);
@@ -145,27 +148,19 @@ pub(crate) fn lines([height, width]: [usize; 2], shades: &[Option<u8>], color: b
             let mut line = String::new();
             let mut last = None;
             for x in 0..width {
-                let pair = (shade(y, x), shade(y + 1, x));
-                if last != Some(pair) {
-                    line.push_str("\x1b[0");
-                    match pair {
-                        (Some(top), bottom) => {
-                            line.push_str(&format!(";38;2;{top};{top};{top}"));
-                            if let Some(bottom) = bottom {
-                                line.push_str(&format!(";48;2;{bottom};{bottom};{bottom}"));
-                            }
-                        }
-                        (None, Some(bottom)) => line.push_str(&format!(";38;2;{bottom};{bottom};{bottom}")),
-                        (None, None) => {}
+                let top = shade(y, x).map_or(NO_NUMBER, |shade| [shade; 3]);
+                // Below the last row is nothing.
+                let bottom = (y + 1 < height).then(|| shade(y + 1, x).map_or(NO_NUMBER, |shade| [shade; 3]));
+                if last != Some((top, bottom)) {
+                    let [r, g, b] = top;
+                    line.push_str(&format!("\x1b[0;38;2;{r};{g};{b}"));
+                    if let Some([r, g, b]) = bottom {
+                        line.push_str(&format!(";48;2;{r};{g};{b}"));
                     }
                     line.push('m');
-                    last = Some(pair);
+                    last = Some((top, bottom));
                 }
-                line.push(match pair {
-                    (Some(_), _) => '▀',
-                    (None, Some(_)) => '▄',
-                    (None, None) => ' ',
-                });
+                line.push('▀');
             }
             line + "\x1b[0m"
         })
@@ -221,26 +216,28 @@ mod tests {
         let shades = [Some(0), Some(255), None, Some(9)];
         assert_eq!(
             lines([2, 2], &shades, true),
-            ["\x1b[0;38;2;0;0;0m▀\x1b[0;38;2;255;255;255;48;2;9;9;9m▀\x1b[0m"]
+            ["\x1b[0;38;2;0;0;0;48;2;60;80;140m▀\x1b[0;38;2;255;255;255;48;2;9;9;9m▀\x1b[0m"]
         );
         assert_eq!(lines([2, 2], &shades, false), [".+"]);
-        assert_eq!(lines([1, 1], &[None], true), ["\x1b[0m \x1b[0m"]);
+        assert_eq!(lines([1, 1], &[Some(7)], true), ["\x1b[0;38;2;7;7;7m▀\x1b[0m"]);
     }
 
     /// The file for three pixels, taken apart by hand as the specification says.
     #[test]
     fn pictures_are_png_files() {
-        let file = png([1, 3], &[Some(1), None, Some(200)]).expect("it is valid");
+        let file = png([1, 3], &[Some(1), Some(255), Some(200)]).expect("it is small");
         assert_eq!(file[..8], [137, 80, 78, 71, 13, 10, 26, 10]);
-        assert_eq!(file[8..29], *b"\0\0\0\x0dIHDR\0\0\0\x03\0\0\0\x01\x08\x04\0\0\0");
-        let len = u32::from_be_bytes(file[33..37].try_into().expect("it is valid")) as usize;
+        assert_eq!(file[8..29], *b"\0\0\0\x0dIHDR\0\0\0\x03\0\0\0\x01\x08\0\0\0\0");
+        let len = u32::from_be_bytes(file[33..37].try_into().expect("four bytes")) as usize;
         assert_eq!(file[37..41], *b"IDAT");
         let mut rows = Vec::new();
-        std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&file[41..41 + len]), &mut rows)
-            .expect("it is valid");
-        assert_eq!(rows, [0, 1, 255, 0, 0, 200, 255]);
+        let data = &mut flate2::read::ZlibDecoder::new(&file[41..41 + len]);
+        std::io::Read::read_to_end(data, &mut rows).expect("it is zlib");
+        assert_eq!(rows, [0, 1, 255, 200]);
         // The checksum of an empty IEND is in every PNG file.
         assert_eq!(file[41 + len + 4..], *b"\0\0\0\0IEND\xae\x42\x60\x82");
-        assert_eq!(png([1, 1], &[Some(7)]).expect("it is valid")[25], 0);
+        let file = png([1, 2], &[Some(255), None]).expect("it is small");
+        assert_eq!((file[25], &file[33..41]), (3, &b"\0\0\x03\0PLTE"[..]));
+        assert_eq!(file[41 + 3 * 253..41 + 768], [253, 253, 253, 255, 255, 255, 60, 80, 140]);
     }
 }

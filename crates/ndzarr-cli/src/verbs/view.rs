@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// A step of -1 turns the picture over: "0, ::-1, :".
     #[arg(allow_hyphen_values = true)]
     selection: Option<String>,
-    /// Write a PNG file; `-` is standard output. Elements that are not a number are transparent.
+    /// Write a PNG file; `-` is standard output. Pixels without a number are blue.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Percentiles of the pixels that become black and white.

@@ -6,20 +6,22 @@ use ndzarr::{Array, Format};
 
 use crate::Folder;
 
-/// Width, height, bytes of a pixel, and the rows without their filters.
-fn decode(file: &[u8]) -> (u32, u32, usize, Vec<Vec<u8>>) {
+/// Width, height, colour type, and the rows without their filters.
+fn decode(file: &[u8]) -> (u32, u32, u8, Vec<Vec<u8>>) {
     let number = |at: usize| u32::from_be_bytes(file[at..at + 4].try_into().expect("four bytes"));
     assert_eq!(&file[1..4], b"PNG");
     let (width, height) = (number(16), number(20));
-    let of_pixel = if file[25] == 4 { 2 } else { 1 };
-    let len = number(33) as usize;
+    // Behind the header, and the palette of 256 colours if it has one.
+    let data = if file[25] == 3 { 33 + 12 + 768 } else { 33 };
+    let len = number(data) as usize;
     let mut rows = Vec::new();
-    flate2::read::ZlibDecoder::new(&file[41..41 + len]).read_to_end(&mut rows).expect("it is zlib");
-    let rows = rows.chunks(1 + width as usize * of_pixel).map(|row| row[1..].to_vec()).collect();
-    (width, height, of_pixel, rows)
+    let mut decoder = flate2::read::ZlibDecoder::new(&file[data + 8..data + 8 + len]);
+    decoder.read_to_end(&mut rows).expect("it is zlib");
+    let rows = rows.chunks(1 + width as usize).map(|row| row[1..].to_vec()).collect();
+    (width, height, file[25], rows)
 }
 
-fn png(folder: &Folder, arguments: &[&str]) -> (u32, u32, usize, Vec<Vec<u8>>) {
+fn png(folder: &Folder, arguments: &[&str]) -> (u32, u32, u8, Vec<Vec<u8>>) {
     folder.good(&[&["view", "-o", "x.png", "-q"][..], arguments].concat());
     decode(&std::fs::read(folder.path("x.png")).expect("it is there"))
 }
@@ -31,8 +33,8 @@ fn shades_go_from_black_to_white() {
         (100 * i[0] + 10 * i[1] + i[2]) as u16
     });
     // The middle plane: 100 to 112.
-    let (width, height, of_pixel, rows) = png(&folder, &["a", "--range", "100,112"]);
-    assert_eq!((width, height, of_pixel), (3, 2, 1));
+    let (width, height, color_type, rows) = png(&folder, &["a", "--range", "100,112"]);
+    assert_eq!((width, height, color_type), (3, 2, 0));
     // (x - 100) / 12 * 255, rounded.
     assert_eq!(rows, [[0, 21, 43], [213, 234, 255]]);
     let (.., rows) = png(&folder, &["a", "0, ::-1, 1:", "--range", "0,51"]);
@@ -65,12 +67,13 @@ fn cli_15_every_plane_has_a_picture_or_an_error() {
     let folder = Folder::new();
     let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, 10.0, 5.0];
     folder.array("odd", Array::<f32>::builder([2, 3]), |i| odd[3 * i[0] + i[1]]);
-    let (.., of_pixel, rows) = png(&folder, &["odd", "--percentiles", "0,100"]);
-    assert_eq!((of_pixel, rows), (2, vec![vec![0, 0, 255, 255, 0, 255], vec![0, 255, 255, 255, 128, 255]]));
+    // 255 is the colour of what is not a number; there white is 254.
+    let (.., color_type, rows) = png(&folder, &["odd", "--percentiles", "0,100"]);
+    assert_eq!((color_type, rows), (3, vec![vec![255, 254, 0], vec![0, 254, 128]]));
     folder.array("constant", Array::<i16>::builder([2, 2]), |_| -7);
     assert_eq!(png(&folder, &["constant"]).3, [[128, 128], [128, 128]]);
     folder.array("nan", Array::<f64>::builder([1, 2]), |_| f64::NAN);
-    assert_eq!(png(&folder, &["nan"]).3, [[0, 0, 0, 0]]);
+    assert_eq!(png(&folder, &["nan"]).3, [[255, 255]]);
     folder.array("line", Array::<u8>::builder([3]), |i| 100 * i[0] as u8);
     assert_eq!(png(&folder, &["line", "--range", "0,255"]).3, [[0, 100, 200]]);
     folder.array("large", Array::<u64>::builder([1, 2]), |i| u64::MAX * i[1] as u64);
