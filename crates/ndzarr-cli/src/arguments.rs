@@ -126,6 +126,30 @@ impl Global {
             .collect())
     }
 
+    /// Refuses a target inside an array, or inside the source: links are followed.
+    pub(crate) fn check_inside(&self, source: Option<&Path>, target: &Path) -> Result<(), Failure> {
+        let Some(target) = local_folder(target).and_then(|target| std::path::absolute(target).ok()) else {
+            return Ok(());
+        };
+        // The target may not be there yet.
+        let there = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+        let Some(there) = there else { return Ok(()) };
+        let refuse =
+            |what: String| Err(Failure::new(format_args!("{} is inside of {what}", target.display())));
+        let source = source.and_then(local_folder).and_then(|source| source.canonicalize().ok());
+        if source.is_some_and(|source| there.starts_with(source)) {
+            return refuse("the source".to_owned());
+        }
+        let names = ["zarr.json", ".zarray", "attributes.json"];
+        let has_document = |folder: &&Path| names.iter().any(|name| folder.join(name).is_file());
+        for folder in there.ancestors().filter(has_document) {
+            if let Ok(AnyNode::Array(_)) = self.open_options().open_node(folder) {
+                return refuse(format!("the array {}", folder.display()));
+            }
+        }
+        Ok(())
+    }
+
     /// How calls run.
     pub(crate) fn run(&self) -> RunOptions {
         RunOptions::default().threads(self.threads)

@@ -36,7 +36,7 @@ impl Canvas {
         let width = columns.min(most.max(1) as u64);
         let height = (rows as f64 * width as f64 / columns as f64).round().clamp(1.0, rows as f64);
         // A narrow plane is as high as others are wide.
-        let height = (height as u64).min(4 * most.max(1) as u64);
+        let height = (height as u64).min(2 * most.max(1) as u64);
         let (height, width) = (height as usize, width as usize);
         let n = height * width;
         Self { rows, columns, height, width, sums: vec![0.0; n], counts: vec![0; n] }

@@ -83,7 +83,7 @@ fn parse_type(name: &str) -> Result<DataType, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
-    check_inside(&arguments.source, &arguments.target, global)?;
+    global.check_inside(Some(&arguments.source), &arguments.target)?;
     if arguments.overwrite {
         check_replaced(&arguments.target, global)?;
     }
@@ -235,28 +235,6 @@ fn explained(error: ndzarr::Error, arguments: &Arguments) -> Failure {
 /// Whether an error is about something that may be left out.
 fn is_optional(error: &str) -> bool {
     ["the fill value", "dimension names", "attribute"].iter().any(|what| error.contains(what))
-}
-
-/// Refuses a target inside an array, or inside the source: links are followed.
-fn check_inside(source: &Path, target: &Path, global: &Global) -> Result<(), Failure> {
-    let (Some(source), Some(target)) = (local_folder(source), local_folder(target)) else { return Ok(()) };
-    let Ok(target) = std::path::absolute(&target) else { return Ok(()) };
-    // The target may not be there yet.
-    let there = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
-    let Some(there) = there else { return Ok(()) };
-    let refuse = |what: String| Err(Failure::new(format_args!("{} is inside of {what}", target.display())));
-    if source.canonicalize().is_ok_and(|source| there.starts_with(source)) {
-        return refuse("the source".to_owned());
-    }
-    let has_document = |folder: &&Path| {
-        ["zarr.json", ".zarray", "attributes.json"].iter().any(|name| folder.join(name).is_file())
-    };
-    for folder in there.ancestors().filter(has_document) {
-        if let Ok(AnyNode::Array(_)) = global.open_options().open_node(folder) {
-            return refuse(format!("the array {}", folder.display()));
-        }
-    }
-    Ok(())
 }
 
 /// What was done for a node, or would be.

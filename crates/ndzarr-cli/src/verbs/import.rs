@@ -56,6 +56,7 @@ fn parse_type(text: &str) -> Result<(DataType, Endian), String> {
 const AT_ONCE: u64 = 128 << 20;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    global.check_inside(None, &arguments.target)?;
     let is_stdin = arguments.file.as_os_str() == "-";
     let mut from: Box<dyn Read> = if is_stdin {
         Box::new(io::stdin().lock())
@@ -133,7 +134,10 @@ fn fill(array: &AnyArray, header: &Header, from: &mut dyn Read) -> Result<(), Fa
             .map_err(|error| Failure::new(format_args!("reading: {error}")))?;
         if bytes.len() < len {
             let have = start * row + bytes.len() as u64;
-            return Err(Failure::new(format_args!("the elements end after {have} of {} bytes", row * n)));
+            return Err(Failure::new(format_args!(
+                "the elements end after {have} of {} bytes",
+                row.saturating_mul(n)
+            )));
         }
         if header.endian != Endian::NATIVE {
             let width = header.data_type.swap_width().max(1);

@@ -200,7 +200,11 @@ fn put_aside(
             ));
         }
     };
+    // Of the draft, whose chunks are not below the folder of the array, the whole key.
     let name = below_root(nodes, &finding.key).unwrap_or(&finding.key);
+    if !is_below(name) {
+        return Ok(Some("its key leads out of the folder".to_owned()));
+    }
     let (mut file, path) = new_file(&folder, name)?;
     let failed = |error: std::io::Error| Failure::of_file(&path, &error);
     match local_path(arguments, nodes, &finding.key).filter(|from| from.is_file()) {
@@ -268,7 +272,12 @@ fn new_file(folder: &Path, name: &str) -> Result<(fs::File, PathBuf), Failure> {
 /// A key from the folder of the node.
 fn below_root<'k>(nodes: &Nodes, key: &'k str) -> Option<&'k str> {
     let prefix = below(nodes.root.as_ref()?.path());
-    key.strip_prefix(&prefix).filter(|rest| !rest.split('/').any(|name| matches!(name, "" | "." | "..")))
+    key.strip_prefix(&prefix).filter(|rest| is_below(rest))
+}
+
+/// Whether a key leads to a file below a folder.
+fn is_below(key: &str) -> bool {
+    !key.split('/').any(|name| matches!(name, "" | "." | ".."))
 }
 
 /// The file of a key, where the place is a folder.

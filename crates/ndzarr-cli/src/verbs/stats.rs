@@ -32,13 +32,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
     percentiles: Vec<f64>,
     /// Numbers in this many bins of equal width, from the least to the greatest; one more pass.
-    #[arg(long, value_name = "BINS")]
-    histogram: Option<NonZeroUsize>,
+    #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    histogram: Option<u32>,
 }
+
+/// Each takes up to a MiB on each thread.
+const MOST_PERCENTILES: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     if let Some(wrong) = arguments.percentiles.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
         return Err(Failure::usage(format_args!("{wrong} is not between 0 and 100")));
+    }
+    if arguments.percentiles.len() > MOST_PERCENTILES {
+        return Err(Failure::usage(format_args!("more than {MOST_PERCENTILES} percentiles")));
     }
     let arrays = global.open_arrays(&arguments.path)?;
     let alone = arrays.len() == 1;
@@ -143,7 +149,7 @@ fn of_array<T: Ranked + Shown>(
         found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n)?;
     }
     if let (Some(bins), Some((low, high))) = (arguments.histogram, sums.range) {
-        found["histogram"] = histogram(&pieces, bins.get(), (low, high))?;
+        found["histogram"] = histogram(&pieces, bins as usize, (low, high))?;
     }
     Ok(found)
 }

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     project: Option<Projection>,
     /// Width of the picture in pixels, at most that of the plane: the mean of several elements is a
     /// pixel. By default 1024, and in a terminal its width.
-    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(1..=16384))]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(1..=4096))]
     width: Option<u32>,
 }
 
