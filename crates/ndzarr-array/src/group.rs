@@ -134,6 +134,29 @@ impl AnyNode<Blocking> {
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Blocking>::new().open_node(place)
     }
+
+    /// Removes the node with everything below it, documents first. At the root of a store this removes
+    /// everything in the store, unrelated files included.
+    ///
+    /// # Errors
+    /// The node no longer exists; the store fails.
+    ///
+    /// ```
+    /// use ndzarr_array::{AnyNode, Array};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u8>::builder([3]).create((&store, "a"))?.fill(.., 1)?;
+    /// AnyNode::open((&store, "a"))?.erase_self()?;
+    /// assert!(store.keys().iter().all(|key| !key.starts_with("a/")));
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn erase_self(self) -> Result<()> {
+        match self {
+            Self::Array(array) => array.core.wait_change(array.core.erase_self()),
+            Self::Group(group) => group.erase_self(),
+        }
+    }
 }
 
 impl Group {

@@ -80,6 +80,7 @@ mod each;
 mod element;
 mod element_type;
 mod elements;
+mod erase;
 mod error;
 mod field;
 mod fixed_elements;

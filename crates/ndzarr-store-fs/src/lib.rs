@@ -113,6 +113,7 @@ mod injected;
 mod key_lock;
 mod key_path;
 mod lease;
+mod leftovers;
 mod list;
 mod lock_error;
 mod lock_file;
@@ -132,5 +133,6 @@ mod temporary;
 mod write;
 
 pub use file_system::{FileSystem, Locking};
+pub use leftovers::Leftover;
 pub use options::{Durability, Links};
 pub use store::{FsStore, FsStoreBuilder};

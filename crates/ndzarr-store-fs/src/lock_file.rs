@@ -62,6 +62,10 @@ impl Found {
         Ok(Self { state: State { bytes, len: stat.size, modified: stat.modified }, file })
     }
 
+    pub(crate) fn byte_len(&self) -> u64 {
+        self.state.len
+    }
+
     pub(crate) fn owner(&self) -> Option<Owner> {
         Owner::parse(&self.state.bytes)
     }

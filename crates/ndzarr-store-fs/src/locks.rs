@@ -285,6 +285,19 @@ impl Locks {
         Ok(Attempt::Again)
     }
 
+    /// The size of a lock file whose writer is known to have ended; `None` if a writer may hold it. It
+    /// stays as it is.
+    pub(crate) fn len_if_left(&self, path: &Path) -> io::Result<Option<u64>> {
+        let Some(found) = Found::at(&*self.sys, path)? else { return Ok(None) };
+        let (_, file_system) = self.file_system_of(&found.file)?;
+        let is_left = match found.owner() {
+            Some(owner) => owner.is_dead(&*self.sys),
+            // On several hosts, one without an owner may be a temporary of any of them.
+            None => file_system.locking() == Locking::Local && self.can_lock(&found.file)?,
+        };
+        Ok(is_left.then_some(found.byte_len()))
+    }
+
     /// Whether the file is unlocked on this host, as far as files can be locked.
     fn can_lock(&self, file: &File) -> io::Result<bool> {
         match again(|| self.sys.lock_to_read(file)) {

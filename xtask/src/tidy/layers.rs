@@ -101,6 +101,7 @@ const LAYERS: &[(&str, May)] = &[
     ),
     ("ndzarr", May::NameAny),
     ("ndzarr-cf", May::Name(&["ndzarr"])),
+    ("ndzarr-cli", May::Name(&["ndzarr", "ndzarr-metadata", "ndzarr-model", "ndzarr-store-fs"])),
     ("ndzarr-testkit", May::NameAny),
     ("ndzarr-conformance", May::NameAny),
     ("ndzarr-tests", May::NameAny),
@@ -123,7 +124,7 @@ const TEST_HELPERS: &str = "ndzarr-testkit";
 
 /// Crates that stand above the facade and are not published: what follows does not bind them.
 const ABOVE: &[&str] =
-    &["ndzarr-testkit", "ndzarr-conformance", "ndzarr-tests", "examples", "browser", "xtask"];
+    &["ndzarr-cli", "ndzarr-testkit", "ndzarr-conformance", "ndzarr-tests", "examples", "browser", "xtask"];
 
 /// Foreign crates that only these crates may ship with, and why.
 const CONFINED: &[(&str, &[&str], &str)] = &[

@@ -66,7 +66,7 @@ fn is_trap(text: &str) -> bool {
     let Some((family, item)) = text.split_once('-') else { return false };
     let number = match family {
         "V2" | "V3" | "D3" => item.strip_prefix('T'),
-        "RS" => Some(item),
+        "RS" | "CLI" => Some(item),
         _ => None,
     };
     number.is_some_and(|number| number.len() == 2 && number.bytes().all(|b| b.is_ascii_digit()))
@@ -81,7 +81,7 @@ fn in_function(line: &str) -> Vec<String> {
     let mut traps = Vec::new();
     for word in name.split('_') {
         match (word, family) {
-            ("v2" | "v3" | "d3" | "rs", _) => family = Some(word),
+            ("v2" | "v3" | "d3" | "rs" | "cli", _) => family = Some(word),
             (word, Some(family)) => {
                 let trap = format!("{family}-{word}").to_uppercase();
                 traps.extend(is_trap(&trap).then_some(trap));

@@ -134,6 +134,19 @@ impl AnyNode<Asynchronous> {
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Asynchronous>::new().open_node(place).await
     }
+
+    /// Like [`AnyNode::erase_self`].
+    ///
+    /// # Errors
+    /// The same as for [`AnyNode::erase_self`].
+    pub async fn erase_self(self) -> Result<()> {
+        match self {
+            Self::Array(array) => {
+                array.core.handed_change(|core| async move { core.erase_self().await }).await
+            }
+            Self::Group(group) => group.erase_self().await,
+        }
+    }
 }
 
 impl Group {

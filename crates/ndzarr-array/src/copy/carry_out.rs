@@ -1,8 +1,8 @@
 //! Carries out what is planned for each node.
 
 use ndzarr_metadata::{
-    CreateOptions, Creation, Erasure, Existing, Known, MetadataError, Node, Resolved, check_request,
-    create_array, create_group, erase, same_keys,
+    CreateOptions, Creation, Erasure, Existing, Known, MetadataError, Node, NodePath, Resolved,
+    check_request, create_array, create_group, erase, same_keys,
 };
 
 use super::{ArrayPlan, CopiedNode, CopyLevel, CopyReport, Planned, Run, What};
@@ -16,6 +16,9 @@ use crate::storage::{Colour, Storage};
 
 impl Run<'_> {
     pub(super) async fn carry_out(&self, plans: Vec<Planned>) -> Result<CopyReport> {
+        if self.options.dry_run {
+            return self.foresee(plans).await;
+        }
         let units = plans.iter().map(|plan| match &plan.what {
             What::Array(array) => array.units,
             What::Group(_) => 0,
@@ -35,6 +38,53 @@ impl Run<'_> {
             self.erase(&note).await?;
         }
         Ok(report)
+    }
+
+    /// What would be done, after the checks of the target that are made before anything is written.
+    async fn foresee(&self, plans: Vec<Planned>) -> Result<CopyReport> {
+        // The others are below the first one.
+        if let Some(Planned { node, path, create, what, out }) = plans.first() {
+            let creation = match what {
+                What::Group(attributes) => {
+                    let (attributes, of_new, at) = (attributes.clone(), create.clone(), path.clone());
+                    self.conclude(move |known: &Known| create_group(&at, &attributes, known, &of_new)).await?
+                }
+                What::Array(array) => {
+                    let (request, of_new, at) = (array.request.clone(), create.clone(), path.clone());
+                    self.conclude(move |known: &Known| create_array(&at, &request, known, &of_new)).await?
+                }
+            };
+            self.check_apart(node, &creation).await?;
+            if out.level == CopyLevel::Metadata && matches!(what, What::Array(_)) {
+                self.check_keys(node, &creation)?;
+            } else if create.existing != Existing::Beside {
+                let note = match what {
+                    What::Group(_) => self.note_of_group(node, path),
+                    What::Array(array) => {
+                        self.note(node, &check_request(path, &array.request, create)?, out.level)
+                    }
+                };
+                if self.begun(&note).await? == Begun::Now {
+                    let existing = create.existing;
+                    let check = move |storage: Storage| async move {
+                        note.check(&storage, &creation, existing).await
+                    };
+                    self.target.ask(self.colour, check).await?;
+                }
+            }
+        }
+        let nodes = plans.into_iter().map(|Planned { what, mut out, .. }| {
+            if let What::Array(array) = &what {
+                out.n_chunks = array.units;
+            }
+            out
+        });
+        Ok(CopyReport { nodes: nodes.collect() })
+    }
+
+    fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
+        let made = format!("{} {:?}", self.create.format, self.options.layout);
+        Note::new((&self.source, node), path.prefix(), made, &self.options.numbers)
     }
 
     /// Refuses to replace what is still to be read, before anything is removed.
@@ -89,8 +139,7 @@ impl Run<'_> {
         // The others are below the first one.
         let is_first = of_group.is_none() && create.existing != Existing::Beside;
         if is_first {
-            let made = format!("{} {:?}", self.create.format, self.options.layout);
-            let note = Note::new((&self.source, &node), path.prefix(), made, &self.options.numbers);
+            let note = self.note_of_group(&node, &path);
             *begun = self.begun(&note).await?;
             *of_group = Some(note);
         }

@@ -82,21 +82,9 @@ impl Note {
         creation: Creation,
         existing: Existing,
     ) -> Result<Begun> {
-        let there = self.found(&storage).await?;
-        if let Some(there) = there.as_ref().filter(|_| existing != Existing::Replace) {
-            return Err(self.refused(
-                &storage,
-                match *there == self.text {
-                    true => "a copy that has not ended began here: resume() goes on with it",
-                    false => "a copy of another source, or with other options, began here and has not ended",
-                },
-            ));
-        }
-        if let Some(spec) = creation.node.kind.array() {
-            occupied::check(&storage, &creation, spec, existing).await?;
-        }
+        let is_there = self.check(&storage, &creation, existing).await?;
         storage.remove(&removal(&creation)).await?;
-        if there.is_some() {
+        if is_there {
             storage.erase(&self.key).await?;
         }
         let key = storage.named(Key::new(&self.key))?;
@@ -106,6 +94,30 @@ impl Note {
             Put::Unsupported => drop(storage.put(&key, self.text, Precondition::None).await?),
         }
         Ok(Begun::Now)
+    }
+
+    /// Checks that nothing is there that may not be replaced. The result is whether there is a note of
+    /// a copy.
+    pub(super) async fn check(
+        &self,
+        storage: &Storage,
+        creation: &Creation,
+        existing: Existing,
+    ) -> Result<bool> {
+        let there = self.found(storage).await?;
+        if let Some(there) = there.as_ref().filter(|_| existing != Existing::Replace) {
+            return Err(self.refused(
+                storage,
+                match *there == self.text {
+                    true => "a copy that has not ended began here: resume() goes on with it",
+                    false => "a copy of another source, or with other options, began here and has not ended",
+                },
+            ));
+        }
+        if let Some(spec) = creation.node.kind.array() {
+            occupied::check(storage, creation, spec, existing).await?;
+        }
+        Ok(there.is_some())
     }
 
     fn refused(&self, storage: &Storage, what: &str) -> Error {

@@ -42,6 +42,7 @@ pub struct CopyOptions {
     pub(super) resume: bool,
     pub(super) at_most: CopyLevel,
     pub(super) record_losses: bool,
+    pub(super) dry_run: bool,
     pub(super) run: RunOptions,
 }
 
@@ -75,6 +76,7 @@ impl CopyOptions {
             resume: false,
             at_most: CopyLevel::Reencoded,
             record_losses: false,
+            dry_run: false,
             run: RunOptions::default(),
         }
     }
@@ -220,6 +222,26 @@ impl CopyOptions {
     #[must_use]
     pub fn record_losses(mut self) -> Self {
         self.record_losses = true;
+        self
+    }
+
+    /// Only plans the copy and checks its target: the report says what would be done, and nothing is
+    /// written.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, CopyLevel, CopyOptions, Format, copy};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u16>::builder([8]).chunks([2]).create((&store, "a"))?;
+    /// let report = copy((&store, "a"), (&store, "b"), &CopyOptions::new().chunks([4]).dry_run())?;
+    /// assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (CopyLevel::Reencoded, 2));
+    /// assert!(Array::<u16>::open((&store, "b")).is_err());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn dry_run(mut self) -> Self {
+        self.dry_run = true;
         self
     }
 

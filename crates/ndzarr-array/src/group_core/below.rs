@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use ndzarr_metadata::{CreateOptions, DocumentChange, NodePath, OpenOptions, Wanted, erase};
+use ndzarr_metadata::{CreateOptions, NodePath};
 use ndzarr_model::Attributes;
 
 use super::GroupCore;
 use crate::builder::ArrayBuilder;
 use crate::core::Core;
 use crate::element_type::ElementType;
+use crate::erase::erase_node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::place::Place;
-use crate::{consolidated, nodes};
 
 impl GroupCore {
     pub(crate) async fn create_array<E: ElementType, M>(
@@ -71,15 +71,8 @@ impl GroupCore {
 
     /// Removes the group itself, or a node below it.
     pub(crate) async fn erase_at(&self, path: &NodePath) -> Result<()> {
-        // Looks for the real node, whatever the consolidated copies contain.
-        let options = OpenOptions { wanted: Wanted::Any, ..self.node.open_options() };
-        let node = nodes::open_at(&self.storage, path, &options).await?;
-        let erasure = erase(&node);
-        let removed = self.storage.remove(&erasure).await;
-        self.view.changed();
-        removed?;
-        let change = DocumentChange { keys: erasure.documents, prefixes: erasure.prefixes };
-        consolidated::refresh(&self.storage, &node, &change, self.options.concurrent_update).await
+        let policy = self.options.concurrent_update;
+        erase_node(&self.storage, &self.node, path, policy, Some(&self.view)).await
     }
 
     fn place(&self, path: &NodePath) -> Result<Located> {

@@ -7,6 +7,28 @@ use super::{Kind, Storage};
 use crate::error::Result;
 
 impl Storage {
+    /// Passes on each key below a prefix, and the length of its value in bytes, in no particular order.
+    /// The prefix ends in `/`, or is empty, which means all keys. No value is read.
+    ///
+    /// # Errors
+    /// The store fails, or cannot list.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, Storage};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let storage = Storage::from(MemoryStore::new());
+    /// Array::<u8>::builder([4]).chunks([2]).create((&storage, "a"))?.fill([0..1], 1)?;
+    /// let mut keys = Vec::new();
+    /// storage.each_key("a/", |key, _byte_len| keys.push(key.to_owned()))?;
+    /// keys.sort();
+    /// assert_eq!(keys, ["a/c/0", "a/zarr.json"]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, u64) + Send) -> Result<()> {
+        self.wait(self.each_size(prefix, &mut |key, byte_len| take(key.as_str(), byte_len)))
+    }
+
     /// Every key below a prefix.
     pub(crate) async fn list_prefix(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
         let prefix = Prefix::new(prefix)?;

@@ -1,0 +1,221 @@
+//! The arguments that all verbs share, and what they mean for opening and running.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use ndzarr::{AnyArray, AnyNode, Format, MemberKind, N5Axes, OpenOptions, RunOptions};
+
+use crate::failure::Failure;
+
+/// Arguments that every verb takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Global {
+    /// Threads; all processors by default.
+    #[arg(long, global = true, env = "NDZARR_THREADS", value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Print JSON, as the reference describes it, and errors as JSON on standard error.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// No progress, no summary, no remarks.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Say more.
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// Whether text is coloured. With `auto`, not if NO_COLOR is set or standard output is no terminal.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorWhen,
+    /// How the axes of N5 arrays are shown, selected and created.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "ORDER")]
+    pub(crate) n5_axes: Axes,
+}
+
+/// When text is coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How the axes of N5 arrays are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Axes {
+    /// In N5's own order: axis 0 varies fastest, as in Java, tensorstore and ndzarr elsewhere.
+    #[default]
+    Native,
+    /// The last axis varies fastest, as z5py, pyn5 and zarr-python 2 show them.
+    Reversed,
+}
+
+/// The formats that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NewFormat {
+    /// Zarr v3.
+    Zarr3,
+    /// Zarr v2.
+    Zarr2,
+    /// N5.
+    N5,
+}
+
+impl From<NewFormat> for Format {
+    fn from(format: NewFormat) -> Self {
+        match format {
+            NewFormat::Zarr3 => Self::Zarr3,
+            NewFormat::Zarr2 => Self::Zarr2,
+            NewFormat::N5 => Self::N5,
+        }
+    }
+}
+
+/// How many requests to a remote store are made at once by loops over chunks.
+const REMOTE_THREADS: NonZeroUsize = NonZeroUsize::new(16).expect("16 is not zero");
+
+impl Global {
+    pub(crate) fn n5_axes(&self) -> N5Axes {
+        match self.n5_axes {
+            Axes::Native => N5Axes::Native,
+            Axes::Reversed => N5Axes::Reversed,
+        }
+    }
+
+    pub(crate) fn open_options(&self) -> OpenOptions {
+        OpenOptions::new().n5_axes(self.n5_axes())
+    }
+
+    /// Opens the node at a place.
+    pub(crate) fn open(&self, place: &Path) -> Result<AnyNode, Failure> {
+        Ok(self.open_options().open_node(place)?)
+    }
+
+    /// Opens the array at a place.
+    pub(crate) fn open_array(&self, place: &Path, options: &OpenOptions) -> Result<AnyArray, Failure> {
+        match options.open_node(place)? {
+            AnyNode::Array(array) => Ok(array.with_options(self.run())),
+            AnyNode::Group(_) => Err(Failure::usage(format_args!(
+                "{} is a group; name one of its arrays, which `ndzarr ls -r` lists",
+                place.display()
+            ))),
+        }
+    }
+
+    /// The array at a place, or all below the group there, in the order of their paths. An array that
+    /// cannot be opened is an error in its place.
+    pub(crate) fn open_arrays(&self, place: &Path) -> Result<Vec<Found>, Failure> {
+        let group = match self.open(place)? {
+            AnyNode::Array(array) => {
+                let path = array.path().to_owned();
+                return Ok(vec![Found { path, array: Ok(array.with_options(self.run())) }]);
+            }
+            AnyNode::Group(group) => group,
+        };
+        let found = group.walk()?.into_iter().filter(|child| child.kind() == MemberKind::Array);
+        let prefix = if group.path().is_empty() { String::new() } else { format!("{}/", group.path()) };
+        Ok(found
+            .map(|child| {
+                let path = format!("{prefix}{}", child.path());
+                let array = child.array::<ndzarr::Any>().map(|array| array.with_options(self.run()));
+                Found { path, array }
+            })
+            .collect())
+    }
+
+    /// Refuses a target inside an array, or inside the source: links are followed.
+    pub(crate) fn check_inside(&self, source: Option<&Path>, target: &Path) -> Result<(), Failure> {
+        let Some(target) = local_folder(target).and_then(|target| std::path::absolute(target).ok()) else {
+            return Ok(());
+        };
+        // The target may not be there yet.
+        let there = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+        let Some(there) = there else { return Ok(()) };
+        let refuse =
+            |what: String| Err(Failure::new(format_args!("{} is inside of {what}", target.display())));
+        let source = source.and_then(local_folder).and_then(|source| source.canonicalize().ok());
+        if source.is_some_and(|source| there.starts_with(source)) {
+            return refuse("the source".to_owned());
+        }
+        let names = ["zarr.json", ".zarray", "attributes.json"];
+        let has_document = |folder: &&Path| names.iter().any(|name| folder.join(name).is_file());
+        for folder in there.ancestors().filter(has_document) {
+            if let Ok(AnyNode::Array(_)) = self.open_options().open_node(folder) {
+                return refuse(format!("the array {}", folder.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// How calls run.
+    pub(crate) fn run(&self) -> RunOptions {
+        RunOptions::default().threads(self.threads)
+    }
+
+    /// How many threads work at a time on chunks of the arrays at these places, each on one.
+    pub(crate) fn workers(&self, places: &[&Path]) -> NonZeroUsize {
+        let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let threads = self.threads.unwrap_or(processors);
+        match places.iter().any(|place| is_remote(place)) {
+            true => threads.max(REMOTE_THREADS),
+            false => threads,
+        }
+    }
+}
+
+/// An array that was looked for.
+pub(crate) struct Found {
+    /// Its path from the root of its store.
+    pub(crate) path: String,
+    pub(crate) array: Result<AnyArray, ndzarr::Error>,
+}
+
+/// Whether a place is on another machine.
+pub(crate) fn is_remote(place: &Path) -> bool {
+    let scheme = place.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| !matches!(scheme, "file" | "memory"))
+}
+
+/// The folder of the local file system that a place is, unless it is a URL or an archive.
+pub(crate) fn local_folder(place: &Path) -> Option<PathBuf> {
+    let Some(text) = place.to_str() else { return Some(place.to_owned()) };
+    let is_path = !text.contains("://") && !text.contains('|') && !text.starts_with("file:");
+    (is_path && !place.is_file()).then(|| place.to_owned())
+}
+
+/// Comma-separated lengths: `64,64,64`.
+pub(crate) fn parse_shape(text: &str) -> Result<Vec<u64>, String> {
+    let text = text.trim().trim_start_matches(['[', '(']).trim_end_matches([']', ')']);
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let length = |part: &str| part.trim().parse().map_err(|_| format!("{part:?} is not a length"));
+    text.trim_end_matches(',').split(',').map(length).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_local_or_remote() {
+        assert!(is_remote(Path::new("s3://bucket/a")));
+        assert!(is_remote(Path::new("https://host/a.zarr")));
+        assert!(!is_remote(Path::new("file:///a")));
+        assert!(!is_remote(Path::new("a/b.zarr")));
+        assert_eq!(local_folder(Path::new("a/b.zarr")), Some("a/b.zarr".into()));
+        assert_eq!(local_folder(Path::new("a.zip|zip:x")), None);
+    }
+
+    #[test]
+    fn shapes_are_lists_of_lengths() {
+        assert_eq!(parse_shape("64, 32,1"), Ok(vec![64, 32, 1]));
+        assert_eq!(parse_shape("[7]"), Ok(vec![7]));
+        assert_eq!(parse_shape("()"), Ok(vec![]));
+        assert!(parse_shape("64x32").is_err());
+        assert!(parse_shape("-1").is_err());
+    }
+}

@@ -1,0 +1,33 @@
+//! Whether the chunks of an array have a checksum, so that changed bytes are noticed.
+
+use ndzarr::codec::{CodecConfig, CodecSpec};
+use ndzarr::metadata::ArraySpec;
+use ndzarr_model::LzmaFormat;
+
+/// Whether every stored chunk, or every inner chunk of a shard, has a checksum. Others may hold
+/// changed bytes that decode without an error.
+pub(crate) fn is_protected(spec: &ArraySpec) -> bool {
+    // Of nested shards the innermost; whatever is around them covers what is in them.
+    let inner = spec.inner_chunks();
+    let inner = inner.last().map_or(&[][..], |(_, codecs)| codecs);
+    spec.codecs.iter().chain(inner).any(has_checksum)
+}
+
+fn has_checksum(codec: &CodecSpec) -> bool {
+    match &codec.config {
+        CodecConfig::Crc32c { .. }
+        | CodecConfig::Crc32 { .. }
+        | CodecConfig::Adler32 { .. }
+        | CodecConfig::Fletcher32
+        | CodecConfig::JenkinsLookup3 { .. }
+        | CodecConfig::Gzip { .. }
+        | CodecConfig::Zlib { .. }
+        | CodecConfig::N5Gzip { .. }
+        | CodecConfig::Bz2 { .. } => true,
+        CodecConfig::Zstd { checksum, .. } => *checksum,
+        CodecConfig::Lzma(config) => config.format == LzmaFormat::Xz && config.check != 0,
+        CodecConfig::N5Block(block) => block.compression.as_ref().is_some_and(has_checksum),
+        // Of the four framings that lz4 has in N5, one has checksums.
+        _ => false,
+    }
+}

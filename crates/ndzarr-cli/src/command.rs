@@ -1,0 +1,106 @@
+//! The grammar of the command line: verbs and where they lead.
+
+use clap::{Parser, Subcommand};
+
+use crate::arguments::Global;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output::Output;
+use crate::verbs::{
+    attrs, cat, completions, consolidate, convert, cp, diff, import, info, ls, man, repair, rm, stats,
+    verify, view,
+};
+
+/// Look into, check, compare, copy and convert arrays of Zarr v2, Zarr v3 and N5.
+///
+/// A place is a path (volume.n5/s0), a URL (s3://bucket/a.zarr, https://host/a.zarr), or an archive
+/// (a.zip|zip:group/array). A selection is written as in NumPy, with or without brackets, and quoted:
+/// "3, :, 10:200:2".
+#[derive(Debug, Parser)]
+#[command(
+    name = "ndzarr",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_long_help = "Exit status: 0 done, and nothing found; 1 differences (diff) or damage (verify, repair) \
+                       were found; 2 bad usage; 3 it could not be done; 130 interrupted; 141 the reader of \
+                       standard output went away."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what an array or group is: shape, type, chunks, codecs, what is stored.
+    ///
+    /// The axes are those that every other verb takes and shows, and N5's own order unless
+    /// `--n5-axes reversed` is given.
+    Info(info::Arguments),
+    /// List the arrays and groups in a group.
+    Ls(ls::Arguments),
+    /// Copy an array, or a group with everything below it: to another place, format, chunking,
+    /// compression or type.
+    ///
+    /// What the arguments do not say stays as in the source. Chunks are copied as they are where that
+    /// is possible. The copy can be opened when it is complete, not before.
+    Cp(cp::Arguments),
+    /// Give an array or group the documents of another format, in place; no chunk is written.
+    Convert(convert::Arguments),
+    /// Compare two arrays, or all arrays of two groups. The exit status is 1 if they differ.
+    Diff(diff::Arguments),
+    /// Name each broken key, and what is wrong with it. The exit status is 1 if there is one.
+    ///
+    /// Documents, every stored chunk and consolidated metadata are checked. A chunk that is not stored
+    /// is no damage.
+    Verify(verify::Arguments),
+    /// Remove what killed writers have left, put damaged chunks aside, renew consolidated metadata.
+    ///
+    /// Without `--yes` it only says what it would do, and the exit status is 1 if that is anything.
+    /// Nothing else may write meanwhile.
+    Repair(repair::Arguments),
+    /// Least, greatest and mean numbers, deviation, percentiles, a histogram.
+    Stats(stats::Arguments),
+    /// Show a plane as a picture: in the terminal, or as a PNG file.
+    View(view::Arguments),
+    /// Print elements.
+    Cat(cat::Arguments),
+    /// Make an array of the elements of a .npy file, or of bytes.
+    Import(import::Arguments),
+    /// Print and change attributes.
+    Attrs(attrs::Arguments),
+    /// Remove an array, or a group with everything below it.
+    Rm(rm::Arguments),
+    /// Collect the metadata of all nodes below a group in one document.
+    Consolidate(consolidate::Arguments),
+    /// Print completions for a shell.
+    Completions(completions::Arguments),
+    /// Print the manual page.
+    Man(man::Arguments),
+}
+
+/// Runs a verb.
+pub(crate) fn run(command: &Command, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
+    let done = |result: Result<(), Failure>| result.map(|()| Outcome::Good);
+    match command {
+        Command::Info(arguments) => done(info::run(arguments, global, output)),
+        Command::Ls(arguments) => done(ls::run(arguments, global, output)),
+        Command::Cp(arguments) => cp::run(arguments, global, output),
+        Command::Convert(arguments) => done(convert::run(arguments, global, output)),
+        Command::Diff(arguments) => diff::run(arguments, global, output),
+        Command::Verify(arguments) => verify::run(arguments, global, output),
+        Command::Repair(arguments) => repair::run(arguments, global, output),
+        Command::Stats(arguments) => done(stats::run(arguments, global, output)),
+        Command::View(arguments) => done(view::run(arguments, global, output)),
+        Command::Cat(arguments) => done(cat::run(arguments, global, output)),
+        Command::Import(arguments) => done(import::run(arguments, global, output)),
+        Command::Attrs(arguments) => done(attrs::run(arguments, global, output)),
+        Command::Rm(arguments) => done(rm::run(arguments, global, output)),
+        Command::Consolidate(arguments) => done(consolidate::run(arguments, global, output)),
+        Command::Completions(arguments) => done(completions::run::<Cli>(arguments, output)),
+        Command::Man(arguments) => done(man::run::<Cli>(arguments, output)),
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether the consolidated metadata of a group say what its nodes' documents say.
+
+use std::collections::BTreeMap;
+
+use ndzarr::{AnyNode, ConsolidatedUse, ErrorKind, Group, OpenOptions};
+use serde_json::Value;
+
+use crate::describe;
+use crate::failure::{Failure, chain};
+
+/// The state of a group's consolidated metadata.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// There are none.
+    Absent,
+    /// They say what the documents say.
+    Fresh,
+    /// They say something else, or cannot be read.
+    Stale(String),
+}
+
+impl State {
+    /// Compares what is seen through them with the documents.
+    pub(crate) fn of(group: &Group, options: &OpenOptions) -> Result<Self, Failure> {
+        let open = |uses| options.clone().consolidated(uses).open_group((group.storage(), group.path()));
+        let copies = match open(ConsolidatedUse::Require) {
+            Ok(group) => group,
+            Err(error) => {
+                return match error.kind() {
+                    ErrorKind::NotFound => Ok(Self::Absent),
+                    ErrorKind::InvalidMetadata => Ok(Self::Stale(chain(&error))),
+                    _ => Err(error.into()),
+                };
+            }
+        };
+        let copies = match nodes(&copies) {
+            Ok(nodes) => nodes,
+            Err(error) => return Ok(Self::Stale(error.message().to_owned())),
+        };
+        let real = nodes(&open(ConsolidatedUse::Ignore)?)?;
+        for (path, node) in &real {
+            match copies.get(path) {
+                None => return Ok(Self::Stale(format!("{path:?} is not in them"))),
+                Some(copy) if copy != node => return Ok(Self::Stale(format!("{path:?} has changed since"))),
+                Some(_) => {}
+            }
+        }
+        match copies.keys().find(|path| !real.contains_key(*path)) {
+            Some(path) => Ok(Self::Stale(format!("{path:?} is in them, and is not there"))),
+            None => Ok(Self::Fresh),
+        }
+    }
+}
+
+/// All nodes below a group, as they are described.
+fn nodes(group: &Group) -> Result<BTreeMap<String, Value>, Failure> {
+    let mut nodes = BTreeMap::new();
+    for child in group.walk()? {
+        let path = child.path();
+        let node = match child.open() {
+            Ok(AnyNode::Array(array)) => describe::array(&array, ndzarr::N5Axes::Native),
+            Ok(AnyNode::Group(group)) => describe::group(&group),
+            Err(error) => Value::String(chain(&error)),
+        };
+        nodes.insert(path, node);
+    }
+    Ok(nodes)
+}

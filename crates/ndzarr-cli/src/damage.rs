@@ -1,0 +1,243 @@
+//! Looks for damage in the stored chunks of an array.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ndzarr::codec::CodecConfig;
+use ndzarr::metadata::ArraySpec;
+use ndzarr::{AnyArray, Chunk, DamageReport, Damaged, ErrorKind, Progress, RunOptions};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, chain};
+use crate::parallel::fold;
+
+/// Something that is wrong with a key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    pub(crate) key: String,
+    pub(crate) kind: Kind,
+    /// The index of the chunk, or shard, in the grid.
+    pub(crate) chunk: Option<Vec<u64>>,
+    /// The index of the inner chunk in the shard, for each level of nested shards.
+    pub(crate) inner_chunk: Vec<Vec<u64>>,
+    pub(crate) codec: Option<String>,
+    pub(crate) what: String,
+}
+
+/// The kind of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// A chunk that cannot be decoded.
+    Damaged,
+    /// A value that the store does not give.
+    Unreadable,
+    /// A chunk that is not stored, where all were expected.
+    Missing,
+    /// A document that cannot be understood.
+    Document,
+    /// Consolidated metadata that do not agree with the documents.
+    Stale,
+    /// A key that belongs to no node.
+    Orphan,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Damaged => "damaged",
+            Self::Unreadable => "unreadable",
+            Self::Missing => "missing",
+            Self::Document => "document",
+            Self::Stale => "stale",
+            Self::Orphan => "orphan",
+        }
+    }
+}
+
+impl Finding {
+    pub(crate) fn new(key: impl Into<String>, kind: Kind, what: impl Into<String>) -> Self {
+        let (key, what) = (key.into(), what.into());
+        Self { key, kind, chunk: None, inner_chunk: Vec::new(), codec: None, what }
+    }
+
+    pub(crate) fn line(&self) -> String {
+        let mut line = format!("{}: {}", self.key, self.kind.name());
+        if let Some(chunk) = &self.chunk {
+            line += &format!(": chunk {chunk:?}");
+        }
+        for inner in &self.inner_chunk {
+            line += &format!(", inner chunk {inner:?}");
+        }
+        format!("{line}: {}", self.what)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "key": self.key,
+            "kind": self.kind.name(),
+            "chunk": self.chunk,
+            "inner_chunk": self.inner_chunk,
+            "codec": self.codec,
+            "what": self.what,
+        })
+    }
+}
+
+/// How thoroughly chunks are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Sizes, and the indices of shards.
+    Quick,
+    /// Every stored chunk is decoded.
+    Full,
+}
+
+/// What was looked at, and what was found.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    /// Stored chunks, or shards.
+    pub(crate) n_units: u64,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Looks at all stored chunks of an array.
+pub(crate) fn check(
+    array: &AnyArray,
+    depth: Depth,
+    workers: NonZeroUsize,
+    hear: impl Fn(Progress) + Sync,
+) -> Result<Checked, Failure> {
+    let report = DamageReport::new();
+    let run = RunOptions::default().threads(NonZeroUsize::MIN);
+    let one = array.clone().with_options(run.damaged(Damaged::FillAndReport(report.clone())));
+    let units = match array.units().stored() {
+        Ok(stored) => stored,
+        // A web server does not list: then every chunk is asked for.
+        Err(error) if error.kind() == ErrorKind::Unsupported => array.units().iter(),
+        Err(error) => return Err(error.into()),
+    };
+    let n_units = units.len() as u64;
+    let done = AtomicU64::new(0);
+    let is_sharded = array.shard_shape().is_some();
+    // In shards the inner chunks are what is decoded, so that large shards are shared among threads.
+    let by_inner = is_sharded && depth == Depth::Full;
+    let pieces: Box<dyn Iterator<Item = Chunk> + Send> = if by_inner {
+        let array = array.clone();
+        Box::new(units.flat_map(move |unit| array.chunks_in(&unit).into_iter().flatten()))
+    } else {
+        Box::new(units)
+    };
+    let total = if by_inner { n_units.saturating_mul(inner_per_shard(array)) } else { n_units };
+    let each = |state: &mut (Vec<u8>, Vec<Finding>), piece: Chunk| {
+        let (buffer, findings) = state;
+        if depth == Depth::Quick {
+            findings.extend(sized(array, &piece));
+        }
+        let failed = match (depth, is_sharded) {
+            (Depth::Full, _) => decode(&one, &piece, buffer),
+            // The first element of a shard is found by its index.
+            (Depth::Quick, true) => decode(&one, &first_element(piece), buffer),
+            (Depth::Quick, false) => Ok(()),
+        };
+        if let Err(error) = failed {
+            findings.push(finding(error)?);
+        }
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        hear(Progress::new(done, total.max(done)));
+        Ok(())
+    };
+    let states = fold(workers, pieces, Default::default, each)?;
+    let mut findings: BTreeSet<Finding> = states.into_iter().flat_map(|(_, findings)| findings).collect();
+    findings.extend(report.take().into_iter().map(|damaged| Finding {
+        chunk: Some(damaged.place.chunk),
+        inner_chunk: damaged.inner_chunk,
+        codec: damaged.codec,
+        ..Finding::new(damaged.place.key, Kind::Damaged, damaged.what)
+    }));
+    Ok(Checked { n_units, findings: findings.into_iter().collect() })
+}
+
+fn inner_per_shard(array: &AnyArray) -> u64 {
+    let lengths = array.shard_shape().unwrap_or_default().iter().zip(array.chunk_shape());
+    lengths.map(|(&shard, chunk)| shard.div_ceil(chunk.max(1))).fold(1, u64::saturating_mul)
+}
+
+/// Decodes the part of a chunk that is inside the array.
+fn decode(one: &AnyArray, chunk: &Chunk, buffer: &mut Vec<u8>) -> Result<(), ndzarr::Error> {
+    let Some(size) = one.data_type().elem_size() else { return one.read_vlen(chunk).map(drop) };
+    let len = chunk.shape().iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
+    match len {
+        Some(len) if buffer.len() >= len || buffer.try_reserve_exact(len - buffer.len()).is_ok() => {
+            if buffer.len() < len {
+                buffer.resize(len, 0);
+            }
+            one.read_bytes_into(chunk, &mut buffer[..len])
+        }
+        // The library says how much memory it lacks.
+        _ => one.read_bytes(chunk).map(drop),
+    }
+}
+
+fn first_element(mut chunk: Chunk) -> Chunk {
+    for range in chunk.ranges.iter_mut().chain(&mut chunk.overlap) {
+        range.end = range.end.min(range.start + 1);
+    }
+    chunk
+}
+
+/// A failed read as a finding, unless it says nothing of the stored value.
+fn finding(error: ndzarr::Error) -> Result<Finding, Failure> {
+    let kind = match error.kind() {
+        ErrorKind::Corrupt => Kind::Damaged,
+        ErrorKind::Store => Kind::Unreadable,
+        _ => return Err(error.into()),
+    };
+    Ok(Finding {
+        chunk: error.chunk().map(<[u64]>::to_vec),
+        codec: error.codec().map(str::to_owned),
+        ..Finding::new(error.key().unwrap_or_default(), kind, chain(&error))
+    })
+}
+
+/// What the size of a value says.
+fn sized(array: &AnyArray, unit: &Chunk) -> Option<Finding> {
+    let len = unit.byte_len?;
+    let expected = raw_len(array.spec(), &unit.index);
+    let what = match expected {
+        _ if len == 0 && expected != Some(0) => "it is empty".to_owned(),
+        Some(expected) if len != expected => format!("it has {len} bytes instead of {expected}"),
+        _ => return None,
+    };
+    let key = array.units().key(&unit.index);
+    Some(Finding { chunk: Some(unit.index.clone()), ..Finding::new(key, Kind::Damaged, what) })
+}
+
+/// The length of a value whose codecs do not compress it.
+fn raw_len(spec: &ArraySpec, chunk: &[u64]) -> Option<u64> {
+    let mut len = spec.data_type.elem_size()? as u64;
+    let shape = spec.grid().ok()?.shape_of(chunk)?;
+    for n in shape {
+        len = len.checked_mul(n)?;
+    }
+    for codec in spec.codecs.iter() {
+        match &codec.config {
+            CodecConfig::Bytes { .. } | CodecConfig::Transpose { .. } => {}
+            CodecConfig::Crc32c { .. } | CodecConfig::Crc32 { .. } | CodecConfig::Adler32 { .. } => len += 4,
+            _ => return None,
+        }
+    }
+    Some(len)
+}
+
+/// Whether a chunk, or this inner chunk of a shard, is still broken.
+pub(crate) fn is_broken(array: &AnyArray, unit: &Chunk, inner_chunk: &[Vec<u64>]) -> Result<bool, Failure> {
+    let report = DamageReport::new();
+    let run = RunOptions::default().threads(NonZeroUsize::MIN);
+    let one = array.clone().with_options(run.damaged(Damaged::FillAndReport(report.clone())));
+    match decode(&one, unit, &mut Vec::new()) {
+        Ok(()) => Ok(report.take().iter().any(|damaged| damaged.inner_chunk == inner_chunk)),
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}

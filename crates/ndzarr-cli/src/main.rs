@@ -1,0 +1,87 @@
+//! The command line of ndzarr: looks into, checks, compares, copies and converts arrays.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod checksum;
+mod codecs;
+mod command;
+mod consolidated;
+mod contents;
+mod damage;
+mod describe;
+mod difference;
+mod elements;
+mod failure;
+mod memory;
+mod npy;
+mod outcome;
+mod output;
+mod parallel;
+mod picture;
+mod progress;
+mod ranks;
+mod selection;
+mod sizes;
+mod sums;
+mod verbs;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::command::Cli;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output::{Output, harmless, wants_color};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() && wants_json() => {
+            let text = error.render().to_string();
+            let text = text.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+            let message = text.strip_prefix("error: ").unwrap_or(&text);
+            return fail(&Failure::usage(message), true, false);
+        }
+        Err(error) => {
+            let code = error.exit_code();
+            // The stream may be closed; then there is no one to read it.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+        }
+    };
+    let mut output = Output::new(&cli.global);
+    let outcome = command::run(&cli.command, &cli.global, &mut output);
+    match outcome.and_then(|outcome| output.flush().map(|()| outcome)) {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Found) => ExitCode::from(1),
+        Err(failure) => {
+            // What was found before belongs before the error.
+            let _ = output.flush();
+            let color = wants_color(cli.global.color, io::stderr().is_terminal());
+            fail(&failure, cli.global.json, color)
+        }
+    }
+}
+
+/// Whether JSON is wanted by arguments that cannot be parsed.
+fn wants_json() -> bool {
+    let before_operands = |argument: &OsString| argument != "--";
+    std::env::args_os().skip(1).take_while(before_operands).any(|argument| argument == "--json")
+}
+
+fn fail(failure: &Failure, json: bool, color: bool) -> ExitCode {
+    // If standard error is gone too, nothing can be said.
+    let mut err = io::stderr().lock();
+    let _ = match failure {
+        Failure::Closed => Ok(()),
+        failure if json => writeln!(err, "{}", failure.json()),
+        failure => {
+            let name = if color { "\x1b[31mndzarr:\x1b[0m" } else { "ndzarr:" };
+            writeln!(err, "{name} {}", harmless(failure.message()))
+        }
+    };
+    ExitCode::from(failure.status())
+}

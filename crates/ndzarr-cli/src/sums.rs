@@ -1,0 +1,267 @@
+//! Sums over elements: least, greatest, mean, deviation, and how many are zero or not a number.
+
+use half::{bf16, f16};
+use ndzarr::Number;
+
+/// What is known of some elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sums<T> {
+    /// Elements that are numbers.
+    pub(crate) n: u64,
+    pub(crate) n_nan: u64,
+    pub(crate) n_zero: u64,
+    /// The least and the greatest.
+    pub(crate) range: Option<(T, T)>,
+    pub(crate) mean: f64,
+    /// The sum of the squared distances from the mean.
+    squares: f64,
+}
+
+impl<T> Default for Sums<T> {
+    fn default() -> Self {
+        Self { n: 0, n_nan: 0, n_zero: 0, range: None, mean: 0.0, squares: 0.0 }
+    }
+}
+
+/// How many elements are summed at a time: integers of 16 bits do not overflow their sums.
+const PART: usize = 4096;
+
+/// How many sums are kept next to each other, so that the processor adds several at once.
+const LANES: usize = 8;
+
+impl<T: Summed> Sums<T> {
+    /// Adds elements.
+    pub(crate) fn add(&mut self, elements: &[T]) {
+        for part in elements.chunks(PART) {
+            *self = self.and(&T::sums(part));
+        }
+    }
+
+    /// What is known of both together, after Chan, Golub and LeVeque.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        let (n, n_nan, n_zero) = (self.n + other.n, self.n_nan + other.n_nan, self.n_zero + other.n_zero);
+        let range = match (self.range, other.range) {
+            (Some((a, b)), Some((c, d))) => Some((if c < a { c } else { a }, if d > b { d } else { b })),
+            (range, None) | (None, range) => range,
+        };
+        if self.n == 0 || other.n == 0 {
+            let of = if self.n == 0 { other } else { self };
+            return Self { n, n_nan, n_zero, range, mean: of.mean, squares: of.squares };
+        }
+        let (a, b, all) = (self.n as f64, other.n as f64, n as f64);
+        let apart = other.mean - self.mean;
+        Self {
+            n,
+            n_nan,
+            n_zero,
+            range,
+            mean: self.mean + apart * (b / all),
+            squares: self.squares + other.squares + apart * apart * (a * (b / all)),
+        }
+    }
+
+    /// The standard deviation, of all elements and not of a sample.
+    pub(crate) fn deviation(&self) -> f64 {
+        if self.n == 0 { f64::NAN } else { (self.squares / self.n as f64).max(0.0).sqrt() }
+    }
+}
+
+/// A number that can be summed.
+pub(crate) trait Summed: Number {
+    /// The distance from another number, without loss for integers that are close.
+    fn distance(self, from: Self) -> f64;
+
+    fn is_not_a_number(self) -> bool {
+        false
+    }
+
+    /// The sums of at most [`PART`] elements.
+    fn sums(part: &[Self]) -> Sums<Self> {
+        by_distance(part)
+    }
+}
+
+/// Sums of distances from the first number, in float64.
+fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
+    let Some(first) = part.iter().copied().find(|number| !number.is_not_a_number()) else {
+        return Sums { n_nan: part.len() as u64, ..Sums::default() };
+    };
+    let (mut low, mut high) = ([first; LANES], [first; LANES]);
+    let (mut sum, mut squares) = ([0.0; LANES], [0.0; LANES]);
+    let (mut nans, mut zeros) = ([0_u32; LANES], [0_u32; LANES]);
+    let zero = T::default();
+    let mut add = |lane: usize, number: T| {
+        let is_nan = number.is_not_a_number();
+        nans[lane] += u32::from(is_nan);
+        zeros[lane] += u32::from(number == zero);
+        low[lane] = if number < low[lane] { number } else { low[lane] };
+        high[lane] = if number > high[lane] { number } else { high[lane] };
+        let distance = if is_nan { 0.0 } else { number.distance(first) };
+        sum[lane] += distance;
+        squares[lane] += distance * distance;
+    };
+    let whole = part.chunks_exact(LANES);
+    let rest = whole.remainder();
+    for lanes in whole {
+        for (lane, &number) in lanes.iter().enumerate() {
+            add(lane, number);
+        }
+    }
+    rest.iter().for_each(|&number| add(0, number));
+    let n_nan: u64 = nans.iter().map(|&n| u64::from(n)).sum();
+    let n = part.len() as u64 - n_nan;
+    let (sum, squares): (f64, f64) = (sum.iter().sum(), squares.iter().sum());
+    let least = |a: T, b: T| if b < a { b } else { a };
+    let greatest = |a: T, b: T| if b > a { b } else { a };
+    let mean = sum / n as f64;
+    Sums {
+        n,
+        n_nan,
+        n_zero: zeros.iter().map(|&n| u64::from(n)).sum(),
+        range: Some((low.into_iter().fold(first, least), high.into_iter().fold(first, greatest))),
+        mean: first.to_f64() + mean,
+        squares: squares - sum * mean,
+    }
+}
+
+macro_rules! small {
+    ($($type:ty, $unsigned:ty;)*) => {$(
+        impl Summed for $type {
+            fn distance(self, from: Self) -> f64 {
+                self.to_f64() - from.to_f64()
+            }
+
+            /// In integers: their sums are exact, and quick.
+            fn sums(part: &[Self]) -> Sums<Self> {
+                let (mut low, mut high) = ([Self::MAX; LANES], [Self::MIN; LANES]);
+                let (mut sum, mut squares, mut zeros) = ([0_u32; LANES], [0_u64; LANES], [0_u32; LANES]);
+                let mut add = |lane: usize, number: Self| {
+                    // From 0, so that they are not negative.
+                    let above = u32::from(number.wrapping_sub(Self::MIN) as $unsigned);
+                    sum[lane] += above;
+                    squares[lane] += u64::from(above) * u64::from(above);
+                    zeros[lane] += u32::from(number == 0);
+                    low[lane] = low[lane].min(number);
+                    high[lane] = high[lane].max(number);
+                };
+                let whole = part.chunks_exact(LANES);
+                let rest = whole.remainder();
+                for lanes in whole {
+                    for (lane, &number) in lanes.iter().enumerate() {
+                        add(lane, number);
+                    }
+                }
+                rest.iter().for_each(|&number| add(0, number));
+                let n = part.len() as u64;
+                let sum: u64 = sum.iter().map(|&sum| u64::from(sum)).sum();
+                let squares: u64 = squares.iter().sum();
+                // n * squares - sum * sum does not overflow 128 bits.
+                let spread = u128::from(n) * u128::from(squares) - u128::from(sum) * u128::from(sum);
+                Sums {
+                    n,
+                    n_nan: 0,
+                    n_zero: zeros.iter().map(|&n| u64::from(n)).sum(),
+                    range: low.into_iter().min().zip(high.into_iter().max()).filter(|_| n > 0),
+                    mean: sum as f64 / n.max(1) as f64 + f64::from(Self::MIN),
+                    squares: spread as f64 / n.max(1) as f64,
+                }
+            }
+        }
+    )*};
+}
+small! {
+    i8, u8;
+    i16, u16;
+    u8, u8;
+    u16, u16;
+}
+
+macro_rules! large {
+    ($($type:ty),*) => {$(
+        impl Summed for $type {
+            fn distance(self, from: Self) -> f64 {
+                if self >= from { self.abs_diff(from) as f64 } else { -(self.abs_diff(from) as f64) }
+            }
+        }
+    )*};
+}
+large!(i32, i64, u32, u64);
+
+macro_rules! floats {
+    ($($type:ty),*) => {$(
+        impl Summed for $type {
+            fn distance(self, from: Self) -> f64 {
+                self.to_f64() - from.to_f64()
+            }
+
+            fn is_not_a_number(self) -> bool {
+                self.is_nan()
+            }
+        }
+    )*};
+}
+floats!(f16, bf16, f32, f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums<T: Summed>(elements: &[T]) -> Sums<T> {
+        let mut sums = Sums::default();
+        sums.add(elements);
+        sums
+    }
+
+    /// Mean and deviation by two passes in float64.
+    fn close<T: Summed>(elements: &[T]) {
+        let found = sums(elements);
+        let n = elements.len() as f64;
+        let mean = elements.iter().map(|x| x.to_f64()).sum::<f64>() / n;
+        let spread = elements.iter().map(|x| (x.to_f64() - mean).powi(2)).sum::<f64>() / n;
+        assert!((found.mean - mean).abs() <= 1e-9 * mean.abs().max(1.0), "{} {mean}", found.mean);
+        let deviation = spread.sqrt();
+        assert!((found.deviation() - deviation).abs() <= 1e-6 * deviation.max(1e-9));
+        let low = elements.iter().copied().reduce(|a, b| if b < a { b } else { a });
+        assert_eq!(found.range.map(|(low, _)| low), low);
+        assert_eq!(found.n, elements.len() as u64);
+    }
+
+    #[test]
+    fn sums_agree_with_two_passes() {
+        let numbers = |n: u32| (0..n).map(|i| i.wrapping_mul(2_654_435_761));
+        for n in [1, 7, 8, 9, 4096, 4097, 20_000] {
+            close(&numbers(n).map(|x| x as u8).collect::<Vec<_>>());
+            close(&numbers(n).map(|x| x as i8).collect::<Vec<_>>());
+            close(&numbers(n).map(|x| x as u16).collect::<Vec<_>>());
+            close(&numbers(n).map(|x| x as i16).collect::<Vec<_>>());
+            close(&numbers(n).map(|x| x as i32).collect::<Vec<_>>());
+            close(&numbers(n).map(|x| x as f32 / 7.0 + 1e6).collect::<Vec<_>>());
+            close(&numbers(n).map(|x| f64::from(x) / 7.0).collect::<Vec<_>>());
+        }
+        close(&vec![u16::MAX; 10_000]);
+        close(&vec![i16::MIN; 10_000]);
+    }
+
+    #[test]
+    fn cli_14_large_integers_keep_their_spread() {
+        let base = (1_u64 << 62) + 1;
+        let found = sums(&[base, base + 2, base + 4]);
+        assert_eq!(found.range, Some((base, base + 4)));
+        // The variance of 0, 2, 4 is 8 / 3.
+        assert!((found.deviation() - (8.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        let found = sums(&[i64::MIN, i64::MAX]);
+        assert_eq!(found.range, Some((i64::MIN, i64::MAX)));
+        assert!((found.deviation() - 2.0_f64.powi(63)).abs() < 1.0);
+    }
+
+    #[test]
+    fn not_numbers_are_counted_apart() {
+        let found = sums(&[f32::NAN, 1.0, -0.0, f32::NAN, 3.0, 0.0]);
+        assert_eq!((found.n, found.n_nan, found.n_zero), (4, 2, 2));
+        assert_eq!((found.range, found.mean), (Some((-0.0, 3.0)), 1.0));
+        let found = sums(&[f64::NAN; 5000]);
+        assert_eq!((found.n, found.n_nan, found.range), (0, 5000, None));
+        assert!(found.deviation().is_nan());
+        assert!(sums::<u8>(&[]).deviation().is_nan());
+    }
+}

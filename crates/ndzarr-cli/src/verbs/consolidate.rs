@@ -1,0 +1,28 @@
+//! `ndzarr consolidate`: collects the metadata of all nodes below a group in one document.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ndzarr::{AnyNode, ConsolidatedUse};
+
+use crate::arguments::Global;
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Path or URL of a group of Zarr v2 or v3.
+    path: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
+    let AnyNode::Group(mut group) = options.open_node(&arguments.path)? else {
+        return Err(Failure::usage(format_args!("{} is an array, not a group", arguments.path.display())));
+    };
+    group.consolidate()?;
+    if global.verbose && !output.json() {
+        output.line(format!("{}: consolidated", arguments.path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! `ndzarr convert`: gives a node the documents of another format, in place.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ndzarr::{CopyLevel, CopyOptions, ErrorKind};
+
+use crate::arguments::{Global, NewFormat};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::sizes::plural;
+use crate::verbs::cp::copied;
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Path or URL of an array or a group.
+    path: PathBuf,
+    /// Format of the new documents. The chunks stay, and so do the old documents.
+    #[arg(long, value_enum)]
+    to: NewFormat,
+    /// Say what would be done.
+    #[arg(long)]
+    dry_run: bool,
+    /// Leave out what the format cannot express, and say so; otherwise it is an error.
+    #[arg(long)]
+    allow_loss: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    let mut options = CopyOptions::new()
+        .open(global.open_options())
+        .n5_axes(global.n5_axes())
+        .format(arguments.to.into())
+        .at_most(CopyLevel::Metadata)
+        .run(global.run());
+    if arguments.allow_loss {
+        options = options.record_losses();
+    }
+    if arguments.dry_run {
+        options = options.dry_run();
+    }
+    let nodes = copied(&arguments.path, &arguments.path, &options).map_err(|error| match error.kind() {
+        ErrorKind::InvalidArgument => Failure::from(error).with_hint("`ndzarr cp --format` makes a copy"),
+        _ => error.into(),
+    })?;
+    nodes.iter().try_for_each(|node| node.print(global, output))?;
+    if !global.quiet && !output.json() {
+        let would = if arguments.dry_run { "would write" } else { "wrote" };
+        let n = plural(nodes.len() as u64, "node", "nodes");
+        output.line(format!("{would} the documents of {n}"))?;
+    }
+    Ok(())
+}

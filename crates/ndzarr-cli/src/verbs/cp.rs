@@ -1,0 +1,366 @@
+//! `ndzarr cp`: copies arrays and groups, in other chunks, codecs, types and formats.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use ndzarr::codec::CodecSpec;
+use ndzarr::{AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, MemberKind, copy};
+use serde_json::json;
+
+use crate::arguments::{Global, NewFormat, local_folder, parse_shape};
+use crate::contents::Contents;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output::Output;
+use crate::progress::Bar;
+use crate::sizes::{self, plural};
+use crate::verbs::info::kind_name;
+use crate::verbs::{diff, verify};
+use crate::{codecs, describe, memory};
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Path or URL of an array, or of a group, which is copied with everything below it.
+    source: PathBuf,
+    /// Where the copy will be: the path itself, not a folder to put it into.
+    target: PathBuf,
+    /// Format of the copy; that of the source by default.
+    #[arg(long, value_enum)]
+    format: Option<NewFormat>,
+    /// Shape of a chunk, or of an inner chunk of a shard: 64,64,64.
+    #[arg(long, value_parser = parse_shape, value_name = "SHAPE")]
+    chunks: Option<::std::vec::Vec<u64>>,
+    /// Shape of a shard, a multiple of the chunks.
+    #[arg(long, value_parser = parse_shape, value_name = "SHAPE")]
+    shards: Option<::std::vec::Vec<u64>>,
+    /// No shards, whatever the source has.
+    #[arg(long, conflicts_with = "shards")]
+    no_shards: bool,
+    /// Compression: none, zstd:3, gzip:5, zlib:5, lz4, xz:6, pcodec:8, blosc:lz4:5:shuffle; several
+    /// with commas, such as zstd,crc32c. That of the source by default.
+    #[arg(long, value_parser = codecs::parse, value_name = "CODEC")]
+    codec: Option<::std::vec::Vec<CodecSpec>>,
+    /// Type of the elements, by its name in Zarr v3: float32, uint8.
+    #[arg(long, value_parser = parse_type, value_name = "TYPE")]
+    dtype: Option<DataType>,
+    /// Multiply each number by this one.
+    #[arg(long, allow_negative_numbers = true, value_name = "FACTOR")]
+    scale: Option<f64>,
+    /// Add this to each number, after `--scale`.
+    #[arg(long, allow_negative_numbers = true, value_name = "NUMBER")]
+    offset: Option<f64>,
+    /// Numbers out of the range of the new type become its least or greatest; otherwise they are an
+    /// error.
+    #[arg(long)]
+    saturate: bool,
+    /// Memory that the copy may take: 64MiB, 1GiB.
+    #[arg(long, value_parser = sizes::parse, env = "NDZARR_MEMORY", default_value = "256MiB", value_name = "BYTES")]
+    memory: u64,
+    /// Folder or URL for a temporary array, where one is needed; by default beside the copy.
+    #[arg(long, value_name = "PLACE")]
+    temp: Option<PathBuf>,
+    /// Replace an array or group at the target. A folder that holds anything else is never replaced.
+    #[arg(long, conflicts_with = "resume")]
+    overwrite: bool,
+    /// Go on with the same copy, if it was interrupted.
+    #[arg(long)]
+    resume: bool,
+    /// Compare source and copy at the end.
+    #[arg(long)]
+    verify: bool,
+    /// Say what would be done.
+    #[arg(long)]
+    dry_run: bool,
+    /// Leave out what the format cannot express (a fill value, names, attributes), and say so;
+    /// otherwise it is an error.
+    #[arg(long)]
+    allow_loss: bool,
+}
+
+fn parse_type(name: &str) -> Result<DataType, String> {
+    DataType::from_name(name).ok_or_else(|| format!("{name:?} is not a type; float32, int16 or uint8 are"))
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
+    global.check_inside(Some(&arguments.source), &arguments.target)?;
+    if arguments.overwrite {
+        check_replaced(&arguments.target, global)?;
+    }
+    let bytes = bytes_of(&arguments.source, global)?;
+    let bar = Bar::new(global, bytes);
+    let mut options = options(arguments, global).run(global.run().progress(bar.hear()));
+    if arguments.dry_run {
+        options = options.dry_run();
+    }
+    let start = Instant::now();
+    let nodes = copied(&arguments.source, &arguments.target, &options);
+    bar.finish();
+    let nodes = nodes.map_err(|error| explained(error, arguments))?;
+    let seconds = start.elapsed().as_secs_f64();
+    nodes.iter().try_for_each(|node| node.print(global, output))?;
+    if arguments.dry_run {
+        return foreseen(arguments, &nodes, bytes, output).map(|()| Outcome::Good);
+    }
+    let n_arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array).count();
+    let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
+    if output.json() {
+        output.value(&json!({"done": {
+            "arrays": n_arrays,
+            "chunks": n_chunks,
+            "byte_len": bytes,
+            "seconds": seconds,
+            "peak_resident": memory::peak_resident(),
+        }}))?;
+    } else if !global.quiet {
+        let rate = sizes::shown((bytes as f64 / seconds.max(1e-9)) as u64);
+        output.line(format!(
+            "copied {}, {} in {}, in {seconds:.1} s ({rate}/s)",
+            plural(n_arrays as u64, "array", "arrays"),
+            sizes::shown(bytes),
+            plural(n_chunks, "chunk", "chunks"),
+        ))?;
+        if let Some(peak) = memory::peak_resident().filter(|_| global.verbose) {
+            output.line(format!("peak memory {}", sizes::shown(peak)))?;
+        }
+    }
+    if arguments.verify {
+        output.flush()?;
+        return compare(arguments, global, &nodes, output);
+    }
+    Ok(Outcome::Good)
+}
+
+fn options(arguments: &Arguments, global: &Global) -> CopyOptions {
+    let mut options =
+        CopyOptions::new().open(global.open_options()).n5_axes(global.n5_axes()).memory(arguments.memory);
+    if let Some(format) = arguments.format {
+        options = options.format(format.into());
+    }
+    if let Some(chunks) = &arguments.chunks {
+        options = options.chunks(chunks.clone());
+    }
+    if let Some(shards) = &arguments.shards {
+        options = options.shards(shards.clone());
+    }
+    if arguments.no_shards {
+        options = options.no_shards();
+    }
+    if let Some(codecs) = &arguments.codec {
+        options = options.codecs(codecs.clone());
+    }
+    if let Some(data_type) = &arguments.dtype {
+        options = options.data_type(data_type.clone());
+    }
+    if let Some(scale) = arguments.scale {
+        options = options.scale(scale);
+    }
+    if let Some(offset) = arguments.offset {
+        options = options.offset(offset);
+    }
+    if arguments.saturate {
+        options = options.cast(Cast::Saturating);
+    }
+    if let Some(temp) = &arguments.temp {
+        options = options.temporary(temp);
+    }
+    if arguments.overwrite {
+        options = options.existing(Existing::Replace);
+    }
+    if arguments.resume {
+        options = options.resume();
+    }
+    if arguments.allow_loss {
+        options = options.record_losses();
+    }
+    options
+}
+
+/// Size of the elements of all arrays in memory.
+fn bytes_of(place: &Path, global: &Global) -> Result<u64, Failure> {
+    let arrays = global.open_arrays(place)?;
+    let bytes = arrays.iter().filter_map(|found| describe::byte_len(found.array.as_ref().ok()?));
+    Ok(bytes.fold(0, u64::saturating_add))
+}
+
+/// Refuses to replace what is not an array or group with nothing else in it.
+fn check_replaced(target: &Path, global: &Global) -> Result<(), Failure> {
+    let refuse = |what: &str| {
+        Failure::new(format_args!("{}: {what}; remove it yourself if it is not needed", target.display()))
+    };
+    let node = match global.open_options().open_node(target) {
+        Ok(node) => node,
+        Err(error) if error.kind() == ErrorKind::NotFound => return check_folder(target, refuse),
+        Err(error) => return Err(refuse(&format!("what is there cannot be opened: {error}"))),
+    };
+    let contents = Contents::of(&node, &global.open_options())?;
+    match contents.orphans.first() {
+        None => Ok(()),
+        Some(key) => Err(refuse(&format!(
+            "it holds {} that are not a part of it, such as {key:?}",
+            plural(contents.orphans.len() as u64, "file", "files")
+        ))),
+    }
+}
+
+/// Of a folder without a node only what an interrupted copy has left is replaced.
+fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<(), Failure> {
+    let Some(folder) = local_folder(target) else { return Ok(()) };
+    if folder.join(".ndzarr-copy").is_file() {
+        return Ok(());
+    }
+    match std::fs::read_dir(&folder).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(refuse("the folder is not an array or a group")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Failure::of_file(&folder, &error)),
+    }
+}
+
+/// An error of the library, with the argument that helps.
+fn explained(error: ndzarr::Error, arguments: &Arguments) -> Failure {
+    let hint = match error.kind() {
+        ErrorKind::OutOfMemory => "give more with --memory, or take smaller chunks",
+        ErrorKind::AlreadyExists if !arguments.overwrite && !arguments.resume => {
+            "--resume goes on with an interrupted copy, --overwrite replaces what is there"
+        }
+        ErrorKind::InvalidArgument if !arguments.allow_loss && is_optional(&error.to_string()) => {
+            "--allow-loss leaves it out"
+        }
+        _ => return error.into(),
+    };
+    Failure::from(error).with_hint(hint)
+}
+
+/// Whether an error is about something that may be left out.
+fn is_optional(error: &str) -> bool {
+    ["the fill value", "dimension names", "attribute"].iter().any(|what| error.contains(what))
+}
+
+/// What was done for a node, or would be.
+pub(crate) struct Copied {
+    source: String,
+    target: String,
+    kind: MemberKind,
+    level: CopyLevel,
+    n_chunks: u64,
+    losses: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// Calls the library.
+pub(crate) fn copied(
+    source: &Path,
+    target: &Path,
+    options: &CopyOptions,
+) -> Result<Vec<Copied>, ndzarr::Error> {
+    let report = copy(source, target, options)?;
+    let nodes = report.nodes.into_iter().map(|node| Copied {
+        source: node.source,
+        target: node.target,
+        kind: node.kind,
+        level: node.level,
+        n_chunks: node.n_chunks,
+        losses: node.losses,
+        notes: node.notes,
+    });
+    Ok(nodes.collect())
+}
+
+impl Copied {
+    pub(crate) fn print(&self, global: &Global, output: &mut Output) -> Result<(), Failure> {
+        let level = match self.level {
+            CopyLevel::Metadata => "metadata",
+            CopyLevel::Rekeyed => "rekeyed",
+            CopyLevel::Reencoded => "reencoded",
+            _ => "unknown",
+        };
+        if output.json() {
+            return output.value(&json!({
+                "source": self.source,
+                "target": self.target,
+                "node": kind_name(self.kind),
+                "level": level,
+                "chunks": self.n_chunks,
+                "losses": self.losses,
+                "notes": self.notes,
+            }));
+        }
+        let name = if self.target.is_empty() { "." } else { &self.target };
+        for loss in &self.losses {
+            output.line(format!("{name}: lost: {loss}"))?;
+        }
+        if global.verbose {
+            output.line(format!("{name}: {level}, {}", plural(self.n_chunks, "chunk", "chunks")))?;
+            self.notes.iter().try_for_each(|note| output.line(format!("{name}: {note}")))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a dry run says at the end: what the copy needs, and whether there is space for it.
+fn foreseen(arguments: &Arguments, nodes: &[Copied], bytes: u64, output: &mut Output) -> Result<(), Failure> {
+    let free = local_folder(&arguments.target).and_then(|folder| memory::free_space(&folder));
+    let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
+    let temporary = nodes.iter().any(|node| node.notes.iter().any(|note| note.contains("temporary array")));
+    if output.json() {
+        return output.value(&json!({"would": {
+            "arrays": nodes.iter().filter(|node| node.kind == MemberKind::Array).count(),
+            "chunks": n_chunks,
+            "byte_len": bytes,
+            "temporary": temporary,
+            "free_space": free,
+        }}));
+    }
+    for node in nodes {
+        node.notes.iter().try_for_each(|note| output.line(format!("{}: {note}", node.target)))?;
+    }
+    output.line(format!("would copy {} in {}", sizes::shown(bytes), plural(n_chunks, "chunk", "chunks")))?;
+    if let Some(free) = free {
+        output.line(format!("free space at the target: {}", sizes::shown(free)))?;
+        if free < bytes {
+            output.line("which may be too little: it depends on the compression")?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares what was copied with its source.
+fn compare(
+    arguments: &Arguments,
+    global: &Global,
+    nodes: &[Copied],
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
+    let converts = arguments.dtype.is_some() || arguments.scale.is_some() || arguments.offset.is_some();
+    let arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array);
+    let [source, target] = [&arguments.source, &arguments.target].map(|place| global.open(place));
+    let (source, target) = (source?, target?);
+    let mut outcome = Outcome::Good;
+    for node in arrays {
+        let open = |root: &AnyNode, path: &str| {
+            let storage = match root {
+                AnyNode::Array(array) => array.storage(),
+                AnyNode::Group(group) => group.storage(),
+            };
+            let array = global.open_options().open_array::<ndzarr::Any>((storage, path))?;
+            Ok::<_, Failure>(array.with_options(global.run()))
+        };
+        let places = [&*arguments.source, &*arguments.target];
+        let (a, b) = (open(&source, &node.source)?, open(&target, &node.target)?);
+        let found = match converts {
+            // The numbers are others: whether they can be read is all that can be said.
+            true => verify::check(&b, &places, global, output)?,
+            false => diff::compare(&a, &b, &places, &diff::How::exact(), global, output)?,
+        };
+        outcome = outcome.and(found);
+    }
+    if outcome == Outcome::Good && !output.json() && !global.quiet {
+        output.line(if converts {
+            "every chunk of the copy can be read"
+        } else {
+            "source and copy are equal"
+        })?;
+    }
+    Ok(outcome)
+}

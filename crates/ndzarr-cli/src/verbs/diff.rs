@@ -1,0 +1,391 @@
+//! `ndzarr diff`: compares arrays, or all arrays of two groups.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::Args;
+use ndzarr::{AnyArray, AnyNode, Group, MemberKind, Progress, RunOptions};
+use serde_json::{Value, json};
+
+use crate::arguments::Global;
+use crate::describe;
+use crate::difference::{Equality, differing};
+use crate::elements::for_each;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output::Output;
+use crate::parallel::fold;
+use crate::progress::Bar;
+use crate::selection::Selected;
+use crate::sizes::plural;
+use crate::verbs::info::kind_name;
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Path or URL of an array or a group.
+    a: PathBuf,
+    /// What to compare it with.
+    b: PathBuf,
+    /// Compare attributes and dimension names as well.
+    #[arg(long)]
+    attributes: bool,
+    /// How many elements that differ are printed for each array.
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    show: usize,
+    /// Numbers that differ by at most this are equal.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "bits")]
+    tolerance: Option<f64>,
+    /// Compare bits: 0.0 differs from -0.0, and a NaN from another NaN.
+    #[arg(long)]
+    bits: bool,
+}
+
+/// What counts as a difference, and how much of it is shown.
+pub(crate) struct How {
+    show: usize,
+    equality: Equality,
+    attributes: bool,
+}
+
+impl How {
+    /// Elements alone, which must be equal.
+    pub(crate) fn exact() -> Self {
+        Self { show: 10, equality: Equality::Value, attributes: false }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
+    let equality = match arguments.tolerance {
+        Some(most) if most.is_nan() || most < 0.0 => {
+            return Err(Failure::usage(format_args!("{most} is not a tolerance")));
+        }
+        Some(most) => Equality::Within(most),
+        None if arguments.bits => Equality::Bits,
+        None => Equality::Value,
+    };
+    let how = How { show: arguments.show, equality, attributes: arguments.attributes };
+    let places = [&*arguments.a, &*arguments.b];
+    match (global.open(&arguments.a)?, global.open(&arguments.b)?) {
+        (AnyNode::Array(a), AnyNode::Array(b)) => {
+            let [a, b] = [a, b].map(|array| array.with_options(global.run()));
+            compare(&a, &b, &places, &how, global, output)
+        }
+        (AnyNode::Group(a), AnyNode::Group(b)) => groups(&a, &b, &places, &how, global, output),
+        (a, _) => {
+            let kinds = if matches!(a, AnyNode::Array(_)) { ["array", "group"] } else { ["group", "array"] };
+            let named = kinds.map(|kind| if kind == "array" { "an array" } else { "a group" });
+            let text = format!("the first is {}, the second {}", named[0], named[1]);
+            say("", "node", json!(kinds), text, output)?;
+            Ok(Outcome::Found)
+        }
+    }
+}
+
+/// A difference that is not one of elements.
+fn say(path: &str, what: &str, values: Value, text: String, output: &mut Output) -> Result<(), Failure> {
+    match output.json() {
+        true => output.value(&json!({"path": path, "differs": what, "values": values})),
+        false if path.is_empty() => output.line(text),
+        false => output.line(format!("{path}: {text}")),
+    }
+}
+
+fn groups(
+    a: &Group,
+    b: &Group,
+    places: &[&Path],
+    how: &How,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
+    let below = |group: &Group| -> Result<BTreeMap<String, _>, Failure> {
+        Ok(group.walk()?.into_iter().map(|child| (child.path(), child)).collect())
+    };
+    let (a_nodes, mut b_nodes) = (below(a)?, below(b)?);
+    let mut outcome = Outcome::Good;
+    if how.attributes && a.attributes() != b.attributes() {
+        attributes("", [json!(a.attributes()), json!(b.attributes())], output)?;
+        outcome = Outcome::Found;
+    }
+    for (path, of_a) in a_nodes {
+        let Some(of_b) = b_nodes.remove(&path) else {
+            say(
+                &path,
+                "node",
+                json!([kind_name(of_a.kind()), null]),
+                "only in the first".to_owned(),
+                output,
+            )?;
+            outcome = Outcome::Found;
+            continue;
+        };
+        if of_a.kind() != of_b.kind() {
+            let kinds = [kind_name(of_a.kind()), kind_name(of_b.kind())];
+            let text = format!("{} in the first, {} in the second", kinds[0], kinds[1]);
+            say(&path, "node", json!(kinds), text, output)?;
+            outcome = Outcome::Found;
+            continue;
+        }
+        if of_a.kind() == MemberKind::Group {
+            let (of_a, of_b) = (of_a.group()?, of_b.group()?);
+            if how.attributes && of_a.attributes() != of_b.attributes() {
+                attributes(&path, [json!(of_a.attributes()), json!(of_b.attributes())], output)?;
+                outcome = Outcome::Found;
+            }
+            continue;
+        }
+        let [of_a, of_b] = [of_a, of_b].map(|child| child.array::<ndzarr::Any>());
+        let [of_a, of_b] = [of_a?, of_b?].map(|array| array.with_options(global.run()));
+        outcome = outcome.and(compare_at(&path, &of_a, &of_b, places, how, global, output)?);
+    }
+    for (path, of_b) in b_nodes {
+        say(&path, "node", json!([null, kind_name(of_b.kind())]), "only in the second".to_owned(), output)?;
+        outcome = Outcome::Found;
+    }
+    Ok(outcome)
+}
+
+fn attributes(path: &str, values: [Value; 2], output: &mut Output) -> Result<(), Failure> {
+    if output.json() {
+        return say(path, "attributes", json!(values), String::new(), output);
+    }
+    let empty = serde_json::Map::new();
+    let [a, b] = values.each_ref().map(|value| value.as_object().unwrap_or(&empty));
+    let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
+        let shown =
+            |of: &serde_json::Map<String, Value>| of.get(key).map_or("-".to_owned(), Value::to_string);
+        say(
+            path,
+            "attributes",
+            Value::Null,
+            format!("attribute {key}: {} and {}", shown(a), shown(b)),
+            output,
+        )?;
+    }
+    Ok(())
+}
+
+/// Compares two arrays and prints what differs.
+pub(crate) fn compare(
+    a: &AnyArray,
+    b: &AnyArray,
+    places: &[&Path],
+    how: &How,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
+    compare_at("", a, b, places, how, global, output)
+}
+
+fn compare_at(
+    path: &str,
+    a: &AnyArray,
+    b: &AnyArray,
+    places: &[&Path],
+    how: &How,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
+    if a.shape() != b.shape() {
+        let text =
+            format!("shapes differ: {} and {}", describe::shape(a.shape()), describe::shape(b.shape()));
+        say(path, "shape", json!([a.shape(), b.shape()]), text, output)?;
+        return Ok(Outcome::Found);
+    }
+    if a.data_type() != b.data_type() {
+        let types = [a, b].map(|array| array.data_type().to_string());
+        let text = format!("data types differ: {} and {}", types[0], types[1]);
+        say(path, "data_type", json!(types), text, output)?;
+        return Ok(Outcome::Found);
+    }
+    let mut outcome = Outcome::Good;
+    if how.attributes {
+        if a.attributes() != b.attributes() {
+            attributes(path, [json!(a.attributes()), json!(b.attributes())], output)?;
+            outcome = Outcome::Found;
+        }
+        if a.dimension_names() != b.dimension_names() {
+            let names = json!([a.dimension_names(), b.dimension_names()]);
+            say(path, "dimension_names", names.clone(), format!("dimension names: {names}"), output)?;
+            outcome = Outcome::Found;
+        }
+    }
+    let Different { n, first } = elements(a, b, places, how, global)?;
+    if n == 0 {
+        return Ok(outcome);
+    }
+    let shown: Vec<([Value; 2], [String; 2])> = first
+        .iter()
+        .map(|index| {
+            let [a, b] = [a, b].map(|array| element(array, index));
+            let ((ja, ta), (jb, tb)) = (a?, b?);
+            Ok::<_, Failure>(([ja, jb], [ta, tb]))
+        })
+        .collect::<Result<_, _>>()?;
+    if output.json() {
+        let first: Vec<Value> = (first.iter().zip(&shown))
+            .map(|(index, (values, _))| json!({"index": index, "values": values}))
+            .collect();
+        output.value(&json!({"path": path, "differs": "elements", "count": n, "first": first}))?;
+        return Ok(Outcome::Found);
+    }
+    let head = if path.is_empty() { String::new() } else { format!("{path}: ") };
+    for (index, (_, [a, b])) in first.iter().zip(&shown) {
+        output.line(format!("{head}{index:?}: {a} and {b}"))?;
+    }
+    let verb = if n == 1 { "differs" } else { "differ" };
+    output.line(format!("{head}{} {verb}", plural(n, "element", "elements")))?;
+    Ok(Outcome::Found)
+}
+
+/// An element as JSON and as text.
+fn element(array: &AnyArray, index: &[u64]) -> Result<(Value, String), Failure> {
+    let ranges: Vec<_> = index.iter().map(|&at| at..at + 1).collect();
+    let elements = array.read(&ranges[..])?;
+    let mut shown = None;
+    for_each(&elements, |element| {
+        shown = Some((element.json(array.data_type()), element.text(array.data_type())));
+        Ok::<_, Failure>(())
+    })?;
+    Ok(shown.unwrap_or_default())
+}
+
+/// The elements that differ.
+#[derive(Default)]
+struct Different {
+    n: u64,
+    /// The indices of the first ones, in C order.
+    first: Vec<Vec<u64>>,
+}
+
+/// How many bytes of elements all threads may have at a time, of both arrays together.
+const AT_ONCE: u64 = 256 << 20;
+
+/// Blocks are at least this large, in bytes, so that tiny chunks are read together.
+const LEAST: u64 = 1 << 20;
+
+fn elements(
+    a: &AnyArray,
+    b: &AnyArray,
+    places: &[&Path],
+    how: &How,
+    global: &Global,
+) -> Result<Different, Failure> {
+    let shape = a.shape();
+    let workers = global.workers(places);
+    let size = a.data_type().elem_size().unwrap_or(64).max(1) as u64;
+    let most = (AT_ONCE / 2 / workers.get() as u64 / size).max(1);
+    let block = block(shape, &a.chunk_shape(), &b.chunk_shape(), most);
+    let volume = block.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
+    let blocks = Selected::whole(shape).boxes(&block, volume.max(LEAST / size).min(most));
+    let bar = Bar::new(global, describe::byte_len(a).unwrap_or(0));
+    let (hear, done, total) = (bar.hear(), AtomicU64::new(0), blocks.len() as u64);
+    let run = RunOptions::default().threads(std::num::NonZeroUsize::MIN);
+    let [a, b] = [a, b].map(|array| array.clone().with_options(run.clone()));
+    let each = |state: &mut (Different, [Vec<u8>; 2]), ranges: Vec<std::ops::Range<u64>>| {
+        let (different, buffers) = state;
+        let lengths: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
+        let mut take = |n: u64| {
+            different.n += 1;
+            if how.show > 0 {
+                let index = index_of(n, &lengths, &ranges);
+                keep(&mut different.first, index, how.show);
+            }
+        };
+        if a.data_type().elem_size().is_none() {
+            let (of_a, of_b) = (a.read_vlen(&ranges[..])?, b.read_vlen(&ranges[..])?);
+            (0..).zip(of_a.iter().zip(&of_b)).filter(|(_, (a, b))| a != b).for_each(|(n, _)| take(n));
+        } else {
+            let n = lengths.iter().product::<u64>() as usize * size as usize;
+            for (array, buffer) in [&a, &b].into_iter().zip(buffers.iter_mut()) {
+                if buffer.len() < n {
+                    buffer.resize(n, 0);
+                }
+                array.read_bytes_into(&ranges[..], &mut buffer[..n])?;
+            }
+            differing(&buffers[0][..n], &buffers[1][..n], a.data_type(), how.equality, &mut take);
+        }
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        hear(Progress::new(done, total));
+        Ok(())
+    };
+    let states = fold(workers, blocks.into_iter(), Default::default, each)?;
+    let mut all = Different::default();
+    for (different, _) in states {
+        all.n += different.n;
+        different.first.into_iter().for_each(|index| keep(&mut all.first, index, how.show));
+    }
+    Ok(all)
+}
+
+/// The index in the array of an element of a block.
+fn index_of(n: u64, lengths: &[u64], ranges: &[std::ops::Range<u64>]) -> Vec<u64> {
+    let (mut rest, mut index) = (n, vec![0; lengths.len()]);
+    for axis in (0..lengths.len()).rev() {
+        index[axis] = ranges[axis].start + rest % lengths[axis];
+        rest /= lengths[axis];
+    }
+    index
+}
+
+/// Keeps the least few, in order.
+fn keep(first: &mut Vec<Vec<u64>>, index: Vec<u64>, most: usize) {
+    if first.len() == most && first.last().is_some_and(|last| *last <= index) {
+        return;
+    }
+    let at = first.partition_point(|other| *other < index);
+    first.insert(at, index);
+    first.truncate(most);
+}
+
+/// A block of about this many elements for which chunks of both arrays are decoded as few times as
+/// possible.
+fn block(shape: &[u64], a: &[u64], b: &[u64], most: u64) -> Vec<u64> {
+    let mut block: Vec<u64> =
+        (0..shape.len()).map(|axis| a[axis].max(b[axis]).min(shape[axis]).max(1)).collect();
+    let volume = |block: &[u64]| block.iter().fold(1_u64, |all, &n| all.saturating_mul(n));
+    let decodes = |block: &[u64], chunk: &[u64]| -> f64 {
+        let along = |axis: usize| chunk[axis].min(shape[axis]).max(1).div_ceil(block[axis]) as f64;
+        (0..shape.len()).map(along).product()
+    };
+    while volume(&block) > most {
+        let halves = (0..shape.len()).filter(|&axis| block[axis] > 1).map(|axis| {
+            let mut half = block.clone();
+            half[axis] = half[axis].div_ceil(2);
+            half
+        });
+        let cost = |half: &Vec<u64>| decodes(half, a) + decodes(half, b);
+        match halves.min_by(|x, y| cost(x).total_cmp(&cost(y))) {
+            Some(half) => block = half,
+            None => break,
+        }
+    }
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_balance_what_is_decoded_again() {
+        assert_eq!(block(&[100, 100], &[10, 100], &[10, 100], 10_000), [10, 100]);
+        assert_eq!(block(&[100, 100], &[10, 50], &[20, 25], 10_000), [20, 50]);
+        // Planes and columns: both are cut, instead of one of them sixteen times.
+        let block = block(&[1024, 1024, 512], &[8, 1024, 512], &[1024, 32, 32], 1 << 27);
+        assert!(block.iter().product::<u64>() <= 1 << 27);
+        assert!(block[0] >= 256 && block[1] * block[2] >= 1 << 17, "{block:?}");
+    }
+
+    #[test]
+    fn the_least_indices_are_kept() {
+        let mut first = Vec::new();
+        for n in [5, 1, 4, 0, 9, 3] {
+            keep(&mut first, vec![n], 3);
+        }
+        assert_eq!(first, [[0], [1], [3]]);
+        assert_eq!(index_of(5, &[2, 3], &[10..12, 4..7]), [11, 6]);
+    }
+}

@@ -1,0 +1,185 @@
+//! `ndzarr import`: makes an array of a `.npy` file or of bytes.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::PathBuf;
+
+use clap::Args;
+use ndzarr::codec::CodecSpec;
+use ndzarr::ndarray::{ArrayView, IxDyn};
+use ndzarr::{AnyArray, AnyNode, DataType, Endian};
+
+use crate::arguments::{Global, NewFormat, parse_shape};
+use crate::contents::Contents;
+use crate::failure::Failure;
+use crate::npy::{self, Header};
+use crate::output::Output;
+use crate::{codecs, describe, sizes};
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// A .npy file, or with `--dtype` and `--shape` a file of packed elements; `-` is standard input.
+    file: PathBuf,
+    /// Where the array will be.
+    target: PathBuf,
+    /// Shape of an array of packed elements.
+    #[arg(long, value_parser = parse_shape, value_name = "SHAPE", requires = "dtype")]
+    shape: Option<::std::vec::Vec<u64>>,
+    /// Type of packed elements, in C order: by its name in Zarr v3, in native byte order, or as NumPy
+    /// spells it: float32, >i2.
+    #[arg(long, value_parser = parse_type, value_name = "TYPE", requires = "shape")]
+    dtype: Option<(DataType, Endian)>,
+    /// Format of the array.
+    #[arg(long, value_enum, default_value = "zarr3")]
+    format: NewFormat,
+    /// Shape of a chunk, or of an inner chunk of a shard.
+    #[arg(long, value_parser = parse_shape, value_name = "SHAPE")]
+    chunks: Option<::std::vec::Vec<u64>>,
+    /// Shape of a shard, a multiple of the chunks.
+    #[arg(long, value_parser = parse_shape, value_name = "SHAPE")]
+    shards: Option<::std::vec::Vec<u64>>,
+    /// Compression, as of `ndzarr cp`.
+    #[arg(long, value_parser = codecs::parse, value_name = "CODEC", default_value = "zstd:3")]
+    codec: ::std::vec::Vec<CodecSpec>,
+}
+
+fn parse_type(text: &str) -> Result<(DataType, Endian), String> {
+    if let Some(data_type) = DataType::from_name(text) {
+        return Ok((data_type, Endian::NATIVE));
+    }
+    let parsed =
+        npy::parse_descr(text).map(|(data_type, endian)| (data_type, endian.unwrap_or(Endian::NATIVE)));
+    parsed.ok_or_else(|| format!("{text:?} is not a type; float32, int16 or >f4 are"))
+}
+
+/// How many bytes of elements are in memory at a time.
+const AT_ONCE: u64 = 128 << 20;
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    global.check_inside(None, &arguments.target)?;
+    let is_stdin = arguments.file.as_os_str() == "-";
+    let mut from: Box<dyn Read> = if is_stdin {
+        Box::new(io::stdin().lock())
+    } else {
+        let file = File::open(&arguments.file).map_err(|error| Failure::of_file(&arguments.file, &error))?;
+        Box::new(BufReader::new(file))
+    };
+    let header = match (&arguments.dtype, &arguments.shape) {
+        (Some((data_type, endian)), Some(shape)) => {
+            Header { data_type: data_type.clone(), endian: *endian, fortran: false, shape: shape.clone() }
+        }
+        _ => npy::read(&mut from)?,
+    };
+    if header.endian != Endian::NATIVE && matches!(header.data_type, DataType::Struct(_)) {
+        return Err(Failure::new("structures of another byte order are not supported"));
+    }
+    if header.data_type.elem_size().is_none() {
+        return Err(Failure::usage(format_args!("{} has no fixed size", header.data_type)));
+    }
+    let mut builder = AnyArray::builder(header.shape.clone())
+        .data_type(header.data_type.clone())
+        .format(arguments.format.into())
+        .n5_axes(global.n5_axes())
+        .codecs(arguments.codec.iter().cloned());
+    if let Some(chunks) = &arguments.chunks {
+        builder = builder.chunks(chunks.clone());
+    }
+    if let Some(shards) = &arguments.shards {
+        builder = builder.shards(shards.clone());
+    }
+    let array = builder.create(&arguments.target)?.with_options(global.run());
+    if let Err(failure) = fill(&array, &header, &mut from) {
+        // Half an array looks like a whole one. The first failure is what matters.
+        let node = AnyNode::Array(array);
+        let is_alone = Contents::of(&node, &global.open_options()).is_ok_and(|it| it.orphans.is_empty());
+        if !is_alone || node.erase_self().is_err() {
+            return Err(failure.with_hint("the array is there in part, and should be removed"));
+        }
+        return Err(failure);
+    }
+    if global.verbose && !output.json() {
+        let bytes = sizes::shown(describe::byte_len(&array).unwrap_or(0));
+        output.line(format!("{}: {} of {bytes}", arguments.target.display(), array.data_type()))?;
+    }
+    Ok(())
+}
+
+/// Writes the elements that follow the header.
+fn fill(array: &AnyArray, header: &Header, from: &mut dyn Read) -> Result<(), Failure> {
+    let shape = &header.shape;
+    let size = header.data_type.elem_size().unwrap_or(1);
+    // The axis that varies slowest in the file.
+    let slow = if header.fortran { shape.len().saturating_sub(1) } else { 0 };
+    let n = shape.get(slow).copied().unwrap_or(1);
+    let row = shape
+        .iter()
+        .enumerate()
+        .filter(|(axis, _)| *axis != slow)
+        .try_fold(size as u64, |all, (_, n)| all.checked_mul(*n));
+    let row = row.ok_or_else(|| Failure::new("a row of the array does not fit into memory"))?;
+    let unit =
+        array.units().iter().next().and_then(|unit| unit.shape().get(slow).copied()).unwrap_or(1) as u64;
+    let rows = (AT_ONCE / row.max(1)).clamp(1, n.max(1));
+    // Whole chunks, as far as they fit.
+    let rows = if rows >= unit { rows / unit * unit } else { rows };
+    let mut start = 0;
+    while start < n && row > 0 {
+        let end = (start + rows).min(n);
+        let len =
+            usize::try_from(row * (end - start)).map_err(|_| Failure::new("too large for this machine"))?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| Failure::new(format_args!("no memory for {len} bytes")))?;
+        Read::take(&mut *from, len as u64)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::new(format_args!("reading: {error}")))?;
+        if bytes.len() < len {
+            let have = start * row + bytes.len() as u64;
+            return Err(Failure::new(format_args!(
+                "the elements end after {have} of {} bytes",
+                row.saturating_mul(n)
+            )));
+        }
+        if header.endian != Endian::NATIVE {
+            let width = header.data_type.swap_width().max(1);
+            bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+        }
+        let mut ranges: Vec<_> = shape.iter().map(|&n| 0..n).collect();
+        if let Some(range) = ranges.get_mut(slow) {
+            *range = start..end;
+        }
+        if header.fortran && shape.len() > 1 {
+            bytes = transposed(&bytes, &ranges, size)?;
+        }
+        array.write_bytes(&ranges[..], &bytes)?;
+        start = end;
+    }
+    let mut more = [0];
+    match from.read(&mut more) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(Failure::new("there are more bytes than the array has")),
+        Err(error) => Err(Failure::new(format_args!("reading: {error}"))),
+    }
+}
+
+/// Elements in Fortran order in C order.
+fn transposed(bytes: &[u8], ranges: &[std::ops::Range<u64>], size: usize) -> Result<Vec<u8>, Failure> {
+    let mut shape: Vec<usize> = ranges.iter().rev().map(|range| (range.end - range.start) as usize).collect();
+    shape.push(size);
+    let view = ArrayView::from_shape(IxDyn(&shape), bytes).map_err(Failure::new)?;
+    let ndim = ranges.len();
+    let axes: Vec<usize> = (0..ndim).rev().chain([ndim]).collect();
+    Ok(view.permuted_axes(IxDyn(&axes)).iter().copied().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fortran_order_is_turned() {
+        // [[1, 2, 3], [4, 5, 6]] by columns, of two bytes each.
+        let bytes = [1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6, 0];
+        let turned = transposed(&bytes, &[0..2, 5..8], 2).expect("it is valid");
+        assert_eq!(turned, [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]);
+    }
+}

@@ -1,0 +1,183 @@
+//! `ndzarr info`: what a node is.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ndzarr::{AnyArray, AnyNode, ErrorKind, Group, MemberKind};
+use serde_json::{Value, json};
+
+use crate::arguments::Global;
+use crate::describe;
+use crate::failure::Failure;
+use crate::output::{Output, Paint};
+use crate::sizes;
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Paths or URLs of arrays or groups.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Do not list the stored chunks, which takes a while if there are many.
+    #[arg(long)]
+    quick: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    for (number, path) in arguments.paths.iter().enumerate() {
+        let node = global.open(path)?;
+        if number > 0 && !output.json() {
+            output.line("")?;
+        }
+        match node {
+            AnyNode::Array(array) => {
+                let stored = if arguments.quick { None } else { Stored::of(&array)? };
+                match output.json() {
+                    true => output.value(&array_json(&array, global, stored.as_ref()))?,
+                    false => {
+                        array_text(&array, &path.display().to_string(), global, stored.as_ref(), output)?
+                    }
+                }
+            }
+            AnyNode::Group(group) => {
+                let members = members(&group)?;
+                match output.json() {
+                    true => {
+                        let mut value = describe::group(&group);
+                        value["members"] = members
+                            .iter()
+                            .map(|(name, kind)| json!({"name": name, "node": kind_name(*kind)}))
+                            .collect();
+                        output.value(&value)?;
+                    }
+                    false => group_text(&group, &path.display().to_string(), &members, output)?,
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is stored of an array.
+pub(crate) struct Stored {
+    pub(crate) n: u64,
+    pub(crate) of: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Stored {
+    /// By a list of the keys; `None` if the store cannot list.
+    pub(crate) fn of(array: &AnyArray) -> Result<Option<Self>, Failure> {
+        let units = array.units();
+        match units.stored() {
+            Ok(stored) => Ok(Some(Self {
+                n: stored.len() as u64,
+                of: units.iter().len() as u64,
+                bytes: stored.filter_map(|unit| unit.byte_len).sum(),
+            })),
+            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+pub(crate) fn kind_name(kind: MemberKind) -> &'static str {
+    match kind {
+        MemberKind::Array => "array",
+        MemberKind::Group => "group",
+    }
+}
+
+fn members(group: &Group) -> Result<Vec<(String, MemberKind)>, Failure> {
+    match group.children() {
+        Ok(children) => Ok(children.iter().map(|child| (child.name().to_owned(), child.kind())).collect()),
+        // A web server does not list; the group is there all the same.
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn array_json(array: &AnyArray, global: &Global, stored: Option<&Stored>) -> Value {
+    let mut value = describe::array(array, global.n5_axes());
+    value["stored"] = stored.map_or(
+        Value::Null,
+        |stored| json!({"units": stored.n, "of_units": stored.of, "byte_len": stored.bytes}),
+    );
+    value
+}
+
+fn array_text(
+    array: &AnyArray,
+    name: &str,
+    global: &Global,
+    stored: Option<&Stored>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    output.line(format!("{name}: an array of {}", array.format()))?;
+    let axes = describe::order_of_axes(array.format(), global.n5_axes());
+    fact("shape", &format!("{}  ({axes})", describe::shape(array.shape())), output)?;
+    fact("data type", &array.data_type().to_string(), output)?;
+    if let Some(names) = array.dimension_names() {
+        let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
+        fact("dimensions", &names.join(", "), output)?;
+    }
+    let size = array.data_type().elem_size();
+    let bytes = |shape: &[u64]| {
+        let bytes = shape.iter().fold(size? as u64, |bytes, &n| bytes.saturating_mul(n));
+        Some(format!("  ({})", sizes::shown(bytes)))
+    };
+    let chunks = array.chunk_shape();
+    fact("chunks", &format!("{}{}", describe::shape(&chunks), bytes(&chunks).unwrap_or_default()), output)?;
+    if let Some(shards) = array.shard_shape() {
+        fact("shards", &format!("{}{}", describe::shape(shards), bytes(shards).unwrap_or_default()), output)?;
+    }
+    fact("codecs", &describe::codecs(array), output)?;
+    let spec = array.spec();
+    let fill = ndzarr_metadata::fill_value_json(&spec.data_type, &spec.fill_value);
+    fact("fill value", &fill.to_string(), output)?;
+    let all = describe::byte_len(array);
+    if let Some(all) = all {
+        fact("size", &sizes::shown(all), output)?;
+    }
+    if let Some(Stored { n, of, bytes }) = stored {
+        let what = if array.shard_shape().is_some() { "shards" } else { "chunks" };
+        let ratio = match all {
+            Some(all) if *bytes > 0 && n == of => format!(", ratio {:.2}", all as f64 / *bytes as f64),
+            _ => String::new(),
+        };
+        fact("stored", &format!("{} in {n} of {of} {what}{ratio}", sizes::shown(*bytes)), output)?;
+    }
+    attributes(array.attributes(), output)?;
+    array.warnings().iter().try_for_each(|warning| fact("warning", warning, output))
+}
+
+fn group_text(
+    group: &Group,
+    name: &str,
+    members: &[(String, MemberKind)],
+    output: &mut Output,
+) -> Result<(), Failure> {
+    output.line(format!("{name}: a group of {}", group.format()))?;
+    let n_arrays = members.iter().filter(|(_, kind)| *kind == MemberKind::Array).count();
+    let n_groups = members.len() - n_arrays;
+    fact("members", &format!("{n_arrays} arrays, {n_groups} groups"), output)?;
+    for (name, kind) in members {
+        let slash = if *kind == MemberKind::Group { "/" } else { "" };
+        fact("", &format!("{name}{slash}"), output)?;
+    }
+    attributes(group.attributes(), output)?;
+    group.warnings().iter().try_for_each(|warning| fact("warning", warning, output))
+}
+
+/// Each attribute on a line of its own.
+fn attributes(attributes: &serde_json::Map<String, Value>, output: &mut Output) -> Result<(), Failure> {
+    for (number, (key, value)) in attributes.iter().enumerate() {
+        let label = if number == 0 { "attributes" } else { "" };
+        fact(label, &format!("{key} = {value}"), output)?;
+    }
+    Ok(())
+}
+
+fn fact(label: &str, text: &str, output: &mut Output) -> Result<(), Failure> {
+    output.painted(Paint::Label, &format!("  {label:<12}"))?;
+    output.line(text)
+}

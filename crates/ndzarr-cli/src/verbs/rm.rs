@@ -1,0 +1,78 @@
+//! `ndzarr rm`: removes an array or a group.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use ndzarr::ConsolidatedUse;
+use serde_json::json;
+
+use crate::arguments::{Global, local_folder};
+use crate::contents::Contents;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::sizes::{self, plural};
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Path or URL of an array, or of a group, which is removed with everything below it.
+    path: PathBuf,
+    /// Do not ask.
+    #[arg(short, long)]
+    yes: bool,
+    /// Remove files that are no part of the array or group as well.
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    let place = arguments.path.display();
+    let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
+    let node = options.open_node(&arguments.path)?;
+    let contents = Contents::of(&node, &options)?;
+    if let Some(key) = contents.orphans.first().filter(|_| !arguments.force) {
+        let n = plural(contents.orphans.len() as u64, "file", "files");
+        return Err(Failure::new(format_args!(
+            "{place} holds {n} that are no part of it, such as {key:?}; --force removes them too"
+        )));
+    }
+    let what = format!(
+        "{} and {} with {}, {}",
+        plural(contents.n_arrays, "array", "arrays"),
+        plural(contents.n_groups, "group", "groups"),
+        plural(contents.n_keys, "file", "files"),
+        sizes::shown(contents.byte_len)
+    );
+    if !arguments.yes && !confirmed(&format!("{place}: remove {what}? [y/N] "))? {
+        return Err(Failure::new("nothing was removed"));
+    }
+    node.erase_self()?;
+    if let Some(folder) = local_folder(&arguments.path) {
+        // The root of a store stays; it is no use empty. Another writer may have used it again.
+        let _ = std::fs::remove_dir(folder);
+    }
+    if output.json() {
+        return output.value(&json!({
+            "arrays": contents.n_arrays,
+            "groups": contents.n_groups,
+            "keys": contents.n_keys,
+            "byte_len": contents.byte_len,
+        }));
+    }
+    if global.verbose { output.line(format!("removed {what}")) } else { Ok(()) }
+}
+
+fn confirmed(question: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage("there is no terminal to ask on: --yes removes without asking"));
+    }
+    let mut err = io::stderr().lock();
+    let _ = write!(err, "{question}");
+    let _ = err.flush();
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(format_args!("standard input: {error}")))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

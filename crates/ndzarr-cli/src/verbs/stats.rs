@@ -1,0 +1,217 @@
+//! `ndzarr stats`: what numbers an array has.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use clap::Args;
+use ndzarr::ndarray::ArrayViewMutD;
+use ndzarr::{AnyArray, Array, DataType, RunOptions, for_each_type};
+use serde_json::{Value, json};
+
+use crate::arguments::{Found, Global};
+use crate::describe;
+use crate::elements::Shown;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::parallel::fold;
+use crate::progress::Bar;
+use crate::ranks::{Ranked, Search, place};
+use crate::selection::Selected;
+use crate::sums::Sums;
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Path or URL of an array, or of a group, whose arrays of numbers are taken one by one.
+    path: PathBuf,
+    /// The part to look at: "3, :, 10:200:2".
+    #[arg(allow_hyphen_values = true)]
+    selection: Option<String>,
+    /// Percentiles, such as 1,50,99: exact, and between two elements as by NumPy. They take up to four
+    /// more passes.
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
+    percentiles: Vec<f64>,
+    /// Numbers in this many bins of equal width, from the least to the greatest; one more pass.
+    #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    histogram: Option<u32>,
+}
+
+/// Each takes up to a MiB on each thread.
+const MOST_PERCENTILES: usize = 100;
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    if let Some(wrong) = arguments.percentiles.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
+        return Err(Failure::usage(format_args!("{wrong} is not between 0 and 100")));
+    }
+    if arguments.percentiles.len() > MOST_PERCENTILES {
+        return Err(Failure::usage(format_args!("more than {MOST_PERCENTILES} percentiles")));
+    }
+    let arrays = global.open_arrays(&arguments.path)?;
+    let alone = arrays.len() == 1;
+    for (number, Found { path, array }) in arrays.into_iter().enumerate() {
+        let array = array?;
+        let found = for_each_type!(array.data_type(), T: Number => {
+            Some(of_array::<T>(&array, arguments, global)?)
+        }, _ => None);
+        let Some(found) = found else {
+            if alone {
+                let what = format!("the elements are {}, not real numbers", array.data_type());
+                return Err(Failure::new(what));
+            }
+            continue;
+        };
+        if output.json() {
+            let mut value = found;
+            value["path"] = path.into();
+            output.value(&value)?;
+            continue;
+        }
+        if number > 0 {
+            output.line("")?;
+        }
+        if !alone {
+            output.line(format!("{path}:"))?;
+        }
+        print(&found, output)?;
+    }
+    Ok(())
+}
+
+/// Reads pieces of an array, each thread into memory of its own.
+struct Pieces<'a, T: ndzarr::Element> {
+    array: Array<T>,
+    selected: &'a Selected,
+    boxes: Vec<Vec<Range<u64>>>,
+    workers: NonZeroUsize,
+}
+
+/// Pieces are at least this large, in bytes, so that tiny chunks are read together, and at most.
+const LEAST: u64 = 1 << 18;
+const MOST: u64 = 32 << 20;
+
+impl<T: Ranked> Pieces<'_, T> {
+    /// Passes over all elements.
+    fn fold<S: Send>(
+        &self,
+        first: impl Fn() -> S + Sync,
+        add: impl Fn(&mut S, &[T]) + Sync,
+        and: impl Fn(S, S) -> S,
+    ) -> Result<Option<S>, Failure> {
+        let each = |(buffer, value): &mut (Vec<T>, S), ranges: &Vec<Range<u64>>| {
+            let shape: Vec<usize> = ranges.iter().map(|range| (range.end - range.start) as usize).collect();
+            let n = shape.iter().product();
+            if buffer.len() < n {
+                let more = n - buffer.len();
+                buffer.try_reserve_exact(more).map_err(|_| Failure::new("there is no memory for a chunk"))?;
+                buffer.resize(n, T::default());
+            }
+            let mut out = ArrayViewMutD::from_shape(shape, &mut buffer[..n]).map_err(Failure::new)?;
+            self.array.read_into(&self.selected.window(ranges)[..], &mut out)?;
+            add(value, &buffer[..n]);
+            Ok(())
+        };
+        let states = fold(self.workers, self.boxes.iter(), || (Vec::new(), first()), each)?;
+        Ok(states.into_iter().map(|(_, value)| value).reduce(and))
+    }
+}
+
+fn of_array<T: Ranked + Shown>(
+    array: &AnyArray,
+    arguments: &Arguments,
+    global: &Global,
+) -> Result<Value, Failure> {
+    let of = array.data_type();
+    let selected = Selected::parse(arguments.selection.as_deref(), array.shape())?;
+    let chunks = array.chunk_shape();
+    let (size, volume) = (size_of::<T>() as u64, chunks.iter().fold(1, |all: u64, &n| all.saturating_mul(n)));
+    let most = volume.max(LEAST / size).min(MOST / size);
+    let run = RunOptions::default().threads(NonZeroUsize::MIN);
+    let pieces = Pieces {
+        array: array.clone().typed::<T>()?.with_options(run),
+        selected: &selected,
+        boxes: selected.boxes(&chunks, most),
+        workers: global.workers(&[&arguments.path]),
+    };
+    let bar = Bar::new(global, describe::byte_len(array).unwrap_or(0));
+    let sums = pieces.fold(Sums::<T>::default, Sums::add, |a, b| a.and(&b))?.unwrap_or_default();
+    bar.finish();
+    let number = |value: Option<T>| value.map_or(Value::Null, |value| value.json(of));
+    let mut found = json!({
+        "n": sums.n + sums.n_nan,
+        "nan": sums.n_nan,
+        "zero": sums.n_zero,
+        "min": number(sums.range.map(|(low, _)| low)),
+        "max": number(sums.range.map(|(_, high)| high)),
+        "mean": if sums.n == 0 { Value::Null } else { sums.mean.json(of) },
+        "std": if sums.n == 0 { Value::Null } else { sums.deviation().json(of) },
+    });
+    if !arguments.percentiles.is_empty() && sums.n > 0 {
+        found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n)?;
+    }
+    if let (Some(bins), Some((low, high))) = (arguments.histogram, sums.range) {
+        found["histogram"] = histogram(&pieces, bins as usize, (low, high))?;
+    }
+    Ok(found)
+}
+
+fn percentiles<T: Ranked>(pieces: &Pieces<'_, T>, percents: &[f64], n: u64) -> Result<Value, Failure> {
+    let places: Vec<(u64, u64, f64)> = percents.iter().map(|&percent| place(percent, n)).collect();
+    let ranks: Vec<u64> = places.iter().flat_map(|&(low, high, _)| [low, high]).collect();
+    let mut search = Search::new::<T>(&ranks);
+    while !search.is_done() {
+        let counts = pieces.fold(
+            || search.counts(),
+            |counts, elements| search.count(elements, counts),
+            |a, b| a.and(&b),
+        )?;
+        search.narrow(&counts.unwrap_or_else(|| search.counts()));
+    }
+    let found = search.found::<T>();
+    let of = DataType::Float { bits: 64 };
+    let values = percents.iter().zip(&places).zip(found.chunks(2)).map(|((percent, (.., part)), pair)| {
+        let (low, high) = (pair[0].to_f64(), pair[1].to_f64());
+        let value = if low == high { low } else { low + (high - low) * part };
+        json!({"percent": percent, "value": value.json(&of)})
+    });
+    Ok(values.collect())
+}
+
+fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)) -> Result<Value, Failure> {
+    let (low, high) = (low.to_f64(), high.to_f64());
+    let of = DataType::Float { bits: 64 };
+    if !(high - low).is_finite() {
+        return Err(Failure::new("a histogram needs finite numbers; there are infinities"));
+    }
+    // As by NumPy, a single number is in the middle of a bin range of 1.
+    let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
+    let scale = bins as f64 / (high - low);
+    let add = |counts: &mut Vec<u64>, elements: &[T]| {
+        for number in elements.iter().filter(|number| !number.is_not_a_number()) {
+            let bin = ((number.to_f64() - low) * scale) as usize;
+            counts[bin.min(bins - 1)] += 1;
+        }
+    };
+    let and = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(&b).map(|(a, b)| a + b).collect();
+    let counts = pieces.fold(|| vec![0_u64; bins], add, and)?.unwrap_or_default();
+    Ok(json!({"low": low.json(&of), "high": high.json(&of), "counts": counts}))
+}
+
+fn print(found: &Value, output: &mut Output) -> Result<(), Failure> {
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    for name in ["n", "nan", "zero", "min", "max", "mean", "std"] {
+        output.line(format!("{name:>6}  {}", shown(&found[name])))?;
+    }
+    for one in found["percentiles"].as_array().into_iter().flatten() {
+        output.line(format!("{:>6}  {}", format!("p{}", one["percent"]), shown(&one["value"])))?;
+    }
+    let Some(counts) = found["histogram"]["counts"].as_array() else { return Ok(()) };
+    let [low, high] = ["low", "high"].map(|name| found["histogram"][name].as_f64().unwrap_or(0.0));
+    let most = counts.iter().filter_map(Value::as_u64).max().unwrap_or(0).max(1);
+    for (bin, count) in counts.iter().enumerate() {
+        let from = low + (high - low) * bin as f64 / counts.len() as f64;
+        let count = count.as_u64().unwrap_or(0);
+        let bar = "█".repeat((count as f64 / most as f64 * 40.0).round() as usize);
+        output.line(format!("{from:>12.6}  {count:>12}  {bar}"))?;
+    }
+    Ok(())
+}

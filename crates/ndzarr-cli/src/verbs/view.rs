@@ -1,0 +1,355 @@
+//! `ndzarr view`: shows a plane as a picture.
+
+use std::io::{IsTerminal, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use ndzarr::ndarray::{ArrayD, IxDyn};
+use ndzarr::{AnyArray, Cache, Cast, DataType, Format, N5Axes, Progress};
+use serde_json::{Value, json};
+
+use crate::arguments::Global;
+use crate::describe;
+use crate::elements::{Shown, float};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::picture::{Canvas, Pixels, lines, png};
+use crate::progress::Bar;
+use crate::selection::{Along, Selected};
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Path or URL of an array of numbers.
+    path: PathBuf,
+    /// The plane: "3, :, 10:200". Two axes remain, down and to the right; of N5 arrays in their own
+    /// order, to the right and down. By default it is the middle one across the axes that vary slowest.
+    /// A step of -1 turns the picture over: "0, ::-1, :".
+    #[arg(allow_hyphen_values = true)]
+    selection: Option<String>,
+    /// Write a PNG file; `-` is standard output. Pixels without a number are blue.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Percentiles of the pixels that become black and white.
+    #[arg(long, value_parser = parse_pair, default_value = "1,99", value_name = "LOW,HIGH")]
+    percentiles: [f64; 2],
+    /// Numbers that become black and white.
+    #[arg(long, value_parser = parse_pair, conflicts_with = "percentiles", allow_hyphen_values = true)]
+    #[arg(value_name = "LOW,HIGH")]
+    range: Option<[f64; 2]>,
+    /// Show this of the elements along further axes.
+    #[arg(long, value_enum)]
+    project: Option<Projection>,
+    /// Width of the picture in pixels, at most that of the plane: the mean of several elements is a
+    /// pixel. By default 1024, and in a terminal its width.
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    width: Option<u32>,
+}
+
+/// What is shown of several elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Projection {
+    /// The greatest.
+    Max,
+    /// The least.
+    Min,
+    /// Their mean.
+    Mean,
+}
+
+fn parse_pair(text: &str) -> Result<[f64; 2], String> {
+    let (low, high) = text.split_once(',').ok_or("two numbers with a comma are needed")?;
+    let number = |text: &str| text.trim().parse::<f64>().map_err(|_| format!("{text:?} is not a number"));
+    let (low, high) = (number(low)?, number(high)?);
+    if low <= high { Ok([low, high]) } else { Err(format!("{low} is not below {high}")) }
+}
+
+/// How many elements are read at a time, and how many bytes of decoded chunks are kept.
+const AT_ONCE: u64 = 4 << 20;
+const KEPT: u64 = 128 << 20;
+
+const PNG_WIDTH: usize = 1024;
+const TEXT_WIDTH: usize = 80;
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    let options = global.open_options().cache(&Cache::new(KEPT));
+    let array = global.open_array(&arguments.path, &options)?;
+    check_type(array.data_type())?;
+    // Axis 0 is to the right where it varies fastest.
+    let is_reversed = array.format() == Format::N5 && global.n5_axes() == N5Axes::Native;
+    let plane = Plane::of(&array, arguments, is_reversed)?;
+    let to_stdout = arguments.output.as_deref().is_some_and(|path| path == Path::new("-"));
+    if to_stdout && std::io::stdout().is_terminal() {
+        return Err(Failure::usage("a PNG file is not for a terminal: redirect standard output"));
+    }
+    let most = match (arguments.width, &arguments.output) {
+        (Some(width), _) => width as usize,
+        (None, Some(_)) => PNG_WIDTH,
+        (None, None) => terminal_width(),
+    };
+    let pixels = plane.read(&array, most, arguments.project, global)?;
+    let percentiles = arguments.percentiles;
+    let is_bool = matches!(array.data_type(), DataType::Bool);
+    let range = match arguments.range {
+        Some(range) => Some(range),
+        None if is_bool => Some([0.0, 1.0]),
+        None => pixels.percentiles(percentiles),
+    };
+    let shades = pixels.shades(range.unwrap_or([0.0, 0.0]));
+    let size = [pixels.height, pixels.width];
+    if let Some(path) = arguments.output.as_ref().filter(|_| !to_stdout) {
+        std::fs::write(path, png(size, &shades)?).map_err(|error| Failure::of_file(path, &error))?;
+    } else if to_stdout {
+        return Ok(output.raw().write_all(&png(size, &shades)?)?);
+    }
+    if output.json() {
+        let range = range.map_or(Value::Null, |range| json!(range.map(float)));
+        return output.value(&json!({
+            "file": arguments.output.as_ref().map(|path| path.display().to_string()),
+            "height": size[0],
+            "width": size[1],
+            "black_and_white": range,
+            "selection": plane.text,
+        }));
+    }
+    if arguments.output.is_none() {
+        let color = output.color();
+        for line in lines(size, &shades, color) {
+            writeln!(output.raw(), "{line}")?;
+        }
+    }
+    if global.quiet {
+        return Ok(());
+    }
+    let of = DataType::Float { bits: 32 };
+    let range = match range {
+        Some([low, high]) => {
+            format!("black {}, white {}", (low as f32).text(&of), (high as f32).text(&of))
+        }
+        None => "no finite numbers".to_owned(),
+    };
+    output.line(format!("{} of {}: {range}", plane.text, describe::shape(array.shape())))
+}
+
+fn check_type(data_type: &DataType) -> Result<(), Failure> {
+    match data_type {
+        DataType::Bool
+        | DataType::Int { .. }
+        | DataType::UInt { .. }
+        | DataType::Float { .. }
+        | DataType::BFloat16
+        | DataType::SmallFloat(_) => Ok(()),
+        other => Err(Failure::new(format_args!("the elements are {other}, not real numbers"))),
+    }
+}
+
+fn terminal_width() -> usize {
+    let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    width.filter(|&width| width > 0).unwrap_or(TEXT_WIDTH)
+}
+
+/// The plane that is shown.
+struct Plane {
+    selected: Selected,
+    /// The axes of the result of the selection that go down and to the right. A line has only the last.
+    down: Option<usize>,
+    right: usize,
+    /// The selection in words.
+    text: String,
+}
+
+impl Plane {
+    fn of(array: &AnyArray, arguments: &Arguments, is_reversed: bool) -> Result<Self, Failure> {
+        let shape = array.shape();
+        let ndim = shape.len();
+        let selected = match &arguments.selection {
+            Some(text) => Selected::parse(Some(text), shape)?,
+            None => {
+                let is_shown = |axis: usize| match is_reversed {
+                    true => axis < 2,
+                    false => axis + 2 >= ndim,
+                };
+                let along = |(axis, &n): (usize, &u64)| match n {
+                    n if is_shown(axis) || arguments.project.is_some() || n == 0 => Along::whole(n),
+                    n => Along::Index(n / 2),
+                };
+                Selected::new(shape.iter().enumerate().map(along).collect())
+            }
+        };
+        let kept = selected.shape();
+        let n = kept.len();
+        let (down, right) = match (n, is_reversed) {
+            (0, _) => return Err(Failure::usage("a single element is no picture; `ndzarr cat` prints it")),
+            (1, _) => (None, 0),
+            (_, true) => (Some(1), 0),
+            (n, false) => (Some(n - 2), n - 1),
+        };
+        if n > 2 && arguments.project.is_none() {
+            return Err(Failure::usage(format_args!(
+                "{n} axes are left, of {}; select an index of all but two, or say how to --project",
+                describe::shape(&kept)
+            )));
+        }
+        if kept.contains(&0) {
+            return Err(Failure::usage("the selection is empty"));
+        }
+        let text = words(&selected);
+        Ok(Self { selected, down, right, text })
+    }
+
+    /// Reads it piece by piece.
+    fn read(
+        &self,
+        array: &AnyArray,
+        most: usize,
+        project: Option<Projection>,
+        global: &Global,
+    ) -> Result<Pixels, Failure> {
+        let shape = self.selected.shape();
+        let rows = self.down.map_or(1, |down| shape[down]);
+        let columns = shape[self.right];
+        let mut canvas = Canvas::new(rows, columns, most);
+        let kept = self.selected.kept();
+        let chunks = array.chunk_shape();
+        let chunk = |axis: usize| chunks[kept[axis]].max(1);
+        // Tiles of the plane, of whole chunks where they fit.
+        let whole = |n: u64, chunk: u64| if n > chunk { n / chunk * chunk } else { n };
+        let across = whole(columns.min(AT_ONCE), chunk(self.right));
+        let down = (AT_ONCE / across).max(1).min(rows);
+        let down = self.down.map_or(1, |axis| whole(down, chunk(axis)));
+        let others: Vec<usize> =
+            (0..shape.len()).filter(|&axis| axis != self.right && Some(axis) != self.down).collect();
+        let tiles = rows.div_ceil(down) * columns.div_ceil(across);
+        let bar = Bar::new(global, shape.iter().product());
+        let hear = bar.hear();
+        let mut done = 0;
+        for y in (0..rows).step_by(down as usize) {
+            for x in (0..columns).step_by(across as usize) {
+                let (ys, xs) = (y..(y + down).min(rows), x..(x + across).min(columns));
+                let tile = self.tile(array, &others, [ys.clone(), xs.clone()], project)?;
+                let width = (xs.end - xs.start) as usize;
+                for (row, numbers) in ys.zip(tile.chunks(width)) {
+                    canvas.add(row, xs.start, numbers.iter().copied());
+                }
+                done += 1;
+                hear(Progress::new(done, tiles));
+            }
+        }
+        bar.finish();
+        Ok(canvas.pixels())
+    }
+
+    /// The numbers of a tile by rows, projected along the other axes.
+    fn tile(
+        &self,
+        array: &AnyArray,
+        others: &[usize],
+        [ys, xs]: [Range<u64>; 2],
+        project: Option<Projection>,
+    ) -> Result<Vec<f64>, Failure> {
+        let shape = self.selected.shape();
+        let n = (ys.end - ys.start) * (xs.end - xs.start);
+        let mut folded: Vec<f64> = vec![f64::NAN; n as usize];
+        let mut counts = vec![0_u32; if project == Some(Projection::Mean) { n as usize } else { 0 }];
+        // Along the first of the other axes a few at a time; each index of the rest.
+        let deep: Vec<u64> = others.iter().map(|&axis| shape[axis]).collect();
+        let at_once = (AT_ONCE / n.max(1)).max(1);
+        let mut sizes = vec![1; deep.len()];
+        let mut volume = 1;
+        for (size, &n) in sizes.iter_mut().zip(&deep).rev() {
+            *size = (at_once / volume).clamp(1, n);
+            volume *= *size;
+        }
+        for part in grid(&deep, &sizes) {
+            let mut ranges: Vec<Range<u64>> = shape.iter().map(|&n| 0..n).collect();
+            for (&axis, range) in others.iter().zip(part) {
+                ranges[axis] = range;
+            }
+            if let Some(down) = self.down {
+                ranges[down] = ys.clone();
+            }
+            ranges[self.right] = xs.clone();
+            let numbers: ArrayD<f64> = array.read_as(&self.selected.window(&ranges)[..], Cast::Saturating)?;
+            let order: Vec<usize> = others.iter().copied().chain(self.down).chain([self.right]).collect();
+            let planes = numbers.permuted_axes(IxDyn(&order));
+            let planes = planes.as_standard_layout();
+            let flat =
+                planes.as_slice().ok_or_else(|| Failure::new("a plane is not in memory as a whole"))?;
+            for plane in flat.chunks(n as usize) {
+                match project {
+                    Some(Projection::Mean) => {
+                        for ((sum, count), &number) in folded.iter_mut().zip(&mut counts).zip(plane) {
+                            if !number.is_nan() {
+                                *sum = if *count == 0 { number } else { *sum + number };
+                                *count += 1;
+                            }
+                        }
+                    }
+                    // The other of a NaN and a number is the number.
+                    Some(Projection::Min) => {
+                        folded.iter_mut().zip(plane).for_each(|(least, &number)| *least = least.min(number));
+                    }
+                    Some(Projection::Max) | None => {
+                        folded.iter_mut().zip(plane).for_each(|(most, &number)| *most = most.max(number));
+                    }
+                }
+            }
+        }
+        for (sum, &count) in folded.iter_mut().zip(&counts) {
+            *sum /= f64::from(count.max(1));
+        }
+        Ok(folded)
+    }
+}
+
+/// Boxes of this size over a shape.
+fn grid(shape: &[u64], size: &[u64]) -> Vec<Vec<Range<u64>>> {
+    let mut all = vec![Vec::new()];
+    for (&n, &size) in shape.iter().zip(size) {
+        let ranges: Vec<Range<u64>> =
+            (0..n.div_ceil(size)).map(|i| i * size..((i + 1) * size).min(n)).collect();
+        let with = |head: &Vec<Range<u64>>| -> Vec<Vec<Range<u64>>> {
+            ranges.iter().map(|range| [&head[..], std::slice::from_ref(range)].concat()).collect()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
+}
+
+/// A selection as it is written.
+fn words(selected: &Selected) -> String {
+    let along = |along: &Along| match *along {
+        Along::Index(at) => at.to_string(),
+        Along::Range { first: 0, step: 1, .. } => ":".to_owned(),
+        Along::Range { first, step: 1, n } => format!("{first}:{}", first + n),
+        Along::Range { first, step, n } => {
+            let end = i128::from(first) + i128::from(step) * i128::from(n);
+            let end = if end < 0 { String::new() } else { end.to_string() };
+            format!("{first}:{end}:{step}")
+        }
+    };
+    format!("[{}]", selected.axes().iter().map(along).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_two_numbers() {
+        assert_eq!(parse_pair("1,99"), Ok([1.0, 99.0]));
+        assert_eq!(parse_pair("-0.5, 4e3"), Ok([-0.5, 4000.0]));
+        for wrong in ["1", "2,1", "a,b", "1,NaN"] {
+            assert!(parse_pair(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn selections_are_shown_as_they_are_written() {
+        for text in ["[3, :, 2:5]", "[::-1, 0, 8:0:-2]", "[0:9:2, 1, :]"] {
+            let selected = Selected::parse(Some(text), &[10, 10, 10]).expect("it is valid");
+            let again = Selected::parse(Some(&words(&selected)), &[10, 10, 10]).expect("it is valid");
+            assert_eq!(again, selected, "{text}");
+        }
+    }
+}

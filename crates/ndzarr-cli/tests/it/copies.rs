@@ -1,0 +1,268 @@
+//! `cp`: what it copies, what it refuses, and what a killed one leaves.
+
+use std::process::Stdio;
+
+use ndzarr::{AnyArray, AnyNode, Array, ErrorKind, Format, Group, codec};
+use serde_json::json;
+
+use crate::{Folder, Ran, files};
+
+#[test]
+fn chunks_codecs_types_and_formats_change() {
+    let folder = Folder::new();
+    let array = Array::<u16>::builder([20, 30]).chunks([5, 30]).codecs([codec::gzip(5)]);
+    folder.array("a.zarr", array, |index| (30 * index[0] + index[1]) as u16);
+    let said = folder.good(&["cp", "a.zarr", "b.n5", "--format", "n5", "--chunks", "20,3", "--verify"]);
+    assert!(said.contains("source and copy are equal"), "{said}");
+    let arguments = ["--chunks", "4,4", "--shards", "8,8", "--codec", "zstd:3,crc32c", "--dtype", "float32"];
+    folder.good(&[&["cp", "a.zarr", "c.zarr", "--scale", "0.5", "--offset", "-1"][..], &arguments].concat());
+    let copy = Array::<f32>::open(folder.path("c.zarr")).expect("it is there");
+    assert_eq!((copy.chunk_shape(), copy.shard_shape()), (vec![4, 4], Some(&[8, 8][..])));
+    assert_eq!(copy.read([19..20, 29..30]).expect("it is read")[[0, 0]], 599.0 * 0.5 - 1.0);
+    assert!(folder.bad(2, &["cp", "a.zarr", "d.zarr", "--codec", "lz5"]).contains("lz5"));
+    assert!(folder.bad(2, &["cp", "a.zarr", "d.zarr", "--dtype", "f99"]).contains("f99"));
+}
+
+#[test]
+fn groups_are_copied_with_all_below() {
+    let folder = Folder::new();
+    let root = Group::create(folder.path("g.zarr"), Format::Zarr3).expect("it is new");
+    for name in ["a", "b/c"] {
+        let array = Array::<u8>::builder([10]).chunks([3]);
+        root.create_array(name, array).expect("it is new").fill(.., 3).expect("it is written");
+    }
+    let lines = folder.json(&["cp", "g.zarr", "h.zarr"]);
+    let paths: Vec<_> = lines.iter().filter_map(|line| line["target"].as_str()).collect();
+    assert_eq!(paths, ["", "a", "b", "b/c"]);
+    let done = &lines.last().expect("a last line")["done"];
+    assert_eq!((&done["arrays"], &done["chunks"], &done["byte_len"]), (&json!(2), &json!(8), &json!(20)));
+    assert_eq!(folder.run(&["diff", "g.zarr", "h.zarr", "--attributes"]).status, 0);
+}
+
+#[test]
+fn cli_03_a_killed_copy_cannot_be_opened_and_goes_on() {
+    let folder = Folder::new();
+    let array = Array::<u32>::builder([1000, 64]).chunks([10, 64]).codecs([codec::zstd(19)]);
+    let mixed = |index: &[usize]| (index[0] as u32).wrapping_mul(2_654_435_761).wrapping_add(index[1] as u32);
+    folder.array("a.zarr", array, mixed);
+    let copy = ["cp", "a.zarr", "b.zarr", "--chunks", "10,32", "--threads", "1"];
+    let mut killed = 0;
+    for point in 0..10 {
+        let arguments = if point == 0 { copy.to_vec() } else { [&copy[..], &["--resume"]].concat() };
+        let mut child = folder.command(&arguments);
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+        // Once it has written some more chunks.
+        let had = files(&folder.path("b.zarr")).len();
+        while child.try_wait().expect("its status").is_none() {
+            if files(&folder.path("b.zarr")).len() > had + 15 {
+                child.kill().expect("it is killed");
+            }
+        }
+        if child.wait().expect("its status").success() {
+            break;
+        }
+        killed += 1;
+        assert_eq!(
+            AnyArray::open(folder.path("b.zarr")).expect_err("it is no array").kind(),
+            ErrorKind::NotFound
+        );
+        assert_eq!(folder.run(&["info", "b.zarr"]).status, 3);
+        // Without --resume it is refused, and the hint says how to go on.
+        let error = folder.bad(3, &copy);
+        assert!(error.contains("--resume"), "{error}");
+    }
+    assert!(killed > 0, "it was never killed");
+    if !folder.path("b.zarr/zarr.json").is_file() {
+        folder.good(&[&copy[..], &["--resume"]].concat());
+    }
+    folder.good(&["diff", "a.zarr", "b.zarr"]);
+    let left: Vec<_> =
+        files(&folder.path("b.zarr")).into_iter().filter(|name| name.contains("ndzarr")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn cli_04_a_copy_onto_itself_is_refused() {
+    let folder = Folder::new();
+    let root = Group::create(folder.path("g.zarr"), Format::Zarr3).expect("it is new");
+    root.create_array("a", Array::<u8>::builder([4])).expect("it is new").fill(.., 1).expect("it is written");
+    let before = files(&folder.path("g.zarr"));
+    for target in ["g.zarr", "g.zarr/b", "g.zarr/a/x", "g.zarr/a"] {
+        let ran = folder.run(&["cp", "g.zarr/a", target, "--chunks", "2", "--overwrite"]);
+        if target == "g.zarr/b" {
+            assert_eq!(ran.status, 0, "{ran:?}");
+            folder.good(&["rm", "--yes", "g.zarr/b"]);
+        } else {
+            assert_eq!(ran.status, 3, "{target}: {ran:?}");
+        }
+        assert_eq!(files(&folder.path("g.zarr")), before, "{target}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(folder.path("g.zarr"), folder.path("link.zarr")).expect("a link");
+        folder.bad(3, &["cp", "g.zarr", "link.zarr", "--overwrite"]);
+        folder.bad(3, &["cp", "g.zarr/a", "link.zarr/a", "--overwrite", "--chunks", "2"]);
+    }
+    // There is an array of that name.
+    folder.bad(3, &["cp", "g.zarr", "g.zarr/a"]);
+    let other = Array::<u8>::builder([4]).create(folder.path("o.zarr")).expect("it is new");
+    other.fill(.., 9).expect("it is written");
+    assert!(folder.bad(3, &["cp", "o.zarr", "g.zarr/a"]).contains("--overwrite"));
+    assert_eq!(files(&folder.path("g.zarr")), before);
+    assert_eq!(folder.good(&["cat", "g.zarr/a"]), "1\t1\t1\t1\n");
+}
+
+#[test]
+fn cli_05_a_folder_with_other_files_is_never_replaced() {
+    let folder = Folder::new();
+    folder.array("a.zarr", Array::<u8>::builder([4]), |_| 1);
+    std::fs::create_dir_all(folder.path("home/me")).expect("a folder");
+    std::fs::write(folder.path("home/me/thesis.tex"), "years").expect("a file");
+    let error = folder.bad(3, &["cp", "a.zarr", "home", "--overwrite"]);
+    assert!(error.contains("not an array or a group"), "{error}");
+    // An array with a file of the user's beside its chunks.
+    folder.array("b.zarr", Array::<u8>::builder([4]), |_| 2);
+    std::fs::write(folder.path("b.zarr/notes.txt"), "mine").expect("a file");
+    let error = folder.bad(3, &["cp", "a.zarr", "b.zarr", "--overwrite"]);
+    assert!(error.contains("notes.txt"), "{error}");
+    assert_eq!(folder.good(&["cat", "b.zarr"]), "2\t2\t2\t2\n");
+    assert!(folder.path("home/me/thesis.tex").is_file());
+    std::fs::remove_file(folder.path("b.zarr/notes.txt")).expect("it is there");
+    folder.good(&["cp", "a.zarr", "b.zarr", "--overwrite"]);
+    assert_eq!(folder.good(&["cat", "b.zarr"]), "1\t1\t1\t1\n");
+}
+
+#[test]
+fn cli_06_too_little_memory_names_what_is_needed() {
+    let folder = Folder::new();
+    Array::<f64>::builder([1 << 24]).chunks([1 << 16]).create(folder.path("a.zarr")).expect("it is new");
+    let copy = ["cp", "a.zarr", "b.zarr", "--chunks", "8388608", "--memory"];
+    let error = folder.bad(3, &[&copy[..], &["16MiB"]].concat());
+    assert!(error.contains("16777216 bytes of memory are too few") && error.contains("--memory"), "{error}");
+    assert!(!folder.path("b.zarr").exists());
+    let needed =
+        error.split("take ").nth(1).and_then(|rest| rest.split([';', ' ']).next()).expect("a number");
+    folder.good(&[&copy[..], &[needed]].concat());
+}
+
+#[test]
+fn cli_07_what_a_format_lacks_is_named() {
+    let folder = Folder::new();
+    let attributes = json!({"units": "K"});
+    for (from, name) in [(Format::Zarr2, "v2"), (Format::Zarr3, "v3")] {
+        let mut array = Array::<f32>::builder([4, 4]).chunks([2, 2]).format(from).fill_value(1.5);
+        if from == Format::Zarr3 {
+            array = array.dimension_names(["y", "x"]);
+        }
+        array.attributes(attributes.clone()).create(folder.path(name)).expect("it is new");
+    }
+    // N5 has no fill value but 0.
+    for from in ["v2", "v3"] {
+        let target = format!("{from}.n5");
+        let error = folder.bad(3, &["cp", from, &target, "--format", "n5"]);
+        assert!(error.contains("fill value") && error.contains("--allow-loss"), "{error}");
+        assert!(!folder.path(&target).exists());
+        let lines = folder.json(&["cp", from, &target, "--format", "n5", "--allow-loss"]);
+        let losses = lines[0]["losses"].to_string();
+        assert!(losses.contains("fill value"), "{losses}");
+        assert_eq!(folder.good(&["cat", &target, "0,0"]), "1.5\n");
+        assert_eq!(folder.json(&["attrs", &target])[0]["units"], "K");
+    }
+    // Between the versions of Zarr nothing is lost; names become attributes and come back.
+    assert_eq!(folder.json(&["cp", "v2", "b3", "--format", "zarr3"])[0]["losses"], json!([]));
+    let lines = folder.json(&["cp", "v3", "b2", "--format", "zarr2"]);
+    assert_eq!(lines[0]["losses"], json!([]), "{lines:?}");
+    // A type that a format lacks is always an error.
+    let complex = AnyArray::builder([2]).data_type(ndzarr::DataType::Complex { bits: 64 });
+    complex.create(folder.path("c.zarr")).expect("it is new");
+    assert!(folder.bad(3, &["cp", "c.zarr", "c.n5", "--format", "n5", "--allow-loss"]).contains("complex64"));
+    // The order of N5's axes is kept, and turned where it is asked for.
+    let n5 = Array::<u8>::builder([3, 5]).chunks([3, 5]).format(Format::N5);
+    folder.array("axes.n5", n5, |index| (10 * index[0] + index[1]) as u8);
+    folder.good(&["cp", "axes.n5", "axes.zarr", "--format", "zarr3"]);
+    assert_eq!(folder.json(&["info", "axes.zarr"])[0]["shape"], json!([3, 5]));
+    folder.good(&["cp", "axes.n5", "turned.zarr", "--format", "zarr3", "--n5-axes", "reversed"]);
+    assert_eq!(folder.json(&["info", "turned.zarr"])[0]["shape"], json!([5, 3]));
+    assert_eq!(folder.good(&["cat", "turned.zarr", "4,2"]), "24\n");
+}
+
+#[test]
+fn cli_08_the_codec_stays_where_the_format_has_it() {
+    let folder = Folder::new();
+    let blosc = codec::blosc(codec::BloscCname::Zstd, 5, codec::BloscShuffle::Byte);
+    let array = Array::<u16>::builder([16]).chunks([4]).codecs([blosc]).format(Format::Zarr2);
+    folder.array("a.zarr", array, |index| index[0] as u16);
+    for (format, target) in [("zarr3", "b.zarr"), ("n5", "b.n5"), ("zarr2", "b2.zarr")] {
+        folder.good(&["cp", "a.zarr", target, "--format", format, "--chunks", "8", "--verify"]);
+        let codecs = folder.json(&["info", target])[0]["codecs"].to_string();
+        assert!(codecs.contains("blosc") && codecs.contains("zstd"), "{codecs}");
+    }
+}
+
+/// The peak of the process as the system counts it, which the program prints.
+#[cfg(target_os = "linux")]
+#[test]
+fn cli_09_memory_is_what_the_process_takes() {
+    let folder = Folder::new();
+    let shape = [256, 512, 512];
+    let array =
+        Array::<u16>::builder(shape).chunks([8, 512, 512]).codecs([codec::lz4()]).format(Format::Zarr2);
+    let array = array.create(folder.path("a.zarr")).expect("it is new");
+    for z in 0..32_u64 {
+        let plane = |z: usize, y: usize, x: usize| ((z * 31 + y * 7) ^ (x * 3)) as u16;
+        let elements = ndzarr::ndarray::Array3::from_shape_fn([8, 512, 512], |(i, y, x)| plane(i, y, x));
+        array.write([8 * z..8 * z + 8, 0..512, 0..512], &elements).expect("it is written");
+    }
+    // 128 MiB of elements: planes into cubes, into columns, and into shards that are larger than the memory.
+    for arguments in [
+        &["--chunks", "64,64,64"][..],
+        &["--chunks", "256,16,16"],
+        &["--chunks", "32,32,32", "--shards", "256,512,256", "--codec", "lz4"],
+    ] {
+        for limit in [32, 64_u64] {
+            let memory = format!("{limit}MiB");
+            let copy = ["cp", "a.zarr", "b.zarr", "--overwrite", "--format", "zarr3", "--codec", "zstd:1"];
+            let copy = if arguments.contains(&"--codec") { &copy[..6] } else { &copy[..] };
+            let arguments = [copy, arguments, &["--memory", &memory]].concat();
+            let lines = folder.json(&arguments);
+            let done = &lines.last().expect("a last line")["done"];
+            let peak = done["peak_resident"].as_u64().expect("Linux tells");
+            // Without optimisation the program itself is some MiB larger.
+            let beside = if cfg!(debug_assertions) { 24 } else { 16 };
+            assert!(peak <= (limit + beside) << 20, "{arguments:?}: {} MiB", peak >> 20);
+        }
+    }
+}
+
+#[test]
+fn cli_10_a_dry_run_tells_of_the_temporary_and_of_space() {
+    let folder = Folder::new();
+    let array = Array::<u8>::builder([1024, 1024, 64]).chunks([1, 1024, 64]);
+    array.create(folder.path("a.zarr")).expect("it is new");
+    let copy = ["cp", "a.zarr", "b.zarr", "--chunks", "1024,8,8", "--memory", "8MiB", "--dry-run"];
+    let said = folder.good(&copy);
+    assert!(said.contains("temporary array of up to 67108864 bytes"), "{said}");
+    assert!(said.contains("free space at the target"), "{said}");
+    assert!(!folder.path("b.zarr").exists());
+    let would = folder.json(&copy).pop().expect("a last line");
+    assert_eq!(would["would"]["temporary"], true);
+    assert_eq!(would["would"]["byte_len"], 64 << 20);
+    // What the copy would refuse, the dry run refuses.
+    folder.array("c.zarr", Array::<u8>::builder([4]), |_| 1);
+    assert!(folder.bad(3, &["cp", "a.zarr", "c.zarr", "--dry-run"]).contains("--overwrite"));
+}
+
+#[test]
+fn a_copy_with_damage_says_where() {
+    let folder = Folder::new();
+    let array = Array::<u16>::builder([8]).chunks([2]).codecs([codec::gzip(5)]);
+    folder.array("a.zarr", array, |index| index[0] as u16);
+    std::fs::write(folder.path("a.zarr/c/2"), "odd").expect("it is there");
+    let ran = Ran::of(
+        &folder.command(&["cp", "a.zarr", "b.zarr", "--chunks", "4", "--json"]).output().expect("it runs"),
+    );
+    assert_eq!(ran.status, 3);
+    let error: serde_json::Value = serde_json::from_str(&ran.err).expect("JSON");
+    assert_eq!((&error["error"]["kind"], &error["error"]["key"]), (&json!("corrupt"), &json!("c/2")));
+    assert!(AnyNode::open(folder.path("b.zarr")).is_err());
+}

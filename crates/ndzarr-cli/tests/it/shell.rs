@@ -1,0 +1,130 @@
+//! How the program behaves in a shell: pipes, status, colours, arguments.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use ndzarr::{Array, Format, Group};
+use serde_json::{Value, json};
+
+use crate::Folder;
+
+#[test]
+fn cli_01_a_closed_pipe_ends_it_quietly() {
+    let folder = Folder::new();
+    let array = Array::<u32>::builder([1_000_000]).chunks([100_000]);
+    folder.array("a.zarr", array, |index| index[0] as u32);
+    let mut child = folder.command(&["cat", "a.zarr"]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    // The reader takes a little and goes away, as `head` does.
+    let mut first = [0; 5];
+    child.stdout.take().expect("it is piped").read_exact(&mut first).expect("it prints");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), &output.stderr[..]), (Some(141), &b""[..]));
+    assert_eq!(&first, b"0\t1\t2");
+}
+
+#[test]
+fn cli_02_files_have_no_colours_and_no_progress() {
+    let folder = Folder::new();
+    let array = Array::<u16>::builder([64, 64]).chunks([8, 8]);
+    folder.array("a.zarr", array, |index| index[0] as u16);
+    let ran = folder.run(&["cp", "a.zarr", "b.zarr", "--chunks", "16,16"]);
+    assert!(!ran.out.contains('\x1b') && ran.err.is_empty(), "{ran:?}");
+    let plain = folder.good(&["info", "a.zarr"]);
+    assert!(!plain.contains('\x1b'));
+    let coloured = folder.good(&["info", "a.zarr", "--color", "always"]);
+    assert!(coloured.contains('\x1b'));
+    // An error is not hidden, and is on a line of its own.
+    let error = folder.bad(3, &["cp", "a.zarr", "b.zarr", "--chunks", "16,16"]);
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn cli_16_a_selection_may_begin_with_a_minus() {
+    let folder = Folder::new();
+    folder.array("a.zarr", Array::<u8>::builder([9]), |index| index[0] as u8);
+    for selection in ["-5:", "[-5:]", "-5:9", "4:"] {
+        assert_eq!(folder.good(&["cat", "a.zarr", selection]), "4\t5\t6\t7\t8\n", "{selection}");
+    }
+    // Flags behind it are flags.
+    let lines = folder.json(&["cat", "a.zarr", "-2:"]);
+    assert_eq!(lines, [json!([7, 8])]);
+    assert!(folder.bad(2, &["cat", "a.zarr", "9"]).contains("outside of an axis of 9"));
+    assert!(folder.bad(2, &["cat", "a.zarr", "1,2"]).contains("it has 2 axes"));
+}
+
+#[test]
+fn cli_17_control_characters_are_not_printed() {
+    let folder = Folder::new();
+    let attributes = json!({"evil\u{1b}]0;x\u{7}": "\u{1b}[2J\u{9b}31m"});
+    let array = Array::<u8>::builder([1]).attributes(attributes.clone());
+    array.create(folder.path("a.zarr")).expect("it is new");
+    for arguments in [&["info", "a.zarr"][..], &["attrs", "a.zarr"]] {
+        let text = folder.good(arguments);
+        assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
+    }
+    // In JSON they are themselves.
+    assert_eq!(folder.json(&["attrs", "a.zarr"]), [attributes]);
+    let error = folder.bad(3, &["info", "no\u{1b}[2Jne"]);
+    assert!(!error.contains('\u{1b}'), "{error:?}");
+}
+
+#[test]
+fn cli_19_global_flags_are_before_the_verb_or_behind_it() {
+    let folder = Folder::new();
+    Array::<u8>::builder([3]).create(folder.path("a.zarr")).expect("it is new");
+    let behind = folder.good(&["info", "a.zarr", "--json"]);
+    assert_eq!(folder.good(&["--json", "info", "a.zarr"]), behind);
+    let error: Value = serde_json::from_str(&folder.bad(3, &["--json", "info", "none.zarr"])).expect("JSON");
+    assert_eq!(error["error"]["kind"], "not_found");
+    let error: Value = serde_json::from_str(&folder.bad(2, &["cp", "--json"])).expect("JSON");
+    assert_eq!(error["error"]["kind"], "usage");
+    // Behind `--` it is an operand.
+    assert!(!folder.bad(3, &["info", "--", "--json"]).starts_with('{'));
+}
+
+#[test]
+fn cli_20_numbers_and_times_have_one_form() {
+    let folder = Folder::new();
+    let descr = "M8[ms]";
+    std::fs::write(folder.path("t.raw"), 1_234_567_890_123_i64.to_ne_bytes()).expect("a file");
+    folder.good(&["import", "t.raw", "t.zarr", "--dtype", descr, "--shape", "1"]);
+    // 1,234,567,890 s after 1970 is this, as `date -u -d @1234567890` says.
+    assert_eq!(folder.good(&["cat", "t.zarr"]), "2009-02-13T23:31:30.123\n");
+    Array::<f64>::builder([1_234_567]).create(folder.path("a.zarr")).expect("it is new");
+    let info = folder.json(&["info", "a.zarr"]);
+    assert_eq!(info[0]["byte_len"], 1_234_567 * 8);
+    assert!(folder.good(&["info", "a.zarr"]).contains("9.4 MiB"));
+}
+
+#[test]
+fn status_says_what_happened() {
+    let folder = Folder::new();
+    assert!(folder.bad(2, &[]).contains("Usage"));
+    assert!(folder.bad(2, &["frobnicate"]).contains("frobnicate"));
+    assert!(folder.bad(2, &["info"]).contains("PATH"));
+    assert!(folder.bad(3, &["info", "none.zarr"]).contains("no such folder"));
+    assert!(folder.good(&["--version"]).starts_with("ndzarr "));
+    assert!(folder.good(&["cp", "--help"]).contains("--memory"));
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        assert!(folder.good(&["completions", shell]).contains("ndzarr"), "{shell}");
+    }
+}
+
+#[test]
+fn groups_are_listed() {
+    let folder = Folder::new();
+    let root = Group::create(folder.path("g.zarr"), Format::Zarr2).expect("it is new");
+    let run = root.create_group("run").expect("it is new");
+    run.create_array("b", Array::<f32>::builder([4, 6]).chunks([2, 3])).expect("it is new");
+    root.create_array("a", Array::<u8>::builder([5])).expect("it is new");
+    assert_eq!(folder.good(&["ls", "g.zarr"]), "a\nrun/\n");
+    assert_eq!(folder.good(&["ls", "-r", "g.zarr"]), "a\nrun/\nrun/b\n");
+    assert!(folder.good(&["ls", "-rl", "g.zarr"]).contains("run/b  float32  4 × 6  in 2 × 3\n"));
+    let lines = folder.json(&["ls", "-r", "g.zarr"]);
+    assert_eq!(lines[2]["path"], "run/b");
+    assert_eq!(lines[2]["chunk_shape"], json!([2, 3]));
+    std::fs::write(folder.path("g.zarr/a/.zarray"), "{").expect("it is there");
+    let listed = folder.good(&["ls", "g.zarr"]);
+    assert!(listed.starts_with("a  cannot be opened: "), "{listed}");
+}

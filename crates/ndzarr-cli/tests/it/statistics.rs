@@ -1,0 +1,100 @@
+//! `stats`: numbers with known answers.
+
+use ndzarr::{AnyArray, Array, DataType, Format, Group};
+use serde_json::json;
+
+use crate::Folder;
+
+fn close(found: &serde_json::Value, expected: f64) {
+    let found = found.as_f64().expect("a number");
+    assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{found} instead of {expected}");
+}
+
+/// Of 0 to n - 1, the mean is (n - 1) / 2 and the variance (n² - 1) / 12.
+#[test]
+fn cli_14_sums_agree_with_closed_forms() {
+    let folder = Folder::new();
+    let n = 3_000_000_u64;
+    folder.array("a", Array::<u32>::builder([n]).chunks([70_001]), |index| index[0] as u32);
+    let stats = &folder.json(&["stats", "a"])[0];
+    close(&stats["mean"], (n - 1) as f64 / 2.0);
+    close(&stats["std"], (((n * n - 1) as f64) / 12.0).sqrt());
+    assert_eq!(
+        (&stats["n"], &stats["zero"], &stats["min"], &stats["max"]),
+        (&json!(n), &json!(1), &json!(0), &json!(n - 1))
+    );
+    // Far from 0, where the squares of float32, or of the numbers themselves, would say nothing.
+    folder.array("b", Array::<f64>::builder([n]).chunks([70_001]), |index| 1e9 + index[0] as f64);
+    let stats = &folder.json(&["stats", "b"])[0];
+    close(&stats["mean"], 1e9 + (n - 1) as f64 / 2.0);
+    close(&stats["std"], (((n * n - 1) as f64) / 12.0).sqrt());
+    // Integers beyond 2^53, as themselves.
+    let large = (1_u64 << 63) + 1;
+    folder.array("c", Array::<u64>::builder([3]), |index| large + 2 * index[0] as u64);
+    let text = folder.good(&["stats", "c", "--json"]);
+    assert!(
+        text.contains("\"min\":9223372036854775809") && text.contains("\"max\":9223372036854775813"),
+        "{text}"
+    );
+    close(&serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["std"], (8.0_f64 / 3.0).sqrt());
+}
+
+#[test]
+fn percentiles_and_histograms_are_those_of_numpy() {
+    let folder = Folder::new();
+    // 0 to 100, so that percentile p is p.
+    folder.array("a", Array::<f32>::builder([101]).chunks([10]), |index| (index[0] * 37 % 101) as f32);
+    let stats = &folder.json(&["stats", "a", "--percentiles", "0,12.5,50,99,100", "--histogram", "4"])[0];
+    let values: Vec<f64> = stats["percentiles"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["value"].as_f64())
+        .collect();
+    assert_eq!(values, [0.0, 12.5, 50.0, 99.0, 100.0]);
+    // numpy.histogram(numpy.arange(101), 4): the last bin has both ends.
+    assert_eq!(stats["histogram"], json!({"low": 0.0, "high": 100.0, "counts": [25, 25, 25, 26]}));
+    let text = folder.good(&["stats", "a", "--percentiles", "50", "--histogram", "2"]);
+    assert!(text.contains("p50.0  50.0") && text.lines().count() == 10, "{text}");
+    folder.array("i", Array::<i16>::builder([5]), |index| [-3, 9, -3, 0, 100][index[0]]);
+    let stats = &folder.json(&["stats", "i", "--percentiles", "25,75"])[0];
+    // numpy.percentile([-3, -3, 0, 9, 100], [25, 75])
+    assert_eq!(
+        stats["percentiles"],
+        json!([{"percent": 25.0, "value": -3.0}, {"percent": 75.0, "value": 9.0}])
+    );
+    assert!(folder.bad(2, &["stats", "a", "--percentiles", "101"]).contains("101"));
+}
+
+#[test]
+fn selections_nan_and_empty_arrays() {
+    let folder = Folder::new();
+    let of = |index: &[usize]| if index[1] == 0 { f32::NAN } else { (10 * index[0] + index[1]) as f32 };
+    folder.array("a", Array::<f32>::builder([10, 10]).chunks([3, 4]), of);
+    let stats = &folder.json(&["stats", "a", "2::3, ::-2"])[0];
+    // Rows 2, 5, 8 and columns 9, 7, 5, 3, 1.
+    assert_eq!(
+        (&stats["n"], &stats["nan"], &stats["min"], &stats["max"]),
+        (&json!(15), &json!(0), &json!(21.0), &json!(89.0))
+    );
+    close(&stats["mean"], 55.0);
+    let stats = &folder.json(&["stats", "a"])[0];
+    assert_eq!((&stats["n"], &stats["nan"]), (&json!(100), &json!(10)));
+    let stats = &folder.json(&["stats", "a", "0:0"])[0];
+    assert_eq!((&stats["n"], &stats["min"], &stats["mean"]), (&json!(0), &json!(null), &json!(null)));
+    // What is not stored is the fill value.
+    Array::<u8>::builder([100]).chunks([10]).fill_value(3).create(folder.path("f")).expect("it is new");
+    let stats = &folder.json(&["stats", "f"])[0];
+    assert_eq!((&stats["n"], &stats["min"], &stats["std"]), (&json!(100), &json!(3), &json!(0.0)));
+}
+
+#[test]
+fn a_group_is_gone_through() {
+    let folder = Folder::new();
+    let root = Group::create(folder.path("g"), Format::Zarr3).expect("it is new");
+    root.create_array("a", Array::<u8>::builder([4])).expect("it is new");
+    root.create_array("t", AnyArray::builder([4]).data_type(DataType::String)).expect("it is new");
+    let lines = folder.json(&["stats", "g"]);
+    assert_eq!((lines.len(), &lines[0]["path"]), (1, &json!("a")));
+    assert!(folder.bad(3, &["stats", "g/t"]).contains("not real numbers"));
+}

@@ -1,0 +1,130 @@
+//! Lists and removes the lock files and temporaries that killed writers have left.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ndzarr_store::{Prefix, StoreError, Wait};
+
+use crate::FsStore;
+use crate::key_path::of_prefix;
+use crate::lock_names::LOCK_SUFFIX;
+use crate::locks::Take;
+use crate::os_error::is_absent;
+use crate::syscalls::again;
+
+/// A lock file or temporary that a killed writer has left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leftover {
+    /// Its path below the root of the store, with `/` between names.
+    pub path: String,
+    /// Its size in bytes.
+    pub byte_len: u64,
+}
+
+impl FsStore {
+    /// The lock files and temporaries below a prefix that no writer holds, in the order of their paths.
+    /// They are in no one's way, since the next writer of the key takes them over; but no writer may
+    /// come. Those on a file system of [several hosts](crate::Locking::Portable) are listed if their
+    /// process is known to have ended. Links are not followed. Nothing is changed.
+    ///
+    /// A writer that is making its lock file at this moment may be listed;
+    /// [`remove_leftover`](Self::remove_leftover) does not disturb it.
+    ///
+    /// ```
+    /// use ndzarr_store::Prefix;
+    /// use ndzarr_store_fs::FsStore;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// // As a writer leaves it that is killed.
+    /// std::fs::write(folder.path().join("0.0.__lock"), "half a chunk")?;
+    ///
+    /// let store = FsStore::new(folder.path());
+    /// let leftovers = store.leftovers(&Prefix::root())?;
+    /// assert_eq!((&leftovers[0].path[..], leftovers[0].byte_len), ("0.0.__lock", 12));
+    /// assert!(store.remove_leftover(&leftovers[0])?);
+    /// assert_eq!(store.leftovers(&Prefix::root())?, []);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A folder or a lock file cannot be read.
+    pub fn leftovers(&self, prefix: &Prefix) -> Result<Vec<Leftover>, StoreError> {
+        let folder = of_prefix(self.root(), prefix)?;
+        let mut found = Vec::new();
+        let listed = self.list_leftovers(folder, &mut found);
+        listed.map_err(|e| StoreError::io("list what writers have left in", prefix, e))?;
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
+    }
+
+    /// Removes a lock file or temporary as the next writer of the key would, by taking its lock; `false`
+    /// if a writer holds it now. One that is not there any more is removed.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn remove_leftover(&self, leftover: &Leftover) -> Result<bool, StoreError> {
+        let failed = |e| StoreError::io("remove", &leftover.path, e);
+        let Some(of) = leftover.path.strip_suffix(LOCK_SUFFIX) else {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a lock file")));
+        };
+        let Ok(prefix) =
+            Prefix::new(of.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/")))
+        else {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not below the root")));
+        };
+        let name = of.rsplit('/').next().unwrap_or(of);
+        let path = of_prefix(self.root(), &prefix)?.join(name);
+        if again(|| self.sys.link_stat(&self.root().join(&leftover.path))).is_err_and(|e| is_absent(&e)) {
+            return Ok(true);
+        }
+        match self.locks.take(&path, Wait::Try).map_err(failed)? {
+            // Dropping it removes the file.
+            Take::Held(lock) => {
+                drop(lock);
+                self.prune_above(&path);
+                Ok(true)
+            }
+            Take::NoFolder => Ok(true),
+            Take::Busy | Take::Unsupported => Ok(false),
+        }
+    }
+
+    fn list_leftovers(&self, folder: PathBuf, found: &mut Vec<Leftover>) -> io::Result<()> {
+        let mut pending = vec![folder];
+        while let Some(folder) = pending.pop() {
+            let entries = match again(|| self.sys.list(&folder)) {
+                Ok(entries) => entries,
+                Err(e) if is_absent(&e) => continue,
+                Err(e) => return Err(e),
+            };
+            for entry in entries {
+                let entry = entry?;
+                let kind = match entry.file_type() {
+                    Ok(kind) => kind,
+                    Err(e) if is_absent(&e) => continue,
+                    Err(e) => return Err(e),
+                };
+                let path = entry.path();
+                if kind.is_dir() {
+                    pending.push(path);
+                } else if kind.is_file()
+                    && entry.file_name().to_str().is_some_and(|name| name.ends_with(LOCK_SUFFIX))
+                {
+                    found.extend(self.leftover(&path)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A lock file, unless a writer holds it.
+    fn leftover(&self, path: &Path) -> io::Result<Option<Leftover>> {
+        let Some(byte_len) = self.locks.len_if_left(path)? else { return Ok(None) };
+        let below = path.strip_prefix(self.root()).unwrap_or(path);
+        let names = below.components().map(|name| name.as_os_str().to_string_lossy());
+        Ok(Some(Leftover { path: names.collect::<Vec<_>>().join("/"), byte_len }))
+    }
+}
