@@ -100,6 +100,7 @@ const LAYERS: &[(&str, May)] = &[
     ),
     ("ndzarr", May::NameAny),
     ("ndzarr-cf", May::Name(&["ndzarr"])),
+    ("ndzarr-ome", May::Name(&["ndzarr"])),
     ("ndzarr-testkit", May::NameAny),
     ("ndzarr-conformance", May::NameAny),
     ("ndzarr-tests", May::NameAny),
