@@ -66,7 +66,7 @@ fn is_trap(text: &str) -> bool {
     let Some((family, item)) = text.split_once('-') else { return false };
     let number = match family {
         "V2" | "V3" | "D3" => item.strip_prefix('T'),
-        "RS" | "CLI" => Some(item),
+        "RS" | "CLI" | "OME" => Some(item),
         _ => None,
     };
     number.is_some_and(|number| number.len() == 2 && number.bytes().all(|b| b.is_ascii_digit()))
@@ -81,7 +81,7 @@ fn in_function(line: &str) -> Vec<String> {
     let mut traps = Vec::new();
     for word in name.split('_') {
         match (word, family) {
-            ("v2" | "v3" | "d3" | "rs" | "cli", _) => family = Some(word),
+            ("v2" | "v3" | "d3" | "rs" | "cli" | "ome", _) => family = Some(word),
             (word, Some(family)) => {
                 let trap = format!("{family}-{word}").to_uppercase();
                 traps.extend(is_trap(&trap).then_some(trap));
@@ -106,6 +106,7 @@ mod tests {
     fn functions_and_cases_name_traps() {
         assert_eq!(in_function("    fn v2_t14_v3_t11_t12_zero() {"), ["V2-T14", "V3-T11", "V3-T12"]);
         assert_eq!(in_function("fn a_delta_that_does_not_fit_v2_t50() {"), ["V2-T50"]);
+        assert_eq!(in_function("fn ome_07_ome_21_lists() {"), ["OME-07", "OME-21"]);
         assert_eq!(in_function("fn rs_42_of_one_name_the_last_counts() {"), ["RS-42"]);
         assert!(in_function("fn t50_of_no_format() {").is_empty());
         assert!(in_function("// v2_t50 is elsewhere").is_empty());

@@ -1,0 +1,111 @@
+//! The calls of this crate as futures, under the same names as the blocking ones.
+//!
+//! ```
+//! use ndzarr::{DataType, Format, MemoryStore, store::block_on};
+//! use ndzarr_ome::{Axis, NewMultiscale, asynchronous::Multiscale};
+//!
+//! # block_on(async {
+//! let store = MemoryStore::new();
+//! let axes = [(Axis::new("y"), 64), (Axis::new("x"), 64)];
+//! let new = NewMultiscale::new(DataType::UInt { bits: 8 }, axes).levels(2);
+//! Multiscale::create(&store, Format::Zarr3, &new, |layout| layout.chunks([32, 32])).await?;
+//!
+//! let image = Multiscale::open(&store).await?;
+//! assert_eq!(image.array(1).await?.shape(), [32, 32]);
+//! # Ok::<(), ndzarr_ome::Error>(())
+//! # })?;
+//! # Ok::<(), ndzarr_ome::Error>(())
+//! ```
+
+use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group, OpenOptions};
+use ndzarr::{ErrorKind, Format, Place};
+
+use crate::error::Result;
+use crate::find::find;
+use crate::io::Awaited;
+use crate::mode::Asynchronous;
+use crate::multiscale::has_attributes;
+use crate::new_multiscale::NewMultiscale;
+use crate::validate::{Finding, check_arrays};
+
+/// Like [`Multiscale`](crate::Multiscale).
+pub type Multiscale = crate::multiscale::Multiscale<Asynchronous>;
+
+impl Multiscale {
+    /// Like [`Multiscale::open`](crate::Multiscale::open).
+    ///
+    /// # Errors
+    /// The same as for [`Multiscale::open`](crate::Multiscale::open).
+    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+        let place = place.into();
+        match Group::open(&place).await {
+            Ok(group) => Self::first_in(&group.into()).await,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let group = OpenOptions::new().format(Format::N5).open_group(&place).await.ok();
+                let group = group.map(Into::into).filter(has_attributes).ok_or(error)?;
+                Ok(Self::first_in(&group).await?.without_version())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn first_in(group: &ndzarr::Group) -> Result<Self> {
+        Self::first_of(find(&Awaited, group).await?, group)
+    }
+
+    /// Like [`Multiscale::find`](crate::Multiscale::find).
+    ///
+    /// # Errors
+    /// The same as for [`Multiscale::find`](crate::Multiscale::find).
+    pub async fn find(group: &Group) -> Result<Vec<Self>> {
+        let found = find(&Awaited, &group.clone().into()).await?;
+        Ok(found.into_iter().map(|(group, image)| Self::new(group, image)).collect())
+    }
+
+    /// Like [`Multiscale::group`](crate::Multiscale::group).
+    #[must_use]
+    pub fn group(&self) -> Group {
+        self.group.clone().into()
+    }
+
+    /// Like [`Multiscale::array`](crate::Multiscale::array).
+    ///
+    /// # Errors
+    /// The same as for [`Multiscale::array`](crate::Multiscale::array).
+    pub async fn array(&self, level: usize) -> Result<AnyArray> {
+        let level = self.level(level)?;
+        let array: AnyArray = self.group().array(&level.path).await?;
+        self.checked(level, array.shape().len())?;
+        Ok(array)
+    }
+
+    /// Like [`Multiscale::validate`](crate::Multiscale::validate).
+    ///
+    /// # Errors
+    /// The same as for [`Multiscale::validate`](crate::Multiscale::validate).
+    pub async fn validate(&self) -> Result<Vec<Finding>> {
+        let mut findings = self.findings();
+        findings.extend(check_arrays(&Awaited, &self.group, self.expected()).await?);
+        Ok(findings)
+    }
+
+    /// Like [`Multiscale::create`](crate::Multiscale::create).
+    ///
+    /// # Errors
+    /// The same as for [`Multiscale::create`](crate::Multiscale::create).
+    pub async fn create(
+        place: impl Into<Place>,
+        format: Format,
+        new: &NewMultiscale,
+        layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
+    ) -> Result<Self> {
+        let attributes = new.attributes(format)?;
+        let mut group = Group::create(place, format).await?;
+        for (at, level) in new.planned()?.into_iter().enumerate() {
+            let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
+            group.create_array(&at.to_string(), new.describe(builder, format)).await?;
+        }
+        group.merge_attributes(attributes).await?;
+        Self::first_in(&group.into()).await
+    }
+}

@@ -1,0 +1,184 @@
+//! Images of an attribute `multiscales`: OME-Zarr of all versions, and COSEM's groups.
+
+use serde_json::Value;
+
+use crate::axis::Axis;
+use crate::convention::Convention;
+use crate::image::Image;
+use crate::json::{self, Object, numbers, path_below, shown, text};
+use crate::level::Level;
+use crate::transformation::Placement;
+
+/// More axes than any array of ours has.
+const MOST_AXES: usize = 64;
+
+/// The images that the attributes of a group describe: one for each entry (OME-17).
+pub(crate) fn images(attributes: &Object) -> Result<Vec<Image>, String> {
+    let holder = json::namespace(attributes);
+    let entries = holder.get("multiscales").and_then(Value::as_array);
+    entries.into_iter().flatten().map(|entry| image(entry, attributes, holder)).collect()
+}
+
+fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, String> {
+    let datasets = match entry["datasets"].as_array() {
+        Some(datasets) if !datasets.is_empty() => datasets,
+        _ => return Err("has no list of datasets".to_owned()),
+    };
+    if datasets.iter().all(|dataset| dataset["transform"].is_object()) {
+        return of_cosem(entry, datasets);
+    }
+    let mut warnings = Vec::new();
+    let mut axes = stated_axes(entry, datasets, &mut warnings)?;
+    let in_namespace = attributes.contains_key("ome");
+    let stated = holder.get("version").filter(|_| in_namespace).or_else(|| entry.get("version"));
+    let version = stated.and_then(json::version).unwrap_or_else(|| {
+        let version = match entry["axes"].as_array().and_then(|axes| axes.first()) {
+            _ if entry["coordinateSystems"].is_array() => "0.6",
+            _ if in_namespace => "0.5",
+            Some(Value::Object(_)) => "0.4",
+            Some(_) => "0.3",
+            None => "0.1",
+        };
+        warnings.push(format!("no version is stated: read as {version}"));
+        version.to_owned()
+    });
+    let is_oldest = axes.is_empty();
+    if is_oldest {
+        axes = ["t", "c", "z", "y", "x"].map(Axis::new).to_vec();
+        warnings.push("no axes are stated: read as t, c, z, y, x".to_owned());
+    }
+    // In 0.6 those of the entry lead on, to other coordinate systems (OME-04).
+    let of_all = if entry["coordinateSystems"].is_array() {
+        &Value::Null
+    } else {
+        &entry["coordinateTransformations"]
+    };
+    let mut levels = Vec::with_capacity(datasets.len());
+    for dataset in datasets {
+        let path = path_of(dataset)?;
+        let at_level = |what: String| format!("{what}, at the dataset {path:?}");
+        let mut placement = Placement::identity(axes.len());
+        placement.then(&dataset["coordinateTransformations"]).map_err(at_level)?;
+        placement.then(of_all).map_err(at_level)?;
+        let placement = placement.without_zeros().map_err(at_level)?;
+        for what in placement.warnings {
+            warnings.push(format!("{what}, at the dataset {path:?}"));
+        }
+        levels.push(Level::new(path, placement.scale, placement.translation));
+    }
+    let has_scales =
+        |dataset: &Value| dataset["coordinateTransformations"].as_array().is_some_and(|t| !t.is_empty());
+    let mut image = Image::new(Convention::Ome { version }, axes, levels);
+    image.by_shape = !datasets.iter().any(has_scales);
+    image.name = text(&entry["name"]);
+    image.method = text(&entry["type"]);
+    image.warnings = warnings;
+    Ok(image)
+}
+
+/// The axes that an entry states; none before 0.3.
+fn stated_axes(entry: &Value, datasets: &[Value], warnings: &mut Vec<String>) -> Result<Vec<Axis>, String> {
+    let list = match entry["coordinateSystems"].as_array() {
+        Some(systems) => {
+            let name = datasets.iter().find_map(output_of);
+            let named = systems.iter().find(|system| name.is_some() && system["name"].as_str() == name);
+            if named.is_none() && !systems.is_empty() {
+                warnings.push("the datasets do not lead to a coordinate system that is listed".to_owned());
+            }
+            &named.or(systems.first()).ok_or("has no coordinate system")?["axes"]
+        }
+        None => &entry["axes"],
+    };
+    let list = match list {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(list) if list.is_empty() => return Err("has no axes".to_owned()),
+        Value::Array(list) if list.len() <= MOST_AXES => list,
+        Value::Array(list) => return Err(format!("has {} axes", list.len())),
+        other => return Err(format!("has the axes {}", shown(other))),
+    };
+    let axis = |axis: &Value| {
+        let name = text(axis).or_else(|| text(&axis["name"])).ok_or("has an axis without a name")?;
+        Ok(Axis::stated(name, axis["type"].as_str(), text(&axis["unit"])))
+    };
+    list.iter().map(axis).collect()
+}
+
+/// The name of the coordinate system that a dataset's transformation leads to.
+fn output_of(dataset: &Value) -> Option<&str> {
+    let output = &dataset["coordinateTransformations"].as_array()?.last()?["output"];
+    output["name"].as_str().or_else(|| output.as_str())
+}
+
+fn path_of(dataset: &Value) -> Result<String, String> {
+    let path = dataset["path"]
+        .as_str()
+        .ok_or_else(|| format!("has a dataset with the path {}", shown(&dataset["path"])))?;
+    path_below(path)
+}
+
+/// The group of COSEM: each dataset has a `transform` in place of a list of transformations.
+fn of_cosem(entry: &Value, datasets: &[Value]) -> Result<Image, String> {
+    let mut levels = Vec::with_capacity(datasets.len());
+    let mut axes = None;
+    for dataset in datasets {
+        let path = path_of(dataset)?;
+        let transform = CosemTransform::read(&dataset["transform"])
+            .map_err(|what| format!("{what}, at the dataset {path:?}"))?;
+        axes.get_or_insert(transform.axes);
+        levels.push(Level::new(path, transform.placement.scale, transform.placement.translation));
+    }
+    let axes = axes.unwrap_or_default();
+    if levels.iter().any(|level| level.scale.len() != axes.len()) {
+        return Err("has transforms of several numbers of axes".to_owned());
+    }
+    let mut image = Image::new(Convention::Cosem, axes, levels);
+    image.name = text(&entry["name"]).filter(|name| !name.is_empty());
+    Ok(image)
+}
+
+/// The attribute `transform` of COSEM, in C order (OME-07).
+pub(crate) struct CosemTransform {
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) placement: Placement,
+}
+
+impl CosemTransform {
+    pub(crate) fn read(transform: &Value) -> Result<Self, String> {
+        let scale = numbers(&transform["scale"])
+            .ok_or_else(|| format!("has the scale {}", shown(&transform["scale"])))?;
+        let n_axes = scale.len();
+        if n_axes == 0 || n_axes > MOST_AXES {
+            return Err(format!("has a transform of {n_axes} axes"));
+        }
+        let mut placement = Placement::identity(n_axes);
+        placement.scale = scale;
+        if let Some(translate) = transform.get("translate") {
+            let translation = numbers(translate).filter(|list| list.len() == n_axes);
+            placement.translation =
+                translation.ok_or_else(|| format!("has the translation {}", shown(translate)))?;
+        }
+        let placement = placement.without_zeros()?;
+        let listed = |key: &str, at: usize| text(&transform[key][at]);
+        let usual = &["t", "c", "z", "y", "x"][..];
+        let axes = (0..n_axes).map(|at| {
+            let from_end = n_axes - at;
+            let name = listed("axes", at)
+                .or_else(|| Some((*usual.get(usual.len().checked_sub(from_end)?)?).to_owned()))
+                .unwrap_or_else(|| format!("d{at}"));
+            Axis::stated(name, None, listed("units", at))
+        });
+        let mut found = Self { axes: axes.collect(), placement };
+        if transform["ordering"].as_str() == Some("F") {
+            found.axes.reverse();
+            found.placement.scale.reverse();
+            found.placement.translation.reverse();
+        }
+        Ok(found)
+    }
+}
+
+/// The second number of a version such as `0.6rc0`; `None` for other texts (OME-10).
+pub(crate) fn minor_version(version: &str) -> Option<u32> {
+    let digits: String = version.strip_prefix("0.")?.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}

@@ -1,0 +1,105 @@
+//! `Image`: what the metadata of an image say, whatever its convention.
+
+use ndzarr::{AnyArray, Format};
+
+use crate::axis::{Axis, AxisKind};
+use crate::convention::Convention;
+use crate::level::Level;
+
+/// An image as its metadata describe it.
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
+    pub(crate) convention: Convention,
+    pub(crate) name: Option<String>,
+    /// How its levels were made.
+    pub(crate) method: Option<String>,
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) levels: Vec<Level>,
+    /// Whether the levels have no scales, so that the shapes of their arrays tell them.
+    pub(crate) by_shape: bool,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Image {
+    pub(crate) fn new(convention: Convention, axes: Vec<Axis>, levels: Vec<Level>) -> Self {
+        let warnings = Vec::new();
+        Self { convention, name: None, method: None, axes, levels, by_shape: false, warnings }
+    }
+
+    pub(crate) fn warn(&mut self, what: impl Into<String>) {
+        self.warnings.push(what.into());
+    }
+
+    /// Sorts the levels from fine to coarse (OME-02), and warns where they do not line up (OME-06).
+    pub(crate) fn ordered(mut self) -> Self {
+        if self.levels.windows(2).any(|pair| pair[0].volume() > pair[1].volume()) {
+            self.warn("the levels are not listed from fine to coarse");
+            self.levels.sort_by(|a, b| a.volume().total_cmp(&b.volume()));
+        }
+        let sampled = matches!(self.method.as_deref(), Some("stride" | "nearest"));
+        let off = self.levels.iter().skip(1).find(|level| !sampled && !self.lines_up(level));
+        if let Some(level) = off {
+            let what = format!(
+                "the level {:?} is shifted against the finest: a mean of elements lies between them, \
+                 and the translation does not say so",
+                level.path
+            );
+            self.warn(what);
+        }
+        self
+    }
+
+    /// Whether the first element of a level begins where that of the finest one does.
+    fn lines_up(&self, level: &Level) -> bool {
+        let Some(finest) = self.levels.first() else { return true };
+        let start = |level: &Level, at: usize| level.translation[at] - level.scale[at] / 2.0;
+        (0..self.axes.len()).filter(|&at| self.axes[at].kind == AxisKind::Space).all(|at| {
+            // Writers round.
+            (start(level, at) - start(finest, at)).abs() <= 0.02 * finest.scale[at].abs()
+        })
+    }
+
+    /// Takes the scales from the shapes of the arrays, finest first; `None` for those that cannot be
+    /// opened.
+    pub(crate) fn scale_by_shapes(&mut self, shapes: &[Option<Vec<u64>>]) {
+        self.warn("no scales are stated: they follow from the shapes");
+        let Some(finest) = shapes.first().and_then(Option::as_ref) else { return };
+        // OME-Zarr 0.1 and 0.2 name five axes; arrays of fewer dimensions have the last of them.
+        if finest.len() < self.axes.len() {
+            let surplus = self.axes.len() - finest.len();
+            self.axes.drain(..surplus);
+            for level in &mut self.levels {
+                level.scale.truncate(finest.len());
+                level.translation.truncate(finest.len());
+            }
+        }
+        for (level, shape) in self.levels.iter_mut().zip(shapes) {
+            let Some(shape) = shape.as_ref().filter(|shape| shape.len() == finest.len()) else { continue };
+            for (at, (&fine, &coarse)) in finest.iter().zip(shape).enumerate().take(level.scale.len()) {
+                if fine > 0 && coarse > 0 {
+                    level.scale[at] = fine as f64 / coarse as f64;
+                    level.translation[at] = (level.scale[at] - 1.0) / 2.0;
+                }
+            }
+        }
+    }
+
+    /// Reverses the order of all axes.
+    pub(crate) fn reversed(mut self) -> Self {
+        self.axes.reverse();
+        for level in &mut self.levels {
+            level.scale.reverse();
+            level.translation.reverse();
+        }
+        self
+    }
+}
+
+/// Whether an array has its axes in the order of C, as those of Zarr have: x last.
+pub(crate) fn is_in_c_order(array: &AnyArray) -> bool {
+    use ndzarr::codec::CodecConfig::Transpose;
+    // N5 stores x first. Its own order is a transpose of what is stored, the reversed one is not.
+    array.format() != Format::N5
+        || array.shape().len() > 1
+            && !array.spec().codecs.iter().any(|codec| matches!(codec.config, Transpose { .. }))
+}

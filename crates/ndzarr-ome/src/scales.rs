@@ -1,0 +1,208 @@
+//! `Scales`: the levels `s0`, `s1` and so on in a group, as N5's viewers and COSEM write them.
+
+use ndzarr::{AnyArray, AnyNode, Format, Group};
+use serde_json::Value;
+
+use crate::axis::Axis;
+use crate::convention::Convention;
+use crate::entry::CosemTransform;
+use crate::image::{Image, is_in_c_order};
+use crate::io::Children;
+use crate::json::{Object, numbers, shown, text};
+use crate::level::Level;
+use crate::transformation::Placement;
+
+/// Those of a list whose names are a prefix and a number, in the order of the numbers.
+pub(crate) fn numbered<N>(named: Vec<(String, N)>, prefix: &str) -> Vec<(u32, N)> {
+    let number = |name: &str| {
+        let digits = name.strip_prefix(prefix)?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(digits)?.parse().ok()
+    };
+    let mut found: Vec<_> =
+        named.into_iter().filter_map(|(name, node)| Some((number(&name)?, node))).collect();
+    found.sort_by_key(|(number, _)| *number);
+    found
+}
+
+/// The levels in a group.
+pub(crate) struct Scales<'a> {
+    attributes: &'a Object,
+    format: Format,
+    /// By their numbers, which are their factors' places in lists (OME-08).
+    arrays: Vec<(u32, &'a AnyArray)>,
+    /// The factors of a setup of BigDataViewer.
+    factors: Option<&'a Value>,
+    broken: &'a [(String, String)],
+}
+
+impl<'a> Scales<'a> {
+    pub(crate) fn of(group: &'a Group, children: &'a Children) -> Self {
+        let arrays = children.nodes.iter().filter_map(|(name, node)| match node {
+            AnyNode::Array(array) => Some((name.clone(), array)),
+            AnyNode::Group(_) => None,
+        });
+        let arrays = numbered(arrays.collect(), "s");
+        let attributes = group.attributes();
+        let factors = attributes.get("downsamplingFactors").or_else(|| attributes.get("scales"));
+        Self { attributes, format: group.format(), arrays, factors, broken: &children.broken }
+    }
+
+    pub(crate) fn with_factors(self, factors: Option<&'a Value>) -> Self {
+        Self { factors: factors.or(self.factors), ..self }
+    }
+
+    /// The image; `None` if there are no levels.
+    pub(crate) fn image(&self, convention: Convention) -> Result<Option<Image>, String> {
+        if let Some(image) = self.cosem()? {
+            return Ok(Some(image));
+        }
+        let Some((_, finest)) = self.arrays.first() else { return Ok(None) };
+        let n_axes = finest.shape().len();
+        // A group with one array `s0` by chance says nothing of scales.
+        let says_so = ["multiScale", "downsamplingFactors", "scales", "pixelResolution", "resolution"];
+        let is_stated = self.factors.is_some()
+            || says_so.iter().any(|key| self.attributes.contains_key(*key))
+            || self.arrays.iter().any(|(_, array)| array.attributes().contains_key("downsamplingFactors"));
+        if n_axes == 0 || !is_stated && self.arrays.len() < 2 {
+            return Ok(None);
+        }
+        let mut warnings = Vec::new();
+        let size = self.voxel_size(n_axes, &mut warnings);
+        let offset = self.attributes.get("offset").and_then(numbers).filter(|list| list.len() == n_axes);
+        let mut levels = Vec::with_capacity(self.arrays.len());
+        for (number, array) in &self.arrays {
+            if array.shape().len() != n_axes {
+                warnings
+                    .push(format!("the level \"s{number}\" has {} axes, not {n_axes}", array.shape().len()));
+                continue;
+            }
+            let factors = self.factors_of(*number, array, n_axes, &mut warnings);
+            let mut placement = Placement::identity(n_axes);
+            // A factor f puts f elements together: the centre of the first group of them lies (f - 1) / 2
+            // behind that of the first element.
+            placement.translate_by(&factors.iter().map(|factor| (factor - 1.0) / 2.0).collect::<Vec<_>>());
+            placement.scale.copy_from_slice(&factors);
+            let unscaled = placement.translation.clone();
+            placement.scale_by(&size);
+            placement.translation = unscaled.iter().zip(&size).map(|(offset, size)| offset * size).collect();
+            if let Some(offset) = &offset {
+                placement.translate_by(offset);
+            }
+            let placement = placement.without_zeros()?;
+            levels.push(Level::new(format!("s{number}"), placement.scale, placement.translation));
+        }
+        let mut image = Image::new(convention, self.axes(n_axes), levels);
+        image.name = self.attributes.get("name").and_then(text);
+        image.warnings = warnings;
+        self.warn_of_broken(&mut image);
+        let image = image.ordered();
+        // All lists are in the order of N5, x first.
+        Ok(Some(if is_in_c_order(finest) { image.reversed() } else { image }))
+    }
+
+    /// The image of arrays that have an attribute `transform` (OME-07).
+    pub(crate) fn cosem(&self) -> Result<Option<Image>, String> {
+        let with = self.arrays.iter().filter_map(|(number, array)| {
+            Some((*number, *array, array.attributes().get("transform").filter(|t| t.is_object())?))
+        });
+        let (mut levels, mut axes, mut finest) = (Vec::new(), Vec::new(), None);
+        for (number, array, transform) in with {
+            let what = |what: String| format!("{what}, at \"s{number}\"");
+            let transform = CosemTransform::read(transform).map_err(what)?;
+            if transform.axes.len() != array.shape().len() {
+                let n_axes = array.shape().len();
+                return Err(what(format!("has a transform of {} axes for {n_axes}", transform.axes.len())));
+            }
+            if finest.is_none() {
+                (axes, finest) = (transform.axes, Some(array));
+            }
+            levels.push(Level::new(
+                format!("s{number}"),
+                transform.placement.scale,
+                transform.placement.translation,
+            ));
+        }
+        let Some(finest) = finest else { return Ok(None) };
+        if levels.iter().any(|level| level.scale.len() != axes.len()) {
+            return Err("has transforms of several numbers of axes".to_owned());
+        }
+        let mut image = Image::new(Convention::Cosem, axes, levels);
+        self.warn_of_broken(&mut image);
+        let image = image.ordered();
+        let turned = self.format == Format::N5 && !is_in_c_order(finest);
+        Ok(Some(if turned { image.reversed() } else { image }))
+    }
+
+    fn warn_of_broken(&self, image: &mut Image) {
+        let named = self.broken.iter().map(|(name, what)| (name.clone(), (name, what)));
+        for (_, (name, what)) in numbered(named.collect(), "s") {
+            image.warn(format!("the level {name:?} cannot be opened: {what}"));
+        }
+    }
+
+    /// The size of an element of the finest level along each axis (OME-09).
+    fn voxel_size(&self, n_axes: usize, warnings: &mut Vec<String>) -> Vec<f64> {
+        let pixel = self.attributes.get("pixelResolution");
+        let lists = [pixel.map(|pixel| &pixel["dimensions"]), pixel, self.attributes.get("resolution")];
+        let fits = |list: &Vec<f64>| {
+            list.len() == n_axes && list.iter().all(|size| size.is_finite() && *size != 0.0)
+        };
+        let size = lists.into_iter().flatten().find_map(|list| numbers(list).filter(fits));
+        size.unwrap_or_else(|| {
+            warnings.push("no size of voxels is stated: read as 1, without a unit".to_owned());
+            vec![1.0; n_axes]
+        })
+    }
+
+    fn factors_of(
+        &self,
+        number: u32,
+        array: &AnyArray,
+        n_axes: usize,
+        warnings: &mut Vec<String>,
+    ) -> Vec<f64> {
+        let of_array = array.attributes().get("downsamplingFactors");
+        let listed = self.factors.and_then(|list| list.get(number as usize));
+        for list in [of_array, listed].into_iter().flatten() {
+            // One number counts for all axes.
+            let factors = numbers(list).or_else(|| list.as_f64().map(|factor| vec![factor; n_axes]));
+            match factors
+                .filter(|list| list.len() == n_axes && list.iter().all(|f| f.is_finite() && *f > 0.0))
+            {
+                Some(factors) => return factors,
+                None => warnings
+                    .push(format!("the factors {} of the level \"s{number}\" are ignored", shown(list))),
+            }
+        }
+        if number > 0 {
+            warnings.push(format!(
+                "no factors are stated for the level \"s{number}\": read as 2 to the power of {number}"
+            ));
+        }
+        vec![2f64.powi(number.min(63) as i32); n_axes]
+    }
+
+    /// Axes in the order of N5 (OME-21).
+    fn axes(&self, n_axes: usize) -> Vec<Axis> {
+        let listed = |key: &str| {
+            let list = self.attributes.get(key)?.as_array()?.iter().map(text).collect::<Option<Vec<_>>>()?;
+            (list.len() == n_axes).then_some(list)
+        };
+        let usual = ["x", "y", "z", "c", "t"];
+        let usual = |at: usize| usual.get(at).map_or_else(|| format!("d{at}"), |name| (*name).to_owned());
+        let names = listed("axes").unwrap_or_else(|| (0..n_axes).map(usual).collect());
+        let of_all = self.attributes.get("pixelResolution").and_then(|pixel| text(&pixel["unit"]));
+        let units = listed("units");
+        let unit = |at: usize| units.as_ref().map(|units| units[at].clone());
+        let axes = names.into_iter().enumerate();
+        axes.map(|(at, name)| {
+            let axis = Axis::stated(name, None, unit(at));
+            // The unit of voxels is one of space.
+            match (&axis.unit, &axis.kind) {
+                (None, crate::axis::AxisKind::Space) => Axis { unit: of_all.clone(), ..axis },
+                _ => axis,
+            }
+        })
+        .collect()
+    }
+}

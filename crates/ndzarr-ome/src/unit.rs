@@ -1,0 +1,124 @@
+//! Units of length and time: which texts mean the same, and how large each is.
+
+/// What a unit measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quantity {
+    Length,
+    Time,
+}
+
+use Quantity::{Length, Time};
+
+/// Metres or seconds.
+type Size = (Quantity, f64);
+
+/// Units that no prefix makes: of UDUNITS-2, which OME-Zarr names, and what is written instead.
+const OTHERS: &[(&[&str], Size)] = &[
+    (&["angstrom", "Å", "Å", "A"], (Length, 1e-10)),
+    (&["micron", "microns"], (Length, 1e-6)),
+    (&["inch", "inches", "in"], (Length, 0.0254)),
+    (&["foot", "feet", "ft"], (Length, 0.3048)),
+    (&["yard", "yards", "yd"], (Length, 0.9144)),
+    (&["mile", "miles"], (Length, 1609.344)),
+    (&["parsec", "pc"], (Length, 3.085_677_581_491_367e16)),
+    (&["minute", "minutes", "min"], (Time, 60.0)),
+    (&["hour", "hours", "h", "hr"], (Time, 3600.0)),
+    (&["day", "days", "d"], (Time, 86400.0)),
+    (&["sec"], (Time, 1.0)),
+    (&["msec"], (Time, 1e-3)),
+];
+
+const PREFIXES: &[(&str, &[&str], f64)] = &[
+    ("yocto", &["y"], 1e-24),
+    ("zepto", &["z"], 1e-21),
+    ("atto", &["a"], 1e-18),
+    ("femto", &["f"], 1e-15),
+    ("pico", &["p"], 1e-12),
+    ("nano", &["n"], 1e-9),
+    // The micro sign and the Greek letter.
+    ("micro", &["u", "\u{b5}", "\u{3bc}"], 1e-6),
+    ("milli", &["m"], 1e-3),
+    ("centi", &["c"], 1e-2),
+    ("deci", &["d"], 1e-1),
+    ("hecto", &["h"], 1e2),
+    ("kilo", &["k"], 1e3),
+    ("mega", &["M"], 1e6),
+    ("giga", &["G"], 1e9),
+    ("tera", &["T"], 1e12),
+    ("peta", &["P"], 1e15),
+    ("exa", &["E"], 1e18),
+    ("zetta", &["Z"], 1e21),
+    ("yotta", &["Y"], 1e24),
+];
+
+/// How many of `other` one `unit` is: 1000 for `um` in `nanometer`. `None` if one of them is unknown,
+/// or they measure something else.
+pub(crate) fn ratio(unit: &str, other: &str) -> Option<f64> {
+    let (unit, other) = (size(unit)?, size(other)?);
+    (unit.0 == other.0).then_some(unit.1 / other.1)
+}
+
+fn size(unit: &str) -> Option<Size> {
+    let unit = unit.trim();
+    if let Some((_, size)) = OTHERS.iter().find(|(names, _)| names.contains(&unit)) {
+        return Some(*size);
+    }
+    by_symbol(unit).or_else(|| by_word(&unit.to_lowercase()))
+}
+
+fn by_symbol(unit: &str) -> Option<Size> {
+    let (prefix, quantity) = match unit.strip_suffix('m') {
+        Some(prefix) => (prefix, Length),
+        None => (unit.strip_suffix('s')?, Time),
+    };
+    if prefix.is_empty() {
+        return Some((quantity, 1.0));
+    }
+    let (.., factor) = PREFIXES.iter().find(|(_, symbols, _)| symbols.contains(&prefix))?;
+    Some((quantity, *factor))
+}
+
+fn by_word(unit: &str) -> Option<Size> {
+    let unit = unit.strip_suffix('s').unwrap_or(unit);
+    if let Some((_, size)) = OTHERS.iter().find(|(names, _)| names.contains(&unit)) {
+        return Some(*size);
+    }
+    let (prefix, quantity) = match (unit.strip_suffix("meter"), unit.strip_suffix("metre")) {
+        (Some(prefix), _) | (None, Some(prefix)) => (prefix, Length),
+        (None, None) => (unit.strip_suffix("second")?, Time),
+    };
+    if prefix.is_empty() {
+        return Some((quantity, 1.0));
+    }
+    let (.., factor) = PREFIXES.iter().find(|(word, ..)| *word == prefix)?;
+    Some((quantity, *factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ome_12_units_are_compared_by_their_size() {
+        for text in ["µm", "μm", "um", "micron", "microns", "micrometer", "micrometre", "Micrometers", " um "]
+        {
+            assert_eq!(ratio(text, "micrometer"), Some(1.0), "{text}");
+        }
+        for (unit, other, expected) in [
+            ("um", "nanometer", 1e3),
+            ("nm", "angstrom", 10.0),
+            ("mm", "um", 1e3),
+            ("inch", "mm", 25.4),
+            ("min", "second", 60.0),
+            ("ms", "s", 1e-3),
+            ("Mm", "m", 1e6),
+            ("hour", "minutes", 60.0),
+        ] {
+            let found = ratio(unit, other).expect(unit);
+            assert!((found / expected - 1.0).abs() < 1e-12, "{unit} in {other}: {found}");
+        }
+        for (unit, other) in [("um", "s"), ("pixel", "pixel"), ("", ""), ("metermeter", "m"), ("kkm", "m")] {
+            assert_eq!(ratio(unit, other), None, "{unit:?} in {other:?}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The memory that making levels takes, counted by the allocator.
+
+use ndarray::Array3;
+use ndzarr::{DataType, Format, FsStore, RunOptions, Storage};
+use ndzarr_ome::{Axis, Downsample, Multiscale, NewMultiscale};
+use ndzarr_testkit::in_own_process;
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+const MIB: usize = 1 << 20;
+
+/// An image of 16 MiB, and the bytes that making its levels takes at most.
+fn peak(chunk: u64, shard: u64, method: Downsample, bytes_in_flight: u64) -> usize {
+    let folder = tempfile::tempdir().expect("there is room");
+    let axes = ["z", "y", "x"].map(|name| (Axis::new(name), 256));
+    let new = NewMultiscale::new(DataType::UInt { bits: 8 }, axes).levels(3).method(method);
+    let place = Storage::blocking(FsStore::new(folder.path()));
+    let image = Multiscale::create(&place, Format::Zarr3, &new, |layout| {
+        layout.chunks([chunk, chunk, chunk]).shards([shard, shard, shard])
+    })
+    .expect("it is valid");
+    let finest = image.array(0).expect("it is there");
+    for z in 0..256 / shard {
+        let slab = Array3::from_shape_fn((shard as usize, 256, 256), |(z, y, x)| (z + y / 3 + x / 7) as u8);
+        finest.write([z * shard..(z + 1) * shard, 0..256, 0..256], &slab.into()).expect("it fits");
+    }
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
+    image.make_levels(method, &RunOptions::default().bytes_in_flight(bytes_in_flight)).expect("they fit");
+    let peak = ALLOCATOR.peak_usage() - before;
+    let coarsest = image.array(2).expect("it is there");
+    assert_eq!(coarsest.shape(), [64, 64, 64]);
+    assert!(coarsest.units().stored().expect("folders list").len() > 0);
+    peak
+}
+
+#[test]
+fn levels_are_made_within_the_bytes_in_flight() {
+    in_own_process!();
+    for method in [Downsample::Mean, Downsample::Mode, Downsample::Stride] {
+        let peak = peak(16, 32, method, 2 * MIB as u64);
+        assert!(peak <= 2 * MIB, "{method:?}: {} KiB", peak / 1024);
+        println!("{method:?} within 2 MiB: {} KiB", peak / 1024);
+    }
+}
+
+#[test]
+fn a_shard_that_is_larger_is_made_alone() {
+    in_own_process!();
+    // A shard of a level has 256 KiB and stands for 2 MiB, which are never there at once.
+    let peak = peak(16, 64, Downsample::Mean, MIB as u64 / 4);
+    assert!(peak <= 5 * MIB / 4, "{} KiB", peak / 1024);
+    println!("shards of 256 KiB within 256 KiB: {} KiB", peak / 1024);
+}
