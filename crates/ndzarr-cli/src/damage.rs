@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::codec::CodecConfig;
 use ndzarr::metadata::ArraySpec;
-use ndzarr::{AnyArray, Chunk, DamageReport, Damaged, ErrorKind, Progress, RunOptions};
+use ndzarr::{AnyArray, Chunk, DamageReport, ErrorKind, Progress, RunOptions};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, chain};
@@ -110,7 +110,7 @@ pub(crate) fn check(
 ) -> Result<Checked, Failure> {
     let report = DamageReport::new();
     let run = RunOptions::default().threads(NonZeroUsize::MIN);
-    let one = array.clone().with_options(run.damaged(Damaged::FillAndReport(report.clone())));
+    let one = array.clone().with_options(run.fill_damaged(&report));
     let units = match array.units().stored() {
         Ok(stored) => stored,
         // A web server does not list: then every chunk is asked for.
@@ -234,7 +234,7 @@ fn raw_len(spec: &ArraySpec, chunk: &[u64]) -> Option<u64> {
 pub(crate) fn is_broken(array: &AnyArray, unit: &Chunk, inner_chunk: &[Vec<u64>]) -> Result<bool, Failure> {
     let report = DamageReport::new();
     let run = RunOptions::default().threads(NonZeroUsize::MIN);
-    let one = array.clone().with_options(run.damaged(Damaged::FillAndReport(report.clone())));
+    let one = array.clone().with_options(run.fill_damaged(&report));
     match decode(&one, unit, &mut Vec::new()) {
         Ok(()) => Ok(report.take().iter().any(|damaged| damaged.inner_chunk == inner_chunk)),
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),

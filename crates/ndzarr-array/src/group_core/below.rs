@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndzarr_metadata::{CreateOptions, NodePath};
+use ndzarr_metadata::{CreateOptions, NodePath, Wanted};
 use ndzarr_model::Attributes;
 
 use super::GroupCore;
