@@ -136,7 +136,7 @@ impl ShardWriter {
         })
     }
 
-    /// The same writer, which keeps inner chunks in memory in any store. Nothing was given yet.
+    /// The same writer, which keeps inner chunks in memory. Nothing was given yet.
     #[must_use]
     pub fn in_memory(mut self) -> Self {
         self.temporary = None;
@@ -304,9 +304,7 @@ impl ShardWriter {
         if self.is_empty(&kept) {
             return turn.erase();
         }
-        // The spilled bytes become the value unchanged, unless some of them are unused, or there are
-        // fewer of them than of those that stay: these are best copied by the store, to where they
-        // were before.
+        // The spilled bytes become the value, unless some are unused, or the store copies more than that.
         let rewrite = {
             let states = self.states();
             let given = |state: &InnerState| if let InnerState::Spilled(_, len) = state { *len } else { 0 };
@@ -495,8 +493,7 @@ impl ShardWriter {
     }
 }
 
-/// The remaining part of the stored shard: the pin that identifies it, and the positions of inner
-/// chunks by their numbers.
+/// The remaining part of the stored shard: its pin, and the positions of inner chunks by their numbers.
 struct Kept {
     pin: Option<Pin>,
     places: Vec<(usize, Range<u64>)>,
