@@ -31,8 +31,9 @@ impl Bar {
                 return;
             }
             let part = u128::from(bytes) * u128::from(progress.done) / u128::from(progress.total.max(1));
-            bar.set_position(part as u64);
+            // Drawn with the position.
             bar.set_message(format!("{}/{} chunks", progress.done, progress.total));
+            bar.set_position(part as u64);
         }
     }
 

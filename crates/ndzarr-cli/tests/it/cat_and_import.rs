@@ -102,6 +102,10 @@ fn a_failed_import_removes_only_its_own() {
     let error = folder.bad(3, &["import", "x.raw", "home", "--dtype", "uint8", "--shape", "4"]);
     assert!(error.contains("3 of 4 bytes"), "{error}");
     assert!(folder.path("home/thesis.tex").is_file());
+    // Nor is anything made inside an array.
+    folder.array("a.zarr", Array::<u8>::builder([2]), |_| 1);
+    let error = folder.bad(3, &["import", "x.raw", "a.zarr/b", "--dtype", "uint8", "--shape", "3"]);
+    assert!(error.contains("is inside of the array"), "{error}");
 }
 
 #[test]

@@ -64,6 +64,9 @@ fn percentiles_and_histograms_are_those_of_numpy() {
         json!([{"percent": 25.0, "value": -3.0}, {"percent": 75.0, "value": 9.0}])
     );
     assert!(folder.bad(2, &["stats", "a", "--percentiles", "101"]).contains("101"));
+    let many = vec!["50"; 101].join(",");
+    assert!(folder.bad(2, &["stats", "a", "--percentiles", &many]).contains("more than 100"));
+    assert!(folder.bad(2, &["stats", "a", "--histogram", "1000001"]).contains("1000001"));
 }
 
 #[test]
