@@ -5,4 +5,5 @@
 pub mod async_read;
 pub mod climate;
 pub mod own_store;
+pub mod pyramid;
 pub mod tour;

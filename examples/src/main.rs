@@ -8,7 +8,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("tour") => examples::tour::main(),
         Some("climate") => Ok(examples::climate::main()?),
         Some("async_read") => Ok(examples::async_read::main()?),
+        Some("pyramid") => examples::pyramid::main(),
         Some("own_store") => Ok(examples::own_store::main()?),
-        _ => Err("name one of the examples: tour, climate, async_read, own_store".into()),
+        _ => Err("name one of the examples: tour, climate, pyramid, async_read, own_store".into()),
     }
 }
