@@ -203,7 +203,7 @@ impl Multiscale<Blocking> {
             let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
             group.create_array(&at.to_string(), new.describe(builder, format))?;
         }
-        // Last, so that whoever sees an image finds its arrays.
+        // Last, so that a reader that sees an image finds its arrays.
         group.merge_attributes(attributes)?;
         Self::first_of(block_on(find(&Here, &group))?, &group)
     }
@@ -226,7 +226,8 @@ impl Multiscale<Blocking> {
     /// The levels do not fit each other or the method; the elements are not numbers, or bools with a
     /// mean; a chunk is corrupt; the store fails; the call was cancelled. Levels that were made stay.
     pub fn make_levels(&self, method: Downsample, options: &RunOptions) -> Result<()> {
-        make_levels(self, method, options)
+        let arrays = (0..self.levels.len()).map(|level| self.array(level)).collect::<Result<Vec<_>>>()?;
+        make_levels(self.path(), &self.levels, &arrays, method, options)
     }
 }
 
