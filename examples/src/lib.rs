@@ -8,4 +8,5 @@ pub mod converter;
 pub mod dump;
 pub mod own_store;
 pub mod points;
+pub mod pyramid;
 pub mod tour;

@@ -11,10 +11,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("dump") => examples::dump::main(),
         Some("points") => Ok(examples::points::main()?),
         Some("async_read") => Ok(examples::async_read::main()?),
+        Some("pyramid") => examples::pyramid::main(),
         Some("own_store") => Ok(examples::own_store::main()?),
-        _ => {
-            Err("name one of the examples: tour, climate, converter, dump, points, async_read, own_store"
-                .into())
-        }
+        _ => Err("name one of the examples: tour, climate, converter, dump, points, pyramid, async_read, \
+                  own_store"
+            .into()),
     }
 }

@@ -49,6 +49,13 @@ pub(crate) struct Args {
     /// Compare only datasets with xarray, in both directions.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections"])]
     cf: bool,
+    /// Compare only multiscale images with other programs, in both directions, and with the documents
+    /// of ngff-spec.
+    #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf"])]
+    ome: bool,
+    /// A folder with a checkout of github.com/ome/ngff-spec; unless given, git clones it.
+    #[arg(long, value_name = "DIR")]
+    ngff_spec: Option<PathBuf>,
 }
 
 impl Args {
@@ -78,6 +85,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.cf {
         return datasets(&build()?);
     }
+    if args.ome {
+        return images(&build()?, args.ngff_spec.as_deref());
+    }
     let programs = if args.recorded { None } else { Some(Programs::build()?) };
     let lines = match &programs {
         Some(programs) => all_outcomes(args, programs)?,
@@ -97,6 +107,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         archives(&programs.ndzarr)?;
         selections(&programs.ndzarr)?;
         datasets(&programs.ndzarr)?;
+        images(&programs.ndzarr, args.ngff_spec.as_deref())?;
     }
     if args.is_full() {
         let unused: Vec<_> = tally.unused_limits().collect();
@@ -221,6 +232,33 @@ fn datasets(program: &Path) -> Result<(), String> {
     let mut command = script("cf", "cf.py")?;
     command.env("NDZARR_CONFORMANCE", program);
     python::succeed(&mut command)
+}
+
+/// The commit of ngff-spec whose documents are compared: 0.6rc0.
+const NGFF_SPEC: &str = "277f209d805803bb153da5868985b07602d9108b";
+
+/// Has others read and validate images of ndzarr, ndzarr those of others, and validates the documents
+/// of the specification of OME-Zarr.
+fn images(program: &Path, ngff_spec: Option<&Path>) -> Result<(), String> {
+    let spec = match ngff_spec {
+        Some(folder) => folder.to_path_buf(),
+        None => clone_of_ngff_spec()?,
+    };
+    let mut command = script("ome", "ome.py")?;
+    command.arg(spec).env("NDZARR_CONFORMANCE", program);
+    python::succeed(&mut command)
+}
+
+/// Clones the specification of OME-Zarr below `target`, once.
+fn clone_of_ngff_spec() -> Result<PathBuf, String> {
+    let folder = python::target().join("ngff-spec");
+    if !folder.join("tests").exists() {
+        let clone = ["clone", "--quiet", "https://github.com/ome/ngff-spec"];
+        python::succeed(Command::new("git").args(clone).arg(&folder))
+            .map_err(|error| format!("{error}; --ngff-spec takes a folder that has it"))?;
+    }
+    python::succeed(Command::new("git").current_dir(&folder).args(["checkout", "--quiet", NGFF_SPEC]))?;
+    Ok(folder)
 }
 
 /// A script of the task, which shares a module with those of the fixtures.

@@ -95,6 +95,20 @@ pub(crate) enum Command {
         #[arg(long, value_enum)]
         create: Option<FormatArgument>,
     },
+    /// Describe the multiscale images of a group, with their elements, or make one, which a line of
+    /// standard input describes.
+    #[command(hide = true)]
+    Image {
+        /// Directory of the image; with `--validate`, documents and directories.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// Create it in this format.
+        #[arg(long, value_enum)]
+        create: Option<FormatArgument>,
+        /// Print a line for each path: whether it opens, what it must and should have.
+        #[arg(long, conflicts_with = "create")]
+        validate: bool,
+    },
     /// Run commands from standard input, each line the JSON list of a command's arguments; each
     /// answer is a line of JSON with status, stdout and stderr.
     #[command(hide = true)]

@@ -8,6 +8,7 @@ mod copy;
 mod dataset;
 mod elements;
 mod failure;
+mod image;
 mod info;
 mod read;
 mod run;

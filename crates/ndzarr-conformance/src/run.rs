@@ -6,7 +6,7 @@ use ndzarr::{Group, Storage};
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
-use crate::{copy, dataset, elements, info, read, select, write};
+use crate::{copy, dataset, elements, image, info, read, select, write};
 
 /// Runs one command and prints its output to `out`.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -27,6 +27,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Some(Command::Select { store, node }) => select::run(store, node, out),
         Some(Command::Dataset { store, create: None }) => dataset::read(store, out),
         Some(Command::Dataset { store, create: Some(format) }) => dataset::write(store, (*format).into()),
+        Some(Command::Image { paths, validate: true, .. }) => image::validate(paths, out),
+        Some(Command::Image { paths, create, .. }) => match (&paths[..], create) {
+            ([store], None) => image::describe(store, out),
+            ([store], Some(format)) => image::create(store, (*format).into()),
+            _ => Err(Failure::new("one directory at a time")),
+        },
         Some(Command::Batch) => Err(Failure::new("a batch cannot run a batch")),
         // Clap asks for one of the two.
         None => Err(Failure::new("nothing to do")),

@@ -30,6 +30,11 @@ pub(crate) fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
+/// The items of a list; none of anything else.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
 /// A version, which may be a number (OME-10).
 pub(crate) fn version(value: &Value) -> Option<String> {
     match value {

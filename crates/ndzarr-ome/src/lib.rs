@@ -25,7 +25,7 @@
 //! assert_eq!(array.read_as::<f64, _>(&region, Default::default())?[[0, 0]], 500.0);
 //! # Ok::<(), ndzarr_ome::Error>(())
 //! ```
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod axis;
 mod convention;

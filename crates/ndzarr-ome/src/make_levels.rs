@@ -10,20 +10,19 @@ use ndzarr::{AnyArray, Array, DataType, Region, RunOptions, for_each_type, par_m
 use crate::downsample::{Downsample, Sample, advance, reduce};
 use crate::error::{Error, Result};
 use crate::level::Level;
-use crate::multiscale::Multiscale;
 
-pub(crate) fn make_levels<M>(image: &Multiscale<M>, method: Downsample, options: &RunOptions) -> Result<()> {
-    let open = |level: &Level| -> Result<AnyArray> {
-        let array: AnyArray = image.group.array(&level.path)?;
-        image.checked(level, array.shape().len())?;
-        Ok(array)
-    };
-    let arrays = image.levels.iter().map(open).collect::<Result<Vec<_>>>()?;
+/// Makes all levels of the image at `path` but the finest.
+pub(crate) fn make_levels(
+    path: &str,
+    levels: &[Level],
+    arrays: &[AnyArray],
+    method: Downsample,
+    options: &RunOptions,
+) -> Result<()> {
     // Everything is checked before anything is made.
     let mut steps = Vec::new();
-    for (levels, arrays) in image.levels.windows(2).zip(arrays.windows(2)) {
-        let wrong =
-            |what| Error::metadata(image.path(), format!("has the level {:?}, which {what}", levels[1].path));
+    for (levels, arrays) in levels.windows(2).zip(arrays.windows(2)) {
+        let wrong = |what| Error::metadata(path, format!("has the level {:?}, which {what}", levels[1].path));
         let factors = factors(&levels[0], &levels[1], method).map_err(wrong)?;
         let needed = arrays[0].shape().iter().zip(&factors).map(|(len, factor)| len.div_ceil(*factor));
         let needed: Vec<u64> = needed.collect();

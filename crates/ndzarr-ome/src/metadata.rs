@@ -8,7 +8,7 @@ use ndzarr::Format;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
-use crate::json::{self, text};
+use crate::json::{self, list, text};
 
 pub use channel::{Channel, Window};
 pub use image_label::{ImageLabel, LabelColor};
@@ -109,8 +109,4 @@ impl Metadata {
             }
         }
     }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
 }

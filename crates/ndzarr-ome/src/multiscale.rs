@@ -175,14 +175,13 @@ impl Multiscale<Blocking> {
     }
 
     /// What the [metadata](crate::validate) and the arrays of the image must and should have, and lack,
-    /// by the specification of OME-Zarr. For other conventions, only the arrays are looked at.
-    ///
-    /// # Errors
-    /// None so far: an array that cannot be opened is a finding.
-    pub fn validate(&self) -> Result<Vec<Finding>> {
+    /// by the specification of OME-Zarr. For other conventions, only the arrays are looked at. An array
+    /// that cannot be opened is a finding.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Finding> {
         let mut findings = self.findings();
-        findings.extend(block_on(check_arrays(&Here, &self.group, self.expected()))?);
-        Ok(findings)
+        findings.extend(block_on(check_arrays(&Here, &self.group, self.expected())));
+        findings
     }
 
     /// Creates an image: its group, the arrays of all levels without elements, and metadata of
@@ -204,7 +203,7 @@ impl Multiscale<Blocking> {
             let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
             group.create_array(&at.to_string(), new.describe(builder, format))?;
         }
-        // Last, so that whoever sees an image finds its arrays.
+        // Last, so that a reader that sees an image finds its arrays.
         group.merge_attributes(attributes)?;
         Self::first_of(block_on(find(&Here, &group))?, &group)
     }
@@ -227,7 +226,8 @@ impl Multiscale<Blocking> {
     /// The levels do not fit each other or the method; the elements are not numbers, or bools with a
     /// mean; a chunk is corrupt; the store fails; the call was cancelled. Levels that were made stay.
     pub fn make_levels(&self, method: Downsample, options: &RunOptions) -> Result<()> {
-        make_levels(self, method, options)
+        let arrays = (0..self.levels.len()).map(|level| self.array(level)).collect::<Result<Vec<_>>>()?;
+        make_levels(self.path(), &self.levels, &arrays, method, options)
     }
 }
 

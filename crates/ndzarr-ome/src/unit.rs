@@ -9,53 +9,53 @@ enum Quantity {
 
 use Quantity::{Length, Time};
 
-/// Metres or seconds.
-type Size = (Quantity, f64);
+/// A number and a power of ten, of metres or seconds: the quotients of prefixes are exact.
+type Size = (Quantity, f64, i32);
 
 /// Units that no prefix makes: of UDUNITS-2, which OME-Zarr names, and what is written instead.
 const OTHERS: &[(&[&str], Size)] = &[
-    (&["angstrom", "Å", "Å", "A"], (Length, 1e-10)),
-    (&["micron", "microns"], (Length, 1e-6)),
-    (&["inch", "inches", "in"], (Length, 0.0254)),
-    (&["foot", "feet", "ft"], (Length, 0.3048)),
-    (&["yard", "yards", "yd"], (Length, 0.9144)),
-    (&["mile", "miles"], (Length, 1609.344)),
-    (&["parsec", "pc"], (Length, 3.085_677_581_491_367e16)),
-    (&["minute", "minutes", "min"], (Time, 60.0)),
-    (&["hour", "hours", "h", "hr"], (Time, 3600.0)),
-    (&["day", "days", "d"], (Time, 86400.0)),
-    (&["sec"], (Time, 1.0)),
-    (&["msec"], (Time, 1e-3)),
+    (&["angstrom", "Å", "Å", "A"], (Length, 1.0, -10)),
+    (&["micron", "microns"], (Length, 1.0, -6)),
+    (&["inch", "inches", "in"], (Length, 0.0254, 0)),
+    (&["foot", "feet", "ft"], (Length, 0.3048, 0)),
+    (&["yard", "yards", "yd"], (Length, 0.9144, 0)),
+    (&["mile", "miles"], (Length, 1609.344, 0)),
+    (&["parsec", "pc"], (Length, 3.085_677_581_491_367e16, 0)),
+    (&["minute", "minutes", "min"], (Time, 60.0, 0)),
+    (&["hour", "hours", "h", "hr"], (Time, 3600.0, 0)),
+    (&["day", "days", "d"], (Time, 86400.0, 0)),
+    (&["sec"], (Time, 1.0, 0)),
+    (&["msec"], (Time, 1.0, -3)),
 ];
 
-const PREFIXES: &[(&str, &[&str], f64)] = &[
-    ("yocto", &["y"], 1e-24),
-    ("zepto", &["z"], 1e-21),
-    ("atto", &["a"], 1e-18),
-    ("femto", &["f"], 1e-15),
-    ("pico", &["p"], 1e-12),
-    ("nano", &["n"], 1e-9),
+const PREFIXES: &[(&str, &[&str], i32)] = &[
+    ("yocto", &["y"], -24),
+    ("zepto", &["z"], -21),
+    ("atto", &["a"], -18),
+    ("femto", &["f"], -15),
+    ("pico", &["p"], -12),
+    ("nano", &["n"], -9),
     // The micro sign and the Greek letter.
-    ("micro", &["u", "\u{b5}", "\u{3bc}"], 1e-6),
-    ("milli", &["m"], 1e-3),
-    ("centi", &["c"], 1e-2),
-    ("deci", &["d"], 1e-1),
-    ("hecto", &["h"], 1e2),
-    ("kilo", &["k"], 1e3),
-    ("mega", &["M"], 1e6),
-    ("giga", &["G"], 1e9),
-    ("tera", &["T"], 1e12),
-    ("peta", &["P"], 1e15),
-    ("exa", &["E"], 1e18),
-    ("zetta", &["Z"], 1e21),
-    ("yotta", &["Y"], 1e24),
+    ("micro", &["u", "\u{b5}", "\u{3bc}"], -6),
+    ("milli", &["m"], -3),
+    ("centi", &["c"], -2),
+    ("deci", &["d"], -1),
+    ("hecto", &["h"], 2),
+    ("kilo", &["k"], 3),
+    ("mega", &["M"], 6),
+    ("giga", &["G"], 9),
+    ("tera", &["T"], 12),
+    ("peta", &["P"], 15),
+    ("exa", &["E"], 18),
+    ("zetta", &["Z"], 21),
+    ("yotta", &["Y"], 24),
 ];
 
 /// How many of `other` one `unit` is: 1000 for `um` in `nanometer`. `None` if one of them is unknown,
 /// or they measure something else.
 pub(crate) fn ratio(unit: &str, other: &str) -> Option<f64> {
     let (unit, other) = (size(unit)?, size(other)?);
-    (unit.0 == other.0).then_some(unit.1 / other.1)
+    (unit.0 == other.0).then(|| unit.1 / other.1 * 10f64.powi(unit.2 - other.2))
 }
 
 fn size(unit: &str) -> Option<Size> {
@@ -72,10 +72,10 @@ fn by_symbol(unit: &str) -> Option<Size> {
         None => (unit.strip_suffix('s')?, Time),
     };
     if prefix.is_empty() {
-        return Some((quantity, 1.0));
+        return Some((quantity, 1.0, 0));
     }
-    let (.., factor) = PREFIXES.iter().find(|(_, symbols, _)| symbols.contains(&prefix))?;
-    Some((quantity, *factor))
+    let (.., exponent) = PREFIXES.iter().find(|(_, symbols, _)| symbols.contains(&prefix))?;
+    Some((quantity, 1.0, *exponent))
 }
 
 fn by_word(unit: &str) -> Option<Size> {
@@ -88,10 +88,10 @@ fn by_word(unit: &str) -> Option<Size> {
         (None, None) => (unit.strip_suffix("second")?, Time),
     };
     if prefix.is_empty() {
-        return Some((quantity, 1.0));
+        return Some((quantity, 1.0, 0));
     }
-    let (.., factor) = PREFIXES.iter().find(|(word, ..)| *word == prefix)?;
-    Some((quantity, *factor))
+    let (.., exponent) = PREFIXES.iter().find(|(word, ..)| *word == prefix)?;
+    Some((quantity, 1.0, *exponent))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod finding;
 mod image;
 mod label;
 mod plate;
+mod scene;
 mod transformations;
 
 use serde_json::Value;
@@ -69,7 +70,7 @@ const KINDS: &[(&str, Check)] = &[
     ("well", plate::well),
     ("bioformats2raw.layout", plate::layout),
     ("series", plate::series),
-    ("scene", transformations::scene),
+    ("scene", scene::scene),
 ];
 
 fn check(findings: &mut Findings, holder: &Object, in_namespace: bool) {

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::list;
-use crate::json::{Object, integer, text};
+use crate::json::{Object, integer, list, text};
 
 /// What the values of a label image mean, and how they are shown.
 #[derive(Clone, Debug, Default, PartialEq)]

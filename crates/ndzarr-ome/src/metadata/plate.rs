@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::list;
-use crate::json::{integer, text};
+use crate::json::{integer, list, text};
 
 /// A plate of wells in rows and columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,8 @@
-//! Checks coordinate transformations of 0.4 to 0.6, and scenes.
+//! Checks coordinate transformations of 0.4 to 0.6.
 
 use serde_json::Value;
 
 use super::finding::{Findings, Needed};
-use super::image::coordinate_system;
 use crate::json::shown;
 
 /// Those of a dataset of 0.4 and 0.5, or of all datasets: a scale, then perhaps a translation.
@@ -183,13 +182,4 @@ fn matrix(findings: &mut Findings, kind: &str, matrix: &Value) {
     if kind == "rotation" && !((2..=5).contains(&rows.len()) && is_square(rows.len())) {
         findings.must(kind, "have as many columns as rows, 2 to 5");
     }
-}
-
-/// A scene of 0.6: how images lie to each other.
-pub(super) fn scene(findings: &mut Findings, scene: &Value, _: u32) {
-    findings.each(scene, "coordinateSystems", Needed::No, 0, coordinate_system);
-    findings.each(scene, "coordinateTransformations", Needed::Yes, 1, |findings, transformation| {
-        any(findings, transformation);
-        ends(findings, transformation, "name", "name");
-    });
 }

@@ -112,10 +112,10 @@ fn members_of_other_kinds_never_panic() {
             for attributes in [json!({"ome": damaged}), damaged.clone()] {
                 let Some(members) = attributes.as_object() else { continue };
                 let _ = (validate(members), Metadata::of(members));
-                let group = Group::open(&zarr3(&attributes, &[("0", &[4, 4, 4], &["z", "y", "x"])]))
+                let group = Group::open(zarr3(&attributes, &[("0", &[4, 4, 4], &["z", "y", "x"])]))
                     .expect("it is a group");
                 for image in Multiscale::find(&group).into_iter().flatten() {
-                    let _ = (image.level_for(1.0, None), image.array(0).is_ok(), image.validate().is_ok());
+                    let _ = (image.level_for(1.0, None), image.array(0).is_ok(), image.validate().len());
                     let _ = image.levels[0].region(&[0.0..1.0], &[4, 4, 4]);
                 }
             }

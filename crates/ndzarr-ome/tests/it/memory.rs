@@ -42,7 +42,6 @@ fn levels_are_made_within_the_bytes_in_flight() {
     for method in [Downsample::Mean, Downsample::Mode, Downsample::Stride] {
         let peak = peak(16, 32, method, 2 * MIB as u64);
         assert!(peak <= 2 * MIB, "{method:?}: {} KiB", peak / 1024);
-        println!("{method:?} within 2 MiB: {} KiB", peak / 1024);
     }
 }
 
@@ -52,5 +51,4 @@ fn a_shard_that_is_larger_is_made_alone() {
     // A shard of a level has 256 KiB and stands for 2 MiB, which are never there at once.
     let peak = peak(16, 64, Downsample::Mean, MIB as u64 / 4);
     assert!(peak <= 5 * MIB / 4, "{} KiB", peak / 1024);
-    println!("shards of 256 KiB within 256 KiB: {} KiB", peak / 1024);
 }

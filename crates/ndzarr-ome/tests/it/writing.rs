@@ -59,7 +59,7 @@ fn ome_19_an_image_of_0_5_has_these_documents() {
     }
     assert_eq!(image.convention, Convention::Ome { version: "0.5".to_owned() });
     assert!(image.warnings.is_empty(), "{:?}", image.warnings);
-    assert_eq!(image.validate().expect("findings are no error"), []);
+    assert_eq!(image.validate(), []);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn ome_19_an_image_of_0_4_has_nested_chunks() {
     assert_eq!((&attributes["multiscales"][0]["version"], attributes.get("ome")), (&json!("0.4"), None));
     assert_eq!(stored(&store, "a/1/.zarray")["dimension_separator"], "/");
     assert_eq!((image.path(), image.levels.len()), ("a", 3));
-    assert_eq!(image.validate().expect("findings are no error"), []);
+    assert_eq!(image.validate(), []);
     image.array(0).and_then(|array| Ok(array.fill(.., 3u8)?)).expect("it fits");
     assert!(store.get("a/0/1/0/4/6").is_some(), "{:?}", store.keys());
 }
@@ -166,7 +166,7 @@ fn futures_do_the_same() {
         let image = sent(asynchronous::Multiscale::open((&storage, "a"))).await.expect("it is there");
         let array = sent(image.array(1)).await.expect("it is there");
         assert_eq!(array.shape(), [2, 10, 151, 200]);
-        assert_eq!(sent(image.validate()).await.expect("findings are no error"), []);
+        assert_eq!(sent(image.validate()).await, []);
         let group = image.group();
         let found = sent(asynchronous::Multiscale::find(&group)).await.expect("it is valid");
         assert_eq!((found.len(), found[0].path()), (1, "a"));

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use examples::{async_read, climate, converter, dump, own_store, points, tour};
+use examples::{async_read, climate, converter, dump, own_store, points, pyramid, tour};
+use ndarray::Array3;
 use ndzarr::{Array, Cancel, ErrorKind};
 
 /// What xarray makes of the box of the example about climate.
@@ -103,5 +104,26 @@ fn the_dump_has_the_numbers_that_were_written() {
     ] {
         let dumped = dump::dump(testdata(case).join("store")).expect("it opens");
         assert!(dumped.contains(what) && !dumped.contains("cannot be read"), "{case}: {dumped}");
+    }
+}
+
+/// The element at z, y, x is 100 z + y + x; by hand, the mean of 2 x 2 x 2 of them is
+/// 200 z + 2 y + 2 x + 51, and that of 4 x 4 x 4 is 400 z + 4 y + 4 x + 153.
+#[test]
+fn the_pyramid_has_the_means() {
+    pyramid::main().expect("the folder is empty");
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("volume.zarr");
+    let volume =
+        Array::<u16>::builder([20, 40, 44]).chunks([7, 16, 16]).create(&source).expect("a new array");
+    let elements = Array3::from_shape_fn((20, 40, 44), |(z, y, x)| (100 * z + y + x) as u16);
+    volume.write(.., &elements).expect("it fits");
+    let image = pyramid::pyramid(&source, &folder.path().join("image.ome.zarr")).expect("it is a volume");
+    for (level, shape, [of_z, of_yx, offset]) in
+        [(0, (20, 40, 44), [100, 1, 0]), (1, (10, 20, 22), [200, 2, 51]), (2, (5, 10, 11), [400, 4, 153])]
+    {
+        let expected = Array3::from_shape_fn(shape, |(z, y, x)| (of_z * z + of_yx * (y + x) + offset) as u16);
+        let read = image.array(level).expect("it is there").read(..).expect("it is whole");
+        assert_eq!(read, expected.into_dyn().into(), "level {level}");
     }
 }
