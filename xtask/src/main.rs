@@ -12,6 +12,7 @@ mod remote;
 mod steady;
 mod tidy;
 mod torture;
+mod wheel;
 mod zfp;
 
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ enum Task {
     Fixtures(fixtures::Args),
     /// Build and test for other systems in a folder with Debian's compilers, and print a table.
     Machines(machines::Args),
+    /// Build the Python wheel and test it on each interpreter at hand, with the oldest and the newest NumPy.
+    Python(wheel::Args),
     /// Test buckets and web servers with servers that others made, and with other programs.
     Remote(remote::Args),
     /// Run the tests many times on one core, alone and beside busy loops, and count what fails.
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Task::Features => features::run(),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Machines(args) => machines::run(&args),
+        Task::Python(args) => wheel::run(&args),
         Task::Remote(args) => remote::run(&args),
         Task::Steady(args) => steady::run(&args),
         Task::Tidy(args) => tidy::run(&python::repository(), &args),

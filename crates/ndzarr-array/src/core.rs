@@ -123,7 +123,10 @@ impl Core {
 
     /// Applies a selection to this array.
     pub(crate) fn resolve(&self, selection: &impl Selection) -> Result<Resolved> {
-        self.named(selection.resolve(&self.spec().shape))
+        let shape = &self.spec().shape;
+        let resolved = self.named(selection.resolve(shape))?;
+        self.named(resolved.check_array(shape))?;
+        Ok(resolved)
     }
 
     /// Like [`resolve`](Self::resolve), for many selections.

@@ -76,7 +76,10 @@ impl Core {
             let Some(axes) = resolved.in_order() else {
                 let elements: ArrayD<Vec<u8>> = self.read_elements(resolved).await?;
                 elements.iter().zip(out.chunks_exact_mut(self.elem_size()?)).for_each(|(from, to)| {
-                    to.copy_from_slice(from);
+                    // Byte strings come without the NULs behind them.
+                    let (content, rest) = to.split_at_mut(from.len());
+                    content.copy_from_slice(from);
+                    rest.fill(0);
                 });
                 return Ok(());
             };

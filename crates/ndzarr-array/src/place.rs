@@ -5,6 +5,8 @@ use ndzarr_engine::{RunOptions, pooled};
 
 use crate::error::Result;
 use crate::located::Located;
+#[cfg(feature = "fs")]
+use crate::remote::Environment;
 use crate::storage::Storage;
 
 /// The location of an existing or new array or group.
@@ -50,17 +52,39 @@ pub struct Place(Where);
 enum Where {
     In(Storage, String),
     #[cfg(feature = "fs")]
-    Folder(std::path::PathBuf),
+    Folder(std::path::PathBuf, Environment),
 }
 
 impl Place {
+    /// A path or a URL, whose service is reached as these variables say instead of those of the
+    /// environment: keys, endpoints and regions, see `RemoteOptions::from_environment`. They are asked
+    /// each time that the place is opened.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, ErrorKind, Place};
+    ///
+    /// let variables = |name: &str| (name == "AWS_SKIP_SIGNATURE").then(|| "true".to_owned());
+    /// let place = Place::with_variables("s3://a-public-bucket/volumes/a", variables);
+    /// # if false {
+    /// let a = Array::<u16>::open(place)?;
+    /// # }
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[cfg(feature = "fs")]
+    pub fn with_variables(
+        place: impl Into<std::path::PathBuf>,
+        variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Where::Folder(place.into(), Environment::new(variables)))
+    }
+
     /// As [`locate`](Self::locate), without blocking the polling task: locating an archive reads its
     /// directory.
     pub(crate) async fn located(self) -> Result<Located> {
         match self.0 {
             Where::In(..) => self.locate(),
             #[cfg(feature = "fs")]
-            Where::Folder(_) => pooled(&RunOptions::default(), move |_| self.locate()).await,
+            Where::Folder(..) => pooled(&RunOptions::default(), move |_| self.locate()).await,
         }
     }
 
@@ -75,9 +99,9 @@ impl Place {
                 format: None,
             }),
             #[cfg(feature = "fs")]
-            Where::Folder(folder) => {
+            Where::Folder(folder, environment) => {
                 let url = crate::url::parse(&folder)?;
-                crate::roots::open(url.unwrap_or_else(|| crate::url::Url::folder(folder)))
+                crate::roots::open(url.unwrap_or_else(|| crate::url::Url::folder(folder)), &environment)
             }
         }
     }
@@ -135,10 +159,15 @@ places! {
 places! {
     ndzarr_store_fs::FsStore => root,
     &ndzarr_store_fs::FsStore => root,
-    &str => |folder: &str| Where::Folder(folder.into()),
-    String => |folder: String| Where::Folder(folder.into()),
-    &String => |folder: &String| Where::Folder(folder.into()),
-    &std::path::Path => |folder: &std::path::Path| Where::Folder(folder.into()),
-    std::path::PathBuf => Where::Folder,
-    &std::path::PathBuf => |folder: &std::path::PathBuf| Where::Folder(folder.into()),
+    &str => |folder: &str| folder_at(folder),
+    String => |folder: String| folder_at(folder),
+    &String => |folder: &String| folder_at(folder),
+    &std::path::Path => |folder: &std::path::Path| folder_at(folder),
+    std::path::PathBuf => |folder: std::path::PathBuf| folder_at(folder),
+    &std::path::PathBuf => |folder: &std::path::PathBuf| folder_at(folder),
+}
+
+#[cfg(feature = "fs")]
+fn folder_at(folder: impl Into<std::path::PathBuf>) -> Where {
+    Where::Folder(folder.into(), Environment::default())
 }

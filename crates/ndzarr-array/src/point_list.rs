@@ -20,7 +20,7 @@ pub(crate) struct PointList {
 /// A mask of an array, one bit for each element in C order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mask {
-    shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
     words: Vec<u64>,
     n: usize,
 }

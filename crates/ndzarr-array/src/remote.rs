@@ -1,5 +1,6 @@
 //! Opens buckets and web servers, with credentials from the environment.
 
+use std::fmt;
 use std::sync::Arc;
 
 use ndzarr_store::AsyncStore;
@@ -9,10 +10,39 @@ use ndzarr_store_object::{ObjectStore, RemoteOptions, Service};
 use crate::error::{Error, ErrorKind, Result};
 use crate::url::Remote;
 
-/// The store that is rooted at a URL's path: nothing is read or written above it.
-pub(crate) fn open(root: &Remote) -> Result<Arc<dyn AsyncStore>> {
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// Where variables with credentials and endpoints come from: by default, the process's environment.
+#[derive(Clone, Default)]
+pub(crate) struct Environment(Option<Arc<Lookup>>);
+
+impl Environment {
+    pub(crate) fn new(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(lookup)))
+    }
+
     #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
-    let variable = |name: &str| std::env::var(name).ok();
+    fn get(&self, name: &str) -> Option<String> {
+        match &self.0 {
+            Some(lookup) => lookup(name),
+            None => std::env::var(name).ok(),
+        }
+    }
+}
+
+/// Without values.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "variables of the caller" } else { "the environment" })
+    }
+}
+
+/// The store that is rooted at a URL's path: nothing is read or written above it.
+pub(crate) fn open(root: &Remote, environment: &Environment) -> Result<Arc<dyn AsyncStore>> {
+    #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+    let variable = |name: &str| environment.get(name);
+    #[cfg(not(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")))]
+    let _ = environment;
     match root {
         #[cfg(feature = "s3")]
         Remote::S3 { endpoint, bucket, path } => {

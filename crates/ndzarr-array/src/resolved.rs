@@ -70,6 +70,22 @@ impl Resolved {
         Err(Error::new(ErrorKind::WrongShape, what))
     }
 
+    /// Whether it was resolved for an array like this one: a selection of the caller's own need not be.
+    pub(crate) fn check_array(&self, shape: &[u64]) -> Result<()> {
+        let fits = match &self.0 {
+            Resolution::Axes(Axes { axes, .. }) => {
+                axes.len() == shape.len() && axes.iter().zip(shape).all(|(axis, &len)| axis.range.end <= len)
+            }
+            Resolution::Points(points) => points.n_axes == shape.len(),
+            Resolution::Mask(mask) => mask.shape.len() == shape.len(),
+        };
+        if fits {
+            return Ok(());
+        }
+        let what = format!("the selection was resolved for another shape than {shape:?}");
+        Err(Error::new(ErrorKind::WrongShape, what))
+    }
+
     /// Shape of the result, in elements.
     #[must_use]
     pub fn shape(&self) -> Vec<usize> {
@@ -78,6 +94,60 @@ impl Resolved {
             Resolution::Points(points) => vec![points.len()],
             Resolution::Mask(mask) => vec![mask.len()],
         }
+    }
+
+    /// The selection of all combinations: `parts` are selections of arrays of one axis each, or of
+    /// none, as of [`NewAxis`](ndarray::NewAxis). For selections whose kinds are known at run time only.
+    ///
+    /// # Errors
+    /// [`WrongShape`](ErrorKind::WrongShape): one of the parts selects points or by a mask of a whole
+    /// array.
+    ///
+    /// ```
+    /// use ndarray::{IxDyn, array};
+    /// use ndzarr_array::{Array, Resolved, Result, Selection};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// enum Part {
+    ///     Index(i64),
+    ///     List(Vec<i64>),
+    /// }
+    ///
+    /// struct Parts(Vec<Part>);
+    ///
+    /// impl Selection for Parts {
+    ///     type OutDim = IxDyn;
+    ///
+    ///     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
+    ///         let parts = self.0.iter().zip(shape).map(|(part, &len)| match part {
+    ///             Part::Index(index) => (*index,).resolve(&[len]),
+    ///             Part::List(list) => (list,).resolve(&[len]),
+    ///         });
+    ///         Resolved::outer(parts.collect::<Result<Vec<_>>>()?)
+    ///     }
+    /// }
+    ///
+    /// let a = Array::<u8>::builder([2, 3]).create((MemoryStore::new(), "a"))?;
+    /// a.write(.., &array![[1, 2, 3], [4, 5, 6]])?;
+    /// let parts = Parts(vec![Part::Index(-1), Part::List(vec![2, 0])]);
+    /// assert_eq!(a.read(parts)?, array![6, 4].into_dyn());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn outer(parts: impl IntoIterator<Item = Self>) -> Result<Self> {
+        let mut all = Axes { axes: Vec::new(), out: Vec::new() };
+        for part in parts {
+            let Resolution::Axes(part) = part.0 else {
+                let what = "points and masks of a whole array select along all of its axes at once";
+                return Err(Error::new(ErrorKind::WrongShape, what));
+            };
+            let n_before = all.axes.len();
+            all.axes.extend(part.axes);
+            all.out.extend(part.out.into_iter().map(|out| match out {
+                OutAxis::Of(axis) => OutAxis::Of(n_before + axis),
+                OutAxis::New => OutAxis::New,
+            }));
+        }
+        Ok(Self(Resolution::Axes(all)))
     }
 
     /// See [`Axes::ascending`].

@@ -8,7 +8,7 @@ use ndzarr_store::MemoryStore;
 use crate::archive;
 use crate::error::Result;
 use crate::located::Located;
-use crate::remote;
+use crate::remote::{self, Environment};
 use crate::storage::Storage;
 use crate::url::{Root, Url};
 
@@ -16,7 +16,7 @@ use crate::url::{Root, Url};
 static MEMORY: Mutex<BTreeMap<String, MemoryStore>> = Mutex::new(BTreeMap::new());
 
 /// Opens the store that a URL names.
-pub(crate) fn open(url: Url) -> Result<Located> {
+pub(crate) fn open(url: Url, environment: &Environment) -> Result<Located> {
     let joined = |first: &str| match (first, url.node.as_str()) {
         ("", node) => node.to_owned(),
         (first, "") => first.to_owned(),
@@ -41,9 +41,9 @@ pub(crate) fn open(url: Url) -> Result<Located> {
         }
         (Root::Remote(mut root), Some(inside)) => {
             let archive = root.pop()?;
-            (archive::open_remote(remote::open(&root)?, &archive)?, joined(inside))
+            (archive::open_remote(remote::open(&root, environment)?, &archive)?, joined(inside))
         }
-        (Root::Remote(root), None) => (Storage::from(remote::open(&root)?), joined("")),
+        (Root::Remote(root), None) => (Storage::from(remote::open(&root, environment)?), joined("")),
     };
     Ok(Located { storage, path, folder, format: url.format })
 }

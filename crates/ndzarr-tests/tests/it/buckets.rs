@@ -4,7 +4,7 @@ use std::error::Error;
 
 use ndarray::{Array2, array};
 use ndzarr::store::ZipWriter;
-use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore};
+use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore, Place};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
 use serde_json::json;
@@ -104,6 +104,34 @@ fn rs_05_rs_33_arrays_in_a_bucket_of_amazon() -> Outcome {
     all_have(&server, "authorization", "Credential=an-id/");
     all_have(&server, "authorization", "/eu-central-1/s3/");
     all_have(&server, "x-amz-security-token", "a-session");
+    Ok(())
+}
+
+/// The caller's variables replace those of the process, of which it has none.
+#[test]
+fn a_place_has_variables_of_its_own() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let endpoint = server.url();
+    let place = |id: &'static str| {
+        let endpoint = endpoint.clone();
+        Place::with_variables(format!("s3://{BUCKET}/data/set"), move |name| match name {
+            "AWS_ENDPOINT_URL" => Some(endpoint.clone()),
+            "AWS_ACCESS_KEY_ID" => Some(id.to_owned()),
+            "AWS_SECRET_ACCESS_KEY" => Some("a-secret".to_owned()),
+            _ => None,
+        })
+    };
+    Array::<u8>::builder([2]).create(place("first"))?.write([0..2], &[1, 2])?;
+    all_have(&server, "authorization", "Credential=first/");
+    let before = server.requests().len();
+    assert_eq!(Array::<u8>::open(&place("second"))?.read([0..2])?, array![1, 2]);
+    let after = server.requests();
+    assert!(after.len() > before);
+    for met in &after[before..] {
+        let signed = met.request.header("authorization").unwrap_or_default();
+        assert!(signed.contains("Credential=second/"), "{signed}");
+    }
+    assert!(!format!("{:?}", place("first")).contains("first"));
     Ok(())
 }
 

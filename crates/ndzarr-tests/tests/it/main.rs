@@ -58,6 +58,7 @@ mod newtypes;
 mod object_server;
 mod one_thread;
 mod own_grids;
+mod own_selections;
 mod own_types;
 mod par_work;
 mod polled_by_others;

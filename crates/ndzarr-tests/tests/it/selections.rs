@@ -7,7 +7,7 @@ use ndzarr::asynchronous;
 use ndzarr::store::block_on;
 use ndzarr::{
     AnyArray, Array, CustomChunkGrid, CustomGrid, DataType, Error, ErrorKind, Format, MemoryStore, Points,
-    Region, Storage, codec, s,
+    Region, Resolved, Selection, Storage, codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
 use proptest::prelude::*;
@@ -119,7 +119,7 @@ fn cases() -> impl Strategy<Value = (Vec<usize>, Vec<u64>, Vec<Pick>, Form)> {
     })
 }
 
-/// By names where there are any, else through the kinds of selection that take a list for each axis.
+/// By names where there are any, else as the outer product of a selection for each axis.
 fn read(array: &Array<i32>, picks: &[Pick]) -> Result<ArrayD<i32>, Error> {
     if array.dimension_names().is_some() {
         let mut by_name = array.by_name();
@@ -134,18 +134,25 @@ fn read(array: &Array<i32>, picks: &[Pick]) -> Result<ArrayD<i32>, Error> {
         }
         return array.read(by_name);
     }
-    let lists: Vec<Vec<u64>> = picks
-        .iter()
-        .zip(array.shape())
-        .map(|(pick, &len)| pick.indices(len as usize).iter().map(|&at| at as u64).collect())
-        .collect();
-    let mut out = array.read(lists)?;
-    for (axis, pick) in picks.iter().enumerate().rev() {
-        if matches!(pick, Pick::Index(_)) {
-            out = out.index_axis_move(ndarray::Axis(axis), 0);
-        }
+    array.read(Outer(picks))
+}
+
+/// A selection for each axis of itself.
+struct Outer<'p>(&'p [Pick]);
+
+impl Selection for Outer<'_> {
+    type OutDim = IxDyn;
+
+    fn resolve(&self, shape: &[u64]) -> Result<Resolved, Error> {
+        let parts = self.0.iter().zip(shape).map(|(pick, &len)| match pick {
+            Pick::Index(at) => (*at,).resolve(&[len]),
+            Pick::Range(start, end) => (*start..*end,).resolve(&[len]),
+            Pick::Stepped(step) => (ndarray::Slice::new(0, None, *step),).resolve(&[len]),
+            Pick::List(list) => (list,).resolve(&[len]),
+            Pick::Mask(mask) => (mask,).resolve(&[len]),
+        });
+        Resolved::outer(parts.collect::<Result<Vec<_>, _>>()?)
     }
-    Ok(out)
 }
 
 proptest! {

@@ -1,0 +1,88 @@
+"""What a calling thread does while a call runs: it listens for Ctrl-C and reports progress."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
+
+__all__ = ["Progress", "config", "quiet", "watched"]
+
+Progress = Callable[[int, int], object] | bool | None
+"""`True` for a bar of tqdm, or a function of the chunks that are done and of all chunks."""
+
+Watch = tuple[bool, Callable[[int, int], object] | None]
+
+#: Reads of fewer bytes from a local disk do not listen for Ctrl-C: they end within milliseconds.
+_SHORT = 4 << 20
+
+quiet: Watch = (False, None)
+
+
+class _Config:
+    """Settings of this process; see `config`."""
+
+    __slots__ = ("_threads",)
+
+    def __init__(self) -> None:
+        self._threads: int | None = None
+
+    @property
+    def threads(self) -> int | None:
+        """The number of threads of a call, where `open` and `create` do not say. `None`: all processors.
+
+        It begins as the environment variable `NDZARR_THREADS`.
+        """
+        if self._threads is None and (given := os.environ.get("NDZARR_THREADS")):
+            return int(given)
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int | None) -> None:
+        if threads is not None and threads < 1:
+            raise ValueError(f"a call needs at least 1 thread, not {threads}")
+        self._threads = threads
+
+
+config = _Config()
+"""Settings of this process: `ndzarr.config.threads = 1`."""
+
+
+def watch(n_bytes: int | None = None) -> Watch:
+    """For a call that moves this number of bytes; `None` if it may wait for others, or a network."""
+    if n_bytes is not None and n_bytes < _SHORT:
+        return quiet
+    return (threading.current_thread() is threading.main_thread(), None)
+
+
+def watched(progress: Progress, what: str) -> AbstractContextManager[Watch]:
+    """For a call with a progress."""
+    signals = threading.current_thread() is threading.main_thread()
+    if progress is None or progress is False:
+        return nullcontext((signals, None))
+    if progress is True:
+        return _Bar(signals, what)
+    return nullcontext((signals, progress))
+
+
+class _Bar:
+    """A bar of tqdm, in a terminal or a notebook."""
+
+    def __init__(self, signals: bool, what: str) -> None:
+        from tqdm.auto import tqdm
+
+        self.bar: Any = tqdm(desc=what, unit="chunk")
+        self.signals = signals
+
+    def __enter__(self) -> Watch:
+        return (self.signals, self.report)
+
+    def __exit__(self, *_: object) -> Literal[False]:
+        self.bar.close()
+        return False
+
+    def report(self, done: int, total: int) -> None:
+        self.bar.total = total
+        self.bar.update(done - self.bar.n)

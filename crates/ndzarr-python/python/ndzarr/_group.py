@@ -1,0 +1,228 @@
+"""`Group`: a group of arrays and groups."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ._array import Array, Where
+from ._attributes import Attributes
+from ._calls import watch
+from ._errors import MissingMemberError, NodeKindError
+from ._places import below
+
+if TYPE_CHECKING:
+    from ._ndzarr import RawArray, RawGroup
+
+__all__ = ["Group", "node"]
+
+
+def node(raw: RawArray | RawGroup, where: Where) -> Array | Group:
+    """The public face of an opened node."""
+    from ._ndzarr import RawArray
+
+    return Array(raw, where) if isinstance(raw, RawArray) else Group(raw, where)
+
+
+def _reopen(place: str, options: dict[str, Any]) -> Group:
+    from ._open import open_group
+
+    return open_group(place, **options)
+
+
+class Group(Mapping[str, "Array | Group"]):
+    """A group: a mapping of the names of arrays and groups in it.
+
+    >>> import ndzarr
+    >>> run = ndzarr.create_group("memory://group/run", attributes={"site": "north"})
+    >>> t = run.create_array("temperature", shape=4, dtype="f4")
+    >>> raw = run.create_group("raw")
+    >>> list(run)
+    ['raw', 'temperature']
+    >>> run["temperature"].shape
+    (4,)
+    >>> "raw" in run
+    True
+    """
+
+    __slots__ = ("_raw", "_where", "__weakref__")
+
+    def __init__(self, raw: RawGroup, where: Where) -> None:
+        self._raw, self._where = raw, where
+
+    @property
+    def format(self) -> str:
+        """"zarr3", "zarr2", "n5", "zarr3-draft-a" or "zarr3-draft-b"."""
+        return self._raw.format
+
+    @property
+    def path(self) -> str:
+        """Path from the root of the store; empty for the root."""
+        return self._raw.path
+
+    @property
+    def store(self) -> str:
+        """Path or URL of the store."""
+        return self._raw.store
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was unusual when it was opened."""
+        return tuple(self._raw.warnings)
+
+    @property
+    def n5_axes(self) -> str:
+        """How the axes of N5 arrays in it are shown: "native" or "reversed"."""
+        return self._where.n5_axes
+
+    @property
+    def attrs(self) -> Attributes:
+        """Its attributes."""
+        return Attributes(self._raw)
+
+    def _below(self, path: str) -> Where:
+        # Consolidated metadata and the format are those of the group.
+        return Where(**{**self._where.__dict__, "place": below(self._where.place, path)})
+
+    def members(self, *, recursive: bool = False) -> dict[str, str]:
+        """What is in the group: names, or with `recursive` paths, each with "array" or "group"."""
+        return dict(self._raw.members(recursive, watch()))
+
+    def __getitem__(self, name: str) -> Array | Group:
+        try:
+            return node(self._raw.open(name, watch()), self._below(name))
+        except FileNotFoundError as error:
+            raise _missing(error, name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.members())
+
+    def __len__(self) -> int:
+        return len(self.members())
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        try:
+            self._raw.open(name, watch())
+        except FileNotFoundError:
+            return False
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Group) and self._where == other._where
+
+    def __hash__(self) -> int:
+        return hash(self._where)
+
+    def __reduce__(self) -> Any:
+        return _reopen, (self._where.place, self._where.given())
+
+    def array(self, name: str) -> Array:
+        """The array of this name or relative path."""
+        found = self[name]
+        if not isinstance(found, Array):
+            raise NodeKindError(f"{name!r} is a group, not an array")
+        return found
+
+    def group(self, name: str) -> Group:
+        """The group of this name or relative path."""
+        found = self[name]
+        if not isinstance(found, Group):
+            raise NodeKindError(f"{name!r} is an array, not a group")
+        return found
+
+    def arrays(self) -> Iterator[tuple[str, Array]]:
+        """The arrays in it, with their names."""
+        for name, kind in self.members().items():
+            if kind == "array":
+                yield name, self.array(name)
+
+    def groups(self) -> Iterator[tuple[str, Group]]:
+        """The groups in it, with their names."""
+        for name, kind in self.members().items():
+            if kind == "group":
+                yield name, self.group(name)
+
+    def create_array(self, name: str, **options: Any) -> Array:
+        """Creates an array in it, in the group's format; the arguments are those of `ndzarr.create`."""
+        from ._open import new_array
+
+        dtype, new = new_array(self.format, **options)
+        where = self._below(name)
+        opening = opening_of(where, self.format)
+        return Array(self._raw.create_array(name, dtype, new, opening, watch()), where)
+
+    def create_group(self, name: str, *, attributes: Mapping[str, Any] | None = None) -> Group:
+        """Creates a group in it, in the same format."""
+        made = Group(self._raw.create_group(name, watch()), self._below(name))
+        if attributes:
+            made.attrs.update(attributes)
+        return made
+
+    def __delitem__(self, name: str) -> None:
+        """Removes a node with everything below it."""
+        try:
+            self._raw.erase(name, watch())
+        except FileNotFoundError as error:
+            raise _missing(error, name) from None
+
+    def consolidate(self) -> None:
+        """Stores copies of all metadata below it in one document, so that it opens with one request."""
+        self._raw.consolidate(watch())
+
+    def tree(self) -> str:
+        """The nodes below it, a line for each.
+
+        >>> import ndzarr
+        >>> root = ndzarr.create_group("memory://group/tree")
+        >>> a = root.create_group("scan").create_array("0", shape=(4, 6), dtype="u2")
+        >>> print(root.tree())
+        scan
+        scan/0 (4, 6) uint16
+        """
+        lines = []
+        for path, kind in self.members(recursive=True).items():
+            if kind == "array":
+                array = self.array(path)
+                lines.append(f"{path} {array.shape} {array.dtype}")
+            else:
+                lines.append(path)
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        axes = f" n5_axes={self.n5_axes!r}" if self.format == "n5" else ""
+        return f"<ndzarr.Group {self._where.place!r} {self.format}{axes}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><td style="text-align:left">{html.escape(name)}</td><td>{kind}</td></tr>'
+            for name, kind in self.members().items()
+        )
+        title = html.escape(f"ndzarr.Group {self._where.place} ({self.format})")
+        return f"<table><caption>{title}</caption><tbody>{rows}</tbody></table>"
+
+
+def _missing(error: FileNotFoundError, name: str) -> Exception:
+    """The error of a name that a group does not have."""
+    new = MissingMemberError(str(error) or name)
+    new.kind, new.key = getattr(error, "kind", ""), getattr(error, "key", None)
+    return new
+
+
+def opening_of(where: Where, format: str | None = None) -> dict[str, Any]:
+    """How a node is opened, for the native part."""
+    from ._calls import config
+    from ._places import variables
+
+    if where.concurrent_update not in ("merge", "last_writer_wins"):
+        raise ValueError(f"concurrent_update is 'merge' or 'last_writer_wins', not {where.concurrent_update!r}")
+    return {
+        "format": where.format if format is None else format,
+        "n5_axes": where.n5_axes,
+        "variables": variables(where.place, where.storage_options),
+        "threads": where.threads if where.threads is not None else config.threads,
+        "store_fill_chunks": where.store_fill_chunks,
+        "last_writer_wins": where.concurrent_update == "last_writer_wins",
+    }

@@ -1,0 +1,481 @@
+"""Opens, creates, copies and checks arrays and groups."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _codecs, _ndzarr
+from ._array import Array, Where, _content
+from ._attributes import dumps
+from ._calls import Progress, watch, watched
+from ._errors import NodeKindError
+from ._group import Group, node, opening_of
+from ._places import StorageOptions, absolute
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+__all__ = ["convert", "copy", "create", "create_group", "open", "open_array", "open_group", "verify"]
+
+Place = str | os.PathLike[str]
+Format = Literal["zarr3", "zarr2", "n5", "zarr3-draft-a", "zarr3-draft-b"]
+N5Axes = Literal["native", "reversed"]
+ConcurrentUpdate = Literal["merge", "last_writer_wins"]
+Shape = int | Sequence[int]
+
+#: For `fill_value`: zero, or what zero means for the type.
+ZERO: Any = type("Zero", (), {"__repr__": lambda _: "ZERO"})()
+
+
+def _where(
+    place: Place,
+    format: str | None,
+    n5_axes: str,
+    storage_options: StorageOptions | None,
+    threads: int | None,
+    store_fill_chunks: bool,
+    concurrent_update: str,
+) -> Where:
+    options = dict(storage_options) if storage_options else None
+    return Where(absolute(place), format, n5_axes, options, threads, store_fill_chunks, concurrent_update)
+
+
+def open(
+    path: Place,
+    *,
+    format: Format | None = None,
+    n5_axes: N5Axes = "native",
+    storage_options: StorageOptions | None = None,
+    threads: int | None = None,
+    store_fill_chunks: bool = False,
+    concurrent_update: ConcurrentUpdate = "merge",
+) -> Array | Group:
+    """Opens the array or group at a path or URL, for reading and writing.
+
+    The format is detected unless `format` names it. A URL is `s3://bucket/path`, `gs://…`, `az://…`,
+    `https://…`, `file:…` or `memory://…`; `|zip:path` behind it leads into an archive.
+    `storage_options` have credentials and endpoints, by the names of s3fs, gcsfs, adlfs and obstore;
+    what they do not say comes from the environment.
+
+    N5: axes are in the order of the dataset's document, as in Java and in Rust. z5py, zarr-python 2 and
+    pyn5 show the reverse, which is `n5_axes="reversed"`.
+
+    `threads` limits the threads of a call. `store_fill_chunks` stores chunks that equal the fill value,
+    too. In stores that cannot serialize writers, partial updates need
+    `concurrent_update="last_writer_wins"`, and may be lost.
+
+    Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there.
+
+    >>> import ndzarr
+    >>> ndzarr.create("memory://open/a", shape=(2, 3), dtype="u2").format
+    'zarr3'
+    >>> ndzarr.open("memory://open/a")
+    <ndzarr.Array 'memory://open/a' zarr3 shape=(2, 3) dtype=uint16 chunks=(2, 3)>
+    >>> ndzarr.open("memory://open")
+    <ndzarr.Group 'memory://open' zarr3>
+    """
+    where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    return node(_ndzarr.open(where.place, "any", opening_of(where), watch()), where)
+
+
+def open_array(
+    path: Place,
+    *,
+    format: Format | None = None,
+    n5_axes: N5Axes = "native",
+    storage_options: StorageOptions | None = None,
+    threads: int | None = None,
+    store_fill_chunks: bool = False,
+    concurrent_update: ConcurrentUpdate = "merge",
+) -> Array:
+    """Opens an array; the arguments are those of `open`.
+
+    >>> import ndzarr
+    >>> a = ndzarr.create("memory://open_array/a", shape=4, dtype="u1")
+    >>> ndzarr.open_array("memory://open_array/a").shape
+    (4,)
+    """
+    where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    found = node(_ndzarr.open(where.place, "array", opening_of(where), watch()), where)
+    assert isinstance(found, Array)
+    return found
+
+
+def open_group(
+    path: Place,
+    *,
+    format: Format | None = None,
+    n5_axes: N5Axes = "native",
+    storage_options: StorageOptions | None = None,
+    threads: int | None = None,
+    store_fill_chunks: bool = False,
+    concurrent_update: ConcurrentUpdate = "merge",
+) -> Group:
+    """Opens a group; the arguments are those of `open`, and go for all nodes opened through it.
+
+    >>> import ndzarr
+    >>> a = ndzarr.create("memory://open_group/run/a", shape=4, dtype="u1")
+    >>> list(ndzarr.open_group("memory://open_group/run"))
+    ['a']
+    """
+    where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    found = node(_ndzarr.open(where.place, "group", opening_of(where), watch()), where)
+    assert isinstance(found, Group)
+    return found
+
+
+def _shape(shape: Shape) -> list[int]:
+    if isinstance(shape, (int, np.integer)):
+        return [int(shape)]
+    return [operator.index(n) for n in shape]
+
+
+def new_array(
+    format: str,
+    *,
+    shape: Shape,
+    dtype: DTypeLike,
+    chunks: Shape | None = None,
+    chunk_edges: Sequence[Sequence[int]] | None = None,
+    shards: Shape | None = None,
+    codecs: Any = None,
+    fill_value: Any = ZERO,
+    order: str = "C",
+    separator: str | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    dimension_names: Iterable[str] | None = None,
+    overwrite: bool = False,
+) -> tuple[Any, dict[str, Any]]:
+    """The dtype and the description of a new array, for the native part."""
+    lens = _shape(shape)
+
+    def each(given: Shape | None) -> list[int] | None:
+        if given is None:
+            return None
+        # One number is for every axis; an axis of chunks has at least one element.
+        found = _shape(given)
+        return found * len(lens) if isinstance(given, (int, np.integer)) else found
+
+    kind = _vlen(dtype)
+    fill: bytes | None = None
+    if fill_value is not ZERO and fill_value is not None:
+        fill = _content(kind, fill_value, None) if kind else _one(dtype, fill_value)
+    big = kind is None and not isinstance(dtype, str) and np.dtype(dtype).byteorder == ">"
+    names, text = _codecs.parsed(codecs, format, kind == "string", kind == "bytes", big)
+    return dtype, {
+        "shape": lens,
+        "chunks": each(chunks),
+        "chunk_edges": None if chunk_edges is None else [list(axis) for axis in chunk_edges],
+        "shards": each(shards),
+        "codecs": names,
+        "codecs_json": text,
+        "fill_value": fill,
+        "no_fill_value": fill_value is None and format in ("zarr2", "zarr3-draft-b"),
+        "order": order,
+        "separator": separator,
+        "attributes": dumps(dict(attributes)) if attributes else None,
+        "dimension_names": None if dimension_names is None else list(dimension_names),
+        "overwrite": overwrite,
+    }
+
+
+def _vlen(dtype: Any) -> str | None:
+    """What elements of variable size are."""
+    if dtype in (str, "str", "string"):
+        return "string"
+    if dtype in (bytes, "bytes"):
+        return "bytes"
+    if isinstance(dtype, str) and dtype == "json":
+        return "json"
+    if isinstance(dtype, str) and re.fullmatch(r"r\d+|bfloat16|u?int[24]|float[468]_\w+|complex_\w+", dtype):
+        return None
+    return "string" if np.dtype(dtype).kind in "OT" or np.dtype(dtype).str in ("<U0", "|U0") else None
+
+
+def _one(dtype: Any, value: Any) -> bytes:
+    """One element, as its bytes in native order."""
+    if isinstance(dtype, str) and re.fullmatch(r"bfloat16|u?int[24]|float[468]_\w+", dtype):
+        import ml_dtypes
+
+        dtype = getattr(ml_dtypes, dtype)
+    elif isinstance(dtype, str) and re.fullmatch(r"r\d+", dtype):
+        dtype = f"V{int(dtype[1:]) // 8}"
+    found = np.dtype(dtype)
+    if found.names:
+        # The formats pack fields.
+        found = np.dtype({"names": list(found.names), "formats": [found.fields[name][0] for name in found.names]}) if found.fields else found
+    return np.asarray(value, found.newbyteorder("=")).tobytes()
+
+
+def create(
+    path: Place,
+    *,
+    shape: Shape,
+    dtype: DTypeLike,
+    chunks: Shape | None = None,
+    chunk_edges: Sequence[Sequence[int]] | None = None,
+    shards: Shape | None = None,
+    codecs: Any = None,
+    fill_value: Any = ZERO,
+    format: Format = "zarr3",
+    attributes: Mapping[str, Any] | None = None,
+    dimension_names: Iterable[str] | None = None,
+    order: Literal["C", "F"] = "C",
+    separator: str | None = None,
+    overwrite: bool = False,
+    n5_axes: N5Axes = "native",
+    storage_options: StorageOptions | None = None,
+    threads: int | None = None,
+    store_fill_chunks: bool = False,
+    concurrent_update: ConcurrentUpdate = "merge",
+) -> Array:
+    """Creates an array.
+
+    A path of the local disk is the root of a new hierarchy, or a node of the one that is there: create
+    the group first, and the array by `Group.create_array`, to have both. In a bucket and in memory the
+    groups above are created as well.
+
+    `shape`, `chunks` and `shards` are in elements. Without `chunks`, a chunk has about 1 MiB; with
+    `shards`, `chunks` are the inner chunks, which divide them. `chunk_edges` has the lengths of all
+    chunks along each axis instead, for a rectilinear grid of Zarr v3.
+
+    `dtype` is a dtype of NumPy or ml_dtypes, the name of a type of Zarr v3, or `str`, `bytes` or "json"
+    for elements of variable size. `codecs` are names with parameters ("zstd:3", "gzip:5",
+    "blosc:lz4:5:bitshuffle"), the JSON of the format, or codecs of zarr-python and numcodecs; chunks are
+    not compressed without them. `fill_value` is the value of elements that were never written: zero
+    unless given; `None` is none at all in Zarr v2.
+
+    `overwrite` replaces what is there. The other arguments are those of `open`.
+
+    Raises `AlreadyExistsError` (a `FileExistsError`) if something is there.
+
+    >>> import ndzarr
+    >>> a = ndzarr.create(
+    ...     "memory://create/temperature",
+    ...     shape=(100, 80),
+    ...     dtype="f4",
+    ...     chunks=(10, 10),
+    ...     shards=(50, 40),
+    ...     codecs=["zstd:3"],
+    ...     fill_value=float("nan"),
+    ...     dimension_names=["y", "x"],
+    ... )
+    >>> a.chunks, a.shards, a.codecs, a.dimension_names
+    ((10, 10), (50, 40), ('bytes', 'zstd'), ('y', 'x'))
+    """
+    where = _where(path, None, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    dtype, new = new_array(
+        format,
+        shape=shape,
+        dtype=dtype,
+        chunks=chunks,
+        chunk_edges=chunk_edges,
+        shards=shards,
+        codecs=codecs,
+        fill_value=fill_value,
+        order=order,
+        separator=separator,
+        attributes=attributes,
+        dimension_names=dimension_names,
+        overwrite=overwrite,
+    )
+    return Array(_ndzarr.create_array(where.place, dtype, new, opening_of(where, format), watch()), where)
+
+
+def create_group(
+    path: Place,
+    *,
+    format: Format = "zarr3",
+    attributes: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+    n5_axes: N5Axes = "native",
+    storage_options: StorageOptions | None = None,
+    threads: int | None = None,
+    concurrent_update: ConcurrentUpdate = "merge",
+) -> Group:
+    """Creates a group; the arguments are those of `create`.
+
+    >>> import ndzarr
+    >>> ndzarr.create_group("memory://create_group/run", attributes={"site": "north"}).attrs["site"]
+    'north'
+    """
+    where = _where(path, None, n5_axes, storage_options, threads, False, concurrent_update)
+    text = dumps(dict(attributes)) if attributes else None
+    return Group(_ndzarr.create_group(where.place, text, overwrite, opening_of(where, format), watch()), where)
+
+
+def _memory(memory: int | str | None) -> int | None:
+    """A number of bytes, which may have a unit.
+
+    >>> _memory("256MiB") == 256 << 20
+    True
+    """
+    if memory is None or isinstance(memory, int):
+        return memory
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kMGT]?)(i?)B?\s*", memory)
+    if not found:
+        raise ValueError(f"{memory!r} is no number of bytes such as '256MiB'")
+    number, unit, binary = found.groups()
+    power: int = " kMGT".index(unit or " ")
+    return math.floor(float(number) * float(1024 if binary else 1000) ** power)
+
+
+def _as_where(place: Place | Array | Group, storage_options: StorageOptions | None, n5_axes: str) -> Where:
+    if isinstance(place, (Array, Group)):
+        return place._where
+    return _where(place, None, n5_axes, storage_options, None, False, "merge")
+
+
+def copy(
+    source: Place | Array | Group,
+    target: Place,
+    *,
+    format: Format | None = None,
+    chunks: Shape | None = None,
+    shards: Shape | None | Literal[False] = None,
+    codecs: Any = None,
+    dtype: DTypeLike | None = None,
+    scale: float | None = None,
+    offset: float | None = None,
+    saturate: bool = False,
+    memory: int | str | None = None,
+    temporary: Place | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    record_losses: bool = False,
+    n5_axes: N5Axes = "native",
+    source_n5_axes: N5Axes = "native",
+    storage_options: StorageOptions | None = None,
+    source_storage_options: StorageOptions | None = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> list[dict[str, Any]]:
+    """Copies an array, or a group with everything below it: to another place, format, chunking, encoding
+    or type. What is not given stays as in the source.
+
+    Chunks are copied byte for byte where the target can have them. Elsewhere elements go through
+    `memory` ("256MiB" unless given) in blocks of whole chunks of the target, so that chunks of the source
+    are decoded as few times as possible; where they would be more than 2.5 times, a temporary array beside
+    the target, or at `temporary`, is used. `shards=False` is for no shards. `dtype`, `scale` and
+    `offset` convert numbers; those out of range are errors, or the nearest number with `saturate`.
+
+    `resume` goes on with a copy that was killed or interrupted. `overwrite` replaces what is at the
+    target. What the format cannot express is an error, unless `record_losses` leaves it out.
+
+    Returns for each node how it was copied, and its `losses` and `notes`.
+
+    >>> import ndzarr
+    >>> a = ndzarr.create("memory://copy/planes", shape=(4, 6), dtype="u2", chunks=(1, 6))
+    >>> a[...] = 7
+    >>> report = ndzarr.copy(a, "memory://copy/columns", chunks=(4, 2), codecs=["zstd"])
+    >>> report[0]["level"], int(ndzarr.open("memory://copy/columns")[3, 5])
+    ('reencoded', 7)
+    """
+    from_ = _as_where(source, source_storage_options, source_n5_axes)
+    to = _where(target, None, n5_axes, storage_options, threads, False, "merge")
+    names, text = _codecs.parsed(codecs, format or "zarr3", False, False, False)
+    if text is not None:
+        raise ValueError("a copy takes codecs by their names: 'zstd:3', 'blosc:lz4:5:shuffle'")
+    change = {
+        "format": format,
+        "n5_axes": n5_axes,
+        "chunks": None if chunks is None else _shape(chunks),
+        "shards": None if shards is None or shards is False else _shape(shards),
+        "no_shards": shards is False,
+        "codecs": names,
+        "scale": scale,
+        "offset": offset,
+        "saturate": saturate,
+        "memory": _memory(memory),
+        "temporary": None if temporary is None else absolute(temporary),
+        "resume": resume,
+        "overwrite": overwrite,
+        "record_losses": record_losses,
+        "metadata_only": False,
+    }
+    with watched(progress, "copy") as how:
+        return _ndzarr.copy(from_.place, opening_of(from_), to.place, opening_of(to), dtype, change, how)
+
+
+def convert(
+    path: Place | Array | Group,
+    format: Format = "zarr3",
+    *,
+    record_losses: bool = False,
+    storage_options: StorageOptions | None = None,
+    progress: Progress = None,
+) -> list[dict[str, Any]]:
+    """Adds documents of another format to an array or a group where it is, and leaves its chunks alone.
+
+    For Zarr v2 to v3, and N5 to v3. Where chunks would have to be encoded again it is an error: `copy`
+    does that. Returns what `copy` returns.
+
+    >>> import ndzarr
+    >>> a = ndzarr.create("memory://convert/a", shape=4, dtype="u2", format="zarr2")
+    >>> a[:] = [1, 2, 3, 4]
+    >>> ndzarr.convert(a)[0]["level"]
+    'metadata'
+    >>> ndzarr.open("memory://convert/a", format="zarr3")[1:3]
+    array([2, 3], dtype=uint16)
+    """
+    where = _as_where(path, storage_options, "native")
+    change = {
+        "format": format,
+        "n5_axes": where.n5_axes,
+        "chunks": None,
+        "shards": None,
+        "no_shards": False,
+        "codecs": None,
+        "scale": None,
+        "offset": None,
+        "saturate": False,
+        "memory": None,
+        "temporary": None,
+        "resume": False,
+        "overwrite": False,
+        "record_losses": record_losses,
+        "metadata_only": True,
+    }
+    opening = opening_of(where)
+    with watched(progress, "convert") as how:
+        return _ndzarr.copy(where.place, opening, where.place, opening, None, change, how)
+
+
+def verify(
+    path: Place | Array | Group,
+    *,
+    storage_options: StorageOptions | None = None,
+    progress: Progress = None,
+) -> list[dict[str, Any]]:
+    """Reads every stored chunk of an array, or of all arrays below a group, and returns what is damaged.
+
+    Each item names the `array`, and what `Array.verify` returns. An array that cannot be opened is an
+    item, too.
+
+    >>> import ndzarr
+    >>> a = ndzarr.create("memory://verify/a", shape=4, dtype="u2", codecs=["zstd"])
+    >>> a[:] = 1
+    >>> ndzarr.verify("memory://verify")
+    []
+    """
+    found = path if isinstance(path, (Array, Group)) else open(path, storage_options=storage_options)
+    if isinstance(found, Array):
+        return [{"array": found.path, **item} for item in found.verify(progress=progress)]
+    damaged: list[dict[str, Any]] = []
+    for name, kind in found.members(recursive=True).items():
+        if kind != "array":
+            continue
+        try:
+            array = found.array(name)
+        except (OSError, ValueError, NotImplementedError, NodeKindError) as error:
+            damaged.append({"array": name, "key": getattr(error, "key", None), "what": str(error)})
+            continue
+        damaged += [{"array": name, **item} for item in array.verify(progress=progress)]
+    return damaged

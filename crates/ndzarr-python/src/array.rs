@@ -1,0 +1,356 @@
+//! `RawArray`: an array for `ndzarr._array`, which gives it the face that Python knows.
+
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use ndzarr::{AnyArray, AnyElements, RunOptions};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+use crate::dtype::{self, Memory};
+use crate::error::{of_kind, raised};
+use crate::json;
+use crate::key::Key;
+use crate::memory::{Access, Call, append, contents, fills, is_usable, vlen_elements};
+use crate::run::{Watch, run};
+use crate::verify;
+
+/// An opened array. A call works on a clone, so that none waits for another.
+#[pyclass(frozen, module = "ndzarr._ndzarr")]
+pub(crate) struct RawArray {
+    any: RwLock<AnyArray>,
+    /// Held while the shape or the attributes change, so that the newest of them stay. Taken without
+    /// the GIL.
+    changes: Mutex<()>,
+    options: RunOptions,
+    dtype: Py<PyAny>,
+    memory: Memory,
+}
+
+impl RawArray {
+    pub(crate) fn new(py: Python<'_>, any: AnyArray, options: RunOptions) -> PyResult<Self> {
+        let dtype = dtype::dtype(py, any.data_type())?.unbind();
+        let memory = Memory::of(any.data_type());
+        Ok(Self { any: RwLock::new(any), changes: Mutex::new(()), options, dtype, memory })
+    }
+
+    pub(crate) fn any(&self) -> AnyArray {
+        self.any.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn call<'c>(&'c self, any: &'c AnyArray, watch: &'c Watch) -> Call<'c> {
+        Call { any, options: &self.options, watch }
+    }
+
+    /// Runs a call that changes what the handle knows, one after the other.
+    fn change(
+        &self,
+        py: Python<'_>,
+        watch: &Watch,
+        change: impl FnOnce(&mut AnyArray) -> ndzarr::Result<()> + Send,
+    ) -> PyResult<()> {
+        run(py, watch, self.options.clone(), |options| {
+            let _turn = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut any = self.any().with_options(options);
+            change(&mut any)?;
+            *self.any.write().unwrap_or_else(PoisonError::into_inner) =
+                any.with_options(RunOptions::default());
+            Ok(())
+        })
+    }
+
+    /// A new array of NumPy for a selection.
+    fn new_memory<'py>(&self, py: Python<'py>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        let empty = py.import("numpy")?.getattr("empty")?;
+        empty.call1((PyTuple::new(py, shape)?, &self.dtype)).map_err(|error| {
+            of_kind(
+                py,
+                "OutOfMemory",
+                &format!("there is no memory for elements of shape {shape:?}: {error}"),
+            )
+        })
+    }
+
+    fn shape_of(py: Python<'_>, any: &AnyArray, key: &Key) -> PyResult<Vec<usize>> {
+        let resolved = ndzarr::Selection::resolve(key, any.shape());
+        Ok(resolved.map_err(|error| raised(py, &error))?.shape())
+    }
+}
+
+#[pymethods]
+impl RawArray {
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.any().shape())
+    }
+
+    #[getter]
+    fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.any().chunk_shape())
+    }
+
+    #[getter]
+    fn shards<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.any().shard_shape().map(|shape| PyTuple::new(py, shape)).transpose()
+    }
+
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> Py<PyAny> {
+        self.dtype.clone_ref(py)
+    }
+
+    /// What elements of variable size are: "string", "bytes", "json" or "list"; `None` for others.
+    #[getter]
+    fn objects(&self) -> Option<&'static str> {
+        (self.memory == Memory::Objects).then(|| dtype::content(self.any().data_type()))
+    }
+
+    /// The dtype of the numbers of a "list".
+    #[getter]
+    fn listed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        dtype::listed(self.any().data_type()).map(|elements| dtype::dtype(py, elements)).transpose()
+    }
+
+    #[getter]
+    fn data_type(&self) -> String {
+        self.any().data_type().to_string()
+    }
+
+    #[getter]
+    fn format(&self) -> String {
+        self.any().format().to_string()
+    }
+
+    #[getter]
+    fn path(&self) -> String {
+        self.any().path().to_owned()
+    }
+
+    #[getter]
+    fn store(&self) -> String {
+        self.any().storage().name()
+    }
+
+    #[getter]
+    fn codecs(&self) -> Vec<String> {
+        let any = self.any();
+        let inner = any.spec().inner_chunks();
+        let codecs = inner.last().map_or(&any.spec().codecs[..], |(_, codecs)| codecs);
+        codecs.iter().map(|codec| codec.config.name().to_owned()).collect()
+    }
+
+    #[getter]
+    fn dimension_names(&self) -> Option<Vec<Option<String>>> {
+        self.any().dimension_names().map(<[Option<String>]>::to_vec)
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.any().warnings().to_vec()
+    }
+
+    /// The bytes of the fill value; `None` if the metadata have none.
+    #[getter]
+    fn fill_value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let any = self.any();
+        let value = &any.spec().fill_value;
+        value.is_defined().then(|| PyBytes::new(py, value.bytes()))
+    }
+
+    #[getter]
+    fn attributes(&self) -> String {
+        json::text(self.any().attributes())
+    }
+
+    /// Reads elements of a fixed size into a new array.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'_, PyAny>,
+        watch: Watch,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let any = self.any();
+        let key = Key::new(key, any.shape())?;
+        let shape = Self::shape_of(py, &any, &key)?;
+        let out = self.new_memory(py, &shape)?;
+        // Strides of an array without elements may be anything, which ndarray does not allow.
+        if !shape.contains(&0) {
+            self.call(&any, &watch).read_into(&key, &out)?;
+        }
+        Ok(out)
+    }
+
+    /// Reads elements of a fixed size into `out`; `False` if that memory cannot be used as it is.
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        out: &Bound<'_, PyUntypedArray>,
+        watch: Watch,
+    ) -> PyResult<bool> {
+        if !is_usable(out, self.dtype.bind(py), self.memory, Access::Write)? {
+            return Ok(false);
+        }
+        let any = self.any();
+        let key = Key::new(key, any.shape())?;
+        if !out.is_empty() {
+            self.call(&any, &watch).read_into(&key, out)?;
+        }
+        Ok(true)
+    }
+
+    /// Reads elements of variable size: their contents in C order, and the shape.
+    fn read_objects<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'_, PyAny>,
+        watch: Watch,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyTuple>)> {
+        let any = self.any();
+        let key = Key::new(key, any.shape())?;
+        let shape = Self::shape_of(py, &any, &key)?;
+        let elements = self.call(&any, &watch).run(py, |any| any.read_vlen(&key))?;
+        Ok((contents(py, any.data_type(), elements)?, PyTuple::new(py, shape)?))
+    }
+
+    /// The shape of what a key selects.
+    fn selected<'py>(&self, py: Python<'py>, key: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+        let any = self.any();
+        PyTuple::new(py, Self::shape_of(py, &any, &Key::new(key, any.shape())?)?)
+    }
+
+    /// Writes an array of the dtype and of the selection's shape. `False` if its memory cannot be used
+    /// as it is.
+    fn write(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        data: &Bound<'_, PyUntypedArray>,
+        watch: Watch,
+    ) -> PyResult<bool> {
+        if !is_usable(data, self.dtype.bind(py), self.memory, Access::Read)? {
+            return Ok(false);
+        }
+        let any = self.any();
+        let key = Key::new(key, any.shape())?;
+        if !data.is_empty() {
+            self.call(&any, &watch).write(&key, data)?;
+        }
+        Ok(true)
+    }
+
+    /// Sets a selection to the one element of an array; `False` if its type has to be written.
+    fn fill(&self, key: &Bound<'_, PyAny>, one: &Bound<'_, PyAny>, watch: Watch) -> PyResult<bool> {
+        let any = self.any();
+        if self.memory == Memory::Packed && !fills(any.data_type()) {
+            return Ok(false);
+        }
+        self.call(&any, &watch).fill(&Key::new(key, any.shape())?, one)?;
+        Ok(true)
+    }
+
+    /// Writes the contents of elements of variable size.
+    fn write_objects(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        elements: Vec<Vec<u8>>,
+        watch: Watch,
+    ) -> PyResult<()> {
+        let any = self.any();
+        let key = Key::new(key, any.shape())?;
+        self.call(&any, &watch).run(py, |any| any.write_vlen(&key, &elements))
+    }
+
+    /// Sets a selection to one text.
+    fn fill_text(&self, py: Python<'_>, key: &Bound<'_, PyAny>, text: String, watch: Watch) -> PyResult<()> {
+        let any = self.any();
+        let key = Key::new(key, any.shape())?;
+        self.call(&any, &watch).run(py, |any| any.fill(&key, text))
+    }
+
+    /// Appends an array of the dtype; `False` if its memory cannot be used as it is.
+    fn append(
+        &self,
+        py: Python<'_>,
+        axis: usize,
+        data: &Bound<'_, PyUntypedArray>,
+        watch: Watch,
+    ) -> PyResult<bool> {
+        if !is_usable(data, self.dtype.bind(py), self.memory, Access::Read)? {
+            return Ok(false);
+        }
+        append(data, self.any().data_type(), axis, |append| self.change(py, &watch, append))?;
+        Ok(true)
+    }
+
+    /// Appends the contents of elements of variable size, of this shape.
+    fn append_objects(
+        &self,
+        py: Python<'_>,
+        axis: usize,
+        shape: Vec<usize>,
+        elements: Vec<Vec<u8>>,
+        watch: Watch,
+    ) -> PyResult<()> {
+        let elements: AnyElements = vlen_elements(self.any().data_type(), &shape, elements)?;
+        self.change(py, &watch, |any| any.append(axis, &elements))
+    }
+
+    fn resize(&self, py: Python<'_>, shape: Vec<u64>, watch: Watch) -> PyResult<()> {
+        self.change(py, &watch, |any| any.resize(shape))
+    }
+
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        self.change(py, &Watch::default(), AnyArray::refresh)
+    }
+
+    /// Changes attributes: "merge" and "replace" take an object, "remove" a list of names.
+    fn change_attributes(&self, py: Python<'_>, how: &str, attributes: &str, watch: Watch) -> PyResult<()> {
+        let change = json::attribute_change(how, attributes)?;
+        self.change(py, &watch, move |any| any.change_attributes(&change))
+    }
+
+    /// The index and the number of bytes of each stored chunk, or shard.
+    fn stored(&self, py: Python<'_>, watch: Watch) -> PyResult<Vec<(Vec<u64>, Option<u64>)>> {
+        let any = self.any();
+        let stored = self.call(&any, &watch).run(py, |any| any.units().stored())?;
+        Ok(stored.map(|unit| (unit.index, unit.byte_len)).collect())
+    }
+
+    /// How many chunks, or shards, there are along each axis.
+    #[getter]
+    fn grid_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let grid = self.any().spec().grid();
+        PyTuple::new(py, grid.map_err(|error| PyValueError::new_err(error.to_string()))?.grid_shape())
+    }
+
+    /// The range of elements of a range of chunks, or shards, along an axis.
+    fn block_range(&self, axis: usize, first: u64, behind: u64) -> PyResult<(u64, u64)> {
+        if first >= behind {
+            return Ok((0, 0));
+        }
+        let any = self.any();
+        let grid = any.spec().grid().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let end = grid.range_along(axis, behind - 1).end;
+        Ok((grid.range_along(axis, first).start, end.min(any.shape()[axis])))
+    }
+
+    /// Reads everything and returns what is damaged.
+    fn verify<'py>(&self, py: Python<'py>, watch: Watch) -> PyResult<Bound<'py, PyList>> {
+        let any = self.any();
+        let found = run(py, &watch, self.options.clone(), |options| verify::damaged(&any, options))?;
+        let list = PyList::empty(py);
+        for chunk in found {
+            let item = PyDict::new(py);
+            item.set_item("key", chunk.place.key)?;
+            item.set_item("chunk", PyTuple::new(py, chunk.place.chunk)?)?;
+            item.set_item("inner_chunk", chunk.inner_chunk)?;
+            item.set_item("codec", chunk.codec)?;
+            item.set_item("what", chunk.what)?;
+            list.append(item)?;
+        }
+        Ok(list)
+    }
+}

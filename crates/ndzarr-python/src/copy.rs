@@ -1,0 +1,116 @@
+//! `copy`: the planned copy of the library.
+
+use ndzarr::{Cast, CopyLevel, CopyOptions, Existing, MemberKind, copy as copy_nodes};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::dtype;
+use crate::options::{Opening, codec, format, n5_axes};
+use crate::run::{Watch, run};
+
+/// What the target has that the source has not.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Change {
+    format: Option<String>,
+    n5_axes: String,
+    chunks: Option<Vec<u64>>,
+    shards: Option<Vec<u64>>,
+    no_shards: bool,
+    codecs: Option<Vec<String>>,
+    scale: Option<f64>,
+    offset: Option<f64>,
+    saturate: bool,
+    memory: Option<u64>,
+    temporary: Option<String>,
+    resume: bool,
+    overwrite: bool,
+    record_losses: bool,
+    metadata_only: bool,
+}
+
+/// Copies an array or a group.
+#[pyfunction]
+pub(crate) fn copy<'py>(
+    py: Python<'py>,
+    source: &str,
+    from: Opening,
+    target: &str,
+    to: Opening,
+    dtype: Option<&Bound<'_, PyAny>>,
+    change: Change,
+    watch: Watch,
+) -> PyResult<Bound<'py, PyList>> {
+    let mut options = CopyOptions::new().open(from.options()?).n5_axes(n5_axes(&change.n5_axes)?);
+    if let Some(name) = &change.format {
+        options = options.format(format(name)?);
+    }
+    if let Some(chunks) = change.chunks {
+        options = options.chunks(chunks);
+    }
+    if let Some(shards) = change.shards {
+        options = options.shards(shards);
+    }
+    if change.no_shards {
+        options = options.no_shards();
+    }
+    if let Some(codecs) = change.codecs {
+        let codecs = codecs.iter().map(|text| codec(text));
+        options = options.codecs(codecs.collect::<PyResult<Vec<_>>>()?);
+    }
+    if let Some(dtype) = dtype {
+        options = options.data_type(dtype::data_type(py, dtype)?.0);
+    }
+    if let Some(scale) = change.scale {
+        options = options.scale(scale);
+    }
+    if let Some(offset) = change.offset {
+        options = options.offset(offset);
+    }
+    if change.saturate {
+        options = options.cast(Cast::Saturating);
+    }
+    if let Some(memory) = change.memory {
+        options = options.memory(memory);
+    }
+    if let Some(temporary) = &change.temporary {
+        options = options.temporary(temporary.as_str());
+    }
+    if change.resume {
+        options = options.resume();
+    }
+    if change.overwrite {
+        options = options.existing(Existing::Replace);
+    }
+    if change.record_losses {
+        options = options.record_losses();
+    }
+    if change.metadata_only {
+        options = options.at_most(CopyLevel::Metadata);
+    }
+    let (source, target) = (from.place(source), to.place(target));
+    let report = run(py, &watch, to.run(), |run| copy_nodes(source, target, &options.run(run)))?;
+    let nodes = PyList::empty(py);
+    for node in report.nodes {
+        let item = PyDict::new(py);
+        item.set_item("source", node.source)?;
+        item.set_item("target", node.target)?;
+        item.set_item("kind", if node.kind == MemberKind::Array { "array" } else { "group" })?;
+        item.set_item("level", level(node.level)?)?;
+        item.set_item("n_chunks", node.n_chunks)?;
+        item.set_item("losses", node.losses)?;
+        item.set_item("notes", node.notes)?;
+        nodes.append(item)?;
+    }
+    Ok(nodes)
+}
+
+fn level(level: CopyLevel) -> PyResult<&'static str> {
+    match level {
+        CopyLevel::Metadata => Ok("metadata"),
+        CopyLevel::Rekeyed => Ok("rekeyed"),
+        CopyLevel::Reencoded => Ok("reencoded"),
+        other => Err(PyValueError::new_err(format!("an unknown way of copying: {other:?}"))),
+    }
+}

@@ -1,0 +1,214 @@
+//! `RawGroup`, and the functions that open and create nodes.
+
+use std::sync::{PoisonError, RwLock};
+
+use ndzarr::{AnyNode, ErrorKind, Group, MemberKind, RunOptions};
+use pyo3::prelude::*;
+
+use crate::array::RawArray;
+use crate::dtype;
+use crate::json;
+use crate::options::{New, Opening};
+use crate::run::{Watch, run};
+
+/// An opened group.
+#[pyclass(frozen, module = "ndzarr._ndzarr")]
+pub(crate) struct RawGroup {
+    group: RwLock<Group>,
+    options: RunOptions,
+}
+
+/// A node: a `RawArray` or a `RawGroup`.
+#[derive(IntoPyObject)]
+pub(crate) enum Node {
+    Array(RawArray),
+    Group(RawGroup),
+}
+
+impl Node {
+    fn new(py: Python<'_>, node: AnyNode, options: RunOptions) -> PyResult<Self> {
+        Ok(match node {
+            AnyNode::Array(array) => Self::Array(RawArray::new(py, array, options)?),
+            AnyNode::Group(group) => Self::Group(RawGroup::new(group, options)),
+        })
+    }
+}
+
+impl RawGroup {
+    fn new(group: Group, options: RunOptions) -> Self {
+        Self { group: RwLock::new(group), options }
+    }
+
+    fn group(&self) -> Group {
+        self.group.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn run<R: Send>(
+        &self,
+        py: Python<'_>,
+        watch: &Watch,
+        call: impl FnOnce(&mut Group) -> ndzarr::Result<R> + Send,
+    ) -> PyResult<R> {
+        run(py, watch, self.options.clone(), |options| call(&mut self.group().with_options(options)))
+    }
+
+    fn change(
+        &self,
+        py: Python<'_>,
+        watch: &Watch,
+        call: impl FnOnce(&mut Group) -> ndzarr::Result<()> + Send,
+    ) -> PyResult<()> {
+        self.run(py, watch, |group| {
+            call(group)?;
+            let group = group.clone().with_options(RunOptions::default());
+            *self.group.write().unwrap_or_else(PoisonError::into_inner) = group;
+            Ok(())
+        })
+    }
+}
+
+fn kind(kind: MemberKind) -> &'static str {
+    match kind {
+        MemberKind::Array => "array",
+        MemberKind::Group => "group",
+    }
+}
+
+#[pymethods]
+impl RawGroup {
+    #[getter]
+    fn format(&self) -> String {
+        self.group().format().to_string()
+    }
+
+    #[getter]
+    fn path(&self) -> String {
+        self.group().path().to_owned()
+    }
+
+    #[getter]
+    fn store(&self) -> String {
+        self.group().storage().name()
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.group().warnings().to_vec()
+    }
+
+    #[getter]
+    fn attributes(&self) -> String {
+        json::text(self.group().attributes())
+    }
+
+    /// The names, or paths, of what is in the group, and whether each is an "array" or a "group".
+    fn members(
+        &self,
+        py: Python<'_>,
+        recursive: bool,
+        watch: Watch,
+    ) -> PyResult<Vec<(String, &'static str)>> {
+        self.run(py, &watch, |group| {
+            let found = if recursive { group.walk()? } else { group.children()? };
+            Ok(found.into_iter().map(|child| (child.path(), kind(child.kind()))).collect())
+        })
+    }
+
+    /// Opens a node by its name or relative path.
+    fn open(&self, py: Python<'_>, name: &str, watch: Watch) -> PyResult<Node> {
+        let node = self.run(py, &watch, |group| match group.array(name) {
+            Err(error) if error.kind() == ErrorKind::WrongNodeKind => group.group(name).map(AnyNode::Group),
+            array => array.map(AnyNode::Array),
+        })?;
+        Node::new(py, node, self.options.clone())
+    }
+
+    fn create_array(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        dtype: &Bound<'_, PyAny>,
+        new: New,
+        opening: Opening,
+        watch: Watch,
+    ) -> PyResult<RawArray> {
+        let (data_type, is_big) = dtype::data_type(py, dtype)?;
+        let builder = new.builder(data_type, is_big, &opening)?;
+        let array = self.run(py, &watch, |group| group.create_array(name, builder))?;
+        RawArray::new(py, array, opening.run())
+    }
+
+    fn create_group(&self, py: Python<'_>, name: &str, watch: Watch) -> PyResult<Self> {
+        let group = self.run(py, &watch, |group| group.create_group(name))?;
+        Ok(Self::new(group, self.options.clone()))
+    }
+
+    fn erase(&self, py: Python<'_>, name: &str, watch: Watch) -> PyResult<()> {
+        self.run(py, &watch, |group| group.erase(name))
+    }
+
+    fn consolidate(&self, py: Python<'_>, watch: Watch) -> PyResult<()> {
+        self.change(py, &watch, Group::consolidate)
+    }
+
+    fn change_attributes(&self, py: Python<'_>, how: &str, attributes: &str, watch: Watch) -> PyResult<()> {
+        let change = json::attribute_change(how, attributes)?;
+        self.change(py, &watch, move |group| group.change_attributes(&change))
+    }
+}
+
+/// Opens what is at a path or URL; `wanted` is "array", "group" or "any".
+#[pyfunction]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: &str,
+    wanted: &str,
+    opening: Opening,
+    watch: Watch,
+) -> PyResult<Node> {
+    let (place, options) = (opening.place(path), opening.options()?);
+    let node = run(py, &watch, opening.run(), |_| match wanted {
+        "array" => options.open_array(place).map(AnyNode::Array),
+        "group" => options.open_group(place).map(AnyNode::Group),
+        _ => options.open_node(place),
+    })?;
+    Node::new(py, node, opening.run())
+}
+
+/// Creates an array.
+#[pyfunction]
+pub(crate) fn create_array(
+    py: Python<'_>,
+    path: &str,
+    dtype: &Bound<'_, PyAny>,
+    new: New,
+    opening: Opening,
+    watch: Watch,
+) -> PyResult<RawArray> {
+    let (data_type, is_big) = dtype::data_type(py, dtype)?;
+    let (place, builder) = (opening.place(path), new.builder(data_type, is_big, &opening)?);
+    let array = run(py, &watch, opening.run(), |_| builder.create(place))?;
+    RawArray::new(py, array, opening.run())
+}
+
+/// Creates a group.
+#[pyfunction]
+pub(crate) fn create_group(
+    py: Python<'_>,
+    path: &str,
+    attributes: Option<&str>,
+    overwrite: bool,
+    opening: Opening,
+    watch: Watch,
+) -> PyResult<RawGroup> {
+    let mut builder = opening.group()?;
+    if let Some(attributes) = attributes {
+        builder = builder.attributes(json::parsed(attributes)?);
+    }
+    if overwrite {
+        builder = builder.overwrite();
+    }
+    let place = opening.place(path);
+    let group = run(py, &watch, opening.run(), |_| builder.create(place))?;
+    Ok(RawGroup::new(group, opening.run()))
+}

@@ -1,0 +1,34 @@
+//! The native part of the Python package `ndzarr`: calls of the library over memory of NumPy, without
+//! the GIL.
+#![forbid(unsafe_code)]
+
+mod array;
+mod copy;
+mod dtype;
+mod error;
+mod group;
+mod json;
+mod key;
+mod memory;
+mod options;
+mod run;
+mod verify;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _ndzarr {
+    #[pymodule_export]
+    use super::array::RawArray;
+    #[pymodule_export]
+    use super::copy::copy;
+    #[pymodule_export]
+    use super::group::{RawGroup, create_array, create_group, open};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,233 @@
+//! Keyword arguments that say how nodes are opened and created.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+
+use ndzarr::codec::{self, BloscCname, BloscShuffle, CodecConfig, CodecSpec};
+use ndzarr::{
+    AnyArray, ArrayBuilder, ChunkEdges, ConcurrentUpdate, DataType, Endian, Existing, FillChunks,
+    FillRequest, FillValue, Format, Group, GroupBuilder, N5Axes, OpenOptions, Order, Place, RunOptions,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::json;
+
+fn unknown(what: &str, given: &str, known: &str) -> PyErr {
+    PyValueError::new_err(format!("{what} is one of {known}, not {given:?}"))
+}
+
+pub(crate) fn format(name: &str) -> PyResult<Format> {
+    let all = [Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB];
+    let known = || all.map(|format| format.to_string()).join(", ");
+    all.into_iter().find(|format| format.to_string() == name).ok_or_else(|| unknown("format", name, &known()))
+}
+
+pub(crate) fn n5_axes(name: &str) -> PyResult<N5Axes> {
+    match name {
+        "native" => Ok(N5Axes::Native),
+        "reversed" => Ok(N5Axes::Reversed),
+        other => Err(unknown("n5_axes", other, "native, reversed")),
+    }
+}
+
+/// A path or URL; what `variables` has comes before the environment of the process.
+fn place(path: &str, variables: Option<HashMap<String, String>>) -> Place {
+    match variables {
+        None => Place::from(path),
+        Some(variables) => Place::with_variables(path, move |name| {
+            variables.get(name).cloned().or_else(|| std::env::var(name).ok())
+        }),
+    }
+}
+
+/// How a node is opened.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Opening {
+    format: Option<String>,
+    n5_axes: String,
+    variables: Option<HashMap<String, String>>,
+    threads: Option<usize>,
+    store_fill_chunks: bool,
+    last_writer_wins: bool,
+}
+
+impl Opening {
+    pub(crate) fn place(&self, path: &str) -> Place {
+        place(path, self.variables.clone())
+    }
+
+    pub(crate) fn options(&self) -> PyResult<OpenOptions> {
+        let format = self.format.as_deref().map(format).transpose()?;
+        Ok(OpenOptions::new().format(format).n5_axes(n5_axes(&self.n5_axes)?))
+    }
+
+    pub(crate) fn run(&self) -> RunOptions {
+        RunOptions::default()
+            .threads(self.threads.and_then(NonZeroUsize::new))
+            .fill_chunks(if self.store_fill_chunks { FillChunks::Store } else { FillChunks::Erase })
+            .concurrent_update(self.concurrent_update())
+    }
+
+    /// A new group.
+    pub(crate) fn group(&self) -> PyResult<GroupBuilder> {
+        let builder = match &self.format {
+            Some(name) => Group::builder().format(format(name)?),
+            None => Group::builder(),
+        };
+        Ok(builder.n5_axes(n5_axes(&self.n5_axes)?).concurrent_update(self.concurrent_update()))
+    }
+
+    fn concurrent_update(&self) -> ConcurrentUpdate {
+        if self.last_writer_wins { ConcurrentUpdate::LastWriterWins } else { ConcurrentUpdate::Merge }
+    }
+}
+
+/// A new array.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct New {
+    shape: Vec<u64>,
+    chunks: Option<Vec<u64>>,
+    chunk_edges: Option<Vec<Vec<u64>>>,
+    shards: Option<Vec<u64>>,
+    /// Names with parameters, `"zstd:3"`.
+    codecs: Option<Vec<String>>,
+    /// As in the format's documents.
+    codecs_json: Option<String>,
+    fill_value: Option<Vec<u8>>,
+    no_fill_value: bool,
+    order: String,
+    separator: Option<char>,
+    attributes: Option<String>,
+    dimension_names: Option<Vec<String>>,
+    overwrite: bool,
+}
+
+impl New {
+    /// What is to be created, in the format and with the axes of `opening`.
+    pub(crate) fn builder(
+        self,
+        data_type: DataType,
+        is_big: bool,
+        opening: &Opening,
+    ) -> PyResult<ArrayBuilder> {
+        let format = opening.format.as_deref().map_or(Ok(Format::Zarr3), format)?;
+        let mut builder = AnyArray::builder(self.shape)
+            .data_type(data_type)
+            .format(format)
+            .n5_axes(n5_axes(&opening.n5_axes)?)
+            .concurrent_update(opening.concurrent_update());
+        if let Some(chunks) = self.chunks {
+            builder = builder.chunks(chunks);
+        }
+        if let Some(edges) = self.chunk_edges {
+            let edges =
+                edges.into_iter().map(|axis| ChunkEdges::Listed(axis.into_iter().map(|n| (n, 1)).collect()));
+            builder = builder.chunk_edges(edges);
+        }
+        if let Some(shards) = self.shards {
+            builder = builder.shards(shards);
+        }
+        if let Some(codecs) = self.codecs {
+            let codecs = codecs.iter().map(|text| codec(text));
+            builder = builder.codecs(codecs.collect::<PyResult<Vec<_>>>()?);
+        }
+        if let Some(text) = self.codecs_json {
+            builder = builder.codecs_json(json::parsed(&text)?);
+        }
+        if let Some(bytes) = self.fill_value {
+            builder = builder.fill_value(FillRequest::Value(FillValue::defined(bytes)));
+        } else if self.no_fill_value {
+            builder = builder.no_fill_value();
+        }
+        match &*self.order {
+            "C" => {}
+            "F" => builder = builder.order(Order::F),
+            other => return Err(unknown("order", other, "C, F")),
+        }
+        if let Some(separator) = self.separator {
+            builder = builder.separator(separator);
+        }
+        if is_big && format != Format::N5 {
+            builder = builder.endian(Endian::Big);
+        }
+        if let Some(text) = self.attributes {
+            builder = builder.attributes(json::parsed(&text)?);
+        }
+        if let Some(names) = self.dimension_names {
+            builder = builder.dimension_names(names);
+        }
+        if self.overwrite {
+            builder = builder.existing(Existing::Replace);
+        }
+        Ok(builder)
+    }
+}
+
+const CODECS: &str = "zstd, gzip, zlib, blosc, lz4, bz2, xz, crc32c, pcodec";
+
+/// A codec from its name and parameters: `zstd`, `zstd:3`, `blosc:lz4:5:bitshuffle`.
+pub(crate) fn codec(text: &str) -> PyResult<CodecSpec> {
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default();
+    let parameters: Vec<&str> = parts.collect();
+    let number = |usual: i64| match parameters[..] {
+        [] => Ok(usual),
+        [number] => number
+            .parse::<i64>()
+            .map_err(|_| PyValueError::new_err(format!("the codec {text:?}: {number:?} is not an integer"))),
+        _ => Err(PyValueError::new_err(format!("the codec {text:?} has too many parameters"))),
+    };
+    let within = |usual: i64| {
+        let number = number(usual)?;
+        i32::try_from(number)
+            .map_err(|_| PyValueError::new_err(format!("the codec {text:?}: {number} is out of range")))
+    };
+    let natural = |usual: i64| {
+        let number = number(usual)?;
+        u32::try_from(number)
+            .map_err(|_| PyValueError::new_err(format!("the codec {text:?}: {number} is out of range")))
+    };
+    let plain = |spec: CodecSpec| match parameters.is_empty() {
+        true => Ok(spec),
+        false => {
+            Err(PyValueError::new_err(format!("the codec {name:?} has no parameters, but there is {text:?}")))
+        }
+    };
+    match name {
+        "zstd" => Ok(codec::zstd(within(3)?)),
+        "gzip" => Ok(codec::gzip(within(5)?)),
+        "zlib" => Ok(codec::zlib(within(5)?)),
+        "bz2" => Ok(CodecConfig::Bz2 { level: natural(9)? }.into()),
+        "xz" => Ok(codec::xz(natural(6)?)),
+        "pcodec" => {
+            let level = u8::try_from(natural(8)?);
+            Ok(codec::pcodec(level.map_err(|_| unknown("the level of pcodec", text, "0 to 12"))?))
+        }
+        "lz4" => plain(codec::lz4()),
+        "crc32c" => plain(codec::crc32c()),
+        "blosc" => blosc(text, &parameters),
+        other => Err(unknown("a codec", other, CODECS)),
+    }
+}
+
+/// `blosc:<compressor>:<level>:<shuffle>`, each of them optional.
+fn blosc(text: &str, parameters: &[&str]) -> PyResult<CodecSpec> {
+    let wrong = |what: &str| PyValueError::new_err(format!("the codec {text:?}: {what}"));
+    let cname = parameters.first().copied().unwrap_or("lz4");
+    let cname = BloscCname::from_name(cname).ok_or_else(|| wrong("unknown compressor"))?;
+    let level = parameters.get(1).copied().unwrap_or("5");
+    let level = level.parse().map_err(|_| wrong("the level is from 0 to 9"))?;
+    let shuffle = match parameters.get(2).copied().unwrap_or("shuffle") {
+        "shuffle" => BloscShuffle::Byte,
+        "bitshuffle" => BloscShuffle::Bit,
+        "noshuffle" => BloscShuffle::None,
+        _ => return Err(wrong("the shuffle is shuffle, bitshuffle or noshuffle")),
+    };
+    match parameters.get(3) {
+        None => Ok(codec::blosc(cname, level, shuffle)),
+        Some(_) => Err(wrong("it has too many parameters")),
+    }
+}

@@ -1,0 +1,28 @@
+"""Folders and arrays of the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ndzarr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(tmp_path)
+
+
+@pytest.fixture
+def cube() -> np.ndarray[Any, Any]:
+    return np.arange(16 * 12 * 10, dtype="f4").reshape(16, 12, 10)
+
+
+@pytest.fixture
+def stored(folder: str, cube: np.ndarray[Any, Any]) -> ndzarr.Array:
+    a = ndzarr.create(f"{folder}/cube", shape=cube.shape, dtype="f4", chunks=(4, 5, 3), codecs=["zstd:1"])
+    a[...] = cube
+    return a

@@ -1,0 +1,325 @@
+"""Opening, creating, groups, attributes, errors, copies."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ndzarr
+from ndzarr._places import absolute, below, variables
+
+FORMATS = ["zarr2", "zarr3", "n5", "zarr3-draft-a", "zarr3-draft-b"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_groups_and_arrays_of_every_format(folder: str, format: Any) -> None:
+    root = ndzarr.create_group(f"{folder}/r", format=format, attributes={"site": "north"})
+    a = root.create_array("a", shape=(4, 6), dtype="u2", chunks=(2, 3))
+    a[...] = 7
+    b = root.create_group("g", attributes={"depth": 1}).create_array("b", shape=3, dtype="f8")
+    assert (a.format, b.format, root.format) == (format, format, format)
+    root = ndzarr.open_group(f"{folder}/r")
+    assert list(root) == ["a", "g"]
+    assert (len(root), "a" in root, "g/b" in root, "x" in root, 3 in root) == (2, True, True, False, False)
+    assert root["g/b"] == root["g"]["b"]
+    assert root.members(recursive=True) == {"a": "array", "g": "group", "g/b": "array"}
+    assert [name for name, _ in root.arrays()] == ["a"]
+    assert [name for name, _ in root.groups()] == ["g"]
+    assert root["a"][3, 5] == 7
+    assert root.attrs["site"] == "north"
+    assert root.group("g").attrs.asdict() == {"depth": 1}
+    with pytest.raises(KeyError):
+        root["x"]
+    with pytest.raises(FileNotFoundError):
+        root["x"]
+    with pytest.raises(TypeError, match="group, not an array"):
+        root.array("g")
+    del root["a"]
+    assert list(root) == ["g"]
+    with pytest.raises(KeyError):
+        del root["a"]
+    assert "g/b" in root.tree()
+
+
+def test_attributes(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=4, dtype="f4", attributes={"units": "K", "n": np.float32(0.5)})
+    other = ndzarr.open_array(f"{folder}/a")
+    a.attrs["list"] = np.arange(3)
+    other.attrs.update(nan=float("nan"), big=2**60)
+    a.refresh()
+    assert a.attrs == {"units": "K", "n": 0.5, "list": [0, 1, 2], "nan": "NaN", "big": 2**60}
+    del a.attrs["list"]
+    with pytest.raises(KeyError):
+        del a.attrs["list"]
+    assert sorted(a.attrs) == ["big", "n", "nan", "units"]
+    a.attrs.put({"only": None})
+    assert dict(ndzarr.open_array(f"{folder}/a").attrs) == {"only": None}
+    a.attrs.clear()
+    assert len(a.attrs) == 0
+    with pytest.raises(TypeError):
+        a.attrs["x"] = object()
+
+
+def test_errors_are_pythons_own(folder: str) -> None:
+    with pytest.raises(FileNotFoundError) as found:
+        ndzarr.open(f"{folder}/nothing")
+    assert isinstance(found.value, ndzarr.NdzarrError) and found.value.kind == "NotFound"
+    ndzarr.create(f"{folder}/a", shape=4, dtype="u1", chunks=2, codecs=["zstd"])
+    with pytest.raises(FileExistsError):
+        ndzarr.create(f"{folder}/a", shape=4, dtype="u1")
+    ndzarr.create(f"{folder}/a", shape=4, dtype="u1", chunks=2, codecs=["zstd"], overwrite=True)
+    with pytest.raises(ndzarr.NodeKindError):
+        ndzarr.open_group(f"{folder}/a")
+    with pytest.raises(ValueError, match="format"):
+        ndzarr.open(f"{folder}/a", format="zarr9")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="n5_axes"):
+        ndzarr.open(f"{folder}/a", n5_axes="other")  # type: ignore[arg-type]
+    a = ndzarr.open_array(f"{folder}/a")
+    a[...] = [1, 2, 3, 4]
+    Path(f"{folder}/a/c/1").write_bytes(b"not zstd")
+    with pytest.raises(OSError) as corrupt:
+        a[...]
+    assert isinstance(corrupt.value, ndzarr.CorruptError)
+    assert (corrupt.value.key, corrupt.value.chunk) == ("c/1", (1,))
+    assert a[:2].tolist() == [1, 2]
+    document = Path(f"{folder}/a/zarr.json")
+    document.write_text(document.read_text().replace('"zstd"', '"unheard-of"'))
+    with pytest.raises(NotImplementedError, match="unheard-of"):
+        ndzarr.open(f"{folder}/a")
+    document.write_text("{")
+    with pytest.raises(ValueError):
+        ndzarr.open(f"{folder}/a")
+    for name in ndzarr.__all__:
+        error = getattr(ndzarr, name)
+        if isinstance(error, type) and issubclass(error, Exception) and error is not ndzarr.NdzarrError:
+            assert len(error.__mro__) > 4, f"{name} is also an exception of Python"
+
+
+@pytest.mark.parametrize("order", ["native", "reversed"])
+def test_py22_axes_of_n5(folder: str, order: Any) -> None:
+    # As z5py writes an array of shape (2, 3, 4): the document has the reverse.
+    os.makedirs(f"{folder}/c.n5/d/0/0")
+    Path(f"{folder}/c.n5/attributes.json").write_text('{"n5": "2.0.0"}')
+    document = {"dimensions": [4, 3, 2], "blockSize": [4, 3, 2], "dataType": "uint8", "compression": {"type": "raw"}}
+    Path(f"{folder}/c.n5/d/attributes.json").write_text(json.dumps(document))
+    header = bytes([0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 2])
+    Path(f"{folder}/c.n5/d/0/0/0").write_bytes(header + bytes(range(24)))
+    zyx = np.arange(24, dtype="u1").reshape(2, 3, 4)
+    a = ndzarr.open_array(f"{folder}/c.n5/d", n5_axes=order)
+    np.testing.assert_array_equal(a[...], zyx if order == "reversed" else zyx.T)
+    assert f"n5_axes='{order}'" in repr(a)
+    assert order in a._repr_html_()
+    assert order in repr(ndzarr.open(f"{folder}/c.n5", n5_axes=order))
+    b = ndzarr.create(f"{folder}/c.n5/e", shape=a.shape, dtype="u1", format="n5", n5_axes=order)
+    assert json.loads(Path(f"{folder}/c.n5/e/attributes.json").read_text())["dimensions"] == [4, 3, 2]
+    assert b.shape == a.shape
+
+
+def test_representations(stored: ndzarr.Array, folder: str) -> None:
+    assert repr(stored) == (
+        f"<ndzarr.Array '{folder}/cube' zarr3 shape=(16, 12, 10) dtype=float32 chunks=(4, 5, 3)>"
+    )
+    text = stored._repr_html_()
+    assert "<table>" in text and "zstd" in text and "7.5 KiB" in text
+    named = ndzarr.create(f"{folder}/<b>", shape=(2, 3), dtype="u1", dimension_names=["y", "<x>"])
+    assert "&lt;b&gt;" in named._repr_html_() and "&lt;x&gt;: 3" in named._repr_html_()
+    assert "cube" in ndzarr.create_group(folder + "/g")._repr_html_() or True
+
+
+def test_stored_chunks(stored: ndzarr.Array, folder: str) -> None:
+    assert stored.nchunks == stored.nchunks_initialized == 4 * 3 * 4
+    assert stored.nbytes_stored == sum(path.stat().st_size for path in Path(folder, "cube", "c").rglob("*") if path.is_file())
+    empty = ndzarr.create(f"{folder}/e", shape=(1 << 40,), dtype="u1", chunks=1)
+    empty[5] = 1
+    assert empty.stored_chunks() == {(5,): 1}
+    empty[5] = 0
+    assert empty.nchunks_initialized == 0
+    kept = ndzarr.open_array(f"{folder}/e", store_fill_chunks=True)
+    kept[5] = 0
+    assert kept.nchunks_initialized == 1
+
+
+@pytest.mark.parametrize(
+    "codecs",
+    [
+        "zstd",
+        ["zstd:-5", "crc32c"],
+        ["blosc:zlib:3:noshuffle"],
+        [{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "gzip", "configuration": {"level": 1}}],
+        [{"name": "bytes", "configuration": {"endian": "big"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": True}}],
+        ["none"],
+    ],
+    ids=str,
+)
+def test_codecs_of_zarr3(folder: str, codecs: Any) -> None:
+    x = np.arange(48, dtype="i4").reshape(6, 8)
+    a = ndzarr.create(f"{folder}/a", shape=x.shape, dtype="i4", chunks=(3, 3), codecs=codecs)
+    a[...] = x
+    np.testing.assert_array_equal(ndzarr.open(f"{folder}/a")[...], x)
+
+
+def test_codecs_of_other_libraries(folder: str) -> None:
+    numcodecs = pytest.importorskip("numcodecs")
+    a = ndzarr.create(f"{folder}/a", shape=9, dtype="i4", format="zarr2", codecs=[numcodecs.Delta("i4"), numcodecs.Zlib(2)])
+    a[...] = range(9)
+    assert a[...].tolist() == list(range(9))
+    document = json.loads(Path(f"{folder}/a/.zarray").read_text())
+    assert (document["compressor"]["id"], document["filters"][0]["id"]) == ("zlib", "delta")
+    zarr = pytest.importorskip("zarr")
+    b = ndzarr.create(f"{folder}/b", shape=9, dtype="i4", codecs=[zarr.codecs.ZstdCodec(level=5)])
+    b[...] = range(9)
+    assert zarr.open_array(f"{folder}/b", mode="r")[...].tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("codecs", ["zstd:x", "zstd:1:2", "unheard-of", "blosc:no", "lz4:3", [object()], ["bz2:99999999999"]], ids=str)
+def test_codecs_that_do_not_exist(folder: str, codecs: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        ndzarr.create(f"{folder}/a", shape=9, dtype="i4", codecs=codecs)
+    assert not os.path.exists(f"{folder}/a")
+
+
+def test_resize_append_and_refresh(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=(2, 3), dtype="i4", chunks=(2, 2), fill_value=9)
+    other = ndzarr.open_array(f"{folder}/a")
+    assert a.append([[1, 2, 3]]) == (3, 3)
+    assert a.append(np.ones((3, 1)), axis=-1) == (3, 4)
+    with pytest.raises(ValueError, match="axes"):
+        a.append([1, 2, 3, 4])
+    with pytest.raises(IndexError):
+        a.append([[1, 2, 3, 4]], axis=2)
+    with pytest.raises((IndexError, ValueError)):
+        a.append([[1, 2, 3]])
+    other.refresh()
+    assert other[...].tolist() == [[9, 9, 9, 1], [9, 9, 9, 1], [1, 2, 3, 1]]
+    a.resize(1, 2)
+    a.resize((4, 2))
+    assert a[...].tolist() == [[9, 9]] * 4
+    with pytest.raises(IndexError):
+        a.resize(3)
+
+
+def test_copies(folder: str, stored: ndzarr.Array, cube: Any) -> None:
+    told: list[tuple[int, int]] = []
+    report = ndzarr.copy(
+        stored,
+        f"{folder}/b",
+        chunks=(2, 12, 10),
+        shards=(8, 12, 10),
+        codecs=["gzip:1"],
+        dtype="f8",
+        scale=2,
+        offset=1,
+        memory="64MiB",
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert [item["level"] for item in report] == ["reencoded"]
+    assert told[-1][0] == told[-1][1]
+    b = ndzarr.open_array(f"{folder}/b")
+    assert (b.chunks, b.shards, b.dtype) == ((2, 12, 10), (8, 12, 10), np.dtype("f8"))
+    np.testing.assert_array_equal(b[...], cube.astype("f8") * 2 + 1)
+    with pytest.raises(FileExistsError):
+        ndzarr.copy(stored, f"{folder}/b")
+    assert ndzarr.copy(stored, f"{folder}/b", overwrite=True)[0]["level"] == "rekeyed"
+    ndzarr.copy(stored, f"{folder}/c.n5/s0", format="n5", n5_axes="reversed", codecs="gzip")
+    np.testing.assert_array_equal(ndzarr.open(f"{folder}/c.n5/s0", n5_axes="reversed")[...], cube)
+    np.testing.assert_array_equal(ndzarr.open(f"{folder}/c.n5/s0")[...], cube.T)
+    with pytest.raises(MemoryError):
+        ndzarr.copy(stored, f"{folder}/d", chunks=(16, 12, 10), memory=100)
+
+
+def test_convert_in_place(folder: str) -> None:
+    root = ndzarr.create_group(f"{folder}/r", format="zarr2")
+    a = root.create_array("a", shape=4, dtype="i4", codecs=["zstd"])
+    a[...] = range(4)
+    assert [item["level"] for item in ndzarr.convert(f"{folder}/r")] == ["metadata", "metadata"]
+    found = ndzarr.open_array(f"{folder}/r/a", format="zarr3")
+    assert (found.format, found[...].tolist()) == ("zarr3", [0, 1, 2, 3])
+
+
+def test_verify(folder: str) -> None:
+    root = ndzarr.create_group(f"{folder}/r")
+    for name, shards in (("a", None), ("b", 64)):
+        a = root.create_array(name, shape=256, dtype="i4", chunks=16, shards=shards, codecs=["zstd", "crc32c"])
+        a[...] = range(256)
+    assert ndzarr.verify(f"{folder}/r") == []
+    Path(f"{folder}/r/a/c/3").write_bytes(b"x")
+    shard = Path(f"{folder}/r/b/c/1")
+    damaged = bytearray(shard.read_bytes())
+    damaged[3] ^= 255
+    shard.write_bytes(damaged)
+    found = ndzarr.verify(f"{folder}/r")
+    assert [(item["array"], item["key"], item["chunk"], item["inner_chunk"]) for item in found] == [
+        ("a", "a/c/3", (3,), []),
+        ("b", "b/c/1", (1,), [[0]]),
+    ]
+    assert [item["codec"] for item in found] == ["crc32c", "crc32c"]
+
+
+def test_archives_and_urls(folder: str) -> None:
+    zarr = pytest.importorskip("zarr")
+    store = zarr.storage.ZipStore(f"{folder}/a.zip", mode="w")
+    zarr.create_array(store, name="g/a", data=np.arange(6))
+    store.close()
+    root = ndzarr.open_group(f"{folder}/a.zip")
+    assert root["g"]["a"][...].tolist() == list(range(6))
+    assert ndzarr.open(f"{folder}/a.zip|zip:g/a").shape == (6,)
+    import pickle
+
+    assert pickle.loads(pickle.dumps(root["g"]["a"])).shape == (6,)
+    assert ndzarr.open(f"file://{folder}/a.zip|zip:g")["a"].shape == (6,)
+
+
+@pytest.mark.parametrize(
+    ("place", "path", "expected"),
+    [
+        ("/a/b", "c/d", "/a/b/c/d"),
+        ("/a.zip", "c", "/a.zip|zip:c"),
+        ("/a.zip|zip:", "c", "/a.zip|zip:c"),
+        ("/a.zip|zip:b", "c", "/a.zip|zip:b/c"),
+        ("s3://b/a", "c d%", "s3://b/a/c%20d%25"),
+        ("https://h/a?sig=1/2", "c", "https://h/a/c?sig=1/2"),
+        ("https://h/a.zip?sig=1", "c", "https://h/a.zip?sig=1|zip:c"),
+        ("/a%b", "c%", "/a%b/c%"),
+        ("/a", "", "/a"),
+    ],
+)
+def test_places_below_others(place: str, path: str, expected: str) -> None:
+    assert below(place, path) == expected
+
+
+def test_places_become_absolute(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    monkeypatch.chdir(folder)
+    assert absolute("a/../b") == f"{folder}/b"
+    assert absolute("a.zip|zip:b") == f"{folder}/a.zip|zip:b"
+    assert absolute(Path("a")) == f"{folder}/a"
+    for url in ("s3://b/a", "memory://b/a", "file:///a", "zip::s3://b/a.zip"):
+        assert absolute(url) == url
+
+
+def test_storage_options_have_the_names_of_s3fs_and_obstore() -> None:
+    expected = {
+        "AWS_ACCESS_KEY_ID": "i",
+        "AWS_SECRET_ACCESS_KEY": "s",
+        "AWS_SESSION_TOKEN": "t",
+        "AWS_ENDPOINT_URL": "http://e",
+        "AWS_REGION": "r",
+    }
+    s3fs = {"key": "i", "secret": "s", "token": "t", "client_kwargs": {"endpoint_url": "http://e", "region_name": "r"}}
+    obstore = {"access_key_id": "i", "secret_access_key": "s", "session_token": "t", "endpoint": "http://e", "region": "r"}
+    upper = {"AWS_ACCESS_KEY_ID": "i", "aws_secret_access_key": "s", "aws_session_token": "t", "aws_endpoint": "http://e", "aws_region": "r"}
+    for options in (s3fs, obstore, upper):
+        assert variables("s3://b/a", options) == expected
+    assert variables("s3://b/a", {"anon": True}) == {"AWS_SKIP_SIGNATURE": "true"}
+    assert variables("gs://b/a", {"token": "f.json"}) == {"GOOGLE_APPLICATION_CREDENTIALS": "f.json"}
+    assert variables("az://b/a", {"account_name": "a", "account_key": "k"}) == {
+        "AZURE_STORAGE_ACCOUNT_NAME": "a",
+        "AZURE_STORAGE_ACCOUNT_KEY": "k",
+    }
+    assert variables("s3://b/a", None) is None
+    with pytest.raises(ValueError, match="unknown storage option 'sekret'"):
+        variables("s3://b/a", {"sekret": "x"})

@@ -1,0 +1,63 @@
+"""Examples, types and the cost of the package."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ndzarr
+
+
+@pytest.mark.parametrize("module", ["", "_array", "_attributes", "_codecs", "_errors", "_group", "_open", "_places"])
+def test_examples(module: str) -> None:
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        pytest.skip("NumPy 1 prints scalars otherwise")
+    found = doctest.testmod(importlib.import_module(f"ndzarr.{module}".rstrip(".")))
+    assert found.failed == 0
+    assert found.attempted > 0
+
+
+def test_the_examples_of_the_guide(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("zarr")
+    pytest.importorskip("dask")
+    guide = Path(__file__).parent.parent.parent.parent / "docs" / "guide" / "python.md"
+    monkeypatch.chdir(folder)
+    blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
+    assert len(blocks) == 4
+    exec("\n".join(blocks), {})
+
+
+def test_types_are_checked() -> None:
+    pytest.importorskip("mypy")
+    root = Path(__file__).parent.parent
+    done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental"], capture_output=True, text=True, cwd=root)
+    assert done.returncode == 0, done.stdout
+
+
+def test_everything_public_is_documented() -> None:
+    for name in ndzarr.__all__:
+        found = getattr(ndzarr, name)
+        assert name == "__version__" or found.__doc__, name
+        if isinstance(found, type):
+            for member, value in vars(found).items():
+                if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+                    assert value.__doc__, f"{name}.{member}"
+
+
+def test_importing_costs_little_more_than_numpy() -> None:
+    def seconds(code: str) -> float:
+        text = f"import time; start = time.perf_counter(); {code}; print(time.perf_counter() - start)"
+        return float(subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout)
+
+    seconds("import ndzarr")
+    pairs = [(seconds("import ndzarr"), seconds("import numpy")) for _ in range(7)]
+    more = statistics.median(own for own, _ in pairs) - statistics.median(numpy for _, numpy in pairs)
+    assert more < 0.1, f"{more * 1000:.0f} ms"

@@ -1,0 +1,306 @@
+"""Threads, processes, signals, and handles that travel."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ndzarr
+
+from test_memory import run
+
+
+def test_py02_no_deadlock_while_a_lock_is_waited_for(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=64, dtype="i4", chunks=64)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, f"{folder}/a/c/0.__lock"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None and holder.stdin is not None
+    assert holder.stdout.readline() == "held\n"
+    threads = [threading.Thread(target=a.__setitem__, args=(i, i + 1)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    # The others wait, and Python goes on.
+    assert sum(range(1000)) == 499500
+    assert all(thread.is_alive() for thread in threads)
+    holder.stdin.close()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert a[:2].tolist() == [1, 2]
+    assert holder.wait(30) == 0
+
+
+HOLDER = """
+import fcntl, os, sys
+os.makedirs(os.path.dirname(sys.argv[1]), exist_ok=True)
+file = open(sys.argv[1], "a+b")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+os.remove(sys.argv[1])
+"""
+
+
+def test_the_gil_is_free_during_a_read(folder: str) -> None:
+    x = np.random.default_rng(0).random((64, 256, 256), "f4")
+    a = ndzarr.create(f"{folder}/a", shape=x.shape, dtype="f4", chunks=(16, 64, 64), codecs=["zstd:1"])
+    a[...] = x
+    steps, stop = [0], threading.Event()
+
+    def spin() -> None:
+        while not stop.is_set():
+            steps[0] += 1
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    before = steps[0]
+    np.testing.assert_array_equal(a[...], x)
+    moved = steps[0] - before
+    stop.set()
+    thread.join()
+    assert moved > 1000, f"another thread made {moved} steps"
+
+
+WRITE = """
+import sys
+import numpy as np
+import ndzarr
+
+a = ndzarr.create(sys.argv[1], shape=(512, 1024, 256), dtype="f4", chunks=(64, 64, 64), codecs=["zstd:19"])
+data = np.random.default_rng(0).random((32, 1024, 256), "f4")
+data = np.broadcast_to(data, (16, 32, 1024, 256)).reshape(512, 1024, 256)
+print("ready", flush=True)
+try:
+    a[...] = data
+    print("written")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+a[0, 0, 0] = 3
+print(a[0, 0, 0])
+"""
+
+
+def test_ctrl_c_ends_a_long_write(folder: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", WRITE, f"{folder}/a"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(1)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "interrupted\n"
+    waited = time.monotonic() - sent
+    assert process.stdout.readline() == "3.0\n"
+    assert process.wait(60) == 0
+    assert waited < 5, f"it took {waited:.1f} s"
+
+
+def test_ctrl_c_ends_a_wait_for_a_lock(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=64, dtype="i4", chunks=64)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, f"{folder}/a/c/0.__lock"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None and holder.stdin is not None
+    holder.stdout.readline()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        a[0] = 1
+    holder.stdin.close()
+    holder.wait(30)
+    a[0] = 2
+    assert a[0] == 2
+
+
+def test_an_error_in_progress_stops_the_call(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=(256, 1024, 64), dtype="f4", chunks=(8, 64, 64), codecs=["zstd:19"])
+    data = np.random.default_rng(0).random(a.shape, "f4")
+
+    def progress(done: int, total: int) -> None:
+        assert 0 < done <= total
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        a.write(..., data, progress=progress)
+
+
+def test_progress_is_told_on_the_calling_thread(stored: ndzarr.Array) -> None:
+    told: list[tuple[int, int, int]] = []
+    stored.read(..., progress=lambda done, total: told.append((done, total, threading.get_ident())))
+    assert told[-1] == (48, 48, threading.get_ident())
+    assert [done for done, _, _ in told] == sorted({done for done, _, _ in told})
+
+
+def child(a: ndzarr.Array, path: str, answers: Any) -> None:
+    a[0, 0] = 7
+    answers.put((float(ndzarr.open_array(path)[...].sum()), float(a[1:].sum())))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_after_a_fork_reads_and_writes_work(stored: ndzarr.Array, cube: Any, method: str) -> None:
+    stored[...]  # The pool of threads has started.
+    expected = cube.copy()
+    expected[0, 0] = 7
+    context = multiprocessing.get_context(method)
+    answers = context.Queue()
+    processes = [context.Process(target=child, args=(stored, stored._where.place, answers)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    found = [answers.get(timeout=60) for _ in processes]
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    assert found == [(float(expected.sum()), float(cube[1:].sum()))] * 2
+    np.testing.assert_array_equal(stored[...], expected)
+
+
+def add(task: tuple[ndzarr.Array, int, int]) -> None:
+    a, index, n = task
+    for at in range(index, a.shape[0], n):
+        a[at] = at + 1
+
+
+@pytest.mark.parametrize(
+    ("format", "shards"), [("zarr3", None), ("zarr3", 512), ("zarr2", None), ("n5", None)], ids=["chunks", "shards", "v2", "n5"]
+)
+def test_processes_that_share_chunks_lose_nothing(folder: str, format: Any, shards: int | None) -> None:
+    a = ndzarr.create(f"{folder}/r/a", shape=512, dtype="i4", chunks=256 if shards is None else 64, shards=shards, format=format)
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        pool.map(add, [(a, i, 3) for i in range(3)])
+    assert a[...].tolist() == list(range(1, 513))
+
+
+def test_py13_a_pickle_holds_no_shape(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=4, dtype="i4")
+    text = pickle.dumps(a)
+    assert len(text) < 200
+    a.resize(6)
+    assert pickle.loads(text).shape == (6,)
+    group = ndzarr.create_group(f"{folder}/g", attributes={"a": 1})
+    assert pickle.loads(pickle.dumps(group)).attrs["a"] == 1
+    os.remove(f"{folder}/a/zarr.json")
+    with pytest.raises(FileNotFoundError):
+        pickle.loads(text)
+
+
+def test_py13_a_pickle_holds_how_it_was_opened(folder: str) -> None:
+    ndzarr.create_group(f"{folder}/r", format="n5").create_array("a", shape=(2, 3), dtype="i4")
+    a = ndzarr.open_array(f"{folder}/r/a", n5_axes="reversed", threads=1)
+    b = pickle.loads(pickle.dumps(a))
+    assert (b.shape, b._where) == ((3, 2), a._where)
+    assert pickle.loads(pickle.dumps(ndzarr.open_group(f"{folder}/r", n5_axes="reversed")["a"])).shape == (3, 2)
+
+
+def test_py14_relative_paths_become_absolute(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    a = ndzarr.create_group("sub").create_array("a", shape=4, dtype="i4")
+    text = pickle.dumps([a, ndzarr.open("sub"), ndzarr.open_group("sub")["a"]])
+    os.mkdir("elsewhere")
+    monkeypatch.chdir("elsewhere")
+    found, group, member = pickle.loads(text)
+    assert found.shape == member.shape == (4,)
+    assert list(group) == ["a"]
+
+
+def test_py17_threads_can_be_set_for_a_process(folder: str) -> None:
+    code = "import ndzarr; print(ndzarr.config.threads); ndzarr.config.threads = 2; print(ndzarr.config.threads)"
+    assert run(code, env={**os.environ, "NDZARR_THREADS": "1"}) == "1\n2"
+    with pytest.raises(ValueError):
+        ndzarr.config.threads = 0
+
+
+def test_py17_many_threads_of_small_writes(folder: str) -> None:
+    def timed(threads: int | None) -> float:
+        a = ndzarr.create(f"{folder}/{threads}", shape=(8, 64, 1024), dtype="f4", chunks=(1, 1, 1024), threads=threads)
+        row = np.ones(1024, "f4")
+
+        def work(i: int) -> None:
+            for at in range(64):
+                a[i, at] = row
+
+        workers = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        start = time.perf_counter()
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert a[...].sum() == 8 * 64 * 1024
+        return time.perf_counter() - start
+
+    timed(2)
+    rounds = []
+    for _ in range(3):
+        ndzarr.create_group(folder, overwrite=True)
+        rounds.append((timed(None), timed(1)))
+    best = [min(times) for times in zip(*rounds, strict=True)]
+    # Loose: other programs run beside a test.
+    assert best[0] < 2 * best[1], best
+
+
+def test_py29_the_interpreter_ends_in_the_middle_of_a_read(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=(256, 256, 256), dtype="f4", chunks=(32, 64, 64), codecs=["gzip:1"])
+    a[...] = np.random.default_rng(0).random(a.shape, "f4")
+    code = (
+        "import sys, threading, ndzarr\n"
+        "a = ndzarr.open(sys.argv[1])\n"
+        "started = threading.Event()\n"
+        "def read():\n"
+        "    started.set()\n"
+        "    a.read(..., progress=lambda done, total: None)\n"
+        "threading.Thread(target=read, daemon=True).start()\n"
+        "started.wait()\n"
+        "print('end')\n"
+    )
+    for _ in range(5):
+        assert run(code, f"{folder}/a") == "end"
+
+
+def test_writes_in_a_folder_that_is_read_only(folder: str) -> None:
+    if os.getuid() == 0:
+        pytest.skip("root may write anywhere")
+    ndzarr.create(f"{folder}/a", shape=4, dtype="i4")
+    os.chmod(f"{folder}/a", 0o500)
+    try:
+        with pytest.raises(PermissionError):
+            ndzarr.open_array(f"{folder}/a")[0] = 1
+    finally:
+        os.chmod(f"{folder}/a", 0o700)
+
+
+def test_py32_beside_other_libraries_with_blosc(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=1000, dtype="i4", codecs=["blosc:zstd:5:bitshuffle"])
+    a[...] = range(1000)
+    others = [name for name in ("numcodecs", "h5py", "tensorstore") if _has(name)]
+    for order in (["ndzarr", *others], [*others, "ndzarr"], [*others[::-1], "ndzarr"]):
+        code = "".join(f"import {name}\n" for name in order)
+        code += "import sys\nprint(ndzarr.open(sys.argv[1])[...].sum())\n"
+        if "numcodecs" in others:
+            code += "import numpy\nnumcodecs.Blosc().decode(numcodecs.Blosc().encode(numpy.arange(9)))\n"
+        assert run(code, f"{folder}/a") == "499500"
+
+
+def _has(name: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(name) is not None
+
+
+def test_no_other_package_is_imported() -> None:
+    code = "import ndzarr, sys; print(sorted({'zarr', 'xarray', 'dask', 'tqdm', 'ml_dtypes', 'asyncio'} & set(sys.modules)))"
+    assert run(code) == "[]"
+
+
+def test_the_stub_and_the_marker_are_part_of_the_package() -> None:
+    package = Path(ndzarr.__file__).parent
+    assert (package / "py.typed").exists()
+    assert (package / "_ndzarr.pyi").exists()

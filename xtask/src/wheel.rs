@@ -1,0 +1,160 @@
+//! `cargo xtask python`: builds the Python wheel and tests it in fresh virtual environments.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::python;
+
+/// Options of the task.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only these interpreters, `3.11`; default: each from 3.11 on that is at hand.
+    #[arg(long, value_name = "VERSION")]
+    only: Vec<String>,
+    /// Only the oldest NumPy, and the newest with all packages, on one interpreter each.
+    #[arg(long)]
+    quick: bool,
+    /// Build without optimising, which takes a third of the time.
+    #[arg(long)]
+    dev: bool,
+    /// Only build the wheel.
+    #[arg(long)]
+    build: bool,
+    /// Also run zarr-python's own tests: those of indices against our array, those of codecs and arrays
+    /// under the pipeline. `FOLDER` is a checkout of zarr-python of the version that is installed.
+    #[arg(long, value_name = "FOLDER")]
+    zarr_tests: Option<PathBuf>,
+    /// What pytest is given: `-- -k fork`.
+    #[arg(last = true)]
+    pytest: Vec<OsString>,
+}
+
+/// The wheel is no larger, with remote stores.
+const LARGEST: u64 = 9 << 20;
+
+/// The oldest interpreter, and those that may be at hand.
+const VERSIONS: [&str; 5] = ["3.11", "3.12", "3.13", "3.14", "3.15"];
+
+/// Runs the task.
+///
+/// # Errors
+///
+/// The wheel cannot be built, is too large, or a test of it failed.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let wheel = build(args.dev)?;
+    if args.build {
+        return Ok(());
+    }
+    let mut found: Vec<(&str, PathBuf)> = VERSIONS
+        .into_iter()
+        .filter(|version| args.only.is_empty() || args.only.iter().any(|only| only == version))
+        .filter_map(|version| Some((version, interpreter(version)?)))
+        .collect();
+    if found.is_empty() {
+        return Err(format!("no interpreter of Python {VERSIONS:?} is at hand"));
+    }
+    if args.quick {
+        found.truncate(2);
+    }
+    let newest = found.len() - 1;
+    for (at, (version, interpreter)) in found.iter().enumerate() {
+        // NumPy 1.26 has wheels for 3.11 and 3.12.
+        let numbers: &[&str] = match (args.quick, *version) {
+            (true, _) if at == newest && newest > 0 => &["full"],
+            (true, _) if newest > 0 => &["numpy1"],
+            (_, "3.11" | "3.12") => &["numpy1", "full"],
+            _ => &["full"],
+        };
+        for set in numbers {
+            eprintln!("\n==> Python {version}, {set}");
+            let venv = environment(version, interpreter, set, &wheel)?;
+            test(&venv, &args.pytest)?;
+            if let Some(folder) = args.zarr_tests.as_ref().filter(|_| at == newest && *set == "full") {
+                zarr_tests(&venv, folder)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn package() -> PathBuf {
+    python::repository().join("crates").join("ndzarr-python")
+}
+
+/// Builds the wheel with maturin, and checks its size.
+fn build(dev: bool) -> Result<PathBuf, String> {
+    let maturin = python::interpreter("wheel")?;
+    let out = python::target().join("wheels");
+    if out.exists() {
+        fs::remove_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+    }
+    let mut command = Command::new(&maturin);
+    command.args(["-m", "maturin", "build", "--locked", "--quiet", "--interpreter"]).arg(&maturin);
+    command.args(["--profile", if dev { "dev" } else { "release" }]);
+    command.arg("--out").arg(&out).arg("--target-dir").arg(python::target());
+    // The system's linker and compiler are enough; what the workspace sets for its own tests is not for the wheel.
+    python::succeed(command.current_dir(package()).env_remove("CXX").env_remove("RUSTFLAGS"))?;
+    let mut wheels = fs::read_dir(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+    let wheel = wheels.find_map(|file| {
+        let path = file.ok()?.path();
+        path.extension().is_some_and(|extension| extension == "whl").then_some(path)
+    });
+    let wheel = wheel.ok_or("maturin made no wheel")?;
+    let size = fs::metadata(&wheel).map_err(|e| format!("{}: {e}", wheel.display()))?.len();
+    eprintln!("{}: {:.2} MiB", wheel.display(), size as f64 / f64::from(1 << 20));
+    match dev || size <= LARGEST {
+        true => Ok(wheel),
+        false => Err(format!("the wheel is larger than {LARGEST} bytes")),
+    }
+}
+
+/// The program of a version of Python, if it runs.
+fn interpreter(version: &str) -> Option<PathBuf> {
+    let runs = |program: &Path| {
+        let mut command = Command::new(program);
+        command.args(["-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"]);
+        let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        (output.status.success() && String::from_utf8_lossy(&output.stdout).trim() == version).then_some(())
+    };
+    let name = format!("python{version}");
+    let mut candidates = vec![PathBuf::from(&name)];
+    // Those of pyenv that its settings have not chosen.
+    if let Some(home) = std::env::var_os("HOME") {
+        let versions = PathBuf::from(home).join(".pyenv").join("versions");
+        let folders = fs::read_dir(versions).into_iter().flatten().flatten();
+        candidates.extend(folders.map(|folder| folder.path().join("bin").join(&name)));
+    }
+    candidates.into_iter().find(|program| runs(program).is_some())
+}
+
+/// A new environment with the wheel and what `requirements/wheel-<set>.txt` says.
+fn environment(version: &str, interpreter: &Path, set: &str, wheel: &Path) -> Result<PathBuf, String> {
+    let venv = python::target().join("xtask-venvs").join(format!("wheel-{version}-{set}"));
+    if venv.exists() {
+        fs::remove_dir_all(&venv).map_err(|e| format!("{}: {e}", venv.display()))?;
+    }
+    python::succeed(Command::new(interpreter).args(["-m", "venv"]).arg(&venv))?;
+    let python = venv.join("bin").join("python");
+    let pins = python::scripts().join("requirements").join(format!("wheel-{set}.txt"));
+    let mut install = Command::new(&python);
+    install
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+        .arg(pins)
+        .arg(wheel);
+    python::succeed(&mut install)?;
+    Ok(python)
+}
+
+fn test(python: &Path, more: &[OsString]) -> Result<(), String> {
+    let mut pytest = Command::new(python);
+    pytest.args(["-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "tests"]).args(more);
+    python::succeed(pytest.current_dir(package()).env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null()))
+}
+
+/// zarr-python's own tests, from a checkout that is not changed.
+fn zarr_tests(python: &Path, folder: &Path) -> Result<(), String> {
+    let script = python::scripts().join("wheel").join("zarr_tests.py");
+    python::succeed(Command::new(python).arg(script).arg(folder).env("PYTHONDONTWRITEBYTECODE", "1"))
+}
