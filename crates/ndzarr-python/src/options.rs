@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 
 use ndzarr::codec::{self, BloscCname, BloscShuffle, CodecConfig, CodecSpec};
 use ndzarr::{
-    AnyArray, ArrayBuilder, ChunkEdges, ConcurrentUpdate, DataType, Endian, Existing, FillChunks,
-    FillRequest, FillValue, Format, Group, GroupBuilder, N5Axes, OpenOptions, Order, Place, RunOptions,
+    AnyArray, ArrayBuilder, ChunkEdges, ConcurrentUpdate, DataType, Endian, Existing, FillRequest, FillValue,
+    Format, Group, GroupBuilder, N5Axes, OpenOptions, Order, Place, RunOptions,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -64,10 +64,10 @@ impl Opening {
     }
 
     pub(crate) fn run(&self) -> RunOptions {
-        RunOptions::default()
+        let options = RunOptions::default()
             .threads(self.threads.and_then(NonZeroUsize::new))
-            .fill_chunks(if self.store_fill_chunks { FillChunks::Store } else { FillChunks::Erase })
-            .concurrent_update(self.concurrent_update())
+            .concurrent_update(self.concurrent_update());
+        if self.store_fill_chunks { options.store_fill_chunks() } else { options }
     }
 
     /// A new group.

@@ -1,6 +1,6 @@
 //! Reads all of an array and lists what is damaged.
 
-use ndzarr::{AnyArray, Chunk, DamageReport, Damaged, DamagedChunk, ErrorKind, Result, RunOptions};
+use ndzarr::{AnyArray, Chunk, DamageReport, DamagedChunk, ErrorKind, Result, RunOptions};
 
 /// How many bytes of elements are read by one call.
 const BATCH: u64 = 64 << 20;
@@ -8,7 +8,7 @@ const BATCH: u64 = 64 << 20;
 /// The damaged chunks of an array, by their keys. Chunks that are not stored are not read.
 pub(crate) fn damaged(any: &AnyArray, options: RunOptions) -> Result<Vec<DamagedChunk>> {
     let report = DamageReport::new();
-    let any = any.clone().with_options(options.damaged(Damaged::FillAndReport(report.clone())));
+    let any = any.clone().with_options(options.fill_damaged(&report));
     let units = match any.units().stored() {
         // A web server lists nothing.
         Err(error) if error.kind() == ErrorKind::Unsupported => any.units().iter(),

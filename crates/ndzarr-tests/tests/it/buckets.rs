@@ -124,7 +124,7 @@ fn a_place_has_variables_of_its_own() -> Outcome {
     Array::<u8>::builder([2]).create(place("first"))?.write([0..2], &[1, 2])?;
     all_have(&server, "authorization", "Credential=first/");
     let before = server.requests().len();
-    assert_eq!(Array::<u8>::open(&place("second"))?.read([0..2])?, array![1, 2]);
+    assert_eq!(Array::<u8>::open(place("second"))?.read([0..2])?, array![1, 2]);
     let after = server.requests();
     assert!(after.len() > before);
     for met in &after[before..] {
