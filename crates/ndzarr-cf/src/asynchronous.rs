@@ -40,18 +40,18 @@ pub type Dataset = crate::dataset::Dataset<Asynchronous>;
 pub type Variable = crate::variable::Variable<Asynchronous>;
 
 impl Dataset {
-    /// Like [`Dataset::open`](crate::Dataset::open).
+    /// Like `Dataset::open`.
     ///
     /// # Errors
-    /// The same as for [`Dataset::open`](crate::Dataset::open).
+    /// The same as for `Dataset::open`.
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         Self::from_group(Group::open(place).await?).await
     }
 
-    /// Like [`Dataset::from_group`](crate::Dataset::from_group).
+    /// Like `Dataset::from_group`.
     ///
     /// # Errors
-    /// The same as for [`Dataset::from_group`](crate::Dataset::from_group).
+    /// The same as for `Dataset::from_group`.
     pub async fn from_group(group: Group) -> Result<Self> {
         let children = group.children().await?.into_iter().filter(|child| child.kind() == MemberKind::Array);
         let arrays = children.map(|child| (child.name().to_owned(), child.array::<Any>().map(Into::into)));
@@ -59,10 +59,10 @@ impl Dataset {
         Ok(Self::new(Contents::new(group.into(), arrays)))
     }
 
-    /// Like [`Dataset::create`](crate::Dataset::create).
+    /// Like `Dataset::create`.
     ///
     /// # Errors
-    /// The same as for [`Dataset::create`](crate::Dataset::create).
+    /// The same as for `Dataset::create`.
     pub async fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
         let mut group = Group::create(place, format).await?;
         if matches!(format, Format::Zarr2 | Format::Zarr3) {
@@ -71,10 +71,10 @@ impl Dataset {
         Ok(Self::new(Contents::new(group.into(), [])))
     }
 
-    /// Like [`Dataset::create_variable`](crate::Dataset::create_variable).
+    /// Like `Dataset::create_variable`.
     ///
     /// # Errors
-    /// The same as for [`Dataset::create_variable`](crate::Dataset::create_variable).
+    /// The same as for `Dataset::create_variable`.
     pub async fn create_variable<'d>(
         &mut self,
         name: &str,

@@ -12,7 +12,7 @@ use crate::mode::Blocking;
 use crate::new_variable::NewVariable;
 use crate::variable::Variable;
 
-/// A dataset of either side: [`Dataset`](crate::Dataset), or [`asynchronous::Dataset`](crate::asynchronous::Dataset).
+/// A dataset of either side: [`Dataset`](crate::Dataset), or [`asynchronous::Dataset`].
 #[derive(Clone, Debug)]
 pub struct Dataset<M> {
     pub(crate) contents: Arc<Contents>,

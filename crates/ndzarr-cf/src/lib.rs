@@ -57,7 +57,7 @@ pub use variable::Variable;
 /// A dataset: the arrays of one group, as variables with dimensions, coordinates and units.
 ///
 /// Opening reads metadata alone, with one request where the group has consolidated metadata. It is
-/// cheap to clone. [`asynchronous::Dataset`](crate::asynchronous::Dataset) has the same calls as
+/// cheap to clone. [`asynchronous::Dataset`] has the same calls as
 /// futures.
 ///
 /// ```

@@ -104,7 +104,7 @@ impl<M> Variable<M> {
     /// along the dimensions that both have.
     ///
     /// # Errors
-    /// The same as for [`Dataset::variable`](crate::Dataset::variable).
+    /// The same as for `Dataset::variable`.
     pub fn coordinate(&self, name: &str) -> Result<Self> {
         self.selected.coordinate(name).map(Self::of)
     }

@@ -32,10 +32,10 @@ use crate::validate::{Finding, check_arrays};
 pub type Multiscale = crate::multiscale::Multiscale<Asynchronous>;
 
 impl Multiscale {
-    /// Like [`Multiscale::open`](crate::Multiscale::open).
+    /// Like `Multiscale::open`.
     ///
     /// # Errors
-    /// The same as for [`Multiscale::open`](crate::Multiscale::open).
+    /// The same as for `Multiscale::open`.
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         let place = place.into();
         match Group::open(&place).await {
@@ -53,25 +53,25 @@ impl Multiscale {
         Self::first_of(find(&Awaited, group).await?, group)
     }
 
-    /// Like [`Multiscale::find`](crate::Multiscale::find).
+    /// Like `Multiscale::find`.
     ///
     /// # Errors
-    /// The same as for [`Multiscale::find`](crate::Multiscale::find).
+    /// The same as for `Multiscale::find`.
     pub async fn find(group: &Group) -> Result<Vec<Self>> {
         let found = find(&Awaited, &group.clone().into()).await?;
         Ok(found.into_iter().map(|(group, image)| Self::new(group, image)).collect())
     }
 
-    /// Like [`Multiscale::group`](crate::Multiscale::group).
+    /// Like `Multiscale::group`.
     #[must_use]
     pub fn group(&self) -> Group {
         self.group.clone().into()
     }
 
-    /// Like [`Multiscale::array`](crate::Multiscale::array).
+    /// Like `Multiscale::array`.
     ///
     /// # Errors
-    /// The same as for [`Multiscale::array`](crate::Multiscale::array).
+    /// The same as for `Multiscale::array`.
     pub async fn array(&self, level: usize) -> Result<AnyArray> {
         let level = self.level(level)?;
         let array: AnyArray = self.group().array(&level.path).await?;
@@ -79,17 +79,17 @@ impl Multiscale {
         Ok(array)
     }
 
-    /// Like [`Multiscale::validate`](crate::Multiscale::validate).
+    /// Like `Multiscale::validate`.
     pub async fn validate(&self) -> Vec<Finding> {
         let mut findings = self.findings();
         findings.extend(check_arrays(&Awaited, &self.group, self.expected()).await);
         findings
     }
 
-    /// Like [`Multiscale::create`](crate::Multiscale::create).
+    /// Like `Multiscale::create`.
     ///
     /// # Errors
-    /// The same as for [`Multiscale::create`](crate::Multiscale::create).
+    /// The same as for `Multiscale::create`.
     pub async fn create(
         place: impl Into<Place>,
         format: Format,

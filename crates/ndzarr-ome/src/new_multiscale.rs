@@ -8,7 +8,7 @@ use crate::downsample::Downsample;
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 
-/// Describes a new image for [`Multiscale::create`](crate::Multiscale::create).
+/// Describes a new image for `create` of [`Multiscale`](crate::Multiscale).
 ///
 /// ```
 /// use ndzarr::{DataType, Format, MemoryStore, RunOptions, ndarray::Array3};

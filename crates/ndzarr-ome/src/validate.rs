@@ -20,8 +20,8 @@ pub use finding::{Finding, Requirement};
 /// Compares the attributes of a group with the specification of OME-Zarr of the version that they
 /// state, 0.4 to 0.6; without a known version, of the one whose form they have.
 ///
-/// Opening is more lenient: what can be understood is read. Arrays are not looked at;
-/// [`Multiscale::validate`](crate::Multiscale::validate) does that, too.
+/// Opening is more lenient: what can be understood is read. Arrays are not looked at: the call of this
+/// name of [`Multiscale`](crate::Multiscale) does that, too.
 ///
 /// ```
 /// use ndzarr_ome::{Requirement, validate};
