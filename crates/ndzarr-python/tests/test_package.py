@@ -52,6 +52,7 @@ def test_everything_public_is_documented() -> None:
                     assert value.__doc__, f"{name}.{member}"
 
 
+@pytest.mark.timing
 def test_importing_costs_little_more_than_numpy() -> None:
     def seconds(code: str) -> float:
         text = f"import time; start = time.perf_counter(); {code}; print(time.perf_counter() - start)"

@@ -219,6 +219,7 @@ def test_py17_threads_can_be_set_for_a_process(folder: str) -> None:
         ndzarr.config.threads = 0
 
 
+@pytest.mark.timing
 def test_py17_many_threads_of_small_writes(folder: str) -> None:
     def timed(threads: int | None) -> float:
         a = ndzarr.create(f"{folder}/{threads}", shape=(8, 64, 1024), dtype="f4", chunks=(1, 1, 1024), threads=threads)
