@@ -122,7 +122,7 @@ impl<T> Appender<T> {
     /// with the old shape, neither. Without new elements nothing happens.
     ///
     /// Where the last shard is not full, it is written anew, since no value is ever changed in place.
-    /// File systems with reflinks (Btrfs, XFS, bcachefs, ZFS) share its blocks with the new one; on
+    /// File systems with reflinks (Btrfs, XFS) share its blocks with the new one; on
     /// others, and in other stores, what it has is copied once more. Encoded elements are never
     /// decoded for this. With n publications in a shard of s bytes, these are about n·s/2 bytes:
     /// [`publish_if_due`](Self::publish_if_due), or fewer frames in a shard, bounds them.
@@ -139,7 +139,7 @@ impl<T> Appender<T> {
     }
 
     /// Publishes what was added if it is at least an eighth of what its shards show already, and
-    /// returns whether it did. However often this is called, each byte is copied at most 9 times, and
+    /// returns whether it did. However often this is called, each byte is written at most 10 times, and
     /// followers see all but the last eighth of a shard. A full row of shards, and
     /// [`finish`](Self::finish), publish the rest.
     ///
