@@ -360,10 +360,12 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    pub(crate) async fn make(self, place: Located) -> Result<Core> {
+    pub(crate) async fn make(mut self, place: Located) -> Result<Core> {
         if !self.or_open {
             return self.make_new(place).await;
         }
+        // What another creates meanwhile is opened, never replaced.
+        self.options.existing = Existing::default();
         let options = OpenOptions::<M>::new()
             .codecs(self.registry.clone().unwrap_or_default())
             .n5_axes(self.options.n5_axes)

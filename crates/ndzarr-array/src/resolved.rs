@@ -70,14 +70,15 @@ impl Resolved {
         Err(Error::new(ErrorKind::WrongShape, what))
     }
 
-    /// Whether it was resolved for an array like this one: a selection of the caller's own need not be.
+    /// Checks that an array of this shape has all of its elements: a selection of the caller's own, or
+    /// one that was resolved before, may be of another array.
     pub(crate) fn check_array(&self, shape: &[u64]) -> Result<()> {
         let fits = match &self.0 {
             Resolution::Axes(Axes { axes, .. }) => {
                 axes.len() == shape.len() && axes.iter().zip(shape).all(|(axis, &len)| axis.range.end <= len)
             }
-            Resolution::Points(points) => points.n_axes == shape.len(),
-            Resolution::Mask(mask) => mask.shape.len() == shape.len(),
+            Resolution::Points(points) => points.fit(shape),
+            Resolution::Mask(mask) => mask.fits(shape),
         };
         if fits {
             return Ok(());

@@ -41,7 +41,9 @@ impl Resolved {
             return Err(Error::new(ErrorKind::Unsupported, what));
         };
         let shape: Vec<u64> = self.shape().iter().map(|&n| n as u64).collect();
-        Ok(Self(match selection.resolve(&shape)?.0 {
+        let part = selection.resolve(&shape)?;
+        part.check_array(&shape)?;
+        Ok(Self(match part.0 {
             Resolution::Axes(part) => Resolution::Axes(whole.part(&part)?),
             Resolution::Points(points) => Resolution::Points(whole.points(&points)),
             Resolution::Mask(mask) => Resolution::Points(whole.points(&mask.points())),
@@ -88,17 +90,8 @@ impl Selection for Resolved {
     type OutDim = IxDyn;
 
     fn resolve(&self, shape: &[u64]) -> Result<Self> {
-        let fits = match &self.0 {
-            Resolution::Axes(Axes { axes, .. }) => {
-                axes.len() == shape.len() && axes.iter().zip(shape).all(|(axis, &n)| axis.range.end <= n)
-            }
-            Resolution::Points(points) => points.fit(shape),
-            Resolution::Mask(mask) => mask.fits(shape),
-        };
-        match fits {
-            true => Ok(self.clone()),
-            false => Err(wrong(format!("a selection of another array, for one of shape {shape:?}"))),
-        }
+        self.check_array(shape)?;
+        Ok(self.clone())
     }
 }
 

@@ -309,7 +309,9 @@ impl ShardWriter {
             let states = self.states();
             let given = |state: &InnerState| if let InnerState::Spilled(_, len) = state { *len } else { 0 };
             let stays = kept.places.iter().map(|(_, range)| range.end - range.start);
-            states.holes || stays.sum::<u64>() > states.list.iter().map(given).sum::<u64>()
+            // The places of a foreign shard may overlap.
+            let stays = stays.fold(0, u64::saturating_add);
+            states.holes || stays > states.list.iter().map(given).sum::<u64>()
         };
         if let Some(temporary) = self.temporary.take_if(|_| !rewrite) {
             return self.publish_spilled(temporary, &kept, turn);

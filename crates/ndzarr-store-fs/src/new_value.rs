@@ -66,6 +66,7 @@ impl NewValue {
         range: Range<u64>,
     ) -> io::Result<bool> {
         let end = at.checked_add(range.end - range.start).ok_or(ErrorKind::FileTooLarge)?;
+        self.outcome = Outcome::Failed;
         let mut from = range.start;
         while from < range.end {
             let to = end - (range.end - from);
@@ -74,15 +75,19 @@ impl NewValue {
             let aligned = behind > 0 && behind == to % BLOCK;
             let len = (range.end - from).min(if aligned { BLOCK - behind } else { MOST_AT_ONCE });
             match again(|| sys.copy(old, from, file, to, len)) {
-                // Reading finds out why.
-                Ok(0) => return Ok(false),
+                // Of a file that ends too early: reading finds out why.
+                Ok(0) => break,
                 Ok(n) => from += n as u64,
-                Err(e) if e.kind() == ErrorKind::Unsupported => return Ok(false),
+                Err(e) if e.kind() == ErrorKind::Unsupported => break,
                 Err(e) => return Err(e),
             }
         }
-        self.end = self.end.max(end);
-        Ok(true)
+        self.outcome = Outcome::Good;
+        let is_whole = from >= range.end;
+        if is_whole {
+            self.end = self.end.max(end);
+        }
+        Ok(is_whole)
     }
 
     /// Brings the bytes to disk. After this the file may be published.

@@ -39,4 +39,22 @@ fn a_selection_resolved_for_another_shape_is_an_error() {
         refused(array.read(Of(shape.clone())).map(drop), "resolved for another shape");
         refused(array.fill(Of(shape), 1), "resolved for another shape");
     }
+    // One point and one mask that reach beyond it, though they have as many axes.
+    let point = Points::new([[0, 0], [3, 6]]).resolve(&[4, 7]).expect("they are in the other one");
+    let mask = ndarray::Array2::from_elem((4, 7), true).resolve(&[4, 7]).expect("a mask of the other one");
+    struct Given(Resolved);
+
+    impl Selection for Given {
+        type OutDim = IxDyn;
+
+        fn resolve(&self, _: &[u64]) -> Result<Resolved, Error> {
+            Ok(self.0.clone())
+        }
+    }
+
+    for other in [point, mask] {
+        refused(array.fill(Given(other.clone()), 1), "resolved for another shape");
+        let whole = (..).resolve(&[4, 6]).expect("all of it");
+        refused(whole.view(Given(other)).map(drop), "resolved for another shape");
+    }
 }
