@@ -128,6 +128,52 @@ fn a_value_that_was_not_written_is_not_published() -> Outcome {
     Ok(())
 }
 
+/// What the system copies in pieces, or cannot copy, or fails to copy.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_part_of_the_old_value_is_copied_or_nothing_is() -> Outcome {
+    let short = Faulty { at_once: 2, ..Faulty::default() };
+    for (faulty, expected) in [
+        (short, Ok(true)),
+        (Faulty::once("copy", Errno::INTR), Ok(true)),
+        (Faulty::once("copy", Errno::NOSYS), Ok(false)),
+        (Faulty::once("copy", Errno::NOSPC), Err(Errno::NOSPC)),
+    ] {
+        let setup = Setup::new()?;
+        let store = setup.faulty(faulty);
+        let Locked::Held(mut lock) = store.lock(&key()?, Wait::Block)? else { panic!("it is free") };
+        let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Tail(1))? else { panic!("it is there") };
+        lock.write_at(0, b"a ")?;
+        let copied = lock.copy_at(2, &pin, 4..9);
+        match (&copied, expected) {
+            (Ok(copied), Ok(expected)) => assert_eq!(*copied, expected),
+            (Err(error), Err(expected)) => assert_eq!(errno(error), Some(expected.raw_os_error())),
+            other => panic!("{other:?}"),
+        }
+        match copied {
+            // "old value" from its fifth byte on.
+            Ok(true) => drop(lock.publish()?),
+            Ok(false) => {
+                lock.write_at(2, b"end")?;
+                lock.publish()?;
+            }
+            Err(_) => assert!(lock.publish().is_err(), "it has a part that was not copied"),
+        }
+        let published = match expected {
+            Ok(true) => "a value",
+            Ok(false) => "a end",
+            Err(_) => "old value",
+        };
+        assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some(published), vec!["b".to_owned()]));
+    }
+    // A range that the value does not have is left to the caller, who reads and finds out.
+    let setup = Setup::new()?;
+    let Locked::Held(mut lock) = setup.good.lock(&key()?, Wait::Block)? else { panic!("it is free") };
+    let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Tail(1))? else { panic!("it is there") };
+    assert!(!lock.copy_at(0, &pin, 4..1000)?);
+    Ok(())
+}
+
 /// The new value is there, only not known to stay after a power cut.
 #[test]
 fn a_folder_that_cannot_be_synced_is_an_error() -> Outcome {
