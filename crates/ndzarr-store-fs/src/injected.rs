@@ -157,6 +157,10 @@ impl Syscalls for Faulty {
         self.check("rename")?;
         System.rename(from, to)
     }
+    fn lock_to_read(&self, file: &File) -> io::Result<bool> {
+        self.check("lock_to_read")?;
+        System.lock_to_read(file)
+    }
     fn unlink(&self, path: &Path) -> io::Result<()> {
         self.check("unlink")?;
         System.unlink(path)

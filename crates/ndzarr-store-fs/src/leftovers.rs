@@ -77,8 +77,12 @@ impl FsStore {
         };
         let name = of.rsplit('/').next().unwrap_or(of);
         let path = of_prefix(self.root(), &prefix)?.join(name);
-        if again(|| self.sys.link_stat(&self.root().join(&leftover.path))).is_err_and(|e| is_absent(&e)) {
+        let file = self.root().join(&leftover.path);
+        if again(|| self.sys.link_stat(&file)).is_err_and(|e| is_absent(&e)) {
             return Ok(true);
+        }
+        if self.locks.len_if_left(&file).map_err(failed)?.is_none() {
+            return Ok(false);
         }
         match self.locks.take(&path, Wait::Try).map_err(failed)? {
             // Dropping it removes the file.
@@ -122,9 +126,10 @@ impl FsStore {
 
     /// A lock file, unless a writer holds it.
     fn leftover(&self, path: &Path) -> io::Result<Option<Leftover>> {
-        let Some(byte_len) = self.locks.len_if_left(path)? else { return Ok(None) };
         let below = path.strip_prefix(self.root()).unwrap_or(path);
-        let names = below.components().map(|name| name.as_os_str().to_string_lossy());
-        Ok(Some(Leftover { path: names.collect::<Vec<_>>().join("/"), byte_len }))
+        // A folder whose name is not text is not that of a key.
+        let names: Option<Vec<_>> = below.components().map(|name| name.as_os_str().to_str()).collect();
+        let (Some(names), Some(byte_len)) = (names, self.locks.len_if_left(path)?) else { return Ok(None) };
+        Ok(Some(Leftover { path: names.join("/"), byte_len }))
     }
 }

@@ -292,8 +292,15 @@ impl Locks {
         let (_, file_system) = self.file_system_of(&found.file)?;
         let is_left = match found.owner() {
             Some(owner) => owner.is_dead(&*self.sys),
-            // On several hosts, one without an owner may be a temporary of any of them.
-            None => file_system.locking() == Locking::Local && self.can_lock(&found.file)?,
+            // On several hosts, one without an owner may be a temporary of any of them; where files
+            // cannot be locked, of any process.
+            None if file_system.locking() == Locking::Local => {
+                match again(|| self.sys.lock_to_read(&found.file)) {
+                    Err(e) if is_unsupported(&e) => false,
+                    locked => locked?,
+                }
+            }
+            None => false,
         };
         Ok(is_left.then_some(found.byte_len()))
     }

@@ -35,6 +35,27 @@ fn writes_go_on_without_locks() -> Outcome {
     Ok(())
 }
 
+/// It may be the temporary of a writer that is at work.
+#[test]
+fn nothing_is_left_for_sure_without_locks() -> Outcome {
+    for errno in SAY_NO {
+        let setup = Setup::new()?;
+        let temporary = setup.folder.path().join("a/b.1f.__lock");
+        fs::write(&temporary, "half of it")?;
+        let faulty = Faulty::always("lock", errno);
+        held(&faulty.always).push(("lock_to_read", errno));
+        let store = setup.faulty(faulty);
+        assert_eq!(store.leftovers(&ndzarr_store::Prefix::root())?, []);
+        let known = setup.good.leftovers(&ndzarr_store::Prefix::root())?;
+        assert_eq!(known.len(), 1, "with locks it is known");
+        assert!(!store.remove_leftover(&known[0])?);
+        assert!(temporary.exists());
+        assert!(setup.good.remove_leftover(&known[0])?);
+        assert!(!temporary.exists());
+    }
+    Ok(())
+}
+
 /// ENOLCK may be a passing shortage: another writer may hold the lock, so its file stays.
 #[test]
 fn a_shortage_of_locks_leaves_the_lock_file_alone() -> Outcome {
