@@ -456,11 +456,8 @@ impl ShardWriter {
 
     /// Whether an inner chunk inside the array was not given and so stays as stored.
     fn missing(&self) -> bool {
-        let not_given: Vec<usize> = {
-            let states = self.states();
-            (0..states.list.len()).filter(|&i| matches!(states.list[i], InnerState::NotGiven)).collect()
-        };
-        not_given.into_iter().any(|number| self.is_inside(number))
+        let list = self.states().list.clone();
+        (0..list.len()).any(|number| matches!(list[number], InnerState::NotGiven) && self.is_inside(number))
     }
 
     /// The remaining part of the stored shard, from its index. It includes inner chunks outside the
