@@ -1,6 +1,7 @@
 //! `cargo xtask features`: that the crates build without warnings under any set of features. `zfp`,
 //! which needs more than cargo and a C compiler, has its own task.
 
+use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
@@ -25,7 +26,42 @@ pub(crate) fn run() -> Result<(), String> {
     lint("ndzarr", &of("ndzarr")?.join(","))?;
     // Deflate by flate2 alone.
     let mut cargo = cargo(&["test", "--quiet", "--lib"], "ndzarr-codec", "deflate");
-    python::succeed(&mut cargo)
+    python::succeed(&mut cargo)?;
+    few()
+}
+
+/// The features that suffice for the arrays that most writers of Zarr v3 make.
+const FEW: &str = "fs,zstd";
+
+/// What zarr-python writes unless told otherwise, with shards, read by a program that has these features
+/// alone. It is a workspace of its own: in this one, other crates would enable more of them.
+fn few() -> Result<(), String> {
+    const MAIN: &str = r#"
+fn main() {
+    let case = std::env::args().nth(1).expect("the folder of a case");
+    let array = ndzarr::Array::<f64>::open(format!("{case}/store")).expect("it can be opened");
+    let found = array.read(..).expect("it can be read");
+    let found: Vec<u8> = found.iter().flat_map(|number| number.to_le_bytes()).collect();
+    assert_eq!(found, std::fs::read(format!("{case}/expected.bin")).expect("it is there"));
+}
+"#;
+    eprintln!("a program with ndzarr's {FEW} alone");
+    let (repository, folder) = (python::repository(), python::target().join("few-features"));
+    let features: Vec<&str> = FEW.split(',').collect();
+    let path = repository.join("crates/ndzarr");
+    let manifest = format!(
+        "[package]\nname = \"few\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+         ndzarr = {{ path = {path:?}, default-features = false, features = {features:?} }}\n\n\
+         [profile.dev]\ndebug = false\n"
+    );
+    let written = fs::create_dir_all(folder.join("src"))
+        .and_then(|()| fs::write(folder.join("src/main.rs"), MAIN))
+        .and_then(|()| fs::write(folder.join("Cargo.toml"), manifest))
+        .and_then(|()| fs::copy(repository.join("Cargo.lock"), folder.join("Cargo.lock")));
+    written.map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(&folder).args(["run", "--quiet", "--offline", "--target-dir"]).arg(python::target());
+    python::succeed(cargo.arg(repository.join("testdata/zarr3/zp3-default-pipeline-sharded")))
 }
 
 fn lint(package: &str, features: &str) -> Result<(), String> {

@@ -17,15 +17,13 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Call, Colour, HeldDocument, Kind, Published, Storage, run_change};
+use crate::storage::{Colour, HeldDocument, Kind, Published, Storage, run_change};
 
 /// A change of the shape that is not published yet. Dropping it cancels it: nothing more of it is
 /// published, and the document is held until no trace of it is visible.
 struct Unfinished {
     held: Option<HeldDocument>,
     stop: CancelOnDrop,
-    /// The array, if elements may have been written outside of its shape.
-    tidy: Option<Core>,
 }
 
 /// What is appended along an axis.
@@ -108,7 +106,7 @@ impl Core {
             let held = storage.hold(&key, limits).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
             let reshaped = self.reshaped(shape, &change)?;
-            let mut work = Unfinished { held: Some(held), stop, tidy: None };
+            let mut work = Unfinished { held: Some(held), stop };
             if loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was) {
                 // Anything that prevents trimming chunks or changing the document is detected
                 // before either.
@@ -148,7 +146,7 @@ impl Core {
         loop {
             let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
-            let held = storage.hold(&key, limits).await?;
+            let mut held = storage.hold(&key, limits).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
             let shape = self.named(appended(&was, axis, &added.shape))?;
             if let Some(expected) = added.behind.filter(|&expected| was[axis] != expected) {
@@ -170,7 +168,12 @@ impl Core {
                 return self.refresh(key, colour).await;
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
-            let mut work = Unfinished { held: Some(held), stop, tidy: Some(self.clone()) };
+            if shape != was {
+                // The written elements must not reappear when the array grows.
+                let array = self.clone();
+                held.unless_published(move |held| array.tidy(held));
+            }
+            let mut work = Unfinished { held: Some(held), stop };
             let done = match writer.write_added(axis, was[axis], &mut added, colour).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
                 Ok(()) => work.publish(&change.document, policy).await,
@@ -178,15 +181,12 @@ impl Core {
             };
             match done {
                 Ok(Published::Yes) => {
-                    work.tidy = None;
                     drop(work);
                     *self = grown;
                     return self.refresh(key, colour).await;
                 }
                 Ok(Published::No) => {}
                 Err(error) => {
-                    // The written elements must not reappear when the array grows. The caller gets
-                    // the first error.
                     match colour {
                         Colour::Blocking => work.end(),
                         Colour::Async => {
@@ -224,13 +224,29 @@ impl Core {
         Ok(())
     }
 
-    /// Removes everything outside the shape in a document that is held.
-    fn tidy(&self, held: &HeldDocument) -> Result<()> {
-        let now = self.checked(document_shape(&self.node, held.value()))?;
-        let change = self.checked(change_shape(&self.node, held.value(), &now))?;
-        let mut all = self.reshaped(&now, &change)?;
-        all.options.cancel = None;
-        self.storage.wait(all.trim(&now, &now, Colour::Blocking))
+    /// Removes everything outside the shape in a document, of which others take no notice if it
+    /// fails. Resizing to the same shape tries again.
+    fn tidy(&self, held: &HeldDocument) {
+        let again;
+        let held = if held.excludes_others() {
+            held
+        } else {
+            let limits = &self.node.context.limits;
+            match self.storage.wait(self.storage.hold(&shape_key(&self.node), limits)) {
+                Ok(held) => again = held,
+                Err(_) => return,
+            }
+            &again
+        };
+        let trim = || {
+            let now = self.checked(document_shape(&self.node, held.value()))?;
+            let change = self.checked(change_shape(&self.node, held.value(), &now))?;
+            let mut all = self.reshaped(&now, &change)?;
+            all.options.cancel = None;
+            self.storage.wait(all.trim(&now, &now, Colour::Blocking))
+        };
+        // There is no caller to report a failure to.
+        let _: Result<()> = trim();
     }
 
     /// The same array, for writing with this assumption about the elements outside of it.
@@ -370,31 +386,19 @@ impl Unfinished {
     fn end(&mut self) {
         self.stop.cancel().cancel();
         self.stop.cancel().settle();
-        // This has to be done although the call was cancelled.
-        let _entered = Call::default().enter();
-        let mut held = self.held.take();
-        if let Some(array) = self.tidy.take() {
-            if held.is_none() {
-                let limits = &array.node.context.limits;
-                let key = shape_key(&array.node);
-                held = array.storage.wait(array.storage.hold(&key, limits)).ok();
-            }
-            // There is no caller to report a failure to. Resizing to the same shape tries again.
-            let _ = held.as_ref().map(|held| array.tidy(held));
-        }
-        drop(held);
+        self.held = None;
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
         self.stop.cancel().cancel();
-        if self.tidy.is_none() && self.stop.cancel().is_settled() {
+        let has_to_undo = self.held.as_ref().is_some_and(HeldDocument::has_to_undo);
+        if !has_to_undo && self.stop.cancel().is_settled() {
             return;
         }
         let stop = CancelOnDrop::part_of(None);
-        let stop = std::mem::replace(&mut self.stop, stop);
-        let work = Self { held: self.held.take(), stop, tidy: self.tidy.take() };
+        let work = Self { held: self.held.take(), stop: std::mem::replace(&mut self.stop, stop) };
         // Dropping a future must not wait for jobs that are still publishing.
         let work = Arc::new(Mutex::new(Some(work)));
         let end = |work: &Mutex<Option<Self>>| {

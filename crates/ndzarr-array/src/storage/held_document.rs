@@ -24,12 +24,19 @@ impl Storage {
         if let Kind::Blocking(store) = &self.0
             && let Some((value, guard)) = self.named(take(store, &key, limit, call).await)?
         {
-            return Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard });
+            return Ok(HeldDocument {
+                storage: self.clone(),
+                key,
+                value,
+                limits: *limits,
+                guard,
+                undo: None,
+            });
         }
         let (pin, value) = self.document(key.as_str(), limit).await?.unzip();
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
         let guard = Guard::Condition(only_if);
-        Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard })
+        Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard, undo: None })
     }
 
     /// Checks by its document whether a node still exists, before a lock is taken: locking a
@@ -132,7 +139,11 @@ pub(crate) struct HeldDocument {
     value: Option<Bytes>,
     limits: Limits,
     guard: Guard,
+    undo: Option<Undo>,
 }
+
+/// Takes back what was done in view of a new value.
+type Undo = Box<dyn FnOnce(&HeldDocument) + Send>;
 
 enum Guard {
     Lock { lock: Box<dyn KeyLock>, known: Option<Holding> },
@@ -184,6 +195,18 @@ impl HeldDocument {
         matches!(self.guard, Guard::Lock { .. })
     }
 
+    /// Does this unless a new value is published: whatever thread drops the document, before others
+    /// can hold it. Only after a publication that failed in the store the document is no longer
+    /// held.
+    pub(crate) fn unless_published(&mut self, undo: impl FnOnce(&Self) + Send + 'static) {
+        self.undo = Some(Box::new(undo));
+    }
+
+    /// Whether dropping it takes long.
+    pub(crate) fn has_to_undo(&self) -> bool {
+        self.undo.is_some()
+    }
+
     /// Checks that [`publish`](Self::publish) is possible in this store, before extensive work.
     pub(crate) async fn check(&mut self, policy: ConcurrentUpdate) -> Result<()> {
         if self.excludes_others() || policy == ConcurrentUpdate::LastWriterWins {
@@ -215,24 +238,38 @@ impl HeldDocument {
         })
     }
 
+    fn publish_locked(mut self, value: &[u8]) -> Result<(), EngineError> {
+        if let Guard::Lock { lock, .. } = &mut self.guard {
+            lock.append(value)?;
+        }
+        unless_cancelled(|| {
+            match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
+                Guard::Lock { lock, known: _known } => lock.publish().map(drop),
+                Guard::Condition(_) => Ok(()),
+            }
+        })?;
+        self.undo = None;
+        Ok(())
+    }
+
     /// Replaces it, unless the new value exceeds the limits that the old one was read with.
     /// `policy` applies to a store that cannot serialize writers.
-    pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
-        self.check_limits(value)?;
+    pub(crate) async fn publish(self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
         let storage = self.storage.clone();
-        let only_if = match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
-            Guard::Lock { mut lock, known } => {
+        let only_if = match &self.guard {
+            Guard::Lock { .. } => {
                 let value = value.clone();
+                // It owns the document, so that a future that is dropped does not release it.
                 let publish = move |storage: Storage| async move {
-                    storage.named(lock.append(&value))?;
-                    storage.named(unless_cancelled(|| lock.publish()))?;
-                    drop(known);
+                    self.check_limits(&value)?;
+                    storage.named(self.publish_locked(&value))?;
                     Ok(Published::Yes)
                 };
                 return storage.ask(Call::current().colour(), publish).await;
             }
-            Guard::Condition(only_if) => only_if,
+            Guard::Condition(only_if) => only_if.clone(),
         };
+        self.check_limits(value)?;
         let mut put = storage.put(&self.key, value.clone(), only_if).await?;
         if matches!(put, Put::Unsupported) && policy == ConcurrentUpdate::LastWriterWins {
             put = storage.put(&self.key, value.clone(), Precondition::None).await?;
@@ -241,6 +278,16 @@ impl HeldDocument {
             Put::Done(_) => Ok(Published::Yes),
             Put::Conflict => Ok(Published::No),
             Put::Unsupported => Err(self.cannot_take_turns()),
+        }
+    }
+}
+
+impl Drop for HeldDocument {
+    fn drop(&mut self) {
+        if let Some(undo) = self.undo.take() {
+            // This has to be done although the call was cancelled.
+            let _entered = Call::default().enter();
+            undo(self);
         }
     }
 }
