@@ -94,7 +94,7 @@ impl Core {
         let policy = self.options.concurrent_update;
         if let Kind::Blocking(_) = storage.0 {
             let (node, key) = (Arc::clone(&self.node), key.clone());
-            let check = move |storage: Storage| async move { storage.check_there(&node, &key).await };
+            let check = move |storage: Storage| async move { storage.check_there_first(&node, &key).await };
             storage.ask(colour, check).await?;
         }
         // The shape from which chunks were already trimmed before another writer intervened.
@@ -140,7 +140,7 @@ impl Core {
         let policy = self.options.concurrent_update;
         if let Kind::Blocking(_) = storage.0 {
             let (node, key) = (Arc::clone(&self.node), key.clone());
-            let check = move |storage: Storage| async move { storage.check_there(&node, &key).await };
+            let check = move |storage: Storage| async move { storage.check_there_first(&node, &key).await };
             storage.ask(colour, check).await?;
         }
         loop {

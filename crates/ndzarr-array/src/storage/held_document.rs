@@ -39,8 +39,22 @@ impl Storage {
         Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard, undo: None })
     }
 
-    /// Checks by its document whether a node still exists, before a lock is taken: locking a
-    /// removed node would leave a folder behind.
+    /// Checks whether a node still exists before its first lock is taken, so that no folder is made
+    /// for the lock of a removed one. The caller holds no lock.
+    ///
+    /// NFS and FUSE rename a file that is open out of the way before they replace it, so that for a
+    /// moment there is none. Under its lock it is not replaced.
+    pub(crate) async fn check_there_first(&self, node: &Node, key: &str) -> Result<()> {
+        match self.check_there(node, key).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let held = self.hold(key, &node.context.limits).await?;
+                if held.value().is_some() { Ok(()) } else { Err(error) }
+            }
+            checked => checked,
+        }
+    }
+
+    /// Checks by its document whether a node still exists.
     pub(crate) async fn check_there(&self, node: &Node, key: &str) -> Result<()> {
         if self.has(key).await? {
             return Ok(());
@@ -60,7 +74,7 @@ impl Storage {
         let mut lost = LostLocks::default();
         let document = node.documents.first().map(|(document, _)| document);
         if let Some(document) = document {
-            self.check_there(node, document).await?;
+            self.check_there_first(node, document).await?;
         }
         loop {
             let held = self.hold(key, &node.context.limits).await?;

@@ -1,11 +1,12 @@
 //! Changes through handles of nodes that were removed: they report it, and leave nothing behind.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ndarray::arr1;
 use ndzarr::Store;
-use ndzarr::store::{Key, Locked, StoreError, Wait};
+use ndzarr::store::{Fetch, Fetched, Key, Locked, StoreError, Wait};
 use ndzarr::{Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Storage};
 use ndzarr_testkit::forward;
 use serde_json::json;
@@ -77,10 +78,11 @@ impl Store for Interrupted {
     }
 }
 
+type Change = fn(&mut Array<u8>) -> Result<(), Error>;
+
 /// The node is removed after the change has looked for it and before the change has the lock.
 #[test]
 fn a_node_that_goes_meanwhile_leaves_nothing() {
-    type Change = fn(&mut Array<u8>) -> Result<(), Error>;
     let changes: [(&str, Change); 4] = [
         ("attributes", |a| a.merge_attributes(json!({"x": 1}))),
         ("resize", |a| a.resize([2])),
@@ -112,6 +114,44 @@ fn a_node_that_goes_meanwhile_leaves_nothing() {
             assert_eq!(left, [""; 0], "{format} {name}");
         }
     }
+}
+
+/// A folder that has no document of the array for a moment, as on NFS and FUSE while another host
+/// replaces one that is open.
+#[derive(Debug)]
+struct Moment {
+    inner: FsStore,
+    is_missing: Arc<AtomicBool>,
+}
+
+impl Store for Moment {
+    forward!(inner: name, put, erase, lock, list_dir);
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        let is_document = fetch.key.as_str() == "a/zarr.json";
+        if is_document && self.is_missing.swap(false, Ordering::SeqCst) {
+            return Ok(Fetched::Missing);
+        }
+        self.inner.fetch(fetch)
+    }
+}
+
+#[test]
+fn a_document_that_is_missing_for_a_moment_is_not_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let is_missing = Arc::new(AtomicBool::new(false));
+    let store = Moment { inner: FsStore::new(folder.path()), is_missing: Arc::clone(&is_missing) };
+    let a = Array::<u8>::builder([4]).chunks([2]).create((Storage::blocking(store), "a"));
+    let mut a = a.expect("a new array");
+    let changes: [Change; 3] =
+        [|a| a.merge_attributes(json!({"x": 1})), |a| a.resize([2]), |a| a.append(0, &arr1(&[1]))];
+    for change in changes {
+        is_missing.store(true, Ordering::SeqCst);
+        change(&mut a).expect("it is there");
+        assert!(!is_missing.load(Ordering::SeqCst), "nobody looked");
+    }
+    let a = Array::<u8>::open((folder.path(), "a")).expect("it is there");
+    assert_eq!((a.shape(), a.attributes()["x"].as_u64()), (&[3][..], Some(1)));
 }
 
 /// Everything below a folder with `a` as a part of its path.
