@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use ndzarr::Number;
 
-/// What is known of some elements.
+/// What is known about some elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums<T> {
     /// Elements that are numbers.
@@ -37,7 +37,7 @@ impl<T: Summed> Sums<T> {
         }
     }
 
-    /// What is known of both together, after Chan, Golub and LeVeque.
+    /// What is known about both together, after Chan, Golub and LeVeque.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let (n, n_nan, n_zero) = (self.n + other.n, self.n_nan + other.n_nan, self.n_zero + other.n_zero);
         let range = match (self.range, other.range) {
@@ -50,19 +50,26 @@ impl<T: Summed> Sums<T> {
         }
         let (a, b, all) = (self.n as f64, other.n as f64, n as f64);
         let apart = other.mean - self.mean;
+        let mean = match apart.is_finite() {
+            true => self.mean + apart * (b / all),
+            // There are infinities, which have no distance.
+            false => self.mean * (a / all) + other.mean * (b / all),
+        };
         Self {
             n,
             n_nan,
             n_zero,
             range,
-            mean: self.mean + apart * (b / all),
+            mean,
             squares: self.squares + other.squares + apart * apart * (a * (b / all)),
         }
     }
 
-    /// The standard deviation, of all elements and not of a sample.
+    /// The standard deviation, of all elements and not of a sample. It is NaN if there are infinities.
     pub(crate) fn deviation(&self) -> f64 {
-        if self.n == 0 { f64::NAN } else { (self.squares / self.n as f64).max(0.0).sqrt() }
+        // Rounding may leave less than 0.
+        let squares = if self.squares < 0.0 { 0.0 } else { self.squares };
+        if self.n == 0 { f64::NAN } else { (squares / self.n as f64).sqrt() }
     }
 }
 
@@ -113,14 +120,22 @@ fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
     let (sum, squares): (f64, f64) = (sum.iter().sum(), squares.iter().sum());
     let least = |a: T, b: T| if b < a { b } else { a };
     let greatest = |a: T, b: T| if b > a { b } else { a };
-    let mean = sum / n as f64;
+    let from_first = sum / n as f64;
+    let mean = match sum.is_finite() {
+        true => first.to_f64() + from_first,
+        // There are infinities, which have no distance.
+        false => {
+            let numbers = part.iter().filter(|number| !number.is_not_a_number());
+            numbers.map(|number| number.to_f64() / n as f64).sum()
+        }
+    };
     Sums {
         n,
         n_nan,
         n_zero: zeros.iter().map(|&n| u64::from(n)).sum(),
         range: Some((low.into_iter().fold(first, least), high.into_iter().fold(first, greatest))),
-        mean: first.to_f64() + mean,
-        squares: squares - sum * mean,
+        mean,
+        squares: squares - sum * from_first,
     }
 }
 
@@ -252,6 +267,27 @@ mod tests {
         let found = sums(&[i64::MIN, i64::MAX]);
         assert_eq!(found.range, Some((i64::MIN, i64::MAX)));
         assert!((found.deviation() - 2.0_f64.powi(63)).abs() < 1.0);
+    }
+
+    /// What `numpy.mean` and `numpy.std` give.
+    #[test]
+    fn infinities_have_a_mean() {
+        let (inf, many) = (f64::INFINITY, vec![1.0; 5000]);
+        for (elements, mean) in [
+            (vec![inf, 1.0], inf),
+            (vec![1.0, inf], inf),
+            (vec![1.0, -inf, -inf, f64::NAN], -inf),
+            ([&[inf][..], &many].concat(), inf),
+            ([&many[..], &[inf]].concat(), inf),
+            (vec![f64::MAX, -f64::MAX], 0.0),
+        ] {
+            assert_eq!(sums(&elements).mean, mean);
+        }
+        for elements in [vec![inf, -inf], [&[inf][..], &many, &[-inf]].concat()] {
+            assert!(sums(&elements).mean.is_nan());
+        }
+        assert!(sums(&[inf, 1.0]).deviation().is_nan() && sums(&[1.0, inf]).deviation().is_nan());
+        assert!(sums(&[&[inf][..], &many].concat()).deviation().is_nan());
     }
 
     #[test]

@@ -351,7 +351,7 @@ fn compare(
         let found = match converts {
             // The numbers are others: whether they can be read is all that can be said.
             true => verify::check(&b, &places, global, output)?,
-            false => diff::compare(&a, &b, &places, &diff::How::exact(), global, output)?,
+            false => diff::compare("", &a, &b, &places, &diff::How::exact(), global, output)?,
         };
         outcome = outcome.and(found);
     }

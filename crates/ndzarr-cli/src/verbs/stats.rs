@@ -3,21 +3,21 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use ndzarr::ndarray::ArrayViewMutD;
-use ndzarr::{AnyArray, Array, DataType, RunOptions, for_each_type};
+use ndzarr::{AnyArray, Array, DataType, Progress, RunOptions, for_each_type};
 use serde_json::{Value, json};
 
 use crate::arguments::{Found, Global};
-use crate::describe;
-use crate::elements::Shown;
+use crate::elements::{Shown, float};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::parallel::fold;
 use crate::progress::Bar;
 use crate::ranks::{Ranked, Search, place};
-use crate::selection::Selected;
+use crate::selection::{Boxes, Selected};
 use crate::sums::Sums;
 
 #[derive(Args, Debug)]
@@ -81,8 +81,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 struct Pieces<'a, T: ndzarr::Element> {
     array: Array<T>,
     selected: &'a Selected,
-    boxes: Vec<Vec<Range<u64>>>,
+    boxes: Boxes,
     workers: NonZeroUsize,
+    global: &'a Global,
 }
 
 /// Pieces are at least this large, in bytes, so that tiny chunks are read together, and at most.
@@ -97,7 +98,10 @@ impl<T: Ranked> Pieces<'_, T> {
         add: impl Fn(&mut S, &[T]) + Sync,
         and: impl Fn(S, S) -> S,
     ) -> Result<Option<S>, Failure> {
-        let each = |(buffer, value): &mut (Vec<T>, S), ranges: &Vec<Range<u64>>| {
+        let n_elements = self.selected.n_elements();
+        let bar = Bar::new(self.global, n_elements.saturating_mul(size_of::<T>() as u64));
+        let (hear, done, total) = (bar.hear(), AtomicU64::new(0), self.boxes.n_boxes());
+        let each = |(buffer, value): &mut (Vec<T>, S), ranges: Vec<Range<u64>>| {
             let shape: Vec<usize> = ranges.iter().map(|range| (range.end - range.start) as usize).collect();
             let n = shape.iter().product();
             if buffer.len() < n {
@@ -106,11 +110,13 @@ impl<T: Ranked> Pieces<'_, T> {
                 buffer.resize(n, T::default());
             }
             let mut out = ArrayViewMutD::from_shape(shape, &mut buffer[..n]).map_err(Failure::new)?;
-            self.array.read_into(&self.selected.window(ranges)[..], &mut out)?;
+            self.array.read_into(&self.selected.window(&ranges)[..], &mut out)?;
             add(value, &buffer[..n]);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            hear(Progress::new(done, total));
             Ok(())
         };
-        let states = fold(self.workers, self.boxes.iter(), || (Vec::new(), first()), each)?;
+        let states = fold(self.workers, self.boxes.clone(), || (Vec::new(), first()), each)?;
         Ok(states.into_iter().map(|(_, value)| value).reduce(and))
     }
 }
@@ -131,10 +137,9 @@ fn of_array<T: Ranked + Shown>(
         selected: &selected,
         boxes: selected.boxes(&chunks, most),
         workers: global.workers(&[&arguments.path]),
+        global,
     };
-    let bar = Bar::new(global, describe::byte_len(array).unwrap_or(0));
     let sums = pieces.fold(Sums::<T>::default, Sums::add, |a, b| a.and(&b))?.unwrap_or_default();
-    bar.finish();
     let number = |value: Option<T>| value.map_or(Value::Null, |value| value.json(of));
     let mut found = json!({
         "n": sums.n + sums.n_nan,
@@ -146,7 +151,7 @@ fn of_array<T: Ranked + Shown>(
         "std": if sums.n == 0 { Value::Null } else { sums.deviation().json(of) },
     });
     if !arguments.percentiles.is_empty() && sums.n > 0 {
-        found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n)?;
+        found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n, of)?;
     }
     if let (Some(bins), Some((low, high))) = (arguments.histogram, sums.range) {
         found["histogram"] = histogram(&pieces, bins as usize, (low, high))?;
@@ -154,7 +159,12 @@ fn of_array<T: Ranked + Shown>(
     Ok(found)
 }
 
-fn percentiles<T: Ranked>(pieces: &Pieces<'_, T>, percents: &[f64], n: u64) -> Result<Value, Failure> {
+fn percentiles<T: Ranked + Shown>(
+    pieces: &Pieces<'_, T>,
+    percents: &[f64],
+    n: u64,
+    of: &DataType,
+) -> Result<Value, Failure> {
     let places: Vec<(u64, u64, f64)> = percents.iter().map(|&percent| place(percent, n)).collect();
     let ranks: Vec<u64> = places.iter().flat_map(|&(low, high, _)| [low, high]).collect();
     let mut search = Search::new::<T>(&ranks);
@@ -167,11 +177,14 @@ fn percentiles<T: Ranked>(pieces: &Pieces<'_, T>, percents: &[f64], n: u64) -> R
         search.narrow(&counts.unwrap_or_else(|| search.counts()));
     }
     let found = search.found::<T>();
-    let of = DataType::Float { bits: 64 };
     let values = percents.iter().zip(&places).zip(found.chunks(2)).map(|((percent, (.., part)), pair)| {
-        let (low, high) = (pair[0].to_f64(), pair[1].to_f64());
-        let value = if low == high { low } else { low + (high - low) * part };
-        json!({"percent": percent, "value": value.json(&of)})
+        let (low, high) = (pair[0], pair[1]);
+        let value = match low == high {
+            // An element as itself: float64 does not have all integers.
+            true => low.json(of),
+            false => float(low.to_f64() + high.distance(low) * part),
+        };
+        json!({"percent": percent, "value": value})
     });
     Ok(values.collect())
 }

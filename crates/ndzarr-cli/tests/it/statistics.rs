@@ -59,10 +59,11 @@ fn percentiles_and_histograms_are_those_of_numpy() {
     folder.array("i", Array::<i16>::builder([5]), |index| [-3, 9, -3, 0, 100][index[0]]);
     let stats = &folder.json(&["stats", "i", "--percentiles", "25,75"])[0];
     // numpy.percentile([-3, -3, 0, 9, 100], [25, 75])
-    assert_eq!(
-        stats["percentiles"],
-        json!([{"percent": 25.0, "value": -3.0}, {"percent": 75.0, "value": 9.0}])
-    );
+    assert_eq!(stats["percentiles"], json!([{"percent": 25.0, "value": -3}, {"percent": 75.0, "value": 9}]));
+    // As a float64 the last digit would be another.
+    folder.array("u", Array::<u64>::builder([3]), |index| (1 << 63) + index[0] as u64);
+    let text = folder.good(&["stats", "u", "--percentiles", "50", "--json"]);
+    assert!(text.contains("\"value\":9223372036854775809"), "{text}");
     assert!(folder.bad(2, &["stats", "a", "--percentiles", "101"]).contains("101"));
     let many = vec!["50"; 101].join(",");
     assert!(folder.bad(2, &["stats", "a", "--percentiles", &many]).contains("more than 100"));
@@ -100,4 +101,18 @@ fn a_group_is_gone_through() {
     let lines = folder.json(&["stats", "g"]);
     assert_eq!((lines.len(), &lines[0]["path"]), (1, &json!("a")));
     assert!(folder.bad(3, &["stats", "g/t"]).contains("not real numbers"));
+}
+
+#[test]
+fn infinities_have_a_mean_and_no_deviation() {
+    let folder = Folder::new();
+    let infinity = f32::INFINITY;
+    folder.array("a", Array::<f32>::builder([4]).chunks([2]), |index| [infinity, 1.0, 2.0, 3.0][index[0]]);
+    let stats = &folder.json(&["stats", "a"])[0];
+    assert_eq!(
+        (&stats["mean"], &stats["std"], &stats["max"]),
+        (&json!("Infinity"), &json!("NaN"), &json!("Infinity"))
+    );
+    folder.array("b", Array::<f32>::builder([2]), |index| [infinity, -infinity][index[0]]);
+    assert_eq!(folder.json(&["stats", "b"])[0]["mean"], "NaN");
 }
