@@ -186,7 +186,7 @@ fn first_element(mut chunk: Chunk) -> Chunk {
     chunk
 }
 
-/// A failed read as a finding, unless it says nothing of the stored value.
+/// A failed read as a finding, unless it says nothing about the stored value.
 fn finding(error: ndzarr::Error) -> Result<Finding, Failure> {
     let kind = match error.kind() {
         ErrorKind::Corrupt => Kind::Damaged,
@@ -230,12 +230,13 @@ fn raw_len(spec: &ArraySpec, chunk: &[u64]) -> Option<u64> {
     Some(len)
 }
 
-/// Whether a chunk, or this inner chunk of a shard, is still broken.
-pub(crate) fn is_broken(array: &AnyArray, unit: &Chunk, inner_chunk: &[Vec<u64>]) -> Result<bool, Failure> {
+/// Whether a chunk, or this inner chunk of a shard, is still broken. Only the part that the chunk's
+/// ranges are is decoded.
+pub(crate) fn is_broken(array: &AnyArray, chunk: &Chunk, inner_chunk: &[Vec<u64>]) -> Result<bool, Failure> {
     let report = DamageReport::new();
     let run = RunOptions::default().threads(NonZeroUsize::MIN);
     let one = array.clone().with_options(run.fill_damaged(&report));
-    match decode(&one, unit, &mut Vec::new()) {
+    match decode(&one, chunk, &mut Vec::new()) {
         Ok(()) => Ok(report.take().iter().any(|damaged| damaged.inner_chunk == inner_chunk)),
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
         Err(error) => Err(error.into()),
