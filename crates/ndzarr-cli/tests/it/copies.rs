@@ -353,7 +353,7 @@ fn files_beside_those_of_a_group_of_the_draft_are_seen() {
                 std::fs::remove_file(path).expect("it stays");
             }
         }
-        // An empty folder of that name belongs to somebody else.
+        // An empty folder of that name does not belong to the group.
         std::fs::create_dir(root.join("g")).expect("a folder");
         folder.good(&["rm", "--yes", "d.zarr/g"]);
         assert!(root.join("g").is_dir());

@@ -89,7 +89,7 @@ fn only_what_belongs_to_a_node_is_removed() {
     let folder = Folder::new();
     let array = Array::<u8>::builder([4]).chunks([2]);
     folder.array("a.zarr", array, |index| 1 + index[0] as u8);
-    // Without a terminal nobody can be asked.
+    // Without a terminal it cannot ask.
     assert!(folder.bad(2, &["rm", "a.zarr"]).contains("--yes"));
     std::fs::write(folder.path("a.zarr/notes.txt"), "mine").expect("a file");
     let error = folder.bad(3, &["rm", "--yes", "a.zarr"]);
