@@ -372,3 +372,18 @@ fn cli_12_a_checksum_between_nested_shards_counts() {
         assert_eq!(lines.last().expect("a last line")["done"]["without_checksum"], expected);
     }
 }
+
+#[test]
+fn consolidated_metadata_of_v2_have_the_attributes_of_the_root() {
+    let folder = Folder::new();
+    let mut root = Group::create(folder.path("g.zarr"), Format::Zarr2).expect("it is new");
+    root.create_array("a", Array::<u8>::builder([4])).expect("it is new");
+    root.set_attribute("units", "K").expect("it is there");
+    root.consolidate().expect("it can list");
+    folder.good(&["verify", "g.zarr"]);
+    fs::write(folder.path("g.zarr/.zattrs"), r#"{"units": "C"}"#).expect("it is there");
+    let ran = folder.run(&["verify", "g.zarr"]);
+    assert!(ran.status == 1 && ran.out.starts_with(".: stale: "), "{ran:?}");
+    folder.good(&["repair", "--yes", "g.zarr"]);
+    folder.good(&["verify", "g.zarr"]);
+}
