@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::parallel::fold;
 use crate::progress::Bar;
 use crate::ranks::{Ranked, Search, place};
-use crate::selection::{Boxes, Selected};
+use crate::selection::{Along, Boxes, Selected};
 use crate::sums::Sums;
 
 #[derive(Args, Debug)]
@@ -34,7 +34,13 @@ pub(crate) struct Arguments {
     /// Numbers in this many bins of equal width, from the least to the greatest; one more pass.
     #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     histogram: Option<u32>,
+    /// The same for the elements at each index along this axis of the array, counted from 0.
+    #[arg(long, value_name = "AXIS")]
+    per_axis: Option<usize>,
 }
+
+/// Along an axis; each takes some tens of bytes on each thread.
+const MOST_INDICES: u64 = 100_000;
 
 /// Each takes up to a MiB on each thread.
 const MOST_PERCENTILES: usize = 100;
@@ -95,7 +101,7 @@ impl<T: Ranked> Pieces<'_, T> {
     fn fold<S: Send>(
         &self,
         first: impl Fn() -> S + Sync,
-        add: impl Fn(&mut S, &[T]) + Sync,
+        add: impl Fn(&mut S, &[T], &[Range<u64>]) + Sync,
         and: impl Fn(S, S) -> S,
     ) -> Result<Option<S>, Failure> {
         let n_elements = self.selected.n_elements();
@@ -111,7 +117,7 @@ impl<T: Ranked> Pieces<'_, T> {
             }
             let mut out = ArrayViewMutD::from_shape(shape, &mut buffer[..n]).map_err(Failure::new)?;
             self.array.read_into(&self.selected.window(&ranges)[..], &mut out)?;
-            add(value, &buffer[..n]);
+            add(value, &buffer[..n], &ranges);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             hear(Progress::new(done, total));
             Ok(())
@@ -139,17 +145,18 @@ fn of_array<T: Ranked + Shown>(
         workers: global.workers(&[&arguments.path]),
         global,
     };
-    let sums = pieces.fold(Sums::<T>::default, Sums::add, |a, b| a.and(&b))?.unwrap_or_default();
-    let number = |value: Option<T>| value.map_or(Value::Null, |value| value.json(of));
-    let mut found = json!({
-        "n": sums.n + sums.n_nan,
-        "nan": sums.n_nan,
-        "zero": sums.n_zero,
-        "min": number(sums.range.map(|(low, _)| low)),
-        "max": number(sums.range.map(|(_, high)| high)),
-        "mean": if sums.n == 0 { Value::Null } else { sums.mean.json(of) },
-        "std": if sums.n == 0 { Value::Null } else { sums.deviation().json(of) },
-    });
+    let along = arguments.per_axis.map(|axis| position(axis, &selected)).transpose()?;
+    let parts = sums(&pieces, along)?;
+    let sums = parts.iter().fold(Sums::default(), |a: Sums<T>, b| a.and(b));
+    let mut found = described(&sums, of);
+    if let Some(Along::Range { first, step, .. }) = arguments.per_axis.map(|axis| selected.axes()[axis]) {
+        let rows = parts.iter().zip(0_i128..).map(|(part, i)| {
+            let mut row = described(part, of);
+            row["index"] = ((i128::from(first) + i128::from(step) * i) as u64).into();
+            row
+        });
+        found["per_axis"] = rows.collect();
+    }
     if !arguments.percentiles.is_empty() && sums.n > 0 {
         found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n, of)?;
     }
@@ -157,6 +164,52 @@ fn of_array<T: Ranked + Shown>(
         found["histogram"] = histogram(&pieces, bins as usize, (low, high))?;
     }
     Ok(found)
+}
+
+/// The axis of the result that is this axis of the array.
+fn position(axis: usize, selected: &Selected) -> Result<usize, Failure> {
+    let position = selected.kept().iter().position(|&kept| kept == axis).ok_or_else(|| {
+        Failure::usage(format_args!("the selection has no axis {axis}, of {} axes", selected.axes().len()))
+    })?;
+    match selected.shape()[position] {
+        n if n > MOST_INDICES => {
+            Err(Failure::usage(format_args!("axis {axis} has {n} indices, more than {MOST_INDICES}")))
+        }
+        _ => Ok(position),
+    }
+}
+
+/// The sums of all elements, or of those at each index along an axis of the result.
+fn sums<T: Ranked>(pieces: &Pieces<'_, T>, axis: Option<usize>) -> Result<Vec<Sums<T>>, Failure> {
+    let n = axis.map_or(1, |axis| pieces.selected.shape()[axis] as usize);
+    let first = || (vec![Sums::default(); n], Vec::new());
+    let add = |(sums, there): &mut (Vec<Sums<T>>, Vec<T>), elements: &[T], ranges: &[Range<u64>]| {
+        let Some(axis) = axis else { return sums[0].add(elements) };
+        let length = |range: &Range<u64>| (range.end - range.start) as usize;
+        let (n, inner) = (length(&ranges[axis]), ranges[axis + 1..].iter().map(length).product::<usize>());
+        for (at, sums) in sums[ranges[axis].start as usize..][..n].iter_mut().enumerate() {
+            there.clear();
+            elements.chunks(n * inner).for_each(|all| there.extend_from_slice(&all[at * inner..][..inner]));
+            sums.add(there);
+        }
+    };
+    let and = |(a, _): (Vec<Sums<T>>, _), (b, there): (Vec<Sums<T>>, _)| {
+        (a.iter().zip(&b).map(|(a, b)| a.and(b)).collect(), there)
+    };
+    Ok(pieces.fold(first, add, and)?.map_or_else(|| vec![Sums::default(); n], |(sums, _)| sums))
+}
+
+fn described<T: Ranked + Shown>(sums: &Sums<T>, of: &DataType) -> Value {
+    let number = |value: Option<T>| value.map_or(Value::Null, |value| value.json(of));
+    json!({
+        "n": sums.n + sums.n_nan,
+        "nan": sums.n_nan,
+        "zero": sums.n_zero,
+        "min": number(sums.range.map(|(low, _)| low)),
+        "max": number(sums.range.map(|(_, high)| high)),
+        "mean": if sums.n == 0 { Value::Null } else { sums.mean.json(of) },
+        "std": if sums.n == 0 { Value::Null } else { sums.deviation().json(of) },
+    })
 }
 
 fn percentiles<T: Ranked + Shown>(
@@ -171,7 +224,7 @@ fn percentiles<T: Ranked + Shown>(
     while !search.is_done() {
         let counts = pieces.fold(
             || search.counts(),
-            |counts, elements| search.count(elements, counts),
+            |counts, elements, _| search.count(elements, counts),
             |a, b| a.and(&b),
         )?;
         search.narrow(&counts.unwrap_or_else(|| search.counts()));
@@ -198,7 +251,7 @@ fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)
     // As by NumPy, a single number is in the middle of a bin range of 1.
     let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
     let scale = bins as f64 / (high - low);
-    let add = |counts: &mut Vec<u64>, elements: &[T]| {
+    let add = |counts: &mut Vec<u64>, elements: &[T], _: &[Range<u64>]| {
         for number in elements.iter().filter(|number| !number.is_not_a_number()) {
             let bin = ((number.to_f64() - low) * scale) as usize;
             counts[bin.min(bins - 1)] += 1;
@@ -210,9 +263,17 @@ fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)
 }
 
 fn print(found: &Value, output: &mut Output) -> Result<(), Failure> {
+    const NAMES: [&str; 7] = ["n", "nan", "zero", "min", "max", "mean", "std"];
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    for name in ["n", "nan", "zero", "min", "max", "mean", "std"] {
+    for name in NAMES {
         output.line(format!("{name:>6}  {}", shown(&found[name])))?;
+    }
+    if let Some(rows) = found["per_axis"].as_array() {
+        output.line(format!("index\t{}", NAMES.join("\t")))?;
+        for row in rows {
+            let cells: Vec<String> = NAMES.iter().map(|name| shown(&row[*name])).collect();
+            output.line(format!("{}\t{}", row["index"], cells.join("\t")))?;
+        }
     }
     for one in found["percentiles"].as_array().into_iter().flatten() {
         output.line(format!("{:>6}  {}", format!("p{}", one["percent"]), shown(&one["value"])))?;

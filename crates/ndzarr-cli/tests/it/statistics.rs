@@ -116,3 +116,38 @@ fn infinities_have_a_mean_and_no_deviation() {
     folder.array("b", Array::<f32>::builder([2]), |index| [infinity, -infinity][index[0]]);
     assert_eq!(folder.json(&["stats", "b"])[0]["mean"], "NaN");
 }
+
+#[test]
+fn each_index_along_an_axis_has_its_own() {
+    let folder = Folder::new();
+    // Along axis 1, index j has the numbers j, 10 + j, 20 + j for each of two planes.
+    let of = |index: &[usize]| (10 * index[0] + index[1]) as u16;
+    folder.array("a", Array::<u16>::builder([3, 5, 2]).chunks([2, 2, 1]), of);
+    let stats = &folder.json(&["stats", "a", "--per-axis", "1"])[0];
+    assert_eq!((&stats["n"], &stats["mean"]), (&json!(30), &json!(12.0)));
+    let rows = stats["per_axis"].as_array().expect("a list");
+    assert_eq!(rows.len(), 5);
+    for (j, row) in rows.iter().enumerate() {
+        let found = ["index", "n", "nan", "min", "max"].map(|name| row[name].as_u64());
+        let j = j as u64;
+        assert_eq!(found, [j, 6, 0, j, 20 + j].map(Some));
+        assert_eq!(
+            (&row["mean"], &row["zero"]),
+            (&json!(10.0 + j as f64), &json!(if j == 0 { 2 } else { 0 }))
+        );
+        // The variance of 0, 10, 20.
+        close(&row["std"], (200.0_f64 / 3.0).sqrt());
+    }
+    // Of a selection: the indices of the array, in the order of the selection.
+    let rows = &folder.json(&["stats", "a", "1, ::-2", "--per-axis", "1"])[0]["per_axis"];
+    let found: Vec<_> =
+        rows.as_array().expect("a list").iter().map(|row| (&row["index"], &row["max"])).collect();
+    assert_eq!(found, [(&json!(4), &json!(14)), (&json!(2), &json!(12)), (&json!(0), &json!(10))]);
+    let text = folder.good(&["stats", "a", "--per-axis", "2"]);
+    assert!(text.contains("index\tn\tnan") && text.contains("\n1\t15\t0\t1\t0\t24\t12.0\t"), "{text}");
+    assert!(folder.bad(2, &["stats", "a", "--per-axis", "3"]).contains("axis 3"));
+    assert!(folder.bad(2, &["stats", "a", "1", "--per-axis", "0"]).contains("axis 0"));
+    Array::<u8>::builder([100_001]).create(folder.path("long")).expect("it is new");
+    assert!(folder.bad(2, &["stats", "long", "--per-axis", "0"]).contains("100001 indices"));
+    assert_eq!(folder.json(&["stats", "a", ":, 0:0", "--per-axis", "1"])[0]["per_axis"], json!([]));
+}
