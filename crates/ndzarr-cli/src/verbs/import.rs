@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ndzarr::codec::CodecSpec;
 use ndzarr::ndarray::{ArrayView, IxDyn};
-use ndzarr::{AnyArray, AnyNode, CopyOptions, DataType, Endian, ErrorKind, copy};
+use ndzarr::{AnyArray, AnyNode, CopyLevel, CopyOptions, DataType, Endian, ErrorKind, copy};
 
 use crate::arguments::{Global, NewFormat, local_folder, parse_shape};
 use crate::contents::Contents;
@@ -97,7 +97,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         _ => error.into(),
     })?;
     let array = array.with_options(global.run());
-    let options = CopyOptions::new().open(global.open_options()).n5_axes(global.n5_axes()).run(global.run());
+    // Chunks are copied as they are.
+    let options = CopyOptions::new().open(global.open_options()).n5_axes(global.n5_axes());
+    let options = options.at_most(CopyLevel::Rekeyed).run(global.run());
     // First of all, whether there is something at the target.
     let made = copy(&part, &arguments.target, &options.clone().dry_run())
         .map_err(Failure::from)
