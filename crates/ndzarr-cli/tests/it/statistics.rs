@@ -151,3 +151,28 @@ fn each_index_along_an_axis_has_its_own() {
     assert!(folder.bad(2, &["stats", "long", "--per-axis", "0"]).contains("100001 indices"));
     assert_eq!(folder.json(&["stats", "a", ":, 0:0", "--per-axis", "1"])[0]["per_axis"], json!([]));
 }
+
+/// `script` of util-linux gives it a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_is_told_on_a_terminal() {
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    let folder = Folder::new();
+    // It takes longer than the half second before which nothing is shown.
+    Array::<u8>::builder([1_u64 << 36]).chunks([1 << 20]).create(folder.path("a")).expect("it is new");
+    let mut stats = Command::new("script");
+    stats.args(["-qec", concat!(env!("CARGO_BIN_EXE_ndzarr"), " stats a"), "/dev/null"]);
+    stats.current_dir(folder.path("")).env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut stats = stats.spawn().expect("Linux has it");
+    let mut output = stats.stdout.take().expect("a pipe");
+    let (mut said, mut buffer) = (String::new(), [0; 256]);
+    while !said.contains(" chunks") {
+        let n = output.read(&mut buffer).expect("a pipe");
+        assert!(n > 0, "it has ended: {said}");
+        said += &String::from_utf8_lossy(&buffer[..n]);
+    }
+    stats.kill().expect("it is killed");
+    stats.wait().expect("its status");
+}
