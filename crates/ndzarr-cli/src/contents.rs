@@ -130,8 +130,8 @@ impl Contents {
             real.ends_with(node.path()).then(|| real.ancestors().nth(Path::new(node.path()).iter().count()));
         for prefix in &contents.prefixes {
             let folder = root.flatten().map_or_else(|| real.clone(), |root| root.join(prefix));
-            let hidden = entries(&folder)?.into_iter().filter(|entry| entry.key.is_none());
-            contents.hidden.extend(hidden.map(|entry| format!("{prefix}{}", entry.name)));
+            let hidden = entries(&folder, |entry| entry.key.is_none())?;
+            contents.hidden.extend(hidden.iter().map(|entry| format!("{prefix}{}", entry.name)));
         }
         Ok(contents)
     }
@@ -150,8 +150,9 @@ pub(crate) struct Entry {
     pub(crate) key: Option<String>,
 }
 
-/// Everything below a folder but the folders that are keys, and lock files. Links are not followed.
-pub(crate) fn entries(folder: &Path) -> Result<Vec<Entry>, Failure> {
+/// What is to be kept of everything below a folder but the folders that are keys, and lock files. Links
+/// are not followed.
+pub(crate) fn entries(folder: &Path, is_kept: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>, Failure> {
     let (mut found, mut pending) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(at) = pending.pop() {
         let list = match std::fs::read_dir(&at) {
@@ -176,7 +177,7 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<Entry>, Failure> {
             }
             let parts = path.strip_prefix(folder).unwrap_or(&path).iter().map(|part| part.to_string_lossy());
             let name = parts.collect::<Vec<_>>().join("/");
-            found.push(Entry { key: is_key.then(|| name.clone()), name });
+            found.extend(Some(Entry { key: is_key.then(|| name.clone()), name }).filter(&is_kept));
         }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));

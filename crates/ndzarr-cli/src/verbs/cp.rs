@@ -226,7 +226,7 @@ fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool,
             Err(error) => Err(Failure::of_file(&folder, &error)),
         };
     }
-    let entries = entries(&folder)?;
+    let entries = entries(&folder, |_| true)?;
     let keys = || entries.iter().filter_map(|entry| entry.key.as_deref());
     // The folders in which a copy makes chunks.
     let begun: BTreeSet<&str> = keys()

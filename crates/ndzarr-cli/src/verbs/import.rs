@@ -107,7 +107,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         .and_then(|()| Ok(copy(&part, &arguments.target, &options)?));
     let (bytes, data_type) = (describe::byte_len(&array).unwrap_or(0), array.data_type().to_string());
     let node = AnyNode::Array(array);
-    let is_alone = Contents::of(&node, &global.open_options()).is_ok_and(|it| it.orphans.is_empty());
+    let contents = Contents::at(&part, &node, &global.open_options());
+    let is_alone = contents.is_ok_and(|contents| contents.strangers().next().is_none());
     let is_gone = is_alone && node.erase_self().is_ok();
     if let Some(folder) = local_folder(&part).filter(|_| is_gone) {
         let _ = std::fs::remove_dir(folder);
