@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let start = Instant::now();
     let nodes = copied(&arguments.source, &arguments.target, &options);
     bar.finish();
-    let nodes = nodes.map_err(|error| explained(error, arguments))?;
+    let nodes = nodes.map_err(|error| explained(error, arguments, replaces))?;
     let seconds = start.elapsed().as_secs_f64();
     nodes.iter().try_for_each(|node| node.print(global, output))?;
     if arguments.dry_run {
@@ -243,11 +243,15 @@ fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool,
 }
 
 /// An error of the library, with the argument that helps.
-fn explained(error: ndzarr::Error, arguments: &Arguments) -> Failure {
+fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool) -> Failure {
     let hint = match error.kind() {
         ErrorKind::OutOfMemory => "give more with --memory, or take smaller chunks",
         ErrorKind::AlreadyExists if !arguments.overwrite && !arguments.resume => {
             "--resume goes on with an interrupted copy, --overwrite replaces what is there"
+        }
+        ErrorKind::AlreadyExists if replaces => "`ndzarr rm` removes what is there",
+        ErrorKind::AlreadyExists if arguments.overwrite => {
+            "what is there is not an array or a group, so it is not replaced; remove it yourself if it is not needed"
         }
         ErrorKind::InvalidArgument if !arguments.allow_loss && is_optional(&error.to_string()) => {
             "--allow-loss leaves it out"
