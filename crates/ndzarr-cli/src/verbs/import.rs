@@ -9,7 +9,7 @@ use ndzarr::codec::CodecSpec;
 use ndzarr::ndarray::{ArrayView, IxDyn};
 use ndzarr::{AnyArray, AnyNode, CopyLevel, CopyOptions, DataType, Endian, ErrorKind, copy};
 
-use crate::arguments::{Global, NewFormat, local_folder, parse_shape};
+use crate::arguments::{Global, NewFormat, is_remote, local_folder, parse_shape};
 use crate::contents::Contents;
 use crate::failure::Failure;
 use crate::npy::{self, Header};
@@ -20,7 +20,8 @@ use crate::{codecs, describe, sizes};
 pub(crate) struct Arguments {
     /// A .npy file, or with `--dtype` and `--shape` a file of packed elements; `-` is standard input.
     file: PathBuf,
-    /// Where the array will be.
+    /// Where the array will be. Until it is complete, it is beside that, with `.importing` behind its
+    /// name, or in the folder for temporary files if the target is remote.
     target: PathBuf,
     /// Shape of an array of packed elements.
     #[arg(long, value_parser = parse_shape, value_name = "SHAPE", requires = "dtype")]
@@ -88,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         builder = builder.shards(shards.clone());
     }
     // Half an array must not look like a whole one, so the array is there once it is complete.
-    let part = beside(&arguments.target);
+    let part = part_of(&arguments.target);
     let array = builder.create(&part).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::from(error).with_hint(
             "it was left by an import that was interrupted, or belongs to one that still runs; in the first case \
@@ -132,9 +133,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(())
 }
 
-/// Where the array is until it is complete: beside the target, so that chunks can be copied cheaply.
-fn beside(target: &Path) -> PathBuf {
+/// Where the array is until it is complete: beside the target, so that chunks can be copied cheaply. What
+/// goes to another machine is in the folder for temporary files, so that it goes there once.
+fn part_of(target: &Path) -> PathBuf {
     const NAME: &str = ".importing";
+    if is_remote(target) {
+        return std::env::temp_dir().join(format!("ndzarr-{}{NAME}", std::process::id()));
+    }
     let Some(text) = target.to_str() else {
         let mut name = target.as_os_str().to_owned();
         name.push(NAME);
@@ -224,8 +229,9 @@ mod tests {
             ("file:///a|zarr3:", "file:///a.importing|zarr3:"),
             ("a|n5:b/c", "a|n5:b/c.importing"),
         ] {
-            assert_eq!(beside(Path::new(target)), Path::new(part));
+            assert_eq!(part_of(Path::new(target)), Path::new(part));
         }
+        assert_eq!(part_of(Path::new("s3://bucket/a.zarr")).parent(), Some(&*std::env::temp_dir()));
     }
 
     #[test]
