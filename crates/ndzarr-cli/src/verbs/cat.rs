@@ -83,7 +83,10 @@ fn text(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output)
             n += 1;
             let end = if n % row == 0 { '\n' } else { '\t' };
             let text = element.text(of);
-            Ok::<_, Failure>(write!(output.raw(), "{}{end}", harmless(&text).replace('\t', "\\t"))?)
+            let text = harmless(&text);
+            // A tab ends an element.
+            let text = if text.contains('\t') { text.replace('\t', "\\t").into() } else { text };
+            Ok::<_, Failure>(write!(output.raw(), "{text}{end}")?)
         })?;
     }
     Ok(())
