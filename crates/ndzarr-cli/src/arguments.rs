@@ -23,7 +23,7 @@ pub(crate) struct Global {
     /// Say more.
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
-    /// Whether text is coloured. With `auto`, not if NO_COLOR is set or standard output is no terminal.
+    /// Whether text is coloured. With `auto`, not if NO_COLOR is set or standard output is not a terminal.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: ColorWhen,
     /// How the axes of N5 arrays are shown, selected and created.
@@ -140,9 +140,7 @@ impl Global {
         if source.is_some_and(|source| there.starts_with(source)) {
             return refuse("the source".to_owned());
         }
-        let names = ["zarr.json", ".zarray", "attributes.json"];
-        let has_document = |folder: &&Path| names.iter().any(|name| folder.join(name).is_file());
-        for folder in there.ancestors().filter(has_document) {
+        for folder in there.ancestors().filter(|folder| has_document(folder)) {
             if let Ok(AnyNode::Array(_)) = self.open_options().open_node(folder) {
                 return refuse(format!("the array {}", folder.display()));
             }
@@ -173,17 +171,60 @@ pub(crate) struct Found {
     pub(crate) array: Result<AnyArray, ndzarr::Error>,
 }
 
+/// Whether a folder has a document of an array or a group.
+pub(crate) fn has_document(folder: &Path) -> bool {
+    ["zarr.json", ".zarray", ".zgroup", "attributes.json"].iter().any(|name| folder.join(name).is_file())
+}
+
 /// Whether a place is on another machine.
 pub(crate) fn is_remote(place: &Path) -> bool {
     let scheme = place.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| !matches!(scheme, "file" | "memory"))
 }
 
-/// The folder of the local file system that a place is, unless it is a URL or an archive.
+/// The local folder that a place is, also if it is written as a URL, `file:///a`, or with its format,
+/// `a|zarr3:b`. `None`: it is elsewhere, or an archive.
 pub(crate) fn local_folder(place: &Path) -> Option<PathBuf> {
     let Some(text) = place.to_str() else { return Some(place.to_owned()) };
-    let is_path = !text.contains("://") && !text.contains('|') && !text.starts_with("file:");
-    (is_path && !place.is_file()).then(|| place.to_owned())
+    let (root, inner) = text.split_once('|').unwrap_or((text, ""));
+    let root = match root.strip_prefix("file:") {
+        Some(path) => {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            let path = path.strip_prefix("localhost").unwrap_or(path);
+            PathBuf::from(decoded(path).filter(|path| path.starts_with('/'))?)
+        }
+        None if root.contains("://") => return None,
+        None => PathBuf::from(root),
+    };
+    if root.is_file() {
+        return None;
+    }
+    match inner.split_once(':') {
+        None if inner.is_empty() => Some(root),
+        Some(("zarr" | "zarr2" | "zarr3" | "n5", below)) if !below.contains('|') => {
+            // In a URL it may have percent signs of its own.
+            let below = if text.starts_with("file:") { decoded(below)? } else { below.to_owned() };
+            Some(root.join(below.trim_matches('/')))
+        }
+        _ => None,
+    }
+}
+
+/// A path of a URL without its percent signs.
+fn decoded(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// Comma-separated lengths: `64,64,64`.
@@ -206,8 +247,25 @@ mod tests {
         assert!(is_remote(Path::new("https://host/a.zarr")));
         assert!(!is_remote(Path::new("file:///a")));
         assert!(!is_remote(Path::new("a/b.zarr")));
-        assert_eq!(local_folder(Path::new("a/b.zarr")), Some("a/b.zarr".into()));
-        assert_eq!(local_folder(Path::new("a.zip|zip:x")), None);
+    }
+
+    #[test]
+    fn urls_of_folders_are_folders() {
+        for (place, folder) in [
+            ("a/b.zarr", Some("a/b.zarr")),
+            ("file:///a/b%20c", Some("/a/b c")),
+            ("file://localhost/a", Some("/a")),
+            ("a/b|zarr3:", Some("a/b")),
+            ("file:///a|n5:b/c", Some("/a/b/c")),
+            ("a.zip|zip:x", None),
+            ("file:///a|zarr3:b%20c", Some("/a/b c")),
+            ("file://host/a", None),
+            ("a|b", None),
+            ("s3://bucket/a", None),
+            ("s3://bucket/a|zarr3:", None),
+        ] {
+            assert_eq!(local_folder(Path::new(place)), folder.map(PathBuf::from), "{place}");
+        }
     }
 
     #[test]

@@ -7,10 +7,9 @@ use ndzarr_model::LzmaFormat;
 /// Whether every stored chunk, or every inner chunk of a shard, has a checksum. Others may hold
 /// changed bytes that decode without an error.
 pub(crate) fn is_protected(spec: &ArraySpec) -> bool {
-    // Of nested shards the innermost; whatever is around them covers what is in them.
+    // What is around nested shards covers what is in them.
     let inner = spec.inner_chunks();
-    let inner = inner.last().map_or(&[][..], |(_, codecs)| codecs);
-    spec.codecs.iter().chain(inner).any(has_checksum)
+    spec.codecs.iter().chain(inner.iter().flat_map(|(_, codecs)| *codecs)).any(has_checksum)
 }
 
 fn has_checksum(codec: &CodecSpec) -> bool {

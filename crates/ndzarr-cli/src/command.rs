@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Name each broken key, and what is wrong with it. The exit status is 1 if there is one.
     ///
     /// Documents, every stored chunk and consolidated metadata are checked. A chunk that is not stored
-    /// is no damage.
+    /// does not count as damage.
     Verify(verify::Arguments),
     /// Remove what killed writers have left, put damaged chunks aside, renew consolidated metadata.
     ///

@@ -33,11 +33,16 @@ impl State {
                 };
             }
         };
+        let real = open(ConsolidatedUse::Ignore)?;
+        // Zarr v2 has a copy of the group itself as well. ndzarr reads its own document, others the copy.
+        if copies.group("").is_ok_and(|copy| copy.attributes() != real.attributes()) {
+            return Ok(Self::Stale("the attributes of the group itself have changed since".to_owned()));
+        }
         let copies = match nodes(&copies) {
             Ok(nodes) => nodes,
             Err(error) => return Ok(Self::Stale(error.message().to_owned())),
         };
-        let real = nodes(&open(ConsolidatedUse::Ignore)?)?;
+        let real = nodes(&real)?;
         for (path, node) in &real {
             match copies.get(path) {
                 None => return Ok(Self::Stale(format!("{path:?} is not in them"))),

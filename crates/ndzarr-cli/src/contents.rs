@@ -1,8 +1,13 @@
 //! The keys of a node: documents, chunks, and others that belong to neither.
 
-use ndzarr::metadata::ArraySpec;
-use ndzarr::{AnyNode, Child, ConsolidatedUse, ErrorKind, MemberKind, OpenOptions, Place};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use ndzarr::metadata::ArraySpec;
+use ndzarr::store::Key;
+use ndzarr::{AnyNode, Child, ConsolidatedUse, ErrorKind, Format, Group, MemberKind, OpenOptions, Place};
+
+use crate::arguments::local_folder;
 use crate::failure::Failure;
 
 /// What is below a node.
@@ -12,15 +17,20 @@ pub(crate) struct Contents {
     pub(crate) n_groups: u64,
     pub(crate) n_keys: u64,
     pub(crate) byte_len: u64,
-    /// Keys that are none of a document or chunk, in order.
+    /// Keys that belong to neither a document nor a chunk, in order.
     pub(crate) orphans: Vec<String>,
     /// Keys of what a copy leaves until it has ended.
     pub(crate) of_copies: Vec<String>,
+    /// Keys below an array that cannot be opened, so that it is not known whether they are its chunks.
+    pub(crate) unknown: Vec<String>,
+    /// Files that a store does not list, but removes with their folder.
+    pub(crate) hidden: Vec<String>,
+    /// What the keys begin with.
+    prefixes: Vec<String>,
 }
 
 /// An array whose chunks are known.
 struct Chunked {
-    prefix: String,
     spec: ArraySpec,
     grid: Vec<u64>,
 }
@@ -32,79 +42,205 @@ impl Contents {
     /// The store cannot list.
     pub(crate) fn of(node: &AnyNode, options: &OpenOptions) -> Result<Self, Failure> {
         let mut contents = Self::default();
-        let mut arrays = Vec::new();
+        let mut arrays = BTreeMap::new();
         // What cannot be opened has keys that cannot be told apart.
-        let mut broken = Vec::new();
-        let (storage, prefix) = match node {
+        let mut broken = BTreeSet::new();
+        let storage = match node {
             AnyNode::Array(array) => {
                 contents.n_arrays = 1;
-                arrays.push(Chunked::of(array));
-                (array.storage(), array.spec().keys.prefix.clone())
+                contents.prefixes = vec![array.spec().keys.prefix.clone()];
+                arrays.extend([Chunked::of(array)]);
+                array.storage()
             }
             AnyNode::Group(group) => {
                 contents.n_groups = 1;
                 let prefix = below(group.path());
                 let place = Place::from((group.storage(), group.path()));
-                let real = options.clone().consolidated(ConsolidatedUse::Ignore).open_group(place)?;
-                for child in real.walk()? {
-                    let path = format!("{prefix}{}/", child.path());
+                let options = options.clone().consolidated(ConsolidatedUse::Ignore);
+                let real = options.open_group(place)?;
+                let children = match real.walk() {
+                    // One document that cannot be read hides the others.
+                    Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
+                        for path in paths_below(group)? {
+                            match options.open_node((group.storage(), &*path)) {
+                                Ok(AnyNode::Array(array)) => {
+                                    contents.n_arrays += 1;
+                                    arrays.extend([Chunked::of(&array)]);
+                                }
+                                Ok(AnyNode::Group(_)) => contents.n_groups += 1,
+                                Err(_) => broken.extend(prefixes_of(group.format(), &path)),
+                            }
+                        }
+                        Vec::new()
+                    }
+                    children => children?,
+                };
+                for child in children {
+                    let path = format!("{prefix}{}", child.path());
                     match (child.kind(), child) {
                         (MemberKind::Group, _) => contents.n_groups += 1,
                         (MemberKind::Array, child) => {
                             contents.n_arrays += 1;
                             match Child::array::<ndzarr::Any>(child) {
-                                Ok(array) => arrays.push(Chunked::of(&array)),
-                                Err(_) => broken.push(path),
+                                Ok(array) => arrays.extend([Chunked::of(&array)]),
+                                Err(_) => broken.extend(prefixes_of(group.format(), &path)),
                             }
                         }
                     }
                 }
-                (group.storage(), prefix)
+                contents.prefixes = prefixes_of(group.format(), group.path());
+                group.storage()
             }
         };
-        // The longest prefix of a key is that of its array.
-        arrays.sort_by(|a, b| a.prefix.cmp(&b.prefix));
-        let Self { n_keys, byte_len, orphans, of_copies, .. } = &mut contents;
-        let listed = storage.each_key(&prefix, |key, len| {
-            *n_keys += 1;
-            *byte_len += len;
-            if is_of_copy(&key[prefix.len()..]) {
-                of_copies.push(key.to_owned());
-            } else if !is_document(key)
-                && !broken.iter().any(|prefix| key.starts_with(prefix))
-                && !is_chunk(&arrays, key)
-            {
-                orphans.push(key.to_owned());
-            }
-        });
-        listed.map_err(|error| match error.kind() {
-            ErrorKind::Unsupported => Failure::new(format_args!("the keys cannot be listed: {error}")),
-            _ => error.into(),
-        })?;
+        let Self { n_keys, byte_len, orphans, of_copies, unknown, prefixes, .. } = &mut contents;
+        for prefix in prefixes {
+            let listed = storage.each_key(prefix, |key, len| {
+                *n_keys += 1;
+                *byte_len += len;
+                if is_of_copy(&key[prefix.len()..]) {
+                    of_copies.push(key.to_owned());
+                } else if is_document(key) || is_chunk(&arrays, key) {
+                } else if prefixes_in(key).any(|prefix| broken.contains(prefix)) {
+                    unknown.push(key.to_owned());
+                } else {
+                    orphans.push(key.to_owned());
+                }
+            });
+            listed.map_err(|error| match error.kind() {
+                ErrorKind::Unsupported => Failure::new(format_args!("the keys cannot be listed: {error}")),
+                _ => error.into(),
+            })?;
+        }
         orphans.sort();
         of_copies.sort();
+        unknown.sort();
         Ok(contents)
     }
+
+    /// As [`of`](Self::of), with the files of a local folder that the store does not list.
+    ///
+    /// # Errors
+    /// The store cannot list.
+    pub(crate) fn at(place: &Path, node: &AnyNode, options: &OpenOptions) -> Result<Self, Failure> {
+        let mut contents = Self::of(node, options)?;
+        let Some(folder) = local_folder(place) else { return Ok(contents) };
+        // The keys of the draft are not below the folder of the node.
+        let real = folder.canonicalize().unwrap_or(folder);
+        let root =
+            real.ends_with(node.path()).then(|| real.ancestors().nth(Path::new(node.path()).iter().count()));
+        for prefix in &contents.prefixes {
+            let folder = root.flatten().map_or_else(|| real.clone(), |root| root.join(prefix));
+            let hidden = entries(&folder, |entry| entry.key.is_none())?;
+            contents.hidden.extend(hidden.iter().map(|entry| format!("{prefix}{}", entry.name)));
+        }
+        Ok(contents)
+    }
+
+    /// What does not belong to the node, or may not belong to it.
+    pub(crate) fn strangers(&self) -> impl Iterator<Item = &String> {
+        self.orphans.iter().chain(&self.hidden).chain(&self.unknown)
+    }
+}
+
+/// Something in a local folder.
+pub(crate) struct Entry {
+    /// Its path from the folder, to be shown.
+    pub(crate) name: String,
+    /// The same as a key, if a store lists it.
+    pub(crate) key: Option<String>,
+}
+
+/// What is to be kept of everything below a folder but the folders that are keys, and lock files. Links
+/// are not followed.
+pub(crate) fn entries(folder: &Path, is_kept: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>, Failure> {
+    let (mut found, mut pending) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(at) = pending.pop() {
+        let list = match std::fs::read_dir(&at) {
+            Ok(list) => list,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Failure::of_file(&at, &error)),
+        };
+        for entry in list {
+            let entry = entry.map_err(|error| Failure::of_file(&at, &error))?;
+            let kind = entry.file_type().map_err(|error| Failure::of_file(&entry.path(), &error))?;
+            let name = entry.file_name();
+            if !kind.is_dir() && name.to_str().is_some_and(|name| name.ends_with(".__lock")) {
+                continue;
+            }
+            let is_name = |name: &str| !name.contains('\\') && Key::new(name).is_ok();
+            let is_other = !(kind.is_dir() || kind.is_file() || kind.is_symlink());
+            let is_key = !is_other && name.to_str().is_some_and(is_name);
+            let path = entry.path();
+            if is_key && kind.is_dir() {
+                pending.push(path);
+                continue;
+            }
+            let parts = path.strip_prefix(folder).unwrap_or(&path).iter().map(|part| part.to_string_lossy());
+            let name = parts.collect::<Vec<_>>().join("/");
+            found.extend(Some(Entry { key: is_key.then(|| name.clone()), name }).filter(&is_kept));
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// The prefixes of the keys of a node, and of all below it. At the root that is the whole store.
+fn prefixes_of(format: Format, path: &str) -> Vec<String> {
+    let [meta, data] = match format {
+        Format::DraftA if !path.is_empty() => ["meta/", "data/"],
+        Format::DraftB if !path.is_empty() => ["meta/root/", "data/root/"],
+        _ => return vec![below(path)],
+    };
+    vec![format!("{meta}{path}/"), format!("{data}{path}/")]
+}
+
+/// The paths of all nodes below a group, by the keys of documents.
+pub(crate) fn paths_below(group: &Group) -> Result<BTreeSet<String>, Failure> {
+    let mut paths = BTreeSet::new();
+    for prefix in prefixes_of(group.format(), group.path()) {
+        group.storage().each_key(&prefix, |key, _| {
+            let path = path_of(group.format(), key).filter(|path| *path != group.path());
+            paths.extend(path.map(str::to_owned));
+        })?;
+    }
+    Ok(paths)
+}
+
+/// The path of the node whose document has this key.
+fn path_of(format: Format, key: &str) -> Option<&str> {
+    let root = match format {
+        Format::DraftA => "meta/",
+        Format::DraftB => "meta/root/",
+        _ => {
+            let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
+            let is_of_node = matches!(name, "zarr.json" | ".zarray" | ".zgroup" | "attributes.json");
+            return is_of_node.then_some(folder);
+        }
+    };
+    let name = key.strip_prefix(root)?;
+    name.strip_suffix(".array.json").or_else(|| name.strip_suffix(".group.json"))
 }
 
 impl Chunked {
-    fn of(array: &ndzarr::AnyArray) -> Self {
-        Self {
-            prefix: array.spec().keys.prefix.clone(),
-            spec: array.spec().clone(),
-            grid: array.units().iter().grid_shape(),
-        }
+    /// With the prefix of its keys.
+    fn of(array: &ndzarr::AnyArray) -> (String, Self) {
+        let chunked = Self { spec: array.spec().clone(), grid: array.units().iter().grid_shape() };
+        (array.spec().keys.prefix.clone(), chunked)
     }
 }
 
-fn is_chunk(arrays: &[Chunked], key: &str) -> bool {
-    // Arrays do not contain each other, so at most one prefix matches.
-    let end = arrays.partition_point(|array| array.prefix.as_str() <= key);
-    let array = arrays[..end].iter().rev().find(|array| key.starts_with(&array.prefix));
-    array.is_some_and(|array| {
-        let index = array.spec.keys.encoding.decode(&key[array.prefix.len()..], array.grid.len());
+fn is_chunk(arrays: &BTreeMap<String, Chunked>, key: &str) -> bool {
+    // Arrays do not contain each other, so at most one prefix is that of an array.
+    let array = prefixes_in(key).find_map(|prefix| Some((prefix, arrays.get(prefix)?)));
+    array.is_some_and(|(prefix, array)| {
+        let index = array.spec.keys.encoding.decode(&key[prefix.len()..], array.grid.len());
         index.is_some_and(|index| index.iter().zip(&array.grid).all(|(at, n)| at < n))
     })
+}
+
+/// What a key may have as its prefix, the longest first.
+pub(crate) fn prefixes_in(key: &str) -> impl Iterator<Item = &str> {
+    key.rmatch_indices('/').map(|(at, _)| &key[..=at]).chain([""])
 }
 
 /// Whether a key is that of a document of any format.
@@ -112,10 +248,21 @@ pub(crate) fn is_document(key: &str) -> bool {
     let name = key.rsplit('/').next().unwrap_or(key);
     matches!(name, "zarr.json" | ".zarray" | ".zattrs" | ".zgroup" | ".zmetadata" | "attributes.json")
         || (key.starts_with("meta/") && (name.ends_with(".array.json") || name.ends_with(".group.json")))
+        // Those of the root of the draft.
+        || matches!(key, "meta/array.json" | "meta/group.json")
+}
+
+/// Whether a key may be that of a chunk of an array with this prefix: `c/0/1`, `c.0.1`, `0.1` or `0/1`.
+pub(crate) fn may_be_chunk(prefix: &str, key: &str) -> bool {
+    let Some(name) = key.strip_prefix(prefix) else { return false };
+    let mut parts = name.split(['/', '.']).peekable();
+    let has_c = parts.next_if_eq(&"c").is_some();
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    (has_c || parts.peek().is_some()) && parts.all(is_number)
 }
 
 /// Whether a key, below a node, is one that `copy` uses.
-fn is_of_copy(below: &str) -> bool {
+pub(crate) fn is_of_copy(below: &str) -> bool {
     below.split('/').any(|name| name == ".ndzarr-copy" || name.starts_with(".ndzarr-temporary"))
 }
 
@@ -133,8 +280,36 @@ mod tests {
         assert!(
             is_document("a/zarr.json") && is_document("meta/root/a.array.json") && is_document(".zgroup")
         );
+        assert!(is_document("meta/group.json") && !is_document("meta/a/group.json"));
         assert!(!is_document("a/README.md") && !is_document("a.array.json"));
         assert!(is_of_copy(".ndzarr-copy") && is_of_copy("a/.ndzarr-temporary/8x8/0.0"));
         assert!(!is_of_copy("a/ndzarr-copy"));
+    }
+
+    #[test]
+    fn documents_name_their_nodes() {
+        for (format, key, path) in [
+            (Format::Zarr3, "a/b/zarr.json", Some("a/b")),
+            (Format::Zarr2, ".zgroup", Some("")),
+            (Format::Zarr2, "a/.zattrs", None),
+            (Format::DraftA, "meta/a/b.array.json", Some("a/b")),
+            (Format::DraftA, "meta/group.json", None),
+            (Format::DraftB, "meta/root/a.group.json", Some("a")),
+            (Format::DraftB, "meta/root.group.json", None),
+            (Format::DraftB, "data/root/a.group.json", None),
+        ] {
+            assert_eq!(path_of(format, key), path, "{key}");
+        }
+    }
+
+    #[test]
+    fn names_of_chunks_are_numbers() {
+        for name in ["c", "c/0", "c/0/12", "c.0.1", "0", "0.1", "3/2/1"] {
+            assert!(may_be_chunk("a/", &format!("a/{name}")), "{name}");
+        }
+        for name in ["", "notes.txt", "c/x", "c/0.txt", "0.1/", "0.", "d/0", "c0"] {
+            assert!(!may_be_chunk("a/", &format!("a/{name}")), "{name}");
+        }
+        assert!(!may_be_chunk("a/", "b/0"));
     }
 }

@@ -120,8 +120,11 @@ pub(crate) fn check(
     let n_units = units.len() as u64;
     let done = AtomicU64::new(0);
     let is_sharded = array.shard_shape().is_some();
-    // In shards the inner chunks are what is decoded, so that large shards are shared among threads.
-    let by_inner = is_sharded && depth == Depth::Full;
+    // In shards the inner chunks are what is decoded, so that large shards are shared among threads. One
+    // behind further codecs is decoded as a whole each time.
+    let last = array.spec().codecs.last().map(|codec| &codec.config);
+    let is_plain = matches!(last, Some(CodecConfig::Sharding(_)));
+    let by_inner = is_sharded && is_plain && depth == Depth::Full;
     let pieces: Box<dyn Iterator<Item = Chunk> + Send> = if by_inner {
         let array = array.clone();
         Box::new(units.flat_map(move |unit| array.chunks_in(&unit).into_iter().flatten()))
@@ -186,7 +189,7 @@ fn first_element(mut chunk: Chunk) -> Chunk {
     chunk
 }
 
-/// A failed read as a finding, unless it says nothing of the stored value.
+/// A failed read as a finding, unless it says nothing about the stored value.
 fn finding(error: ndzarr::Error) -> Result<Finding, Failure> {
     let kind = match error.kind() {
         ErrorKind::Corrupt => Kind::Damaged,
@@ -230,14 +233,81 @@ fn raw_len(spec: &ArraySpec, chunk: &[u64]) -> Option<u64> {
     Some(len)
 }
 
-/// Whether a chunk, or this inner chunk of a shard, is still broken.
-pub(crate) fn is_broken(array: &AnyArray, unit: &Chunk, inner_chunk: &[Vec<u64>]) -> Result<bool, Failure> {
+/// Whether a chunk, or this inner chunk of a shard, is still broken. Only the part that the chunk's
+/// ranges are is decoded.
+pub(crate) fn is_broken(array: &AnyArray, chunk: &Chunk, inner_chunk: &[Vec<u64>]) -> Result<bool, Failure> {
     let report = DamageReport::new();
     let run = RunOptions::default().threads(NonZeroUsize::MIN);
     let one = array.clone().with_options(run.fill_damaged(&report));
-    match decode(&one, unit, &mut Vec::new()) {
+    match decode(&one, chunk, &mut Vec::new()) {
         Ok(()) => Ok(report.take().iter().any(|damaged| damaged.inner_chunk == inner_chunk)),
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use ndzarr::store::bytes::Bytes;
+    use ndzarr::store::{Fetch, Fetched, Key, Precondition, Put, StoreError};
+    use ndzarr::{MemoryStore, Storage, Store};
+
+    use super::*;
+
+    /// Counts what is read.
+    #[derive(Debug)]
+    struct Counting(MemoryStore, AtomicUsize);
+
+    impl Store for Counting {
+        fn inner(&self) -> Option<&dyn Store> {
+            Some(&self.0)
+        }
+
+        fn name(&self) -> String {
+            self.0.name()
+        }
+
+        fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.fetch(fetch)
+        }
+
+        fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+            self.0.put(key, parts, only_if)
+        }
+
+        fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+            self.0.erase(key, only_if)
+        }
+    }
+
+    #[test]
+    fn a_shard_behind_a_codec_is_decoded_once() {
+        let bytes = json!({"name": "bytes"});
+        let crc = json!({"name": "crc32c"});
+        let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
+        let configuration = json!({"chunk_shape": [1], "codecs": [bytes, crc], "index_codecs": index});
+        let document = json!({
+            "zarr_format": 3, "node_type": "array", "shape": [64], "data_type": "uint8", "fill_value": 0,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [64]}},
+            "chunk_key_encoding": {"name": "default"},
+            "codecs": [
+                {"name": "sharding_indexed", "configuration": configuration},
+                {"name": "gzip", "configuration": {"level": 5}},
+            ],
+        });
+        let store = MemoryStore::new();
+        store.set("zarr.json", document.to_string()).expect("a key");
+        let store = Arc::new(Counting(store, AtomicUsize::new(0)));
+        let array = AnyArray::open(Storage::from(Arc::clone(&store) as Arc<dyn Store>)).expect("it is there");
+        array.clone().typed::<u8>().expect("its type").fill(.., 1).expect("it is written");
+        let before = store.1.load(Ordering::Relaxed);
+        let found = check(&array, Depth::Full, NonZeroUsize::MIN, |_| {}).expect("it is sound");
+        assert_eq!((found.n_units, found.findings.len()), (1, 0));
+        let reads = store.1.load(Ordering::Relaxed) - before;
+        assert!(reads < 5, "{reads} reads");
     }
 }

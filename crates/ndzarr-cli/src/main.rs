@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             let code = error.exit_code();
-            // The stream may be closed; then there is no one to read it.
+            // The stream may be closed.
             let _ = error.print();
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }

@@ -1,4 +1,4 @@
-//! What the system says of memory and space.
+//! What the system says about memory and space.
 
 use std::path::Path;
 

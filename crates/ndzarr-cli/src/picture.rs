@@ -78,7 +78,7 @@ impl Pixels {
         }))
     }
 
-    /// The shade of each pixel from black to white; none where there is no number.
+    /// The shade of each pixel from black to white; `None` where there is no number.
     pub(crate) fn shades(&self, [low, high]: [f64; 2]) -> Vec<Option<u8>> {
         let shade = |value: &f64| {
             if value.is_nan() {
@@ -97,7 +97,7 @@ impl Pixels {
     }
 }
 
-/// The colour of pixels without a number, which is no shade of grey.
+/// The colour of pixels without a number, not a shade of grey.
 const NO_NUMBER: [u8; 3] = [60, 80, 140];
 
 /// A PNG file (W3C, third edition) in 8 bits of grey; with a palette if a pixel has no number.

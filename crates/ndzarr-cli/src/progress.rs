@@ -7,7 +7,7 @@ use ndzarr::Progress;
 
 use crate::arguments::Global;
 
-/// A bar, which is shown on a terminal alone, and not with `--quiet`.
+/// A bar, shown only on a terminal, and not with `--quiet`.
 pub(crate) struct Bar {
     bar: ProgressBar,
     bytes: u64,

@@ -118,7 +118,7 @@ impl Selected {
 
     /// Boxes of the result of about this many elements, which together are all of it. They reach over
     /// whole chunks as far as possible: `chunks` is their shape.
-    pub(crate) fn boxes(&self, chunks: &[u64], most: u64) -> Vec<Vec<Range<u64>>> {
+    pub(crate) fn boxes(&self, chunks: &[u64], most: u64) -> Boxes {
         let shape = self.shape();
         // How many elements of the result a chunk has along each axis.
         let units: Vec<u64> = (self.axes.iter().zip(chunks))
@@ -147,11 +147,11 @@ impl Selected {
                 size[axis] = (most / others.max(1)).clamp(1, size[axis].max(1));
             }
         }
-        boxes_of(&shape, &size)
+        Boxes::new(shape, size)
     }
 
     /// Boxes of the result of at most about this many elements, in C order, each continuous in it.
-    pub(crate) fn runs(&self, chunks: &[u64], most: u64) -> Vec<Vec<Range<u64>>> {
+    pub(crate) fn runs(&self, chunks: &[u64], most: u64) -> Boxes {
         let shape = self.shape();
         let mut size = vec![1; shape.len()];
         let mut volume = 1_u64;
@@ -165,29 +165,56 @@ impl Selected {
             size[axis] = shape[axis].max(1);
             volume = volume.saturating_mul(size[axis]);
         }
-        boxes_of(&shape, &size)
+        Boxes::new(shape, size)
     }
 }
 
-/// The boxes of a grid over a shape, in C order.
-fn boxes_of(shape: &[u64], size: &[u64]) -> Vec<Vec<Range<u64>>> {
-    let mut all: Vec<Vec<Range<u64>>> = vec![Vec::new()];
-    for (&n, &size) in shape.iter().zip(size) {
-        let size = size.max(1);
-        let ranges: Vec<Range<u64>> =
-            (0..n.div_ceil(size)).map(|i| i * size..((i + 1) * size).min(n)).collect();
-        all = all
-            .into_iter()
-            .flat_map(|head| {
-                ranges.iter().map(move |range| {
-                    let mut one = head.clone();
-                    one.push(range.clone());
-                    one
-                })
-            })
-            .collect();
+/// The boxes of a grid over a shape, in C order. They are made one by one: a document may describe any
+/// number of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Boxes {
+    shape: Vec<u64>,
+    size: Vec<u64>,
+    /// Where the next one begins.
+    next: Option<Vec<u64>>,
+}
+
+impl Boxes {
+    pub(crate) fn new(shape: Vec<u64>, mut size: Vec<u64>) -> Self {
+        size.iter_mut().for_each(|n| *n = (*n).max(1));
+        let next = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
+        Self { shape, size, next }
     }
-    all
+
+    /// How many there are in all.
+    pub(crate) fn n_boxes(&self) -> u64 {
+        let along = self.shape.iter().zip(&self.size).map(|(n, size)| n.div_ceil(*size));
+        along.fold(1, u64::saturating_mul)
+    }
+}
+
+impl Iterator for Boxes {
+    type Item = Vec<Range<u64>>;
+
+    fn next(&mut self) -> Option<Vec<Range<u64>>> {
+        let mut start = self.next.take()?;
+        let lengths = self.shape.iter().zip(&self.size);
+        let ranges =
+            start.iter().zip(lengths).map(|(&at, (&n, &size))| at..at.saturating_add(size).min(n)).collect();
+        for axis in (0..start.len()).rev() {
+            let after = start[axis].checked_add(self.size[axis]).filter(|at| *at < self.shape[axis]);
+            start[axis] = after.unwrap_or(0);
+            if after.is_some() {
+                self.next = Some(start);
+                break;
+            }
+        }
+        Some(ranges)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, usize::try_from(self.n_boxes()).ok())
+    }
 }
 
 fn signed(at: u64) -> isize {
@@ -303,6 +330,7 @@ mod tests {
         let selected = Selected::parse(Some(":, ::2, 3"), &[10, 21, 7]).expect("it is valid");
         for most in [1, 3, 10, 1000] {
             for boxes in [selected.boxes(&[4, 8, 7], most), selected.runs(&[4, 8, 7], most)] {
+                let boxes: Vec<_> = boxes.collect();
                 let mut seen = vec![0; 110];
                 for one in &boxes {
                     for y in one[0].clone() {
@@ -313,5 +341,18 @@ mod tests {
                 assert!(boxes.iter().all(|one| one.iter().map(|r| r.end - r.start).product::<u64>() <= most));
             }
         }
+    }
+
+    #[test]
+    fn boxes_of_any_number_are_made_one_by_one() {
+        let shape = [u64::MAX, u64::MAX];
+        let mut boxes = Selected::whole(&shape).boxes(&[1, 1], 1);
+        assert_eq!(boxes.n_boxes(), u64::MAX);
+        assert_eq!(boxes.nth(2), Some(vec![0..1, 2..3]));
+        let mut runs = Selected::whole(&[3, u64::MAX]).runs(&[1, 1 << 63], 1 << 63);
+        assert_eq!(runs.nth(1), Some(vec![0..1, 1 << 63..u64::MAX]));
+        assert_eq!(runs.next(), Some(vec![1..2, 0..1 << 63]));
+        assert_eq!(Selected::whole(&[3, 0]).boxes(&[1, 1], 1).next(), None);
+        assert_eq!(Selected::whole(&[]).boxes(&[], 1).collect::<Vec<_>>(), [vec![]]);
     }
 }

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use ndzarr::Number;
 
-/// What is known of some elements.
+/// What is known about some elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums<T> {
     /// Elements that are numbers.
@@ -23,11 +23,24 @@ impl<T> Default for Sums<T> {
     }
 }
 
-/// How many elements are summed at a time: integers of 16 bits do not overflow their sums.
+/// How many elements are summed at a time: they stay in the cache for several loops, and integers of 16
+/// bits do not overflow their sums.
 const PART: usize = 4096;
 
 /// How many sums are kept next to each other, so that the processor adds several at once.
 const LANES: usize = 8;
+
+/// Folds elements in lanes: the compiler does not change the order of sums of floats itself. Several loops,
+/// each with one kind of result, become vectors; one loop for all does not.
+fn lanes<T: Copy, A: Copy>(part: &[T], first: A, fold: impl Fn(A, T) -> A) -> [A; LANES] {
+    let (whole, rest) = part.as_chunks::<LANES>();
+    let mut all = [first; LANES];
+    for chunk in whole {
+        all.iter_mut().zip(chunk).for_each(|(lane, &element)| *lane = fold(*lane, element));
+    }
+    all.iter_mut().zip(rest).for_each(|(lane, &element)| *lane = fold(*lane, element));
+    all
+}
 
 impl<T: Summed> Sums<T> {
     /// Adds elements.
@@ -37,7 +50,7 @@ impl<T: Summed> Sums<T> {
         }
     }
 
-    /// What is known of both together, after Chan, Golub and LeVeque.
+    /// What is known about both together, after Chan, Golub and LeVeque.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let (n, n_nan, n_zero) = (self.n + other.n, self.n_nan + other.n_nan, self.n_zero + other.n_zero);
         let range = match (self.range, other.range) {
@@ -50,19 +63,26 @@ impl<T: Summed> Sums<T> {
         }
         let (a, b, all) = (self.n as f64, other.n as f64, n as f64);
         let apart = other.mean - self.mean;
+        let mean = match apart.is_finite() {
+            true => self.mean + apart * (b / all),
+            // There are infinities, which have no distance.
+            false => self.mean * (a / all) + other.mean * (b / all),
+        };
         Self {
             n,
             n_nan,
             n_zero,
             range,
-            mean: self.mean + apart * (b / all),
+            mean,
             squares: self.squares + other.squares + apart * apart * (a * (b / all)),
         }
     }
 
-    /// The standard deviation, of all elements and not of a sample.
+    /// The standard deviation, of all elements and not of a sample. It is NaN if there are infinities.
     pub(crate) fn deviation(&self) -> f64 {
-        if self.n == 0 { f64::NAN } else { (self.squares / self.n as f64).max(0.0).sqrt() }
+        // Rounding may leave less than 0.
+        let squares = if self.squares < 0.0 { 0.0 } else { self.squares };
+        if self.n == 0 { f64::NAN } else { (squares / self.n as f64).sqrt() }
     }
 }
 
@@ -86,46 +106,47 @@ fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
     let Some(first) = part.iter().copied().find(|number| !number.is_not_a_number()) else {
         return Sums { n_nan: part.len() as u64, ..Sums::default() };
     };
-    let (mut low, mut high) = ([first; LANES], [first; LANES]);
-    let (mut sum, mut squares) = ([0.0; LANES], [0.0; LANES]);
-    let (mut nans, mut zeros) = ([0_u32; LANES], [0_u32; LANES]);
+    let (least, greatest) = (|a: T, b: T| if b < a { b } else { a }, |a: T, b: T| if b > a { b } else { a });
+    let (low, high) = (lanes(part, first, least), lanes(part, first, greatest));
     let zero = T::default();
+    let zeros: u32 = part.iter().map(|&number| u32::from(number == zero)).sum();
+    let nans: u32 = part.iter().map(|number| u32::from(number.is_not_a_number())).sum();
+    let distance = |number: T| if number.is_not_a_number() { 0.0 } else { number.distance(first) };
+    let (mut sum, mut squares) = ([0.0; LANES], [0.0; LANES]);
+    let (whole, rest) = part.as_chunks::<LANES>();
     let mut add = |lane: usize, number: T| {
-        let is_nan = number.is_not_a_number();
-        nans[lane] += u32::from(is_nan);
-        zeros[lane] += u32::from(number == zero);
-        low[lane] = if number < low[lane] { number } else { low[lane] };
-        high[lane] = if number > high[lane] { number } else { high[lane] };
-        let distance = if is_nan { 0.0 } else { number.distance(first) };
+        let distance = distance(number);
         sum[lane] += distance;
         squares[lane] += distance * distance;
     };
-    let whole = part.chunks_exact(LANES);
-    let rest = whole.remainder();
-    for lanes in whole {
-        for (lane, &number) in lanes.iter().enumerate() {
-            add(lane, number);
-        }
+    for chunk in whole {
+        chunk.iter().enumerate().for_each(|(lane, &number)| add(lane, number));
     }
-    rest.iter().for_each(|&number| add(0, number));
-    let n_nan: u64 = nans.iter().map(|&n| u64::from(n)).sum();
-    let n = part.len() as u64 - n_nan;
+    rest.iter().enumerate().for_each(|(lane, &number)| add(lane, number));
     let (sum, squares): (f64, f64) = (sum.iter().sum(), squares.iter().sum());
-    let least = |a: T, b: T| if b < a { b } else { a };
-    let greatest = |a: T, b: T| if b > a { b } else { a };
-    let mean = sum / n as f64;
+    let n_nan = u64::from(nans);
+    let n = part.len() as u64 - n_nan;
+    let from_first = sum / n as f64;
+    let mean = match sum.is_finite() {
+        true => first.to_f64() + from_first,
+        // There are infinities, which have no distance.
+        false => {
+            let numbers = part.iter().filter(|number| !number.is_not_a_number());
+            numbers.map(|number| number.to_f64() / n as f64).sum()
+        }
+    };
     Sums {
         n,
         n_nan,
-        n_zero: zeros.iter().map(|&n| u64::from(n)).sum(),
+        n_zero: zeros.into(),
         range: Some((low.into_iter().fold(first, least), high.into_iter().fold(first, greatest))),
-        mean: first.to_f64() + mean,
-        squares: squares - sum * mean,
+        mean,
+        squares: squares - sum * from_first,
     }
 }
 
 macro_rules! small {
-    ($($type:ty, $unsigned:ty;)*) => {$(
+    ($($type:ty, $unsigned:ty, $squares:ty;)*) => {$(
         impl Summed for $type {
             fn distance(self, from: Self) -> f64 {
                 self.to_f64() - from.to_f64()
@@ -133,35 +154,23 @@ macro_rules! small {
 
             /// In integers: their sums are exact, and quick.
             fn sums(part: &[Self]) -> Sums<Self> {
-                let (mut low, mut high) = ([Self::MAX; LANES], [Self::MIN; LANES]);
-                let (mut sum, mut squares, mut zeros) = ([0_u32; LANES], [0_u64; LANES], [0_u32; LANES]);
-                let mut add = |lane: usize, number: Self| {
-                    // From 0, so that they are not negative.
-                    let above = u32::from(number.wrapping_sub(Self::MIN) as $unsigned);
-                    sum[lane] += above;
-                    squares[lane] += u64::from(above) * u64::from(above);
-                    zeros[lane] += u32::from(number == 0);
-                    low[lane] = low[lane].min(number);
-                    high[lane] = high[lane].max(number);
-                };
-                let whole = part.chunks_exact(LANES);
-                let rest = whole.remainder();
-                for lanes in whole {
-                    for (lane, &number) in lanes.iter().enumerate() {
-                        add(lane, number);
-                    }
-                }
-                rest.iter().for_each(|&number| add(0, number));
                 let n = part.len() as u64;
-                let sum: u64 = sum.iter().map(|&sum| u64::from(sum)).sum();
-                let squares: u64 = squares.iter().sum();
+                let zeros: u32 = part.iter().map(|&number| u32::from(number == 0)).sum();
+                // From 0, so that they are not negative.
+                let above = |number: &Self| u32::from(number.wrapping_sub(Self::MIN) as $unsigned);
+                let sum = u64::from(part.iter().map(above).sum::<u32>());
+                let square = |number: &Self| <$squares>::from(above(number)) * <$squares>::from(above(number));
+                let squares = u64::from(part.iter().map(square).sum::<$squares>());
                 // n * squares - sum * sum does not overflow 128 bits.
                 let spread = u128::from(n) * u128::from(squares) - u128::from(sum) * u128::from(sum);
                 Sums {
                     n,
                     n_nan: 0,
-                    n_zero: zeros.iter().map(|&n| u64::from(n)).sum(),
-                    range: low.into_iter().min().zip(high.into_iter().max()).filter(|_| n > 0),
+                    n_zero: zeros.into(),
+                    range: (n > 0).then(|| {
+                        let low = part.iter().copied().fold(Self::MAX, Self::min);
+                        (low, part.iter().copied().fold(Self::MIN, Self::max))
+                    }),
                     mean: sum as f64 / n.max(1) as f64 + f64::from(Self::MIN),
                     squares: spread as f64 / n.max(1) as f64,
                 }
@@ -170,10 +179,10 @@ macro_rules! small {
     )*};
 }
 small! {
-    i8, u8;
-    i16, u16;
-    u8, u8;
-    u16, u16;
+    i8, u8, u32;
+    i16, u16, u64;
+    u8, u8, u32;
+    u16, u16, u64;
 }
 
 macro_rules! large {
@@ -185,7 +194,19 @@ macro_rules! large {
         }
     )*};
 }
-large!(i32, i64, u32, u64);
+large!(i64, u64);
+
+/// Integers that float64 has all of.
+macro_rules! middle {
+    ($($type:ty),*) => {$(
+        impl Summed for $type {
+            fn distance(self, from: Self) -> f64 {
+                f64::from(self) - f64::from(from)
+            }
+        }
+    )*};
+}
+middle!(i32, u32);
 
 macro_rules! floats {
     ($($type:ty),*) => {$(
@@ -252,6 +273,27 @@ mod tests {
         let found = sums(&[i64::MIN, i64::MAX]);
         assert_eq!(found.range, Some((i64::MIN, i64::MAX)));
         assert!((found.deviation() - 2.0_f64.powi(63)).abs() < 1.0);
+    }
+
+    /// What `numpy.mean` and `numpy.std` give.
+    #[test]
+    fn infinities_have_a_mean() {
+        let (inf, many) = (f64::INFINITY, vec![1.0; 5000]);
+        for (elements, mean) in [
+            (vec![inf, 1.0], inf),
+            (vec![1.0, inf], inf),
+            (vec![1.0, -inf, -inf, f64::NAN], -inf),
+            ([&[inf][..], &many].concat(), inf),
+            ([&many[..], &[inf]].concat(), inf),
+            (vec![f64::MAX, -f64::MAX], 0.0),
+        ] {
+            assert_eq!(sums(&elements).mean, mean);
+        }
+        for elements in [vec![inf, -inf], [&[inf][..], &many, &[-inf]].concat()] {
+            assert!(sums(&elements).mean.is_nan());
+        }
+        assert!(sums(&[inf, 1.0]).deviation().is_nan() && sums(&[1.0, inf]).deviation().is_nan());
+        assert!(sums(&[&[inf][..], &many].concat()).deviation().is_nan());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::elements::{for_each, nested};
 use crate::failure::Failure;
 use crate::npy;
 use crate::output::{Output, harmless};
-use crate::selection::Selected;
+use crate::selection::{Boxes, Selected};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -68,30 +68,31 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             }
             Ok(())
         }
-        Form::Text => text(&array, &selected, &runs, output),
-        Form::Json => json(&array, &selected, &runs, output),
+        Form::Text => text(&array, &selected, runs, output),
+        Form::Json => json(&array, &selected, runs, output),
     }
 }
 
-type Runs = [Vec<std::ops::Range<u64>>];
-
-fn text(array: &AnyArray, selected: &Selected, runs: &Runs, output: &mut Output) -> Result<(), Failure> {
+fn text(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output) -> Result<(), Failure> {
     let row = selected.shape().last().copied().unwrap_or(1);
     let of = array.data_type();
     let mut n = 0;
     for run in runs {
-        let elements = array.read(&selected.window(run)[..])?;
+        let elements = array.read(&selected.window(&run)[..])?;
         for_each(&elements, |element| {
             n += 1;
             let end = if n % row == 0 { '\n' } else { '\t' };
             let text = element.text(of);
-            Ok::<_, Failure>(write!(output.raw(), "{}{end}", harmless(&text).replace('\t', "\\t"))?)
+            let text = harmless(&text);
+            // A tab ends an element.
+            let text = if text.contains('\t') { text.replace('\t', "\\t").into() } else { text };
+            Ok::<_, Failure>(write!(output.raw(), "{text}{end}")?)
         })?;
     }
     Ok(())
 }
 
-fn json(array: &AnyArray, selected: &Selected, runs: &Runs, output: &mut Output) -> Result<(), Failure> {
+fn json(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output) -> Result<(), Failure> {
     let shape = selected.shape();
     let of = array.data_type();
     if selected.n_elements() == 0 {
@@ -99,10 +100,11 @@ fn json(array: &AnyArray, selected: &Selected, runs: &Runs, output: &mut Output)
         return output.value(&nested(&array.read(&selected.window(&all)[..])?, of));
     }
     // How many elements a list of each level has in all.
-    let volumes: Vec<u64> = (0..shape.len()).map(|axis| shape[axis..].iter().product()).collect();
+    let volume = |axis: usize| shape[axis..].iter().fold(1, |all: u64, &n| all.saturating_mul(n));
+    let volumes: Vec<u64> = (0..shape.len()).map(volume).collect();
     let mut n = 0_u64;
     for run in runs {
-        let elements = array.read(&selected.window(run)[..])?;
+        let elements = array.read(&selected.window(&run)[..])?;
         for_each(&elements, |element| {
             let at = |n: u64| volumes.iter().filter(|&&volume| n.is_multiple_of(volume)).count();
             let (opens, closes) = (at(n), at(n + 1));

@@ -1,5 +1,6 @@
 //! `ndzarr cp`: copies arrays and groups, in other chunks, codecs, types and formats.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use ndzarr::{AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existin
 use serde_json::json;
 
 use crate::arguments::{Global, NewFormat, local_folder, parse_shape};
-use crate::contents::Contents;
+use crate::contents::{Contents, Entry, entries, is_document, is_of_copy, may_be_chunk, prefixes_in};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -84,23 +85,21 @@ fn parse_type(name: &str) -> Result<DataType, String> {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
     global.check_inside(Some(&arguments.source), &arguments.target)?;
-    if arguments.overwrite {
-        check_replaced(&arguments.target, global)?;
-    }
+    let replaces = arguments.overwrite && check_replaced(&arguments.target, global)?;
     let bytes = bytes_of(&arguments.source, global)?;
     let bar = Bar::new(global, bytes);
-    let mut options = options(arguments, global).run(global.run().progress(bar.hear()));
+    let mut options = options(arguments, replaces, global).run(global.run().progress(bar.hear()));
     if arguments.dry_run {
         options = options.dry_run();
     }
     let start = Instant::now();
     let nodes = copied(&arguments.source, &arguments.target, &options);
     bar.finish();
-    let nodes = nodes.map_err(|error| explained(error, arguments))?;
+    let nodes = nodes.map_err(|error| explained(error, arguments, replaces))?;
     let seconds = start.elapsed().as_secs_f64();
     nodes.iter().try_for_each(|node| node.print(global, output))?;
     if arguments.dry_run {
-        return foreseen(arguments, &nodes, bytes, output).map(|()| Outcome::Good);
+        return foreseen(arguments, global, &nodes, bytes, output).map(|()| Outcome::Good);
     }
     let n_arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array).count();
     let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
@@ -131,7 +130,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(Outcome::Good)
 }
 
-fn options(arguments: &Arguments, global: &Global) -> CopyOptions {
+fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOptions {
     let mut options =
         CopyOptions::new().open(global.open_options()).n5_axes(global.n5_axes()).memory(arguments.memory);
     if let Some(format) = arguments.format {
@@ -164,7 +163,7 @@ fn options(arguments: &Arguments, global: &Global) -> CopyOptions {
     if let Some(temp) = &arguments.temp {
         options = options.temporary(temp);
     }
-    if arguments.overwrite {
+    if replaces {
         options = options.existing(Existing::Replace);
     }
     if arguments.resume {
@@ -183,8 +182,9 @@ fn bytes_of(place: &Path, global: &Global) -> Result<u64, Failure> {
     Ok(bytes.fold(0, u64::saturating_add))
 }
 
-/// Refuses to replace what is not an array or group with nothing else in it.
-fn check_replaced(target: &Path, global: &Global) -> Result<(), Failure> {
+/// Refuses to replace what is not an array or group with nothing else in it. The result is whether there
+/// is something to replace: where there is nothing, the copy itself refuses what is in its way.
+fn check_replaced(target: &Path, global: &Global) -> Result<bool, Failure> {
     let refuse = |what: &str| {
         Failure::new(format_args!("{}: {what}; remove it yourself if it is not needed", target.display()))
     };
@@ -193,36 +193,65 @@ fn check_replaced(target: &Path, global: &Global) -> Result<(), Failure> {
         Err(error) if error.kind() == ErrorKind::NotFound => return check_folder(target, refuse),
         Err(error) => return Err(refuse(&format!("what is there cannot be opened: {error}"))),
     };
-    let contents = Contents::of(&node, &global.open_options())?;
-    match contents.orphans.first() {
-        None => Ok(()),
+    let contents = Contents::at(target, &node, &global.open_options())?;
+    // A copy of a group that was interrupted leaves chunks without a document beside its note.
+    let begun: BTreeSet<&str> = contents.of_copies.iter().filter_map(|key| key.strip_suffix(NOTE)).collect();
+    let is_left = |key: &&String| !may_be_made(&begun, key);
+    let mut strangers = contents.strangers().filter(is_left);
+    match strangers.next() {
+        None => Ok(true),
         Some(key) => Err(refuse(&format!(
-            "it holds {} that are not a part of it, such as {key:?}",
-            plural(contents.orphans.len() as u64, "file", "files")
+            "it holds {} that do not belong to it, such as {key:?}",
+            plural(1 + strangers.count() as u64, "file", "files")
         ))),
     }
 }
 
+/// Whether a key may be that of a chunk behind one of these prefixes.
+fn may_be_made(begun: &BTreeSet<&str>, key: &str) -> bool {
+    prefixes_in(key).any(|prefix| begun.contains(prefix) && may_be_chunk(prefix, key))
+}
+
+/// The name of the note that a copy leaves until it has ended.
+const NOTE: &str = ".ndzarr-copy";
+
 /// Of a folder without a node only what an interrupted copy has left is replaced.
-fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<(), Failure> {
-    let Some(folder) = local_folder(target) else { return Ok(()) };
-    if folder.join(".ndzarr-copy").is_file() {
-        return Ok(());
+fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool, Failure> {
+    let Some(folder) = local_folder(target) else { return Ok(false) };
+    if !folder.join(NOTE).is_file() {
+        return match std::fs::read_dir(&folder).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => Ok(false),
+            Ok(false) => Err(refuse("the folder is not an array or a group")),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Failure::of_file(&folder, &error)),
+        };
     }
-    match std::fs::read_dir(&folder).map(|mut entries| entries.next().is_none()) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(refuse("the folder is not an array or a group")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Failure::of_file(&folder, &error)),
+    let entries = entries(&folder, |_| true)?;
+    let keys = || entries.iter().filter_map(|entry| entry.key.as_deref());
+    // The folders in which a copy makes chunks.
+    let begun: BTreeSet<&str> = keys()
+        .filter(|key| is_document(key) || key.ends_with(NOTE))
+        .map(|key| &key[..key.rfind('/').map_or(0, |at| at + 1)])
+        .collect();
+    let is_made = |key: &str| is_of_copy(key) || is_document(key) || may_be_made(&begun, key);
+    match entries.iter().find(|entry| !entry.key.as_deref().is_some_and(is_made)) {
+        None => Ok(true),
+        Some(Entry { name, .. }) => Err(refuse(&format!(
+            "beside what an interrupted copy has left, it holds files that do not belong to it, such as {name:?}"
+        ))),
     }
 }
 
 /// An error of the library, with the argument that helps.
-fn explained(error: ndzarr::Error, arguments: &Arguments) -> Failure {
+fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool) -> Failure {
     let hint = match error.kind() {
         ErrorKind::OutOfMemory => "give more with --memory, or take smaller chunks",
         ErrorKind::AlreadyExists if !arguments.overwrite && !arguments.resume => {
             "--resume goes on with an interrupted copy, --overwrite replaces what is there"
+        }
+        ErrorKind::AlreadyExists if replaces => "`ndzarr rm` removes what is there",
+        ErrorKind::AlreadyExists if arguments.overwrite => {
+            "what is there is not an array or a group, so it is not replaced; remove it yourself if it is not needed"
         }
         ErrorKind::InvalidArgument if !arguments.allow_loss && is_optional(&error.to_string()) => {
             "--allow-loss leaves it out"
@@ -268,6 +297,10 @@ pub(crate) fn copied(
 }
 
 impl Copied {
+    fn name(&self) -> &str {
+        if self.target.is_empty() { "." } else { &self.target }
+    }
+
     pub(crate) fn print(&self, global: &Global, output: &mut Output) -> Result<(), Failure> {
         let level = match self.level {
             CopyLevel::Metadata => "metadata",
@@ -286,7 +319,10 @@ impl Copied {
                 "notes": self.notes,
             }));
         }
-        let name = if self.target.is_empty() { "." } else { &self.target };
+        if global.quiet {
+            return Ok(());
+        }
+        let name = self.name();
         for loss in &self.losses {
             output.line(format!("{name}: lost: {loss}"))?;
         }
@@ -299,7 +335,13 @@ impl Copied {
 }
 
 /// What a dry run says at the end: what the copy needs, and whether there is space for it.
-fn foreseen(arguments: &Arguments, nodes: &[Copied], bytes: u64, output: &mut Output) -> Result<(), Failure> {
+fn foreseen(
+    arguments: &Arguments,
+    global: &Global,
+    nodes: &[Copied],
+    bytes: u64,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let free = local_folder(&arguments.target).and_then(|folder| memory::free_space(&folder));
     let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
     let temporary = nodes.iter().any(|node| node.notes.iter().any(|note| note.contains("temporary array")));
@@ -312,8 +354,12 @@ fn foreseen(arguments: &Arguments, nodes: &[Copied], bytes: u64, output: &mut Ou
             "free_space": free,
         }}));
     }
-    for node in nodes {
-        node.notes.iter().try_for_each(|note| output.line(format!("{}: {note}", node.target)))?;
+    if global.quiet {
+        return Ok(());
+    }
+    // With `--verbose` they are printed already.
+    for node in nodes.iter().filter(|_| !global.verbose) {
+        node.notes.iter().try_for_each(|note| output.line(format!("{}: {note}", node.name())))?;
     }
     output.line(format!("would copy {} in {}", sizes::shown(bytes), plural(n_chunks, "chunk", "chunks")))?;
     if let Some(free) = free {
@@ -351,7 +397,7 @@ fn compare(
         let found = match converts {
             // The numbers are others: whether they can be read is all that can be said.
             true => verify::check(&b, &places, global, output)?,
-            false => diff::compare(&a, &b, &places, &diff::How::exact(), global, output)?,
+            false => diff::compare("", &a, &b, &places, &diff::How::exact(), global, output)?,
         };
         outcome = outcome.and(found);
     }

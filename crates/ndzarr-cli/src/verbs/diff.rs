@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     match (global.open(&arguments.a)?, global.open(&arguments.b)?) {
         (AnyNode::Array(a), AnyNode::Array(b)) => {
             let [a, b] = [a, b].map(|array| array.with_options(global.run()));
-            compare(&a, &b, &places, &how, global, output)
+            compare("", &a, &b, &places, &how, global, output)
         }
         (AnyNode::Group(a), AnyNode::Group(b)) => groups(&a, &b, &places, &how, global, output),
         (a, _) => {
@@ -137,7 +137,7 @@ fn groups(
         }
         let [of_a, of_b] = [of_a, of_b].map(|child| child.array::<ndzarr::Any>());
         let [of_a, of_b] = [of_a?, of_b?].map(|array| array.with_options(global.run()));
-        outcome = outcome.and(compare_at(&path, &of_a, &of_b, places, how, global, output)?);
+        outcome = outcome.and(compare(&path, &of_a, &of_b, places, how, global, output)?);
     }
     for (path, of_b) in b_nodes {
         say(&path, "node", json!([null, kind_name(of_b.kind())]), "only in the second".to_owned(), output)?;
@@ -167,19 +167,8 @@ fn attributes(path: &str, values: [Value; 2], output: &mut Output) -> Result<(),
     Ok(())
 }
 
-/// Compares two arrays and prints what differs.
+/// Compares two arrays and prints what differs, with their path below two groups, or nothing.
 pub(crate) fn compare(
-    a: &AnyArray,
-    b: &AnyArray,
-    places: &[&Path],
-    how: &How,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Outcome, Failure> {
-    compare_at("", a, b, places, how, global, output)
-}
-
-fn compare_at(
     path: &str,
     a: &AnyArray,
     b: &AnyArray,
@@ -281,7 +270,7 @@ fn elements(
     let volume = block.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
     let blocks = Selected::whole(shape).boxes(&block, volume.max(LEAST / size).min(most));
     let bar = Bar::new(global, describe::byte_len(a).unwrap_or(0));
-    let (hear, done, total) = (bar.hear(), AtomicU64::new(0), blocks.len() as u64);
+    let (hear, done, total) = (bar.hear(), AtomicU64::new(0), blocks.n_boxes());
     let run = RunOptions::default().threads(std::num::NonZeroUsize::MIN);
     let [a, b] = [a, b].map(|array| array.clone().with_options(run.clone()));
     let each = |state: &mut (Different, [Vec<u8>; 2]), ranges: Vec<std::ops::Range<u64>>| {
@@ -298,9 +287,12 @@ fn elements(
             let (of_a, of_b) = (a.read_vlen(&ranges[..])?, b.read_vlen(&ranges[..])?);
             (0..).zip(of_a.iter().zip(&of_b)).filter(|(_, (a, b))| a != b).for_each(|(n, _)| take(n));
         } else {
-            let n = lengths.iter().product::<u64>() as usize * size as usize;
+            let n = lengths.iter().fold(size, |all, &n| all.saturating_mul(n)) as usize;
             for (array, buffer) in [&a, &b].into_iter().zip(buffers.iter_mut()) {
                 if buffer.len() < n {
+                    let more = n - buffer.len();
+                    let lack = |_| Failure::new("there is no memory for a chunk");
+                    buffer.try_reserve_exact(more).map_err(lack)?;
                     buffer.resize(n, 0);
                 }
                 array.read_bytes_into(&ranges[..], &mut buffer[..n])?;
@@ -311,7 +303,7 @@ fn elements(
         hear(Progress::new(done, total));
         Ok(())
     };
-    let states = fold(workers, blocks.into_iter(), Default::default, each)?;
+    let states = fold(workers, blocks, Default::default, each)?;
     let mut all = Different::default();
     for (different, _) in states {
         all.n += different.n;

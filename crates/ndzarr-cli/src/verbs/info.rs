@@ -10,7 +10,7 @@ use crate::arguments::Global;
 use crate::describe;
 use crate::failure::Failure;
 use crate::output::{Output, Paint};
-use crate::sizes;
+use crate::sizes::{self, plural};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(())
 }
 
-/// What is stored of an array.
+/// How much of an array is stored.
 pub(crate) struct Stored {
     pub(crate) n: u64,
     pub(crate) of: u64,
@@ -159,7 +159,9 @@ fn group_text(
     output.line(format!("{name}: a group of {}", group.format()))?;
     let n_arrays = members.iter().filter(|(_, kind)| *kind == MemberKind::Array).count();
     let n_groups = members.len() - n_arrays;
-    fact("members", &format!("{n_arrays} arrays, {n_groups} groups"), output)?;
+    let (arrays, groups) =
+        (plural(n_arrays as u64, "array", "arrays"), plural(n_groups as u64, "group", "groups"));
+    fact("members", &format!("{arrays}, {groups}"), output)?;
     for (name, kind) in members {
         let slash = if *kind == MemberKind::Group { "/" } else { "" };
         fact("", &format!("{name}{slash}"), output)?;

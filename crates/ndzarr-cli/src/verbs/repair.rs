@@ -1,17 +1,18 @@
 //! `ndzarr repair`: removes what killed writers have left, puts damaged chunks aside, renews
 //! consolidated metadata.
 
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndzarr::{AnyArray, AnyNode};
+use ndzarr::{AnyArray, AnyNode, Chunk};
 use ndzarr_store_fs::{FsStore, Leftover};
 use serde_json::{Value, json};
 
-use crate::arguments::{Global, is_remote, local_folder};
+use crate::arguments::{Global, has_document, is_remote, local_folder};
 use crate::contents::{Contents, below};
 use crate::damage::{Depth, Finding, Kind, check, is_broken};
 use crate::describe;
@@ -32,8 +33,8 @@ pub(crate) struct Arguments {
     /// Look at sizes and the indices of shards alone, instead of decoding every chunk.
     #[arg(long)]
     quick: bool,
-    /// Folder for damaged chunks, as they are stored. By default beside the array or group, with
-    /// `.quarantine` behind its name.
+    /// Folder for damaged chunks, as they are stored. By default beside the hierarchy that the array or
+    /// group is in, with `.quarantine` behind its name.
     #[arg(long, value_name = "FOLDER")]
     quarantine: Option<PathBuf>,
 }
@@ -55,11 +56,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let (actions, others) = plan(arguments, &nodes, global)?;
     // What is wrong and cannot be repaired.
     others.iter().try_for_each(|finding| print(finding, output))?;
+    let mut quarantine = Quarantine::of(arguments);
     let (mut n_done, mut n_left) = (0, 0);
     for action in &actions {
         let done = match arguments.yes {
             false => None,
-            true => Some(act(action, arguments, &nodes, global)?),
+            true => Some(act(action, arguments, &nodes, &mut quarantine, global)?),
         };
         match done {
             Some(None) => n_done += 1,
@@ -136,6 +138,7 @@ fn act(
     action: &Action,
     arguments: &Arguments,
     nodes: &Nodes,
+    quarantine: &mut Quarantine,
     global: &Global,
 ) -> Result<Option<String>, Failure> {
     match action {
@@ -163,7 +166,7 @@ fn act(
             }
             Ok(None)
         }
-        Action::Chunk { array, finding } => put_aside(array, finding, arguments, nodes),
+        Action::Chunk { array, finding } => put_aside(array, finding, arguments, nodes, quarantine),
         Action::Consolidate { path, .. } => {
             let Some(AnyNode::Group(root)) = &nodes.root else {
                 return Ok(Some("it is not a group".to_owned()));
@@ -182,49 +185,94 @@ fn put_aside(
     finding: &Finding,
     arguments: &Arguments,
     nodes: &Nodes,
+    quarantine: &mut Quarantine,
 ) -> Result<Option<String>, Failure> {
     let Some(chunk) = &finding.chunk else { return Ok(Some("its place is not known".to_owned())) };
-    let units = array.units();
-    let Some(unit) = units.iter().find(|unit| unit.index == *chunk) else {
+    let Some(unit) = unit_at(array, chunk) else {
         return Ok(Some("it is outside of the array".to_owned()));
     };
-    if !is_broken(array, &unit, &finding.inner_chunk)? {
+    let part = inner_part(array, &unit.ranges, &finding.inner_chunk);
+    let mut looked_at = unit.clone();
+    if let Some(part) = &part {
+        (looked_at.ranges, looked_at.overlap) = (part.clone(), part.clone());
+    }
+    if !is_broken(array, &looked_at, &finding.inner_chunk)? {
         return Ok(Some("it has been written again meanwhile".to_owned()));
     }
-    let folder = match (&arguments.quarantine, local_folder(&arguments.path)) {
-        (Some(folder), _) => folder.clone(),
-        (None, Some(local)) => beside(&local),
-        (None, None) => {
+    // A shard is kept as it was before its first inner chunk was taken out.
+    if !quarantine.kept.contains(&finding.key) {
+        if let Some(why) = quarantine.keep(array, &finding.key, chunk, arguments, nodes)? {
+            return Ok(Some(why));
+        }
+        quarantine.kept.insert(finding.key.clone());
+    }
+    match part {
+        // All of its elements are written, so that nothing of it is decoded.
+        Some(ranges) => array.fill(&ranges[..], array.fill_value())?,
+        None => array.units().erase(chunk)?,
+    }
+    Ok(None)
+}
+
+/// The unit with this index.
+fn unit_at(array: &AnyArray, index: &[u64]) -> Option<Chunk> {
+    let units = array.units().iter();
+    let lengths = units.grid_shape();
+    let number = index
+        .iter()
+        .zip(&lengths)
+        .try_fold(0_u64, |number, (at, n)| number.checked_mul(*n)?.checked_add(*at))?;
+    units.get(usize::try_from(number).ok()?).filter(|unit| unit.index == index)
+}
+
+/// Where damaged chunks are kept.
+struct Quarantine {
+    folder: Option<PathBuf>,
+    /// The keys whose values are in it.
+    kept: BTreeSet<String>,
+}
+
+impl Quarantine {
+    fn of(arguments: &Arguments) -> Self {
+        let beside = || local_folder(&arguments.path).map(|folder| beside(&folder));
+        Self { folder: arguments.quarantine.clone().or_else(beside), kept: BTreeSet::new() }
+    }
+
+    /// Copies the value of a key; the answer is why it was not done.
+    fn keep(
+        &self,
+        array: &AnyArray,
+        key: &str,
+        chunk: &[u64],
+        arguments: &Arguments,
+        nodes: &Nodes,
+    ) -> Result<Option<String>, Failure> {
+        let Some(folder) = &self.folder else {
             return Err(Failure::usage(
                 "--quarantine says where damaged chunks are kept; it is a local folder",
             ));
+        };
+        // Of the draft, whose chunks are not below the folder of the array, the whole key.
+        let name = below_root(nodes, key).unwrap_or(key);
+        if !is_below(name) {
+            return Ok(Some("its key leads out of the folder".to_owned()));
         }
-    };
-    // Of the draft, whose chunks are not below the folder of the array, the whole key.
-    let name = below_root(nodes, &finding.key).unwrap_or(&finding.key);
-    if !is_below(name) {
-        return Ok(Some("its key leads out of the folder".to_owned()));
-    }
-    let (mut file, path) = new_file(&folder, name)?;
-    let failed = |error: std::io::Error| Failure::of_file(&path, &error);
-    match local_path(arguments, nodes, &finding.key).filter(|from| from.is_file()) {
-        Some(from) => {
-            let mut value = fs::File::open(&from).map_err(|error| Failure::of_file(&from, &error))?;
-            std::io::copy(&mut value, &mut file).map_err(failed)?;
+        let (mut file, path) = new_file(folder, name)?;
+        let failed = |error: std::io::Error| Failure::of_file(&path, &error);
+        match local_path(arguments, nodes, key).filter(|from| from.is_file()) {
+            Some(from) => {
+                let mut value = fs::File::open(&from).map_err(|error| Failure::of_file(&from, &error))?;
+                std::io::copy(&mut value, &mut file).map_err(failed)?;
+            }
+            None => match array.units().encoded(chunk)? {
+                Some(value) => file.write_all(&value).map_err(failed)?,
+                None => return Ok(Some("it is not stored any more".to_owned())),
+            },
         }
-        None => match units.encoded(chunk)? {
-            Some(value) => file.write_all(&value).map_err(failed)?,
-            None => return Ok(Some("it is not stored any more".to_owned())),
-        },
+        // Before the value is removed its copy is on the disk.
+        file.sync_all().map_err(failed)?;
+        Ok(None)
     }
-    // Before the value is removed its copy is on the disk.
-    file.sync_all().map_err(failed)?;
-    match inner_part(array, &unit.ranges, &finding.inner_chunk) {
-        // All of its elements are written, so that nothing of it is decoded.
-        Some(ranges) => array.fill(&ranges[..], array.fill_value())?,
-        None => units.erase(chunk)?,
-    }
-    Ok(None)
 }
 
 /// The part of the array that an inner chunk is; `None` for the whole value.
@@ -242,12 +290,17 @@ fn inner_part(array: &AnyArray, shard: &[Range<u64>], inner_chunk: &[Vec<u64>]) 
     found.then_some(ranges)
 }
 
-/// The folder beside a folder.
+/// The folder beside a folder, or beside the hierarchy that it is in: N5 would take a folder inside for
+/// a group.
 fn beside(folder: &Path) -> PathBuf {
-    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let mut name = absolute.file_name().unwrap_or_default().to_owned();
+    // Without links and `..`.
+    let real = folder.canonicalize().or_else(|_| std::path::absolute(folder));
+    let real = real.unwrap_or_else(|_| folder.to_owned());
+    let above = real.ancestors().filter(|above| above.file_name().is_some() && has_document(above));
+    let root = above.last().unwrap_or(&real);
+    let mut name = root.file_name().unwrap_or_default().to_owned();
     name.push(".quarantine");
-    absolute.with_file_name(name)
+    root.with_file_name(name).join(real.strip_prefix(root).unwrap_or(Path::new("")))
 }
 
 /// A file that is not there yet.
@@ -320,7 +373,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quarantine_is_beside_the_folder() {
+    fn the_quarantine_is_beside_the_hierarchy() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().canonicalize().expect("it is there");
+        let setup = root.join("c.n5/setup0/timepoint0");
+        fs::create_dir_all(&setup).expect("a folder");
+        assert_eq!(beside(&setup), root.join("c.n5/setup0/timepoint0.quarantine"));
+        fs::write(root.join("c.n5/attributes.json"), "{}").expect("a file");
+        // The folder between has no document, but N5 takes it for a group.
+        let inside = root.join("c.n5.quarantine/setup0/timepoint0");
+        assert_eq!(beside(&setup), inside);
+        assert_eq!(beside(&setup.join("../timepoint0")), inside);
+        assert_eq!(beside(&root.join("c.n5/setup0/..")), root.join("c.n5.quarantine"));
         assert_eq!(beside(Path::new("/data/a.zarr/")), Path::new("/data/a.zarr.quarantine"));
     }
 }

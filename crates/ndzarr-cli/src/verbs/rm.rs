@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// Do not ask.
     #[arg(short, long)]
     yes: bool,
-    /// Remove files that are no part of the array or group as well.
+    /// Remove files that do not belong to the array or group as well.
     #[arg(long)]
     force: bool,
 }
@@ -29,13 +29,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let place = arguments.path.display();
     let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
     let node = options.open_node(&arguments.path)?;
-    let contents = Contents::of(&node, &options)?;
-    if let Some(key) = contents.orphans.first().filter(|_| !arguments.force) {
-        let n = plural(contents.orphans.len() as u64, "file", "files");
-        return Err(Failure::new(format_args!(
-            "{place} holds {n} that are no part of it, such as {key:?}; --force removes them too"
-        )));
-    }
+    let looked = || {
+        let contents = Contents::at(&arguments.path, &node, &options)?;
+        let n = plural(contents.strangers().count() as u64, "file", "files");
+        if let Some(key) = contents.strangers().next().filter(|_| !arguments.force) {
+            return Err(Failure::new(format_args!(
+                "{place} holds {n} that do not belong to it, such as {key:?}; --force removes them too"
+            )));
+        }
+        Ok(contents)
+    };
+    let contents = looked()?;
     let what = format!(
         "{} and {} with {}, {}",
         plural(contents.n_arrays, "array", "arrays"),
@@ -43,12 +47,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         plural(contents.n_keys, "file", "files"),
         sizes::shown(contents.byte_len)
     );
-    if !arguments.yes && !confirmed(&format!("{place}: remove {what}? [y/N] "))? {
-        return Err(Failure::new("nothing was removed"));
+    if !arguments.yes {
+        if !confirmed(&format!("{place}: remove {what}? [y/N] "))? {
+            return Err(Failure::new("nothing was removed"));
+        }
+        // Others may have put files there until the answer came.
+        looked()?;
     }
+    let is_root = node.path().is_empty();
     node.erase_self()?;
-    if let Some(folder) = local_folder(&arguments.path) {
-        // The root of a store stays; it is no use empty. Another writer may have used it again.
+    if let Some(folder) = local_folder(&arguments.path).filter(|_| is_root) {
+        // The root of a store stays, and an empty one is of no use. Another writer may have used it again.
         let _ = std::fs::remove_dir(folder);
     }
     if output.json() {

@@ -3,21 +3,21 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use ndzarr::ndarray::ArrayViewMutD;
-use ndzarr::{AnyArray, Array, DataType, RunOptions, for_each_type};
+use ndzarr::{AnyArray, Array, DataType, Progress, RunOptions, for_each_type};
 use serde_json::{Value, json};
 
 use crate::arguments::{Found, Global};
-use crate::describe;
-use crate::elements::Shown;
+use crate::elements::{Shown, float};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::parallel::fold;
 use crate::progress::Bar;
 use crate::ranks::{Ranked, Search, place};
-use crate::selection::Selected;
+use crate::selection::{Along, Boxes, Selected};
 use crate::sums::Sums;
 
 #[derive(Args, Debug)]
@@ -34,7 +34,13 @@ pub(crate) struct Arguments {
     /// Numbers in this many bins of equal width, from the least to the greatest; one more pass.
     #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     histogram: Option<u32>,
+    /// The same for the elements at each index along this axis of the array, counted from 0.
+    #[arg(long, value_name = "AXIS")]
+    per_axis: Option<usize>,
 }
+
+/// Along an axis; each takes some tens of bytes on each thread.
+const MOST_INDICES: u64 = 100_000;
 
 /// Each takes up to a MiB on each thread.
 const MOST_PERCENTILES: usize = 100;
@@ -81,8 +87,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 struct Pieces<'a, T: ndzarr::Element> {
     array: Array<T>,
     selected: &'a Selected,
-    boxes: Vec<Vec<Range<u64>>>,
+    boxes: Boxes,
     workers: NonZeroUsize,
+    global: &'a Global,
 }
 
 /// Pieces are at least this large, in bytes, so that tiny chunks are read together, and at most.
@@ -94,10 +101,13 @@ impl<T: Ranked> Pieces<'_, T> {
     fn fold<S: Send>(
         &self,
         first: impl Fn() -> S + Sync,
-        add: impl Fn(&mut S, &[T]) + Sync,
+        add: impl Fn(&mut S, &[T], &[Range<u64>]) + Sync,
         and: impl Fn(S, S) -> S,
     ) -> Result<Option<S>, Failure> {
-        let each = |(buffer, value): &mut (Vec<T>, S), ranges: &Vec<Range<u64>>| {
+        let n_elements = self.selected.n_elements();
+        let bar = Bar::new(self.global, n_elements.saturating_mul(size_of::<T>() as u64));
+        let (hear, done, total) = (bar.hear(), AtomicU64::new(0), self.boxes.n_boxes());
+        let each = |(buffer, value): &mut (Vec<T>, S), ranges: Vec<Range<u64>>| {
             let shape: Vec<usize> = ranges.iter().map(|range| (range.end - range.start) as usize).collect();
             let n = shape.iter().product();
             if buffer.len() < n {
@@ -106,11 +116,13 @@ impl<T: Ranked> Pieces<'_, T> {
                 buffer.resize(n, T::default());
             }
             let mut out = ArrayViewMutD::from_shape(shape, &mut buffer[..n]).map_err(Failure::new)?;
-            self.array.read_into(&self.selected.window(ranges)[..], &mut out)?;
-            add(value, &buffer[..n]);
+            self.array.read_into(&self.selected.window(&ranges)[..], &mut out)?;
+            add(value, &buffer[..n], &ranges);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            hear(Progress::new(done, total));
             Ok(())
         };
-        let states = fold(self.workers, self.boxes.iter(), || (Vec::new(), first()), each)?;
+        let states = fold(self.workers, self.boxes.clone(), || (Vec::new(), first()), each)?;
         Ok(states.into_iter().map(|(_, value)| value).reduce(and))
     }
 }
@@ -131,22 +143,22 @@ fn of_array<T: Ranked + Shown>(
         selected: &selected,
         boxes: selected.boxes(&chunks, most),
         workers: global.workers(&[&arguments.path]),
+        global,
     };
-    let bar = Bar::new(global, describe::byte_len(array).unwrap_or(0));
-    let sums = pieces.fold(Sums::<T>::default, Sums::add, |a, b| a.and(&b))?.unwrap_or_default();
-    bar.finish();
-    let number = |value: Option<T>| value.map_or(Value::Null, |value| value.json(of));
-    let mut found = json!({
-        "n": sums.n + sums.n_nan,
-        "nan": sums.n_nan,
-        "zero": sums.n_zero,
-        "min": number(sums.range.map(|(low, _)| low)),
-        "max": number(sums.range.map(|(_, high)| high)),
-        "mean": if sums.n == 0 { Value::Null } else { sums.mean.json(of) },
-        "std": if sums.n == 0 { Value::Null } else { sums.deviation().json(of) },
-    });
+    let along = arguments.per_axis.map(|axis| position(axis, &selected)).transpose()?;
+    let parts = sums(&pieces, along)?;
+    let sums = parts.iter().fold(Sums::default(), |a: Sums<T>, b| a.and(b));
+    let mut found = described(&sums, of);
+    if let Some(Along::Range { first, step, .. }) = arguments.per_axis.map(|axis| selected.axes()[axis]) {
+        let rows = parts.iter().zip(0_i128..).map(|(part, i)| {
+            let mut row = described(part, of);
+            row["index"] = ((i128::from(first) + i128::from(step) * i) as u64).into();
+            row
+        });
+        found["per_axis"] = rows.collect();
+    }
     if !arguments.percentiles.is_empty() && sums.n > 0 {
-        found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n)?;
+        found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n, of)?;
     }
     if let (Some(bins), Some((low, high))) = (arguments.histogram, sums.range) {
         found["histogram"] = histogram(&pieces, bins as usize, (low, high))?;
@@ -154,24 +166,78 @@ fn of_array<T: Ranked + Shown>(
     Ok(found)
 }
 
-fn percentiles<T: Ranked>(pieces: &Pieces<'_, T>, percents: &[f64], n: u64) -> Result<Value, Failure> {
+/// The axis of the result that is this axis of the array.
+fn position(axis: usize, selected: &Selected) -> Result<usize, Failure> {
+    let position = selected.kept().iter().position(|&kept| kept == axis).ok_or_else(|| {
+        Failure::usage(format_args!("the selection has no axis {axis}, of {} axes", selected.axes().len()))
+    })?;
+    match selected.shape()[position] {
+        n if n > MOST_INDICES => {
+            Err(Failure::usage(format_args!("axis {axis} has {n} indices, more than {MOST_INDICES}")))
+        }
+        _ => Ok(position),
+    }
+}
+
+/// The sums of all elements, or of those at each index along an axis of the result.
+fn sums<T: Ranked>(pieces: &Pieces<'_, T>, axis: Option<usize>) -> Result<Vec<Sums<T>>, Failure> {
+    let n = axis.map_or(1, |axis| pieces.selected.shape()[axis] as usize);
+    let first = || (vec![Sums::default(); n], Vec::new());
+    let add = |(sums, there): &mut (Vec<Sums<T>>, Vec<T>), elements: &[T], ranges: &[Range<u64>]| {
+        let Some(axis) = axis else { return sums[0].add(elements) };
+        let length = |range: &Range<u64>| (range.end - range.start) as usize;
+        let (n, inner) = (length(&ranges[axis]), ranges[axis + 1..].iter().map(length).product::<usize>());
+        for (at, sums) in sums[ranges[axis].start as usize..][..n].iter_mut().enumerate() {
+            there.clear();
+            elements.chunks(n * inner).for_each(|all| there.extend_from_slice(&all[at * inner..][..inner]));
+            sums.add(there);
+        }
+    };
+    let and = |(a, _): (Vec<Sums<T>>, _), (b, there): (Vec<Sums<T>>, _)| {
+        (a.iter().zip(&b).map(|(a, b)| a.and(b)).collect(), there)
+    };
+    Ok(pieces.fold(first, add, and)?.map_or_else(|| vec![Sums::default(); n], |(sums, _)| sums))
+}
+
+fn described<T: Ranked + Shown>(sums: &Sums<T>, of: &DataType) -> Value {
+    let number = |value: Option<T>| value.map_or(Value::Null, |value| value.json(of));
+    json!({
+        "n": sums.n + sums.n_nan,
+        "nan": sums.n_nan,
+        "zero": sums.n_zero,
+        "min": number(sums.range.map(|(low, _)| low)),
+        "max": number(sums.range.map(|(_, high)| high)),
+        "mean": if sums.n == 0 { Value::Null } else { sums.mean.json(of) },
+        "std": if sums.n == 0 { Value::Null } else { sums.deviation().json(of) },
+    })
+}
+
+fn percentiles<T: Ranked + Shown>(
+    pieces: &Pieces<'_, T>,
+    percents: &[f64],
+    n: u64,
+    of: &DataType,
+) -> Result<Value, Failure> {
     let places: Vec<(u64, u64, f64)> = percents.iter().map(|&percent| place(percent, n)).collect();
     let ranks: Vec<u64> = places.iter().flat_map(|&(low, high, _)| [low, high]).collect();
     let mut search = Search::new::<T>(&ranks);
     while !search.is_done() {
         let counts = pieces.fold(
             || search.counts(),
-            |counts, elements| search.count(elements, counts),
+            |counts, elements, _| search.count(elements, counts),
             |a, b| a.and(&b),
         )?;
         search.narrow(&counts.unwrap_or_else(|| search.counts()));
     }
     let found = search.found::<T>();
-    let of = DataType::Float { bits: 64 };
     let values = percents.iter().zip(&places).zip(found.chunks(2)).map(|((percent, (.., part)), pair)| {
-        let (low, high) = (pair[0].to_f64(), pair[1].to_f64());
-        let value = if low == high { low } else { low + (high - low) * part };
-        json!({"percent": percent, "value": value.json(&of)})
+        let (low, high) = (pair[0], pair[1]);
+        let value = match low == high {
+            // An element as itself: float64 does not have all integers.
+            true => low.json(of),
+            false => float(low.to_f64() + high.distance(low) * part),
+        };
+        json!({"percent": percent, "value": value})
     });
     Ok(values.collect())
 }
@@ -185,7 +251,7 @@ fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)
     // As by NumPy, a single number is in the middle of a bin range of 1.
     let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
     let scale = bins as f64 / (high - low);
-    let add = |counts: &mut Vec<u64>, elements: &[T]| {
+    let add = |counts: &mut Vec<u64>, elements: &[T], _: &[Range<u64>]| {
         for number in elements.iter().filter(|number| !number.is_not_a_number()) {
             let bin = ((number.to_f64() - low) * scale) as usize;
             counts[bin.min(bins - 1)] += 1;
@@ -197,9 +263,17 @@ fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)
 }
 
 fn print(found: &Value, output: &mut Output) -> Result<(), Failure> {
+    const NAMES: [&str; 7] = ["n", "nan", "zero", "min", "max", "mean", "std"];
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    for name in ["n", "nan", "zero", "min", "max", "mean", "std"] {
+    for name in NAMES {
         output.line(format!("{name:>6}  {}", shown(&found[name])))?;
+    }
+    if let Some(rows) = found["per_axis"].as_array() {
+        output.line(format!("index\t{}", NAMES.join("\t")))?;
+        for row in rows {
+            let cells: Vec<String> = NAMES.iter().map(|name| shown(&row[*name])).collect();
+            output.line(format!("{}\t{}", row["index"], cells.join("\t")))?;
+        }
     }
     for one in found["percentiles"].as_array().into_iter().flatten() {
         output.line(format!("{:>6}  {}", format!("p{}", one["percent"]), shown(&one["value"])))?;

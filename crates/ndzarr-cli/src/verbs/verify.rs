@@ -1,6 +1,5 @@
 //! `ndzarr verify`: names each broken key, and what is wrong with it.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,7 +8,7 @@ use serde_json::json;
 
 use crate::arguments::{Global, is_remote};
 use crate::consolidated::State;
-use crate::contents::{Contents, below, is_document};
+use crate::contents::{Contents, paths_below};
 use crate::damage::{Checked, Depth, Finding, Kind, check as check_array};
 use crate::failure::{Failure, chain};
 use crate::outcome::Outcome;
@@ -31,7 +30,7 @@ pub(crate) struct Arguments {
     /// Name keys that belong to no array or group as well.
     #[arg(long)]
     orphans: bool,
-    /// Name chunks that are not stored as well. They read as the fill value, and are no damage.
+    /// Name chunks that are not stored as well. They read as the fill value, and do not count as damage.
     #[arg(long)]
     expect_all: bool,
 }
@@ -114,7 +113,7 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// By the documents of the nodes, whatever consolidated metadata say of them.
+    /// By the documents of the nodes, whatever consolidated metadata say about them.
     pub(crate) fn open(place: &Path, global: &Global) -> Result<Self, Failure> {
         let mut nodes = Self { root: None, arrays: Vec::new(), findings: Vec::new() };
         let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
@@ -134,7 +133,7 @@ impl Nodes {
                     Err(error) if error.kind() == ErrorKind::Unsupported => {
                         global.open_options().open_group(place)?.walk()?
                     }
-                    // Where a document cannot be read at all, it is not known what it is of.
+                    // Where a document cannot be read at all, its node has no known kind.
                     Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
                         nodes.one_by_one(group, &options)?;
                         Vec::new()
@@ -151,7 +150,7 @@ impl Nodes {
                         Err(error) => nodes.findings.push(of_document(&error, &path)),
                     }
                 }
-                // Each asks for a document more.
+                // Each asks for one more document.
                 groups.truncate(if is_remote(place) { 1 } else { usize::MAX });
                 if is_broken {
                     groups.clear();
@@ -178,15 +177,7 @@ impl Nodes {
 impl Nodes {
     /// Opens what is below a group by the keys of documents.
     fn one_by_one(&mut self, group: &Group, options: &OpenOptions) -> Result<(), Failure> {
-        let mut paths = BTreeSet::new();
-        let prefix = below(group.path());
-        group.storage().each_key(&prefix, |key, _| {
-            let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
-            if is_document(key) && !matches!(name, ".zattrs" | ".zmetadata") && folder != group.path() {
-                paths.insert(folder.to_owned());
-            }
-        })?;
-        for path in paths {
+        for path in paths_below(group)? {
             match options.open_node((group.storage(), &*path)) {
                 Ok(AnyNode::Array(array)) => self.arrays.push(array),
                 Ok(AnyNode::Group(_)) => {}

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::arguments::Global;
 use crate::describe;
-use crate::elements::{Shown, float};
+use crate::elements::float;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::picture::{Canvas, Pixels, lines, png};
 use crate::progress::Bar;
-use crate::selection::{Along, Selected};
+use crate::selection::{Along, Boxes, Selected};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Percentiles of the pixels that become black and white.
-    #[arg(long, value_parser = parse_pair, default_value = "1,99", value_name = "LOW,HIGH")]
+    #[arg(long, value_parser = parse_percentiles, default_value = "1,99", value_name = "LOW,HIGH")]
     percentiles: [f64; 2],
     /// Numbers that become black and white.
     #[arg(long, value_parser = parse_pair, conflicts_with = "percentiles", allow_hyphen_values = true)]
@@ -62,6 +62,14 @@ fn parse_pair(text: &str) -> Result<[f64; 2], String> {
     let number = |text: &str| text.trim().parse::<f64>().map_err(|_| format!("{text:?} is not a number"));
     let (low, high) = (number(low)?, number(high)?);
     if low <= high { Ok([low, high]) } else { Err(format!("{low} is not below {high}")) }
+}
+
+fn parse_percentiles(text: &str) -> Result<[f64; 2], String> {
+    let pair = parse_pair(text)?;
+    match pair.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
+        Some(percent) => Err(format!("{percent} is not between 0 and 100")),
+        None => Ok(pair),
+    }
 }
 
 /// How many elements are read at a time, and how many bytes of decoded chunks are kept.
@@ -121,14 +129,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if global.quiet {
         return Ok(());
     }
-    let of = DataType::Float { bits: 32 };
     let range = match range {
-        Some([low, high]) => {
-            format!("black {}, white {}", (low as f32).text(&of), (high as f32).text(&of))
-        }
+        Some([low, high]) => format!("black {}, white {}", shortest(low), shortest(high)),
         None => "no finite numbers".to_owned(),
     };
     output.line(format!("{} of {}: {range}", plane.text, describe::shape(array.shape())))
+}
+
+/// A number in few digits: those of float32 if it is one.
+fn shortest(number: f64) -> String {
+    let short = number as f32;
+    if f64::from(short) == number { format!("{short:?}") } else { format!("{number:?}") }
 }
 
 fn check_type(data_type: &DataType) -> Result<(), Failure> {
@@ -179,7 +190,9 @@ impl Plane {
         let kept = selected.shape();
         let n = kept.len();
         let (down, right) = match (n, is_reversed) {
-            (0, _) => return Err(Failure::usage("a single element is no picture; `ndzarr cat` prints it")),
+            (0, _) => {
+                return Err(Failure::usage("a single element is not a picture; `ndzarr cat` prints it"));
+            }
             (1, _) => (None, 0),
             (_, true) => (Some(1), 0),
             (n, false) => (Some(n - 2), n - 1),
@@ -193,7 +206,7 @@ impl Plane {
         if kept.contains(&0) {
             return Err(Failure::usage("the selection is empty"));
         }
-        let text = words(&selected);
+        let text = words(&selected, shape);
         Ok(Self { selected, down, right, text })
     }
 
@@ -219,8 +232,8 @@ impl Plane {
         let down = self.down.map_or(1, |axis| whole(down, chunk(axis)));
         let others: Vec<usize> =
             (0..shape.len()).filter(|&axis| axis != self.right && Some(axis) != self.down).collect();
-        let tiles = rows.div_ceil(down) * columns.div_ceil(across);
-        let bar = Bar::new(global, shape.iter().product());
+        let tiles = rows.div_ceil(down).saturating_mul(columns.div_ceil(across));
+        let bar = Bar::new(global, self.selected.n_elements());
         let hear = bar.hear();
         let mut done = 0;
         for y in (0..rows).step_by(down as usize) {
@@ -260,7 +273,7 @@ impl Plane {
             *size = (at_once / volume).clamp(1, n);
             volume *= *size;
         }
-        for part in grid(&deep, &sizes) {
+        for part in Boxes::new(deep, sizes) {
             let mut ranges: Vec<Range<u64>> = shape.iter().map(|&n| 0..n).collect();
             for (&axis, range) in others.iter().zip(part) {
                 ranges[axis] = range;
@@ -302,25 +315,11 @@ impl Plane {
     }
 }
 
-/// Boxes of this size over a shape.
-fn grid(shape: &[u64], size: &[u64]) -> Vec<Vec<Range<u64>>> {
-    let mut all = vec![Vec::new()];
-    for (&n, &size) in shape.iter().zip(size) {
-        let ranges: Vec<Range<u64>> =
-            (0..n.div_ceil(size)).map(|i| i * size..((i + 1) * size).min(n)).collect();
-        let with = |head: &Vec<Range<u64>>| -> Vec<Vec<Range<u64>>> {
-            ranges.iter().map(|range| [&head[..], std::slice::from_ref(range)].concat()).collect()
-        };
-        all = all.iter().flat_map(with).collect();
-    }
-    all
-}
-
-/// A selection as it is written.
-fn words(selected: &Selected) -> String {
-    let along = |along: &Along| match *along {
+/// A selection of an array of this shape as it is written.
+fn words(selected: &Selected, shape: &[u64]) -> String {
+    let along = |(along, &len): (&Along, &u64)| match *along {
         Along::Index(at) => at.to_string(),
-        Along::Range { first: 0, step: 1, .. } => ":".to_owned(),
+        Along::Range { first: 0, step: 1, n } if n == len => ":".to_owned(),
         Along::Range { first, step: 1, n } => format!("{first}:{}", first + n),
         Along::Range { first, step, n } => {
             let end = i128::from(first) + i128::from(step) * i128::from(n);
@@ -328,7 +327,7 @@ fn words(selected: &Selected) -> String {
             format!("{first}:{end}:{step}")
         }
     };
-    format!("[{}]", selected.axes().iter().map(along).collect::<Vec<_>>().join(", "))
+    format!("[{}]", selected.axes().iter().zip(shape).map(along).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -342,13 +341,23 @@ mod tests {
         for wrong in ["1", "2,1", "a,b", "1,NaN"] {
             assert!(parse_pair(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(parse_percentiles("0,100"), Ok([0.0, 100.0]));
+        assert!(parse_percentiles("1,101").is_err() && parse_percentiles("-1,50").is_err());
+    }
+
+    #[test]
+    fn numbers_are_short_and_exact() {
+        assert_eq!(shortest(f64::from(0.1_f32)), "0.1");
+        assert_eq!(shortest(16_777_217.0), "16777217.0");
+        assert_eq!(shortest(f64::MAX), "1.7976931348623157e308");
     }
 
     #[test]
     fn selections_are_shown_as_they_are_written() {
-        for text in ["[3, :, 2:5]", "[::-1, 0, 8:0:-2]", "[0:9:2, 1, :]"] {
-            let selected = Selected::parse(Some(text), &[10, 10, 10]).expect("it is valid");
-            let again = Selected::parse(Some(&words(&selected)), &[10, 10, 10]).expect("it is valid");
+        let shape = [10, 10, 10];
+        for text in ["[3, :, 2:5]", "[0:9, 0:10, :1]", "[::-1, 0, 8:0:-2]", "[0:9:2, 1, :]"] {
+            let selected = Selected::parse(Some(text), &shape).expect("it is valid");
+            let again = Selected::parse(Some(&words(&selected, &shape)), &shape).expect("it is valid");
             assert_eq!(again, selected, "{text}");
         }
     }

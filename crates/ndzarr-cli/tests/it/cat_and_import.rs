@@ -6,7 +6,7 @@ use std::process::Stdio;
 use ndzarr::{Array, Format, codec};
 use serde_json::json;
 
-use crate::{Folder, Ran};
+use crate::{Folder, Ran, files};
 
 #[test]
 fn elements_are_printed_in_each_form() {
@@ -118,4 +118,29 @@ fn large_arrays_are_read_in_parts() {
     let ran = Ran::of(&folder.command(&["cat", "a", "--as", "json"]).output().expect("it runs"));
     let rows: Vec<Vec<u64>> = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!((rows.len(), rows[2][1_499_999]), (3, 4_499_999));
+}
+
+#[test]
+fn an_import_that_is_killed_leaves_no_array() {
+    let folder = Folder::new();
+    let import = ["import", "-", "a.zarr", "--dtype", "uint8", "--shape", "4"];
+    let mut child = folder.command(&import).stdin(Stdio::piped()).spawn().expect("it runs");
+    // It has begun, and waits for elements.
+    while !files(&folder.path("")).iter().any(|name| name.ends_with("zarr.json")) {
+        assert!(child.try_wait().expect("its status").is_none());
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("its status");
+    folder.bad(3, &["info", "a.zarr"]);
+    // What is left is in the way, and says how to go on.
+    assert!(folder.bad(3, &import).contains("ndzarr rm"));
+    folder.good(&["rm", "--yes", "a.zarr.importing"]);
+    std::fs::write(folder.path("x.raw"), [1, 2, 3, 4]).expect("a file");
+    let import = ["import", "x.raw", "a.zarr", "--dtype", "uint8", "--shape", "4"];
+    folder.good(&import);
+    assert_eq!(folder.good(&["cat", "a.zarr"]), "1\t2\t3\t4\n");
+    // An array that is there stays, and nothing is beside it.
+    folder.bad(3, &import);
+    assert_eq!(files(&folder.path("")), ["a.zarr/c/0", "a.zarr/zarr.json", "x.raw"]);
+    assert!(!folder.path("a.zarr.importing").exists());
 }

@@ -91,7 +91,7 @@ fn documents_that_cannot_be_read_are_found() {
 }
 
 #[test]
-fn cli_11_what_is_not_stored_is_no_damage() {
+fn cli_11_what_is_not_stored_does_not_count_as_damage() {
     let folder = Folder::new();
     let array = Array::<u8>::builder([10]).chunks([2]).codecs([codec::gzip(1)]);
     let array = array.create(folder.path("a.zarr")).expect("it is new");
@@ -270,4 +270,120 @@ fn what_an_unfinished_copy_needs_stays() {
     folder.good(&["repair", "--yes", "g.zarr"]);
     assert_eq!(files(&folder.path("g.zarr")), [".ndzarr-copy", "a/c/0", "a/zarr.json", "zarr.json"]);
     assert!(!folder.path("g.zarr/a/.ndzarr-temporary").exists());
+}
+
+#[test]
+fn a_document_that_is_cut_off_does_not_hide_the_rest() {
+    let folder = damaged();
+    fs::write(folder.path("g.zarr/sound/zarr.json"), "{\"zarr_format\": 3").expect("it is there");
+    fs::write(folder.path("g.zarr/notes.txt"), "x").expect("a file");
+    let ran = folder.run(&["verify", "--orphans", "g.zarr"]);
+    assert_eq!((ran.status, &ran.err[..]), (1, ""));
+    assert!(
+        ran.out.contains("notes.txt: orphan") && ran.out.contains("sound/zarr.json: document"),
+        "{ran:?}"
+    );
+    assert!(!ran.out.contains("sound/c/0"), "{ran:?}");
+    let ran = folder.run(&["repair", "g.zarr"]);
+    assert_eq!((ran.status, &ran.err[..]), (1, ""));
+    assert!(ran.out.contains("3 repairs to be made with --yes; 1 beyond repair"), "{ran:?}");
+}
+
+#[test]
+fn a_shard_is_kept_once() {
+    let folder = damaged();
+    let shard = folder.path("g.zarr/shards/c/1/0");
+    // The inner chunks have 12 bytes each.
+    let mut bytes = fs::read(&shard).expect("it is there");
+    bytes[1] ^= 1;
+    bytes[37] ^= 1;
+    fs::write(&shard, &bytes).expect("it is there");
+    let ran = folder.run(&["repair", "--yes", "g.zarr"]);
+    assert_eq!((ran.status, ran.out.matches("quarantine shards/c/1/0").count()), (0, 3), "{ran:?}");
+    let kept = folder.path("g.zarr.quarantine/shards/c/1");
+    assert_eq!(files(&kept), ["0", "1"]);
+    assert_eq!(fs::read(kept.join("0")).expect("it is kept"), bytes);
+    folder.good(&["verify", "g.zarr"]);
+}
+
+/// A loop over all places would not end.
+#[test]
+fn a_chunk_at_the_end_of_a_huge_grid_is_put_aside() {
+    let folder = Folder::new();
+    let array = Array::<u8>::builder([1_u64 << 40]).chunks([1]).codecs([codec::gzip(5)]);
+    let array = array.create(folder.path("a.zarr")).expect("it is new");
+    let last = (1_u64 << 40) - 1;
+    array.fill([last..last + 1], 1).expect("it is written");
+    fs::write(folder.path(&format!("a.zarr/c/{last}")), "x").expect("it is there");
+    folder.good(&["repair", "--yes", "a.zarr", "--quiet"]);
+    assert_eq!(
+        files(&folder.path("")),
+        [format!("a.zarr.quarantine/c/{last}"), "a.zarr/zarr.json".to_owned()]
+    );
+}
+
+#[test]
+fn documents_of_the_draft_that_are_cut_off_are_found() {
+    for format in [Format::DraftA, Format::DraftB] {
+        let folder = Folder::new();
+        let root = Group::create(folder.path("d.zarr"), format).expect("it is new");
+        let group = root.create_group("g").expect("it is new");
+        for name in ["a", "b"] {
+            let array = group.create_array(name, Array::<u8>::builder([4]).codecs([codec::gzip(5)]));
+            array.expect("it is new").fill(.., 1).expect("it is written");
+        }
+        let all = files(&folder.path("d.zarr"));
+        let find = |end: &str| all.iter().find(|name| name.ends_with(end)).expect("it is there");
+        fs::write(folder.path("d.zarr").join(find("g/a.array.json")), "{").expect("it is there");
+        fs::write(folder.path("d.zarr").join(find("g/b/c0")), "x").expect("it is there");
+        let keys = found(&folder.json(&["verify", "d.zarr", "--orphans"]));
+        let expected = [("g/a.array.json", "document"), ("g/b/c0", "damaged")]
+            .map(|(end, kind)| (find(end).clone(), kind.to_owned()));
+        assert_eq!(keys, expected, "{format}");
+    }
+}
+
+/// The document of the specification's example, with a shard in a shard: only the one in the middle has
+/// a checksum, which covers what is in it.
+#[test]
+fn cli_12_a_checksum_between_nested_shards_counts() {
+    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
+    let shards = |chunk: u64, codecs: Value| {
+        json!({"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [chunk], "codecs": codecs, "index_codecs": index,
+        }})
+    };
+    let bytes = json!({"name": "bytes"});
+    for (middle, expected) in [
+        (json!([shards(2, json!([bytes])), {"name": "crc32c"}]), json!([])),
+        (json!([shards(2, json!([bytes]))]), json!([""])),
+    ] {
+        let folder = Folder::new();
+        let document = json!({
+            "zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "uint8", "fill_value": 0,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8]}},
+            "chunk_key_encoding": {"name": "default"}, "codecs": [shards(4, middle)],
+        });
+        fs::create_dir(folder.path("a.zarr")).expect("a folder");
+        fs::write(folder.path("a.zarr/zarr.json"), document.to_string()).expect("a file");
+        let array = Array::<u8>::open(folder.path("a.zarr")).expect("it is there");
+        array.fill(.., 1).expect("it is written");
+        let lines = folder.json(&["verify", "a.zarr"]);
+        assert_eq!(lines.last().expect("a last line")["done"]["without_checksum"], expected);
+    }
+}
+
+#[test]
+fn consolidated_metadata_of_v2_have_the_attributes_of_the_root() {
+    let folder = Folder::new();
+    let mut root = Group::create(folder.path("g.zarr"), Format::Zarr2).expect("it is new");
+    root.create_array("a", Array::<u8>::builder([4])).expect("it is new");
+    root.set_attribute("units", "K").expect("it is there");
+    root.consolidate().expect("it can list");
+    folder.good(&["verify", "g.zarr"]);
+    fs::write(folder.path("g.zarr/.zattrs"), r#"{"units": "C"}"#).expect("it is there");
+    let ran = folder.run(&["verify", "g.zarr"]);
+    assert!(ran.status == 1 && ran.out.starts_with(".: stale: "), "{ran:?}");
+    folder.good(&["repair", "--yes", "g.zarr"]);
+    folder.good(&["verify", "g.zarr"]);
 }

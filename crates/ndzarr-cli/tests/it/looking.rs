@@ -89,7 +89,7 @@ fn only_what_belongs_to_a_node_is_removed() {
     let folder = Folder::new();
     let array = Array::<u8>::builder([4]).chunks([2]);
     folder.array("a.zarr", array, |index| 1 + index[0] as u8);
-    // Without a terminal there is no one to ask.
+    // Without a terminal it cannot ask.
     assert!(folder.bad(2, &["rm", "a.zarr"]).contains("--yes"));
     std::fs::write(folder.path("a.zarr/notes.txt"), "mine").expect("a file");
     let error = folder.bad(3, &["rm", "--yes", "a.zarr"]);
@@ -104,6 +104,35 @@ fn only_what_belongs_to_a_node_is_removed() {
     root.create_array("b", Array::<u8>::builder([4])).expect("it is new");
     folder.good(&["rm", "--yes", "g.zarr/a"]);
     assert_eq!(folder.good(&["ls", "g.zarr"]), "b\n");
+}
+
+/// The `script` of util-linux gives it a terminal to ask on.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_comes_before_the_answer_stays() {
+    use std::io::{Read, Write};
+    use std::process::{Command, Stdio};
+
+    let folder = Folder::new();
+    folder.array("a.zarr", Array::<u8>::builder([4]), |_| 1);
+    let mut rm = Command::new("script");
+    rm.args(["-qec", concat!(env!("CARGO_BIN_EXE_ndzarr"), " rm a.zarr"), "/dev/null"]);
+    rm.current_dir(folder.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut rm = rm.spawn().expect("Linux has it");
+    let (mut input, mut output) = (rm.stdin.take().expect("a pipe"), rm.stdout.take().expect("a pipe"));
+    let mut said = Vec::new();
+    while !said.ends_with(b"[y/N] ") {
+        let mut byte = [0];
+        output.read_exact(&mut byte).expect("it asks");
+        said.extend(byte);
+    }
+    std::fs::write(folder.path("a.zarr/notes.txt"), "mine").expect("a file");
+    input.write_all(b"y\n").expect("it reads");
+    output.read_to_end(&mut said).expect("it ends");
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("such as \"notes.txt\""), "{said}");
+    assert_eq!(rm.wait().expect("its status").code(), Some(3));
+    assert_eq!(files(&folder.path("a.zarr")), ["c/0", "notes.txt", "zarr.json"]);
 }
 
 #[test]

@@ -61,7 +61,19 @@ fn json_has_the_members_of_the_reference() {
         ("diff", first(folder.json(&["diff", "g/b", "g"]))),
         ("repair", first(folder.json(&["repair", "g"]))),
         ("repair, last line", last(folder.json(&["repair", "g"]))),
-        ("stats", first(folder.json(&["stats", "g/b", "--percentiles", "1", "--histogram", "2"]))),
+        (
+            "stats",
+            first(folder.json(&[
+                "stats",
+                "g/b",
+                "--percentiles",
+                "1",
+                "--histogram",
+                "2",
+                "--per-axis",
+                "0",
+            ])),
+        ),
         ("view", first(folder.json(&["view", "g/b", "-o", "x.png"]))),
         ("rm", first(folder.json(&["rm", "--yes", "copy"]))),
     ];

@@ -23,6 +23,23 @@ fn cli_01_a_closed_pipe_ends_it_quietly() {
     assert_eq!(&first, b"0\t1\t2");
 }
 
+/// The array has 2^66 elements, more than fit into a number of 64 bits.
+#[test]
+fn the_begin_of_a_huge_array_is_printed() {
+    let folder = Folder::new();
+    let array = Array::<u8>::builder([1_u64 << 33, 1 << 33]).chunks([1, 1 << 22]).fill_value(7);
+    array.create(folder.path("a.zarr")).expect("it is new");
+    for (form, begin) in [("json", "[[7,7,"), ("text", "7\t7\t7\t")] {
+        let mut child = folder.command(&["cat", "a.zarr", "--as", form]);
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let mut first = [0; 6];
+        child.stdout.take().expect("it is piped").read_exact(&mut first).expect("it prints");
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!((output.status.code(), &output.stderr[..]), (Some(141), &b""[..]));
+        assert_eq!(first, begin.as_bytes());
+    }
+}
+
 #[test]
 fn cli_02_files_have_no_colours_and_no_progress() {
     let folder = Folder::new();

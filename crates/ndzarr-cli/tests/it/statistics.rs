@@ -59,10 +59,11 @@ fn percentiles_and_histograms_are_those_of_numpy() {
     folder.array("i", Array::<i16>::builder([5]), |index| [-3, 9, -3, 0, 100][index[0]]);
     let stats = &folder.json(&["stats", "i", "--percentiles", "25,75"])[0];
     // numpy.percentile([-3, -3, 0, 9, 100], [25, 75])
-    assert_eq!(
-        stats["percentiles"],
-        json!([{"percent": 25.0, "value": -3.0}, {"percent": 75.0, "value": 9.0}])
-    );
+    assert_eq!(stats["percentiles"], json!([{"percent": 25.0, "value": -3}, {"percent": 75.0, "value": 9}]));
+    // As a float64 the last digit would be another.
+    folder.array("u", Array::<u64>::builder([3]), |index| (1 << 63) + index[0] as u64);
+    let text = folder.good(&["stats", "u", "--percentiles", "50", "--json"]);
+    assert!(text.contains("\"value\":9223372036854775809"), "{text}");
     assert!(folder.bad(2, &["stats", "a", "--percentiles", "101"]).contains("101"));
     let many = vec!["50"; 101].join(",");
     assert!(folder.bad(2, &["stats", "a", "--percentiles", &many]).contains("more than 100"));
@@ -100,4 +101,78 @@ fn a_group_is_gone_through() {
     let lines = folder.json(&["stats", "g"]);
     assert_eq!((lines.len(), &lines[0]["path"]), (1, &json!("a")));
     assert!(folder.bad(3, &["stats", "g/t"]).contains("not real numbers"));
+}
+
+#[test]
+fn infinities_have_a_mean_and_no_deviation() {
+    let folder = Folder::new();
+    let infinity = f32::INFINITY;
+    folder.array("a", Array::<f32>::builder([4]).chunks([2]), |index| [infinity, 1.0, 2.0, 3.0][index[0]]);
+    let stats = &folder.json(&["stats", "a"])[0];
+    assert_eq!(
+        (&stats["mean"], &stats["std"], &stats["max"]),
+        (&json!("Infinity"), &json!("NaN"), &json!("Infinity"))
+    );
+    folder.array("b", Array::<f32>::builder([2]), |index| [infinity, -infinity][index[0]]);
+    assert_eq!(folder.json(&["stats", "b"])[0]["mean"], "NaN");
+}
+
+#[test]
+fn each_index_along_an_axis_has_its_own() {
+    let folder = Folder::new();
+    // Along axis 1, index j has the numbers j, 10 + j, 20 + j for each of two planes.
+    let of = |index: &[usize]| (10 * index[0] + index[1]) as u16;
+    folder.array("a", Array::<u16>::builder([3, 5, 2]).chunks([2, 2, 1]), of);
+    let stats = &folder.json(&["stats", "a", "--per-axis", "1"])[0];
+    assert_eq!((&stats["n"], &stats["mean"]), (&json!(30), &json!(12.0)));
+    let rows = stats["per_axis"].as_array().expect("a list");
+    assert_eq!(rows.len(), 5);
+    for (j, row) in rows.iter().enumerate() {
+        let found = ["index", "n", "nan", "min", "max"].map(|name| row[name].as_u64());
+        let j = j as u64;
+        assert_eq!(found, [j, 6, 0, j, 20 + j].map(Some));
+        assert_eq!(
+            (&row["mean"], &row["zero"]),
+            (&json!(10.0 + j as f64), &json!(if j == 0 { 2 } else { 0 }))
+        );
+        // The variance of 0, 10, 20.
+        close(&row["std"], (200.0_f64 / 3.0).sqrt());
+    }
+    // Of a selection: the indices of the array, in the order of the selection.
+    let rows = &folder.json(&["stats", "a", "1, ::-2", "--per-axis", "1"])[0]["per_axis"];
+    let found: Vec<_> =
+        rows.as_array().expect("a list").iter().map(|row| (&row["index"], &row["max"])).collect();
+    assert_eq!(found, [(&json!(4), &json!(14)), (&json!(2), &json!(12)), (&json!(0), &json!(10))]);
+    let text = folder.good(&["stats", "a", "--per-axis", "2"]);
+    assert!(text.contains("index\tn\tnan") && text.contains("\n1\t15\t0\t1\t0\t24\t12.0\t"), "{text}");
+    assert!(folder.bad(2, &["stats", "a", "--per-axis", "3"]).contains("axis 3"));
+    assert!(folder.bad(2, &["stats", "a", "1", "--per-axis", "0"]).contains("axis 0"));
+    Array::<u8>::builder([100_001]).create(folder.path("long")).expect("it is new");
+    assert!(folder.bad(2, &["stats", "long", "--per-axis", "0"]).contains("100001 indices"));
+    assert_eq!(folder.json(&["stats", "a", ":, 0:0", "--per-axis", "1"])[0]["per_axis"], json!([]));
+}
+
+/// `script` of util-linux gives it a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_is_told_on_a_terminal() {
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    let folder = Folder::new();
+    // It takes longer than the half second before which nothing is shown.
+    Array::<u8>::builder([1_u64 << 36]).chunks([1 << 20]).create(folder.path("a")).expect("it is new");
+    let mut stats = Command::new("script");
+    stats.args(["-qec", concat!(env!("CARGO_BIN_EXE_ndzarr"), " stats a"), "/dev/null"]);
+    stats.current_dir(folder.path("")).env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut stats = stats.spawn().expect("Linux has it");
+    let mut output = stats.stdout.take().expect("a pipe");
+    let (mut said, mut buffer) = (String::new(), [0; 256]);
+    while !said.contains(" chunks") {
+        let n = output.read(&mut buffer).expect("a pipe");
+        assert!(n > 0, "it has ended: {said}");
+        said += &String::from_utf8_lossy(&buffer[..n]);
+    }
+    stats.kill().expect("it is killed");
+    stats.wait().expect("its status");
 }
