@@ -48,6 +48,9 @@ pub mod extending {}
 #[doc = include_str!("../guide/crates.md")]
 pub mod crates {}
 
+#[doc = include_str!("../guide/side-by-side.md")]
+pub mod side_by_side {}
+
 #[doc = include_str!("../guide/coming-from.md")]
 pub mod coming_from {}
 

@@ -145,3 +145,35 @@ fn groups_are_listed() {
     let listed = folder.good(&["ls", "g.zarr"]);
     assert!(listed.starts_with("a  cannot be opened: "), "{listed}");
 }
+
+/// The commands of the guide's page with the same tasks in three languages. Those of the first are only
+/// defined: they need the network.
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_guide_run() {
+    let folder = Folder::new();
+    let volume = Array::<u16>::builder([90, 80, 70]).chunks([32, 32, 32]).format(Format::N5);
+    folder.array("volume.n5/s0", volume, |index| index[0] as u16);
+    for name in ["a.npy", "b.npy"] {
+        folder.array("a.zarr", Array::<u16>::builder([3]), |index| index[0] as u16);
+        let npy = folder.command(&["cat", "a.zarr", "--as", "npy"]).output().expect("it runs").stdout;
+        std::fs::write(folder.path(name), npy).expect("a file");
+        std::fs::remove_dir_all(folder.path("a.zarr")).expect("it is there");
+    }
+    let page = include_str!("../../../../docs/guide/side-by-side.md");
+    let commands: Vec<&str> =
+        page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
+    assert_eq!(commands.len(), 3);
+    let programs = std::path::Path::new(env!("CARGO_BIN_EXE_ndzarr")).parent().expect("a folder");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::iter::once(programs.to_owned()).chain(std::env::split_paths(&path));
+    let ran = std::process::Command::new("sh")
+        .args(["-ec", &commands.concat()])
+        .env("PATH", std::env::join_paths(paths).expect("they are paths"))
+        .current_dir(folder.path(""))
+        .output()
+        .expect("it runs");
+    assert!(ran.status.success(), "{ran:?}");
+    assert_eq!(folder.good(&["cat", "copied.zarr", "88:90, 0, 0", "--as", "json"]).trim(), "[88,89]");
+    assert_eq!(folder.good(&["cat", "all.zarr/b.npy"]), "0\t1\t2\n");
+}
