@@ -122,6 +122,74 @@ def test_ctrl_c_ends_a_wait_for_a_lock(folder: str) -> None:
     assert a[0] == 2
 
 
+def _waits_for_a_turn(folder: str) -> tuple[ndzarr.Array, threading.Thread, subprocess.Popen[str]]:
+    """An array that a thread has the turn to change, which waits for a lock that a process holds."""
+    a = ndzarr.create(f"{folder}/a", shape=2, dtype="i4", chunks=64)
+    a[...] = 1
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, f"{folder}/a/c/0.__lock"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    thread = threading.Thread(target=a.append, args=([5],))
+    thread.start()
+    time.sleep(0.5)
+    assert thread.is_alive()
+    return a, thread, holder
+
+
+def _is_over(thread: threading.Thread, holder: subprocess.Popen[str]) -> None:
+    assert holder.stdin is not None
+    holder.stdin.close()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert holder.wait(30) == 0
+
+
+def test_ctrl_c_ends_a_wait_for_another_thread(folder: str) -> None:
+    a, thread, holder = _waits_for_a_turn(folder)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        a.refresh()
+    assert time.monotonic() - start < 5
+    _is_over(thread, holder)
+    a.refresh()
+    assert a[...].tolist() == [1, 1, 5]
+
+
+def refreshed(a: ndzarr.Array, answers: Any) -> None:
+    a.refresh()
+    answers.put(a.shape)
+
+
+def test_a_forked_child_does_not_wait_for_threads_of_its_parent(folder: str) -> None:
+    a, thread, holder = _waits_for_a_turn(folder)
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    process = context.Process(target=refreshed, args=(a, answers))
+    process.start()
+    try:
+        assert answers.get(timeout=20)[0] >= 2
+        process.join(20)
+        assert process.exitcode == 0
+    finally:
+        process.kill()
+        _is_over(thread, holder)
+
+
+def test_many_threads_change_attributes(folder: str) -> None:
+    nodes: list[Any] = [ndzarr.create_group(f"{folder}/g"), ndzarr.create(f"{folder}/a", shape=1, dtype="i4")]
+    for node in nodes:
+        threads = [threading.Thread(target=node.attrs.update, args=({str(i): i},)) for i in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        # The handle knows what each of them has stored.
+        assert dict(node.attrs) == {str(i): i for i in range(16)}
+
+
 def test_an_error_in_progress_stops_the_call(folder: str) -> None:
     a = ndzarr.create(f"{folder}/a", shape=(256, 1024, 64), dtype="f4", chunks=(8, 64, 64), codecs=["zstd:19"])
     data = np.random.default_rng(0).random(a.shape, "f4")
@@ -132,6 +200,21 @@ def test_an_error_in_progress_stops_the_call(folder: str) -> None:
 
     with pytest.raises(RuntimeError, match="enough"):
         a.write(..., data, progress=progress)
+    with pytest.raises(RuntimeError, match="enough"):
+        a.read(0, progress=progress)
+
+
+def test_an_append_that_is_stored_does_not_look_like_one_that_failed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=0, dtype="i4")
+    shown: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: shown.append(str(found.exc_value)))
+
+    def progress(done: int, total: int) -> None:
+        raise RuntimeError("enough")
+
+    assert a.append([1, 2, 3], progress=progress) == (3,)
+    assert shown == ["enough"]
+    assert ndzarr.open_array(f"{folder}/a")[...].tolist() == [1, 2, 3]
 
 
 def test_progress_is_told_on_the_calling_thread(stored: ndzarr.Array) -> None:
@@ -217,6 +300,9 @@ def test_py17_threads_can_be_set_for_a_process(folder: str) -> None:
     assert run(code, env={**os.environ, "NDZARR_THREADS": "1"}) == "1\n2"
     with pytest.raises(ValueError):
         ndzarr.config.threads = 0
+    with pytest.raises(ValueError, match="at least 1 thread"):
+        ndzarr.create(f"{folder}/a", shape=1, dtype="i4", threads=0)
+    assert not os.path.exists(f"{folder}/a")
 
 
 @pytest.mark.timing

@@ -302,7 +302,7 @@ class Array:
         >>> other.shape
         (6,)
         """
-        self._raw.refresh()
+        self._raw.refresh(watch())
 
     # As an array of NumPy.
 

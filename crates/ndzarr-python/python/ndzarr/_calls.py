@@ -8,17 +8,20 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
-__all__ = ["Progress", "config", "quiet", "watched"]
+from ._ndzarr import Stop
+
+__all__ = ["Progress", "Stop", "Watch", "config", "quiet", "watch", "watched"]
 
 Progress = Callable[[int, int], object] | bool | None
 """`True` for a bar of tqdm, or a function of the chunks that are done and of all chunks."""
 
-Watch = tuple[bool, Callable[[int, int], object] | None]
+Watch = tuple[bool, Callable[[int, int], object] | None, Stop | None]
+"""Whether a call listens for Ctrl-C, its progress, and what stops it from another thread."""
 
 #: Reads of fewer bytes from a local disk do not listen for Ctrl-C: they end within milliseconds.
 _SHORT = 4 << 20
 
-quiet: Watch = (False, None)
+quiet: Watch = (False, None, None)
 
 
 class _Config:
@@ -54,17 +57,17 @@ def watch(n_bytes: int | None = None) -> Watch:
     """For a call that moves this number of bytes; `None` if it may wait for others, or a network."""
     if n_bytes is not None and n_bytes < _SHORT:
         return quiet
-    return (threading.current_thread() is threading.main_thread(), None)
+    return (threading.current_thread() is threading.main_thread(), None, None)
 
 
 def watched(progress: Progress, what: str) -> AbstractContextManager[Watch]:
     """For a call with a progress."""
     signals = threading.current_thread() is threading.main_thread()
     if progress is None or progress is False:
-        return nullcontext((signals, None))
+        return nullcontext((signals, None, None))
     if progress is True:
         return _Bar(signals, what)
-    return nullcontext((signals, progress))
+    return nullcontext((signals, progress, None))
 
 
 class _Bar:
@@ -77,7 +80,7 @@ class _Bar:
         self.signals = signals
 
     def __enter__(self) -> Watch:
-        return (self.signals, self.report)
+        return (self.signals, self.report, None)
 
     def __exit__(self, *_: object) -> Literal[False]:
         self.bar.close()
