@@ -495,6 +495,9 @@ class Array:
             return _boxed(value, self._raw.listed is not None)
         if kind == "string" and not (isinstance(value, np.ndarray) and value.dtype.kind in "TU"):
             return np.asarray(value, object)
+        if kind == "bytes" and not isinstance(value, np.ndarray):
+            # As an array of bytes of one length they would lose NULs at their ends.
+            return np.asarray(_with_bytes(value), object)
         return np.asarray(value) if kind is not None else np.asarray(value, dtype)
 
     # Fancy.
@@ -730,6 +733,13 @@ def _boxed(value: Any, is_list: bool) -> np.ndarray[Any, Any]:
     found = np.empty((), object)
     found[()] = value
     return found
+
+
+def _with_bytes(value: Any) -> Any:
+    """The same with `bytes` for other buffers of them, which NumPy takes apart."""
+    if isinstance(value, (list, tuple)):
+        return [_with_bytes(item) for item in value]
+    return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else value
 
 
 def _content(kind: str, item: Any, listed: Any) -> bytes:
