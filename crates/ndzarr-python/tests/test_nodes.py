@@ -323,3 +323,25 @@ def test_storage_options_have_the_names_of_s3fs_and_obstore() -> None:
     assert variables("s3://b/a", None) is None
     with pytest.raises(ValueError, match="unknown storage option 'sekret'"):
         variables("s3://b/a", {"sekret": "x"})
+
+
+def test_attributes_that_are_no_json_leave_no_group(folder: str) -> None:
+    group = ndzarr.create_group(f"{folder}/g")
+    for wrong in ({"a": object()}, {"a": 2**64}):
+        with pytest.raises((TypeError, ValueError)):
+            group.create_group("b", attributes=wrong)
+    assert list(group) == []
+
+
+def test_numbers_of_attributes_come_back_as_they_were(folder: str) -> None:
+    numbers = np.random.default_rng(0).integers(0, 2**64, 4000, dtype="u8").view("f8")
+    floats = [number for number in numbers.tolist() if np.isfinite(number)]
+    integers = [-(2**63), 2**63, 2**64 - 1]
+    ndzarr.create_group(f"{folder}/g", attributes={"floats": floats, "integers": integers})
+    found = ndzarr.open(f"{folder}/g").attrs
+    assert found["floats"] == floats
+    assert found["integers"] == integers
+    for longer in (2**64, -(2**63) - 1):
+        with pytest.raises(ValueError, match="64 bits"):
+            found["long"] = [longer]
+    assert "long" not in found

@@ -30,6 +30,8 @@ def _plain(value: Any) -> Any:
         if math.isinf(number):
             return "Infinity" if number > 0 else "-Infinity"
         return number
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError(f"attributes have integers of 64 bits, and this one is longer: {value}")
     if isinstance(value, np.generic):
         return _plain(value.item())
     if isinstance(value, np.ndarray):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._array import Array, Where
-from ._attributes import Attributes
+from ._attributes import Attributes, dumps
 from ._calls import watch
 from ._errors import MissingMemberError, NodeKindError
 from ._places import below
@@ -156,9 +156,11 @@ class Group(Mapping[str, "Array | Group"]):
 
     def create_group(self, name: str, *, attributes: Mapping[str, Any] | None = None) -> Group:
         """Creates a group in it, in the same format."""
+        # What is no JSON is refused before anything is created.
+        text = dumps(dict(attributes)) if attributes else None
         made = Group(self._raw.create_group(name, watch()), self._below(name))
-        if attributes:
-            made.attrs.update(attributes)
+        if text is not None:
+            made._raw.change_attributes("merge", text, watch())
         return made
 
     def __delitem__(self, name: str) -> None:
@@ -218,11 +220,14 @@ def opening_of(where: Where, format: str | None = None) -> dict[str, Any]:
 
     if where.concurrent_update not in ("merge", "last_writer_wins"):
         raise ValueError(f"concurrent_update is 'merge' or 'last_writer_wins', not {where.concurrent_update!r}")
+    threads = where.threads if where.threads is not None else config.threads
+    if threads is not None and threads < 1:
+        raise ValueError(f"a call needs at least 1 thread, not {threads}")
     return {
         "format": where.format if format is None else format,
         "n5_axes": where.n5_axes,
         "variables": variables(where.place, where.storage_options),
-        "threads": where.threads if where.threads is not None else config.threads,
+        "threads": threads,
         "store_fill_chunks": where.store_fill_chunks,
         "last_writer_wins": where.concurrent_update == "last_writer_wins",
     }
