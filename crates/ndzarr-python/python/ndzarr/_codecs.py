@@ -78,7 +78,8 @@ def parsed(codecs: Codec | Iterable[Codec] | None, format: str, is_text: bool, i
             raise ValueError("Zarr v2 has filters and then one compressor")
         filters = [codec for codec in given if _name(codec) in _FILTERS] or None
         return None, json.dumps({"compressor": compressors[0] if compressors else None, "filters": filters})
-    if not any(_name(codec) in _TO_BYTES for codec in given):
+    # Codecs of draft A have URIs, and say themselves how elements become bytes.
+    if format != "zarr3-draft-a" and not any(_name(codec) in _TO_BYTES for codec in given):
         at = sum(_name(codec) in _OF_ELEMENTS for codec in given)
         name = "vlen-utf8" if is_text else "vlen-bytes" if is_bytes else "bytes"
         codec: dict[str, Any] = {"name": name}
