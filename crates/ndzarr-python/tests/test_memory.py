@@ -148,6 +148,37 @@ def test_py05_out_that_cannot_be_used(stored: ndzarr.Array) -> None:
         stored.read(0, out=[])
 
 
+def test_py05_out_of_points(stored: ndzarr.Array, cube: Any) -> None:
+    key = ([[3, 1], [0, 9]], [[1], [2]], 4)
+    out = np.zeros((2, 2), "f4")
+    told: list[int] = []
+    assert stored.read(key, out=out, progress=lambda done, total: told.append(total)) is out
+    np.testing.assert_array_equal(out, cube[key])
+    # Chunks of (4, 5, 3): one has three of the points.
+    assert told[-1] == 2
+    for wrong in (np.zeros(4, "f4"), np.zeros((4, 1), "f4")):
+        with pytest.raises(ValueError, match=r"selection \(2, 2\)"):
+            stored.read(key, out=wrong)
+        with pytest.raises(ValueError, match=r"selection \(2, 2\)"):
+            stored.get_coordinate_selection(key, out=wrong)
+    with pytest.raises(TypeError, match="float64.*float32"):
+        stored.read(key, out=np.zeros((2, 2)))
+
+
+def test_out_takes_whole_elements(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=3, dtype=[("x", "i4"), ("y", "f8")])
+    out = np.ones(3, a.dtype)
+    for get in (a.get_basic_selection, a.get_orthogonal_selection, a.get_block_selection):
+        assert get(slice(0, 1), fields="x").tolist() == [0] * len(get(slice(0, 1)))
+        with pytest.raises(NotImplementedError, match="whole elements"):
+            get(slice(0, 1), out=out, fields="x")
+    with pytest.raises(NotImplementedError, match="whole elements"):
+        a.get_coordinate_selection([0, 1, 2], out=out, fields="x")
+    with pytest.raises(NotImplementedError, match="whole elements"):
+        a.get_mask_selection(np.ones(3, bool), out=out, fields="x")
+    assert out.tolist() == [(1, 1.0)] * 3
+
+
 def test_py05_values_of_any_kind(stored: ndzarr.Array, cube: Any) -> None:
     stored[0] = cube[1].astype(">f4")
     np.testing.assert_array_equal(stored[0], cube[1])

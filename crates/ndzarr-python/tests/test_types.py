@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ def test_big_endian_is_only_how_it_is_stored(folder: str, dtype: str) -> None:
     a = ndzarr.create(f"{folder}/a", shape=x.shape, dtype=np.dtype(dtype).newbyteorder(">"), format="zarr2")
     a[...] = x
     assert a.dtype.isnative
+    assert Path(f"{folder}/a/0.0").read_bytes() == x.astype(np.dtype(dtype).newbyteorder(">")).tobytes()
     np.testing.assert_array_equal(ndzarr.open(f"{folder}/a")[...], x)
 
 
@@ -140,6 +142,15 @@ def test_json_values(folder: str) -> None:
     a[0] = {"a": [1, None]}
     a[1] = "text"
     assert a[...].tolist() == [{"a": [1, None]}, "text", None]
+    a[0:2] = [{"b": 1}, [2, {"c": 3}]]
+    a.append([{"d": 5e-324, "e": 2**64 - 1, "f": 0.1}])
+    assert a[...].tolist() == [{"b": 1}, [2, {"c": 3}], None, {"d": 5e-324, "e": 2**64 - 1, "f": 0.1}]
+    for wrong in (2**64, float("nan")):
+        with pytest.raises(ValueError):
+            a.append([[wrong]])
+        with pytest.raises(ValueError):
+            a[0] = {"a": wrong}
+    assert a.shape == (4,)
 
 
 @pytest.mark.parametrize("dtype", ["M8[10us]", "M8", "m8", "m8[25s]"])

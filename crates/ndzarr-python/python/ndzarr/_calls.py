@@ -13,12 +13,12 @@ from ._ndzarr import Stop
 __all__ = ["Progress", "Stop", "Watch", "config", "quiet", "watch", "watched"]
 
 Progress = Callable[[int, int], object] | bool | None
-"""`True` for a bar of tqdm, or a function of the chunks that are done and of all chunks."""
+"""`True` for a bar of tqdm, or a function that takes the number of chunks done and that of all chunks."""
 
 Watch = tuple[bool, Callable[[int, int], object] | None, Stop | None]
 """Whether a call listens for Ctrl-C, its progress, and what stops it from another thread."""
 
-#: Reads of fewer bytes from a local disk do not listen for Ctrl-C: they end within milliseconds.
+#: Calls that move fewer bytes of a local disk do not listen for Ctrl-C, which costs a thread for each.
 _SHORT = 4 << 20
 
 quiet: Watch = (False, None, None)
@@ -34,9 +34,9 @@ class _Config:
 
     @property
     def threads(self) -> int | None:
-        """The number of threads of a call, where `open` and `create` do not say. `None`: all processors.
+        """How many threads a call of an array or group uses that was opened without `threads`.
 
-        It begins as the environment variable `NDZARR_THREADS`.
+        `None` means one for each processor. The environment variable `NDZARR_THREADS` gives the first value.
         """
         if self._threads is None and (given := os.environ.get("NDZARR_THREADS")):
             return int(given)
@@ -54,7 +54,7 @@ config = _Config()
 
 
 def watch(n_bytes: int | None = None) -> Watch:
-    """For a call that moves this number of bytes; `None` if it may wait for others, or a network."""
+    """For a call that moves this number of bytes; `None` for one that may wait for a lock or a network."""
     if n_bytes is not None and n_bytes < _SHORT:
         return quiet
     return (threading.current_thread() is threading.main_thread(), None, None)

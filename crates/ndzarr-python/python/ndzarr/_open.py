@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _codecs, _ndzarr
-from ._array import Array, Where, _content
+from ._array import Array, _content
 from ._attributes import dumps
 from ._calls import Progress, watch, watched
 from ._errors import NodeKindError
 from ._group import Group, node, opening_of
+from ._node import Node, Where
 from ._places import StorageOptions, absolute
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ def _where(
 ) -> Where:
     options = dict(storage_options) if storage_options else None
     return Where(absolute(place), format, n5_axes, options, threads, store_fill_chunks, concurrent_update)
+
+
+def opened(wanted: str, where: Where) -> Array | Group:
+    """The "array" or "group" at a place; "any" takes both."""
+    return node(_ndzarr.open(where.place, wanted, opening_of(where), watch()), where)
 
 
 def open(
@@ -82,7 +88,7 @@ def open(
     <ndzarr.Group 'memory://open' zarr3>
     """
     where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    return node(_ndzarr.open(where.place, "any", opening_of(where), watch()), where)
+    return opened("any", where)
 
 
 def open_array(
@@ -103,7 +109,7 @@ def open_array(
     (4,)
     """
     where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    found = node(_ndzarr.open(where.place, "array", opening_of(where), watch()), where)
+    found = opened("array", where)
     assert isinstance(found, Array)
     return found
 
@@ -126,7 +132,7 @@ def open_group(
     ['a']
     """
     where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    found = node(_ndzarr.open(where.place, "group", opening_of(where), watch()), where)
+    found = opened("group", where)
     assert isinstance(found, Group)
     return found
 
@@ -152,14 +158,14 @@ def new_array(
     attributes: Mapping[str, Any] | None = None,
     dimension_names: Iterable[str] | None = None,
     overwrite: bool = False,
-) -> tuple[Any, dict[str, Any]]:
-    """The dtype and the description of a new array, for the native part."""
+) -> dict[str, Any]:
+    """The description of a new array, for the native part."""
     lens = _shape(shape)
 
     def each(given: Shape | None) -> list[int] | None:
         if given is None:
             return None
-        # One number is for every axis; an axis of chunks has at least one element.
+        # One number is for every axis.
         found = _shape(given)
         return found * len(lens) if isinstance(given, (int, np.integer)) else found
 
@@ -169,7 +175,7 @@ def new_array(
         fill = _content(kind, fill_value, None) if kind else _one(dtype, fill_value)
     big = kind is None and not isinstance(dtype, str) and np.dtype(dtype).byteorder == ">"
     names, text = _codecs.parsed(codecs, format, kind == "string", kind == "bytes", big)
-    return dtype, {
+    return {
         "shape": lens,
         "chunks": each(chunks),
         "chunk_edges": None if chunk_edges is None else [list(axis) for axis in chunk_edges],
@@ -186,6 +192,10 @@ def new_array(
     }
 
 
+#: Names of types that the package ml_dtypes has.
+_OF_ML_DTYPES = re.compile(r"bfloat16|u?int[24]|float[468]_\w+")
+
+
 def _vlen(dtype: Any) -> str | None:
     """What elements of variable size are."""
     if dtype in (str, "str", "string"):
@@ -194,14 +204,14 @@ def _vlen(dtype: Any) -> str | None:
         return "bytes"
     if isinstance(dtype, str) and dtype == "json":
         return "json"
-    if isinstance(dtype, str) and re.fullmatch(r"r\d+|bfloat16|u?int[24]|float[468]_\w+|complex_\w+", dtype):
+    if isinstance(dtype, str) and (_OF_ML_DTYPES.fullmatch(dtype) or re.fullmatch(r"r\d+|complex_\w+", dtype)):
         return None
     return "string" if np.dtype(dtype).kind in "OT" or np.dtype(dtype).str in ("<U0", "|U0") else None
 
 
 def _one(dtype: Any, value: Any) -> bytes:
     """One element, as its bytes in native order."""
-    if isinstance(dtype, str) and re.fullmatch(r"bfloat16|u?int[24]|float[468]_\w+", dtype):
+    if isinstance(dtype, str) and _OF_ML_DTYPES.fullmatch(dtype):
         import ml_dtypes
 
         dtype = getattr(ml_dtypes, dtype)
@@ -271,7 +281,7 @@ def create(
     ((10, 10), (50, 40), ('bytes', 'zstd'), ('y', 'x'))
     """
     where = _where(path, None, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    dtype, new = new_array(
+    new = new_array(
         format,
         shape=shape,
         dtype=dtype,
@@ -314,23 +324,32 @@ def create_group(
 def _memory(memory: int | str | None) -> int | None:
     """A number of bytes, which may have a unit.
 
-    >>> _memory("256MiB") == 256 << 20
-    True
+    >>> _memory("256MiB"), _memory("512KiB"), _memory("1.5 kB"), _memory("2K")
+    (268435456, 524288, 1500, 2000)
     """
     if memory is None or isinstance(memory, int):
         return memory
-    found = re.fullmatch(r"\s*([\d.]+)\s*([kMGT]?)(i?)B?\s*", memory)
+    found = re.fullmatch(r"\s*(\d+|\d*\.\d+)\s*([kKMGT]?)(i?)B?\s*", memory)
     if not found:
-        raise ValueError(f"{memory!r} is no number of bytes such as '256MiB'")
+        raise ValueError(f"{memory!r} is not a number of bytes such as '256MiB'")
     number, unit, binary = found.groups()
-    power: int = " kMGT".index(unit or " ")
+    power: int = " KMGT".index(unit.upper() or " ")
     return math.floor(float(number) * float(1024 if binary else 1000) ** power)
 
 
 def _as_where(place: Place | Array | Group, storage_options: StorageOptions | None, n5_axes: str) -> Where:
-    if isinstance(place, (Array, Group)):
+    if isinstance(place, Node):
+        if storage_options or n5_axes not in ("native", place.n5_axes):
+            raise ValueError("options say how a place is opened, and this array or group is open: open it with them")
         return place._where
     return _where(place, None, n5_axes, storage_options, None, False, "merge")
+
+
+#: What a copy changes unless it is given: nothing.
+_KEEP: dict[str, Any] = {
+    **dict.fromkeys(("format", "chunks", "shards", "codecs", "scale", "offset", "memory", "temporary")),
+    **dict.fromkeys(("no_shards", "saturate", "resume", "overwrite", "record_losses", "metadata_only"), False),
+}
 
 
 def copy(
@@ -384,6 +403,7 @@ def copy(
     if text is not None:
         raise ValueError("a copy takes codecs by their names: 'zstd:3', 'blosc:lz4:5:shuffle'")
     change = {
+        **_KEEP,
         "format": format,
         "n5_axes": n5_axes,
         "chunks": None if chunks is None else _shape(chunks),
@@ -398,7 +418,6 @@ def copy(
         "resume": resume,
         "overwrite": overwrite,
         "record_losses": record_losses,
-        "metadata_only": False,
     }
     with watched(progress, "copy") as how:
         return _ndzarr.copy(from_.place, opening_of(from_), to.place, opening_of(to), dtype, change, how)
@@ -427,19 +446,9 @@ def convert(
     """
     where = _as_where(path, storage_options, "native")
     change = {
+        **_KEEP,
         "format": format,
         "n5_axes": where.n5_axes,
-        "chunks": None,
-        "shards": None,
-        "no_shards": False,
-        "codecs": None,
-        "scale": None,
-        "offset": None,
-        "saturate": False,
-        "memory": None,
-        "temporary": None,
-        "resume": False,
-        "overwrite": False,
         "record_losses": record_losses,
         "metadata_only": True,
     }
@@ -465,7 +474,8 @@ def verify(
     >>> ndzarr.verify("memory://verify")
     []
     """
-    found = path if isinstance(path, (Array, Group)) else open(path, storage_options=storage_options)
+    where = _as_where(path, storage_options, "native")
+    found = path if isinstance(path, (Array, Group)) else opened("any", where)
     if isinstance(found, Array):
         return [{"array": found.path, **item} for item in found.verify(progress=progress)]
     damaged: list[dict[str, Any]] = []
