@@ -26,7 +26,7 @@ mod _ndzarr {
     #[pymodule_export]
     use super::group::{RawGroup, create_array, create_group, open};
     #[pymodule_export]
-    use super::run::Stop;
+    use super::run::{Stop, panic};
 
     use pyo3::prelude::*;
 

@@ -109,6 +109,12 @@ pub(crate) fn run<R: Send>(
     Ok(output)
 }
 
+/// Panics as a defect of the library would, for the tests of the package.
+#[pyfunction]
+pub(crate) fn panic(py: Python<'_>, watch: Watch) -> PyResult<()> {
+    run(py, &watch, RunOptions::default(), |_| panic!("as asked for"))
+}
+
 fn returned<R>(py: Python<'_>, caught: Caught<R>) -> PyResult<R> {
     match caught {
         Ok(result) => result.map_err(|error| raised(py, &error)),

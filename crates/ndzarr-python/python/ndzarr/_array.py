@@ -306,7 +306,8 @@ class Array(Node):
         if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
             raise TypeError(f"out is an array of NumPy without a mask, not {type(out).__name__}")
         native = out.dtype if out.dtype.kind == "T" else out.dtype.newbyteorder("=")
-        if native != self.dtype:
+        are_numbers = native.kind in "biufc" and self.dtype.kind in "biufc"
+        if native != self.dtype and not (are_numbers and np.can_cast(self.dtype, native)):
             raise ElementTypeError(f"out has the dtype {out.dtype}, and the elements are {self.dtype}")
         if not out.flags.writeable:
             raise ValueError("out is read-only")
@@ -331,7 +332,8 @@ class Array(Node):
     def read(self, key: Key = ..., *, out: Any = None, progress: Progress = None) -> Any:
         """Reads a selection, into memory of your own if you give it.
 
-        `out` has the shape of the selection and the dtype of the array; its strides do not matter.
+        `out` has the shape of the selection, and the dtype of the array or one that NumPy can cast it to
+        safely, which takes an array in between. Its strides do not matter.
         `progress` is called with the number of chunks done so far and the number of all chunks; `True`
         shows a bar of tqdm.
 
