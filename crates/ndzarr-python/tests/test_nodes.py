@@ -271,6 +271,34 @@ def test_copies(folder: str, stored: ndzarr.Array, cube: Any) -> None:
             ndzarr.copy(stored, f"{folder}/e", memory=wrong)
 
 
+@pytest.mark.parametrize(
+    ("codecs", "stored"),
+    [
+        (codec("zstd", level=7, checksum=False), [codec("zstd", level=7, checksum=False)]),
+        ([{"id": "zstd", "level": -2}, "crc32c"], [codec("zstd", level=-2, checksum=False), {"name": "crc32c"}]),
+        ({"type": "gzip", "level": 2, "useZlib": False}, [codec("gzip", level=2)]),
+        ({"id": "blosc", "cname": "zlib", "clevel": 3, "shuffle": 0, "blocksize": 0}, [BLOSC]),
+        (BLOSC, [BLOSC]),
+        ("none", []),
+    ],
+    ids=str,
+)
+def test_codecs_of_a_copy(folder: str, stored: Any, codecs: Any) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=9, dtype="i4")
+    a[...] = range(9)
+    ndzarr.copy(a, f"{folder}/b", codecs=codecs)
+    assert json.loads(Path(f"{folder}/b/zarr.json").read_text())["codecs"] == [LITTLE, *stored]
+    assert ndzarr.open_array(f"{folder}/b")[...].tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("codecs", [codec("zstd", level=1, checksum=True), codec("transpose", order=[0]), codec("unheard-of"), LITTLE], ids=str)
+def test_codecs_that_a_copy_cannot_have(folder: str, codecs: Any) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=9, dtype="i4")
+    with pytest.raises(ValueError, match="codec"):
+        ndzarr.copy(a, f"{folder}/b", codecs=codecs)
+    assert not os.path.exists(f"{folder}/b")
+
+
 def test_options_of_a_place_are_not_for_what_is_open(folder: str, stored: ndzarr.Array) -> None:
     for call in (
         lambda: ndzarr.copy(stored, f"{folder}/b", source_storage_options={"key": "x"}),

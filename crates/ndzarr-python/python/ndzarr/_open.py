@@ -382,8 +382,8 @@ def copy(
     Chunks are copied byte for byte where the target can have them. Elsewhere elements go through
     `memory` ("256MiB" unless given) in blocks of whole chunks of the target, so that chunks of the source
     are decoded as few times as possible; where they would be more than 2.5 times, a temporary array beside
-    the target, or at `temporary`, is used. `shards=False` is for no shards. `dtype`, `scale` and
-    `offset` convert numbers; those out of range are errors, or the nearest number with `saturate`.
+    the target, or at `temporary`, is used. `shards=False` is for no shards. `codecs` are those of
+    `create` that compress or check bytes. `dtype`, `scale` and `offset` convert numbers; those out of range are errors, or the nearest number with `saturate`.
 
     `resume` goes on with a copy that was killed or interrupted. `overwrite` replaces what is at the
     target. What the format cannot express is an error, unless `record_losses` leaves it out.
@@ -399,9 +399,6 @@ def copy(
     """
     from_ = _as_where(source, source_storage_options, source_n5_axes)
     to = _where(target, None, n5_axes, storage_options, threads, False, "merge")
-    names, text = _codecs.parsed(codecs, format or "zarr3", False, False, False)
-    if text is not None:
-        raise ValueError("a copy takes codecs by their names: 'zstd:3', 'blosc:lz4:5:shuffle'")
     change = {
         **_KEEP,
         "format": format,
@@ -409,7 +406,7 @@ def copy(
         "chunks": None if chunks is None else _shape(chunks),
         "shards": None if shards is None or shards is False else _shape(shards),
         "no_shards": shards is False,
-        "codecs": names,
+        "codecs": _codecs.names(codecs),
         "scale": scale,
         "offset": offset,
         "saturate": saturate,
