@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,26 @@ def test_groups_and_arrays_of_every_format(folder: str, format: Any) -> None:
     with pytest.raises(KeyError):
         del root["a"]
     assert "g/b" in root.tree()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_arrays_with_their_groups(folder: str, format: Any) -> None:
+    with pytest.raises(TypeError):
+        ndzarr.create(f"{folder}/r", "g/a", shape=4, dtype="u1", format=format, attributes={"a": object()})
+    assert not os.path.exists(f"{folder}/r")
+    a = ndzarr.create(f"{folder}/r", "g/a", shape=4, dtype="u1", format=format)
+    a[...] = 7
+    ndzarr.create(f"{folder}/r", path="b", shape=4, dtype="u1", format=format)
+    assert ndzarr.open_group(f"{folder}/r").members(recursive=True) == {"b": "array", "g": "group", "g/a": "array"}
+    again = pickle.loads(pickle.dumps(a))
+    assert (again == a, a.path, again.format, again[3]) == (True, "g/a", format, 7)
+    with pytest.raises(FileExistsError):
+        ndzarr.create(f"{folder}/r", "g/a", shape=4, dtype="u1", format=format)
+    other: Any = "zarr2" if format != "zarr2" else "zarr3"
+    with pytest.raises(ValueError, match=f"{format}.*{other}"):
+        ndzarr.create(f"{folder}/r", "c", shape=4, dtype="u1", format=other)
+    with pytest.raises(TypeError):
+        ndzarr.create(f"{folder}/r/g/a", "c", shape=4, dtype="u1", format=format)
 
 
 def test_attributes(folder: str) -> None:
@@ -347,8 +368,6 @@ def test_archives_and_urls(folder: str) -> None:
     root = ndzarr.open_group(f"{folder}/a.zip")
     assert root["g"]["a"][...].tolist() == list(range(6))
     assert ndzarr.open(f"{folder}/a.zip|zip:g/a").shape == (6,)
-    import pickle
-
     assert pickle.loads(pickle.dumps(root["g"]["a"])).shape == (6,)
     assert ndzarr.open(f"file://{folder}/a.zip|zip:g")["a"].shape == (6,)
 

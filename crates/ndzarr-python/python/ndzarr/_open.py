@@ -15,7 +15,7 @@ from . import _codecs, _ndzarr
 from ._array import Array, _content
 from ._attributes import dumps
 from ._calls import Progress, watch, watched
-from ._errors import NodeKindError
+from ._errors import AlreadyExistsError, NodeKindError, NotFoundError, make
 from ._group import Group, node, opening_of
 from ._node import Node, Where
 from ._places import StorageOptions, absolute
@@ -225,7 +225,8 @@ def _one(dtype: Any, value: Any) -> bytes:
 
 
 def create(
-    path: Place,
+    store: Place,
+    path: str | None = None,
     *,
     shape: Shape,
     dtype: DTypeLike,
@@ -248,9 +249,10 @@ def create(
 ) -> Array:
     """Creates an array.
 
-    A path of the local disk is the root of a new hierarchy, or a node of the one that is there: create
-    the group first, and the array by `Group.create_array`, to have both. In a bucket and in memory the
-    groups above are created as well.
+    With a `path` the array is a node of the hierarchy whose root is `store`, whose groups are created if
+    they are not there. Without it, `store` is where the array itself is: on the local disk the root of a
+    new hierarchy, or a node of the one that is there; in a bucket and in memory the groups above it are
+    created as well.
 
     `shape`, `chunks` and `shards` are in elements. Without `chunks`, a chunk has about 1 MiB; with
     `shards`, `chunks` are the inner chunks, which divide them. `chunk_edges` has the lengths of all
@@ -279,24 +281,45 @@ def create(
     ... )
     >>> a.chunks, a.shards, a.codecs, a.dimension_names
     ((10, 10), (50, 40), ('bytes', 'zstd'), ('y', 'x'))
+    >>> ndzarr.create("memory://create", "run/wind", shape=4, dtype="f4").path
+    'run/wind'
     """
-    where = _where(path, None, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    new = new_array(
-        format,
-        shape=shape,
-        dtype=dtype,
-        chunks=chunks,
-        chunk_edges=chunk_edges,
-        shards=shards,
-        codecs=codecs,
-        fill_value=fill_value,
-        order=order,
-        separator=separator,
-        attributes=attributes,
-        dimension_names=dimension_names,
-        overwrite=overwrite,
-    )
+    where = _where(store, None, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    options: dict[str, Any] = {
+        "shape": shape,
+        "dtype": dtype,
+        "chunks": chunks,
+        "chunk_edges": chunk_edges,
+        "shards": shards,
+        "codecs": codecs,
+        "fill_value": fill_value,
+        "order": order,
+        "separator": separator,
+        "attributes": attributes,
+        "dimension_names": dimension_names,
+        "overwrite": overwrite,
+    }
+    # What it refuses is refused before a group is created.
+    new = new_array(format, **options)
+    if path is not None:
+        return _root(where, format).create_array(path, **options)
     return Array(_ndzarr.create_array(where.place, dtype, new, opening_of(where, format), watch()), where)
+
+
+def _root(where: Where, format: str) -> Group:
+    """The group at a place, which is created if nothing is there."""
+    try:
+        found = opened("group", where)
+    except NotFoundError:
+        try:
+            return Group(_ndzarr.create_group(where.place, None, False, opening_of(where, format), watch()), where)
+        except AlreadyExistsError:
+            # Another was first.
+            found = opened("group", where)
+    assert isinstance(found, Group)
+    if found.format != format:
+        raise make("InvalidArgument", f"the group is in the format {found.format}, and the array is to be in {format}")
+    return found
 
 
 def create_group(
