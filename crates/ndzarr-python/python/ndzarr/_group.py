@@ -10,6 +10,7 @@ from ._array import Array
 from ._attributes import dumps
 from ._calls import watch
 from ._errors import MissingMemberError, NodeKindError
+from ._new import new_array
 from ._node import Node, Where
 from ._places import below
 
@@ -106,8 +107,6 @@ class Group(Node, Mapping[str, "Array | Group"]):
 
     def create_array(self, name: str, **options: Any) -> Array:
         """Creates an array in it, in the group's format; the arguments are those of `ndzarr.create`."""
-        from ._open import new_array
-
         new = new_array(self.format, **options)
         where = self._below(name)
         opening = opening_of(where, self.format)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from . import _codecs, _ndzarr
-from ._array import Array, _content
+from ._array import Array
 from ._attributes import dumps
 from ._calls import Progress, watch, watched
 from ._errors import AlreadyExistsError, NodeKindError, NotFoundError, make
 from ._group import Group, node, opening_of
+from ._new import ZERO, Shape, as_shape, new_array
 from ._node import Node, Where
 from ._places import StorageOptions, absolute
 
@@ -29,11 +27,6 @@ Place = str | os.PathLike[str]
 Format = Literal["zarr3", "zarr2", "n5", "zarr3-draft-a", "zarr3-draft-b"]
 N5Axes = Literal["native", "reversed"]
 ConcurrentUpdate = Literal["merge", "last_writer_wins"]
-Shape = int | Sequence[int]
-
-#: For `fill_value`: zero, or what zero means for the type.
-ZERO: Any = type("Zero", (), {"__repr__": lambda _: "ZERO"})()
-
 
 def _where(
     place: Place,
@@ -135,93 +128,6 @@ def open_group(
     found = opened("group", where)
     assert isinstance(found, Group)
     return found
-
-
-def _shape(shape: Shape) -> list[int]:
-    if isinstance(shape, (int, np.integer)):
-        return [int(shape)]
-    return [operator.index(n) for n in shape]
-
-
-def new_array(
-    format: str,
-    *,
-    shape: Shape,
-    dtype: DTypeLike,
-    chunks: Shape | None = None,
-    chunk_edges: Sequence[Sequence[int]] | None = None,
-    shards: Shape | None = None,
-    codecs: Any = None,
-    fill_value: Any = ZERO,
-    order: str = "C",
-    separator: str | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    dimension_names: Iterable[str] | None = None,
-    overwrite: bool = False,
-) -> dict[str, Any]:
-    """The description of a new array, for the native part."""
-    lens = _shape(shape)
-
-    def each(given: Shape | None) -> list[int] | None:
-        if given is None:
-            return None
-        # One number is for every axis.
-        found = _shape(given)
-        return found * len(lens) if isinstance(given, (int, np.integer)) else found
-
-    kind = _vlen(dtype)
-    fill: bytes | None = None
-    if fill_value is not ZERO and fill_value is not None:
-        fill = _content(kind, fill_value, None) if kind else _one(dtype, fill_value)
-    big = kind is None and not isinstance(dtype, str) and np.dtype(dtype).byteorder == ">"
-    names, text = _codecs.parsed(codecs, format, kind == "string", kind == "bytes", big)
-    return {
-        "shape": lens,
-        "chunks": each(chunks),
-        "chunk_edges": None if chunk_edges is None else [list(axis) for axis in chunk_edges],
-        "shards": each(shards),
-        "codecs": names,
-        "codecs_json": text,
-        "fill_value": fill,
-        "no_fill_value": fill_value is None and format in ("zarr2", "zarr3-draft-b"),
-        "order": order,
-        "separator": separator,
-        "attributes": dumps(dict(attributes)) if attributes else None,
-        "dimension_names": None if dimension_names is None else list(dimension_names),
-        "overwrite": overwrite,
-    }
-
-
-#: Names of types that the package ml_dtypes has.
-_OF_ML_DTYPES = re.compile(r"bfloat16|u?int[24]|float[468]_\w+")
-
-
-def _vlen(dtype: Any) -> str | None:
-    """What elements of variable size are."""
-    if dtype in (str, "str", "string"):
-        return "string"
-    if dtype in (bytes, "bytes"):
-        return "bytes"
-    if isinstance(dtype, str) and dtype == "json":
-        return "json"
-    if isinstance(dtype, str) and (_OF_ML_DTYPES.fullmatch(dtype) or re.fullmatch(r"r\d+|complex_\w+", dtype)):
-        return None
-    return "string" if np.dtype(dtype).kind in "OT" or np.dtype(dtype).str in ("<U0", "|U0") else None
-
-
-def _one(dtype: Any, value: Any) -> bytes:
-    """One element, as its bytes in native order."""
-    if isinstance(dtype, str) and _OF_ML_DTYPES.fullmatch(dtype):
-        import ml_dtypes
-
-        dtype = getattr(ml_dtypes, dtype)
-    elif isinstance(dtype, str) and re.fullmatch(r"r\d+", dtype):
-        dtype = f"V{int(dtype[1:]) // 8}"
-    found = np.dtype(dtype)
-    if found.names:
-        # The formats pack fields.
-        found = np.dtype({"names": list(found.names), "formats": [found.fields[name][0] for name in found.names]}) if found.fields else found
-    return np.asarray(value, found.newbyteorder("=")).tobytes()
 
 
 def create(
@@ -426,8 +332,8 @@ def copy(
         **_KEEP,
         "format": format,
         "n5_axes": n5_axes,
-        "chunks": None if chunks is None else _shape(chunks),
-        "shards": None if shards is None or shards is False else _shape(shards),
+        "chunks": None if chunks is None else as_shape(chunks),
+        "shards": None if shards is None or shards is False else as_shape(shards),
         "no_shards": shards is False,
         "codecs": _codecs.names(codecs),
         "scale": scale,
