@@ -1,7 +1,5 @@
 //! `RawArray`: an array for `ndzarr._array`, which gives it the face that Python knows.
 
-use std::sync::{Mutex, PoisonError, RwLock};
-
 use ndzarr::{AnyArray, AnyElements, RunOptions};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -14,15 +12,13 @@ use crate::json;
 use crate::key::Key;
 use crate::memory::{Access, Call, append, contents, fills, is_usable, vlen_elements};
 use crate::run::{Watch, run};
+use crate::turn::Known;
 use crate::verify;
 
-/// An opened array. A call works on a clone, so that none waits for another.
+/// An opened array.
 #[pyclass(frozen, module = "ndzarr._ndzarr")]
 pub(crate) struct RawArray {
-    any: RwLock<AnyArray>,
-    /// Held while the shape or the attributes change, so that the newest of them stay. Taken without
-    /// the GIL.
-    changes: Mutex<()>,
+    known: Known<AnyArray>,
     options: RunOptions,
     dtype: Py<PyAny>,
     memory: Memory,
@@ -32,31 +28,23 @@ impl RawArray {
     pub(crate) fn new(py: Python<'_>, any: AnyArray, options: RunOptions) -> PyResult<Self> {
         let dtype = dtype::dtype(py, any.data_type())?.unbind();
         let memory = Memory::of(any.data_type());
-        Ok(Self { any: RwLock::new(any), changes: Mutex::new(()), options, dtype, memory })
-    }
-
-    pub(crate) fn any(&self) -> AnyArray {
-        self.any.read().unwrap_or_else(PoisonError::into_inner).clone()
+        Ok(Self { known: Known::new(any), options, dtype, memory })
     }
 
     fn call<'c>(&'c self, any: &'c AnyArray, watch: &'c Watch) -> Call<'c> {
         Call { any, options: &self.options, watch }
     }
 
-    /// Runs a call that changes what the handle knows, one after the other.
     fn change(
         &self,
         py: Python<'_>,
         watch: &Watch,
         change: impl FnOnce(&mut AnyArray) -> ndzarr::Result<()> + Send,
     ) -> PyResult<()> {
-        run(py, watch, self.options.clone(), |options| {
-            let _turn = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut any = self.any().with_options(options);
+        self.known.change(py, watch, self.options.clone(), |any, options| {
+            let mut any = any.with_options(options);
             change(&mut any)?;
-            *self.any.write().unwrap_or_else(PoisonError::into_inner) =
-                any.with_options(RunOptions::default());
-            Ok(())
+            Ok(any.with_options(RunOptions::default()))
         })
     }
 
@@ -82,17 +70,17 @@ impl RawArray {
 impl RawArray {
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.any().shape())
+        PyTuple::new(py, self.known.get(py).shape())
     }
 
     #[getter]
     fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.any().chunk_shape())
+        PyTuple::new(py, self.known.get(py).chunk_shape())
     }
 
     #[getter]
     fn shards<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.any().shard_shape().map(|shape| PyTuple::new(py, shape)).transpose()
+        self.known.get(py).shard_shape().map(|shape| PyTuple::new(py, shape)).transpose()
     }
 
     #[getter]
@@ -102,65 +90,65 @@ impl RawArray {
 
     /// What elements of variable size are: "string", "bytes", "json" or "list"; `None` for others.
     #[getter]
-    fn objects(&self) -> Option<&'static str> {
-        (self.memory == Memory::Objects).then(|| dtype::content(self.any().data_type()))
+    fn objects(&self, py: Python<'_>) -> Option<&'static str> {
+        (self.memory == Memory::Objects).then(|| dtype::content(self.known.get(py).data_type()))
     }
 
     /// The dtype of the numbers of a "list".
     #[getter]
     fn listed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        dtype::listed(self.any().data_type()).map(|elements| dtype::dtype(py, elements)).transpose()
+        dtype::listed(self.known.get(py).data_type()).map(|elements| dtype::dtype(py, elements)).transpose()
     }
 
     #[getter]
-    fn data_type(&self) -> String {
-        self.any().data_type().to_string()
+    fn data_type(&self, py: Python<'_>) -> String {
+        self.known.get(py).data_type().to_string()
     }
 
     #[getter]
-    fn format(&self) -> String {
-        self.any().format().to_string()
+    fn format(&self, py: Python<'_>) -> String {
+        self.known.get(py).format().to_string()
     }
 
     #[getter]
-    fn path(&self) -> String {
-        self.any().path().to_owned()
+    fn path(&self, py: Python<'_>) -> String {
+        self.known.get(py).path().to_owned()
     }
 
     #[getter]
-    fn store(&self) -> String {
-        self.any().storage().name()
+    fn store(&self, py: Python<'_>) -> String {
+        self.known.get(py).storage().name()
     }
 
     #[getter]
-    fn codecs(&self) -> Vec<String> {
-        let any = self.any();
+    fn codecs(&self, py: Python<'_>) -> Vec<String> {
+        let any = self.known.get(py);
         let inner = any.spec().inner_chunks();
         let codecs = inner.last().map_or(&any.spec().codecs[..], |(_, codecs)| codecs);
         codecs.iter().map(|codec| codec.config.name().to_owned()).collect()
     }
 
     #[getter]
-    fn dimension_names(&self) -> Option<Vec<Option<String>>> {
-        self.any().dimension_names().map(<[Option<String>]>::to_vec)
+    fn dimension_names(&self, py: Python<'_>) -> Option<Vec<Option<String>>> {
+        self.known.get(py).dimension_names().map(<[Option<String>]>::to_vec)
     }
 
     #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.any().warnings().to_vec()
+    fn warnings(&self, py: Python<'_>) -> Vec<String> {
+        self.known.get(py).warnings().to_vec()
     }
 
     /// The bytes of the fill value; `None` if the metadata have none.
     #[getter]
     fn fill_value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        let any = self.any();
+        let any = self.known.get(py);
         let value = &any.spec().fill_value;
         value.is_defined().then(|| PyBytes::new(py, value.bytes()))
     }
 
     #[getter]
-    fn attributes(&self) -> String {
-        json::text(self.any().attributes())
+    fn attributes(&self, py: Python<'_>) -> String {
+        json::text(self.known.get(py).attributes())
     }
 
     /// Reads elements of a fixed size into a new array.
@@ -170,7 +158,7 @@ impl RawArray {
         key: &Bound<'_, PyAny>,
         watch: Watch,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let any = self.any();
+        let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         let shape = Self::shape_of(py, &any, &key)?;
         let out = self.new_memory(py, &shape)?;
@@ -192,7 +180,7 @@ impl RawArray {
         if !is_usable(out, self.dtype.bind(py), self.memory, Access::Write)? {
             return Ok(false);
         }
-        let any = self.any();
+        let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         if !out.is_empty() {
             self.call(&any, &watch).read_into(&key, out)?;
@@ -207,7 +195,7 @@ impl RawArray {
         key: &Bound<'_, PyAny>,
         watch: Watch,
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyTuple>)> {
-        let any = self.any();
+        let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         let shape = Self::shape_of(py, &any, &key)?;
         let elements = self.call(&any, &watch).run(py, |any| any.read_vlen(&key))?;
@@ -216,7 +204,7 @@ impl RawArray {
 
     /// The shape of what a key selects.
     fn selected<'py>(&self, py: Python<'py>, key: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-        let any = self.any();
+        let any = self.known.get(py);
         PyTuple::new(py, Self::shape_of(py, &any, &Key::new(key, any.shape())?)?)
     }
 
@@ -232,7 +220,7 @@ impl RawArray {
         if !is_usable(data, self.dtype.bind(py), self.memory, Access::Read)? {
             return Ok(false);
         }
-        let any = self.any();
+        let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         if !data.is_empty() {
             self.call(&any, &watch).write(&key, data)?;
@@ -242,7 +230,7 @@ impl RawArray {
 
     /// Sets a selection to the one element of an array; `False` if its type has to be written.
     fn fill(&self, key: &Bound<'_, PyAny>, one: &Bound<'_, PyAny>, watch: Watch) -> PyResult<bool> {
-        let any = self.any();
+        let any = self.known.get(key.py());
         if self.memory == Memory::Packed && !fills(any.data_type()) {
             return Ok(false);
         }
@@ -258,14 +246,14 @@ impl RawArray {
         elements: Vec<Vec<u8>>,
         watch: Watch,
     ) -> PyResult<()> {
-        let any = self.any();
+        let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         self.call(&any, &watch).run(py, |any| any.write_vlen(&key, &elements))
     }
 
     /// Sets a selection to one text.
     fn fill_text(&self, py: Python<'_>, key: &Bound<'_, PyAny>, text: String, watch: Watch) -> PyResult<()> {
-        let any = self.any();
+        let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         self.call(&any, &watch).run(py, |any| any.fill(&key, text))
     }
@@ -281,7 +269,7 @@ impl RawArray {
         if !is_usable(data, self.dtype.bind(py), self.memory, Access::Read)? {
             return Ok(false);
         }
-        append(data, self.any().data_type(), axis, |append| self.change(py, &watch, append))?;
+        append(data, self.known.get(py).data_type(), axis, |append| self.change(py, &watch, append))?;
         Ok(true)
     }
 
@@ -294,7 +282,7 @@ impl RawArray {
         elements: Vec<Vec<u8>>,
         watch: Watch,
     ) -> PyResult<()> {
-        let elements: AnyElements = vlen_elements(self.any().data_type(), &shape, elements)?;
+        let elements: AnyElements = vlen_elements(self.known.get(py).data_type(), &shape, elements)?;
         self.change(py, &watch, |any| any.append(axis, &elements))
     }
 
@@ -302,8 +290,8 @@ impl RawArray {
         self.change(py, &watch, |any| any.resize(shape))
     }
 
-    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        self.change(py, &Watch::default(), AnyArray::refresh)
+    fn refresh(&self, py: Python<'_>, watch: Watch) -> PyResult<()> {
+        self.change(py, &watch, AnyArray::refresh)
     }
 
     /// Changes attributes: "merge" and "replace" take an object, "remove" a list of names.
@@ -314,7 +302,7 @@ impl RawArray {
 
     /// The index and the number of bytes of each stored chunk, or shard.
     fn stored(&self, py: Python<'_>, watch: Watch) -> PyResult<Vec<(Vec<u64>, Option<u64>)>> {
-        let any = self.any();
+        let any = self.known.get(py);
         let stored = self.call(&any, &watch).run(py, |any| any.units().stored())?;
         Ok(stored.map(|unit| (unit.index, unit.byte_len)).collect())
     }
@@ -322,16 +310,16 @@ impl RawArray {
     /// How many chunks, or shards, there are along each axis.
     #[getter]
     fn grid_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let grid = self.any().spec().grid();
+        let grid = self.known.get(py).spec().grid();
         PyTuple::new(py, grid.map_err(|error| PyValueError::new_err(error.to_string()))?.grid_shape())
     }
 
     /// The range of elements of a range of chunks, or shards, along an axis.
-    fn block_range(&self, axis: usize, first: u64, behind: u64) -> PyResult<(u64, u64)> {
+    fn block_range(&self, py: Python<'_>, axis: usize, first: u64, behind: u64) -> PyResult<(u64, u64)> {
         if first >= behind {
             return Ok((0, 0));
         }
-        let any = self.any();
+        let any = self.known.get(py);
         let grid = any.spec().grid().map_err(|error| PyValueError::new_err(error.to_string()))?;
         let end = grid.range_along(axis, behind - 1).end;
         Ok((grid.range_along(axis, first).start, end.min(any.shape()[axis])))
@@ -339,7 +327,7 @@ impl RawArray {
 
     /// Reads everything and returns what is damaged.
     fn verify<'py>(&self, py: Python<'py>, watch: Watch) -> PyResult<Bound<'py, PyList>> {
-        let any = self.any();
+        let any = self.known.get(py);
         let found = run(py, &watch, self.options.clone(), |options| verify::damaged(&any, options))?;
         let list = PyList::empty(py);
         for chunk in found {

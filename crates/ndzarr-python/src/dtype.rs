@@ -32,7 +32,7 @@ impl Memory {
     }
 }
 
-/// What elements of variable size are, for `_arrays.objects`.
+/// What elements of variable size are, for `RawArray.objects`.
 pub(crate) fn content(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::String => "string",

@@ -1,8 +1,6 @@
 //! `RawGroup`, and the functions that open and create nodes.
 
-use std::sync::{PoisonError, RwLock};
-
-use ndzarr::{AnyNode, ErrorKind, Group, MemberKind, RunOptions};
+use ndzarr::{AnyNode, ArrayBuilder, ErrorKind, Group, MemberKind, RunOptions};
 use pyo3::prelude::*;
 
 use crate::array::RawArray;
@@ -10,11 +8,12 @@ use crate::dtype;
 use crate::json;
 use crate::options::{New, Opening};
 use crate::run::{Watch, run};
+use crate::turn::Known;
 
 /// An opened group.
 #[pyclass(frozen, module = "ndzarr._ndzarr")]
 pub(crate) struct RawGroup {
-    group: RwLock<Group>,
+    known: Known<Group>,
     options: RunOptions,
 }
 
@@ -36,11 +35,7 @@ impl Node {
 
 impl RawGroup {
     fn new(group: Group, options: RunOptions) -> Self {
-        Self { group: RwLock::new(group), options }
-    }
-
-    fn group(&self) -> Group {
-        self.group.read().unwrap_or_else(PoisonError::into_inner).clone()
+        Self { known: Known::new(group), options }
     }
 
     fn run<R: Send>(
@@ -49,20 +44,20 @@ impl RawGroup {
         watch: &Watch,
         call: impl FnOnce(&mut Group) -> ndzarr::Result<R> + Send,
     ) -> PyResult<R> {
-        run(py, watch, self.options.clone(), |options| call(&mut self.group().with_options(options)))
+        let group = self.known.get(py);
+        run(py, watch, self.options.clone(), |options| call(&mut group.with_options(options)))
     }
 
     fn change(
         &self,
         py: Python<'_>,
         watch: &Watch,
-        call: impl FnOnce(&mut Group) -> ndzarr::Result<()> + Send,
+        change: impl FnOnce(&mut Group) -> ndzarr::Result<()> + Send,
     ) -> PyResult<()> {
-        self.run(py, watch, |group| {
-            call(group)?;
-            let group = group.clone().with_options(RunOptions::default());
-            *self.group.write().unwrap_or_else(PoisonError::into_inner) = group;
-            Ok(())
+        self.known.change(py, watch, self.options.clone(), |group, options| {
+            let mut group = group.with_options(options);
+            change(&mut group)?;
+            Ok(group.with_options(RunOptions::default()))
         })
     }
 }
@@ -77,28 +72,28 @@ fn kind(kind: MemberKind) -> &'static str {
 #[pymethods]
 impl RawGroup {
     #[getter]
-    fn format(&self) -> String {
-        self.group().format().to_string()
+    fn format(&self, py: Python<'_>) -> String {
+        self.known.get(py).format().to_string()
     }
 
     #[getter]
-    fn path(&self) -> String {
-        self.group().path().to_owned()
+    fn path(&self, py: Python<'_>) -> String {
+        self.known.get(py).path().to_owned()
     }
 
     #[getter]
-    fn store(&self) -> String {
-        self.group().storage().name()
+    fn store(&self, py: Python<'_>) -> String {
+        self.known.get(py).storage().name()
     }
 
     #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.group().warnings().to_vec()
+    fn warnings(&self, py: Python<'_>) -> Vec<String> {
+        self.known.get(py).warnings().to_vec()
     }
 
     #[getter]
-    fn attributes(&self) -> String {
-        json::text(self.group().attributes())
+    fn attributes(&self, py: Python<'_>) -> String {
+        json::text(self.known.get(py).attributes())
     }
 
     /// The names, or paths, of what is in the group, and whether each is an "array" or a "group".
@@ -132,8 +127,7 @@ impl RawGroup {
         opening: Opening,
         watch: Watch,
     ) -> PyResult<RawArray> {
-        let (data_type, is_big) = dtype::data_type(py, dtype)?;
-        let builder = new.builder(data_type, is_big, &opening)?;
+        let builder = planned(py, dtype, new, &opening)?;
         let array = self.run(py, &watch, |group| group.create_array(name, builder))?;
         RawArray::new(py, array, opening.run())
     }
@@ -175,6 +169,14 @@ pub(crate) fn open(
     Node::new(py, node, opening.run())
 }
 
+/// What is to be created, whose elements NumPy must have a dtype for: nothing is replaced by an array
+/// that cannot be opened.
+fn planned(py: Python<'_>, dtype: &Bound<'_, PyAny>, new: New, opening: &Opening) -> PyResult<ArrayBuilder> {
+    let (data_type, is_big) = dtype::data_type(py, dtype)?;
+    dtype::dtype(py, &data_type)?;
+    new.builder(data_type, is_big, opening)
+}
+
 /// Creates an array.
 #[pyfunction]
 pub(crate) fn create_array(
@@ -185,8 +187,7 @@ pub(crate) fn create_array(
     opening: Opening,
     watch: Watch,
 ) -> PyResult<RawArray> {
-    let (data_type, is_big) = dtype::data_type(py, dtype)?;
-    let (place, builder) = (opening.place(path), new.builder(data_type, is_big, &opening)?);
+    let (place, builder) = (opening.place(path), planned(py, dtype, new, &opening)?);
     let array = run(py, &watch, opening.run(), |_| builder.create(place))?;
     RawArray::new(py, array, opening.run())
 }

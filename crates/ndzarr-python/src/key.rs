@@ -7,6 +7,8 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
+use crate::error::of_kind;
+
 /// A selection, as `ndzarr._keys` has normalised it.
 pub(crate) enum Key {
     /// A tuple of integers, slices and `None`.
@@ -35,7 +37,7 @@ impl Key {
             let axes: Vec<Vec<i64>> = points.iter().map(|axis| indices(&axis)).collect::<PyResult<_>>()?;
             return Ok(Self::Points(Points::by_axis(axes)));
         }
-        let mask: PyReadonlyArrayDyn<'_, u8> = key.extract()?;
+        let mask: PyReadonlyArrayDyn<'_, u8> = few_axes(key)?.extract()?;
         Ok(Self::Mask(mask.as_array().mapv(|byte| byte != 0)))
     }
 
@@ -122,4 +124,14 @@ impl Selection for Key {
             }
         }
     }
+}
+
+/// An array that `numpy` has views of: those have at most 32 axes, and NumPy 2 has up to 64.
+pub(crate) fn few_axes<'a, 'py>(array: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyAny>> {
+    let ndim: usize = array.getattr("ndim")?.extract()?;
+    if ndim > 32 {
+        let what = format!("a selection of {ndim} axes: there may be 32");
+        return Err(of_kind(array.py(), "Unsupported", &what));
+    }
+    Ok(array)
 }

@@ -12,6 +12,7 @@ mod key;
 mod memory;
 mod options;
 mod run;
+mod turn;
 mod verify;
 
 use pyo3::prelude::*;
@@ -24,6 +25,8 @@ mod _ndzarr {
     use super::copy::copy;
     #[pymodule_export]
     use super::group::{RawGroup, create_array, create_group, open};
+    #[pymodule_export]
+    use super::run::{Stop, panic};
 
     use pyo3::prelude::*;
 

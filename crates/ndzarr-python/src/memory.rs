@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::dtype::Memory;
-use crate::key::Key;
+use crate::key::{Key, few_axes};
 use crate::run::{Watch, run};
 
 /// Runs `$body` with `$t` the type that Rust and NumPy share, or `$packed`.
@@ -64,7 +64,7 @@ impl Call<'_> {
     pub(crate) fn read_into(self, key: &Key, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = out.py();
         with_type!(self.any.data_type(), T => {
-            let mut memory: PyReadwriteArrayDyn<'_, T> = out.extract()?;
+            let mut memory: PyReadwriteArrayDyn<'_, T> = few_axes(out)?.extract()?;
             let mut view = memory.as_array_mut();
             self.run(py, |any| any.typed::<T>()?.read_into(key, &mut view))
         }, {
@@ -79,7 +79,7 @@ impl Call<'_> {
     pub(crate) fn write(self, key: &Key, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = data.py();
         with_type!(self.any.data_type(), T => {
-            let memory: PyReadonlyArrayDyn<'_, T> = data.extract()?;
+            let memory: PyReadonlyArrayDyn<'_, T> = few_axes(data)?.extract()?;
             let view = memory.as_array();
             self.run(py, |any| any.typed::<T>()?.write(key, &view))
         }, {
@@ -115,7 +115,7 @@ pub(crate) fn append(
     change: impl FnOnce(Change<'_>) -> PyResult<()>,
 ) -> PyResult<()> {
     with_type!(data_type, T => {
-        let memory: PyReadonlyArrayDyn<'_, T> = data.extract()?;
+        let memory: PyReadonlyArrayDyn<'_, T> = few_axes(data)?.extract()?;
         let view = memory.as_array();
         change(&mut |any| {
             let mut typed = any.clone().typed::<T>()?;

@@ -134,6 +134,7 @@ impl New {
             let codecs = codecs.iter().map(|text| codec(text));
             builder = builder.codecs(codecs.collect::<PyResult<Vec<_>>>()?);
         }
+        let is_json = self.codecs_json.is_some();
         if let Some(text) = self.codecs_json {
             builder = builder.codecs_json(json::parsed(&text)?);
         }
@@ -150,7 +151,9 @@ impl New {
         if let Some(separator) = self.separator {
             builder = builder.separator(separator);
         }
-        if is_big && format != Format::N5 {
+        // A list of codecs in JSON has the byte order in it.
+        let is_listed = is_json && matches!(format, Format::Zarr3 | Format::DraftA);
+        if is_big && format != Format::N5 && !is_listed {
             builder = builder.endian(Endian::Big);
         }
         if let Some(text) = self.attributes {

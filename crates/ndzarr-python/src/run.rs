@@ -17,13 +17,38 @@ use crate::error::{of_kind, raised};
 const TICK: Duration = Duration::from_millis(50);
 
 /// What a caller does while a call runs.
-#[derive(Default, FromPyObject)]
+#[derive(FromPyObject)]
 pub(crate) struct Watch(
     /// Whether it listens for Ctrl-C, which only the main thread of Python hears.
     bool,
     /// Called with the number of chunks that are done and of all chunks, on the calling thread alone.
     Option<Py<PyAny>>,
+    /// Stops the call from another thread.
+    Option<Py<Stop>>,
 );
+
+/// Stops the calls that it was given to.
+#[pyclass(frozen, module = "ndzarr._ndzarr")]
+#[derive(Default)]
+pub(crate) struct Stop(Cancel);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// A value that is being written is either written completely or not at all.
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.0.cancel());
+    }
+
+    #[getter]
+    fn is_stopped(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
 
 type Caught<R> = thread::Result<Result<R>>;
 
@@ -36,11 +61,13 @@ pub(crate) fn run<R: Send>(
     call: impl FnOnce(RunOptions) -> Result<R> + Send,
 ) -> PyResult<R> {
     let call = |options| catch_unwind(AssertUnwindSafe(|| call(options)));
+    let stop = watch.2.as_ref().map(|stop| stop.get().0.clone());
     if !watch.0 && watch.1.is_none() {
+        let options = options.cancel(stop);
         let caught = py.detach(|| call(options));
         return returned(py, caught);
     }
-    let (cancel, counts) = (Cancel::new(), Arc::new(Counts::default()));
+    let (cancel, counts) = (stop.unwrap_or_default(), Arc::new(Counts::default()));
     let mut options = options.cancel(cancel.clone());
     if watch.1.is_some() {
         let counts = Arc::clone(&counts);
@@ -80,6 +107,12 @@ pub(crate) fn run<R: Send>(
     let output = returned(py, caught)?;
     counts.report(py, watch)?;
     Ok(output)
+}
+
+/// Panics as a defect of the library would, for the tests of the package.
+#[pyfunction]
+pub(crate) fn panic(py: Python<'_>, watch: Watch) -> PyResult<()> {
+    run(py, &watch, RunOptions::default(), |_| panic!("as asked for"))
 }
 
 fn returned<R>(py: Python<'_>, caught: Caught<R>) -> PyResult<R> {

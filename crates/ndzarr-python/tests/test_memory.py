@@ -138,14 +138,56 @@ def test_py05_out_that_cannot_be_used(stored: ndzarr.Array) -> None:
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         stored.read(0, out=frozen)
-    with pytest.raises(TypeError, match="float64.*float32"):
-        stored.read(0, out=np.empty((12, 10)))
+    with pytest.raises(TypeError, match="float16.*float32"):
+        stored.read(0, out=np.empty((12, 10), "f2"))
+    with pytest.raises(TypeError, match="<U32.*float32"):
+        stored.read(0, out=np.empty((12, 10), "U32"))
     with pytest.raises(ValueError, match=r"\(12, 11\).*\(12, 10\)"):
         stored.read(0, out=np.empty((12, 11), "f4"))
     with pytest.raises(TypeError, match="mask"):
         stored.read(0, out=np.ma.zeros((12, 10), "f4"))
     with pytest.raises(TypeError, match="list"):
         stored.read(0, out=[])
+
+
+def test_py05_out_of_points(stored: ndzarr.Array, cube: Any) -> None:
+    key = ([[3, 1], [0, 9]], [[1], [2]], 4)
+    out = np.zeros((2, 2), "f4")
+    told: list[int] = []
+    assert stored.read(key, out=out, progress=lambda done, total: told.append(total)) is out
+    np.testing.assert_array_equal(out, cube[key])
+    # Chunks of (4, 5, 3): one has three of the points.
+    assert told[-1] == 2
+    for wrong in (np.zeros(4, "f4"), np.zeros((4, 1), "f4")):
+        with pytest.raises(ValueError, match=r"selection \(2, 2\)"):
+            stored.read(key, out=wrong)
+        with pytest.raises(ValueError, match=r"selection \(2, 2\)"):
+            stored.get_coordinate_selection(key, out=wrong)
+    wider = np.zeros((2, 2))
+    np.testing.assert_array_equal(stored.read(key, out=wider), cube[key])
+    with pytest.raises(TypeError, match="int64.*float32"):
+        stored.read(key, out=np.zeros((2, 2), "i8"))
+
+
+def test_out_takes_whole_elements(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=3, dtype=[("x", "i4"), ("y", "f8")])
+    out = np.ones(3, a.dtype)
+    for get in (a.get_basic_selection, a.get_orthogonal_selection, a.get_block_selection):
+        assert get(slice(0, 1), fields="x").tolist() == [0] * len(get(slice(0, 1)))
+        with pytest.raises(NotImplementedError, match="whole elements"):
+            get(slice(0, 1), out=out, fields="x")
+    with pytest.raises(NotImplementedError, match="whole elements"):
+        a.get_coordinate_selection([0, 1, 2], out=out, fields="x")
+    with pytest.raises(NotImplementedError, match="whole elements"):
+        a.get_mask_selection(np.ones(3, bool), out=out, fields="x")
+    assert out.tolist() == [(1, 1.0)] * 3
+
+
+def test_out_of_a_wider_type(stored: ndzarr.Array, cube: Any) -> None:
+    for dtype in ("f8", ">f8", "c16"):
+        out = np.zeros((12, 10), dtype)
+        assert stored.read(0, out=out) is out
+        np.testing.assert_array_equal(out, cube[0])
 
 
 def test_py05_values_of_any_kind(stored: ndzarr.Array, cube: Any) -> None:
@@ -175,6 +217,15 @@ def test_py07_a_structured_array_without_axes(folder: str) -> None:
         a[()] = (1, 2.5)
         assert a[()] == np.array((1, 2.5), dtype)[()]
         assert a[...].tolist() == (1, 2.5)
+
+
+@pytest.mark.parametrize("watch", [(False, None, None), (True, None, None)], ids=["here", "in a thread"])
+def test_py07_a_panic_is_an_exception(watch: Any) -> None:
+    from ndzarr import _ndzarr
+
+    with pytest.raises(Exception, match="a defect of ndzarr.*asked for") as found:
+        _ndzarr.panic(watch)
+    assert isinstance(found.value, ndzarr.InternalError)
 
 
 def test_py08_arrays_that_no_memory_holds(folder: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,26 @@ def test_groups_and_arrays_of_every_format(folder: str, format: Any) -> None:
     with pytest.raises(KeyError):
         del root["a"]
     assert "g/b" in root.tree()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_arrays_with_their_groups(folder: str, format: Any) -> None:
+    with pytest.raises(TypeError):
+        ndzarr.create(f"{folder}/r", "g/a", shape=4, dtype="u1", format=format, attributes={"a": object()})
+    assert not os.path.exists(f"{folder}/r")
+    a = ndzarr.create(f"{folder}/r", "g/a", shape=4, dtype="u1", format=format)
+    a[...] = 7
+    ndzarr.create(f"{folder}/r", path="b", shape=4, dtype="u1", format=format)
+    assert ndzarr.open_group(f"{folder}/r").members(recursive=True) == {"b": "array", "g": "group", "g/a": "array"}
+    again = pickle.loads(pickle.dumps(a))
+    assert (again == a, a.path, again.format, again[3]) == (True, "g/a", format, 7)
+    with pytest.raises(FileExistsError):
+        ndzarr.create(f"{folder}/r", "g/a", shape=4, dtype="u1", format=format)
+    other: Any = "zarr2" if format != "zarr2" else "zarr3"
+    with pytest.raises(ValueError, match=f"{format}.*{other}"):
+        ndzarr.create(f"{folder}/r", "c", shape=4, dtype="u1", format=other)
+    with pytest.raises(TypeError):
+        ndzarr.create(f"{folder}/r/g/a", "c", shape=4, dtype="u1", format=format)
 
 
 def test_attributes(folder: str) -> None:
@@ -128,7 +149,9 @@ def test_representations(stored: ndzarr.Array, folder: str) -> None:
     assert "<table>" in text and "zstd" in text and "7.5 KiB" in text
     named = ndzarr.create(f"{folder}/<b>", shape=(2, 3), dtype="u1", dimension_names=["y", "<x>"])
     assert "&lt;b&gt;" in named._repr_html_() and "&lt;x&gt;: 3" in named._repr_html_()
-    assert "cube" in ndzarr.create_group(folder + "/g")._repr_html_() or True
+    group = ndzarr.create_group(f"{folder}/<g>")
+    group.create_array("<a>", shape=1, dtype="u1")
+    assert "&lt;g&gt;" in group._repr_html_() and "&lt;a&gt;" in group._repr_html_()
 
 
 def test_stored_chunks(stored: ndzarr.Array, folder: str) -> None:
@@ -144,23 +167,56 @@ def test_stored_chunks(stored: ndzarr.Array, folder: str) -> None:
     assert kept.nchunks_initialized == 1
 
 
+def codec(name: str, **configuration: Any) -> dict[str, Any]:
+    return {"name": name, "configuration": configuration}
+
+
+LITTLE, BIG = codec("bytes", endian="little"), codec("bytes", endian="big")
+BLOSC = codec("blosc", cname="zlib", clevel=3, shuffle="noshuffle", typesize=4, blocksize=0)
+
+
+@pytest.mark.parametrize("dtype", ["<i4", ">i4"])
 @pytest.mark.parametrize(
-    "codecs",
+    ("codecs", "stored"),
     [
-        "zstd",
-        ["zstd:-5", "crc32c"],
-        ["blosc:zlib:3:noshuffle"],
-        [{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "gzip", "configuration": {"level": 1}}],
-        [{"name": "bytes", "configuration": {"endian": "big"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": True}}],
-        ["none"],
+        ("zstd", ["bytes", codec("zstd", level=3, checksum=False)]),
+        (["zstd:-5", "crc32c"], ["bytes", codec("zstd", level=-5, checksum=False), {"name": "crc32c"}]),
+        (["blosc:zlib:3:noshuffle"], ["bytes", BLOSC]),
+        ([codec("transpose", order=[1, 0]), "gzip:1"], [codec("transpose", order=[1, 0]), "bytes", codec("gzip", level=1)]),
+        ([codec("zstd", level=1, checksum=True)], ["bytes", codec("zstd", level=1, checksum=True)]),
+        ([BIG, codec("zstd", level=1, checksum=True)], [BIG, codec("zstd", level=1, checksum=True)]),
+        ([LITTLE], [LITTLE]),
+        (["none"], ["bytes"]),
     ],
     ids=str,
 )
-def test_codecs_of_zarr3(folder: str, codecs: Any) -> None:
+def test_codecs_of_zarr3(folder: str, codecs: Any, stored: list[Any], dtype: str) -> None:
     x = np.arange(48, dtype="i4").reshape(6, 8)
-    a = ndzarr.create(f"{folder}/a", shape=x.shape, dtype="i4", chunks=(3, 3), codecs=codecs)
+    a = ndzarr.create(f"{folder}/a", shape=x.shape, dtype=np.dtype(dtype), chunks=(3, 3), codecs=codecs)
     a[...] = x
     np.testing.assert_array_equal(ndzarr.open(f"{folder}/a")[...], x)
+    found = json.loads(Path(f"{folder}/a/zarr.json").read_text())["codecs"]
+    # Codecs in JSON that include "bytes" decide the byte order.
+    expected = [(BIG if dtype == ">i4" else LITTLE) if item == "bytes" else item for item in stored]
+    assert found == expected
+
+
+def test_big_endian_with_codecs_in_json_of_other_formats(folder: str) -> None:
+    uri = "https://purl.org/zarr/spec/codec"
+    lists: dict[Any, list[Any]] = {
+        "zarr2": [{"id": "zlib", "level": 1}],
+        "n5": [{"type": "gzip", "level": 1}],
+        "zarr3-draft-b": [{"id": "zlib", "level": 1}],
+        "zarr3-draft-a": [
+            {"type": f"{uri}/endian/1.0", "configuration": {"endian": "big"}},
+            {"type": f"{uri}/gzip/1.0", "configuration": {"level": 1}},
+        ],
+    }
+    for format, codecs in lists.items():
+        a = ndzarr.create(f"{folder}/{format}/a", shape=3, dtype=np.dtype(">i4"), codecs=codecs, format=format)
+        a[...] = [1, 2, 3]
+        assert ndzarr.open_array(f"{folder}/{format}/a")[...].tolist() == [1, 2, 3]
+    assert json.loads(Path(f"{folder}/zarr2/a/.zarray").read_text())["dtype"] == ">i4"
 
 
 def test_codecs_of_other_libraries(folder: str) -> None:
@@ -228,8 +284,52 @@ def test_copies(folder: str, stored: ndzarr.Array, cube: Any) -> None:
     ndzarr.copy(stored, f"{folder}/c.n5/s0", format="n5", n5_axes="reversed", codecs="gzip")
     np.testing.assert_array_equal(ndzarr.open(f"{folder}/c.n5/s0", n5_axes="reversed")[...], cube)
     np.testing.assert_array_equal(ndzarr.open(f"{folder}/c.n5/s0")[...], cube.T)
-    with pytest.raises(MemoryError):
-        ndzarr.copy(stored, f"{folder}/d", chunks=(16, 12, 10), memory=100)
+    for memory, n in ((100, 100), ("0.1K", 100), ("512KiB", 524288), ("512 kB", 512000)):
+        with pytest.raises(MemoryError, match=f"{n} bytes"):
+            ndzarr.copy(stored, f"{folder}/d", chunks=(16, 12, 10), memory=memory)
+    for wrong in ("1.2.3", "5 apples", "-1"):
+        with pytest.raises(ValueError, match="number of bytes"):
+            ndzarr.copy(stored, f"{folder}/e", memory=wrong)
+
+
+@pytest.mark.parametrize(
+    ("codecs", "stored"),
+    [
+        (codec("zstd", level=7, checksum=False), [codec("zstd", level=7, checksum=False)]),
+        ([{"id": "zstd", "level": -2}, "crc32c"], [codec("zstd", level=-2, checksum=False), {"name": "crc32c"}]),
+        ({"type": "gzip", "level": 2, "useZlib": False}, [codec("gzip", level=2)]),
+        ({"id": "blosc", "cname": "zlib", "clevel": 3, "shuffle": 0, "blocksize": 0}, [BLOSC]),
+        (BLOSC, [BLOSC]),
+        ("none", []),
+    ],
+    ids=str,
+)
+def test_codecs_of_a_copy(folder: str, stored: Any, codecs: Any) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=9, dtype="i4")
+    a[...] = range(9)
+    ndzarr.copy(a, f"{folder}/b", codecs=codecs)
+    assert json.loads(Path(f"{folder}/b/zarr.json").read_text())["codecs"] == [LITTLE, *stored]
+    assert ndzarr.open_array(f"{folder}/b")[...].tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("codecs", [codec("zstd", level=1, checksum=True), codec("transpose", order=[0]), codec("unheard-of"), LITTLE], ids=str)
+def test_codecs_that_a_copy_cannot_have(folder: str, codecs: Any) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=9, dtype="i4")
+    with pytest.raises(ValueError, match="codec"):
+        ndzarr.copy(a, f"{folder}/b", codecs=codecs)
+    assert not os.path.exists(f"{folder}/b")
+
+
+def test_options_of_a_place_are_not_for_what_is_open(folder: str, stored: ndzarr.Array) -> None:
+    for call in (
+        lambda: ndzarr.copy(stored, f"{folder}/b", source_storage_options={"key": "x"}),
+        lambda: ndzarr.copy(stored, f"{folder}/b", source_n5_axes="reversed"),
+        lambda: ndzarr.verify(stored, storage_options={"key": "x"}),
+        lambda: ndzarr.convert(stored, storage_options={"key": "x"}),
+    ):
+        with pytest.raises(ValueError, match="is open"):
+            call()
+    assert not os.path.exists(f"{folder}/b")
 
 
 def test_convert_in_place(folder: str) -> None:
@@ -268,8 +368,6 @@ def test_archives_and_urls(folder: str) -> None:
     root = ndzarr.open_group(f"{folder}/a.zip")
     assert root["g"]["a"][...].tolist() == list(range(6))
     assert ndzarr.open(f"{folder}/a.zip|zip:g/a").shape == (6,)
-    import pickle
-
     assert pickle.loads(pickle.dumps(root["g"]["a"])).shape == (6,)
     assert ndzarr.open(f"file://{folder}/a.zip|zip:g")["a"].shape == (6,)
 
@@ -316,6 +414,12 @@ def test_storage_options_have_the_names_of_s3fs_and_obstore() -> None:
         assert variables("s3://b/a", options) == expected
     assert variables("s3://b/a", {"anon": True}) == {"AWS_SKIP_SIGNATURE": "true"}
     assert variables("gs://b/a", {"token": "f.json"}) == {"GOOGLE_APPLICATION_CREDENTIALS": "f.json"}
+    assert variables("gs://b/a", {"token": "anon"}) == {"GOOGLE_SKIP_SIGNATURE": "true"}
+    assert variables("gs://b/a", {"token": {"a": 1}}) == {"GOOGLE_SERVICE_ACCOUNT_KEY": '{"a": 1}'}
+    for usual in ("google_default", "cloud", None):
+        assert variables("gs://b/a", {"token": usual}) == {}
+    with pytest.raises(ValueError, match="browser"):
+        variables("gs://b/a", {"token": "browser"})
     assert variables("az://b/a", {"account_name": "a", "account_key": "k"}) == {
         "AZURE_STORAGE_ACCOUNT_NAME": "a",
         "AZURE_STORAGE_ACCOUNT_KEY": "k",
@@ -323,3 +427,25 @@ def test_storage_options_have_the_names_of_s3fs_and_obstore() -> None:
     assert variables("s3://b/a", None) is None
     with pytest.raises(ValueError, match="unknown storage option 'sekret'"):
         variables("s3://b/a", {"sekret": "x"})
+
+
+def test_attributes_that_are_no_json_leave_no_group(folder: str) -> None:
+    group = ndzarr.create_group(f"{folder}/g")
+    for wrong in ({"a": object()}, {"a": 2**64}):
+        with pytest.raises((TypeError, ValueError)):
+            group.create_group("b", attributes=wrong)
+    assert list(group) == []
+
+
+def test_numbers_of_attributes_come_back_as_they_were(folder: str) -> None:
+    numbers = np.random.default_rng(0).integers(0, 2**64, 4000, dtype="u8").view("f8")
+    floats = [number for number in numbers.tolist() if np.isfinite(number)]
+    integers = [-(2**63), 2**63, 2**64 - 1]
+    ndzarr.create_group(f"{folder}/g", attributes={"floats": floats, "integers": integers})
+    found = ndzarr.open(f"{folder}/g").attrs
+    assert found["floats"] == floats
+    assert found["integers"] == integers
+    for longer in (2**64, -(2**63) - 1):
+        with pytest.raises(ValueError, match="64 bits"):
+            found["long"] = [longer]
+    assert "long" not in found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.metadata
 import re
 import statistics
 import subprocess
@@ -40,6 +41,21 @@ def test_types_are_checked() -> None:
     root = Path(__file__).parent.parent
     done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental"], capture_output=True, text=True, cwd=root)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries of Linux")
+def test_py30_the_wheel_needs_libraries_of_the_system_alone() -> None:
+    text = importlib.metadata.distribution("ndzarr").read_text("WHEEL")
+    assert text is not None
+    # maturin has compared the symbols with those of this version of glibc.
+    assert re.search(r"^Tag: cp311-abi3-manylinux_2_\d+_", text, re.MULTILINE), text
+    library = importlib.import_module("ndzarr._ndzarr").__file__
+    assert library is not None
+    lines = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout.splitlines()
+    needed = {Path(line.split()[0]).name.split(".so")[0] for line in lines}
+    assert {"libc"} <= needed <= {"linux-vdso", "libc", "libm", "libgcc_s", "libpthread", "libdl", "librt"} | {
+        name for name in needed if name.startswith("ld-linux")
+    }
 
 
 def test_everything_public_is_documented() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,7 @@ def test_big_endian_is_only_how_it_is_stored(folder: str, dtype: str) -> None:
     a = ndzarr.create(f"{folder}/a", shape=x.shape, dtype=np.dtype(dtype).newbyteorder(">"), format="zarr2")
     a[...] = x
     assert a.dtype.isnative
+    assert Path(f"{folder}/a/0.0").read_bytes() == x.astype(np.dtype(dtype).newbyteorder(">")).tobytes()
     np.testing.assert_array_equal(ndzarr.open(f"{folder}/a")[...], x)
 
 
@@ -139,6 +142,15 @@ def test_json_values(folder: str) -> None:
     a[0] = {"a": [1, None]}
     a[1] = "text"
     assert a[...].tolist() == [{"a": [1, None]}, "text", None]
+    a[0:2] = [{"b": 1}, [2, {"c": 3}]]
+    a.append([{"d": 5e-324, "e": 2**64 - 1, "f": 0.1}])
+    assert a[...].tolist() == [{"b": 1}, [2, {"c": 3}], None, {"d": 5e-324, "e": 2**64 - 1, "f": 0.1}]
+    for wrong in (2**64, float("nan")):
+        with pytest.raises(ValueError):
+            a.append([[wrong]])
+        with pytest.raises(ValueError):
+            a[0] = {"a": wrong}
+    assert a.shape == (4,)
 
 
 @pytest.mark.parametrize("dtype", ["M8[10us]", "M8", "m8", "m8[25s]"])
@@ -181,3 +193,44 @@ def test_fill_values(folder: str) -> None:
 def test_a_type_that_no_format_has(folder: str) -> None:
     with pytest.raises(NotImplementedError, match="float128|longdouble"):
         ndzarr.create(f"{folder}/a", shape=2, dtype=np.longdouble)
+
+
+def test_bytes_keep_their_nuls(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=5, dtype=bytes)
+    a[0] = b"z\0\0"
+    a[1:3] = [b"\0", b"a\0"]
+    a[3:5] = [bytearray(b"b\0"), memoryview(b"\0\0")]
+    a.append([b"c\0", b""])
+    assert a[...].tolist() == [b"z\0\0", b"\0", b"a\0", b"b\0", b"\0\0", b"c\0", b""]
+
+
+def test_a_type_without_a_dtype_replaces_nothing(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = ndzarr.create_group(f"{folder}/g")
+    a = group.create_array("a", shape=3, dtype="i4")
+    a[...] = [1, 2, 3]
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(NotImplementedError, match="ml_dtypes"):
+        ndzarr.create(f"{folder}/g/a", shape=3, dtype="bfloat16", overwrite=True)
+    with pytest.raises(NotImplementedError, match="ml_dtypes"):
+        group.create_array("a", shape=3, dtype="bfloat16", overwrite=True)
+    with pytest.raises(NotImplementedError, match="ml_dtypes"):
+        group.create_array("b", shape=3, dtype="bfloat16")
+    assert list(group) == ["a"]
+    assert group.array("a")[...].tolist() == [1, 2, 3]
+
+
+def test_more_axes_than_the_wheel_has_views_of(folder: str) -> None:
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        pytest.skip("NumPy 1 has 32 axes")
+    whole = (1,) * 33
+    a = ndzarr.create(f"{folder}/a", shape=whole, dtype="i4")
+    for call in (
+        lambda: a[...],
+        lambda: a.write(..., np.ones(whole, "i4")),
+        lambda: a.append(np.ones(whole, "i4")),
+        lambda: a[np.ones(whole, bool)],
+    ):
+        with pytest.raises(NotImplementedError, match="33 axes"):
+            call()
+    a[(0,) * 33] = 5
+    assert a[(0,) * 32].tolist() == [5]

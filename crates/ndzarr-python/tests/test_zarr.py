@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -13,6 +16,8 @@ import numpy as np
 import pytest
 
 import ndzarr
+
+from test_processes import HOLDER
 
 zarr = pytest.importorskip("zarr")
 
@@ -273,3 +278,85 @@ def test_unknown_codecs_are_written_by_zarr_python_with_a_warning(folder: str) -
         warnings.simplefilter("always")
         z[...] = [1, 2, 3, 4]
     assert z[...].tolist() == [1, 2, 3, 4]
+
+
+def test_an_array_that_is_read_only(folder: str) -> None:
+    made(folder, np.arange(6).reshape(2, 3), chunks=(2, 2))
+    z = zarr.open_array(f"{folder}/z", mode="r")
+    for key in (np.s_[0, 0], ..., np.s_[0]):
+        with pytest.raises(ValueError, match="read-only"):
+            z[key] = 99
+    assert z[...].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_values_of_another_shape_are_refused(folder: str) -> None:
+    x = np.arange(24).reshape(4, 6)
+    z = made(folder, x, chunks=(2, 2))
+    with pytest.raises(ValueError):
+        z.oindex[[0, 1], [0, 1, 2]] = np.arange(6).reshape(3, 2)
+    with pytest.raises(ValueError):
+        z[...] = x.reshape(6, 4)
+    np.testing.assert_array_equal(z[...], x)
+    z[1:2, 0:3] = np.array([7, 8, 9])
+    z.oindex[2, [0, 1]] = np.array([5, 6])
+    assert z[1, :3].tolist() == [7, 8, 9] and z[2, :2].tolist() == [5, 6]
+
+
+def test_values_from_a_file(folder: str) -> None:
+    x = np.arange(24, dtype="i4").reshape(4, 6)
+    x.tofile(f"{folder}/x")
+    mapped: Any = np.memmap(f"{folder}/x", "i4", "r", shape=(4, 6))
+    z = made(folder, np.zeros((4, 6), "i4"), chunks=(3, 3))
+    z[...] = mapped
+    z[1:3] = mapped[1:3]
+    np.testing.assert_array_equal(z[...], x)
+    out: Any = np.memmap(f"{folder}/out", "i4", "w+", shape=(4, 6))
+    z.get_basic_selection(..., out=zarr.core.buffer.cpu.NDBuffer(out))
+    np.testing.assert_array_equal(out, x)
+
+
+def held(folder: str, key: str) -> subprocess.Popen[str]:
+    """A process that holds the lock of a chunk until its input ends."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, f"{folder}/z/{key}.__lock"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    return holder
+
+
+def let_go(holder: subprocess.Popen[str]) -> None:
+    assert holder.stdin is not None
+    holder.stdin.close()
+    assert holder.wait(30) == 0
+
+
+def test_a_cancelled_task_writes_nothing_later(folder: str) -> None:
+    z = made(folder, np.arange(8), chunks=(8,))
+    holder = held(folder, "c/0")
+
+    async def write() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(z.async_array.setitem(slice(0, 2), np.array([98, 99])), 0.5)
+
+    asyncio.run(write())
+    # The thread of the call has ended with the loop.
+    let_go(holder)
+    assert z[...].tolist() == list(range(8))
+    z[0] = 5
+    assert z[0] == 5
+
+
+def test_failures_of_the_store_are_those_of_the_write(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ndzarr import zarr as module
+
+    z = made(folder, np.arange(8), chunks=(8,))
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ndzarr.MetadataError("broken")
+
+    monkeypatch.setattr(module, "open_array", fails)
+    again = zarr.open_array(f"{folder}/z")
+    with pytest.raises(ValueError, match="broken"):
+        again[0] = 5
+    assert z[0] == 0

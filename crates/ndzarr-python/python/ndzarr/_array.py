@@ -7,53 +7,27 @@ import json
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _keys
-from ._attributes import Attributes
+from ._attributes import dumps
 from ._calls import Progress, Watch, quiet, watch, watched
 from ._errors import BoundsError, ElementTypeError, UnsupportedError, make
-from ._places import StorageOptions, is_remote
+from ._node import Node, Where
+from ._places import is_remote
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from ._ndzarr import RawArray
 
-__all__ = ["Array", "Where"]
+__all__ = ["Array"]
 
 Key = Any
 Fields = str | Sequence[str] | None
-
-
-@dataclass(frozen=True)
-class Where:
-    """Where a node is and how it was opened: all that a pickle of a handle holds."""
-
-    place: str
-    format: str | None = None
-    n5_axes: str = "native"
-    storage_options: StorageOptions | None = None
-    threads: int | None = None
-    store_fill_chunks: bool = False
-    concurrent_update: str = "merge"
-
-    def __hash__(self) -> int:
-        return hash((self.place, self.format, self.n5_axes))
-
-    def given(self) -> dict[str, Any]:
-        """The arguments that are not the defaults."""
-        options = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "place"}
-        return {name: value for name, value in options.items() if value != self.__dataclass_fields__[name].default}
-
-
-def _reopen(place: str, options: dict[str, Any]) -> Array:
-    from ._open import open_array
-
-    return open_array(place, **options)
 
 
 class _Indexer:
@@ -71,7 +45,7 @@ class _Indexer:
         self._set(key, value)
 
 
-class Array:
+class Array(Node):
     """An array in a store. Indexing reads, and assignment writes.
 
     Threads and processes may write to one array at the same time: writers of one chunk or shard take
@@ -92,7 +66,10 @@ class Array:
     array([5, 6], dtype=int32)
     """
 
-    __slots__ = ("_is_remote", "_raw", "_where", "__weakref__")
+    __slots__ = ("_is_remote",)
+
+    _kind = "array"
+    _raw: RawArray
 
     def __init__(self, raw: RawArray, where: Where) -> None:
         self._raw, self._where = raw, where
@@ -151,21 +128,6 @@ class Array:
         return self._raw.data_type
 
     @property
-    def format(self) -> str:
-        """"zarr3", "zarr2", "n5", "zarr3-draft-a" or "zarr3-draft-b"."""
-        return self._raw.format
-
-    @property
-    def path(self) -> str:
-        """Path from the root of the store."""
-        return self._raw.path
-
-    @property
-    def store(self) -> str:
-        """Path or URL of the store."""
-        return self._raw.store
-
-    @property
     def codecs(self) -> tuple[str, ...]:
         """Names of the codecs of a chunk, in encoding order; with shards, of an inner chunk."""
         return tuple(self._raw.codecs)
@@ -175,21 +137,6 @@ class Array:
         """Names of the axes, if there are any."""
         names = self._raw.dimension_names
         return None if names is None else tuple(names)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was unusual when it was opened."""
-        return tuple(self._raw.warnings)
-
-    @property
-    def n5_axes(self) -> str:
-        """N5: "native" if the axes are in the order of the dataset's document, else "reversed"."""
-        return self._where.n5_axes
-
-    @property
-    def attrs(self) -> Attributes:
-        """Its attributes."""
-        return Attributes(self._raw)
 
     @property
     def fill_value(self) -> Any:
@@ -276,15 +223,6 @@ class Array:
         for start in range(0, len(self), max(1, step)):
             yield from self[start : start + step]
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Array) and self._where == other._where
-
-    def __hash__(self) -> int:
-        return hash(self._where)
-
-    def __reduce__(self) -> Any:
-        return _reopen, (self._where.place, self._where.given())
-
     def __dask_tokenize__(self) -> Any:
         stored = sorted(self.attrs.asdict().items(), key=lambda item: item[0])
         return ("ndzarr.Array", self._where.place, self._where.given(), self.shape, str(self.dtype), json.dumps(stored))
@@ -302,7 +240,7 @@ class Array:
         >>> other.shape
         (6,)
         """
-        self._raw.refresh()
+        self._raw.refresh(watch())
 
     # As an array of NumPy.
 
@@ -350,7 +288,7 @@ class Array:
         if out is not None:
             # zarr-python's buffers hold an array of NumPy.
             out = out.as_ndarray_like() if hasattr(out, "as_ndarray_like") else out
-            self._check_out(key, out)
+            self._check_out(self._raw.selected(key), out)
         if (kind := self._raw.objects) is not None:
             items, shape = self._raw.read_objects(key, how)
             found = _objects(kind, items, shape, self.dtype, self._raw.listed)
@@ -363,16 +301,16 @@ class Array:
         out[...] = found
         return _array_of(out)
 
-    def _check_out(self, key: Any, out: Any) -> None:
+    def _check_out(self, selected: tuple[int, ...], out: Any) -> None:
         """Refuses memory that would lose elements or a mask."""
         if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
             raise TypeError(f"out is an array of NumPy without a mask, not {type(out).__name__}")
         native = out.dtype if out.dtype.kind == "T" else out.dtype.newbyteorder("=")
-        if native != self.dtype:
+        are_numbers = native.kind in "biufc" and self.dtype.kind in "biufc"
+        if native != self.dtype and not (are_numbers and np.can_cast(self.dtype, native)):
             raise ElementTypeError(f"out has the dtype {out.dtype}, and the elements are {self.dtype}")
         if not out.flags.writeable:
             raise ValueError("out is read-only")
-        selected = self._raw.selected(key)
         if out.shape != selected:
             raise ValueError(f"out has the shape {out.shape}, and the selection {selected}")
 
@@ -394,8 +332,10 @@ class Array:
     def read(self, key: Key = ..., *, out: Any = None, progress: Progress = None) -> Any:
         """Reads a selection, into memory of your own if you give it.
 
-        `out` has the shape of the selection and the dtype of the array, and any strides. `progress` is
-        a function of the chunks that are done and of all chunks, or `True` for a bar of tqdm.
+        `out` has the shape of the selection, and the dtype of the array or one that NumPy can cast it to
+        safely, which takes an array in between. Its strides do not matter.
+        `progress` is called with the number of chunks done so far and the number of all chunks; `True`
+        shows a bar of tqdm.
 
         >>> import ndzarr, numpy as np
         >>> a = ndzarr.create("memory://doc/read", shape=(2, 3), dtype="i4", fill_value=7)
@@ -404,28 +344,24 @@ class Array:
         28
         """
         normal, shape = self._key(key)
-        if out is not None and shape is not None:
-            return self._read_points(normal, shape, out)
-        if progress is None:
-            found = self._read(normal, out)
-        else:
-            with watched(progress, "read") as how:
-                found = self._read(normal, out, how)
+        with nullcontext() if progress is None else watched(progress, "read") as how:
+            if out is not None and shape is not None:
+                return self._read_points(normal, shape, out, how)
+            found = self._read(normal, out, how)
         if shape is not None:
             return found.reshape(shape)
         if found.ndim == 0 and out is None and not (self.ndim and _has_dots(key)):
             return found[()]
         return found
 
-    def _read_points(self, key: Any, shape: tuple[int, ...], out: Any) -> np.ndarray[Any, Any]:
+    def _read_points(self, key: Any, shape: tuple[int, ...], out: Any, how: Watch | None) -> np.ndarray[Any, Any]:
         out = out.as_ndarray_like() if hasattr(out, "as_ndarray_like") else out
-        if not isinstance(out, np.ndarray) or out.size != math.prod(shape):
-            raise ValueError(f"out is an array of NumPy of the shape {shape}")
+        self._check_out(shape, out)
         flat = out.reshape(-1)
-        self._read(key, flat)
+        self._read(key, flat, how)
         if not np.shares_memory(flat, out):
             out[...] = flat.reshape(out.shape)
-        return out
+        return _array_of(out)
 
     # Writing.
 
@@ -495,6 +431,9 @@ class Array:
             return _boxed(value, self._raw.listed is not None)
         if kind == "string" and not (isinstance(value, np.ndarray) and value.dtype.kind in "TU"):
             return np.asarray(value, object)
+        if kind == "bytes" and not isinstance(value, np.ndarray):
+            # As an array of bytes of one length they would lose NULs at their ends.
+            return np.asarray(_with_bytes(value), object)
         return np.asarray(value) if kind is not None else np.asarray(value, dtype)
 
     # Fancy.
@@ -548,9 +487,17 @@ class Array:
         """
         return _Indexer(self.get_block_selection, self.set_block_selection)
 
+    def _got(self, key: Any, out: Any, fields: Fields) -> np.ndarray[Any, Any]:
+        """What a key of `_keys` selects; only some fields of structured elements."""
+        if fields is None:
+            return self._read(key, out)
+        if out is not None:
+            raise UnsupportedError("out takes whole elements: read them and select the fields")
+        return self._read(key)[fields if isinstance(fields, str) else list(fields)]
+
     def get_basic_selection(self, key: Key = ..., *, out: Any = None, fields: Fields = None) -> Any:
         """As `array[key]`, with integers and slices alone."""
-        found = _only(self._read(_keys.basic(_keys.without_new_axes(key), self.ndim), out), fields)
+        found = self._got(_keys.basic(_keys.without_new_axes(key), self.ndim), out, fields)
         return found[()] if found.ndim == 0 and out is None and not (self.ndim and _has_dots(key)) else found
 
     def set_basic_selection(self, key: Key, value: Any, *, fields: Fields = None) -> None:
@@ -560,7 +507,7 @@ class Array:
 
     def get_orthogonal_selection(self, key: Key, *, out: Any = None, fields: Fields = None) -> Any:
         """As `array.oindex[key]`."""
-        found = _only(self._read(_keys.orthogonal(_keys.without_new_axes(key), self.ndim), out), fields)
+        found = self._got(_keys.orthogonal(_keys.without_new_axes(key), self.ndim), out, fields)
         return found[()] if found.ndim == 0 and out is None else found
 
     def set_orthogonal_selection(self, key: Key, value: Any, *, fields: Fields = None) -> None:
@@ -571,9 +518,9 @@ class Array:
     def get_coordinate_selection(self, key: Key, *, out: Any = None, fields: Fields = None) -> Any:
         """As `array.vindex[key]`, with an index array for each axis."""
         points, shape = _keys.points(key, self.ndim)
-        if out is not None:
-            return self._read_points(points, shape, out)
-        return _only(self._read(points).reshape(shape), fields)
+        if out is not None and fields is None:
+            return self._read_points(points, shape, out, None)
+        return self._got(points, out, fields).reshape(shape)
 
     def set_coordinate_selection(self, key: Key, value: Any, *, fields: Fields = None) -> None:
         """As `array.vindex[key] = value`, with an index array for each axis."""
@@ -583,7 +530,7 @@ class Array:
 
     def get_mask_selection(self, mask: Key, *, out: Any = None, fields: Fields = None) -> Any:
         """As `array[mask]`, with a mask of the whole array."""
-        return _only(self._read(_keys.masked(mask, self.shape), out), fields)
+        return self._got(_keys.masked(mask, self.shape), out, fields)
 
     def set_mask_selection(self, mask: Key, value: Any, *, fields: Fields = None) -> None:
         """As `array[mask] = value`, with a mask of the whole array."""
@@ -592,7 +539,7 @@ class Array:
 
     def get_block_selection(self, key: Key, *, out: Any = None, fields: Fields = None) -> Any:
         """As `array.blocks[key]`."""
-        return _only(self._read(self._blocks(key), out), fields)
+        return self._got(self._blocks(key), out, fields)
 
     def set_block_selection(self, key: Key, value: Any, *, fields: Fields = None) -> None:
         """As `array.blocks[key] = value`."""
@@ -682,11 +629,6 @@ def _is_mask(key: Key) -> bool:
     return getattr(item, "dtype", None) == bool
 
 
-def _only(found: np.ndarray[Any, Any], fields: Fields) -> np.ndarray[Any, Any]:
-    """Only some fields of structured elements."""
-    return found if fields is None else found[fields if isinstance(fields, str) else list(fields)]
-
-
 def _whole_elements(fields: Fields) -> None:
     if fields is not None:
         raise UnsupportedError("single fields cannot be written: write whole elements")
@@ -720,16 +662,22 @@ def _boxed(value: Any, is_list: bool) -> np.ndarray[Any, Any]:
     """Values that NumPy must not take apart: lists and objects of JSON."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         return value
-    if is_list and isinstance(value, (list, tuple)) and any(np.ndim(item) > 0 for item in value):
+    # A list of JSON values is one of elements; one of numbers may be a single element.
+    if (isinstance(value, list) and not is_list) or (isinstance(value, (list, tuple)) and any(np.ndim(item) > 0 for item in value)):
         found = np.empty(len(value), object)
         for at, item in enumerate(value):
             found[at] = item
         return found
-    if isinstance(value, list) and not is_list:
-        return np.array(value, object) if not any(isinstance(item, (list, dict)) for item in value) else _boxed(value, True)
     found = np.empty((), object)
     found[()] = value
     return found
+
+
+def _with_bytes(value: Any) -> Any:
+    """The same with `bytes` for other buffers of them, which NumPy takes apart."""
+    if isinstance(value, (list, tuple)):
+        return [_with_bytes(item) for item in value]
+    return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else value
 
 
 def _content(kind: str, item: Any, listed: Any) -> bytes:
@@ -739,7 +687,7 @@ def _content(kind: str, item: Any, listed: Any) -> bytes:
             raise ElementTypeError(f"the elements are text, and this is {type(item).__name__}: {item!r}")
         return item.encode()
     if kind == "json":
-        return json.dumps(item, allow_nan=False).encode()
+        return dumps(item, spell_nan=False).encode()
     if kind == "list":
         return np.asarray(item, listed).tobytes()
     if isinstance(item, str) or not isinstance(item, (bytes, bytearray, memoryview)):

@@ -21,29 +21,35 @@ class _Raw(Protocol):
     def change_attributes(self, how: str, attributes: str, watch: Watch) -> None: ...
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, spell_nan: bool) -> Any:
     """JSON has no NaN and no infinities: the formats spell them as strings."""
     if isinstance(value, (float, np.floating)):
         number = float(value)
+        if not spell_nan:
+            return number
         if math.isnan(number):
             return "NaN"
         if math.isinf(number):
             return "Infinity" if number > 0 else "-Infinity"
         return number
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError(f"integers have at most 64 bits, and this one is longer: {value}")
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return _plain(value.item(), spell_nan)
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return _plain(value.tolist(), spell_nan)
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        # Other names that JSON has a spelling for.
+        names = {name: name if isinstance(name, bool) or name is None else str(name) for name in value}
+        return {names[name]: _plain(item, spell_nan) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_plain(item, spell_nan) for item in value]
     return value
 
 
-def dumps(value: Any) -> str:
-    """The JSON of attributes; scalars and arrays of NumPy become numbers and lists."""
-    return json.dumps(_plain(value), allow_nan=False)
+def dumps(value: Any, *, spell_nan: bool = True) -> str:
+    """The JSON of attributes, or of an element; scalars and arrays of NumPy become numbers and lists."""
+    return json.dumps(_plain(value, spell_nan), allow_nan=False)
 
 
 class Attributes(MutableMapping[str, Any]):

@@ -8,17 +8,20 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
-__all__ = ["Progress", "config", "quiet", "watched"]
+from ._ndzarr import Stop
+
+__all__ = ["Progress", "Stop", "Watch", "config", "quiet", "watch", "watched"]
 
 Progress = Callable[[int, int], object] | bool | None
-"""`True` for a bar of tqdm, or a function of the chunks that are done and of all chunks."""
+"""`True` for a bar of tqdm, or a function that takes the number of chunks done and that of all chunks."""
 
-Watch = tuple[bool, Callable[[int, int], object] | None]
+Watch = tuple[bool, Callable[[int, int], object] | None, Stop | None]
+"""Whether a call listens for Ctrl-C, its progress, and what stops it from another thread."""
 
-#: Reads of fewer bytes from a local disk do not listen for Ctrl-C: they end within milliseconds.
+#: Calls that move fewer bytes of a local disk do not listen for Ctrl-C, which costs a thread for each.
 _SHORT = 4 << 20
 
-quiet: Watch = (False, None)
+quiet: Watch = (False, None, None)
 
 
 class _Config:
@@ -31,9 +34,9 @@ class _Config:
 
     @property
     def threads(self) -> int | None:
-        """The number of threads of a call, where `open` and `create` do not say. `None`: all processors.
+        """How many threads a call of an array or group uses that was opened without `threads`.
 
-        It begins as the environment variable `NDZARR_THREADS`.
+        `None` means one for each processor. The environment variable `NDZARR_THREADS` gives the first value.
         """
         if self._threads is None and (given := os.environ.get("NDZARR_THREADS")):
             return int(given)
@@ -51,20 +54,20 @@ config = _Config()
 
 
 def watch(n_bytes: int | None = None) -> Watch:
-    """For a call that moves this number of bytes; `None` if it may wait for others, or a network."""
+    """For a call that moves this number of bytes; `None` for one that may wait for a lock or a network."""
     if n_bytes is not None and n_bytes < _SHORT:
         return quiet
-    return (threading.current_thread() is threading.main_thread(), None)
+    return (threading.current_thread() is threading.main_thread(), None, None)
 
 
 def watched(progress: Progress, what: str) -> AbstractContextManager[Watch]:
     """For a call with a progress."""
     signals = threading.current_thread() is threading.main_thread()
     if progress is None or progress is False:
-        return nullcontext((signals, None))
+        return nullcontext((signals, None, None))
     if progress is True:
         return _Bar(signals, what)
-    return nullcontext((signals, progress))
+    return nullcontext((signals, progress, None))
 
 
 class _Bar:
@@ -77,7 +80,7 @@ class _Bar:
         self.signals = signals
 
     def __enter__(self) -> Watch:
-        return (self.signals, self.report)
+        return (self.signals, self.report, None)
 
     def __exit__(self, *_: object) -> Literal[False]:
         self.bar.close()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["parsed"]
+__all__ = ["names", "parsed"]
 
 # Codecs of Zarr v3 by their place in the list: elements to elements, then elements to bytes, then bytes to bytes.
 _OF_ELEMENTS = {"transpose", "delta", "fixedscaleoffset", "quantize", "bitround", "astype", "cast_value", "scale_offset"}
@@ -28,6 +28,12 @@ def _plain(codec: Codec) -> str | dict[str, Any]:
             found: dict[str, Any] = json.loads(json.dumps(of(), default=_plain_value))
             return found
     raise TypeError(f"a codec is a name, the JSON of the format, or an object of zarr or numcodecs, not {codec!r}")
+
+
+def _listed(codecs: Codec | Iterable[Codec]) -> list[str | dict[str, Any]]:
+    if isinstance(codecs, (str, Mapping)) or not isinstance(codecs, Iterable):
+        codecs = [codecs]
+    return [_plain(codec) for codec in codecs]
 
 
 def _plain_value(value: Any) -> Any:
@@ -52,6 +58,41 @@ def _name(codec: Mapping[str, Any]) -> str:
     return str(codec.get("name", codec.get("id", ""))).removeprefix("numcodecs.")
 
 
+_SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
+
+
+def _to_name(codec: Mapping[str, Any]) -> str:
+    """The reverse of `_to_json`, for codecs of any format."""
+    name = _name(codec) or str(codec.get("type", ""))
+    given = codec.get("configuration", codec)
+    # The size of the elements is known, and the others are as without them.
+    usual = {"typesize": given.get("typesize"), "checksum": False, "blocksize": 0, "acceleration": 1, "useZlib": False}
+    settings = {key: value for key, value in given.items() if key not in ("id", "name", "type") and usual.get(key, ...) != value}
+    parts = [name]
+    if name == "blosc":
+        parts += [str(settings.pop(key, other)) for key, other in (("cname", "lz4"), ("clevel", 5))]
+        shuffle = settings.pop("shuffle", "shuffle")
+        parts.append(_SHUFFLES[shuffle] if shuffle in range(3) else str(shuffle))
+    elif "level" in settings:
+        parts.append(str(settings.pop("level")))
+    if settings:
+        raise ValueError(f"a copy cannot give the codec {name!r} {settings}")
+    return ":".join(parts)
+
+
+def names(codecs: Codec | Iterable[Codec] | None) -> list[str] | None:
+    """The names with their parameters, for a copy, whose formats spell them in different ways.
+
+    >>> names([{"name": "zstd", "configuration": {"level": 7, "checksum": False}}, "crc32c"])
+    ['zstd:7', 'crc32c']
+    >>> names({"id": "blosc", "cname": "zstd", "clevel": 0, "shuffle": 2, "blocksize": 0})
+    ['blosc:zstd:0:bitshuffle']
+    """
+    if codecs is None:
+        return None
+    return [codec if isinstance(codec, str) else _to_name(codec) for codec in _listed(codecs) if codec != "none"]
+
+
 def parsed(codecs: Codec | Iterable[Codec] | None, format: str, is_text: bool, is_bytes: bool, big: bool) -> tuple[list[str] | None, str | None]:
     """The names with their parameters, or the JSON of the format's documents.
 
@@ -62,9 +103,7 @@ def parsed(codecs: Codec | Iterable[Codec] | None, format: str, is_text: bool, i
     """
     if codecs is None:
         return None, None
-    if isinstance(codecs, (str, Mapping)) or not isinstance(codecs, Iterable):
-        codecs = [codecs]
-    plain = [_plain(codec) for codec in codecs]
+    plain = _listed(codecs)
     if all(isinstance(codec, str) for codec in plain):
         return [str(codec) for codec in plain if codec != "none"], None
     given = [_to_json(codec) if isinstance(codec, str) else codec for codec in plain]
@@ -78,7 +117,8 @@ def parsed(codecs: Codec | Iterable[Codec] | None, format: str, is_text: bool, i
             raise ValueError("Zarr v2 has filters and then one compressor")
         filters = [codec for codec in given if _name(codec) in _FILTERS] or None
         return None, json.dumps({"compressor": compressors[0] if compressors else None, "filters": filters})
-    if not any(_name(codec) in _TO_BYTES for codec in given):
+    # Codecs of draft A have URIs, and say themselves how elements become bytes.
+    if format != "zarr3-draft-a" and not any(_name(codec) in _TO_BYTES for codec in given):
         at = sum(_name(codec) in _OF_ELEMENTS for codec in given)
         name = "vlen-utf8" if is_text else "vlen-bytes" if is_bytes else "bytes"
         codec: dict[str, Any] = {"name": name}

@@ -6,10 +6,12 @@ import html
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ._array import Array, Where
-from ._attributes import Attributes
+from ._array import Array
+from ._attributes import dumps
 from ._calls import watch
 from ._errors import MissingMemberError, NodeKindError
+from ._new import new_array
+from ._node import Node, Where
 from ._places import below
 
 if TYPE_CHECKING:
@@ -25,13 +27,7 @@ def node(raw: RawArray | RawGroup, where: Where) -> Array | Group:
     return Array(raw, where) if isinstance(raw, RawArray) else Group(raw, where)
 
 
-def _reopen(place: str, options: dict[str, Any]) -> Group:
-    from ._open import open_group
-
-    return open_group(place, **options)
-
-
-class Group(Mapping[str, "Array | Group"]):
+class Group(Node, Mapping[str, "Array | Group"]):
     """A group: a mapping of the names of arrays and groups in it.
 
     >>> import ndzarr
@@ -46,40 +42,13 @@ class Group(Mapping[str, "Array | Group"]):
     True
     """
 
-    __slots__ = ("_raw", "_where", "__weakref__")
+    __slots__ = ()
+
+    _kind = "group"
+    _raw: RawGroup
 
     def __init__(self, raw: RawGroup, where: Where) -> None:
         self._raw, self._where = raw, where
-
-    @property
-    def format(self) -> str:
-        """"zarr3", "zarr2", "n5", "zarr3-draft-a" or "zarr3-draft-b"."""
-        return self._raw.format
-
-    @property
-    def path(self) -> str:
-        """Path from the root of the store; empty for the root."""
-        return self._raw.path
-
-    @property
-    def store(self) -> str:
-        """Path or URL of the store."""
-        return self._raw.store
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was unusual when it was opened."""
-        return tuple(self._raw.warnings)
-
-    @property
-    def n5_axes(self) -> str:
-        """How the axes of N5 arrays in it are shown: "native" or "reversed"."""
-        return self._where.n5_axes
-
-    @property
-    def attrs(self) -> Attributes:
-        """Its attributes."""
-        return Attributes(self._raw)
 
     def _below(self, path: str) -> Where:
         # Consolidated metadata and the format are those of the group.
@@ -110,15 +79,6 @@ class Group(Mapping[str, "Array | Group"]):
             return False
         return True
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Group) and self._where == other._where
-
-    def __hash__(self) -> int:
-        return hash(self._where)
-
-    def __reduce__(self) -> Any:
-        return _reopen, (self._where.place, self._where.given())
-
     def array(self, name: str) -> Array:
         """The array of this name or relative path."""
         found = self[name]
@@ -147,18 +107,18 @@ class Group(Mapping[str, "Array | Group"]):
 
     def create_array(self, name: str, **options: Any) -> Array:
         """Creates an array in it, in the group's format; the arguments are those of `ndzarr.create`."""
-        from ._open import new_array
-
-        dtype, new = new_array(self.format, **options)
+        new = new_array(self.format, **options)
         where = self._below(name)
         opening = opening_of(where, self.format)
-        return Array(self._raw.create_array(name, dtype, new, opening, watch()), where)
+        return Array(self._raw.create_array(name, options["dtype"], new, opening, watch()), where)
 
     def create_group(self, name: str, *, attributes: Mapping[str, Any] | None = None) -> Group:
         """Creates a group in it, in the same format."""
+        # What is no JSON is refused before anything is created.
+        text = dumps(dict(attributes)) if attributes else None
         made = Group(self._raw.create_group(name, watch()), self._below(name))
-        if attributes:
-            made.attrs.update(attributes)
+        if text is not None:
+            made._raw.change_attributes("merge", text, watch())
         return made
 
     def __delitem__(self, name: str) -> None:
@@ -218,11 +178,14 @@ def opening_of(where: Where, format: str | None = None) -> dict[str, Any]:
 
     if where.concurrent_update not in ("merge", "last_writer_wins"):
         raise ValueError(f"concurrent_update is 'merge' or 'last_writer_wins', not {where.concurrent_update!r}")
+    threads = where.threads if where.threads is not None else config.threads
+    if threads is not None and threads < 1:
+        raise ValueError(f"a call needs at least 1 thread, not {threads}")
     return {
         "format": where.format if format is None else format,
         "n5_axes": where.n5_axes,
         "variables": variables(where.place, where.storage_options),
-        "threads": where.threads if where.threads is not None else config.threads,
+        "threads": threads,
         "store_fill_chunks": where.store_fill_chunks,
         "last_writer_wins": where.concurrent_update == "last_writer_wins",
     }

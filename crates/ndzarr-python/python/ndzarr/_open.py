@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from . import _codecs, _ndzarr
-from ._array import Array, Where, _content
+from ._array import Array
 from ._attributes import dumps
 from ._calls import Progress, watch, watched
-from ._errors import NodeKindError
+from ._errors import AlreadyExistsError, NodeKindError, NotFoundError, make
 from ._group import Group, node, opening_of
+from ._new import ZERO, Shape, as_shape, new_array
+from ._node import Node, Where
 from ._places import StorageOptions, absolute
 
 if TYPE_CHECKING:
@@ -28,11 +27,6 @@ Place = str | os.PathLike[str]
 Format = Literal["zarr3", "zarr2", "n5", "zarr3-draft-a", "zarr3-draft-b"]
 N5Axes = Literal["native", "reversed"]
 ConcurrentUpdate = Literal["merge", "last_writer_wins"]
-Shape = int | Sequence[int]
-
-#: For `fill_value`: zero, or what zero means for the type.
-ZERO: Any = type("Zero", (), {"__repr__": lambda _: "ZERO"})()
-
 
 def _where(
     place: Place,
@@ -45,6 +39,11 @@ def _where(
 ) -> Where:
     options = dict(storage_options) if storage_options else None
     return Where(absolute(place), format, n5_axes, options, threads, store_fill_chunks, concurrent_update)
+
+
+def opened(wanted: str, where: Where) -> Array | Group:
+    """The "array" or "group" at a place; "any" takes both."""
+    return node(_ndzarr.open(where.place, wanted, opening_of(where), watch()), where)
 
 
 def open(
@@ -82,7 +81,7 @@ def open(
     <ndzarr.Group 'memory://open' zarr3>
     """
     where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    return node(_ndzarr.open(where.place, "any", opening_of(where), watch()), where)
+    return opened("any", where)
 
 
 def open_array(
@@ -103,7 +102,7 @@ def open_array(
     (4,)
     """
     where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    found = node(_ndzarr.open(where.place, "array", opening_of(where), watch()), where)
+    found = opened("array", where)
     assert isinstance(found, Array)
     return found
 
@@ -126,96 +125,14 @@ def open_group(
     ['a']
     """
     where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    found = node(_ndzarr.open(where.place, "group", opening_of(where), watch()), where)
+    found = opened("group", where)
     assert isinstance(found, Group)
     return found
 
 
-def _shape(shape: Shape) -> list[int]:
-    if isinstance(shape, (int, np.integer)):
-        return [int(shape)]
-    return [operator.index(n) for n in shape]
-
-
-def new_array(
-    format: str,
-    *,
-    shape: Shape,
-    dtype: DTypeLike,
-    chunks: Shape | None = None,
-    chunk_edges: Sequence[Sequence[int]] | None = None,
-    shards: Shape | None = None,
-    codecs: Any = None,
-    fill_value: Any = ZERO,
-    order: str = "C",
-    separator: str | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    dimension_names: Iterable[str] | None = None,
-    overwrite: bool = False,
-) -> tuple[Any, dict[str, Any]]:
-    """The dtype and the description of a new array, for the native part."""
-    lens = _shape(shape)
-
-    def each(given: Shape | None) -> list[int] | None:
-        if given is None:
-            return None
-        # One number is for every axis; an axis of chunks has at least one element.
-        found = _shape(given)
-        return found * len(lens) if isinstance(given, (int, np.integer)) else found
-
-    kind = _vlen(dtype)
-    fill: bytes | None = None
-    if fill_value is not ZERO and fill_value is not None:
-        fill = _content(kind, fill_value, None) if kind else _one(dtype, fill_value)
-    big = kind is None and not isinstance(dtype, str) and np.dtype(dtype).byteorder == ">"
-    names, text = _codecs.parsed(codecs, format, kind == "string", kind == "bytes", big)
-    return dtype, {
-        "shape": lens,
-        "chunks": each(chunks),
-        "chunk_edges": None if chunk_edges is None else [list(axis) for axis in chunk_edges],
-        "shards": each(shards),
-        "codecs": names,
-        "codecs_json": text,
-        "fill_value": fill,
-        "no_fill_value": fill_value is None and format in ("zarr2", "zarr3-draft-b"),
-        "order": order,
-        "separator": separator,
-        "attributes": dumps(dict(attributes)) if attributes else None,
-        "dimension_names": None if dimension_names is None else list(dimension_names),
-        "overwrite": overwrite,
-    }
-
-
-def _vlen(dtype: Any) -> str | None:
-    """What elements of variable size are."""
-    if dtype in (str, "str", "string"):
-        return "string"
-    if dtype in (bytes, "bytes"):
-        return "bytes"
-    if isinstance(dtype, str) and dtype == "json":
-        return "json"
-    if isinstance(dtype, str) and re.fullmatch(r"r\d+|bfloat16|u?int[24]|float[468]_\w+|complex_\w+", dtype):
-        return None
-    return "string" if np.dtype(dtype).kind in "OT" or np.dtype(dtype).str in ("<U0", "|U0") else None
-
-
-def _one(dtype: Any, value: Any) -> bytes:
-    """One element, as its bytes in native order."""
-    if isinstance(dtype, str) and re.fullmatch(r"bfloat16|u?int[24]|float[468]_\w+", dtype):
-        import ml_dtypes
-
-        dtype = getattr(ml_dtypes, dtype)
-    elif isinstance(dtype, str) and re.fullmatch(r"r\d+", dtype):
-        dtype = f"V{int(dtype[1:]) // 8}"
-    found = np.dtype(dtype)
-    if found.names:
-        # The formats pack fields.
-        found = np.dtype({"names": list(found.names), "formats": [found.fields[name][0] for name in found.names]}) if found.fields else found
-    return np.asarray(value, found.newbyteorder("=")).tobytes()
-
-
 def create(
-    path: Place,
+    store: Place,
+    path: str | None = None,
     *,
     shape: Shape,
     dtype: DTypeLike,
@@ -238,9 +155,10 @@ def create(
 ) -> Array:
     """Creates an array.
 
-    A path of the local disk is the root of a new hierarchy, or a node of the one that is there: create
-    the group first, and the array by `Group.create_array`, to have both. In a bucket and in memory the
-    groups above are created as well.
+    With a `path` the array is a node of the hierarchy whose root is `store`, whose groups are created if
+    they are not there. Without it, `store` is where the array itself is: on the local disk the root of a
+    new hierarchy, or a node of the one that is there; in a bucket and in memory the groups above it are
+    created as well.
 
     `shape`, `chunks` and `shards` are in elements. Without `chunks`, a chunk has about 1 MiB; with
     `shards`, `chunks` are the inner chunks, which divide them. `chunk_edges` has the lengths of all
@@ -269,24 +187,45 @@ def create(
     ... )
     >>> a.chunks, a.shards, a.codecs, a.dimension_names
     ((10, 10), (50, 40), ('bytes', 'zstd'), ('y', 'x'))
+    >>> ndzarr.create("memory://create", "run/wind", shape=4, dtype="f4").path
+    'run/wind'
     """
-    where = _where(path, None, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
-    dtype, new = new_array(
-        format,
-        shape=shape,
-        dtype=dtype,
-        chunks=chunks,
-        chunk_edges=chunk_edges,
-        shards=shards,
-        codecs=codecs,
-        fill_value=fill_value,
-        order=order,
-        separator=separator,
-        attributes=attributes,
-        dimension_names=dimension_names,
-        overwrite=overwrite,
-    )
+    where = _where(store, None, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    options: dict[str, Any] = {
+        "shape": shape,
+        "dtype": dtype,
+        "chunks": chunks,
+        "chunk_edges": chunk_edges,
+        "shards": shards,
+        "codecs": codecs,
+        "fill_value": fill_value,
+        "order": order,
+        "separator": separator,
+        "attributes": attributes,
+        "dimension_names": dimension_names,
+        "overwrite": overwrite,
+    }
+    # What it refuses is refused before a group is created.
+    new = new_array(format, **options)
+    if path is not None:
+        return _root(where, format).create_array(path, **options)
     return Array(_ndzarr.create_array(where.place, dtype, new, opening_of(where, format), watch()), where)
+
+
+def _root(where: Where, format: str) -> Group:
+    """The group at a place, which is created if nothing is there."""
+    try:
+        found = opened("group", where)
+    except NotFoundError:
+        try:
+            return Group(_ndzarr.create_group(where.place, None, False, opening_of(where, format), watch()), where)
+        except AlreadyExistsError:
+            # Another was first.
+            found = opened("group", where)
+    assert isinstance(found, Group)
+    if found.format != format:
+        raise make("InvalidArgument", f"the group is in the format {found.format}, and the array is to be in {format}")
+    return found
 
 
 def create_group(
@@ -314,23 +253,32 @@ def create_group(
 def _memory(memory: int | str | None) -> int | None:
     """A number of bytes, which may have a unit.
 
-    >>> _memory("256MiB") == 256 << 20
-    True
+    >>> _memory("256MiB"), _memory("512KiB"), _memory("1.5 kB"), _memory("2K")
+    (268435456, 524288, 1500, 2000)
     """
     if memory is None or isinstance(memory, int):
         return memory
-    found = re.fullmatch(r"\s*([\d.]+)\s*([kMGT]?)(i?)B?\s*", memory)
+    found = re.fullmatch(r"\s*(\d+|\d*\.\d+)\s*([kKMGT]?)(i?)B?\s*", memory)
     if not found:
-        raise ValueError(f"{memory!r} is no number of bytes such as '256MiB'")
+        raise ValueError(f"{memory!r} is not a number of bytes such as '256MiB'")
     number, unit, binary = found.groups()
-    power: int = " kMGT".index(unit or " ")
+    power: int = " KMGT".index(unit.upper() or " ")
     return math.floor(float(number) * float(1024 if binary else 1000) ** power)
 
 
 def _as_where(place: Place | Array | Group, storage_options: StorageOptions | None, n5_axes: str) -> Where:
-    if isinstance(place, (Array, Group)):
+    if isinstance(place, Node):
+        if storage_options or n5_axes not in ("native", place.n5_axes):
+            raise ValueError("options say how a place is opened, and this array or group is open: open it with them")
         return place._where
     return _where(place, None, n5_axes, storage_options, None, False, "merge")
+
+
+#: What a copy changes unless it is given: nothing.
+_KEEP: dict[str, Any] = {
+    **dict.fromkeys(("format", "chunks", "shards", "codecs", "scale", "offset", "memory", "temporary")),
+    **dict.fromkeys(("no_shards", "saturate", "resume", "overwrite", "record_losses", "metadata_only"), False),
+}
 
 
 def copy(
@@ -363,8 +311,8 @@ def copy(
     Chunks are copied byte for byte where the target can have them. Elsewhere elements go through
     `memory` ("256MiB" unless given) in blocks of whole chunks of the target, so that chunks of the source
     are decoded as few times as possible; where they would be more than 2.5 times, a temporary array beside
-    the target, or at `temporary`, is used. `shards=False` is for no shards. `dtype`, `scale` and
-    `offset` convert numbers; those out of range are errors, or the nearest number with `saturate`.
+    the target, or at `temporary`, is used. `shards=False` is for no shards. `codecs` are those of
+    `create` that compress or check bytes. `dtype`, `scale` and `offset` convert numbers; those out of range are errors, or the nearest number with `saturate`.
 
     `resume` goes on with a copy that was killed or interrupted. `overwrite` replaces what is at the
     target. What the format cannot express is an error, unless `record_losses` leaves it out.
@@ -380,16 +328,14 @@ def copy(
     """
     from_ = _as_where(source, source_storage_options, source_n5_axes)
     to = _where(target, None, n5_axes, storage_options, threads, False, "merge")
-    names, text = _codecs.parsed(codecs, format or "zarr3", False, False, False)
-    if text is not None:
-        raise ValueError("a copy takes codecs by their names: 'zstd:3', 'blosc:lz4:5:shuffle'")
     change = {
+        **_KEEP,
         "format": format,
         "n5_axes": n5_axes,
-        "chunks": None if chunks is None else _shape(chunks),
-        "shards": None if shards is None or shards is False else _shape(shards),
+        "chunks": None if chunks is None else as_shape(chunks),
+        "shards": None if shards is None or shards is False else as_shape(shards),
         "no_shards": shards is False,
-        "codecs": names,
+        "codecs": _codecs.names(codecs),
         "scale": scale,
         "offset": offset,
         "saturate": saturate,
@@ -398,7 +344,6 @@ def copy(
         "resume": resume,
         "overwrite": overwrite,
         "record_losses": record_losses,
-        "metadata_only": False,
     }
     with watched(progress, "copy") as how:
         return _ndzarr.copy(from_.place, opening_of(from_), to.place, opening_of(to), dtype, change, how)
@@ -427,19 +372,9 @@ def convert(
     """
     where = _as_where(path, storage_options, "native")
     change = {
+        **_KEEP,
         "format": format,
         "n5_axes": where.n5_axes,
-        "chunks": None,
-        "shards": None,
-        "no_shards": False,
-        "codecs": None,
-        "scale": None,
-        "offset": None,
-        "saturate": False,
-        "memory": None,
-        "temporary": None,
-        "resume": False,
-        "overwrite": False,
         "record_losses": record_losses,
         "metadata_only": True,
     }
@@ -465,7 +400,8 @@ def verify(
     >>> ndzarr.verify("memory://verify")
     []
     """
-    found = path if isinstance(path, (Array, Group)) else open(path, storage_options=storage_options)
+    where = _as_where(path, storage_options, "native")
+    found = path if isinstance(path, (Array, Group)) else opened("any", where)
     if isinstance(found, Array):
         return [{"array": found.path, **item} for item in found.verify(progress=progress)]
     damaged: list[dict[str, Any]] = []

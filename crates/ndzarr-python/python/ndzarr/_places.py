@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -104,6 +105,21 @@ def _names(place: str) -> dict[str, str]:
     return _S3
 
 
+def _token_of_gcsfs(token: Any) -> tuple[str, Any]:
+    """What gcsfs calls a token: a file, a key as a `dict`, or the name of a way to authenticate."""
+    if isinstance(token, Mapping):
+        return "GOOGLE_SERVICE_ACCOUNT_KEY", json.dumps(dict(token))
+    match token:
+        case "anon":
+            return "GOOGLE_SKIP_SIGNATURE", True
+        case "google_default" | "cloud":
+            # The environment and the machine, which are asked anyway.
+            return "GOOGLE_APPLICATION_CREDENTIALS", None
+        case "cache" | "browser":
+            raise ValueError(f"the token {token!r} of gcsfs needs gcsfs: name a file of credentials")
+    return "GOOGLE_APPLICATION_CREDENTIALS", token
+
+
 def variables(place: str, options: StorageOptions | None) -> dict[str, str] | None:
     """Storage options as the environment variables of the service that a place names.
 
@@ -125,6 +141,8 @@ def variables(place: str, options: StorageOptions | None) -> dict[str, str] | No
         if variable is None:
             names = ", ".join(sorted(known))
             raise ValueError(f"unknown storage option {name!r}; the known ones are {names}, and the service's variables")
+        if known is _GCS and plain == "token":
+            variable, value = _token_of_gcsfs(value)
         if isinstance(value, bool):
             value = "true" if value else "false"
         if value is not None:

@@ -12,10 +12,11 @@ or, in the environment, `ZARR_CODEC_PIPELINE__PATH=ndzarr.zarr.NdzarrCodecPipeli
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import math
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,13 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.storage import LocalStore
 
 from ._array import Array
-from ._calls import quiet
+from ._calls import Stop, Watch
 from ._errors import NdzarrError, UnsupportedError
 from ._open import open_array
 
 __all__ = ["NdzarrCodecPipeline"]
 
-#: What zarr-python asks for of one chunk: where it is, what it is, the selection within it, where in the
+#: What zarr-python asks of one chunk: where it is, what it is, the selection within it, where in the
 #: result that belongs, and whether it is all of the chunk.
 Item = tuple[Any, Any, Any, Any, bool]
 
@@ -102,8 +103,12 @@ class NdzarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
 
     # Regions.
 
-    def _array(self, where: str, spec: Any) -> Array | None:
-        """The array of a path in the store; `None` if ndzarr cannot serve it."""
+    def _array(self, where: str, spec: Any, to_write: bool = False) -> Array | None:
+        """The array of a path in the store; `None` if ndzarr cannot serve it.
+
+        zarr-python reads what ndzarr refuses for any reason. It writes without locks only where there is
+        nothing that ndzarr has: other failures, such as those of the disk, are those of the write.
+        """
         fills = bool(getattr(spec.config, "write_empty_chunks", False))
         found = self._arrays.get((where, fills))
         if found is None:
@@ -111,54 +116,63 @@ class NdzarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
             format = "zarr3" if self.metadata.zarr_format == 3 else "zarr2"
             try:
                 found = open_array(path, format=format, store_fill_chunks=fills)  # type: ignore[arg-type]
-            except (FileNotFoundError, UnsupportedError, ValueError):
+            except (FileNotFoundError, UnsupportedError):
+                return None
+            except ValueError:
+                if to_write:
+                    raise
                 return None
             self._arrays[where, fills] = found
         return found
 
-    def _fresh(self, array: Array, where: str, spec: Any, shape: tuple[int, ...]) -> Array | None:
+    def _fresh(self, array: Array, plan: _Plan, spec: Any, how: Watch, to_write: bool = False) -> Array | None:
         """The array with the shape that it has now: other handles may have resized it."""
         try:
-            array.refresh()
+            array._raw.refresh(how)
         except NdzarrError:
+            if how[2] is not None and how[2].is_stopped:
+                raise
             self._arrays.clear()
-            fresh = self._array(where, spec)
+            fresh = self._array(plan.where, spec, to_write)
             if fresh is None:
                 return None
             array = fresh
-        return array if all(end <= n for end, n in zip(shape, array.shape, strict=True)) else None
+        return array if len(plan.end) == array.ndim and _is_within(plan.end, array) else None
 
     async def read(self, batch_info: Iterable[Item], out: Any, drop_axes: tuple[int, ...] = ()) -> Any:
         batch = list(batch_info)
-        memory = out.as_ndarray_like()
+        memory = _plain(out.as_ndarray_like())
         plan = self._plan(batch, memory, drop_axes)
         # To know which chunks are missing, each has to be asked for.
         if plan is None or not getattr(batch[0][1].config, "read_missing_chunks", True):
             return await self.own.read(batch, out, drop_axes)
-        if not await asyncio.to_thread(self._read, plan, batch[0][1], memory):
+        if not await _in_thread(self._read, plan, batch[0][1], memory):
             return await self.own.read(batch, out, drop_axes)
         return tuple({"status": "present"} for _ in batch)
 
-    def _read(self, plan: _Plan, spec: Any, memory: np.ndarray[Any, Any]) -> bool:
+    def _read(self, plan: _Plan, spec: Any, memory: np.ndarray[Any, Any], how: Watch) -> bool:
         array = self._array(plan.where, spec)
-        if array is not None and any(end > n for end, n in zip(plan.end, array.shape, strict=True)):
-            array = self._fresh(array, plan.where, spec, plan.end)
+        if array is not None and not _is_within(plan.end, array):
+            array = self._fresh(array, plan, spec, how)
         if array is None or not _fits(array, memory):
             return False
-        shape = array._raw.selected(plan.key)
-        target = memory.reshape(shape) if memory.shape != shape else memory
+        target = _shaped(memory, array._raw.selected(plan.key))
+        if target is None:
+            return False
         if array._raw.objects is None and target.dtype == array.dtype:
-            array._read(plan.key, target, quiet)
+            array._read(plan.key, target, how)
         else:
-            target[...] = array._read(plan.key, None, quiet)
+            target[...] = array._read(plan.key, None, how)
         return True
 
     async def write(self, batch_info: Iterable[Item], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
         batch = list(batch_info)
-        memory = value.as_ndarray_like()
-        plan = self._plan(batch, memory, drop_axes)
-        if plan is None or not await asyncio.to_thread(self._write, plan, batch[0][1], memory):
-            if batch:
+        # An array that is read-only is zarr-python's own, which refuses the write.
+        read_only = bool(self.store.read_only)
+        memory = _plain(value.as_ndarray_like())
+        plan = None if read_only else self._plan(batch, memory, drop_axes)
+        if plan is None or not await _in_thread(self._write, plan, batch[0][1], memory):
+            if batch and not read_only:
                 warnings.warn(
                     "this write is zarr-python's own, which takes no locks: what others write to the same chunks at "
                     "the same time may be lost",
@@ -166,16 +180,15 @@ class NdzarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
                 )
             await self.own.write(batch, value, drop_axes)
 
-    def _write(self, plan: _Plan, spec: Any, memory: np.ndarray[Any, Any]) -> bool:
-        array = self._array(plan.where, spec)
+    def _write(self, plan: _Plan, spec: Any, memory: np.ndarray[Any, Any], how: Watch) -> bool:
+        array = self._array(plan.where, spec, to_write=True)
         if array is not None:
-            array = self._fresh(array, plan.where, spec, plan.end)
+            array = self._fresh(array, plan, spec, how, to_write=True)
         if array is None or not _fits(array, memory):
             return False
-        shape = array._raw.selected(plan.key)
-        if memory.ndim and memory.shape != shape and memory.size == np.prod(shape, dtype=int):
-            memory = memory.reshape(shape)
-        array._write(plan.key, memory, None, quiet)
+        shaped = _shaped(memory, array._raw.selected(plan.key))
+        # One of another shape is broadcast, or refused.
+        array._write(plan.key, memory if shaped is None else shaped, None, how)
         return True
 
     def _plan(self, batch: list[Item], memory: Any, drop_axes: tuple[int, ...]) -> _Plan | None:
@@ -185,7 +198,7 @@ class NdzarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
         grid = getattr(self.metadata, "chunk_grid", None)
         if self.metadata.zarr_format == 3 and not hasattr(grid, "chunk_shape"):
             return None
-        return _Plan.of(batch, self._keys(), len(self.metadata.shape), memory.shape, drop_axes)
+        return _Plan.of(batch, self._keys(), len(self.metadata.shape), drop_axes)
 
     def _keys(self) -> _Keys:
         ndim = len(self.metadata.shape)
@@ -195,6 +208,51 @@ class NdzarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
         if encoding.name == "default":
             return _Keys(ndim, encoding.separator, 1)
         return _Keys(max(1, ndim), encoding.separator, 0)
+
+
+async def _in_thread(call: Callable[..., bool], *args: Any) -> bool:
+    """Runs a call in a thread. If the task is cancelled, so is the call, and the task waits for its end:
+    nothing is read or written later."""
+    stop = Stop()
+
+    def run() -> bool:
+        if stop.is_stopped:
+            return False
+        return call(*args, (False, None, stop))
+
+    # A future rather than a task: the end of a loop cancels all tasks.
+    done = asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, run)
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        stop.stop()
+        while not done.done():
+            try:
+                await asyncio.wait([done])
+            except asyncio.CancelledError:
+                continue
+        if not done.cancelled():
+            done.exception()
+        raise
+
+
+def _plain(memory: Any) -> Any:
+    """Memory of a subclass, such as that of a file, as an array of NumPy; masks would be lost."""
+    is_array = isinstance(memory, np.ndarray) and not isinstance(memory, np.ma.MaskedArray)
+    return memory.view(np.ndarray) if is_array else memory
+
+
+def _shaped(memory: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None:
+    """The same memory in this shape, if they differ in axes of one element alone."""
+    if memory.shape == shape:
+        return memory
+    if [n for n in memory.shape if n != 1] != [n for n in shape if n != 1]:
+        return None
+    return memory.reshape(shape)
+
+
+def _is_within(end: tuple[int, ...], array: Array) -> bool:
+    return all(behind <= n for behind, n in zip(end, array.shape, strict=True))
 
 
 def _fits(array: Array, memory: np.ndarray[Any, Any]) -> bool:
@@ -227,16 +285,14 @@ class _Plan:
         self.where, self.key, self.end = where, key, end
 
     @classmethod
-    def of(
-        cls, batch: list[Item], keys: _Keys, ndim: int, shape: tuple[int, ...], drop_axes: tuple[int, ...]
-    ) -> _Plan | None:
+    def of(cls, batch: list[Item], keys: _Keys, ndim: int, drop_axes: tuple[int, ...]) -> _Plan | None:
         if ndim == 0:
             where, _ = keys.split(batch[0][0].path)
             return cls(where, (), ()) if len(batch) == 1 else None
         first = batch[0][2]
         if not isinstance(batch[0][3], tuple) and isinstance(first, tuple) and _are_points(first, ndim):
             return cls._of_points(batch, keys, ndim)
-        return cls._of_axes(batch, keys, ndim, shape, drop_axes)
+        return cls._of_axes(batch, keys, ndim, drop_axes)
 
     @classmethod
     def _of_points(cls, batch: list[Item], keys: _Keys, ndim: int) -> _Plan | None:
@@ -251,9 +307,7 @@ class _Plan:
         return cls(where, points, tuple(int(axis.max()) + 1 for axis in points))
 
     @classmethod
-    def _of_axes(
-        cls, batch: list[Item], keys: _Keys, ndim: int, shape: tuple[int, ...], drop_axes: tuple[int, ...]
-    ) -> _Plan | None:
+    def _of_axes(cls, batch: list[Item], keys: _Keys, ndim: int, drop_axes: tuple[int, ...]) -> _Plan | None:
         """A selection along each axis for itself."""
         where = ""
         # For each axis, by the index of the chunk along it: the indices, and where in the result they belong.

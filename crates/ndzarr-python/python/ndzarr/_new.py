@@ -1,0 +1,111 @@
+"""The description of a new array, from arguments as users of Python spell them."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _codecs
+from ._array import _content
+from ._attributes import dumps
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+__all__ = ["ZERO", "Shape", "as_shape", "new_array"]
+
+Shape = int | Sequence[int]
+
+#: For `fill_value`: zero, or what zero means for the type.
+ZERO: Any = type("Zero", (), {"__repr__": lambda _: "ZERO"})()
+
+
+def as_shape(shape: Shape) -> list[int]:
+    if isinstance(shape, (int, np.integer)):
+        return [int(shape)]
+    return [operator.index(n) for n in shape]
+
+
+def new_array(
+    format: str,
+    *,
+    shape: Shape,
+    dtype: DTypeLike,
+    chunks: Shape | None = None,
+    chunk_edges: Sequence[Sequence[int]] | None = None,
+    shards: Shape | None = None,
+    codecs: Any = None,
+    fill_value: Any = ZERO,
+    order: str = "C",
+    separator: str | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    dimension_names: Iterable[str] | None = None,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """The description of a new array, for the native part."""
+    lens = as_shape(shape)
+
+    def each(given: Shape | None) -> list[int] | None:
+        if given is None:
+            return None
+        # One number is for every axis.
+        found = as_shape(given)
+        return found * len(lens) if isinstance(given, (int, np.integer)) else found
+
+    kind = _vlen(dtype)
+    fill: bytes | None = None
+    if fill_value is not ZERO and fill_value is not None:
+        fill = _content(kind, fill_value, None) if kind else _one(dtype, fill_value)
+    big = kind is None and not isinstance(dtype, str) and np.dtype(dtype).byteorder == ">"
+    names, text = _codecs.parsed(codecs, format, kind == "string", kind == "bytes", big)
+    return {
+        "shape": lens,
+        "chunks": each(chunks),
+        "chunk_edges": None if chunk_edges is None else [list(axis) for axis in chunk_edges],
+        "shards": each(shards),
+        "codecs": names,
+        "codecs_json": text,
+        "fill_value": fill,
+        "no_fill_value": fill_value is None and format in ("zarr2", "zarr3-draft-b"),
+        "order": order,
+        "separator": separator,
+        "attributes": dumps(dict(attributes)) if attributes else None,
+        "dimension_names": None if dimension_names is None else list(dimension_names),
+        "overwrite": overwrite,
+    }
+
+
+#: Names of types that the package ml_dtypes has.
+_OF_ML_DTYPES = re.compile(r"bfloat16|u?int[24]|float[468]_\w+")
+
+
+def _vlen(dtype: Any) -> str | None:
+    """What elements of variable size are."""
+    if dtype in (str, "str", "string"):
+        return "string"
+    if dtype in (bytes, "bytes"):
+        return "bytes"
+    if isinstance(dtype, str) and dtype == "json":
+        return "json"
+    if isinstance(dtype, str) and (_OF_ML_DTYPES.fullmatch(dtype) or re.fullmatch(r"r\d+|complex_\w+", dtype)):
+        return None
+    return "string" if np.dtype(dtype).kind in "OT" or np.dtype(dtype).str in ("<U0", "|U0") else None
+
+
+def _one(dtype: Any, value: Any) -> bytes:
+    """One element, as its bytes in native order."""
+    if isinstance(dtype, str) and _OF_ML_DTYPES.fullmatch(dtype):
+        import ml_dtypes
+
+        dtype = getattr(ml_dtypes, dtype)
+    elif isinstance(dtype, str) and re.fullmatch(r"r\d+", dtype):
+        dtype = f"V{int(dtype[1:]) // 8}"
+    found = np.dtype(dtype)
+    if found.names:
+        # The formats pack fields.
+        found = np.dtype({"names": list(found.names), "formats": [found.fields[name][0] for name in found.names]}) if found.fields else found
+    return np.asarray(value, found.newbyteorder("=")).tobytes()
