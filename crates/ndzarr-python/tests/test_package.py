@@ -26,14 +26,21 @@ def test_examples(module: str) -> None:
     assert found.attempted > 0
 
 
-def test_the_examples_of_the_guide(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "n_blocks"), [("python", 4), ("side-by-side", 3)])
+def test_the_examples_of_the_guide(folder: str, monkeypatch: pytest.MonkeyPatch, page: str, n_blocks: int) -> None:
     pytest.importorskip("zarr")
     pytest.importorskip("dask")
-    guide = Path(__file__).parent.parent.parent.parent / "docs" / "guide" / "python.md"
+    guide = Path(__file__).parent.parent.parent.parent / "docs" / "guide" / f"{page}.md"
     monkeypatch.chdir(folder)
+    if page == "side-by-side":
+        volume = ndzarr.create("volume.n5", "s0", shape=(90, 80, 70), dtype="u2", chunks=(32,) * 3, format="n5")
+        volume[...] = 3
     blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == n_blocks
     exec("\n".join(blocks), {})
+    if page == "side-by-side":
+        assert ndzarr.open("copied.zarr")[...].sum(dtype=int) == 90 * 80 * 70 * 3
+        assert ndzarr.open("rows.zarr")[...].sum() == 495_000
 
 
 def test_types_are_checked() -> None:
