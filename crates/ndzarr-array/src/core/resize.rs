@@ -227,12 +227,17 @@ impl Core {
     /// Removes everything outside the shape in a document, of which others take no notice if it
     /// fails. Resizing to the same shape tries again.
     fn tidy(&self, held: &HeldDocument) {
+        let (key, limits) = (shape_key(&self.node), &self.node.context.limits);
         let again;
         let held = if held.excludes_others() {
+            // If the lock was lost, what is outside the old shape may be another writer's.
+            let now = self.storage.wait(self.storage.document(&key, limits.document_bytes));
+            if now.is_ok_and(|now| now.map(|(_, value)| value) != held.bytes()) {
+                return;
+            }
             held
         } else {
-            let limits = &self.node.context.limits;
-            match self.storage.wait(self.storage.hold(&shape_key(&self.node), limits)) {
+            match self.storage.wait(self.storage.hold(&key, limits)) {
                 Ok(held) => again = held,
                 Err(_) => return,
             }

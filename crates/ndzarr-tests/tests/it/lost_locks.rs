@@ -1,12 +1,12 @@
 //! Locks that another writer holds for too long, or took over before anything was published.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ndarray::{Array1, array};
-use ndzarr::store::StoreError;
-use ndzarr::{Array, Error, ErrorKind, FsStore, Group, Storage, asynchronous};
-use ndzarr_testkit::{Call, FaultStore, block_on};
+use ndzarr::store::{Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Want};
+use ndzarr::{Array, Error, ErrorKind, FsStore, Group, Storage, Store, asynchronous};
+use ndzarr_testkit::{Call, FaultStore, block_on, forward};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -145,4 +145,59 @@ fn copies_that_cannot_be_locked_after_an_append_are_no_conflict() {
     assert_eq!(error.kind(), ErrorKind::Store, "{error}");
     assert!(error.to_string().starts_with("the array has its new shape"), "{error}");
     assert_eq!(elements(folder.path(), "a").len(), 10);
+}
+
+/// A folder in which a document's lock is lost: before it is used another writer appends 2, 2.
+#[derive(Debug)]
+struct TakenOver(FsStore, PathBuf);
+
+/// A lock that was lost.
+struct Lost(FsStore, PathBuf);
+
+impl Store for TakenOver {
+    forward!(0: name, fetch, put, erase, list_dir, list_prefix);
+
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
+        if key.as_str() != "a/zarr.json" {
+            return self.0.lock(key, wait);
+        }
+        Ok(Locked::Held(Box::new(Lost(FsStore::new(&self.1), self.1.clone()))))
+    }
+}
+
+impl KeyLock for Lost {
+    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
+        let key = Key::new("a/zarr.json").expect("a key");
+        self.0.fetch(&Fetch { key, of, want })
+    }
+
+    fn append(&mut self, _: &[u8]) -> Result<u64, StoreError> {
+        let mut other = Array::<u8>::open((self.1.as_path(), "a")).expect("the array");
+        other.append(0, &array![2, 2]).expect("an append");
+        Err(lost("a/zarr.json"))
+    }
+
+    fn write_at(&mut self, _: u64, _: &[u8]) -> Result<(), StoreError> {
+        Err(lost("a/zarr.json"))
+    }
+
+    fn publish(self: Box<Self>) -> Result<Pin, StoreError> {
+        Err(lost("a/zarr.json"))
+    }
+
+    fn erase(self: Box<Self>) -> Result<(), StoreError> {
+        Err(lost("a/zarr.json"))
+    }
+}
+
+/// It takes back its own elements, and not those of the writer that took over.
+#[test]
+fn an_append_whose_lock_was_lost_removes_nothing_of_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let a = Array::<u8>::builder([2]).chunks([4]).create((folder.path(), "a")).expect("an array");
+    a.fill(.., 3).expect("elements");
+    let store = TakenOver(FsStore::new(folder.path()), folder.path().to_owned());
+    let mut a = Array::<u8>::open((Storage::blocking(store), "a")).expect("the array");
+    check_conflict(&a.append(0, &array![1, 1]).expect_err("it is lost"), "a/zarr.json");
+    assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
 }
