@@ -98,6 +98,7 @@ fn minor(holder: &Object, in_namespace: bool) -> u32 {
         holder.get("well").and_then(|well| well.get("version")),
     ];
     let stated = stated.into_iter().flatten().find_map(|version| minor_version(&json::version(version)?));
+    let stated = stated.filter(|minor| *minor <= 6);
     stated.unwrap_or_else(|| match &first["axes"] {
         _ if first["coordinateSystems"].is_array() => 6,
         _ if in_namespace => 5,
