@@ -41,8 +41,12 @@ impl Multiscale {
         match Group::open(&place).await {
             Ok(group) => Self::first_in(&group.into()).await,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let group = OpenOptions::new().format(Format::N5).open_group(&place).await.ok();
-                let group = group.map(Into::into).filter(has_attributes).ok_or(error)?;
+                let group = match OpenOptions::new().format(Format::N5).open_group(&place).await {
+                    Ok(group) => Some(ndzarr::Group::from(group)).filter(has_attributes),
+                    Err(other) if other.kind() != ErrorKind::NotFound => return Err(other.into()),
+                    Err(_) => None,
+                };
+                let group = group.ok_or(error)?;
                 Ok(Self::first_in(&group).await?.without_version())
             }
             Err(error) => Err(error.into()),

@@ -136,8 +136,11 @@ impl Multiscale<Blocking> {
         match Group::open(&place) {
             Ok(group) => Self::first_of(block_on(find(&Here, &group))?, &group),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let group = OpenOptions::new().format(Format::N5).open_group(&place).ok();
-                let group = group.filter(has_attributes).ok_or(error)?;
+                let group = match OpenOptions::new().format(Format::N5).open_group(&place) {
+                    Ok(group) if has_attributes(&group) => group,
+                    Err(other) if other.kind() != ErrorKind::NotFound => return Err(other.into()),
+                    _ => return Err(error.into()),
+                };
                 Ok(Self::first_of(block_on(find(&Here, &group))?, &group)?.without_version())
             }
             Err(error) => Err(error.into()),
@@ -147,11 +150,12 @@ impl Multiscale<Blocking> {
     /// All images that a group is or has, opened with options of its own: an image for each entry of
     /// `multiscales`, for each series of bioformats2raw, for each setup and time point of
     /// BigDataViewer. Levels are read with the options of the group. None for a plate, whose fields
-    /// are groups of their own: see [`Metadata`](crate::Metadata).
+    /// are groups of their own: see [`Metadata`](crate::Metadata). Series, setups, time points and
+    /// levels that cannot be opened are warnings of the first image.
     ///
     /// # Errors
-    /// The metadata of an image cannot be understood; the store fails, or cannot list a group without
-    /// metadata of OME-Zarr.
+    /// The metadata of an image cannot be understood; what cannot be opened leaves no image;
+    /// the store fails, or cannot list a group without metadata of OME-Zarr.
     pub fn find(group: &Group) -> Result<Vec<Self>> {
         let found = block_on(find(&Here, group))?;
         Ok(found.into_iter().map(|(group, image)| Self::new(group, image)).collect())
