@@ -18,7 +18,7 @@
 //! ```
 
 use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group, OpenOptions};
-use ndzarr::{ErrorKind, Format, Place};
+use ndzarr::{ErrorKind, Format, MemoryStore, Place};
 
 use crate::error::Result;
 use crate::find::find;
@@ -101,10 +101,19 @@ impl Multiscale {
         layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
     ) -> Result<Self> {
         let attributes = new.attributes(format)?;
-        let mut group = Group::create(place, format).await?;
-        for (at, level) in new.planned()?.into_iter().enumerate() {
+        let builders = new.planned()?.into_iter().map(|level| {
             let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
-            group.create_array(&at.to_string(), new.describe(builder, format)).await?;
+            new.describe(builder, format)
+        });
+        let builders: Vec<_> = builders.collect();
+        // First in memory, so that a wrong layout leaves nothing at the place.
+        let trial = Group::create(MemoryStore::new(), format).await?;
+        for (at, builder) in builders.iter().enumerate() {
+            trial.create_array(&at.to_string(), builder.clone()).await?;
+        }
+        let mut group = Group::create(place, format).await?;
+        for (at, builder) in builders.into_iter().enumerate() {
+            group.create_array(&at.to_string(), builder).await?;
         }
         group.merge_attributes(attributes).await?;
         Self::first_in(&group.into()).await

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use ndzarr::store::block_on;
-use ndzarr::{AnyArray, ArrayBuilder, ErrorKind, Format, Group, OpenOptions, Place, RunOptions};
+use ndzarr::{AnyArray, ArrayBuilder, ErrorKind, Format, Group, MemoryStore, OpenOptions, Place, RunOptions};
 
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
@@ -202,10 +202,19 @@ impl Multiscale<Blocking> {
         layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
     ) -> Result<Self> {
         let attributes = new.attributes(format)?;
-        let mut group = Group::create(place, format)?;
-        for (at, level) in new.planned()?.into_iter().enumerate() {
+        let builders = new.planned()?.into_iter().map(|level| {
             let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
-            group.create_array(&at.to_string(), new.describe(builder, format))?;
+            new.describe(builder, format)
+        });
+        let builders: Vec<_> = builders.collect();
+        // First in memory, so that a wrong layout leaves nothing at the place.
+        let trial = Group::create(MemoryStore::new(), format)?;
+        for (at, builder) in builders.iter().enumerate() {
+            trial.create_array(&at.to_string(), builder.clone())?;
+        }
+        let mut group = Group::create(place, format)?;
+        for (at, builder) in builders.into_iter().enumerate() {
+            group.create_array(&at.to_string(), builder)?;
         }
         // Last, so that a reader that sees an image finds its arrays.
         group.merge_attributes(attributes)?;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::axis::{Axis, AxisKind};
 use crate::downsample::Downsample;
 use crate::error::{Error, Result};
+use crate::make_levels::{MOST_IN_ONE, in_one};
 use crate::metadata::Metadata;
 
 /// Describes a new image for `create` of [`Multiscale`](crate::Multiscale).
@@ -52,7 +53,7 @@ pub(crate) struct Planned {
     pub(crate) translation: Vec<f64>,
 }
 
-/// Levels end where no axis of space is longer.
+/// Levels end where no axis of space that they shorten is longer.
 const SMALL: u64 = 256;
 
 impl NewMultiscale {
@@ -88,15 +89,15 @@ impl NewMultiscale {
         Self { translation: translation.into(), ..self }
     }
 
-    /// The number of levels, with the finest. Unless set, levels are added until no axis of space is
-    /// longer than 256 elements.
+    /// The number of levels, with the finest. Unless set, levels are added until no axis of space with
+    /// a factor above 1 is longer than 256 elements.
     #[must_use]
     pub fn levels(self, n_levels: usize) -> Self {
         Self { n_levels: Some(n_levels), ..self }
     }
 
-    /// How many elements of a level make one of the next along each axis; unless set, 2 along axes of
-    /// space and 1 along others.
+    /// How many elements of a level make one of the next along each axis, and 2^20 at most together;
+    /// unless set, 2 along axes of space and 1 along others.
     #[must_use]
     pub fn factors(self, factors: impl Into<Vec<u64>>) -> Self {
         Self { factors: factors.into(), ..self }
@@ -128,8 +129,8 @@ impl NewMultiscale {
     pub(crate) fn planned(&self) -> Result<Vec<Planned>> {
         self.check()?;
         let is_small = |shape: &[u64]| {
-            let mut space = self.axes.iter().zip(shape).filter(|(axis, _)| axis.kind == AxisKind::Space);
-            space.all(|(_, len)| *len <= SMALL)
+            let mut axes = self.axes.iter().zip(shape).zip(&self.factors);
+            axes.all(|((axis, len), factor)| axis.kind != AxisKind::Space || *factor == 1 || *len <= SMALL)
         };
         let mut level = Planned {
             shape: self.shape.clone(),
@@ -143,6 +144,10 @@ impl NewMultiscale {
                 Some(n_levels) => levels.len() + 1 == n_levels,
                 None => is_small(&level.shape) || next.shape == level.shape,
             };
+            // JSON has neither infinity nor NaN.
+            if level.scale.iter().chain(&level.translation).any(|number| !number.is_finite()) {
+                return Err(Error::Argument(format!("the scale of level {} is not finite", levels.len())));
+            }
             levels.push(level);
             if is_last {
                 return Ok(levels);
@@ -204,6 +209,13 @@ impl NewMultiscale {
         }
         if self.factors.iter().any(|factor| !(1..=1024).contains(factor)) {
             return wrong(format!("the factors {:?} are not from 1 to 1024", self.factors));
+        }
+        // `make_levels` adds that many elements at most, exactly.
+        if in_one(&self.factors).is_none() {
+            return wrong(format!(
+                "the factors {:?} make one element of more than {MOST_IN_ONE}",
+                self.factors
+            ));
         }
         if self.shape.contains(&0) {
             return wrong(format!("the shape {:?} has an axis without elements", self.shape));
