@@ -1,4 +1,5 @@
-//! The calls of this crate as futures, under the same names as the blocking ones.
+//! The calls of this crate as futures, under the same names as the blocking ones. `make_levels` has no
+//! such form, since it computes.
 //!
 //! ```
 //! use ndzarr::{DataType, Format, MemoryStore, store::block_on};
