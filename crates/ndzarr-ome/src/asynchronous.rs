@@ -112,7 +112,7 @@ impl Multiscale {
         for (at, builder) in builders.iter().enumerate() {
             trial.create_array(&at.to_string(), builder.clone()).await?;
         }
-        let mut group = Group::create(place, format).await?;
+        let mut group = new.group(Group::builder(), format).create(place).await?;
         for (at, builder) in builders.into_iter().enumerate() {
             group.create_array(&at.to_string(), builder).await?;
         }

@@ -33,6 +33,7 @@ mod downsample;
 mod entry;
 mod error;
 mod find;
+mod from_elements;
 mod image;
 mod io;
 mod json;

@@ -39,22 +39,47 @@ pub(crate) fn make_levels(
         }
         steps.push((&arrays[0], &arrays[1], factors));
     }
-    for (fine, coarse, factors) in steps {
-        let (fine, coarse) = (fine.clone(), coarse.clone());
-        match fine.data_type() {
-            DataType::Bool if method == Downsample::Mean => {
-                let what = "bools have no mean: levels of them are made by the mode or by a stride";
-                return Err(Error::Argument(what.to_owned()));
-            }
-            DataType::Bool => step::<bool>(fine, coarse, &factors, method, options)?,
-            data_type => {
-                for_each_type!(data_type, T: Number => step::<T>(fine, coarse, &factors, method, options)?, other => {
-                    return Err(Error::Argument(format!("elements of the type {other} are not numbers")));
-                })
-            }
+    if let Some((fine, ..)) = steps.first() {
+        can_make(fine.data_type(), method)?;
+    }
+    steps.iter().try_for_each(|(fine, coarse, factors)| step_of_any(fine, coarse, factors, method, options))
+}
+
+/// Whether levels can be made of elements of this type.
+pub(crate) fn can_make(data_type: &DataType, method: Downsample) -> Result<()> {
+    match data_type {
+        DataType::Bool if method == Downsample::Mean => {
+            let what = "bools have no mean: levels of them are made by the mode or by a stride";
+            Err(Error::Argument(what.to_owned()))
+        }
+        DataType::Bool => Ok(()),
+        data_type => for_each_type!(data_type, _T: Number => Ok(()), other => {
+            Err(Error::Argument(format!("elements of the type {other} are not numbers")))
+        }),
+    }
+}
+
+/// Copies the elements of an array to one of the same shape and type, in bounded memory.
+pub(crate) fn copy_elements(source: &AnyArray, target: &AnyArray, options: &RunOptions) -> Result<()> {
+    step_of_any(source, target, &vec![1; source.shape().len()], Downsample::Stride, options)
+}
+
+fn step_of_any(
+    fine: &AnyArray,
+    coarse: &AnyArray,
+    factors: &[u64],
+    method: Downsample,
+    options: &RunOptions,
+) -> Result<()> {
+    let (fine, coarse) = (fine.clone(), coarse.clone());
+    match fine.data_type() {
+        DataType::Bool => step::<bool>(fine, coarse, factors, method, options),
+        data_type => {
+            for_each_type!(data_type, T: Number => step::<T>(fine, coarse, factors, method, options), _ => {
+                can_make(coarse.data_type(), method)
+            })
         }
     }
-    Ok(())
 }
 
 /// How many elements of a level make one of the next along each axis.

@@ -3,13 +3,14 @@
 use std::marker::PhantomData;
 
 use ndzarr::store::block_on;
-use ndzarr::{AnyArray, ArrayBuilder, ErrorKind, Format, Group, MemoryStore, OpenOptions, Place, RunOptions};
+use ndzarr::{AnyArray, ArrayBuilder, ErrorKind, Format, Group, OpenOptions, Place, RunOptions};
 
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
 use crate::downsample::Downsample;
 use crate::error::{Error, Result};
 use crate::find::find;
+use crate::from_elements::{create_arrays, numbers, try_in_memory};
 use crate::image::Image;
 use crate::io::Here;
 use crate::level::Level;
@@ -134,14 +135,14 @@ impl Multiscale<Blocking> {
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         let place = place.into();
         match Group::open(&place) {
-            Ok(group) => Self::first_of(block_on(find(&Here, &group))?, &group),
+            Ok(group) => Self::in_group(&group),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let group = match OpenOptions::new().format(Format::N5).open_group(&place) {
                     Ok(group) if has_attributes(&group) => group,
                     Err(other) if other.kind() != ErrorKind::NotFound => return Err(other.into()),
                     _ => return Err(error.into()),
                 };
-                Ok(Self::first_of(block_on(find(&Here, &group))?, &group)?.without_version())
+                Ok(Self::in_group(&group)?.without_version())
             }
             Err(error) => Err(error.into()),
         }
@@ -207,18 +208,17 @@ impl Multiscale<Blocking> {
             new.describe(builder, format)
         });
         let builders: Vec<_> = builders.collect();
-        // First in memory, so that a wrong layout leaves nothing at the place.
-        let trial = Group::create(MemoryStore::new(), format)?;
-        for (at, builder) in builders.iter().enumerate() {
-            trial.create_array(&at.to_string(), builder.clone())?;
-        }
-        let mut group = Group::create(place, format)?;
-        for (at, builder) in builders.into_iter().enumerate() {
-            group.create_array(&at.to_string(), builder)?;
-        }
+        try_in_memory(&builders, format)?;
+        let mut group = new.group(Group::builder(), format).create(place)?;
+        create_arrays(&group, &numbers(builders.len()), builders)?;
         // Last, so that a reader that sees an image finds its arrays.
         group.merge_attributes(attributes)?;
-        Self::first_of(block_on(find(&Here, &group))?, &group)
+        Self::in_group(&group)
+    }
+
+    /// The image of a group that was just written.
+    pub(crate) fn in_group(group: &Group) -> Result<Self> {
+        Self::first_of(block_on(find(&Here, group))?, group)
     }
 
     /// Makes the elements of all levels but the finest, each from the one before, in parallel. Levels

@@ -1,11 +1,13 @@
 //! `NewMultiscale`: describes an image that is to be created, and its metadata.
 
-use ndzarr::{Any, ArrayBuilder, DataType, Format};
+use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Existing, Format, GroupBuilder};
 use serde_json::{Value, json};
 
 use crate::axis::{Axis, AxisKind};
 use crate::downsample::Downsample;
 use crate::error::{Error, Result};
+use crate::from_elements::numbers;
+use crate::json::Object;
 use crate::make_levels::{MOST_IN_ONE, in_one};
 use crate::metadata::Metadata;
 
@@ -43,6 +45,7 @@ pub struct NewMultiscale {
     method: Downsample,
     name: Option<String>,
     metadata: Metadata,
+    existing: Existing,
 }
 
 /// A level of a new image.
@@ -73,6 +76,7 @@ impl NewMultiscale {
             method: Downsample::Mean,
             name: None,
             metadata: Metadata::default(),
+            existing: Existing::default(),
         }
     }
 
@@ -121,8 +125,37 @@ impl NewMultiscale {
         Self { metadata, ..self }
     }
 
+    /// What happens to a node at the place of the image; an error unless set.
+    #[must_use]
+    pub fn existing(self, existing: Existing) -> Self {
+        Self { existing, ..self }
+    }
+
     pub(crate) fn data_type(&self) -> &DataType {
         &self.data_type
+    }
+
+    pub(crate) fn downsample(&self) -> Downsample {
+        self.method
+    }
+
+    /// Its group.
+    pub(crate) fn group<M>(&self, builder: GroupBuilder<M>, format: Format) -> GroupBuilder<M> {
+        builder.format(format).existing(self.existing)
+    }
+
+    /// Checks that an array can be its finest level.
+    pub(crate) fn check_array(&self, array: &AnyArray) -> Result<()> {
+        if array.shape() == self.shape && *array.data_type() == self.data_type {
+            return Ok(());
+        }
+        Err(Error::Argument(format!(
+            "the array has the shape {:?} and elements of {}, and the image {:?} and {}",
+            array.shape(),
+            array.data_type(),
+            self.shape,
+            self.data_type
+        )))
     }
 
     /// The levels, the finest first.
@@ -241,23 +274,10 @@ impl NewMultiscale {
             }
             stated
         });
-        let datasets = self.planned()?.into_iter().enumerate().map(|(at, level)| {
-            let mut transformations = vec![json!({"type": "scale", "scale": level.scale})];
-            if level.translation.iter().any(|translation| *translation != 0.0) {
-                transformations.push(json!({"type": "translation", "translation": level.translation}));
-            }
-            json!({"path": at.to_string(), "coordinateTransformations": transformations})
-        });
-        let mut entry = json!({
-            "axes": axes.collect::<Vec<_>>(),
-            "datasets": datasets.collect::<Vec<_>>(),
-            "type": self.method.name(),
-            "metadata": {
-                "method": "ndzarr_ome::Multiscale::make_levels",
-                "version": env!("CARGO_PKG_VERSION"),
-                "kwargs": {"factors": self.factors},
-            },
-        });
+        let planned = self.planned()?;
+        let datasets = datasets(&planned, &numbers(planned.len()));
+        let mut entry = json!({"axes": axes.collect::<Vec<_>>(), "datasets": datasets});
+        entry.as_object_mut().into_iter().for_each(|entry| entry.extend(self.made_by()));
         if let Some(name) = &self.name {
             entry["name"] = name.clone().into();
         }
@@ -270,10 +290,34 @@ impl NewMultiscale {
         Ok(attributes)
     }
 
+    /// How its levels are made, as members of an entry of `multiscales`.
+    pub(crate) fn made_by(&self) -> Object {
+        let metadata = json!({
+            "method": "ndzarr_ome::Multiscale::make_levels",
+            "version": env!("CARGO_PKG_VERSION"),
+            "kwargs": {"factors": self.factors},
+        });
+        [("type".to_owned(), self.method.name().into()), ("metadata".to_owned(), metadata)]
+            .into_iter()
+            .collect()
+    }
+
     /// Adds to a layout what is known of a level.
     pub(crate) fn describe<M>(&self, layout: ArrayBuilder<Any, M>, format: Format) -> ArrayBuilder<Any, M> {
         let layout = layout.dimension_names(self.axes.iter().map(|axis| axis.name.clone()));
         // Chunks of 0.4 are in nested folders.
         if format == Format::Zarr2 { layout.separator('/') } else { layout }
     }
+}
+
+/// The datasets of levels, by the names of their arrays.
+pub(crate) fn datasets(levels: &[Planned], names: &[String]) -> Vec<Value> {
+    let dataset = |(level, name): (&Planned, &String)| {
+        let mut transformations = vec![json!({"type": "scale", "scale": level.scale})];
+        if level.translation.iter().any(|translation| *translation != 0.0) {
+            transformations.push(json!({"type": "translation", "translation": level.translation}));
+        }
+        json!({"path": name, "coordinateTransformations": transformations})
+    };
+    levels.iter().zip(names).map(dataset).collect()
 }
