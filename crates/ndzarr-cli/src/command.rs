@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::verbs::{
-    attrs, cat, completions, consolidate, convert, cp, diff, import, info, ls, man, repair, rm, stats,
-    verify, view,
+    attrs, cat, completions, consolidate, convert, cp, diff, import, info, ls, man, pyramid, repair, rm,
+    stats, verify, view,
 };
 
 /// Look into, check, compare, copy and convert arrays of Zarr v2, Zarr v3 and N5.
@@ -35,7 +35,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say what an array or group is: shape, type, chunks, codecs, what is stored.
+    /// Say what an array or group is: shape, type, chunks, codecs, what is stored, levels of images.
     ///
     /// The axes are those that every other verb takes and shows, and N5's own order unless
     /// `--n5-axes reversed` is given.
@@ -70,6 +70,11 @@ pub(crate) enum Command {
     Cat(cat::Arguments),
     /// Make an array of the elements of a .npy file, or of bytes.
     Import(import::Arguments),
+    /// Make the levels of a multiscale image: an OME-Zarr of an array, or the coarser levels of an image
+    /// in place.
+    ///
+    /// An image of an array can be opened when all its levels are made, not before.
+    Pyramid(pyramid::Arguments),
     /// Print and change attributes.
     Attrs(attrs::Arguments),
     /// Remove an array, or a group with everything below it.
@@ -97,6 +102,7 @@ pub(crate) fn run(command: &Command, global: &Global, output: &mut Output) -> Re
         Command::View(arguments) => done(view::run(arguments, global, output)),
         Command::Cat(arguments) => done(cat::run(arguments, global, output)),
         Command::Import(arguments) => done(import::run(arguments, global, output)),
+        Command::Pyramid(arguments) => done(pyramid::run(arguments, global, output)),
         Command::Attrs(arguments) => done(attrs::run(arguments, global, output)),
         Command::Rm(arguments) => done(rm::run(arguments, global, output)),
         Command::Consolidate(arguments) => done(consolidate::run(arguments, global, output)),

@@ -12,6 +12,7 @@ mod describe;
 mod difference;
 mod elements;
 mod failure;
+mod image;
 mod memory;
 mod npy;
 mod outcome;

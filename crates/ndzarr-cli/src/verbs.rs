@@ -11,6 +11,7 @@ pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod ls;
 pub(crate) mod man;
+pub(crate) mod pyramid;
 pub(crate) mod repair;
 pub(crate) mod rm;
 pub(crate) mod stats;

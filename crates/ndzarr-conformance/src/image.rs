@@ -143,9 +143,10 @@ pub(crate) fn create(store: &Path, format: Format) -> Result<(), Failure> {
     let new: New = serde_json::from_str(&line)?;
     let shape: Vec<usize> = new.axes.iter().map(|axis| axis.len as usize).collect();
     let method = match &new.method[..] {
+        "mean" => Downsample::Mean,
         "mode" => Downsample::Mode,
         "stride" => Downsample::Stride,
-        _ => Downsample::Mean,
+        other => return Err(Failure::new(format_args!("the method {other}"))),
     };
     let axes = new.axes.into_iter().map(|axis| {
         let named = Axis::new(axis.name);

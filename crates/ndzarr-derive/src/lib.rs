@@ -62,7 +62,11 @@ fn expand(input: TokenStream) -> Result<TokenStream, Wrong> {
         Some(TokenTree::Group(fields)) if fields.delimiter() == Delimiter::Brace => fields,
         other => return Err(only(other)),
     };
-    let fields = Group::new(Delimiter::Brace, list(fields.stream())?);
+    let listed = list(fields.stream())?;
+    if listed.is_empty() {
+        return Err(only(Some(fields.into())));
+    }
+    let fields = Group::new(Delimiter::Brace, listed);
     let content: TokenStream = [name, fields.into()].into_iter().collect();
     let mut call = match attribute.path {
         Some(path) => path,
@@ -82,7 +86,13 @@ fn list(fields: TokenStream) -> Result<TokenStream, Wrong> {
             return Err(Wrong { at: token.span(), what: "`crate` stands on the struct" });
         }
         visibility(&mut tokens);
-        let Some(name @ TokenTree::Ident(_)) = tokens.next() else { break };
+        let name = match tokens.next() {
+            Some(name @ TokenTree::Ident(_)) => name,
+            other => {
+                let at = other.map_or_else(Span::call_site, |token| token.span());
+                return Err(Wrong { at, what: "a field begins with its name" });
+            }
+        };
         out.extend([name]);
         if let Some((text, at)) = attribute.name {
             out.extend([TokenTree::from(Ident::new("as", at)), text]);
@@ -136,8 +146,18 @@ fn attributes(tokens: &mut Tokens) -> Result<Attribute, Wrong> {
                 found.path = Some(given.collect());
             }
             Some(TokenTree::Ident(word)) if is_given && word.to_string() == "name" => {
-                match (given.next(), given.next()) {
-                    (Some(text @ TokenTree::Literal(_)), None) => found.name = Some((text, word.span())),
+                let (text, comma) = (given.next().map(ungrouped), given.next());
+                let is_end = match &comma {
+                    None => true,
+                    Some(TokenTree::Punct(punct)) => punct.as_char() == ',' && given.next().is_none(),
+                    Some(_) => false,
+                };
+                match text {
+                    Some(text @ TokenTree::Literal(_)) if is_end => {
+                        if found.name.replace((text, word.span())).is_some() {
+                            return Err(Wrong { at: word.span(), what: "a field has one name" });
+                        }
+                    }
                     _ => return Err(wrong),
                 }
             }
@@ -147,7 +167,23 @@ fn attributes(tokens: &mut Tokens) -> Result<Attribute, Wrong> {
     Ok(found)
 }
 
+/// A token that a macro may have passed on as a group without delimiters.
+fn ungrouped(token: TokenTree) -> TokenTree {
+    let TokenTree::Group(group) = &token else { return token };
+    let mut inside = group.stream().into_iter();
+    match (group.delimiter(), inside.next(), inside.next()) {
+        (Delimiter::None, Some(only), None) => ungrouped(only),
+        _ => token,
+    }
+}
+
 fn visibility(tokens: &mut Tokens) {
+    // A macro passes `$vis` on as such a group, which may be empty.
+    let is_passed_on =
+        |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::None);
+    if tokens.next_if(is_passed_on).is_some() {
+        return;
+    }
     let is_pub = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word.to_string() == "pub");
     if tokens.next_if(is_pub).is_some() {
         let is_group = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);

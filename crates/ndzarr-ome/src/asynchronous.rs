@@ -1,4 +1,5 @@
-//! The calls of this crate as futures, under the same names as the blocking ones.
+//! The calls of this crate as futures, under the same names as the blocking ones. `make_levels` has no
+//! such form, since it computes.
 //!
 //! ```
 //! use ndzarr::{DataType, Format, MemoryStore, store::block_on};
@@ -18,7 +19,7 @@
 //! ```
 
 use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group, OpenOptions};
-use ndzarr::{ErrorKind, Format, Place};
+use ndzarr::{ErrorKind, Format, MemoryStore, Place};
 
 use crate::error::Result;
 use crate::find::find;
@@ -41,8 +42,12 @@ impl Multiscale {
         match Group::open(&place).await {
             Ok(group) => Self::first_in(&group.into()).await,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let group = OpenOptions::new().format(Format::N5).open_group(&place).await.ok();
-                let group = group.map(Into::into).filter(has_attributes).ok_or(error)?;
+                let group = match OpenOptions::new().format(Format::N5).open_group(&place).await {
+                    Ok(group) => Some(ndzarr::Group::from(group)).filter(has_attributes),
+                    Err(other) if other.kind() != ErrorKind::NotFound => return Err(other.into()),
+                    Err(_) => None,
+                };
+                let group = group.ok_or(error)?;
                 Ok(Self::first_in(&group).await?.without_version())
             }
             Err(error) => Err(error.into()),
@@ -97,10 +102,19 @@ impl Multiscale {
         layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
     ) -> Result<Self> {
         let attributes = new.attributes(format)?;
-        let mut group = Group::create(place, format).await?;
-        for (at, level) in new.planned()?.into_iter().enumerate() {
+        let builders = new.planned()?.into_iter().map(|level| {
             let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
-            group.create_array(&at.to_string(), new.describe(builder, format)).await?;
+            new.describe(builder, format)
+        });
+        let builders: Vec<_> = builders.collect();
+        // First in memory, so that a wrong layout leaves nothing at the place.
+        let trial = Group::create(MemoryStore::new(), format).await?;
+        for (at, builder) in builders.iter().enumerate() {
+            trial.create_array(&at.to_string(), builder.clone()).await?;
+        }
+        let mut group = new.group(Group::builder(), format).create(place).await?;
+        for (at, builder) in builders.into_iter().enumerate() {
+            group.create_array(&at.to_string(), builder).await?;
         }
         group.merge_attributes(attributes).await?;
         Self::first_in(&group.into()).await

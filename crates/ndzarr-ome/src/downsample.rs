@@ -92,9 +92,9 @@ impl Sample for bool {
     }
 }
 
-/// The quotient of a sum of integers of up to 32 bits. The sum is far below 2^53, and a quotient that is
-/// not halfway between two integers is at least 1/(2n) away from that, so that the float decides
-/// rightly.
+/// The quotient of a sum of integers of up to 32 bits. Up to 2^20 of them have a sum of at most 2^52, which
+/// a float holds exactly, and a quotient that is not halfway between two integers is at least 1/(2n)
+/// away from that, so that the float decides rightly.
 #[inline]
 fn of_sum<T: Number>(sum: i64, n_elements: u64) -> T {
     nearest(sum as f64 / n_elements as f64)

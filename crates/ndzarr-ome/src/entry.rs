@@ -16,7 +16,12 @@ const MOST_AXES: usize = 64;
 pub(crate) fn images(attributes: &Object) -> Result<Vec<Image>, String> {
     let holder = json::namespace(attributes);
     let entries = holder.get("multiscales").and_then(Value::as_array);
-    entries.into_iter().flatten().map(|entry| image(entry, attributes, holder)).collect()
+    let entries = entries.into_iter().flatten().enumerate();
+    entries
+        .map(|(at, entry)| {
+            image(entry, attributes, holder).map_err(|what| format!("{what}, in multiscales[{at}]"))
+        })
+        .collect()
 }
 
 fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, String> {
@@ -42,8 +47,8 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
         warnings.push(format!("no version is stated: read as {version}"));
         version.to_owned()
     });
-    let is_oldest = axes.is_empty();
-    if is_oldest {
+    let axes_are_stated = !axes.is_empty();
+    if !axes_are_stated {
         axes = ["t", "c", "z", "y", "x"].map(Axis::new).to_vec();
         warnings.push("no axes are stated: read as t, c, z, y, x".to_owned());
     }
@@ -53,13 +58,18 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
     } else {
         &entry["coordinateTransformations"]
     };
+    // Once, since a document may have many datasets and many of these.
+    let mut of_all_levels = Placement::identity(axes.len());
+    of_all_levels.then(of_all)?;
+    warnings.append(&mut of_all_levels.warnings);
     let mut levels = Vec::with_capacity(datasets.len());
     for dataset in datasets {
         let path = path_of(dataset)?;
         let at_level = |what: String| format!("{what}, at the dataset {path:?}");
         let mut placement = Placement::identity(axes.len());
         placement.then(&dataset["coordinateTransformations"]).map_err(at_level)?;
-        placement.then(of_all).map_err(at_level)?;
+        placement.scale_by(&of_all_levels.scale);
+        placement.translate_by(&of_all_levels.translation);
         let placement = placement.without_zeros().map_err(at_level)?;
         for what in placement.warnings {
             warnings.push(format!("{what}, at the dataset {path:?}"));
@@ -69,10 +79,11 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
     let has_scales =
         |dataset: &Value| dataset["coordinateTransformations"].as_array().is_some_and(|t| !t.is_empty());
     let mut image = Image::new(Convention::Ome { version }, axes, levels);
+    image.axes_are_stated = axes_are_stated;
     image.by_shape = !datasets.iter().any(has_scales);
     image.name = text(&entry["name"]);
     image.method = text(&entry["type"]);
-    image.warnings = warnings;
+    warnings.into_iter().for_each(|what| image.warn(what));
     Ok(image)
 }
 

@@ -37,6 +37,36 @@ pub(crate) async fn find<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Ima
     setups(io, group, children).await
 }
 
+/// Whether an error says that a node is missing, or that this crate cannot read it; others are those of
+/// the store and of the call.
+fn is_of_node(error: &Error) -> bool {
+    use ErrorKind::{Corrupt, InvalidMetadata, NotFound, Unsupported, WrongNodeKind};
+    matches!(error.kind(), Some(NotFound | WrongNodeKind | InvalidMetadata | Unsupported | Corrupt))
+}
+
+/// Names children that cannot be opened: as warnings of the first image, or an error if no image is left.
+fn with_broken(
+    group: &Group,
+    mut found: Vec<(Group, Image)>,
+    broken: Vec<(String, String)>,
+) -> Result<Vec<(Group, Image)>> {
+    for (path, what) in broken {
+        match found.first_mut() {
+            Some((_, image)) => image.warn(format!("{path:?} cannot be opened: {what}")),
+            None => return Err(at(group)(format!("has {path:?}, which cannot be opened: {what}"))),
+        }
+    }
+    Ok(found)
+}
+
+/// The broken children of a group whose names are a prefix and a number, by their paths.
+fn broken_in(group: &Group, children: &Children, prefix: &str) -> Vec<(String, String)> {
+    let within = group.path();
+    let path = |name: &str| if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
+    let named = children.broken.iter().map(|(name, what)| (name.clone(), (path(name), what.clone())));
+    numbered(named.collect(), prefix).into_iter().map(|(_, child)| child).collect()
+}
+
 fn at(group: &Group) -> impl Fn(String) -> Error {
     |what| Error::metadata(group.path(), what)
 }
@@ -46,29 +76,46 @@ async fn own<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
     let mut found = Vec::new();
     for mut image in entry::images(group.attributes()).map_err(at(group))? {
         if image.by_shape {
-            let mut shapes = Vec::new();
+            let (mut shapes, mut warnings) = (Vec::new(), Vec::new());
             for level in &image.levels {
                 match io.array(group, &level.path).await {
-                    Ok(array) => shapes.push(Some(array.shape().to_vec())),
-                    Err(error) if error.kind() == Some(ErrorKind::Cancelled) => return Err(error),
+                    Ok(array) => {
+                        let mut shape = array.shape().to_vec();
+                        if !is_in_c_order(&array) {
+                            shape.reverse();
+                        }
+                        shapes.push(Some(shape));
+                    }
+                    Err(error) if !is_of_node(&error) => return Err(error),
                     Err(error) => {
-                        image.warnings.push(format!("the level {:?} cannot be opened: {error}", level.path));
+                        warnings.push(format!("the level {:?} cannot be opened: {error}", level.path));
                         shapes.push(None);
                     }
                 }
             }
-            image.scale_by_shapes(&shapes);
+            warnings.into_iter().for_each(|what| image.warn(what));
+            image.scale_by_shapes(&shapes).map_err(at(group))?;
         }
         // Attributes have C order in every format (OME-07).
-        if group.format() == Format::N5
-            && let Some(level) = image.levels.first()
-            && !io.array(group, &level.path).await.is_ok_and(|array| is_in_c_order(&array))
-        {
+        if group.format() == Format::N5 && !are_in_c_order(io, group, &image).await? {
             image = image.reversed();
         }
         found.push((group.clone(), image.ordered()));
     }
     Ok(found)
+}
+
+/// Whether the axes of the arrays are in C order: those of the first that can be opened.
+async fn are_in_c_order<I: Io>(io: &I, group: &Group, image: &Image) -> Result<bool> {
+    for level in &image.levels {
+        match io.array(group, &level.path).await {
+            Ok(array) => return Ok(is_in_c_order(&array)),
+            // It shows again when the level is opened.
+            Err(error) if is_of_node(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 /// The images that bioformats2raw wrote: those that `OME` lists, else `0`, `1` and so on.
@@ -78,7 +125,7 @@ async fn series<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => None,
         Err(error) => return Err(error),
     };
-    let mut found = Vec::new();
+    let (mut found, mut broken) = (Vec::new(), Vec::new());
     match listed {
         Some(paths) => {
             for path in &paths {
@@ -88,21 +135,26 @@ async fn series<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
             }
         }
         None => {
-            for (_, node) in numbered(io.children(group).await?.nodes, "") {
+            let children = io.children(group).await?;
+            broken = broken_in(group, &children, "");
+            for (_, node) in numbered(children.nodes, "") {
                 if let AnyNode::Group(image) = node {
                     found.extend(own(io, &image).await?);
                 }
             }
         }
     }
-    Ok(found)
+    with_broken(group, found, broken)
 }
 
 /// The setups and time points of BigDataViewer, at the root of a container or in one setup; else the
 /// levels that lie in the group itself.
 async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<(Group, Image)>> {
     let mut setups = Vec::new();
-    let is_setup = children.nodes.iter().any(|(name, _)| number_of(name, "timepoint").is_some());
+    let names =
+        children.nodes.iter().map(|(name, _)| name).chain(children.broken.iter().map(|(name, _)| name));
+    let is_setup = names.into_iter().any(|name| number_of(name, "timepoint").is_some());
+    let mut broken = broken_in(group, &children, "setup");
     if is_setup {
         let own = group.path().rsplit('/').next().and_then(|name| number_of(name, "setup"));
         setups.push((own.unwrap_or(0), group.clone(), children));
@@ -114,39 +166,51 @@ async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<
             }
         }
         if setups.is_empty() {
-            return in_group(io, group, children).await;
+            return with_broken(group, in_group(io, group, children).await?, broken);
         }
     }
     let mut found = Vec::new();
     for (number, setup, timepoints) in setups {
+        broken.extend(broken_in(&setup, &timepoints, "timepoint"));
         let factors = setup.attributes().get("downsamplingFactors");
         for (timepoint, node) in numbered(timepoints.nodes, "timepoint") {
             let AnyNode::Group(group) = node else { continue };
             let levels = io.children(&group).await?;
             let convention = Convention::Bdv { setup: number, timepoint };
-            let image =
-                Scales::of(&group, &levels).with_factors(factors).image(convention).map_err(at(&group))?;
-            found.extend(image.map(|image| (group.clone(), image)));
+            let scales = Scales::of(&group, &levels).with_factors(factors);
+            match scales.image(convention).map_err(at(&group))? {
+                Some(image) => found.push((group.clone(), image)),
+                None => broken.extend(broken_in(&group, &levels, "s")),
+            }
         }
     }
-    Ok(found)
+    with_broken(group, found, broken)
 }
 
 /// The levels that lie in a group, or in the group `data` of Paintera.
 async fn in_group<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<(Group, Image)>> {
+    let is_paintera = group.attributes().contains_key("painteraData");
+    if is_paintera && let Some((name, what)) = children.broken.iter().find(|(name, _)| name == "data") {
+        return with_broken(group, Vec::new(), vec![(name.clone(), what.clone())]);
+    }
     let data = children.nodes.iter().find_map(|(name, node)| match node {
         AnyNode::Group(data) if name == "data" => Some(data.clone()),
         _ => None,
     });
     let (group, children) = match data {
-        Some(data) if group.attributes().contains_key("painteraData") => {
+        Some(data) if is_paintera => {
             let children = io.children(&data).await?;
             (data, children)
         }
         _ => (group.clone(), children),
     };
-    let image = Scales::of(&group, &children).image(Convention::N5Viewer).map_err(at(&group))?;
-    Ok(image.map(|image| (group, image)).into_iter().collect())
+    match Scales::of(&group, &children).image(Convention::N5Viewer).map_err(at(&group))? {
+        Some(image) => Ok(vec![(group, image)]),
+        None => {
+            let broken = broken_in(&group, &children, "s");
+            with_broken(&group, Vec::new(), broken)
+        }
+    }
 }
 
 fn number_of(name: &str, prefix: &str) -> Option<u32> {

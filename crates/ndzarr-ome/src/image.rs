@@ -5,6 +5,7 @@ use ndzarr::{AnyArray, Format};
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
 use crate::level::Level;
+use crate::validate::MOST;
 
 /// An image as its metadata describe it.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub(crate) struct Image {
     /// How its levels were made.
     pub(crate) method: Option<String>,
     pub(crate) axes: Vec<Axis>,
+    /// Whether the metadata state the axes; else they are the usual ones.
+    pub(crate) axes_are_stated: bool,
     pub(crate) levels: Vec<Level>,
     /// Whether the levels have no scales, so that the shapes of their arrays tell them.
     pub(crate) by_shape: bool,
@@ -23,11 +26,22 @@ pub(crate) struct Image {
 impl Image {
     pub(crate) fn new(convention: Convention, axes: Vec<Axis>, levels: Vec<Level>) -> Self {
         let warnings = Vec::new();
-        Self { convention, name: None, method: None, axes, levels, by_shape: false, warnings }
+        Self {
+            convention,
+            name: None,
+            method: None,
+            axes,
+            axes_are_stated: true,
+            levels,
+            by_shape: false,
+            warnings,
+        }
     }
 
     pub(crate) fn warn(&mut self, what: impl Into<String>) {
-        self.warnings.push(what.into());
+        if self.warnings.len() < MOST {
+            self.warnings.push(what.into());
+        }
     }
 
     /// Sorts the levels from fine to coarse (OME-02), and warns where they do not line up (OME-06).
@@ -59,29 +73,42 @@ impl Image {
         })
     }
 
-    /// Takes the scales from the shapes of the arrays, finest first; `None` for those that cannot be
-    /// opened.
-    pub(crate) fn scale_by_shapes(&mut self, shapes: &[Option<Vec<u64>>]) {
+    /// Takes the scales from the shapes of the arrays in C order, finest first; `None` for those that
+    /// cannot be opened.
+    pub(crate) fn scale_by_shapes(&mut self, shapes: &[Option<Vec<u64>>]) -> Result<(), String> {
         self.warn("no scales are stated: they follow from the shapes");
-        let Some(finest) = shapes.first().and_then(Option::as_ref) else { return };
-        // OME-Zarr 0.1 and 0.2 name five axes; arrays of fewer dimensions have the last of them.
-        if finest.len() < self.axes.len() {
+        let Some(finest) = shapes.first().and_then(Option::as_ref) else { return Ok(()) };
+        if finest.is_empty() {
+            return Err("has a finest level without axes".to_owned());
+        }
+        // OME-Zarr 0.1 and 0.2 name five axes; arrays of fewer dimensions have the last of them. Axes
+        // that are stated and differ from those of the array are an error later (OME-14).
+        if !self.axes_are_stated && finest.len() < self.axes.len() {
             let surplus = self.axes.len() - finest.len();
             self.axes.drain(..surplus);
             for level in &mut self.levels {
-                level.scale.truncate(finest.len());
-                level.translation.truncate(finest.len());
+                level.scale.drain(..surplus);
+                level.translation.drain(..surplus);
             }
+        }
+        if finest.len() != self.axes.len() {
+            return Ok(());
         }
         for (level, shape) in self.levels.iter_mut().zip(shapes) {
             let Some(shape) = shape.as_ref().filter(|shape| shape.len() == finest.len()) else { continue };
-            for (at, (&fine, &coarse)) in finest.iter().zip(shape).enumerate().take(level.scale.len()) {
+            for (at, (&fine, &coarse)) in finest.iter().zip(shape).enumerate() {
                 if fine > 0 && coarse > 0 {
-                    level.scale[at] = fine as f64 / coarse as f64;
-                    level.translation[at] = (level.scale[at] - 1.0) / 2.0;
+                    // The scale so far is that of the finest level, which the entry may state.
+                    let factor = fine as f64 / coarse as f64;
+                    level.translation[at] += level.scale[at] * (factor - 1.0) / 2.0;
+                    level.scale[at] *= factor;
                 }
             }
+            if level.scale.iter().chain(&level.translation).any(|number| !number.is_finite()) {
+                return Err(format!("has a scale that is not finite, at the dataset {:?}", level.path));
+            }
         }
+        Ok(())
     }
 
     /// Reverses the order of all axes.

@@ -33,6 +33,7 @@ mod downsample;
 mod entry;
 mod error;
 mod find;
+mod from_elements;
 mod image;
 mod io;
 mod json;
@@ -65,7 +66,7 @@ pub use validate::{Finding, Requirement, validate};
 ///
 /// Its fields are what the metadata say, in the same terms for all [conventions](Convention): axes in
 /// the order of the arrays, levels from fine to coarse. Opening reads metadata alone; arrays are opened
-/// one by one. [`asynchronous::Multiscale`] has the same calls as futures.
+/// one by one. [`asynchronous::Multiscale`] has these calls as futures, except for `make_levels`.
 ///
 /// ```
 /// use ndzarr::{MemoryStore, ndarray::Array2};

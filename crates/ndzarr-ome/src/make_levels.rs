@@ -5,11 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
 use ndzarr::ndarray::{ArrayD, IxDyn, SliceInfoElem};
-use ndzarr::{AnyArray, Array, DataType, Region, RunOptions, for_each_type, par_map};
+use ndzarr::{AnyArray, Array, DataType, MemoryStore, Region, RunOptions, for_each_type, par_map};
 
 use crate::downsample::{Downsample, Sample, advance, reduce};
 use crate::error::{Error, Result};
 use crate::level::Level;
+
+/// The most elements of a level that one of the next stands for: sums of them are exact.
+pub(crate) const MOST_IN_ONE: u64 = 1 << 20;
 
 /// Makes all levels of the image at `path` but the finest.
 pub(crate) fn make_levels(
@@ -36,22 +39,47 @@ pub(crate) fn make_levels(
         }
         steps.push((&arrays[0], &arrays[1], factors));
     }
-    for (fine, coarse, factors) in steps {
-        let (fine, coarse) = (fine.clone(), coarse.clone());
-        match fine.data_type() {
-            DataType::Bool if method == Downsample::Mean => {
-                let what = "bools have no mean: levels of them are made by the mode or by a stride";
-                return Err(Error::Argument(what.to_owned()));
-            }
-            DataType::Bool => step::<bool>(fine, coarse, &factors, method, options)?,
-            data_type => {
-                for_each_type!(data_type, T: Number => step::<T>(fine, coarse, &factors, method, options)?, other => {
-                    return Err(Error::Argument(format!("elements of the type {other} are not numbers")));
-                })
-            }
+    if let Some((fine, ..)) = steps.first() {
+        can_make(fine.data_type(), method)?;
+    }
+    steps.iter().try_for_each(|(fine, coarse, factors)| step_of_any(fine, coarse, factors, method, options))
+}
+
+/// Whether levels can be made of elements of this type.
+pub(crate) fn can_make(data_type: &DataType, method: Downsample) -> Result<()> {
+    match data_type {
+        DataType::Bool if method == Downsample::Mean => {
+            let what = "bools have no mean: levels of them are made by the mode or by a stride";
+            Err(Error::Argument(what.to_owned()))
+        }
+        DataType::Bool => Ok(()),
+        data_type => for_each_type!(data_type, _T: Number => Ok(()), other => {
+            Err(Error::Argument(format!("elements of the type {other} are not numbers")))
+        }),
+    }
+}
+
+/// Copies the elements of an array to one of the same shape and type, in bounded memory.
+pub(crate) fn copy_elements(source: &AnyArray, target: &AnyArray, options: &RunOptions) -> Result<()> {
+    step_of_any(source, target, &vec![1; source.shape().len()], Downsample::Stride, options)
+}
+
+fn step_of_any(
+    fine: &AnyArray,
+    coarse: &AnyArray,
+    factors: &[u64],
+    method: Downsample,
+    options: &RunOptions,
+) -> Result<()> {
+    let (fine, coarse) = (fine.clone(), coarse.clone());
+    match fine.data_type() {
+        DataType::Bool => step::<bool>(fine, coarse, factors, method, options),
+        data_type => {
+            for_each_type!(data_type, T: Number => step::<T>(fine, coarse, factors, method, options), _ => {
+                can_make(coarse.data_type(), method)
+            })
         }
     }
-    Ok(())
 }
 
 /// How many elements of a level make one of the next along each axis.
@@ -76,10 +104,16 @@ fn factors(fine: &Level, coarse: &Level, method: Downsample) -> Result<Vec<u64>,
         }
         factors.push(factor);
     }
-    match factors.iter().product::<u64>() {
-        1..=0x10_0000 => Ok(factors),
-        n => Err(format!("has elements that stand for {n} of the level before")),
+    match in_one(&factors) {
+        Some(_) => Ok(factors),
+        None => Err(format!("has elements that stand for more than {MOST_IN_ONE} of the level before")),
     }
+}
+
+/// How many elements make one, unless they are too many.
+pub(crate) fn in_one(factors: &[u64]) -> Option<u64> {
+    let n = factors.iter().try_fold(1_u64, |n, factor| n.checked_mul(*factor));
+    n.filter(|n| *n <= MOST_IN_ONE)
 }
 
 /// Makes one level from the one before.
@@ -99,8 +133,13 @@ fn step<T: Sample>(
     one.progress = None;
     let fine: Array<T> = fine.typed::<T>()?.with_options(one);
     let coarse: Array<T> = coarse.typed::<T>()?.with_options(options.clone().bytes_in_flight(share));
+    // The elements that are replaced are not read, since their chunks may be damaged.
+    let nothing = Array::<T>::builder(coarse.shape())
+        .chunks(coarse.chunk_shape())
+        .create(MemoryStore::new())?
+        .with_options(options.clone().bytes_in_flight(share));
     let failure = Mutex::new(None);
-    let result = par_map(&coarse, &coarse, |region, mut block| {
+    let result = par_map(&nothing, &coarse, |region, mut block| {
         let made = parts.each(region, |part| {
             let elements = fine.read(&parts.needed_for(part, method)[..])?;
             let within = part.relative_to(&region.start());

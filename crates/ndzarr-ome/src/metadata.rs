@@ -68,18 +68,19 @@ impl Metadata {
     /// The attributes for a group: of OME-Zarr 0.4 in Zarr v2, of 0.5 in Zarr v3.
     ///
     /// # Errors
-    /// The format is another one.
+    /// The format is another one; a window has a number that is not finite; a label does not fit in 64
+    /// bits.
     pub fn to_attributes(&self, format: Format) -> Result<Value> {
         let mut holder = json!({});
         if !self.channels.is_empty() {
-            let channels: Vec<Value> = self.channels.iter().map(Channel::to_json).collect();
+            let channels: Vec<Value> = self.channels.iter().map(Channel::to_json).collect::<Result<_>>()?;
             holder["omero"] = json!({"channels": channels});
         }
         if !self.labels.is_empty() {
             holder["labels"] = json!(self.labels);
         }
         if let Some(label) = &self.image_label {
-            holder["image-label"] = label.to_json();
+            holder["image-label"] = label.to_json()?;
         }
         if let Some(plate) = &self.plate {
             holder["plate"] = plate.to_json();

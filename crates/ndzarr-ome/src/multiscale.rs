@@ -10,6 +10,7 @@ use crate::convention::Convention;
 use crate::downsample::Downsample;
 use crate::error::{Error, Result};
 use crate::find::find;
+use crate::from_elements::{create_arrays, numbers, try_in_memory};
 use crate::image::Image;
 use crate::io::Here;
 use crate::level::Level;
@@ -134,11 +135,14 @@ impl Multiscale<Blocking> {
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         let place = place.into();
         match Group::open(&place) {
-            Ok(group) => Self::first_of(block_on(find(&Here, &group))?, &group),
+            Ok(group) => Self::in_group(&group),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let group = OpenOptions::new().format(Format::N5).open_group(&place).ok();
-                let group = group.filter(has_attributes).ok_or(error)?;
-                Ok(Self::first_of(block_on(find(&Here, &group))?, &group)?.without_version())
+                let group = match OpenOptions::new().format(Format::N5).open_group(&place) {
+                    Ok(group) if has_attributes(&group) => group,
+                    Err(other) if other.kind() != ErrorKind::NotFound => return Err(other.into()),
+                    _ => return Err(error.into()),
+                };
+                Ok(Self::in_group(&group)?.without_version())
             }
             Err(error) => Err(error.into()),
         }
@@ -147,11 +151,12 @@ impl Multiscale<Blocking> {
     /// All images that a group is or has, opened with options of its own: an image for each entry of
     /// `multiscales`, for each series of bioformats2raw, for each setup and time point of
     /// BigDataViewer. Levels are read with the options of the group. None for a plate, whose fields
-    /// are groups of their own: see [`Metadata`](crate::Metadata).
+    /// are groups of their own: see [`Metadata`](crate::Metadata). Series, setups, time points and
+    /// levels that cannot be opened are warnings of the first image.
     ///
     /// # Errors
-    /// The metadata of an image cannot be understood; the store fails, or cannot list a group without
-    /// metadata of OME-Zarr.
+    /// The metadata of an image cannot be understood; what cannot be opened leaves no image;
+    /// the store fails, or cannot list a group without metadata of OME-Zarr.
     pub fn find(group: &Group) -> Result<Vec<Self>> {
         let found = block_on(find(&Here, group))?;
         Ok(found.into_iter().map(|(group, image)| Self::new(group, image)).collect())
@@ -198,14 +203,22 @@ impl Multiscale<Blocking> {
         layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
     ) -> Result<Self> {
         let attributes = new.attributes(format)?;
-        let mut group = Group::create(place, format)?;
-        for (at, level) in new.planned()?.into_iter().enumerate() {
+        let builders = new.planned()?.into_iter().map(|level| {
             let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
-            group.create_array(&at.to_string(), new.describe(builder, format))?;
-        }
+            new.describe(builder, format)
+        });
+        let builders: Vec<_> = builders.collect();
+        try_in_memory(&builders, format)?;
+        let mut group = new.group(Group::builder(), format).create(place)?;
+        create_arrays(&group, &numbers(builders.len()), builders)?;
         // Last, so that a reader that sees an image finds its arrays.
         group.merge_attributes(attributes)?;
-        Self::first_of(block_on(find(&Here, &group))?, &group)
+        Self::in_group(&group)
+    }
+
+    /// The image of a group that was just written.
+    pub(crate) fn in_group(group: &Group) -> Result<Self> {
+        Self::first_of(block_on(find(&Here, group))?, group)
     }
 
     /// Makes the elements of all levels but the finest, each from the one before, in parallel. Levels

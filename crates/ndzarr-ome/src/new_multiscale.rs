@@ -1,11 +1,14 @@
 //! `NewMultiscale`: describes an image that is to be created, and its metadata.
 
-use ndzarr::{Any, ArrayBuilder, DataType, Format};
+use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Existing, Format, GroupBuilder};
 use serde_json::{Value, json};
 
 use crate::axis::{Axis, AxisKind};
 use crate::downsample::Downsample;
 use crate::error::{Error, Result};
+use crate::from_elements::numbers;
+use crate::json::Object;
+use crate::make_levels::{MOST_IN_ONE, in_one};
 use crate::metadata::Metadata;
 
 /// Describes a new image for `create` of [`Multiscale`](crate::Multiscale).
@@ -42,6 +45,7 @@ pub struct NewMultiscale {
     method: Downsample,
     name: Option<String>,
     metadata: Metadata,
+    existing: Existing,
 }
 
 /// A level of a new image.
@@ -52,7 +56,7 @@ pub(crate) struct Planned {
     pub(crate) translation: Vec<f64>,
 }
 
-/// Levels end where no axis of space is longer.
+/// Levels end where no axis of space that they shorten is longer.
 const SMALL: u64 = 256;
 
 impl NewMultiscale {
@@ -72,6 +76,7 @@ impl NewMultiscale {
             method: Downsample::Mean,
             name: None,
             metadata: Metadata::default(),
+            existing: Existing::default(),
         }
     }
 
@@ -88,15 +93,15 @@ impl NewMultiscale {
         Self { translation: translation.into(), ..self }
     }
 
-    /// The number of levels, with the finest. Unless set, levels are added until no axis of space is
-    /// longer than 256 elements.
+    /// The number of levels, with the finest. Unless set, levels are added until no axis of space with
+    /// a factor above 1 is longer than 256 elements.
     #[must_use]
     pub fn levels(self, n_levels: usize) -> Self {
         Self { n_levels: Some(n_levels), ..self }
     }
 
-    /// How many elements of a level make one of the next along each axis; unless set, 2 along axes of
-    /// space and 1 along others.
+    /// How many elements of a level make one of the next along each axis, and 2^20 at most together;
+    /// unless set, 2 along axes of space and 1 along others.
     #[must_use]
     pub fn factors(self, factors: impl Into<Vec<u64>>) -> Self {
         Self { factors: factors.into(), ..self }
@@ -120,16 +125,45 @@ impl NewMultiscale {
         Self { metadata, ..self }
     }
 
+    /// What happens to a node at the place of the image; an error unless set.
+    #[must_use]
+    pub fn existing(self, existing: Existing) -> Self {
+        Self { existing, ..self }
+    }
+
     pub(crate) fn data_type(&self) -> &DataType {
         &self.data_type
+    }
+
+    pub(crate) fn downsample(&self) -> Downsample {
+        self.method
+    }
+
+    /// Its group.
+    pub(crate) fn group<M>(&self, builder: GroupBuilder<M>, format: Format) -> GroupBuilder<M> {
+        builder.format(format).existing(self.existing)
+    }
+
+    /// Checks that an array can be its finest level.
+    pub(crate) fn check_array(&self, array: &AnyArray) -> Result<()> {
+        if array.shape() == self.shape && *array.data_type() == self.data_type {
+            return Ok(());
+        }
+        Err(Error::Argument(format!(
+            "the array has the shape {:?} and elements of {}, and the image {:?} and {}",
+            array.shape(),
+            array.data_type(),
+            self.shape,
+            self.data_type
+        )))
     }
 
     /// The levels, the finest first.
     pub(crate) fn planned(&self) -> Result<Vec<Planned>> {
         self.check()?;
         let is_small = |shape: &[u64]| {
-            let mut space = self.axes.iter().zip(shape).filter(|(axis, _)| axis.kind == AxisKind::Space);
-            space.all(|(_, len)| *len <= SMALL)
+            let mut axes = self.axes.iter().zip(shape).zip(&self.factors);
+            axes.all(|((axis, len), factor)| axis.kind != AxisKind::Space || *factor == 1 || *len <= SMALL)
         };
         let mut level = Planned {
             shape: self.shape.clone(),
@@ -143,6 +177,10 @@ impl NewMultiscale {
                 Some(n_levels) => levels.len() + 1 == n_levels,
                 None => is_small(&level.shape) || next.shape == level.shape,
             };
+            // JSON has neither infinity nor NaN.
+            if level.scale.iter().chain(&level.translation).any(|number| !number.is_finite()) {
+                return Err(Error::Argument(format!("the scale of level {} is not finite", levels.len())));
+            }
             levels.push(level);
             if is_last {
                 return Ok(levels);
@@ -205,6 +243,13 @@ impl NewMultiscale {
         if self.factors.iter().any(|factor| !(1..=1024).contains(factor)) {
             return wrong(format!("the factors {:?} are not from 1 to 1024", self.factors));
         }
+        // `make_levels` adds that many elements at most, exactly.
+        if in_one(&self.factors).is_none() {
+            return wrong(format!(
+                "the factors {:?} make one element of more than {MOST_IN_ONE}",
+                self.factors
+            ));
+        }
         if self.shape.contains(&0) {
             return wrong(format!("the shape {:?} has an axis without elements", self.shape));
         }
@@ -229,23 +274,10 @@ impl NewMultiscale {
             }
             stated
         });
-        let datasets = self.planned()?.into_iter().enumerate().map(|(at, level)| {
-            let mut transformations = vec![json!({"type": "scale", "scale": level.scale})];
-            if level.translation.iter().any(|translation| *translation != 0.0) {
-                transformations.push(json!({"type": "translation", "translation": level.translation}));
-            }
-            json!({"path": at.to_string(), "coordinateTransformations": transformations})
-        });
-        let mut entry = json!({
-            "axes": axes.collect::<Vec<_>>(),
-            "datasets": datasets.collect::<Vec<_>>(),
-            "type": self.method.name(),
-            "metadata": {
-                "method": "ndzarr_ome::Multiscale::make_levels",
-                "version": env!("CARGO_PKG_VERSION"),
-                "kwargs": {"factors": self.factors},
-            },
-        });
+        let planned = self.planned()?;
+        let datasets = datasets(&planned, &numbers(planned.len()));
+        let mut entry = json!({"axes": axes.collect::<Vec<_>>(), "datasets": datasets});
+        entry.as_object_mut().into_iter().for_each(|entry| entry.extend(self.made_by()));
         if let Some(name) = &self.name {
             entry["name"] = name.clone().into();
         }
@@ -258,10 +290,34 @@ impl NewMultiscale {
         Ok(attributes)
     }
 
+    /// How its levels are made, as members of an entry of `multiscales`.
+    pub(crate) fn made_by(&self) -> Object {
+        let metadata = json!({
+            "method": "ndzarr_ome::Multiscale::make_levels",
+            "version": env!("CARGO_PKG_VERSION"),
+            "kwargs": {"factors": self.factors},
+        });
+        [("type".to_owned(), self.method.name().into()), ("metadata".to_owned(), metadata)]
+            .into_iter()
+            .collect()
+    }
+
     /// Adds to a layout what is known of a level.
     pub(crate) fn describe<M>(&self, layout: ArrayBuilder<Any, M>, format: Format) -> ArrayBuilder<Any, M> {
         let layout = layout.dimension_names(self.axes.iter().map(|axis| axis.name.clone()));
         // Chunks of 0.4 are in nested folders.
         if format == Format::Zarr2 { layout.separator('/') } else { layout }
     }
+}
+
+/// The datasets of levels, by the names of their arrays.
+pub(crate) fn datasets(levels: &[Planned], names: &[String]) -> Vec<Value> {
+    let dataset = |(level, name): (&Planned, &String)| {
+        let mut transformations = vec![json!({"type": "scale", "scale": level.scale})];
+        if level.translation.iter().any(|translation| *translation != 0.0) {
+            transformations.push(json!({"type": "translation", "translation": level.translation}));
+        }
+        json!({"path": name, "coordinateTransformations": transformations})
+    };
+    levels.iter().zip(names).map(dataset).collect()
 }

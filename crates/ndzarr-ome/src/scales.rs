@@ -93,7 +93,7 @@ impl<'a> Scales<'a> {
         }
         let mut image = Image::new(convention, self.axes(n_axes), levels);
         image.name = self.attributes.get("name").and_then(text);
-        image.warnings = warnings;
+        warnings.into_iter().for_each(|what| image.warn(what));
         self.warn_of_broken(&mut image);
         let image = image.ordered();
         // All lists are in the order of N5, x first.

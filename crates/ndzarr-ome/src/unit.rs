@@ -14,7 +14,8 @@ type Size = (Quantity, f64, i32);
 
 /// Units that no prefix makes: of UDUNITS-2, which OME-Zarr names, and what is written instead.
 const OTHERS: &[(&[&str], Size)] = &[
-    (&["angstrom", "Å", "Å", "A"], (Length, 1.0, -10)),
+    // The letter and the sign.
+    (&["angstrom", "\u{c5}", "\u{212b}", "A"], (Length, 1.0, -10)),
     (&["micron", "microns"], (Length, 1.0, -6)),
     (&["inch", "inches", "in"], (Length, 0.0254, 0)),
     (&["foot", "feet", "ft"], (Length, 0.3048, 0)),
@@ -107,6 +108,8 @@ mod tests {
         for (unit, other, expected) in [
             ("um", "nanometer", 1e3),
             ("nm", "angstrom", 10.0),
+            ("nm", "\u{c5}", 10.0),
+            ("nm", "\u{212b}", 10.0),
             ("mm", "um", 1e3),
             ("inch", "mm", 25.4),
             ("min", "second", 60.0),

@@ -14,8 +14,8 @@ use crate::entry::minor_version;
 use crate::json::{self, Object, shown};
 
 pub(crate) use arrays::{Expected, check as check_arrays};
-pub(crate) use finding::Findings;
 pub use finding::{Finding, Requirement};
+pub(crate) use finding::{Findings, MOST};
 
 /// Compares the attributes of a group with the specification of OME-Zarr of the version that they
 /// state, 0.4 to 0.6; without a known version, of the one whose form they have.
@@ -98,6 +98,7 @@ fn minor(holder: &Object, in_namespace: bool) -> u32 {
         holder.get("well").and_then(|well| well.get("version")),
     ];
     let stated = stated.into_iter().flatten().find_map(|version| minor_version(&json::version(version)?));
+    let stated = stated.filter(|minor| *minor <= 6);
     stated.unwrap_or_else(|| match &first["axes"] {
         _ if first["coordinateSystems"].is_array() => 6,
         _ if in_namespace => 5,

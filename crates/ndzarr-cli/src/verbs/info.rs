@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ndzarr::{AnyArray, AnyNode, ErrorKind, Group, MemberKind};
+use ndzarr_ome::Multiscale;
 use serde_json::{Value, json};
 
 use crate::arguments::Global;
 use crate::describe;
 use crate::failure::Failure;
+use crate::image::{self, Effort};
 use crate::output::{Output, Paint};
 use crate::sizes::{self, plural};
 
@@ -17,7 +19,8 @@ pub(crate) struct Arguments {
     /// Paths or URLs of arrays or groups.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Do not list the stored chunks, which takes a while if there are many.
+    /// Do not list the stored chunks, and do not open the levels of images, which takes a while if there
+    /// are many.
     #[arg(long)]
     quick: bool,
 }
@@ -40,6 +43,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             }
             AnyNode::Group(group) => {
                 let members = members(&group)?;
+                let effort = if arguments.quick { Effort::Little } else { Effort::Full };
+                let images = image::find(&group, effort);
                 match output.json() {
                     true => {
                         let mut value = describe::group(&group);
@@ -47,9 +52,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                             .iter()
                             .map(|(name, kind)| json!({"name": name, "node": kind_name(*kind)}))
                             .collect();
+                        add_images(&mut value, &images, effort);
                         output.value(&value)?;
                     }
-                    false => group_text(&group, &path.display().to_string(), &members, output)?,
+                    false => {
+                        group_text(&group, &path.display().to_string(), &members, output)?;
+                        images_text(&images, effort, output)?;
+                    }
                 }
             }
         }
@@ -168,6 +177,34 @@ fn group_text(
     }
     attributes(group.attributes(), output)?;
     group.warnings().iter().try_for_each(|warning| fact("warning", warning, output))
+}
+
+type Images = Result<Vec<Multiscale>, ndzarr_ome::Error>;
+
+fn add_images(group: &mut Value, images: &Images, effort: Effort) {
+    let images = match images {
+        Ok(images) => images.iter().map(|image| image::value(image, effort)).collect(),
+        Err(error) => {
+            let warnings = group["warnings"].as_array_mut();
+            warnings.into_iter().for_each(|list| list.push(unreadable(error).into()));
+            Value::Array(Vec::new())
+        }
+    };
+    group["images"] = images;
+}
+
+fn images_text(images: &Images, effort: Effort, output: &mut Output) -> Result<(), Failure> {
+    match images {
+        Ok(images) => {
+            let lines = images.iter().flat_map(|image| image::lines(image, effort));
+            lines.into_iter().try_for_each(|(label, text)| fact(&label, &text, output))
+        }
+        Err(error) => fact("warning", &unreadable(error), output),
+    }
+}
+
+fn unreadable(error: &ndzarr_ome::Error) -> String {
+    format!("the image cannot be read: {error}")
 }
 
 /// Each attribute on a line of its own.

@@ -7,6 +7,7 @@ mod damage;
 mod differences;
 mod looking;
 mod pictures;
+mod pyramids;
 mod reference;
 mod shell;
 mod statistics;

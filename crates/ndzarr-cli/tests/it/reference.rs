@@ -22,7 +22,7 @@ fn the_manual_has_a_page_for_each_verb() {
     assert!(folder.good(&["man"]).contains("ndzarr"));
     folder.good(&["man", "--dir", "pages"]);
     let pages = crate::files(&folder.path("pages"));
-    assert_eq!(pages.len(), 17, "{pages:?}");
+    assert_eq!(pages.len(), 18, "{pages:?}");
     assert!(pages.contains(&"ndzarr-cp.1".to_owned()) && pages.contains(&"ndzarr.1".to_owned()));
 }
 
@@ -44,6 +44,7 @@ fn json_has_the_members_of_the_reference() {
         .fill(.., 1)
         .expect("it is written");
     root.create_array("b", Array::<u8>::builder([4])).expect("it is new");
+    Array::<u8>::builder([4, 4]).create(folder.path("plane")).expect("it is new");
     std::fs::write(folder.path("g/a/c/1"), "").expect("it is there");
     std::fs::write(folder.path("g/a/c/0.__lock"), "").expect("a file");
     let schema = schema();
@@ -61,6 +62,10 @@ fn json_has_the_members_of_the_reference() {
         ("diff", first(folder.json(&["diff", "g/b", "g"]))),
         ("repair", first(folder.json(&["repair", "g"]))),
         ("repair, last line", last(folder.json(&["repair", "g"]))),
+        (
+            "pyramid, and an image of images",
+            first(folder.json(&["pyramid", "plane", "image", "--levels", "1"])),
+        ),
         (
             "stats",
             first(folder.json(&[

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::error::{Error, Result};
 use crate::json::{number, text};
 
 /// How a channel of an image is shown.
@@ -47,7 +48,7 @@ impl Channel {
         }
     }
 
-    pub(crate) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Result<Value> {
         let mut channel = json!({});
         if let Some(label) = &self.label {
             channel["label"] = label.clone().into();
@@ -57,12 +58,15 @@ impl Channel {
         }
         if let Some(window) = self.window {
             let Window { start, end, min, max } = window;
+            if ![start, end, min, max].iter().all(|number| number.is_finite()) {
+                return Err(Error::Argument(format!("the window {window:?} is not finite")));
+            }
             channel["window"] = json!({"start": start, "end": end, "min": min, "max": max});
         }
         if let Some(active) = self.active {
             channel["active"] = active.into();
         }
-        channel
+        Ok(channel)
     }
 }
 

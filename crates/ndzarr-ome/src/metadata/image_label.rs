@@ -1,7 +1,8 @@
 //! `ImageLabel`: what the values of a label image mean.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
+use crate::error::{Error, Result};
 use crate::json::{Object, integer, list, text};
 
 /// What the values of a label image mean, and how they are shown.
@@ -19,8 +20,8 @@ pub struct ImageLabel {
 /// The colour of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabelColor {
-    /// The value.
-    pub value: i64,
+    /// The value: an element of an array of any type of integers.
+    pub value: i128,
     /// Red, green, blue and opacity.
     pub rgba: Option<[u8; 4]>,
 }
@@ -29,7 +30,8 @@ impl ImageLabel {
     pub(crate) fn of(label: &Object) -> Self {
         let get = |key: &str| label.get(key).unwrap_or(&Value::Null);
         let color = |color: &Value| {
-            let value = integer(&color["label-value"])?;
+            let value = &color["label-value"];
+            let value = value.as_u64().map(i128::from).or_else(|| integer(value).map(i128::from))?;
             let rgba = list(&color["rgba"]).iter().map(|part| u8::try_from(integer(part)?).ok());
             let rgba = rgba.collect::<Option<Vec<u8>>>().and_then(|rgba| rgba.try_into().ok());
             Some(LabelColor { value, rgba })
@@ -41,14 +43,19 @@ impl ImageLabel {
         }
     }
 
-    pub(crate) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Result<Value> {
         let mut label = json!({});
         if !self.colors.is_empty() {
-            let color = |color: &LabelColor| match color.rgba {
-                Some(rgba) => json!({"label-value": color.value, "rgba": rgba}),
-                None => json!({"label-value": color.value}),
+            let color = |color: &LabelColor| {
+                let value = Number::from_i128(color.value).ok_or_else(|| {
+                    Error::Argument(format!("the label {} does not fit in 64 bits", color.value))
+                })?;
+                Ok(match color.rgba {
+                    Some(rgba) => json!({"label-value": value, "rgba": rgba}),
+                    None => json!({"label-value": value}),
+                })
             };
-            label["colors"] = self.colors.iter().map(color).collect();
+            label["colors"] = self.colors.iter().map(color).collect::<Result<_>>()?;
         }
         if !self.properties.is_empty() {
             label["properties"] = json!(self.properties);
@@ -56,6 +63,6 @@ impl ImageLabel {
         if let Some(source) = &self.source {
             label["source"] = json!({"image": source});
         }
-        label
+        Ok(label)
     }
 }

@@ -1,5 +1,7 @@
 //! `Plate`: the wells of a plate, and the fields of view of a well.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use crate::json::{integer, list, text};
@@ -68,7 +70,12 @@ impl Plate {
             list(&plate[key]).iter().filter_map(|named| text(&named["name"])).collect()
         };
         let (rows, columns) = (names("rows"), names("columns"));
-        let well = |well: &Value| PlateWell::of(well, &rows, &columns);
+        // Of a name that occurs twice, the first place counts.
+        let places = |names: &[String]| -> HashMap<String, u64> {
+            names.iter().enumerate().rev().map(|(at, name)| (name.clone(), at as u64)).collect()
+        };
+        let (row_places, column_places) = (places(&rows), places(&columns));
+        let well = |well: &Value| PlateWell::of(well, &row_places, &column_places);
         Self {
             name: text(&plate["name"]),
             wells: list(&plate["wells"]).iter().filter_map(well).collect(),
@@ -104,12 +111,11 @@ impl Plate {
 
 impl PlateWell {
     /// Before 0.4 wells have a path alone, of the names of the row and the column.
-    fn of(well: &Value, rows: &[String], columns: &[String]) -> Option<Self> {
+    fn of(well: &Value, rows: &HashMap<String, u64>, columns: &HashMap<String, u64>) -> Option<Self> {
         let path = text(&well["path"])?;
         let named = path.split_once('/');
-        let place = |names: &[String], name: &str| names.iter().position(|other| other == name);
-        let row = count(&well["rowIndex"]).or_else(|| Some(place(rows, named?.0)? as u64))?;
-        let column = count(&well["columnIndex"]).or_else(|| Some(place(columns, named?.1)? as u64))?;
+        let row = count(&well["rowIndex"]).or_else(|| rows.get(named?.0).copied())?;
+        let column = count(&well["columnIndex"]).or_else(|| columns.get(named?.1).copied())?;
         Some(Self { path, row, column })
     }
 }

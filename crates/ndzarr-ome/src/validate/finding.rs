@@ -46,7 +46,7 @@ pub(crate) struct Findings {
 }
 
 /// More say nothing new, and documents may be large.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 
 impl Findings {
     pub(crate) fn within<T>(&mut self, key: &str, check: impl FnOnce(&mut Self) -> T) -> T {

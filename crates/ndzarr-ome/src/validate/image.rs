@@ -1,5 +1,7 @@
 //! Checks `multiscales` and `omero`.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::finding::{Findings, Needed};
@@ -41,6 +43,7 @@ fn entry(findings: &mut Findings, entry: &Value, minor: u32) {
             None
         }
     };
+    let n_axes_of = n_axes_of_systems(entry);
     findings.each(entry, "datasets", Needed::Yes, 1, |findings, dataset| {
         findings.member(dataset, "path", Needed::Yes, "a text", Value::is_string);
         match minor {
@@ -48,7 +51,7 @@ fn entry(findings: &mut Findings, entry: &Value, minor: u32) {
             4 | 5 => transformations::of_dataset(findings, dataset, Needed::Yes, n_axes),
             _ => {
                 transformations::to_system(findings, dataset);
-                lengths(findings, entry, dataset);
+                lengths(findings, &n_axes_of, dataset);
             }
         }
     });
@@ -66,21 +69,27 @@ fn entry(findings: &mut Findings, entry: &Value, minor: u32) {
     }
 }
 
+/// The number of axes of each coordinate system, by its name; of two with a name, the first counts.
+fn n_axes_of_systems(entry: &Value) -> HashMap<&str, Option<usize>> {
+    let systems = entry["coordinateSystems"].as_array().into_iter().flatten().rev();
+    systems
+        .filter_map(|system| Some((system["name"].as_str()?, system["axes"].as_array().map(Vec::len))))
+        .collect()
+}
+
 /// In 0.6 a scale or translation has a number for each axis of the coordinate system that it leads to.
-fn lengths(findings: &mut Findings, entry: &Value, dataset: &Value) {
+fn lengths(findings: &mut Findings, n_axes_of: &HashMap<&str, Option<usize>>, dataset: &Value) {
     let transformation = &dataset["coordinateTransformations"][0];
-    let name = &transformation["output"]["name"];
-    let system =
-        entry["coordinateSystems"].as_array().into_iter().flatten().find(|system| &system["name"] == name);
-    let Some(axes) = system.and_then(|system| system["axes"].as_array()) else { return };
+    let name = transformation["output"]["name"].as_str();
+    let Some(&Some(n_axes)) = name.and_then(|name| n_axes_of.get(name)) else { return };
     let parts = transformation["transformations"]
         .as_array()
         .map_or(std::slice::from_ref(transformation), Vec::as_slice);
     for list in
         parts.iter().flat_map(|part| [&part["scale"], &part["translation"]]).filter_map(Value::as_array)
     {
-        if list.len() != axes.len() {
-            let what = format!("have {} numbers in each transformation, one for each axis", axes.len());
+        if list.len() != n_axes {
+            let what = format!("have {n_axes} numbers in each transformation, one for each axis");
             findings.must("coordinateTransformations", what);
         }
     }

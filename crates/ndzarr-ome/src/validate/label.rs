@@ -16,7 +16,7 @@ pub(super) fn image_label(findings: &mut Findings, label: &Value, _: u32) {
         return findings.must("", format!("be an object, not {}", shown(label)));
     }
     findings.should_have(label, &["colors"]);
-    let is_value = |value: &Value| integer(value).is_some();
+    let is_value = |value: &Value| value.is_u64() || integer(value).is_some();
     findings.each(label, "colors", Needed::No, 1, |findings, color| {
         findings.member(color, "label-value", Needed::Yes, "an integer", is_value);
         findings.member(color, "rgba", Needed::No, "a list of four integers from 0 to 255", |rgba| {

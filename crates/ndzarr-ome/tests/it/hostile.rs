@@ -131,6 +131,23 @@ fn large_documents_take_little_time() {
     let datasets: Vec<Value> = (0..20_000).map(dataset).collect();
     let store = v04(json!({"version": "0.4", "axes": space(&["y", "x"]), "datasets": datasets}));
     assert_eq!(open(&store).levels.len(), 20_000);
+    // Each of these is wrong, and counts for each dataset.
+    let datasets: Vec<Value> = (0..20_000).map(|at| json!({"path": at.to_string()})).collect();
+    let of_all = vec![scale(&[1.0]); 20_000];
+    let image = open(&v04(json!({
+        "version": "0.4", "axes": space(&["y", "x"]), "datasets": datasets, "coordinateTransformations": of_all,
+    })));
+    assert_eq!((image.levels.len(), image.warnings.len()), (20_000, 1000));
+    // In 0.6, each leads to a coordinate system of its own.
+    let ends = |at: usize| {
+        json!({"path": at.to_string(), "coordinateTransformations": [{"type": "identity",
+        "input": {"path": at.to_string()}, "output": {"name": at.to_string()}}]})
+    };
+    let system = |at: usize| json!({"name": at.to_string(), "axes": space(&["y", "x"])});
+    let (datasets, systems): (Vec<_>, Vec<_>) = (0..20_000).map(|at| (ends(at), system(at))).unzip();
+    let attributes = json!({"ome": {"version": "0.6", "multiscales": [
+        {"name": "a", "type": "mean", "metadata": {}, "coordinateSystems": systems, "datasets": datasets}]}});
+    assert_eq!(validate(attributes.as_object().expect("it is an object")), []);
     let attributes = json!({"plate": {"rows": vec![json!({"name": "A"}); 20_000], "columns": [], "wells": vec![json!({}); 20_000]}});
     assert!(validate(attributes.as_object().expect("it is an object")).len() <= 1000);
 }
@@ -146,4 +163,11 @@ fn names_of_n5_are_not_numbers_of_levels_unless_they_are() {
     let paths: Vec<_> = image.levels.iter().map(|level| &level.path[..]).collect();
     assert_eq!(paths, ["s0", "s4294967295"]);
     assert!(image.levels[1].scale[0].is_finite());
+}
+
+#[test]
+fn arrays_without_axes_are_refused() {
+    let attributes = json!({"multiscales": [{"version": "0.1", "datasets": [{"path": "0"}, {"path": "1"}]}]});
+    let what = refusal(&zarr2(&attributes, &[("0", &[]), ("1", &[])]));
+    assert_eq!(what, "the image at \"\" has a finest level without axes");
 }

@@ -3,6 +3,9 @@
 use ndarray::{Array1, Array2, Array3, ArrayD, s};
 use ndzarr::{AnyElements, Cancel, DataType, ErrorKind, Format, MemoryStore, RunOptions};
 use ndzarr_ome::{Axis, Downsample, Multiscale, NewMultiscale};
+use serde_json::json;
+
+use super::{open, scale, space, translation, zarr2};
 
 const UINT16: DataType = DataType::UInt { bits: 16 };
 
@@ -183,10 +186,10 @@ fn levels_that_others_described_are_made() {
     let names = [("a", [10u64, 9]), ("b", [10, 5]), ("c", [5, 2])];
     let scales = [([0.3, 0.1], [7.0, 1.0]), ([0.3, 0.2], [7.0, 1.05]), ([0.6, 0.6], [7.15, 1.25])];
     let datasets = names.iter().zip(scales).map(|((name, _), (scale, translation))| {
-        serde_json::json!({"path": name, "coordinateTransformations": [super::scale(&scale), super::translation(&translation)]})
+        json!({"path": name, "coordinateTransformations": [super::scale(&scale), super::translation(&translation)]})
     });
-    let attributes = serde_json::json!({"multiscales": [{"version": "0.4", "axes": super::space(&["y", "x"]), "datasets": datasets.collect::<Vec<_>>()}]});
-    super::put(&store, ".zgroup", &serde_json::json!({"zarr_format": 2}));
+    let attributes = json!({"multiscales": [{"version": "0.4", "axes": space(&["y", "x"]), "datasets": datasets.collect::<Vec<_>>()}]});
+    super::put(&store, ".zgroup", &json!({"zarr_format": 2}));
     super::put(&store, ".zattrs", &attributes);
     for (name, shape) in names {
         let array =
@@ -198,7 +201,7 @@ fn levels_that_others_described_are_made() {
                 .expect("it fits");
         }
     }
-    let image = super::open(&store);
+    let image = open(&store);
     image.make_levels(Downsample::Mean, &RunOptions::default()).expect("they fit");
     let read = |level: usize| match image.array(level).expect("it is there").read(..) {
         Ok(AnyElements::Float32(elements)) => elements,
@@ -223,6 +226,35 @@ fn each_chunk_is_read_once() {
     store.reset();
     image.make_levels(Downsample::Mean, &RunOptions::default()).expect("they fit");
     let counts = store.reset();
-    // 64 chunks, 8 of the coarser level that are not there yet, and two documents.
-    assert!(counts.fetches <= 64 + 8 + 4, "{counts:?}");
+    // 64 chunks, and two documents.
+    assert!(counts.fetches <= 64 + 4, "{counts:?}");
+}
+
+#[test]
+fn damaged_chunks_of_the_coarser_level_are_replaced() {
+    let store = MemoryStore::new();
+    let new = NewMultiscale::new(UINT16, axes(&[32, 32])).levels(2);
+    let image = Multiscale::create(&store, Format::Zarr3, &new, |layout| layout.chunks([16, 16]))
+        .expect("it is valid");
+    let ones = Array2::<u16>::ones((32, 32));
+    image.array(0).and_then(|array| Ok(array.write(.., &ones.into())?)).expect("it fits");
+    store.set("1/c/0/0", &b"broken"[..]).expect("memory never fails");
+    image.make_levels(Downsample::Mean, &RunOptions::default()).expect("it is replaced");
+    let read = image.array(1).expect("it is there").read(..).expect("it is whole");
+    assert_eq!(read, AnyElements::UInt16(Array2::ones((16, 16)).into_dyn()));
+}
+
+/// Factors of 1024 along seven axes have a product of 2^70.
+#[test]
+fn factors_with_a_product_above_u64_are_refused() {
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let dataset = |path: &str, size: f64| {
+        let offset = (size - 1.0) / 2.0;
+        json!({"path": path, "coordinateTransformations": [scale(&[size; 7]), translation(&[offset; 7])]})
+    };
+    let attributes = json!({"multiscales": [{"version": "0.4", "axes": space(&names),
+        "datasets": [dataset("0", 1.0), dataset("1", 1024.0)]}]});
+    let image = open(&zarr2(&attributes, &[("0", &[1; 7]), ("1", &[1; 7])]));
+    let what = image.make_levels(Downsample::Mean, &RunOptions::default()).expect_err("2^70").to_string();
+    assert!(what.contains("stand for more than 1048576"), "{what}");
 }

@@ -1,6 +1,7 @@
 //! Images as other programs write them, images made here, and what is refused.
 #![deny(unsafe_code)]
 
+mod from_elements;
 mod hostile;
 mod levels;
 mod memory;

@@ -1,7 +1,7 @@
 //! The memory that making levels takes, counted by the allocator.
 
 use ndarray::Array3;
-use ndzarr::{DataType, Format, FsStore, RunOptions, Storage};
+use ndzarr::{Array, ArrayBuilder, DataType, Format, FsStore, RunOptions, Storage};
 use ndzarr_ome::{Axis, Downsample, Multiscale, NewMultiscale};
 use ndzarr_testkit::in_own_process;
 use peak_alloc::PeakAlloc;
@@ -51,4 +51,29 @@ fn a_shard_that_is_larger_is_made_alone() {
     // A shard of a level has 256 KiB and stands for 2 MiB, which are never there at once.
     let peak = peak(16, 64, Downsample::Mean, MIB as u64 / 4);
     assert!(peak <= 5 * MIB / 4, "{} KiB", peak / 1024);
+}
+
+#[test]
+fn an_array_becomes_an_image_within_the_bytes_in_flight() {
+    in_own_process!();
+    let folder = tempfile::tempdir().expect("there is room");
+    let plain =
+        Array::<u8>::builder([256, 256, 256]).chunks([32, 32, 32]).create(folder.path().join("plain"));
+    let plain = plain.expect("it is valid");
+    for z in 0..8 {
+        let slab = Array3::from_shape_fn((32, 256, 256), |(z, y, x)| (z + y / 3 + x / 7) as u8);
+        plain.write([z * 32..(z + 1) * 32, 0..256, 0..256], &slab).expect("it fits");
+    }
+    let axes = ["z", "y", "x"].map(|name| (Axis::new(name), 256));
+    let new = NewMultiscale::new(DataType::UInt { bits: 8 }, axes).levels(3);
+    let options = RunOptions::default().bytes_in_flight(2 * MIB as u64);
+    let (source, place) = (plain.into(), folder.path().join("image"));
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
+    let layout = |layout: ArrayBuilder| layout.chunks([16, 16, 16]).shards([32, 32, 32]);
+    let image = Multiscale::create_from(&source, place, Format::Zarr3, &new, layout, &options);
+    let peak = ALLOCATOR.peak_usage() - before;
+    assert!(peak <= 2 * MIB, "{} KiB", peak / 1024);
+    let finest = image.expect("they fit").array(0).expect("it is there");
+    assert_eq!(finest.read(..).expect("it is whole"), source.read(..).expect("it is whole"));
 }

@@ -4,7 +4,7 @@ use ndzarr::{Format, Group, MemoryStore, N5Axes, OpenOptions};
 use ndzarr_ome::{Axis, Convention, Multiscale};
 use serde_json::{Value, json};
 
-use super::{n5_dataset, open, put};
+use super::{n5_dataset, open, put, refusal, scale, space};
 
 fn container(attributes: Value) -> MemoryStore {
     let store = MemoryStore::new();
@@ -237,22 +237,33 @@ fn levels_that_cannot_be_opened_are_reported() {
     let store =
         container(json!({"pixelResolution": [1, 1], "downsamplingFactors": [[1, 1], [2, 2], [4, 4]]}));
     n5_dataset(&store, "s0", &[40, 30], json!({}));
-    n5_dataset(&store, "s1", &[20, 15], json!({"compression": {"type": "unheard-of"}}));
+    n5_dataset(&store, "s1", &[20, 15], json!({"dataType": "unheard-of"}));
     n5_dataset(&store, "s2", &[10, 8], json!({}));
     n5_dataset(&store, "s3", &[10, 8, 2], json!({}));
     let image = open(&store);
     let paths: Vec<_> = image.levels.iter().map(|level| &level.path[..]).collect();
-    if paths == ["s0", "s2"] {
-        assert!(
-            image.warnings.iter().any(|what| what.contains("\"s1\" cannot be opened")),
-            "{:?}",
-            image.warnings
-        );
-    } else {
-        // An unknown codec may also show first when the array is read.
-        assert_eq!(paths, ["s0", "s1", "s2"]);
-    }
+    assert_eq!(paths, ["s0", "s2"]);
+    let is_named = |what: &String| what.contains("\"s1\" cannot be opened");
+    assert!(image.warnings.iter().any(is_named), "{:?}", image.warnings);
     assert!(image.warnings.iter().any(|what| what.contains("\"s3\" has 3 axes")), "{:?}", image.warnings);
+}
+
+#[test]
+fn images_without_a_level_that_can_be_opened_are_refused() {
+    let store = container(json!({"pixelResolution": [1, 1]}));
+    for path in ["s0", "s1", "other"] {
+        n5_dataset(&store, path, &[40, 30], json!({"dataType": "unheard-of"}));
+    }
+    let what = refusal(&store);
+    assert!(what.starts_with("the image at \"\" has \"s0\", which cannot be opened: "), "{what}");
+    // A time point of BigDataViewer beside others.
+    let store = bdv();
+    n5_dataset(&store, "setup1/timepoint0/s0", &[9, 9, 9], json!({"dataType": "unheard-of"}));
+    n5_dataset(&store, "setup1/timepoint0/s1", &[3, 3, 3], json!({"dataType": "unheard-of"}));
+    let found = find(&store);
+    assert_eq!(found.len(), 3);
+    let is_named = |what: &String| what.starts_with("\"setup1/timepoint0/s0\" cannot be opened");
+    assert!(found[0].warnings.iter().any(is_named), "{:?}", found[0].warnings);
 }
 
 #[test]
@@ -263,4 +274,76 @@ fn groups_of_other_things_have_no_image() {
     n5_dataset(&store, "raw", &[40, 30], json!({}));
     assert!(Multiscale::open((&store, "raw")).is_err());
     assert_eq!(Group::open(&store).expect("it is a group").format(), Format::N5);
+}
+
+#[test]
+fn scales_by_shapes_are_in_the_order_of_n5() {
+    let store = container(json!({"multiscales": [{"datasets": [{"path": "s0"}, {"path": "s1"}]}]}));
+    n5_dataset(&store, "s0", &[40, 30], json!({}));
+    n5_dataset(&store, "s1", &[20, 10], json!({}));
+    let image = open(&store);
+    assert_eq!((names(&image.axes), &image.levels[1].scale[..]), ("xy".to_owned(), &[2.0, 3.0][..]));
+    assert_eq!(image.array(1).expect("it is there").shape(), [20, 10]);
+    let image = reversed(&store);
+    assert_eq!((names(&image.axes), &image.levels[1].scale[..]), ("yx".to_owned(), &[3.0, 2.0][..]));
+    assert_eq!(image.array(1).expect("it is there").shape(), [10, 20]);
+}
+
+/// The order follows from a level that can be opened.
+#[test]
+fn damaged_levels_do_not_turn_the_axes() {
+    let dataset = |path: &str, size: f64| json!({"path": path, "coordinateTransformations": [scale(&[size, 2.0 * size])]});
+    let entry = json!({"axes": space(&["y", "x"]), "datasets": [dataset("s0", 1.0), dataset("s1", 2.0)]});
+    let store = container(json!({"multiscales": [entry]}));
+    n5_dataset(&store, "s0", &[40, 30], json!({"dataType": "unheard-of"}));
+    n5_dataset(&store, "s1", &[20, 15], json!({}));
+    let image = open(&store);
+    assert_eq!((names(&image.axes), &image.levels[1].scale[..]), ("xy".to_owned(), &[4.0, 2.0][..]));
+    let image = reversed(&store);
+    assert_eq!((names(&image.axes), &image.levels[1].scale[..]), ("yx".to_owned(), &[2.0, 4.0][..]));
+}
+
+/// Where the store fails, neither the order nor the scales are known.
+#[test]
+fn failures_of_the_store_are_errors() {
+    use ndzarr::store::StoreError;
+    use ndzarr::{ErrorKind, Storage};
+    use ndzarr_testkit::{Call, FaultStore};
+    for transformations in [json!([scale(&[1.0, 2.0])]), Value::Null] {
+        let dataset = json!({"path": "s0", "coordinateTransformations": transformations});
+        let store = container(json!({"multiscales": [{"axes": space(&["y", "x"]), "datasets": [dataset]}]}));
+        n5_dataset(&store, "s0", &[40, 30], json!({}));
+        let store = FaultStore::new(store);
+        let error = StoreError::io("read", "s0", std::io::Error::other("the disk is gone"));
+        store.fail_key(Call::Fetch, "s0/attributes.json", error);
+        let error = Multiscale::open(Storage::blocking(store.clone())).expect_err("the store fails");
+        assert_eq!(error.kind(), Some(ErrorKind::Store), "{error}");
+        store.heal();
+        Multiscale::open(Storage::blocking(store)).expect("it works again");
+    }
+}
+
+#[test]
+fn setups_and_time_points_that_cannot_be_opened_are_named() {
+    let store = bdv();
+    for path in ["setup2", "setup1/timepoint4"] {
+        n5_dataset(&store, path, &[9, 9, 9], json!({"dataType": "unheard-of"}));
+    }
+    let found = find(&store);
+    assert_eq!(found.len(), 4);
+    for path in ["\"setup2\"", "\"setup1/timepoint4\""] {
+        let is_named = |what: &String| what.starts_with(path);
+        assert!(found[0].warnings.iter().any(is_named), "{path}: {:?}", found[0].warnings);
+    }
+}
+
+#[test]
+fn damaged_attributes_of_a_folder_are_an_error() {
+    let store = MemoryStore::new();
+    store.set("image/attributes.json", &b"{"[..]).expect("memory never fails");
+    let error = Multiscale::open((&store, "image")).expect_err("it is not JSON");
+    assert_ne!(error.kind(), Some(ndzarr::ErrorKind::NotFound), "{error}");
+    let future = ndzarr_ome::asynchronous::Multiscale::open((&store, "image"));
+    let error = ndzarr::store::block_on(future).expect_err("it is not JSON");
+    assert_ne!(error.kind(), Some(ndzarr::ErrorKind::NotFound), "{error}");
 }

@@ -107,6 +107,41 @@ fn what_is_written_is_valid_and_read_again() {
 }
 
 #[test]
+fn what_json_cannot_hold_is_refused() {
+    for at in 0..4 {
+        let mut numbers = [0.0, 1.0, 0.0, 1.0];
+        numbers[at] = if at % 2 == 0 { f64::NAN } else { f64::INFINITY };
+        let [start, end, min, max] = numbers;
+        let window = Some(Window { start, end, min, max });
+        let metadata =
+            Metadata { channels: vec![Channel { window, ..Channel::default() }], ..Metadata::default() };
+        let what = metadata.to_attributes(Format::Zarr3).expect_err("JSON has no such number").to_string();
+        assert!(what.contains("not finite"), "{what}");
+    }
+    let labels = |value: i128| {
+        let colors = vec![LabelColor { value, rgba: None }];
+        Metadata { image_label: Some(ImageLabel { colors, ..ImageLabel::default() }), ..Metadata::default() }
+    };
+    // Of uint64.
+    let greatest = labels(u64::MAX.into());
+    let attributes = greatest.to_attributes(Format::Zarr3).expect("it can be written");
+    assert_eq!(attributes["ome"]["image-label"]["colors"][0]["label-value"], json!(18446744073709551615_u64));
+    assert_eq!(of(&attributes), greatest);
+    let what = labels(1 << 64).to_attributes(Format::Zarr3).expect_err("65 bits").to_string();
+    assert_eq!(what, "the label 18446744073709551616 does not fit in 64 bits");
+}
+
+#[test]
+fn many_wells_are_found_by_name_in_little_time() {
+    let names: Vec<Value> = (0..50_000).map(|at| json!({"name": format!("r{at}")})).collect();
+    let wells: Vec<Value> = (0..50_000).map(|at| json!({"path": format!("r{at}/c")})).collect();
+    let plate =
+        json!({"rows": names, "columns": [{"name": "b"}, {"name": "c"}, {"name": "c"}], "wells": wells});
+    let plate = of(&json!({"plate": plate})).plate.expect("it is a plate");
+    assert_eq!((plate.wells[49_999].row, plate.wells[49_999].column), (49_999, 1));
+}
+
+#[test]
 fn ome_16_labels_are_found_and_may_have_one_channel() {
     let store = MemoryStore::new();
     let image = |place: &str, c: u64, data_type: DataType, metadata: Metadata| {

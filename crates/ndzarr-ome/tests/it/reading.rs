@@ -286,3 +286,65 @@ fn coordinates_go_both_ways() {
     let read = array.read_as::<u8, _>(level.region(&[9.0..10.5, -3.0..1.0], &shape), Default::default());
     assert_eq!(read.expect("it is inside"), ArrayD::<u8>::zeros(vec![2, 2]));
 }
+
+#[test]
+fn scales_by_shapes_follow_what_the_entry_states() {
+    let attributes = json!({"multiscales": [{"version": "0.3", "axes": ["y", "x"],
+        "datasets": [{"path": "0"}, {"path": "1"}],
+        "coordinateTransformations": [scale(&[0.5, 3.0]), translation(&[10.0, -1.0])]}]});
+    let image = open(&zarr2(&attributes, &[("0", &[40, 60]), ("1", &[20, 15])]));
+    assert_eq!(image.levels[0].scale, [0.5, 3.0]);
+    assert_eq!(image.levels[0].translation, [10.0, -1.0]);
+    // Factors 2 and 4: 0.5 * 2 and 3 * 4; 10 + 0.5 / 2 and -1 + 3 * 3 / 2.
+    assert_eq!(image.levels[1].scale, [1.0, 12.0]);
+    assert_eq!(image.levels[1].translation, [10.25, 3.5]);
+}
+
+#[test]
+fn ome_14_axes_that_are_stated_stay() {
+    let entry = |axes: Value| {
+        let mut entry = json!({"version": "0.3", "datasets": [{"path": "0"}]});
+        if !axes.is_null() {
+            entry["axes"] = axes;
+        }
+        open(&zarr2(&json!({"multiscales": [entry]}), &[("0", &[40, 60])]))
+    };
+    let image = entry(json!(["t", "c", "z", "y", "x"]));
+    let what = image.array(0).expect_err("it has two axes").to_string();
+    assert_eq!(what, "the image at \"\" has 5 axes, and its level \"0\" an array of 2");
+    let image = entry(Value::Null);
+    assert_eq!(image.array(0).expect("the last two are meant").shape(), [40, 60]);
+}
+
+#[test]
+fn whole_images_are_placed_after_each_level() {
+    let attributes = json!({"multiscales": [{"version": "0.4", "axes": space(&["y", "x"]),
+        "datasets": [dataset("0", json!([scale(&[2.0, 3.0]), translation(&[1.0, 5.0])]))],
+        "coordinateTransformations": [translation(&[1.0, 0.0]), scale(&[10.0, 2.0])]}]});
+    let image = open(&zarr2(&attributes, &[]));
+    // (1 + 1) * 10 and 5 * 2.
+    assert_eq!(image.levels[0].scale, [20.0, 6.0]);
+    assert_eq!(image.levels[0].translation, [20.0, 10.0]);
+}
+
+#[test]
+fn series_that_cannot_be_opened_are_named() {
+    let store = zarr2(&json!({"bioformats2raw.layout": 3}), &[]);
+    store.set("1/.zgroup", &b"{"[..]).expect("memory never fails");
+    assert!(refusal(&store).contains("has \"1\", which cannot be opened"));
+    put(&store, "0/.zgroup", &json!({"zarr_format": 2}));
+    put(&store, "0/.zattrs", &v04(json!([dataset("0", json!([scale(&[1.0, 1.0])]))])));
+    let image = open(&store);
+    assert!(
+        image.warnings.iter().any(|what| what.starts_with("\"1\" cannot be opened")),
+        "{:?}",
+        image.warnings
+    );
+}
+
+#[test]
+fn errors_say_which_entry_is_wrong() {
+    let good = json!({"axes": space(&["y", "x"]), "datasets": [{"path": "0"}]});
+    let what = refusal(&zarr2(&json!({"multiscales": [good, {"name": "cells"}]}), &[]));
+    assert_eq!(what, "the image at \"\" has no list of datasets, in multiscales[1]");
+}

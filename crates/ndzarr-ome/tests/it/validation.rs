@@ -241,3 +241,20 @@ fn ome_14_dimension_names_that_differ_are_a_finding() {
     let findings = open(&zarr3(&attributes, &[])).validate();
     assert!(findings[0].to_string().starts_with("0 must be an array that can be opened"), "{findings:?}");
 }
+
+#[test]
+fn ome_10_versions_above_0_6_go_by_their_form() {
+    let entry = json!({"name": "a", "type": "mean", "metadata": {}, "axes": super::space(&["y", "x"]),
+        "datasets": [{"path": "0", "coordinateTransformations": [super::scale(&[1.0, 1.0])]}]});
+    for version in ["0.5", "0.7", "0.9.dev1"] {
+        let document = json!({"ome": {"version": version, "multiscales": [entry]}});
+        assert_eq!(validate(document.as_object().expect("it is an object")), [], "{version}");
+    }
+}
+
+#[test]
+fn labels_of_uint64_are_valid() {
+    let document =
+        json!({"image-label": {"version": "0.4", "colors": [{"label-value": 18446744073709551615_u64}]}});
+    assert_eq!(validate(document.as_object().expect("it is an object")), []);
+}

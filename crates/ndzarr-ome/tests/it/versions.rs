@@ -80,7 +80,8 @@ fn transformations_of_0_6_are_read() {
     let what = refusal(&zarr3(&v06(rotation), &[]));
     assert_eq!(
         what,
-        "the image at \"\" has a transformation of the type \"rotation\", not a scale or translation, at the dataset \"s0\""
+        "the image at \"\" has a transformation of the type \"rotation\", not a scale or translation, at the dataset \
+         \"s0\", in multiscales[0]"
     );
 }
 

@@ -99,6 +99,13 @@ fn levels_end_where_space_is_small() {
         );
         assert_eq!(image.expect("it is valid").levels.len(), n_levels, "{shape:?}");
     }
+    // An axis that levels do not shorten may be long.
+    let axes = ["z", "y", "x"].map(|name| (Axis::new(name), 512));
+    let new = NewMultiscale::new(UINT8, axes).factors([1, 2, 2]);
+    let image = Multiscale::create(MemoryStore::new(), Format::Zarr3, &new, |layout| layout);
+    let image = image.expect("it is valid");
+    assert_eq!(image.levels.len(), 2);
+    assert_eq!(image.array(1).expect("it is there").shape(), [512, 256, 256]);
     // Factors of 1 make nothing smaller.
     let new = NewMultiscale::new(UINT8, [(Axis::new("y"), 5000), (Axis::new("x"), 5000)]).factors([1, 1]);
     assert_eq!(
@@ -129,6 +136,12 @@ fn what_ome_zarr_does_not_allow_is_refused() {
         (image(&["y", "x"]).scale([1.0, f64::NAN]), "not positive"),
         (image(&["y", "x"]).translation([f64::INFINITY, 0.0]), "not finite"),
         (image(&["y", "x"]).factors([0, 2]), "not from 1 to 1024"),
+        (
+            image(&["y", "x"]).scale([1.0, 1e306]).factors([1, 1024]).levels(3),
+            "the scale of level 1 is not finite",
+        ),
+        // 2^21 elements in one.
+        (image(&["z", "y", "x"]).factors([128, 128, 128]), "more than 1048576"),
         (image(&["y", "x"]).levels(0), "0 levels"),
         (image(&["y", "x"]).levels(1 << 40), "levels, not 1 to 64"),
         (NewMultiscale::new(UINT8, [(Axis::new("y"), 0), (Axis::new("x"), 8)]), "without elements"),
@@ -195,4 +208,19 @@ fn futures_find_images_of_n5() {
         assert_eq!(image.levels[1].scale, [2.0, 4.0]);
         assert_eq!(image.array(1).await.expect("it is there").shape(), [4, 2]);
     });
+}
+
+#[test]
+fn a_wrong_layout_leaves_nothing() {
+    let store = MemoryStore::new();
+    let what = Multiscale::create(&store, Format::Zarr3, &new(), |layout| layout.chunks([1, 2]));
+    assert_ne!(what.expect_err("two axes of four").kind(), Some(ErrorKind::AlreadyExists));
+    assert!(store.keys().is_empty(), "{:?}", store.keys());
+    let new = new();
+    let future =
+        asynchronous::Multiscale::create(&store, Format::Zarr3, &new, |layout| layout.chunks([1, 2]));
+    ndzarr::store::block_on(future).expect_err("two axes of four");
+    assert!(store.keys().is_empty(), "{:?}", store.keys());
+    Multiscale::create(&store, Format::Zarr3, &new, |layout| layout.chunks([1, 2, 3, 4]))
+        .expect("it is valid");
 }

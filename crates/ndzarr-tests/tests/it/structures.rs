@@ -332,6 +332,42 @@ fn what_differs_is_named() {
     assert!(unit.is_err_and(|error| error.kind() == ErrorKind::InvalidArgument), "dates of no unit");
 }
 
+/// Macros pass parts on as groups without delimiters.
+#[test]
+fn macros_may_write_a_derived_struct() -> Tested {
+    macro_rules! made {
+        ($(#[$more:meta])* $vis:vis struct $name:ident { $($of:vis $field:ident as $text:literal: $type:ty,)* }) => {
+            #[derive(Clone, Copy, Debug, PartialEq, Structured)]
+            $(#[$more])*
+            $vis struct $name {
+                $(
+                    #[structured(name = $text,)]
+                    $of $field: $type,
+                )*
+            }
+        };
+    }
+    made!(
+        #[structured(crate = ::ndzarr)]
+        pub(crate) struct Public {
+            pub(crate) n as "of a macro": u8,
+        }
+    );
+    made!(
+        struct Private {
+            n as "of a macro": [u8; 2],
+            m as "another": Public,
+        }
+    );
+    let a = Array::<Public>::builder([1]).create((MemoryStore::new(), "a"))?;
+    a.write(s![..], &array![Public { n: 7 }])?;
+    assert_eq!(a.read(s![..])?, array![Public { n: 7 }]);
+    assert!(a.data_type().to_string().contains("of a macro"));
+    let a = Array::<Private>::builder([1]).create((MemoryStore::new(), "a"))?;
+    assert_eq!(a.read(s![..])?, array![Private { n: [0, 0], m: Public { n: 0 } }]);
+    Ok(())
+}
+
 #[test]
 fn texts_are_fields_too() -> Tested {
     #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,273 @@
+//! Images of elements that are there already: of an array, and coarser levels for an image of one level.
+
+use ndzarr::codec::{CodecConfig, CodecSpec};
+use ndzarr::{
+    AnyArray, ArrayBuilder, ArrayRequest, CodecRequest, FillRequest, FillValue, Format, Group, MemoryStore,
+    Place, RunOptions,
+};
+use serde_json::Value;
+
+use crate::convention::Convention;
+use crate::entry::minor_version;
+use crate::error::{Error, Result};
+use crate::json::{self, path_below};
+use crate::level::Level;
+use crate::make_levels::{can_make, copy_elements, make_levels};
+use crate::mode::Blocking;
+use crate::multiscale::Multiscale;
+use crate::new_multiscale::{NewMultiscale, Planned, datasets};
+use crate::transformation::Placement;
+
+impl Multiscale<Blocking> {
+    /// Creates an image of the elements of an array, with all its levels: what [`create`](Self::create)
+    /// and [`make_levels`](Self::make_levels) do, by the method that `new` has. The metadata come last:
+    /// until all elements are there, the group is not an image.
+    ///
+    /// `new` must have the shape and the type of the array. What `layout` does not change is as in the
+    /// array: chunks, shards, codecs, fill value. With [`existing`](NewMultiscale::existing), what is
+    /// replaced must not hold the array.
+    ///
+    /// # Errors
+    /// The array does not fit `new`; an error of `create` or `make_levels`. What was made by then stays.
+    ///
+    /// ```
+    /// use ndzarr::{Array, Format, MemoryStore, RunOptions};
+    /// use ndzarr_ome::{Axis, Multiscale, NewMultiscale};
+    ///
+    /// let store = MemoryStore::new();
+    /// let plain = Array::<u8>::builder([64, 64]).chunks([16, 16]).create((&store, "plain"))?;
+    /// plain.fill(.., 7)?;
+    ///
+    /// let axes = [(Axis::new("y"), 64), (Axis::new("x"), 64)];
+    /// let new = NewMultiscale::new(plain.data_type().clone(), axes).levels(3);
+    /// let (place, options) = ((&store, "image"), RunOptions::default());
+    /// let image = Multiscale::create_from(&plain.into(), place, Format::Zarr3, &new, |layout| layout, &options)?;
+    /// let coarsest = image.array(2)?;
+    /// assert_eq!((coarsest.shape(), coarsest.chunk_shape()), (&[16, 16][..], vec![16, 16]));
+    /// assert_eq!(coarsest.read_as::<u8, _>((3, 4), Default::default())?[[]], 7);
+    /// # Ok::<(), ndzarr_ome::Error>(())
+    /// ```
+    pub fn create_from(
+        source: &AnyArray,
+        place: impl Into<Place>,
+        format: Format,
+        new: &NewMultiscale,
+        layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
+        options: &RunOptions,
+    ) -> Result<Self> {
+        let attributes = new.attributes(format)?;
+        let planned = new.planned()?;
+        new.check_array(source)?;
+        can_make(new.data_type(), new.downsample())?;
+        let names = numbers(planned.len());
+        let builders = builders(source, &planned, new, format, layout);
+        try_in_memory(&builders, format)?;
+        let mut group = new.group(Group::builder(), format).create(place)?.with_options(options.clone());
+        let arrays = create_arrays(&group, &names, builders)?;
+        copy_elements(source, &arrays[0], options)?;
+        make_levels(group.path(), &levels(names, planned), &arrays, new.downsample(), options)?;
+        group.merge_attributes(attributes)?;
+        Self::in_group(&group)
+    }
+
+    /// Describes the finest level as a new image, for [`add_levels`](Self::add_levels): its axes, shape
+    /// and type, and the scale and translation that its dataset states.
+    ///
+    /// # Errors
+    /// The image is neither of OME-Zarr 0.4 in Zarr v2 nor of 0.5 in Zarr v3, or its group has several;
+    /// its finest level cannot be opened.
+    pub fn to_new(&self) -> Result<NewMultiscale> {
+        let wrong = |what| Error::metadata(self.path(), what);
+        let finest = self.level(0)?;
+        let mut placement = Placement::identity(self.axes.len());
+        placement.then(&self.dataset_of(finest)?["coordinateTransformations"]).map_err(wrong)?;
+        let placement = placement.without_zeros().map_err(wrong)?;
+        let array = self.array(0)?;
+        let axes = self.axes.iter().cloned().zip(array.shape().iter().copied());
+        Ok(NewMultiscale::new(array.data_type().clone(), axes)
+            .scale(placement.scale)
+            .translation(placement.translation))
+    }
+
+    /// Makes coarser levels for an image that has only one, and returns the image with them. `new` is
+    /// what [`to_new`](Self::to_new) returns, with factors, a number of levels and a method of your
+    /// own. The metadata change last.
+    ///
+    /// The arrays of the levels are beside the finest, with the next numbers as names. What `layout`
+    /// does not change is as in the finest level; with [`overwrite`](ArrayBuilder::overwrite), arrays
+    /// of these names are replaced.
+    ///
+    /// # Errors
+    /// The image has several levels; an error of `to_new`, [`create`](Self::create) or
+    /// [`make_levels`](Self::make_levels); the metadata have changed meanwhile. What was made by then
+    /// stays.
+    ///
+    /// ```
+    /// use ndzarr::{DataType, Format, MemoryStore, RunOptions};
+    /// use ndzarr_ome::{Axis, Multiscale, NewMultiscale};
+    ///
+    /// let axes = [(Axis::new("y"), 64), (Axis::new("x"), 64)];
+    /// let new = NewMultiscale::new(DataType::UInt { bits: 8 }, axes).levels(1);
+    /// let image = Multiscale::create(MemoryStore::new(), Format::Zarr3, &new, |layout| layout)?;
+    /// let image = image.add_levels(&image.to_new()?.levels(3), |layout| layout, &RunOptions::default())?;
+    /// assert_eq!(image.array(2)?.shape(), [16, 16]);
+    /// # Ok::<(), ndzarr_ome::Error>(())
+    /// ```
+    pub fn add_levels(
+        &self,
+        new: &NewMultiscale,
+        layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
+        options: &RunOptions,
+    ) -> Result<Self> {
+        let [finest] = &self.levels[..] else {
+            return Err(Error::Argument(format!("the image has {} levels already", self.levels.len())));
+        };
+        self.dataset_of(finest)?;
+        let array = self.array(0)?;
+        new.check_array(&array)?;
+        can_make(new.data_type(), new.downsample())?;
+        let planned = new.planned()?;
+        let names = names_from(&finest.path, planned.len());
+        let added = datasets(&planned[1..], &names[1..]);
+        let format = self.group.format();
+        let builders = builders(&array, &planned[1..], new, format, layout);
+        try_in_memory(&builders, format)?;
+        let mut group = self.group.clone().with_options(options.clone());
+        let mut arrays = vec![array];
+        arrays.extend(create_arrays(&group, &names[1..], builders)?);
+        make_levels(self.path(), &levels(names, planned), &arrays, new.downsample(), options)?;
+        let mut is_extended = false;
+        let key = if format == Format::Zarr2 { "multiscales" } else { "ome" };
+        group.update_attribute(key, |stated: Option<Value>| {
+            let mut stated = stated.unwrap_or_default();
+            let list =
+                if format == Format::Zarr2 { Some(&mut stated) } else { stated.get_mut("multiscales") };
+            is_extended = list.is_some_and(|list| extend(list, &finest.path, &added, new));
+            stated
+        })?;
+        if !is_extended {
+            return Err(Error::metadata(self.path(), "has other levels than before"));
+        }
+        Self::in_group(&group)
+    }
+
+    /// What the attributes say of a level, in an image whose metadata can be extended.
+    fn dataset_of(&self, level: &Level) -> Result<&Value> {
+        let minor = match &self.convention {
+            Convention::Ome { version } => minor_version(version),
+            _ => None,
+        };
+        if !matches!((self.group.format(), minor), (Format::Zarr2, Some(4)) | (Format::Zarr3, Some(5))) {
+            let what = "levels are added to images of OME-Zarr 0.4 in Zarr v2, and of 0.5 in Zarr v3";
+            return Err(Error::Argument(what.to_owned()));
+        }
+        let entries = json::namespace(self.group.attributes()).get("multiscales").map_or(&[][..], json::list);
+        let [entry] = entries else {
+            return Err(Error::Argument(format!("the group has {} images", entries.len())));
+        };
+        let dataset = json::list(&entry["datasets"]).iter().find(|dataset| is_at(dataset, &level.path));
+        dataset.ok_or_else(|| Error::metadata(self.path(), format!("has no dataset {:?}", level.path)))
+    }
+}
+
+/// The arrays of levels, like one that is there.
+fn builders(
+    like: &AnyArray,
+    levels: &[Planned],
+    new: &NewMultiscale,
+    format: Format,
+    layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
+) -> Vec<ArrayBuilder> {
+    let builder = |level: &Planned| {
+        let mut request = ArrayRequest::like(like.spec());
+        request.shape.clone_from(&level.shape);
+        request.chunk_shape = like.chunk_shape();
+        request.shard_shape = like.shard_shape().map(<[u64]>::to_vec);
+        request.fill_value = FillRequest::Value(FillValue::defined(like.spec().fill_value.bytes()));
+        request.codecs = CodecRequest::Neutral(codecs_of(like));
+        new.describe(layout(AnyArray::builder(&level.shape).request(request).format(format)), format)
+    };
+    levels.iter().map(builder).collect()
+}
+
+/// The codecs of chunks, without those that only lay elements out.
+fn codecs_of(array: &AnyArray) -> Vec<CodecSpec> {
+    use CodecConfig::{Bytes, Transpose};
+    let spec = array.spec();
+    let codecs = spec.inner_chunks().pop().map_or(&spec.codecs[..], |(_, codecs)| codecs);
+    codecs.iter().filter(|codec| !matches!(codec.config, Bytes { .. } | Transpose { .. })).cloned().collect()
+}
+
+/// Creates the arrays in memory, so that a wrong layout leaves nothing in the store.
+pub(crate) fn try_in_memory(builders: &[ArrayBuilder], format: Format) -> Result<()> {
+    let group = Group::create(MemoryStore::new(), format)?;
+    create_arrays(&group, &numbers(builders.len()), builders.to_vec())?;
+    Ok(())
+}
+
+/// The names of the arrays of a new image.
+pub(crate) fn numbers(n: usize) -> Vec<String> {
+    (0..n).map(|number| number.to_string()).collect()
+}
+
+pub(crate) fn create_arrays(
+    group: &Group,
+    names: &[String],
+    builders: Vec<ArrayBuilder>,
+) -> Result<Vec<AnyArray>> {
+    let created = names.iter().zip(builders).map(|(name, builder)| group.create_array(name, builder));
+    Ok(created.collect::<ndzarr::Result<_>>()?)
+}
+
+fn levels(names: Vec<String>, planned: Vec<Planned>) -> Vec<Level> {
+    let levels = names.into_iter().zip(planned);
+    levels.map(|(name, level)| Level::new(name, level.scale, level.translation)).collect()
+}
+
+/// The paths of levels: that of the finest, and those with the next numbers.
+fn names_from(finest: &str, n: usize) -> Vec<String> {
+    let digits = finest.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (prefix, number) = finest.split_at(finest.len() - digits);
+    let (prefix, first) = match number.parse::<u32>() {
+        Ok(number) => (prefix, u64::from(number) + 1),
+        Err(_) => (finest.rsplit_once('/').map_or("", |(parent, _)| &finest[..=parent.len()]), 1),
+    };
+    let next = (first..).map(|number| format!("{prefix}{number}"));
+    std::iter::once(finest.to_owned()).chain(next).take(n).collect()
+}
+
+/// Whether a dataset has this path.
+fn is_at(dataset: &Value, path: &str) -> bool {
+    dataset["path"].as_str().is_some_and(|stated| path_below(stated).as_deref() == Ok(path))
+}
+
+/// Adds datasets to the only entry of `multiscales`, if its only one is the finest level.
+fn extend(list: &mut Value, finest: &str, datasets: &[Value], new: &NewMultiscale) -> bool {
+    let Some([Value::Object(entry)]) = list.as_array_mut().map(|list| &mut list[..]) else { return false };
+    let Some(Value::Array(list)) = entry.get_mut("datasets") else { return false };
+    if !matches!(&list[..], [only] if is_at(only, finest)) {
+        return false;
+    }
+    list.extend_from_slice(datasets);
+    entry.extend(new.made_by());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_have_the_next_numbers() {
+        for (finest, expected) in [
+            ("0", ["0", "1", "2"]),
+            ("s0", ["s0", "s1", "s2"]),
+            ("a/b/9", ["a/b/9", "a/b/10", "a/b/11"]),
+            ("a/full", ["a/full", "a/1", "a/2"]),
+            ("é", ["é", "1", "2"]),
+            ("99999999999999999999", ["99999999999999999999", "1", "2"]),
+        ] {
+            assert_eq!(names_from(finest, 3), expected);
+        }
+    }
+}
