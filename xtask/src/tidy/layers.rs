@@ -101,7 +101,10 @@ const LAYERS: &[(&str, May)] = &[
     ),
     ("ndzarr", May::NameAny),
     ("ndzarr-cf", May::Name(&["ndzarr"])),
-    ("ndzarr-cli", May::Name(&["ndzarr", "ndzarr-metadata", "ndzarr-model", "ndzarr-ome", "ndzarr-store-fs"])),
+    (
+        "ndzarr-cli",
+        May::Name(&["ndzarr", "ndzarr-metadata", "ndzarr-model", "ndzarr-ome", "ndzarr-store-fs"]),
+    ),
     ("ndzarr-ome", May::Name(&["ndzarr"])),
     ("ndzarr-testkit", May::NameAny),
     ("ndzarr-conformance", May::NameAny),

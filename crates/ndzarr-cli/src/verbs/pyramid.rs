@@ -322,7 +322,8 @@ fn is_replaced(source: &Path, target: &Path, global: &Global) -> Result<bool, Fa
     if is_inside {
         return refuse("it holds the source");
     }
-    match Contents::of(&node, &global.open_options())?.orphans.first() {
+    let contents = Contents::at(target, &node, &global.open_options())?;
+    match contents.strangers().next() {
         None => Ok(true),
         Some(key) => refuse(&format!("it holds more than a node, such as {key:?}; remove it yourself")),
     }
