@@ -87,7 +87,7 @@ impl KeyLock for FsKeyLock {
             self.folders.keep();
             self.store.sync_entry(&self.path).map_err(failed("sync the folder of"))?;
             // Renaming touches the file, so its identity is taken afterwards.
-            self.store.pin(file).map_err(failed("look up"))
+            Ok(self.store.pin(file))
         };
         let mut publish = publish;
         publish().map_err(|(action, e)| failure(action, &self.key, e))

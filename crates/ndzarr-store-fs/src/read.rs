@@ -147,16 +147,21 @@ impl FsStore {
         Ok(Some(Value::new(Arc::new(file), &stat, &file_system)))
     }
 
-    /// The pin of a value that was just published.
-    pub(crate) fn pin(&self, file: Arc<File>) -> io::Result<Pin> {
-        let stat = again(|| self.sys.file_stat(&file))?;
-        let file_system = self.devices.of(&*self.sys, stat.device(), &file)?;
-        let mut value = Value::new(file, &stat, &file_system);
+    /// The pin of a value that was just published: of nothing, if its file cannot be looked at any
+    /// more, on a network file system where another host has replaced it. It was published all the
+    /// same.
+    pub(crate) fn pin(&self, file: Arc<File>) -> Pin {
+        let looked = || -> io::Result<Value> {
+            let stat = again(|| self.sys.file_stat(&file))?;
+            let file_system = self.devices.of(&*self.sys, stat.device(), &file)?;
+            Ok(Value::new(Arc::clone(&file), &stat, &file_system))
+        };
+        let Ok(mut value) = looked() else { return Pin::new(()) };
         // It was opened to write, which on Windows keeps out programs that want to be alone in that.
         if cfg!(windows) && value.identity.is_precise() {
             value.keeping = Keeping::Closed;
         }
-        Ok(value.pin())
+        value.pin()
     }
 
     fn fresh_stat(&self, file: &File) -> io::Result<(Stat, FileSystem)> {

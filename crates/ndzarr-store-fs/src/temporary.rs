@@ -107,7 +107,7 @@ impl Temporary for FsTemporary {
             NewValue::default().finish(sys, &file, this.store.durability).map_err(failed("sync"))?;
             lock.rename_over_locked(&this.path).map_err(failed("publish"))?;
             this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
-            this.store.pin(file).map_err(failed("look up"))
+            Ok(this.store.pin(file))
         };
         let mut publish = publish;
         let published = publish().map_err(|(action, e)| failure(action, &self.key, e));

@@ -164,7 +164,7 @@ impl FsStore {
         }
         folders.keep();
         self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))?;
-        Ok(Put::Done(Some(self.pin(Arc::new(file)).map_err(|e| StoreError::io("look up", key, e))?)))
+        Ok(Put::Done(Some(self.pin(Arc::new(file)))))
     }
 }
 

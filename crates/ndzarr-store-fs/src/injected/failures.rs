@@ -128,6 +128,27 @@ fn a_value_that_was_not_written_is_not_published() -> Outcome {
     Ok(())
 }
 
+/// What is published is published, whatever can be seen of its file afterwards.
+#[test]
+fn a_published_value_that_cannot_be_looked_at_is_published() -> Outcome {
+    let setup = Setup::new()?;
+    let store = || {
+        let always: Arc<Mutex<Vec<_>>> = Arc::default();
+        let fails = Arc::clone(&always);
+        let meanwhile = move || held(&fails).push(("file_stat", Errno::NOENT));
+        setup.faulty(Faulty { always, ..Faulty::meanwhile("rename", meanwhile) })
+    };
+    put(&store(), Precondition::None)?;
+    assert_eq!(setup.value()?.as_deref(), Some("new value"));
+    let Locked::Held(mut lock) = store().lock(&key()?, Wait::Block)? else { panic!("it is free") };
+    lock.append(b"newer")?;
+    let pin = lock.publish()?;
+    assert_eq!(setup.value()?.as_deref(), Some("newer"));
+    // It is the pin of no value.
+    assert!(matches!(setup.good.put(&key()?, &[], Precondition::Current(pin))?, Put::Conflict));
+    Ok(())
+}
+
 /// What the system copies in pieces, or cannot copy, or fails to copy.
 #[cfg(target_os = "linux")]
 #[test]
