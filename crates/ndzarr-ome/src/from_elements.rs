@@ -2,8 +2,8 @@
 
 use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr::{
-    AnyArray, ArrayBuilder, ArrayRequest, CodecRequest, FillRequest, FillValue, Format, Group, MemoryStore,
-    Place, RunOptions,
+    AnyArray, ArrayBuilder, ArrayRequest, CodecRequest, FillRequest, FillValue, Format, Group, Place,
+    RunOptions,
 };
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::level::Level;
 use crate::make_levels::{can_make, copy_elements, make_levels};
 use crate::mode::Blocking;
 use crate::multiscale::Multiscale;
-use crate::new_multiscale::{NewMultiscale, Planned, datasets};
+use crate::new_multiscale::{NewMultiscale, Planned, create_arrays, datasets, numbers, try_in_memory};
 use crate::transformation::Placement;
 
 impl Multiscale<Blocking> {
@@ -31,7 +31,7 @@ impl Multiscale<Blocking> {
     /// The array does not fit `new`; an error of `create` or `make_levels`. What was made by then stays.
     ///
     /// ```
-    /// use ndzarr::{Array, Format, MemoryStore, RunOptions};
+    /// use ndzarr::{Array, Format, RunOptions};
     /// use ndzarr_ome::{Axis, Multiscale, NewMultiscale};
     ///
     /// let store = MemoryStore::new();
@@ -103,7 +103,7 @@ impl Multiscale<Blocking> {
     /// stays.
     ///
     /// ```
-    /// use ndzarr::{DataType, Format, MemoryStore, RunOptions};
+    /// use ndzarr::{DataType, Format, RunOptions};
     /// use ndzarr_ome::{Axis, Multiscale, NewMultiscale};
     ///
     /// let axes = [(Axis::new("y"), 64), (Axis::new("x"), 64)];
@@ -196,27 +196,6 @@ fn codecs_of(array: &AnyArray) -> Vec<CodecSpec> {
     let spec = array.spec();
     let codecs = spec.inner_chunks().pop().map_or(&spec.codecs[..], |(_, codecs)| codecs);
     codecs.iter().filter(|codec| !matches!(codec.config, Bytes { .. } | Transpose { .. })).cloned().collect()
-}
-
-/// Creates the arrays in memory, so that a wrong layout leaves nothing in the store.
-pub(crate) fn try_in_memory(builders: &[ArrayBuilder], format: Format) -> Result<()> {
-    let group = Group::create(MemoryStore::new(), format)?;
-    create_arrays(&group, &numbers(builders.len()), builders.to_vec())?;
-    Ok(())
-}
-
-/// The names of the arrays of a new image.
-pub(crate) fn numbers(n: usize) -> Vec<String> {
-    (0..n).map(|number| number.to_string()).collect()
-}
-
-pub(crate) fn create_arrays(
-    group: &Group,
-    names: &[String],
-    builders: Vec<ArrayBuilder>,
-) -> Result<Vec<AnyArray>> {
-    let created = names.iter().zip(builders).map(|(name, builder)| group.create_array(name, builder));
-    Ok(created.collect::<ndzarr::Result<_>>()?)
 }
 
 fn levels(names: Vec<String>, planned: Vec<Planned>) -> Vec<Level> {

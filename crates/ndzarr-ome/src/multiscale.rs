@@ -10,13 +10,12 @@ use crate::convention::Convention;
 use crate::downsample::Downsample;
 use crate::error::{Error, Result};
 use crate::find::find;
-use crate::from_elements::{create_arrays, numbers, try_in_memory};
 use crate::image::Image;
 use crate::io::Here;
 use crate::level::Level;
 use crate::make_levels::make_levels;
 use crate::mode::Blocking;
-use crate::new_multiscale::NewMultiscale;
+use crate::new_multiscale::{NewMultiscale, create_arrays, numbers, try_in_memory};
 use crate::validate::{Expected, Finding, check_arrays, validate};
 
 /// An image of several resolutions; whether its calls block is a matter of `M`.

@@ -1,12 +1,11 @@
 //! `NewMultiscale`: describes an image that is to be created, and its metadata.
 
-use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Existing, Format, GroupBuilder};
+use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Existing, Format, Group, GroupBuilder, MemoryStore};
 use serde_json::{Value, json};
 
 use crate::axis::{Axis, AxisKind};
 use crate::downsample::Downsample;
 use crate::error::{Error, Result};
-use crate::from_elements::numbers;
 use crate::json::Object;
 use crate::make_levels::{MOST_IN_ONE, in_one};
 use crate::metadata::Metadata;
@@ -320,4 +319,25 @@ pub(crate) fn datasets(levels: &[Planned], names: &[String]) -> Vec<Value> {
         json!({"path": name, "coordinateTransformations": transformations})
     };
     levels.iter().zip(names).map(dataset).collect()
+}
+
+/// Creates the arrays in memory, so that a wrong layout leaves nothing in the store.
+pub(crate) fn try_in_memory(builders: &[ArrayBuilder], format: Format) -> Result<()> {
+    let group = Group::create(MemoryStore::new(), format)?;
+    create_arrays(&group, &numbers(builders.len()), builders.to_vec())?;
+    Ok(())
+}
+
+/// The names of the arrays of a new image.
+pub(crate) fn numbers(n: usize) -> Vec<String> {
+    (0..n).map(|number| number.to_string()).collect()
+}
+
+pub(crate) fn create_arrays(
+    group: &Group,
+    names: &[String],
+    builders: Vec<ArrayBuilder>,
+) -> Result<Vec<AnyArray>> {
+    let created = names.iter().zip(builders).map(|(name, builder)| group.create_array(name, builder));
+    Ok(created.collect::<ndzarr::Result<_>>()?)
 }
