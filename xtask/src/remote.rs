@@ -44,14 +44,27 @@ const BUCKET_TESTS: &str = "real_servers::real_bucket";
 const WEB_TESTS: &str = "real_servers::real_web";
 const LOSERS: &str = "real_servers::real_bucket_of_writers_that_meet";
 
-fn on(kind: Kind) -> Result<(), String> {
+/// A server of S3.
+///
+/// # Errors
+///
+/// It cannot be installed or started.
+pub(crate) fn moto() -> Result<Server, String> {
+    start(Kind::Moto)
+}
+
+fn start(kind: Kind) -> Result<Server, String> {
     let folder = python::target().join("remote").join(kind.name());
     // What an earlier run left would be met by this one.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let server = Server::start(kind, &folder)?;
+    Server::start(kind, &folder)
+}
+
+fn on(kind: Kind) -> Result<(), String> {
+    let server = start(kind)?;
     match kind {
         Kind::Nginx | Kind::Lighttpd => {
             pass(server.tell(&mut tests(WEB_TESTS)).env("NDZARR_REMOTE_FOLDER", server.served()))?;

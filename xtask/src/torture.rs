@@ -1,8 +1,11 @@
-//! `cargo xtask torture`: builds and runs the torture program beside the pinned Python libraries.
+//! `cargo xtask torture`: builds and runs the torture program beside the pinned Python libraries, and the Python
+//! package under Dask.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::python;
+use crate::{python, remote, wheel};
 
 /// Options of the task.
 #[derive(clap::Args)]
@@ -42,12 +45,24 @@ pub(crate) struct Args {
     without: Option<String>,
 }
 
+/// The workload that is a script.
+const DASK: &str = "dask-distributed";
+
 /// Runs the task.
 ///
 /// # Errors
 ///
 /// The program cannot be built, or a figure is not what it must be.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let only = args.only.as_deref();
+    let program = if only == Some(DASK) { Ok(()) } else { program(args) };
+    let wanted =
+        only == Some(DASK) || only.is_none() && !args.minute && !args.no_peers && args.seed.is_none();
+    let dask = if wanted { dask_distributed(args) } else { Ok(()) };
+    program.and(dask)
+}
+
+fn program(args: &Args) -> Result<(), String> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(python::repository());
     command.args(["run", "--quiet", "--package", "ndzarr-conformance", "--bin", "ndzarr-torture"]);
@@ -79,4 +94,18 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         command.arg("--peer-script").arg(python::scripts().join("torture/peer.py"));
     }
     python::succeed(&mut command)
+}
+
+/// Workers of Dask, which store to a folder, to two mounts of one and to moto.
+fn dask_distributed(args: &Args) -> Result<(), String> {
+    let python = wheel::installed("cluster", args.dev)?;
+    let place = args.folder.as_ref().map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = place.join(format!("{DASK}-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut script = Command::new(python);
+    script.arg(python::scripts().join("torture").join("dask_distributed.py")).arg(&folder);
+    script.env("PYTHONDONTWRITEBYTECODE", "1");
+    let result = remote::moto().and_then(|server| python::succeed(server.tell(&mut script)));
+    fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    result
 }

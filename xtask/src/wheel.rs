@@ -82,6 +82,18 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
+/// An environment with the wheel and what `requirements/wheel-<set>.txt` says, for the newest interpreter.
+///
+/// # Errors
+///
+/// There is no interpreter, or the wheel cannot be built or installed.
+pub(crate) fn installed(set: &str, dev: bool) -> Result<PathBuf, String> {
+    let found = VERSIONS.into_iter().rev().find_map(|version| Some((version, interpreter(version)?)));
+    let (version, interpreter) =
+        found.ok_or_else(|| format!("no interpreter of Python {VERSIONS:?} is at hand"))?;
+    environment(version, &interpreter, set, &build(dev)?)
+}
+
 fn package() -> PathBuf {
     python::repository().join("crates").join("ndzarr-python")
 }

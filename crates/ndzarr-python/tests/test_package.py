@@ -6,10 +6,13 @@ import doctest
 import importlib
 import importlib.metadata
 import re
+import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,21 +29,47 @@ def test_examples(module: str) -> None:
     assert found.attempted > 0
 
 
-@pytest.mark.parametrize(("page", "n_blocks"), [("python", 4), ("side-by-side", 3)])
+@pytest.mark.parametrize(("page", "n_blocks"), [("python", 4), ("side-by-side", 3), ("cluster", 2)])
 def test_the_examples_of_the_guide(folder: str, monkeypatch: pytest.MonkeyPatch, page: str, n_blocks: int) -> None:
     pytest.importorskip("zarr")
     pytest.importorskip("dask")
     guide = Path(__file__).parent.parent.parent.parent / "docs" / "guide" / f"{page}.md"
     monkeypatch.chdir(folder)
-    if page == "side-by-side":
+    if page == "cluster":
+        pytest.importorskip("distributed")
+    if page in ("side-by-side", "cluster"):
         volume = ndzarr.create("volume.n5", "s0", shape=(90, 80, 70), dtype="u2", chunks=(32,) * 3, format="n5")
-        volume[...] = 3
+        volume[...] = 3 if page == "side-by-side" else 2 * np.arange(90)[:, None, None]
     blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
     assert len(blocks) == n_blocks
-    exec("\n".join(blocks), {})
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec("\n".join(blocks), names)
     if page == "side-by-side":
         assert ndzarr.open("copied.zarr")[...].sum(dtype=int) == 90 * 80 * 70 * 3
         assert ndzarr.open("rows.zarr")[...].sum() == 495_000
+    if page == "cluster":
+        a_job_goes_on(names["job"])
+        np.testing.assert_array_equal(ndzarr.open("whole.zarr")[...], ndzarr.open("volume.n5/s0")[...])
+
+
+def a_job_goes_on(job: Callable[[], int]) -> None:
+    """The job of the page is done: of planes with twice their number, those from 51 on are above 100."""
+    expected = np.broadcast_to(np.arange(90)[:, None, None] > 50, (90, 80, 70))
+    np.testing.assert_array_equal(ndzarr.open("mask.zarr")[...], expected)
+    assert job() == 0
+    for name in ("mask.zarr", "mask.done.zarr"):
+        shutil.rmtree(name)
+    damaged = Path("volume.n5/s0/2/0/0")
+    stored = damaged.read_bytes()
+    damaged.write_bytes(stored[:-1])
+    with pytest.raises(OSError):
+        job()
+    damaged.write_bytes(stored)
+    done = ndzarr.open_array("mask.done.zarr")[...]
+    # Planes from 64 on are in the second block along the axis.
+    assert not done[1, 0, 0]
+    assert job() == np.count_nonzero(~done)
+    np.testing.assert_array_equal(ndzarr.open("mask.zarr")[...], expected)
 
 
 def test_types_are_checked() -> None:

@@ -116,7 +116,7 @@ fn lighttpd(host: &str, port: &str, served: &Path) -> String {
 }
 
 /// A server that runs. It is killed when this is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     kind: Kind,
     child: Child,
     address: SocketAddr,
@@ -166,7 +166,7 @@ impl Server {
     }
 
     /// Tells a client by its environment where the server is. No proxy stands between them.
-    pub(super) fn tell<'c>(&self, client: &'c mut Command) -> &'c mut Command {
+    pub(crate) fn tell<'c>(&self, client: &'c mut Command) -> &'c mut Command {
         for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
             client.env_remove(name);
         }
