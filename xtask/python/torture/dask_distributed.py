@@ -290,6 +290,7 @@ def in_a_bucket(table, folder):
 
 
 def of_children(table, folder):
+    parent = os.getpid()
     for method in ("fork", "spawn"):
         wrong = 0
         # The threads of this process are in use when the workers are made.
@@ -299,6 +300,8 @@ def of_children(table, folder):
             distributed.LocalCluster(n_workers=2, threads_per_worker=4, dashboard_address=None, memory_limit=0) as children,
             distributed.Client(children) as client,
         ):
+            spawned = client.run(lambda: (os.getpid() != parent, b"spawn_main" in Path("/proc/self/cmdline").read_bytes()))
+            assert list(spawned.values()) == [(True, method == "spawn")] * 2, spawned
             for _ in range(3):
                 target = ndzarr.open_array(folder / method / "a")
                 store(client, target).result(timeout=PATIENCE)
