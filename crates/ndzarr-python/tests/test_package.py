@@ -29,7 +29,7 @@ def test_examples(module: str) -> None:
     assert found.attempted > 0
 
 
-@pytest.mark.parametrize(("page", "n_blocks"), [("python", 4), ("side-by-side", 3), ("cluster", 2)])
+@pytest.mark.parametrize(("page", "n_blocks"), [("python", 4), ("three-tasks", 3), ("cluster", 2)])
 def test_the_examples_of_the_guide(folder: str, monkeypatch: pytest.MonkeyPatch, page: str, n_blocks: int) -> None:
     pytest.importorskip("zarr")
     pytest.importorskip("dask")
@@ -37,14 +37,14 @@ def test_the_examples_of_the_guide(folder: str, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.chdir(folder)
     if page == "cluster":
         pytest.importorskip("distributed")
-    if page in ("side-by-side", "cluster"):
+    if page in ("three-tasks", "cluster"):
         volume = ndzarr.create("volume.n5", "s0", shape=(90, 80, 70), dtype="u2", chunks=(32,) * 3, format="n5")
-        volume[...] = 3 if page == "side-by-side" else 2 * np.arange(90)[:, None, None]
+        volume[...] = 3 if page == "three-tasks" else 2 * np.arange(90)[:, None, None]
     blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
     assert len(blocks) == n_blocks
     names: dict[str, Any] = {"__name__": "__main__"}
     exec("\n".join(blocks), names)
-    if page == "side-by-side":
+    if page == "three-tasks":
         assert ndzarr.open("copied.zarr")[...].sum(dtype=int) == 90 * 80 * 70 * 3
         assert ndzarr.open("rows.zarr")[...].sum() == 495_000
     if page == "cluster":

@@ -48,8 +48,8 @@ pub mod extending {}
 #[doc = include_str!("../guide/crates.md")]
 pub mod crates {}
 
-#[doc = include_str!("../guide/side-by-side.md")]
-pub mod side_by_side {}
+#[doc = include_str!("../guide/three-tasks.md")]
+pub mod three_tasks {}
 
 #[doc = include_str!("../guide/coming-from.md")]
 pub mod coming_from {}

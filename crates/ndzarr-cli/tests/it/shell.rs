@@ -146,7 +146,7 @@ fn groups_are_listed() {
     assert!(listed.starts_with("a  cannot be opened: "), "{listed}");
 }
 
-/// The commands of the guide's page with the same tasks in three languages. Those of the first are only
+/// The commands of the guide's page with three tasks. Those of the first are only
 /// defined: they need the network.
 #[cfg(unix)]
 #[test]
@@ -160,7 +160,7 @@ fn the_commands_of_the_guide_run() {
         std::fs::write(folder.path(name), npy).expect("a file");
         std::fs::remove_dir_all(folder.path("a.zarr")).expect("it is there");
     }
-    let page = include_str!("../../../../docs/guide/side-by-side.md");
+    let page = include_str!("../../../../docs/guide/three-tasks.md");
     let commands: Vec<&str> =
         page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
     assert_eq!(commands.len(), 3);

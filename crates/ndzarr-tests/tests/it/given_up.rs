@@ -14,14 +14,13 @@ use ndzarr::{
     Array, Cancel, CodecRegistry, CopyOptions, ErrorKind, Format, FsStore, OpenOptions, RunOptions, Storage,
     asynchronous, codec,
 };
-use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, StoreError, Wait, Want};
 use ndzarr_testkit::{block_on, forward};
 use serde_json::json;
 
 /// Stores bytes unchanged; waits at a gate for chunks that begin with 1, and fails for those that
 /// begin with 200.
 #[derive(Clone, Debug, Default)]
-struct Gate(Arc<(Mutex<State>, Condvar)>);
+pub(crate) struct Gate(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -33,7 +32,7 @@ struct State {
 }
 
 impl Gate {
-    fn open(&self) {
+    pub(crate) fn open(&self) {
         self.0.0.lock().expect("it works").open = true;
         self.0.1.notify_all();
     }
@@ -54,7 +53,7 @@ impl Gate {
     }
 
     /// Waits until the gate is open.
-    fn pass(&self) {
+    pub(crate) fn pass(&self) {
         let mut state = self.0.0.lock().expect("it works");
         state.came += 1;
         self.0.1.notify_all();
@@ -63,7 +62,7 @@ impl Gate {
         }
     }
 
-    fn shut(&self) {
+    pub(crate) fn shut(&self) {
         self.0.0.lock().expect("it works").open = false;
     }
 
@@ -145,18 +144,18 @@ fn begin(gate: &Gate, mut future: Pin<&mut impl Future>) {
 }
 
 /// Begins, and is dropped: what a timeout or a `select!` does.
-fn begin_and_drop(gate: &Gate, future: impl Future) {
+pub(crate) fn begin_and_drop(gate: &Gate, future: impl Future) {
     begin(gate, pin!(future));
 }
 
 /// Waits until nothing holds the store, so that nothing can work on it.
-fn until_gone<T>(store: &Weak<T>) {
+pub(crate) fn until_gone<T>(store: &Weak<T>) {
     while store.strong_count() > 0 {
         thread::yield_now();
     }
 }
 
-fn vec(array: &Array<u8>) -> Vec<u8> {
+pub(crate) fn vec(array: &Array<u8>) -> Vec<u8> {
     array.read(..).expect("it works").into_iter().collect()
 }
 
@@ -270,84 +269,9 @@ fn growing_shows_nothing_of_a_dropped_append() {
     assert_eq!(vec(&gate.again(folder.path())), [0; 8]);
 }
 
-/// A folder in which writing a new document waits at a gate, and the thread that tidies up after a
-/// dropped call waits at another one before it takes the document's lock.
-#[derive(Debug)]
-struct SlowDocuments {
-    inner: FsStore,
-    gate: Gate,
-    late: Gate,
-}
-
-struct SlowLock(Box<dyn KeyLock>, Gate);
-
-impl ndzarr::Store for SlowDocuments {
-    forward!(inner: name, fetch, fetch_pieces, has, put, erase, temporary, list_dir, list_prefix);
-
-    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-        if key.as_str() != "a/zarr.json" {
-            return self.inner.lock(key, wait);
-        }
-        if thread::current().name() == Some("ndzarr-tidy") {
-            self.late.pass();
-        }
-        Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(lock) => Locked::Held(Box::new(SlowLock(lock, self.gate.clone()))),
-            other => other,
-        })
-    }
-}
-
-impl KeyLock for SlowLock {
-    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
-        self.0.fetch(of, want)
-    }
-
-    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
-        self.1.pass();
-        self.0.append(part)
-    }
-
-    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        self.0.write_at(at, part)
-    }
-
-    fn publish(self: Box<Self>) -> Result<ndzarr_store::Pin, StoreError> {
-        self.0.publish()
-    }
-
-    fn erase(self: Box<Self>) -> Result<(), StoreError> {
-        self.0.erase()
-    }
-}
-
-/// The elements are stored, and the document is being written when the call is dropped. Nobody may
-/// hold the document before they are gone again.
-#[test]
-fn growing_shows_nothing_of_an_append_dropped_at_its_end() {
-    let folder = tempfile::tempdir().expect("it works");
-    let (gate, late) = (Gate::default(), Gate::default());
-    let store = SlowDocuments { inner: FsStore::new(folder.path()), gate: gate.clone(), late: late.clone() };
-    let store = Arc::new(store);
-    let weak = Arc::downgrade(&store);
-    gate.open();
-    let a = Array::<u8>::builder([2]).chunks([4]).create((Storage::blocking(store), "a"));
-    let a = a.expect("it works");
-    a.fill([0..2], 3).expect("it works");
-    gate.shut();
-    let mut b = a.clone();
-    begin_and_drop(&gate, asynchronous::Array::from(a).append(0, &arr1(&[1, 1])));
-    let resize = thread::spawn(move || b.resize([4]));
-    gate.open();
-    resize.join().expect("no panic").expect("it works");
-    late.open();
-    until_gone(&weak);
-    assert_eq!(vec(&Array::open((folder.path(), "a")).expect("it works")), [3, 3, 0, 0]);
-}
-
 #[test]
 fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
-    use ndzarr_store::Store;
+    use ndzarr_store::{Key, Locked, Store, Wait};
     let folder = tempfile::tempdir().expect("it works");
     let store = Arc::new(FsStore::new(folder.path()));
     let weak = Arc::downgrade(&store);

@@ -32,6 +32,7 @@ mod data_types;
 mod dependents;
 mod descriptors;
 mod draft_scalar;
+mod dropped_documents;
 mod escapes;
 mod everyday;
 mod examples;
