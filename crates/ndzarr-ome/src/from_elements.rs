@@ -31,7 +31,7 @@ impl Multiscale<Blocking> {
     /// The array does not fit `new`; an error of `create` or `make_levels`. What was made by then stays.
     ///
     /// ```
-    /// use ndzarr::{Array, Format, RunOptions};
+    /// use ndzarr::{Array, Format, MemoryStore, RunOptions};
     /// use ndzarr_ome::{Axis, Multiscale, NewMultiscale};
     ///
     /// let store = MemoryStore::new();
@@ -103,7 +103,7 @@ impl Multiscale<Blocking> {
     /// stays.
     ///
     /// ```
-    /// use ndzarr::{DataType, Format, RunOptions};
+    /// use ndzarr::{DataType, Format, MemoryStore, RunOptions};
     /// use ndzarr_ome::{Axis, Multiscale, NewMultiscale};
     ///
     /// let axes = [(Axis::new("y"), 64), (Axis::new("x"), 64)];
