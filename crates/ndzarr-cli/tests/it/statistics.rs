@@ -163,7 +163,7 @@ fn progress_is_told_on_a_terminal() {
     // It takes longer than the half second before which nothing is shown.
     Array::<u8>::builder([1_u64 << 36]).chunks([1 << 20]).create(folder.path("a")).expect("it is new");
     let mut stats = Command::new("script");
-    stats.args(["-qec", concat!(env!("CARGO_BIN_EXE_ndzarr"), " stats a"), "/dev/null"]);
+    stats.args(["-qec", concat!("timeout 60 ", env!("CARGO_BIN_EXE_ndzarr"), " stats a"), "/dev/null"]);
     stats.current_dir(folder.path("")).env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::piped());
     let mut stats = stats.spawn().expect("Linux has it");
     let mut output = stats.stdout.take().expect("a pipe");
