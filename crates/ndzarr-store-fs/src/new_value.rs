@@ -17,15 +17,8 @@ const MOST_AT_ONCE: u64 = 1 << 30;
 #[derive(Debug, Default)]
 pub(crate) struct NewValue {
     end: u64,
-    outcome: Outcome,
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Outcome {
-    #[default]
-    Good,
-    /// A part of the value could not be written as intended.
-    Failed,
+    /// Whether a part of the value could not be written as intended.
+    has_failed: bool,
 }
 
 impl NewValue {
@@ -41,17 +34,20 @@ impl NewValue {
         at: u64,
         part: &[u8],
     ) -> io::Result<()> {
-        let end = at.checked_add(part.len() as u64).ok_or(ErrorKind::FileTooLarge)?;
-        self.outcome = Outcome::Failed;
-        let mut rest = part;
-        while !rest.is_empty() {
-            match again(|| sys.write_at(file, end - rest.len() as u64, rest))? {
-                0 => return Err(ErrorKind::WriteZero.into()),
-                n => rest = &rest[n..],
+        let write = || {
+            let end = at.checked_add(part.len() as u64).ok_or(ErrorKind::FileTooLarge)?;
+            let mut rest = part;
+            while !rest.is_empty() {
+                match again(|| sys.write_at(file, end - rest.len() as u64, rest))? {
+                    0 => return Err(ErrorKind::WriteZero.into()),
+                    n => rest = &rest[n..],
+                }
             }
-        }
-        self.outcome = Outcome::Good;
-        self.end = self.end.max(end);
+            Ok(end)
+        };
+        let written: io::Result<u64> = write();
+        self.has_failed |= written.is_err();
+        self.end = self.end.max(written?);
         Ok(())
     }
 
@@ -65,34 +61,35 @@ impl NewValue {
         old: &File,
         range: Range<u64>,
     ) -> io::Result<bool> {
-        let end = at.checked_add(range.end - range.start).ok_or(ErrorKind::FileTooLarge)?;
-        self.outcome = Outcome::Failed;
-        let mut from = range.start;
-        while from < range.end {
-            let to = end - (range.end - from);
-            // Whole blocks can be shared, at the same place in both.
-            let behind = from % BLOCK;
-            let aligned = behind > 0 && behind == to % BLOCK;
-            let len = (range.end - from).min(if aligned { BLOCK - behind } else { MOST_AT_ONCE });
-            match again(|| sys.copy(old, from, file, to, len)) {
-                // Of a file that ends too early: reading finds out why.
-                Ok(0) => break,
-                Ok(n) => from += n as u64,
-                Err(e) if e.kind() == ErrorKind::Unsupported => break,
-                Err(e) => return Err(e),
+        let copy = || {
+            let end = at.checked_add(range.end - range.start).ok_or(ErrorKind::FileTooLarge)?;
+            let mut from = range.start;
+            while from < range.end {
+                let to = end - (range.end - from);
+                // Whole blocks can be shared, at the same place in both.
+                let behind = from % BLOCK;
+                let aligned = behind > 0 && behind == to % BLOCK;
+                let len = (range.end - from).min(if aligned { BLOCK - behind } else { MOST_AT_ONCE });
+                match again(|| sys.copy(old, from, file, to, len)) {
+                    // Of a file that ends too early: reading finds out why.
+                    Ok(0) => return Ok(None),
+                    Ok(n) => from += n as u64,
+                    Err(e) if e.kind() == ErrorKind::Unsupported => return Ok(None),
+                    Err(e) => return Err(e),
+                }
             }
-        }
-        self.outcome = Outcome::Good;
-        let is_whole = from >= range.end;
-        if is_whole {
-            self.end = self.end.max(end);
-        }
-        Ok(is_whole)
+            Ok(Some(end))
+        };
+        let copied: io::Result<Option<u64>> = copy();
+        self.has_failed |= copied.is_err();
+        let end = copied?;
+        self.end = self.end.max(end.unwrap_or(0));
+        Ok(end.is_some())
     }
 
     /// Brings the bytes to disk. After this the file may be published.
     pub(crate) fn finish(&self, sys: &dyn Syscalls, file: &File, level: Durability) -> io::Result<()> {
-        if self.outcome == Outcome::Failed {
+        if self.has_failed {
             return Err(io::Error::other("a part of it could not be written before"));
         }
         again(|| sys.settle(file))?;

@@ -123,6 +123,8 @@ fn a_value_that_was_not_written_is_not_published() -> Outcome {
     let store = setup.faulty(Faulty::once("write_at", Errno::NOSPC));
     let Locked::Held(mut lock) = store.lock(&key()?, Wait::Block)? else { panic!("it is free") };
     assert!(lock.append(b"new").is_err());
+    // Another part that can be written does not mend it.
+    lock.write_at(3, b"er")?;
     assert!(lock.publish().is_err());
     assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("old value"), vec!["b".to_owned()]));
     Ok(())
