@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// There is no interpreter, or the wheel cannot be built or installed.
+/// No interpreter is at hand, or the wheel cannot be built or installed.
 pub(crate) fn installed(set: &str, dev: bool) -> Result<PathBuf, String> {
     let found = VERSIONS.into_iter().rev().find_map(|version| Some((version, interpreter(version)?)));
     let (version, interpreter) =

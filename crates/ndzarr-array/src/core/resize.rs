@@ -224,8 +224,8 @@ impl Core {
         Ok(())
     }
 
-    /// Removes everything outside the shape in a document, of which others take no notice if it
-    /// fails. Resizing to the same shape tries again.
+    /// Removes everything outside the shape in a document. A failure is not reported: the caller has
+    /// an error already, or is gone. Resizing to the same shape tries again.
     fn tidy(&self, held: &HeldDocument) {
         let (key, limits) = (shape_key(&self.node), &self.node.context.limits);
         let again;
@@ -250,7 +250,6 @@ impl Core {
             all.options.cancel = None;
             self.storage.wait(all.trim(&now, &now, Colour::Blocking))
         };
-        // There is no caller to report a failure to.
         let _: Result<()> = trim();
     }
 

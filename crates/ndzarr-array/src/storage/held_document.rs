@@ -209,9 +209,9 @@ impl HeldDocument {
         matches!(self.guard, Guard::Lock { .. })
     }
 
-    /// Does this unless a new value is published: whatever thread drops the document, before others
-    /// can hold it. Only after a publication that failed in the store the document is no longer
-    /// held.
+    /// Does this unless a new value is published. It runs on the thread that drops the document,
+    /// before others can hold it; after a publication that failed in the store, others may hold it
+    /// by then.
     pub(crate) fn unless_published(&mut self, undo: impl FnOnce(&Self) + Send + 'static) {
         self.undo = Some(Box::new(undo));
     }

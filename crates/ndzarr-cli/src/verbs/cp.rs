@@ -183,8 +183,8 @@ fn bytes_of(place: &Path, global: &Global) -> Result<u64, Failure> {
 }
 
 /// Refuses to replace what is not an array or group with nothing else in it. The result is whether there
-/// is something to replace: where there is nothing, the copy itself refuses what is in its way.
-fn check_replaced(target: &Path, global: &Global) -> Result<bool, Failure> {
+/// is something to replace: where there is nothing, the writer itself refuses what is in its way.
+pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Failure> {
     let refuse = |what: &str| {
         Failure::new(format_args!("{}: {what}; remove it yourself if it is not needed", target.display()))
     };

@@ -291,7 +291,7 @@ fn elements(
             for (array, buffer) in [&a, &b].into_iter().zip(buffers.iter_mut()) {
                 if buffer.len() < n {
                     let more = n - buffer.len();
-                    let lack = |_| Failure::new("there is no memory for a chunk");
+                    let lack = |_| Failure::new(format_args!("the elements {ranges:?} do not fit in memory"));
                     buffer.try_reserve_exact(more).map_err(lack)?;
                     buffer.resize(n, 0);
                 }

@@ -8,12 +8,12 @@ use ndzarr::{AnyArray, AnyNode, ArrayBuilder, ErrorKind, Existing, Format, Group
 use ndzarr_ome::{Axis, AxisKind, Downsample, Metadata, Multiscale, NewMultiscale};
 
 use crate::arguments::{Global, local_folder, parse_shape};
-use crate::contents::Contents;
 use crate::failure::Failure;
 use crate::image::{self, Effort};
 use crate::output::Output;
 use crate::progress::Bar;
 use crate::sizes::{self, plural};
+use crate::verbs::cp::check_replaced;
 use crate::{codecs, describe};
 
 #[derive(Args, Debug)]
@@ -308,23 +308,13 @@ fn axes(array: &AnyArray, arguments: &Arguments, global: &Global) -> Result<Vec<
 
 /// Whether a node is replaced. What holds the source, or more than a node, is not.
 fn is_replaced(source: &Path, target: &Path, global: &Global) -> Result<bool, Failure> {
-    let node = match global.open_options().open_node(target) {
-        Ok(node) => node,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error.into()),
-    };
-    let refuse = |what: &str| Err(Failure::new(format_args!("{}: {what}", target.display())));
     let real = |place: &Path| local_folder(place).and_then(|place| place.canonicalize().ok());
     let is_inside = match (real(source), real(target)) {
         (Some(source), Some(target)) => source.starts_with(target),
         _ => source.starts_with(target),
     };
     if is_inside {
-        return refuse("it holds the source");
+        return Err(Failure::new(format_args!("{}: it holds the source", target.display())));
     }
-    let contents = Contents::at(target, &node, &global.open_options())?;
-    match contents.strangers().next() {
-        None => Ok(true),
-        Some(key) => refuse(&format!("it holds more than a node, such as {key:?}; remove it yourself")),
-    }
+    check_replaced(target, global)
 }

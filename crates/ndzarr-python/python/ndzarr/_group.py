@@ -114,7 +114,7 @@ class Group(Node, Mapping[str, "Array | Group"]):
 
     def create_group(self, name: str, *, attributes: Mapping[str, Any] | None = None) -> Group:
         """Creates a group in it, in the same format."""
-        # What is no JSON is refused before anything is created.
+        # What cannot be JSON is refused before anything is created.
         text = dumps(dict(attributes)) if attributes else None
         made = Group(self._raw.create_group(name, watch()), self._below(name))
         if text is not None:

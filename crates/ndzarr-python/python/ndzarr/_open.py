@@ -312,7 +312,8 @@ def copy(
     `memory` ("256MiB" unless given) in blocks of whole chunks of the target, so that chunks of the source
     are decoded as few times as possible; where they would be more than 2.5 times, a temporary array beside
     the target, or at `temporary`, is used. `shards=False` is for no shards. `codecs` are those of
-    `create` that compress or check bytes. `dtype`, `scale` and `offset` convert numbers; those out of range are errors, or the nearest number with `saturate`.
+    `create` that compress or check bytes. `dtype`, `scale` and `offset` convert numbers; those out of
+    range are errors, or the nearest number with `saturate`.
 
     `resume` goes on with a copy that was killed or interrupted. `overwrite` replaces what is at the
     target. What the format cannot express is an error, unless `record_losses` leaves it out.
