@@ -372,7 +372,10 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
             .limits(self.options.limits);
         let (shape, data_type) = (self.request.shape.clone(), self.data_type.clone());
         let mut found = options.array(place.clone()).await;
-        if matches!(&found, Err(error) if error.kind() == ErrorKind::NotFound) {
+        // In N5 and in the draft, a folder without a document is a group: also that of an array which
+        // another is about to create.
+        let may_create = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::WrongNodeKind);
+        if matches!(&found, Err(error) if may_create(error.kind())) {
             match self.make_new(place.clone()).await {
                 // Another was faster.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => found = options.array(place).await,

@@ -79,9 +79,22 @@ impl Known {
         self.present.insert(key.into(), is_there);
     }
 
-    /// Adds the direct children of a prefix.
+    /// Adds the direct children of a prefix. A key that appears in it, but was absent when it was
+    /// looked at, has been written since: its absence is forgotten, so that it is read again.
     pub fn add_listing(&mut self, prefix: impl Into<String>, listing: Listing) {
-        self.listings.insert(prefix.into(), listing);
+        let prefix = prefix.into();
+        let mut key = prefix.clone();
+        for name in &listing.keys {
+            key.truncate(prefix.len());
+            key.push_str(name);
+            if self.documents.get(&key) == Some(&None) {
+                self.documents.remove(&key);
+            }
+            if self.present.get(&key) == Some(&false) {
+                self.present.remove(&key);
+            }
+        }
+        self.listings.insert(prefix, listing);
     }
 
     /// These documents are all that exists below the prefix.

@@ -8,8 +8,11 @@ use ndzarr_store::Key;
 
 use crate::backoff::up_to;
 
+/// A writer waits at first up to this many times what its request took. Shorter waits do not separate
+/// eight writers, however fast or slow the service.
+const REQUESTS: u32 = 8;
 const FIRST: Duration = Duration::from_millis(20);
-const MOST: Duration = Duration::from_secs(1);
+const MOST: Duration = Duration::from_secs(10);
 /// Keys of calls that were given up stay; with more than this they are forgotten together.
 const KEYS: usize = 1024;
 
@@ -22,16 +25,17 @@ impl Conflicts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more conflict: how long to wait before the value is looked at again. Writers that all come
-    /// back at once would meet again.
-    pub(crate) fn met(&self, key: &Key) -> Duration {
+    /// One more conflict, found by a request that took `took`: how long to wait before the value is
+    /// looked at again. Writers that all come back at once would meet again.
+    pub(crate) fn met(&self, key: &Key, took: Duration) -> Duration {
         let mut counts = self.counts();
         if counts.len() >= KEYS {
             counts.clear();
         }
         let count = counts.entry(key.clone()).or_default();
         *count = count.saturating_add(1);
-        up_to(FIRST, *count, MOST)
+        let first = took.saturating_mul(REQUESTS).clamp(FIRST, MOST);
+        up_to(first, *count, first.saturating_mul(50).min(MOST))
     }
 
     /// The value was written.

@@ -1,11 +1,14 @@
 //! Writes and erases values.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_store::{Key, Pin, Precondition, Put, StoreError};
 use object_store::path::Path;
 use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions, PutPayload, UpdateVersion};
+use tokio::time::Instant;
 
 use crate::backoff::random;
 use crate::call::Purpose;
@@ -53,7 +56,9 @@ impl Inner {
         let mut attempts = Attempts::default();
         loop {
             let request = self.store.put_opts(&path, payload.clone(), options.clone());
+            let sent = Instant::now();
             let (result, answer) = self.attempt(&mut attempts, Purpose::Values, request).await;
+            let took = sent.elapsed();
             let error = match result {
                 Ok(put) => {
                     let (e_tag, version) = (put.e_tag, put.version);
@@ -82,7 +87,7 @@ impl Inner {
             // A condition that failed at once was met by another writer. Later it may have been this
             // one, whose answer was lost.
             if matches!(answer.status, 412 | 404 | 304) && attempts.made == 1 {
-                return self.conflict(key).await;
+                return self.conflict(key, took).await;
             }
             let unknown =
                 || StoreError::Unknown { action: "write", key: key.to_string(), what: failure.answer.what() };
@@ -94,7 +99,7 @@ impl Inner {
                 (None, Precondition::Absent) => {}
                 (Some((state, _)), Precondition::Current(pin))
                     if pin.get::<State>().is_some_and(|pinned| pinned.is(&state)) => {}
-                _ if refused => return self.conflict(key).await,
+                _ if refused => return self.conflict(key, took).await,
                 // Its own value may have been there, and replaced since.
                 _ => return Err(unknown()),
             }
@@ -114,8 +119,8 @@ impl Inner {
     }
 
     /// Another writer was first: waits a while, since this one will try again.
-    async fn conflict(&self, key: &Key) -> Result<Put, StoreError> {
-        tokio::time::sleep(self.conflicts.met(key)).await;
+    async fn conflict(&self, key: &Key, took: Duration) -> Result<Put, StoreError> {
+        tokio::time::sleep(self.conflicts.met(key, took)).await;
         Ok(Put::Conflict)
     }
 

@@ -209,6 +209,21 @@ fn of_threads_that_create_or_open_one_array_each_gets_it() -> Tested {
     Ok(())
 }
 
+/// In N5 a folder is a group. It may be that of an array which another thread is about to create.
+#[test]
+fn or_open_creates_in_an_empty_folder() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let root = Group::create((folder.path(), ""), Format::N5)?;
+    std::fs::create_dir(folder.path().join("a"))?;
+    let a = root.create_array("a", Array::<u64>::builder([8]).or_open())?;
+    a.fill(.., 1)?;
+    root.create_group("g")?;
+    root.create_array("g/a", Array::<u64>::builder([8]))?;
+    let refused = root.create_array("g", Array::<u64>::builder([8]).or_open());
+    assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::WrongNodeKind));
+    Ok(())
+}
+
 /// 4 calls on each of 3 arrays want 16 chunks each at once.
 #[test]
 fn calls_that_share_limits_keep_them_together() -> Tested {

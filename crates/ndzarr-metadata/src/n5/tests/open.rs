@@ -380,6 +380,25 @@ fn n5_an_empty_folder_is_a_group() {
     assert_eq!(node.ok().flatten().map(|node| node.kind), Some(NodeKind::ImplicitGroup));
 }
 
+/// Found by CI: threads that created one array and opened it read the document before it was there and
+/// the folder after that, and took the array for a group.
+#[test]
+fn n5_a_document_that_was_written_meanwhile_is_read() {
+    let mut known = Known::new();
+    known.add_document("attributes.json", Some(Bytes::from_static(br#"{"n5":"4.0.0"}"#)));
+    known.add_presence("g/attributes.json", false);
+    known.add_document("g/attributes.json", None);
+    let need = |known: &Known| match super::super::open(&path("g"), known, &OpenOptions::default()) {
+        Err(Stop::Need(need)) => need,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(need(&known), crate::Need::Listings(vec!["g/".into()]));
+    known.add_listing("g/", Listing { keys: vec!["attributes.json".into()], prefixes: vec![] });
+    assert_eq!(need(&known), crate::Need::Presence(vec!["g/attributes.json".into()]));
+    known.add_presence("g/attributes.json", true);
+    assert_eq!(need(&known), crate::Need::Documents(vec!["g/attributes.json".into()]));
+}
+
 #[test]
 fn n5_without_a_version_only_datasets_are_found_unless_n5_is_asked_for() {
     let raw = r#"{"dataType":"uint8","compression":{"type":"raw"},"blockSize":[5,4],"dimensions":[7,5]}"#;
