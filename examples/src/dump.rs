@@ -30,7 +30,7 @@ pub fn dump(place: impl Into<Place>) -> Result<String> {
         AnyNode::Array(array) => add(&mut out, "", Ok(array)),
         AnyNode::Group(group) => {
             for child in group.walk()? {
-                if child.kind() == MemberKind::Array {
+                if child.kind() == Some(MemberKind::Array) {
                     add(&mut out, &child.path(), child.array());
                 }
             }

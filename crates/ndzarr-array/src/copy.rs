@@ -123,14 +123,18 @@ pub(crate) async fn copy_by(
     for child in below {
         let target = NodePath::new(&format!("{}{}", target_path.prefix(), child.path))?;
         let path = format!("{prefix}{}", child.path);
-        let wanted = if child.kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
+        let wanted = match child.kind {
+            Some(MemberKind::Array) => Wanted::Array,
+            Some(MemberKind::Group) => Wanted::Group,
+            None => Wanted::Any,
+        };
         let reads = OpenOptions { wanted, ..open.metadata.clone() };
         let node =
             run.source.ask(colour, move |storage| async move { nodes::open(&storage, &path, &reads).await });
         let node = node.await?;
-        plans.push(match child.kind {
-            MemberKind::Array => run.plan_array(node, target, Whole::Group).await?,
-            MemberKind::Group => run.plan_group(node, target).await?,
+        plans.push(match node.kind {
+            NodeKind::Array(_) => run.plan_array(node, target, Whole::Group).await?,
+            NodeKind::Group | NodeKind::ImplicitGroup => run.plan_group(node, target).await?,
         });
     }
     run.carry_out(plans).await

@@ -33,7 +33,7 @@ use crate::place::Place;
 ///
 /// let group = Group::open((&store, "measurements"))?;
 /// assert_eq!(group.attributes()["site"], "north");
-/// assert_eq!(group.children()?[0].kind(), MemberKind::Array);
+/// assert_eq!(group.children()?[0].kind(), Some(MemberKind::Array));
 /// assert_eq!(group.array::<f32>("temperature")?.shape(), [10]);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
@@ -314,8 +314,9 @@ impl Group {
     /// let mut found = Vec::new();
     /// for child in root.children()? {
     ///     found.push(match child.kind() {
-    ///         MemberKind::Array => format!("{} of shape {:?}", child.path(), child.array::<Any>()?.shape()),
-    ///         MemberKind::Group => format!("{}/", child.path()),
+    ///         Some(MemberKind::Array) => format!("{} of shape {:?}", child.path(), child.array::<Any>()?.shape()),
+    ///         Some(MemberKind::Group) => format!("{}/", child.path()),
+    ///         None => format!("{} cannot be read", child.path()),
     ///     });
     /// }
     /// assert_eq!(found, ["a of shape [10]", "b/"]);

@@ -47,7 +47,8 @@ pub(crate) enum NodeCore {
 #[derive(Debug)]
 pub(crate) struct ChildCore {
     pub(crate) path: String,
-    pub(crate) kind: MemberKind,
+    /// `None` if its document does not show it.
+    pub(crate) kind: Option<MemberKind>,
     /// Boxed because there may be many, which are moved and sorted.
     pub(crate) node: Result<Box<NodeCore>>,
 }

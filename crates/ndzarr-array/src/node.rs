@@ -62,9 +62,10 @@ impl<M: Mode> Child<M> {
         self.core.path.clone()
     }
 
-    /// Its kind.
+    /// Its kind. `None` if its document does not show it, as that of a writer that was killed may
+    /// not: then taking it out returns the error.
     #[must_use]
-    pub fn kind(&self) -> MemberKind {
+    pub fn kind(&self) -> Option<MemberKind> {
         self.core.kind
     }
 

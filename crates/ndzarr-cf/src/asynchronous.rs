@@ -53,7 +53,8 @@ impl Dataset {
     /// # Errors
     /// The same as for `Dataset::from_group`.
     pub async fn from_group(group: Group) -> Result<Self> {
-        let children = group.children().await?.into_iter().filter(|child| child.kind() == MemberKind::Array);
+        let children =
+            group.children().await?.into_iter().filter(|child| child.kind() != Some(MemberKind::Group));
         let arrays = children.map(|child| (child.name().to_owned(), child.array::<Any>().map(Into::into)));
         let arrays: Vec<_> = arrays.collect();
         Ok(Self::new(Contents::new(group.into(), arrays)))

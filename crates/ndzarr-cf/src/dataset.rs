@@ -67,7 +67,7 @@ impl Dataset<Blocking> {
     /// # Errors
     /// The store cannot list and the group has no consolidated metadata.
     pub fn from_group(group: Group) -> Result<Self> {
-        let children = group.children()?.into_iter().filter(|child| child.kind() == MemberKind::Array);
+        let children = group.children()?.into_iter().filter(|child| child.kind() != Some(MemberKind::Group));
         let arrays: Vec<_> = children.map(|child| (child.name().to_owned(), child.array::<Any>())).collect();
         Ok(Self::new(Contents::new(group, arrays)))
     }

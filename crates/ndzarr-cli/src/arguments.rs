@@ -115,7 +115,7 @@ impl Global {
             }
             AnyNode::Group(group) => group,
         };
-        let found = group.walk()?.into_iter().filter(|child| child.kind() == MemberKind::Array);
+        let found = group.walk()?.into_iter().filter(|child| child.kind() != Some(MemberKind::Group));
         let prefix = if group.path().is_empty() { String::new() } else { format!("{}/", group.path()) };
         Ok(found
             .map(|child| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ndzarr::metadata::ArraySpec;
 use ndzarr::store::Key;
-use ndzarr::{AnyNode, Child, ConsolidatedUse, ErrorKind, Format, Group, MemberKind, OpenOptions, Place};
+use ndzarr::{AnyNode, ConsolidatedUse, ErrorKind, Format, MemberKind, OpenOptions, Place};
 
 use crate::arguments::local_folder;
 use crate::failure::Failure;
@@ -58,34 +58,14 @@ impl Contents {
                 let place = Place::from((group.storage(), group.path()));
                 let options = options.clone().consolidated(ConsolidatedUse::Ignore);
                 let real = options.open_group(place)?;
-                let children = match real.walk() {
-                    // One document that cannot be read hides the others.
-                    Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
-                        for path in paths_below(group)? {
-                            match options.open_node((group.storage(), &*path)) {
-                                Ok(AnyNode::Array(array)) => {
-                                    contents.n_arrays += 1;
-                                    arrays.extend([Chunked::of(&array)]);
-                                }
-                                Ok(AnyNode::Group(_)) => contents.n_groups += 1,
-                                Err(_) => broken.extend(prefixes_of(group.format(), &path)),
-                            }
-                        }
-                        Vec::new()
-                    }
-                    children => children?,
-                };
-                for child in children {
+                for child in real.walk()? {
                     let path = format!("{prefix}{}", child.path());
-                    match (child.kind(), child) {
-                        (MemberKind::Group, _) => contents.n_groups += 1,
-                        (MemberKind::Array, child) => {
-                            contents.n_arrays += 1;
-                            match Child::array::<ndzarr::Any>(child) {
-                                Ok(array) => arrays.extend([Chunked::of(&array)]),
-                                Err(_) => broken.extend(prefixes_of(group.format(), &path)),
-                            }
-                        }
+                    contents.n_arrays += u64::from(child.kind() == Some(MemberKind::Array));
+                    contents.n_groups += u64::from(child.kind() == Some(MemberKind::Group));
+                    match child.open() {
+                        Ok(AnyNode::Array(array)) => arrays.extend([Chunked::of(&array)]),
+                        Ok(AnyNode::Group(_)) => {}
+                        Err(_) => broken.extend(prefixes_of(group.format(), &path)),
                     }
                 }
                 contents.prefixes = prefixes_of(group.format(), group.path());
@@ -194,33 +174,6 @@ fn prefixes_of(format: Format, path: &str) -> Vec<String> {
     vec![format!("{meta}{path}/"), format!("{data}{path}/")]
 }
 
-/// The paths of all nodes below a group, by the keys of documents.
-pub(crate) fn paths_below(group: &Group) -> Result<BTreeSet<String>, Failure> {
-    let mut paths = BTreeSet::new();
-    for prefix in prefixes_of(group.format(), group.path()) {
-        group.storage().each_key(&prefix, |key, _| {
-            let path = path_of(group.format(), key).filter(|path| *path != group.path());
-            paths.extend(path.map(str::to_owned));
-        })?;
-    }
-    Ok(paths)
-}
-
-/// The path of the node whose document has this key.
-fn path_of(format: Format, key: &str) -> Option<&str> {
-    let root = match format {
-        Format::DraftA => "meta/",
-        Format::DraftB => "meta/root/",
-        _ => {
-            let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
-            let is_of_node = matches!(name, "zarr.json" | ".zarray" | ".zgroup" | "attributes.json");
-            return is_of_node.then_some(folder);
-        }
-    };
-    let name = key.strip_prefix(root)?;
-    name.strip_suffix(".array.json").or_else(|| name.strip_suffix(".group.json"))
-}
-
 impl Chunked {
     /// With the prefix of its keys.
     fn of(array: &ndzarr::AnyArray) -> (String, Self) {
@@ -284,22 +237,6 @@ mod tests {
         assert!(!is_document("a/README.md") && !is_document("a.array.json"));
         assert!(is_of_copy(".ndzarr-copy") && is_of_copy("a/.ndzarr-temporary/8x8/0.0"));
         assert!(!is_of_copy("a/ndzarr-copy"));
-    }
-
-    #[test]
-    fn documents_name_their_nodes() {
-        for (format, key, path) in [
-            (Format::Zarr3, "a/b/zarr.json", Some("a/b")),
-            (Format::Zarr2, ".zgroup", Some("")),
-            (Format::Zarr2, "a/.zattrs", None),
-            (Format::DraftA, "meta/a/b.array.json", Some("a/b")),
-            (Format::DraftA, "meta/group.json", None),
-            (Format::DraftB, "meta/root/a.group.json", Some("a")),
-            (Format::DraftB, "meta/root.group.json", None),
-            (Format::DraftB, "data/root/a.group.json", None),
-        ] {
-            assert_eq!(path_of(format, key), path, "{key}");
-        }
     }
 
     #[test]

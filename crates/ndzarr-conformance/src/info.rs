@@ -87,10 +87,11 @@ fn shown(attributes: &serde_json::Map<String, serde_json::Value>) -> Value {
     Value::Object(attributes.clone())
 }
 
-fn kind_name(kind: MemberKind) -> &'static str {
+fn kind_name(kind: Option<MemberKind>) -> &'static str {
     match kind {
-        MemberKind::Array => "array",
-        MemberKind::Group => "group",
+        Some(MemberKind::Array) => "array",
+        Some(MemberKind::Group) => "group",
+        None => "unreadable",
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn listed(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
 /// let mut of_a = children.known(0);
 /// of_a.add_document("a/zarr.json", Some(group.into()));
 /// let Resolved::Done(Some(child)) = children.open(0, &of_a)? else { panic!("all is known") };
-/// assert_eq!((&child.member.name[..], child.member.kind), ("a", MemberKind::Group));
+/// assert_eq!((&child.name[..], child.kind), ("a", Some(MemberKind::Group)));
 /// assert_eq!(child.node?.path.as_str(), "a");
 ///
 /// let mut of_b = children.known(1);
@@ -97,8 +97,10 @@ enum Candidate {
 /// A child that was found.
 #[derive(Debug)]
 pub struct OpenedChild {
-    /// Its name and kind.
-    pub member: Member,
+    /// Its name, one segment of a path.
+    pub name: String,
+    /// Its kind; `None` if its document does not show it, as that of a writer that was killed.
+    pub kind: Option<MemberKind>,
     /// The node, or the error in its documents.
     pub node: Result<Arc<Node>, MetadataError>,
 }
@@ -224,15 +226,14 @@ impl<'g> Children<'g> {
     /// [`known`](Self::known) plus what was read since.
     ///
     /// # Errors
-    /// The document does not even show what kind of node it is. All other errors are in
-    /// [`OpenedChild::node`].
+    /// Too much was read for it. Errors in its documents are in [`OpenedChild::node`].
     ///
     /// # Panics
     /// `at` is out of range.
     pub fn open(&self, at: usize, known: &Known) -> Result<Resolved<Option<OpenedChild>>, MetadataError> {
         resolve(match &self.candidates[at] {
             Candidate::Document(path, key) => self.by_document(path, key, known),
-            Candidate::Part(_) => self.by_listing(known),
+            Candidate::Part(part) => self.by_listing(part, known),
             Candidate::Member(member) => self.open_member(member.clone(), known).map(Some),
         })
     }
@@ -247,12 +248,12 @@ impl<'g> Children<'g> {
             None => find(path, known, &self.options),
         };
         let kind = match &opened {
-            Ok(node) if matches!(node.kind, NodeKind::Array(_)) => MemberKind::Array,
-            Ok(_) => MemberKind::Group,
-            Err(_) => v3::document::kind(key, document)?,
+            Ok(node) if matches!(node.kind, NodeKind::Array(_)) => Some(MemberKind::Array),
+            Ok(_) => Some(MemberKind::Group),
+            Err(_) => v3::document::kind(key, document).ok(),
         };
         let opened = opened.map(|mut node| {
-            if kind == MemberKind::Array {
+            if kind == Some(MemberKind::Array) {
                 self.first.get_or_init(|| Alike::to(&node));
             } else {
                 node.context.consolidated_in = self.consolidated.as_ref().map(|all| all.base().clone());
@@ -260,13 +261,20 @@ impl<'g> Children<'g> {
             node
         });
         let name = path.name().unwrap_or_default().to_owned();
-        own_error(opened).map(|node| Some(OpenedChild { member: Member { name, kind }, node }))
+        own_error(opened).map(|node| Some(OpenedChild { name, kind, node: node.map(Arc::new) }))
     }
 
-    fn by_listing(&self, known: &Known) -> Result<Option<OpenedChild>, Stop> {
+    fn by_listing(&self, part: &Listing, known: &Known) -> Result<Option<OpenedChild>, Stop> {
         self.options.limits.check_documents(known)?;
-        let Some(member) = listed(self.group, known)?.into_iter().next() else { return Ok(None) };
-        self.open_member(member, known).map(Some)
+        match own_error(listed(self.group, known))? {
+            Ok(members) => {
+                members.into_iter().next().map(|member| self.open_member(member, known)).transpose()
+            }
+            Err(error) => {
+                let name = part.prefixes.first().cloned().unwrap_or_default();
+                Ok(Some(OpenedChild { name, kind: None, node: Err(error) }))
+            }
+        }
     }
 
     fn open_member(&self, member: Member, known: &Known) -> Result<OpenedChild, Stop> {
@@ -280,14 +288,14 @@ impl<'g> Children<'g> {
             Some(consolidated) => consolidated.open(&path, &options).map_err(Stop::Error),
             None => find(&path, known, &options),
         };
-        Ok(OpenedChild { member, node: own_error(node)? })
+        Ok(OpenedChild { name: member.name, kind: Some(member.kind), node: own_error(node)?.map(Arc::new) })
     }
 }
 
 /// Passes on what is missing; an error belongs to the child.
-fn own_error(node: Result<Node, Stop>) -> Result<Result<Arc<Node>, MetadataError>, Stop> {
-    match node {
-        Ok(node) => Ok(Ok(Arc::new(node))),
+fn own_error<T>(result: Result<T, Stop>) -> Result<Result<T, MetadataError>, Stop> {
+    match result {
+        Ok(result) => Ok(Ok(result)),
         Err(Stop::Error(error)) => Ok(Err(error)),
         Err(need) => Err(need),
     }
@@ -367,8 +375,8 @@ mod tests {
             let children = ask(&mut known, list).expect("a listing");
             let open =
                 |at| ask(&mut children.known(at), |known| children.open(at, known)).expect("plain documents");
-            let mut found: Vec<Member> =
-                (0..children.len()).filter_map(open).map(|child| child.member).collect();
+            let member = |child: OpenedChild| Member { name: child.name, kind: child.kind.expect("valid") };
+            let mut found: Vec<Member> = (0..children.len()).filter_map(open).map(member).collect();
             found.sort_by(|a, b| a.name.cmp(&b.name));
             let whole = ask(&mut known, |known| members(&node, known)).expect("plain documents");
             assert_eq!(found, whole, "{format}");

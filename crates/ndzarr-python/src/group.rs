@@ -62,10 +62,11 @@ impl RawGroup {
     }
 }
 
-fn kind(kind: MemberKind) -> &'static str {
+fn kind(kind: Option<MemberKind>) -> &'static str {
     match kind {
-        MemberKind::Array => "array",
-        MemberKind::Group => "group",
+        Some(MemberKind::Array) => "array",
+        Some(MemberKind::Group) => "group",
+        None => "unreadable",
     }
 }
 
@@ -96,7 +97,8 @@ impl RawGroup {
         json::text(self.known.get(py).attributes())
     }
 
-    /// The names, or paths, of what is in the group, and whether each is an "array" or a "group".
+    /// The names, or paths, of what is in the group, and whether each is an "array", a "group", or
+    /// "unreadable": then opening it says why.
     fn members(
         &self,
         py: Python<'_>,

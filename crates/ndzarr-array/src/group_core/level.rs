@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::in_parallel;
-use ndzarr_metadata::{Children, ConsolidatedUse, Known, MemberKind, Node, OpenedChild, Wanted};
+use ndzarr_metadata::{Children, ConsolidatedUse, Known, Node, NodeKind, OpenedChild, Wanted};
 use ndzarr_store::block_on;
 
 use super::{ChildCore, GroupCore, NodeCore};
@@ -63,16 +63,18 @@ impl Parent<'_> {
         }
         let conclude = |known: &Known| self.children.open(at, known);
         let found = group.storage.conclude(&mut known, limits, conclude).await?;
-        Ok(found.map(|OpenedChild { member, node }| {
+        Ok(found.map(|OpenedChild { name, kind, node }| {
             let path = match &node {
                 Ok(node) => node.path.as_str().to_owned(),
-                Err(_) => group.below(&member.name),
+                Err(_) => group.below(&name),
             };
-            let node = group.in_store(node).and_then(|node| match member.kind {
-                MemberKind::Array => self.array(node).map(NodeCore::Array),
-                MemberKind::Group => group.group_of(Arc::unwrap_or_clone(node)).map(NodeCore::Group),
+            let node = group.in_store(node).and_then(|node| match node.kind {
+                NodeKind::Array(_) => self.array(node).map(NodeCore::Array),
+                NodeKind::Group | NodeKind::ImplicitGroup => {
+                    group.group_of(Arc::unwrap_or_clone(node)).map(NodeCore::Group)
+                }
             });
-            ChildCore { path, kind: member.kind, node: node.map(Box::new) }
+            ChildCore { path, kind, node: node.map(Box::new) }
         }))
     }
 

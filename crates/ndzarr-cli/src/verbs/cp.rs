@@ -312,7 +312,7 @@ impl Copied {
             return output.value(&json!({
                 "source": self.source,
                 "target": self.target,
-                "node": kind_name(self.kind),
+                "node": kind_name(Some(self.kind)),
                 "level": level,
                 "chunks": self.n_chunks,
                 "losses": self.losses,

@@ -122,12 +122,13 @@ fn groups(
         };
         if of_a.kind() != of_b.kind() {
             let kinds = [kind_name(of_a.kind()), kind_name(of_b.kind())];
-            let text = format!("{} in the first, {} in the second", kinds[0], kinds[1]);
+            let [first, second] = kinds.map(|kind| kind.unwrap_or("unreadable"));
+            let text = format!("{first} in the first, {second} in the second");
             say(&path, "node", json!(kinds), text, output)?;
             outcome = Outcome::Found;
             continue;
         }
-        if of_a.kind() == MemberKind::Group {
+        if of_a.kind() == Some(MemberKind::Group) {
             let (of_a, of_b) = (of_a.group()?, of_b.group()?);
             if how.attributes && of_a.attributes() != of_b.attributes() {
                 attributes(&path, [json!(of_a.attributes()), json!(of_b.attributes())], output)?;

@@ -89,14 +89,15 @@ impl Stored {
     }
 }
 
-pub(crate) fn kind_name(kind: MemberKind) -> &'static str {
-    match kind {
+/// `None` if the document of the node does not show its kind.
+pub(crate) fn kind_name(kind: Option<MemberKind>) -> Option<&'static str> {
+    kind.map(|kind| match kind {
         MemberKind::Array => "array",
         MemberKind::Group => "group",
-    }
+    })
 }
 
-fn members(group: &Group) -> Result<Vec<(String, MemberKind)>, Failure> {
+fn members(group: &Group) -> Result<Vec<(String, Option<MemberKind>)>, Failure> {
     match group.children() {
         Ok(children) => Ok(children.iter().map(|child| (child.name().to_owned(), child.kind())).collect()),
         // A web server does not list; the group is there all the same.
@@ -162,18 +163,21 @@ fn array_text(
 fn group_text(
     group: &Group,
     name: &str,
-    members: &[(String, MemberKind)],
+    members: &[(String, Option<MemberKind>)],
     output: &mut Output,
 ) -> Result<(), Failure> {
     output.line(format!("{name}: a group of {}", group.format()))?;
-    let n_arrays = members.iter().filter(|(_, kind)| *kind == MemberKind::Array).count();
-    let n_groups = members.len() - n_arrays;
-    let (arrays, groups) =
-        (plural(n_arrays as u64, "array", "arrays"), plural(n_groups as u64, "group", "groups"));
+    let n = |kind| members.iter().filter(|(_, of_member)| *of_member == kind).count() as u64;
+    let arrays = plural(n(Some(MemberKind::Array)), "array", "arrays");
+    let groups = plural(n(Some(MemberKind::Group)), "group", "groups");
     fact("members", &format!("{arrays}, {groups}"), output)?;
     for (name, kind) in members {
-        let slash = if *kind == MemberKind::Group { "/" } else { "" };
-        fact("", &format!("{name}{slash}"), output)?;
+        let after = match kind {
+            Some(MemberKind::Array) => "",
+            Some(MemberKind::Group) => "/",
+            None => "  (cannot be read)",
+        };
+        fact("", &format!("{name}{after}"), output)?;
     }
     attributes(group.attributes(), output)?;
     group.warnings().iter().try_for_each(|warning| fact("warning", warning, output))

@@ -39,14 +39,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     for child in children {
         let path = child.path();
         match child.kind() {
-            MemberKind::Array => print(&path, child.array::<Any>(), arguments, output)?,
-            MemberKind::Group => match (output.json(), child.open()) {
+            Some(MemberKind::Array) => print(&path, child.array::<Any>(), arguments, output)?,
+            kind => match (output.json(), child.open()) {
                 (true, opened) => {
                     let error = opened.err().map(|error| chain(&error));
-                    output.value(&json!({"path": path, "node": "group", "error": error}))?;
+                    output.value(&json!({"path": path, "node": kind_name(kind), "error": error}))?;
                 }
                 (false, opened) => {
-                    output.painted(Paint::Group, &format!("{path}/"))?;
+                    let slash = if kind.is_some() { "/" } else { "" };
+                    output.painted(Paint::Group, &format!("{path}{slash}"))?;
                     match opened {
                         Ok(_) => output.line("")?,
                         Err(error) => broken(&chain(&error), output)?,
@@ -70,7 +71,8 @@ fn print(
         _ => None,
     };
     if output.json() {
-        let mut value = json!({"path": path, "node": kind_name(MemberKind::Array), "error": Value::Null});
+        let mut value =
+            json!({"path": path, "node": kind_name(Some(MemberKind::Array)), "error": Value::Null});
         match &array {
             Ok(array) => {
                 value["format"] = array.format().to_string().into();

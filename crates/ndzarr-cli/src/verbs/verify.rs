@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndzarr::{AnyArray, AnyNode, ConsolidatedUse, ErrorKind, Group, OpenOptions};
+use ndzarr::{AnyArray, AnyNode, ConsolidatedUse, ErrorKind};
 use serde_json::json;
 
 use crate::arguments::{Global, is_remote};
 use crate::consolidated::State;
-use crate::contents::{Contents, paths_below};
+use crate::contents::Contents;
 use crate::damage::{Checked, Depth, Finding, Kind, check as check_array};
 use crate::failure::{Failure, chain};
 use crate::outcome::Outcome;
@@ -133,14 +133,8 @@ impl Nodes {
                     Err(error) if error.kind() == ErrorKind::Unsupported => {
                         global.open_options().open_group(place)?.walk()?
                     }
-                    // Where a document cannot be read at all, its node has no known kind.
-                    Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
-                        nodes.one_by_one(group, &options)?;
-                        Vec::new()
-                    }
                     below => below?,
                 };
-                let is_broken = !nodes.findings.is_empty();
                 let mut groups = vec![group.clone()];
                 for child in below {
                     let path = child.path();
@@ -152,12 +146,10 @@ impl Nodes {
                 }
                 // Each asks for one more document.
                 groups.truncate(if is_remote(place) { 1 } else { usize::MAX });
-                if is_broken {
-                    groups.clear();
-                }
+                let is_broken = !nodes.findings.is_empty();
                 for group in groups {
                     let state = match State::of(&group, &global.open_options()) {
-                        Err(_) if is_remote(place) => State::Absent,
+                        Err(_) if is_broken || is_remote(place) => State::Absent,
                         state => state?,
                     };
                     if let State::Stale(what) = state {
@@ -171,20 +163,6 @@ impl Nodes {
         nodes.arrays = nodes.arrays.into_iter().map(|array| array.with_options(global.run())).collect();
         nodes.root = Some(root);
         Ok(nodes)
-    }
-}
-
-impl Nodes {
-    /// Opens what is below a group by the keys of documents.
-    fn one_by_one(&mut self, group: &Group, options: &OpenOptions) -> Result<(), Failure> {
-        for path in paths_below(group)? {
-            match options.open_node((group.storage(), &*path)) {
-                Ok(AnyNode::Array(array)) => self.arrays.push(array),
-                Ok(AnyNode::Group(_)) => {}
-                Err(error) => self.findings.push(of_document(&error, &path)),
-            }
-        }
-        Ok(())
     }
 }
 

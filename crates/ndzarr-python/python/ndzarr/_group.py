@@ -55,7 +55,8 @@ class Group(Node, Mapping[str, "Array | Group"]):
         return Where(**{**self._where.__dict__, "place": below(self._where.place, path)})
 
     def members(self, *, recursive: bool = False) -> dict[str, str]:
-        """What is in the group: names, or with `recursive` paths, each with "array" or "group"."""
+        """What is in the group: names, or with `recursive` paths, each with "array" or "group"; with
+        "unreadable" if its document does not show its kind."""
         return dict(self._raw.members(recursive, watch()))
 
     def __getitem__(self, name: str) -> Array | Group:
@@ -94,9 +95,9 @@ class Group(Node, Mapping[str, "Array | Group"]):
         return found
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
-        """The arrays in it, with their names."""
+        """The arrays in it, with their names. One that cannot be read is an error when it is reached."""
         for name, kind in self.members().items():
-            if kind == "array":
+            if kind != "group":
                 yield name, self.array(name)
 
     def groups(self) -> Iterator[tuple[str, Group]]:
@@ -148,7 +149,7 @@ class Group(Node, Mapping[str, "Array | Group"]):
                 array = self.array(path)
                 lines.append(f"{path} {array.shape} {array.dtype}")
             else:
-                lines.append(path)
+                lines.append(path if kind == "group" else f"{path} {kind}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

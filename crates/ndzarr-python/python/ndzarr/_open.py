@@ -407,7 +407,7 @@ def verify(
         return [{"array": found.path, **item} for item in found.verify(progress=progress)]
     damaged: list[dict[str, Any]] = []
     for name, kind in found.members(recursive=True).items():
-        if kind != "array":
+        if kind == "group":
             continue
         try:
             array = found.array(name)

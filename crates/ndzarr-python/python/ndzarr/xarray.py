@@ -173,7 +173,7 @@ class NdzarrBackend(BackendEntrypoint):  # type: ignore[misc]
         root = self._group(filename_or_obj, group, n5_axes, storage_options)
         found = {"/": self._dataset(root, use_zarr_fill_value_as_mask, **decoding)}
         for path, kind in root.members(recursive=True).items():
-            if kind == "group":
+            if kind != "array":
                 found[f"/{path}"] = self._dataset(root.group(path), use_zarr_fill_value_as_mask, **decoding)
         return found
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr::store::{Key, Precondition};
 use ndzarr::{
-    Any, AnyNode, Array, Child, ErrorKind, Format, Group, MemberKind, MemoryStore, RunOptions, Storage, Store,
+    Any, AnyNode, Array, Child, CopyOptions, ErrorKind, Format, Group, MemberKind, MemoryStore, RunOptions,
+    Storage, Store, copy,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
 use serde_json::json;
@@ -37,8 +38,9 @@ fn describe(node: &AnyNode) -> String {
 /// A node opened only by its path.
 fn by_path(group: &Group, child: &Child) -> AnyNode {
     match child.kind() {
-        MemberKind::Array => AnyNode::Array(group.array::<Any>(&child.path()).expect("an array")),
-        MemberKind::Group => AnyNode::Group(group.group(&child.path()).expect("a group")),
+        Some(MemberKind::Array) => AnyNode::Array(group.array::<Any>(&child.path()).expect("an array")),
+        Some(MemberKind::Group) => AnyNode::Group(group.group(&child.path()).expect("a group")),
+        None => panic!("{} cannot be read", child.path()),
     }
 }
 
@@ -64,7 +66,7 @@ fn children_are_what_members_and_opening_give() {
             let children = group.children().expect("a listing");
             let names: Vec<&str> = children.iter().map(Child::name).collect();
             assert_eq!((names.len(), names[0], names[21]), (22, "a00", "c"), "{format}");
-            assert_eq!((children[3].path(), children[3].kind()), ("a03".to_owned(), MemberKind::Array));
+            assert_eq!((children[3].path(), children[3].kind()), ("a03".to_owned(), Some(MemberKind::Array)));
             assert_eq!(all(children), one_by_one(&group), "{format} {threads}");
             assert_eq!(
                 Group::open(&storage).expect("the root").children().expect("a listing").len(),
@@ -150,11 +152,37 @@ fn a_broken_descendant_is_an_error_of_its_own() {
         .filter_map(|(path, opened)| opened.is_err().then_some(path))
         .collect();
     assert_eq!(broken, ["g/c/n5", "g/c/n8/x3"]);
-    // A node of unknown kind cannot be listed.
-    memory.set("g/c/n8/x3/zarr.json", "{").expect("a write");
-    let error = Group::open(&storage).expect("the root").walk().expect_err("broken");
-    assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
-    assert!(error.to_string().contains("g/c/n8/x3/zarr.json"), "{error}");
+}
+
+/// As a writer that was killed, or a full disk, leaves them.
+#[test]
+fn a_document_that_was_cut_off_hides_no_other_node() {
+    for (format, document) in [(Format::Zarr3, "zarr.json"), (Format::N5, "attributes.json")] {
+        for is_blocking in [true, false] {
+            let served = AsyncMemoryStore::new(Latency::default());
+            let memory = served.memory().clone();
+            let storage =
+                if is_blocking { Storage::from(&memory) } else { Storage::asynchronous(served.clone()) };
+            fill_deep(&storage, format);
+            let n_nodes = Group::open(&storage).expect("the root").walk().expect("a listing").len();
+            for cut in ["{", "{\"dimensions\": [1"] {
+                let path = "g/c/n8/x3";
+                memory.set(&format!("{path}/{document}"), cut).expect("a write");
+                let root = Group::open(&storage).expect("the root");
+                let mut found = root.walk().expect("a listing");
+                assert_eq!(found.len(), n_nodes, "{format}");
+                found.retain(|child| child.kind().is_none());
+                assert_eq!(found.iter().map(Child::path).collect::<Vec<_>>(), [path], "{format}");
+                let error = found.pop().and_then(|child| child.open().err()).expect("it cannot be read");
+                assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
+                assert!(error.to_string().contains(&format!("{path}/{document}")), "{error}");
+                let copied = copy(&storage, MemoryStore::new(), &CopyOptions::new());
+                let copied = copied.expect_err("one cannot be copied").to_string();
+                assert!(copied.contains(path), "{copied}");
+                assert!(root.clone().consolidate().is_err(), "not all can be consolidated");
+            }
+        }
+    }
 }
 
 #[test]
@@ -171,7 +199,7 @@ fn every_document_is_read_once() {
         g.children().expect("a listing");
         store.reset();
         let children = g.children().expect("a listing");
-        let arrays = children.into_iter().filter(|child| child.kind() == MemberKind::Array);
+        let arrays = children.into_iter().filter(|child| child.kind() == Some(MemberKind::Array));
         let rows: u64 = arrays.map(|child| child.array::<u16>().expect("an array").shape()[0]).sum();
         assert_eq!(rows, ARRAYS * (ARRAYS + 1) / 2);
         let counts = store.counts();
@@ -244,16 +272,18 @@ fn what_is_wrong_with_a_consolidated_child_is_an_error_of_its_own() {
         assert_eq!(children.len(), 22);
         for child in children {
             let (is_it, kind) = (child.name() == name, child.kind());
-            assert!(!is_it || kind == MemberKind::Array);
+            assert!(!is_it || kind == Some(MemberKind::Array));
             let opened = child.open();
             assert_eq!(opened.is_err(), is_it, "{name}");
             let error = opened.err().map(|error| (error.kind(), error.to_string().contains(name)));
             assert!(error.is_none_or(|error| error == (ErrorKind::InvalidMetadata, true)), "{error:?}");
         }
     }
-    // A node of unknown kind cannot be listed.
-    let error = with("a07", json!({"zarr_format": 3})).children().expect_err("neither array nor group");
-    assert!(error.to_string().contains("a07"), "{error}");
+    // Neither array nor group.
+    let mut children = with("a07", json!({"zarr_format": 3})).children().expect("a listing");
+    children.retain(|child| child.kind().is_none());
+    let error = children.pop().and_then(|child| child.open().err()).expect("a07 alone");
+    assert!(children.is_empty() && error.to_string().contains("a07"), "{error}");
 }
 
 #[test]
@@ -272,7 +302,8 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
     put("g/a07/zarr.json", r#"{"zarr_format": 3, "node_type": "array"}"#);
     let group = Group::open((&storage, "g")).expect("the group");
     // A document that cannot be split into members has no kind.
-    assert_eq!(group.children().expect_err("broken").kind(), ErrorKind::InvalidMetadata);
+    let kinds = group.children().expect("a listing").into_iter().filter(|child| child.kind().is_none());
+    assert_eq!(kinds.map(|child| child.path()).collect::<Vec<_>>(), ["a06"]);
     put("g/a06/zarr.json", r#"{"zarr_format": 3, "node_type": "array", "shape": [1, ]}"#);
     for child in group.children().expect("a listing") {
         let expected = match child.name() {
@@ -285,12 +316,12 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
         let error = opened.as_ref().err();
         assert_eq!(error.map(ndzarr::Error::kind), expected, "{name}");
         assert!(error.is_none_or(|error| error.to_string().contains(&name)), "{error:?}");
-        assert_eq!(kind == MemberKind::Array, name.contains('a'), "{name}");
+        assert_eq!(kind == Some(MemberKind::Array), name.contains('a'), "{name}");
     }
     let mut children = group.children().expect("a listing");
     assert!(children.swap_remove(0).group().expect_err("an array").to_string().contains("g/a00"));
     let last = children.pop().expect("some").kind();
-    assert_eq!(last, MemberKind::Group);
-    let group = children.into_iter().find(|child| child.kind() == MemberKind::Group).expect("a group");
+    assert_eq!(last, Some(MemberKind::Group));
+    let group = children.into_iter().find(|child| child.kind() == Some(MemberKind::Group)).expect("a group");
     assert!(group.array::<Any>().expect_err("a group").to_string().contains("not an array"));
 }

@@ -32,7 +32,7 @@ fn arrays(case: &Case, store: &MemoryStore) -> Vec<String> {
         Kind::Array => vec![case.node.clone()],
         _ => match Group::open((store, &case.node)).and_then(|group| group.walk()) {
             Ok(below) => {
-                let arrays = below.iter().filter(|child| child.kind() == MemberKind::Array);
+                let arrays = below.iter().filter(|child| child.kind() == Some(MemberKind::Array));
                 let prefix = if case.node.is_empty() { String::new() } else { format!("{}/", case.node) };
                 arrays.map(|child| format!("{prefix}{}", child.path())).collect()
             }

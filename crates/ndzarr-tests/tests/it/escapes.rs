@@ -253,7 +253,7 @@ fn names_of_files() {
     }
     assert_eq!(
         root.walk().expect("lists").iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
-        [("ok".to_owned(), MemberKind::Array)]
+        [("ok".to_owned(), Some(MemberKind::Array))]
     );
 }
 

@@ -277,11 +277,11 @@ fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCas
     prop_assert_eq!(root.attributes(), &model.root);
     let listed = root.walk().map_err(failed)?;
     let listed: Vec<_> = listed.iter().map(|child| (child.path(), child.kind())).collect();
-    let expected: Vec<(String, MemberKind)> = model
+    let expected: Vec<(String, Option<MemberKind>)> = model
         .below("")
         .map(|(path, node)| {
             let kind = if matches!(node, Node::Array(..)) { MemberKind::Array } else { MemberKind::Group };
-            (path.clone(), kind)
+            (path.clone(), Some(kind))
         })
         .collect();
     prop_assert_eq!(listed, expected);

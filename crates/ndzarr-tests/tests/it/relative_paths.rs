@@ -18,7 +18,10 @@ fn paths_of_a_group_that_is_not_the_root() {
             let walk = run.walk().expect("a listing");
             assert_eq!(
                 walk.iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
-                [("part".to_owned(), MemberKind::Group), ("part/signal".to_owned(), MemberKind::Array)],
+                [
+                    ("part".to_owned(), Some(MemberKind::Group)),
+                    ("part/signal".to_owned(), Some(MemberKind::Array))
+                ],
                 "{format}"
             );
             let opened = run.walk().expect("a listing");

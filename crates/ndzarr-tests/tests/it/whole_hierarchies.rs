@@ -74,7 +74,7 @@ fn a_group_erases_itself_when_told_so() {
                 .iter()
                 .map(|child| (child.path(), child.kind()))
                 .collect::<Vec<_>>(),
-            [("b".to_owned(), MemberKind::Array)],
+            [("b".to_owned(), Some(MemberKind::Array))],
             "{format}"
         );
         assert!(keys(store).iter().all(|key| !key.contains("g/")), "{format}: {:?}", keys(store));
