@@ -175,7 +175,7 @@ fn main() -> Result<(), Failure> {
             let root = Group::open(&request.path)?;
             let mut found = Vec::new();
             for child in root.walk()? {
-                if child.kind() == MemberKind::Array {
+                if child.kind() == Some(MemberKind::Array) {
                     found.push(format!("{} {:?}", child.path(), child.array::<Any>()?.shape()));
                 }
             }
