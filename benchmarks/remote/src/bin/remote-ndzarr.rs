@@ -60,7 +60,7 @@ fn main() -> Result<(), Failure> {
         Operation::List => {
             let measure = start();
             let children = Group::open(&url)?.children()?.into_iter();
-            let arrays = children.filter(|child| child.kind() == MemberKind::Array);
+            let arrays = children.filter(|child| child.kind() == Some(MemberKind::Array));
             let line = |child: ndzarr::Child| {
                 let name = child.name().to_owned();
                 Ok(format!("{name} {:?}", child.array::<Any>()?.shape()))
