@@ -91,3 +91,28 @@ fn of(package: &str) -> Result<Vec<String>, String> {
     let features: Vec<String> = features.collect();
     if features.is_empty() { Err(format!("{package} has no features")) } else { Ok(features) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Crates that only stores of services bring: a runtime, and what speaks HTTP and TLS.
+    const OF_SERVICES: [&str; 6] = ["tokio", "object_store", "reqwest", "hyper", "rustls", "ring"];
+
+    fn crates_with(features: &str) -> Vec<String> {
+        let mut cargo = cargo(&["tree", "--edges", "normal", "--prefix", "none"], "ndzarr", features);
+        let output = cargo.args(["--offline", "--locked"]).output().expect("cargo starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+        String::from_utf8_lossy(&output.stdout).lines().map(name).collect()
+    }
+
+    #[test]
+    fn rs_49_without_the_features_of_services_nothing_of_theirs_is_built() {
+        let (usual, with_s3) = (crates_with("default"), crates_with("default,s3"));
+        for name in OF_SERVICES {
+            assert!(!usual.iter().any(|found| found == name), "{name}");
+            assert!(with_s3.iter().any(|found| found == name), "{name}");
+        }
+    }
+}

@@ -37,9 +37,14 @@ class Tensorstore:
             "data_copy_concurrency": {"limit": 2},
         })
 
-    def kvstore(self, path):
+    def value(self, path):
         place = {"bucket": R["bucket"], "endpoint": R["endpoint"], "aws_region": "us-east-1"}
-        return {"driver": "s3", "path": path + "/", "aws_credentials": {"type": "environment"}, **place}
+        return {"driver": "s3", "path": path, "aws_credentials": {"type": "environment"}, **place}
+
+    def kvstore(self, path):
+        if OPERATION == "archive":
+            return {"driver": "zip", "base": self.value(path), "path": "nothing/"}
+        return self.value(path + "/")
 
     def spec(self, path):
         driver = {"zarr2": "zarr", "zarr3": "zarr3", "n5": "n5"}[R["format"]]
@@ -85,7 +90,9 @@ class Zarr:
 
     def store(self, path):
         if PEER == "zarr-s3fs":
-            options = {"endpoint_url": R["endpoint"], "skip_instance_cache": True}
+            # Its own pool has 10 connections.
+            pool = {"config_kwargs": {"max_pool_connections": IN_FLIGHT}}
+            options = {"endpoint_url": R["endpoint"], "skip_instance_cache": True, **pool}
             url = f"s3://{R['bucket']}/{path}"
             return self.zarr.storage.FsspecStore.from_url(url, storage_options=options, read_only=True)
         from obstore.store import S3Store
@@ -123,6 +130,13 @@ if OPERATION == "open":
     measure = start()
     array = peer.open()
     measure.stop().print_for_text([str(peer.shape(array))])
+elif OPERATION == "archive":
+    measure = start()
+    try:
+        # The directory says that it is not there.
+        raise SystemExit(peer.open())
+    except ValueError:
+        measure.stop().print_for_text(["an archive"])
 elif OPERATION == "list":
     measure = start()
     found = peer.list()
