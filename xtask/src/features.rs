@@ -34,7 +34,8 @@ pub(crate) fn run() -> Result<(), String> {
 const FEW: &str = "fs,zstd";
 
 /// What zarr-python writes unless told otherwise, with shards, read by a program that has these features
-/// alone. It is a workspace of its own: in this one, other crates would enable more of them.
+/// alone, and a URL whose feature is off. It is a workspace of its own: in this one, other crates would
+/// enable more of them.
 fn few() -> Result<(), String> {
     const MAIN: &str = r#"
 fn main() {
@@ -43,6 +44,10 @@ fn main() {
     let found = array.read(..).expect("it can be read");
     let found: Vec<u8> = found.iter().flat_map(|number| number.to_le_bytes()).collect();
     assert_eq!(found, std::fs::read(format!("{case}/expected.bin")).expect("it is there"));
+    for (url, feature) in [("s3://a/b", "`s3`"), ("gs://a/b", "`gcs`"), ("az://a/b", "`azure`"), ("https://a/b", "`http`")] {
+        let error = ndzarr::Array::<f64>::open(url).expect_err("its feature is off").to_string();
+        assert!(error.contains(feature), "{error}");
+    }
 }
 "#;
     eprintln!("a program with ndzarr's {FEW} alone");
@@ -107,6 +112,7 @@ mod tests {
         String::from_utf8_lossy(&output.stdout).lines().map(name).collect()
     }
 
+    /// `few` looks at the errors.
     #[test]
     fn rs_49_without_the_features_of_services_nothing_of_theirs_is_built() {
         let (usual, with_s3) = (crates_with("default"), crates_with("default,s3"));
