@@ -73,6 +73,25 @@ fn a_value_that_another_program_has_open_is_replaced_once_it_is_closed() -> Outc
     Ok(())
 }
 
+/// The error comes after ten seconds, where open files are not replaced. It changes nothing.
+#[test]
+fn a_value_that_stays_open_is_an_error_and_the_call_can_be_repeated() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    put(&store, "a", "old")?;
+    let file = File::open(folder.path().join("a"))?;
+    if let Err(e) = put(&store, "a", "new") {
+        let StoreError::Io { action: "publish", source, .. } = &e else { return Err(e.into()) };
+        assert!(source.to_string().starts_with("it is open elsewhere"), "{source}");
+        assert_eq!(get(&store, "a")?.as_deref(), Some("old"));
+        assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+        drop(file);
+        put(&store, "a", "new")?;
+    }
+    assert_eq!(get(&store, "a")?.as_deref(), Some("new"));
+    Ok(())
+}
+
 /// Locks are mandatory: those of the whole file would keep readers of the new value out.
 #[test]
 fn a_lock_keeps_no_reader_out() -> Outcome {
