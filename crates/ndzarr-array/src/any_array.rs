@@ -110,8 +110,7 @@ impl AnyArray {
     }
 
     /// Writes a selection. `data` has the shape of the selection, in elements, and the type of the
-    /// array: that of what [`read`](Self::read) returns, or
-    /// [`Packed`](AnyElements::Packed) bytes.
+    /// array, as [`read`](Self::read) returns it, or [`Packed`](AnyElements::Packed) bytes.
     ///
     /// # Errors
     /// `data` has another type (checked before any I/O), or an error of

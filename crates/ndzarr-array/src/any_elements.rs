@@ -64,9 +64,9 @@ pub enum AnyElements<D: Dimension = IxDyn> {
     Complex64(Array<Complex<f32>, D>),
     /// Of complex128.
     Complex128(Array<Complex<f64>, D>),
-    /// Of dates, whose unit the data type tells.
+    /// Of dates; the data type has their unit.
     DateTime64(Array<Datetime64, D>),
-    /// Of durations, whose unit the data type tells.
+    /// Of durations; the data type has their unit.
     TimeDelta64(Array<Timedelta64, D>),
     /// Of string and fixed_length_utf32, without the NULs behind it.
     String(Array<String, D>),

@@ -1,4 +1,4 @@
-//! `Appender`: extends an array bit by bit, and publishes when told to.
+//! `Appender`: extends an array bit by bit, and publishes on request.
 
 use std::marker::PhantomData;
 
@@ -23,8 +23,8 @@ use crate::to_view::ToView;
 /// A full row of shards is published by itself, without a copy if nothing of it was published before.
 /// Chunks of several frames, and arrays without shards, are encoded once they are full or published.
 ///
-/// - If another appends to the array or resizes it meanwhile, [`publish`](Self::publish) fails, and
-///   nothing that was published is lost.
+/// - If another writer appends to the array or resizes it meanwhile, [`publish`](Self::publish)
+///   fails, and nothing that was published is lost.
 /// - Dropping it, or the death of the process, leaves what was published. The next appender reuses
 ///   left-over files.
 /// - No lock is held between calls. Like [`append`](crate::Array::append), a publication locks the
@@ -118,19 +118,18 @@ impl<T> Appender<T> {
         Ok(())
     }
 
-    /// Makes all that was added visible: first the chunks, then the shape. A reader sees both or,
-    /// with the old shape, neither. Without new elements nothing happens.
+    /// Makes everything that was added visible: first the chunks, then the shape. A reader sees
+    /// both or, with the old shape, neither. Without new elements nothing happens.
     ///
-    /// Where the last shard is not full, it is written anew, since no value is ever changed in place.
-    /// File systems with reflinks (Btrfs, XFS) share its blocks with the new one; on
-    /// others, and in other stores, what it has is copied once more. Encoded elements are never
-    /// decoded for this. With n publications in a shard of s bytes, these are about n·s/2 bytes:
-    /// [`publish_if_due`](Self::publish_if_due), or fewer frames in a shard, bounds them.
+    /// If the last shard is not full, it is rewritten, since no value is changed in place. File
+    /// systems with reflinks (Btrfs, XFS) share its blocks with the new one; elsewhere its content
+    /// is copied, without being decoded. n publications in a shard of s bytes copy about n·s/2
+    /// bytes: [`publish_if_due`](Self::publish_if_due), or fewer frames in a shard, bounds that.
     ///
     /// # Errors
-    /// [`Conflict`](ErrorKind::Conflict): the array was appended to or resized by another; nothing
-    /// was published. The array is gone, or the store fails. In any case no more can be added
-    /// afterwards.
+    /// [`Conflict`](ErrorKind::Conflict): another writer appended to the array or resized it;
+    /// nothing was published. The array is gone, or the store fails. In any case no more can be
+    /// added afterwards.
     pub fn publish(&mut self) -> Result<()> {
         let mut growth = self.take()?;
         self.core.wait_change(growth.publish(Colour::Blocking))?;
@@ -182,7 +181,7 @@ impl<T: Element> Appender<T> {
     /// frame without the axis.
     ///
     /// # Errors
-    /// `data` has another shape: the appender can be used on. A codec fails, or an error of
+    /// `data` has another shape: the appender stays usable. A codec fails, or an error of
     /// [`publish`](Self::publish): no more can be added.
     pub fn push(&mut self, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let core = self.core.clone();
@@ -194,7 +193,7 @@ impl Appender<Any> {
     /// Adds elements, like `push` of an appender of a Rust type.
     ///
     /// # Errors
-    /// `data` has another type or shape than the array: the appender can be used on. A codec fails,
+    /// `data` has another type or shape than the array: the appender stays usable. A codec fails,
     /// or an error of [`publish`](Self::publish): no more can be added.
     pub fn push<D: Dimension>(&mut self, data: &AnyElements<D>) -> Result<()> {
         let core = self.core.clone();

@@ -29,7 +29,8 @@ use crate::to_shape::ToShape;
 use crate::to_view::ToView;
 use crate::units::Units;
 
-/// A chunked array of elements of one type in a store. Cheap to clone; clones share it.
+/// A chunked array of elements of one type in a store. Cheap to clone: a clone shares the store and
+/// the caches, and has its own shape, attributes and options.
 ///
 /// The number of dimensions is known at run time; the rank of a result follows from the selection.
 ///
@@ -50,8 +51,8 @@ use crate::units::Units;
 /// ```
 ///
 /// `Array<E>` with a Rust type `E` has an element type known at compile time, [`AnyArray`] one
-/// known when it is opened. Both give their metadata through [`ArrayInfo`](crate::ArrayInfo). The
-/// calls block; those of [`asynchronous::Array`](crate::asynchronous::Array) are futures.
+/// known when it is opened. [`ArrayInfo`](crate::ArrayInfo) has the metadata of both. The calls
+/// block; those of [`asynchronous::Array`](crate::asynchronous::Array) are futures.
 pub struct Array<E = Any> {
     pub(crate) core: Core,
     element: PhantomData<E>,
@@ -114,7 +115,7 @@ impl<E: ElementType> Array<E> {
     ///
     /// # Errors
     /// No array is there; its metadata is invalid or requires an unsupported feature; its elements
-    /// are not `E`.
+    /// are not of the type `E`.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Blocking>::new().open_array(place)
     }
@@ -196,9 +197,9 @@ impl<E: ElementType> Array<E> {
     /// Growing writes only the metadata document; new elements read as the fill value. Shrinking
     /// sets the discarded elements of chunks that remain to the fill value, removes the chunks
     /// outside, and writes the document last. Discarded data does not reappear when the array grows
-    /// again, even if the process is killed while shrinking. Stored chunks are listed, never
-    /// enumerated. Resizing to the current shape removes stored data outside of it, for example
-    /// what a killed append left there.
+    /// again, even if the process is killed while shrinking. Stored chunks are found by listing; in
+    /// a store that cannot list, up to 2^20 chunks are tried one by one. Resizing to the current
+    /// shape removes stored data outside of it, for example what a killed append left there.
     ///
     /// The number of dimensions stays. Other handles of the array, clones included, keep their
     /// shape. In stores with locks, resizing is serialized with other resizes, appends and
@@ -208,10 +209,10 @@ impl<E: ElementType> Array<E> {
     ///
     /// # Errors
     /// The number of dimensions differs, or the format cannot express the shape; the document now
-    /// belongs to another array; the store cannot serialize writers. In these cases nothing was
-    /// changed. If a chunk to be trimmed is corrupt, or the store fails, the array keeps its old
-    /// shape and some of the elements to be discarded are the fill value; repeating the call
-    /// completes the work.
+    /// belongs to another array; the store cannot serialize writers, or cannot list while there are
+    /// too many chunks to try. In these cases nothing was changed. If a chunk to be trimmed is
+    /// corrupt, or the store fails, the array keeps its old shape and some of the elements to be
+    /// discarded are the fill value; repeating the call completes the work.
     ///
     /// ```
     /// use ndzarr_array::Array;
@@ -231,8 +232,9 @@ impl<E: ElementType> Array<E> {
         storage.wait_change(options.cancel.as_ref(), self.core.resize(&shape.to_shape(), Colour::Blocking))
     }
 
-    /// Reads the array's documents again, and takes the shape and attributes that other handles and
-    /// programs gave it since. Costs about as much as opening it; what is known of chunks stays.
+    /// Reads the array's documents again, and adopts the shape and attributes that other handles
+    /// and programs have set since. Costs about as much as opening it; cached chunks and indexes
+    /// stay.
     ///
     /// # Errors
     /// The array is gone, or another one is in its place, with other chunks, codecs or elements.
@@ -258,8 +260,8 @@ impl<E: ElementType> Array<E> {
         Ok(())
     }
 
-    /// Begins to append along an axis, a frame or a few at a time, behind what the array has at this
-    /// moment. See [`Appender`].
+    /// Begins to append along an axis, a frame or a few at a time, behind the array's current end.
+    /// See [`Appender`].
     ///
     /// # Errors
     /// There is no such axis; the array is gone, or its chunks cannot be encoded; the store fails.
@@ -381,9 +383,9 @@ impl<T: Element> Array<T> {
     /// Writes the part of a chunk that lies inside the array. `data` has the shape of that part, in
     /// elements.
     ///
-    /// Without shards nothing is read. In a sharded array the chunk is one of a shard, which is
-    /// written anew with the others in it as they were: to write whole shards, use those of
-    /// [`units`](Self::units) as selections, or a [`shard_writer`](Self::shard_writer).
+    /// Without shards nothing is read. In a sharded array the chunk's shard is rewritten, with its
+    /// other chunks unchanged: to write whole shards, use those of [`units`](Self::units) as
+    /// selections, or a [`shard_writer`](Self::shard_writer).
     ///
     /// # Errors
     /// The chunk does not exist, or an error of [`write`](Self::write).

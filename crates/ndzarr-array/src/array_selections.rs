@@ -13,8 +13,8 @@ use crate::selection::{Selection, bounds, wrong};
 
 /// What to select along dimensions, by their names; see [`ArrayInfo::by_name`](crate::ArrayInfo::by_name).
 ///
-/// All of the dimensions that are not mentioned is selected. The axes of the result are in the order
-/// of the array, without those that an index drops.
+/// Dimensions that are not mentioned are selected whole. The axes of the result are in the order of
+/// the array, without those that an index drops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// Of all dimensions.

@@ -331,8 +331,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// An array that is there is opened, if it has this shape and type: chunks, codecs and attributes
-    /// stay as they are. If others create it at the same time, each call gets the one that is there.
+    /// Opens an array that exists already, if it has this shape and type; its chunks, codecs and
+    /// attributes stay as they are. Concurrent calls that create it all get the same array.
     ///
     /// ```
     /// use ndzarr_array::{Array, ErrorKind, Format, Group};
@@ -353,7 +353,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// N5: every group that is created gets a document, as zarr-python 2 needs. Default: the root.
+    /// N5: every group that is created gets a document, as zarr-python 2 needs. Default: only the
+    /// root.
     #[must_use]
     pub fn n5_all_group_documents(mut self) -> Self {
         self.options.n5_group_documents = N5GroupDocuments::All;

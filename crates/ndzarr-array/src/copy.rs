@@ -51,17 +51,18 @@ pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport};
 ///   as [`memory`](CopyOptions::memory) allows. The next block is read while one is written. Chunks
 ///   of the source are decoded as few times as the memory allows.
 ///
-/// Chunks that are not stored stay so, and so do blocks of nothing but the fill value. Chunks are
-/// written before the document that makes the array visible; a copy that was killed can be
-/// [resumed](CopyOptions::resume). The source must not be written to meanwhile.
+/// Chunks that are not stored in the source, or only hold the fill value, are not stored in the
+/// target. Chunks are written before the document that makes the array visible; a copy that was
+/// killed can be [resumed](CopyOptions::resume). The source must not be written to meanwhile.
 ///
 /// # Errors
 /// Nothing is at the source; something is at the target or, with [`Existing::Replace`], the target
-/// overlaps the source; the format cannot express the source, and [`record_losses`](CopyOptions::record_losses) was not called; a
-/// costlier level than `at_most` is needed; the memory is too small, and the error names the least;
-/// a number is out of range of the new type; a chunk is corrupt; a store fails; the call was
-/// cancelled. What the format cannot express, and too little memory, are found before anything is
-/// written. Nodes copied before another error remain.
+/// overlaps the source; the format cannot express the source, and
+/// [`record_losses`](CopyOptions::record_losses) was not called; a costlier level than `at_most` is
+/// needed; the memory is too small, and the error names the least; a number is out of range of the
+/// new type; a chunk is corrupt; a store fails; the call was cancelled. What the format cannot
+/// express, and too little memory, are found before anything is written. Nodes copied before
+/// another error remain.
 ///
 /// ```
 /// use ndzarr_array::{Array, CopyLevel, CopyOptions, Format, copy};

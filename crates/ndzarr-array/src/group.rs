@@ -294,9 +294,9 @@ impl Group {
         storage.wait_change(options.cancel.as_ref(), self.core.consolidate())
     }
 
-    /// Its children, opened, in the order of their names, as they are at this moment. No document
-    /// is read twice, and as many threads as the [options](Self::with_options) allow work on them.
-    /// If there is consolidated metadata, the children are those listed in it, see
+    /// Opens its children, in the order of their names, as they are now. No document is read twice,
+    /// and as many threads as the [options](Self::with_options) allow work on them. If there is
+    /// consolidated metadata, the children are those listed in it, see
     /// [`ConsolidatedUse`](crate::ConsolidatedUse).
     ///
     /// # Errors
@@ -327,7 +327,7 @@ impl Group {
         Ok(children.into_iter().map(Child::new).collect())
     }
 
-    /// Every node below it, opened, by path from the group, parents before children. It gives the
+    /// Opens every node below it, by path from the group, parents before children: the
     /// [`children`](Self::children) of every group, with one round of requests for each level of
     /// the hierarchy. If several symbolic links lead to one group, each is a node, and only one of
     /// them has the nodes below that group.

@@ -70,14 +70,16 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// N5: every group that is created gets a document, as zarr-python 2 needs. Default: the root.
+    /// N5: every group that is created gets a document, as zarr-python 2 needs. Default: only the
+    /// root.
     #[must_use]
     pub fn n5_all_group_documents(mut self) -> Self {
         self.options.n5_group_documents = N5GroupDocuments::All;
         self
     }
 
-    /// Limits for metadata documents and decompressed chunks. They also apply to nodes opened or created through the group.
+    /// Limits for metadata documents and decompressed chunks. They also apply to nodes opened or
+    /// created through the group.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.options.limits = limits;

@@ -92,7 +92,8 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// Limits for metadata documents and decompressed chunks. Also apply to nodes opened through a group.
+    /// Limits for metadata documents and decompressed chunks. Also apply to nodes opened through a
+    /// group.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.metadata.limits = limits;
@@ -137,8 +138,8 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// Nothing is changed through what is opened: every call that would is an error before it has
-    /// changed anything, by nodes opened through a group too.
+    /// Opens for reading only: a call that would change the store is an error, and changes nothing.
+    /// Also applies to nodes opened through a group.
     ///
     /// ```
     /// use ndzarr_array::{Array, ErrorKind, OpenOptions};

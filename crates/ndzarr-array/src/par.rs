@@ -16,18 +16,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Task;
 use crate::storage::Colour;
 
-/// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to a value,
-/// of which each thread has its own, and `reduce` puts two values together. `identity` makes the
-/// first ones.
+/// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to the
+/// value of its thread, `reduce` combines two values, and `identity` makes the initial ones.
 ///
 /// Each chunk (each inner chunk, if there are shards) is read once; `fold` gets the part of it inside
 /// the array, and that part's place. A chunk that is not stored is the fill value. The order is not
 /// defined.
 ///
-/// The array's [`RunOptions`] say how many threads work and when they stop, and hear of each chunk.
-/// [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight) limits what all threads have in memory.
-/// The call may be made anywhere, also in a task of rayon. `fold` may use rayon as well, unless that
-/// task belongs to the same pool: its threads could then all be waiting.
+/// The array's [`RunOptions`] set the number of threads, cancelling, and the progress that is
+/// called for each chunk. [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight) limits what
+/// all threads have in memory. The call may be made anywhere, also in a task of rayon. `fold` may
+/// use rayon as well, unless that task belongs to the same pool: its threads could then all be
+/// waiting.
 ///
 /// It has no asynchronous form, since `fold` computes and would keep a runtime's thread from its other
 /// tasks: there, call it from a thread for blocking work.

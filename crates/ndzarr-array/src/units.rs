@@ -124,7 +124,8 @@ impl Units {
     }
 
     /// Replaces a unit by encoded bytes, serialized with its other writers. The bytes are not
-    /// examined: unless they were encoded for this shape, type and codecs, reading them fails.
+    /// examined: if they were encoded for another shape, type or list of codecs, reading them fails
+    /// or returns wrong elements.
     ///
     /// # Errors
     /// The unit does not exist; the store fails.

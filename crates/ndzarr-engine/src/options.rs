@@ -102,7 +102,8 @@ impl RunOptions {
         self
     }
 
-    /// Sets [`progress`](Self#structfield.progress): a function that hears of each chunk.
+    /// Sets [`progress`](Self#structfield.progress): a function that is called for each finished
+    /// chunk.
     #[must_use]
     pub fn progress(mut self, hear: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(OnProgress::new(hear));

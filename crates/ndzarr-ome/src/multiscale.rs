@@ -228,9 +228,10 @@ impl Multiscale<Blocking> {
     /// translations say that they are means, [`Stride`](Downsample::Stride) is an error, and the
     /// reverse.
     ///
-    /// `options` say how many threads work and when they stop, and hear of the blocks of each level.
-    /// The call needs about [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight), or
-    /// what one chunk (one shard, if there are) of a level takes, if that is more.
+    /// `options` set the number of threads, cancelling, and the progress that is called for the
+    /// blocks of each level. The call needs about
+    /// [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight), or what one chunk (one shard,
+    /// if there are) of a level takes, if that is more.
     ///
     /// It has no asynchronous form, since it computes: there, call it from a thread for blocking work.
     ///

@@ -145,7 +145,7 @@ impl ObjectServer {
         self.server.shared.met()
     }
 
-    /// Begins counts and requests anew.
+    /// Resets counts and requests.
     pub fn forget(&self) {
         self.server.shared.forget();
     }

@@ -137,7 +137,7 @@ impl CopyOptions {
     }
 
     /// Multiplies each number by this one, in `f64`, before [`offset`](Self::offset) is added. The
-    /// fill value becomes another one in the same way.
+    /// fill value is converted in the same way.
     ///
     /// ```
     /// use ndzarr_array::{Array, CopyOptions, DataType, copy};
@@ -174,8 +174,9 @@ impl CopyOptions {
         self
     }
 
-    /// How many bytes elements may take in memory that are encoded again. Default: 256 MiB, or what
-    /// the chunks need. Within it, source chunks are decoded as few times as possible.
+    /// How much memory, in bytes, elements that are encoded again may take. Default: 256 MiB, or
+    /// what the chunks need if that is more. Within it, source chunks are decoded as few times as
+    /// possible.
     ///
     /// Elements of variable size are copied chunk by chunk of the target, or shard by shard, on fewer
     /// threads the less memory there is; what they take is only known once they are read.
@@ -185,18 +186,18 @@ impl CopyOptions {
         self
     }
 
-    /// Where a temporary array may be, which is as large as the source is in memory. It is made where
-    /// chunks of the source would have to be decoded more than 2.5 times otherwise. Default: beside
-    /// the chunks of a target in a folder; else there is none.
+    /// Where to put a temporary array, as large as the decoded source. It is made only if chunks of
+    /// the source would otherwise be decoded more than 2.5 times. Default: beside the chunks of a
+    /// target in a folder; other targets have none.
     #[must_use]
     pub fn temporary(mut self, place: impl Into<Place>) -> Self {
         self.temporary = Some(place.into());
         self
     }
 
-    /// Goes on with a copy that was killed, failed or cancelled, if one with the same source and
-    /// options was; chunks that it has written stay. `memory`, `run` and `temporary` may differ.
-    /// Default: chunks at the target are an error.
+    /// Continues a copy that was killed, failed or cancelled and had the same source and options;
+    /// chunks that it wrote stay. `memory`, `run` and `temporary` may differ. Default: chunks at
+    /// the target are an error.
     #[must_use]
     pub fn resume(mut self) -> Self {
         self.resume = true;
@@ -260,7 +261,8 @@ impl CopyOptions {
         self
     }
 
-    /// N5: every group that is created gets a document, as zarr-python 2 needs. Default: the root.
+    /// N5: every group that is created gets a document, as zarr-python 2 needs. Default: only the
+    /// root.
     #[must_use]
     pub fn n5_all_group_documents(mut self) -> Self {
         self.create.n5_group_documents = N5GroupDocuments::All;
@@ -318,7 +320,6 @@ pub struct CopiedNode {
     pub n_chunks: u64,
     /// Anything left out, and why.
     pub losses: Vec<String>,
-    /// Anything spelled differently without loss, and what is worth knowing of the way that was
-    /// taken.
+    /// Anything spelled differently without loss, and remarks on how it was copied.
     pub notes: Vec<String>,
 }

@@ -112,7 +112,7 @@ impl Arrived {
     ///
     /// # Errors
     ///
-    /// Those of the connection, and `InvalidData` for what is no request.
+    /// Those of the connection, and `InvalidData` for what is not a request.
     pub(super) fn read(stream: &mut TcpStream) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         let head_len = loop {
