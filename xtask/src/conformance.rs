@@ -4,7 +4,6 @@
 //! environment and give one outcome a line. Known limits of a peer are in [`limits`].
 
 pub(crate) mod beyond;
-mod clients;
 mod limits;
 mod outcome;
 mod pattern;
@@ -54,10 +53,6 @@ pub(crate) struct Args {
     /// of ngff-spec.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf"])]
     ome: bool,
-    /// Have the programs that people use read what ndzarr wrote, on request only: from PyPI, npm, and
-    /// Debian in the folder of `cargo xtask machines`. Writes their section of the page.
-    #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf", "ome"])]
-    clients: bool,
     /// A folder with a checkout of github.com/ome/ngff-spec; unless given, git clones it.
     #[arg(long, value_name = "DIR")]
     ngff_spec: Option<PathBuf>,
@@ -93,9 +88,6 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.ome {
         return images(&build()?, args.ngff_spec.as_deref());
     }
-    if args.clients {
-        return clients::run(&build()?);
-    }
     let programs = if args.recorded { None } else { Some(Programs::build()?) };
     let lines = match &programs {
         Some(programs) => all_outcomes(args, programs)?,
@@ -122,8 +114,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         for limit in &unused {
             eprintln!("this limit no longer applies to any cell: {limit}");
         }
-        let clients = clients::section(&support::written()?)?.to_owned();
-        support::write(&support::page(&tally, &clients))?;
+        let path = python::repository().join("docs").join("support.md");
+        fs::write(&path, support::page(&tally)).map_err(|e| format!("{}: {e}", path.display()))?;
+        eprintln!("wrote {}", path.display());
     }
     match (tally.count(), tally.disagreements()) {
         (0, _) => Err("no cell fits".to_owned()),
