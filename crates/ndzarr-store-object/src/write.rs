@@ -55,10 +55,15 @@ impl Inner {
         let payload: PutPayload = parts.iter().cloned().collect();
         let mut attempts = Attempts::default();
         loop {
-            let request = self.store.put_opts(&path, payload.clone(), options.clone());
-            let sent = Instant::now();
+            // Without the time it waits for its turn.
+            let mut took = Duration::ZERO;
+            let request = async {
+                let sent = Instant::now();
+                let put = self.store.put_opts(&path, payload.clone(), options.clone()).await;
+                took = sent.elapsed();
+                put
+            };
             let (result, answer) = self.attempt(&mut attempts, Purpose::Values, request).await;
-            let took = sent.elapsed();
             let error = match result {
                 Ok(put) => {
                     let (e_tag, version) = (put.e_tag, put.version);
