@@ -8,7 +8,7 @@ import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm", ".json": "application/json" };
+const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".wasm": "application/wasm", ".json": "application/json" };
 
 // What a page of another origin may see of an answer. Without the first header field it sees nothing, without the
 // second it has to ask for sizes, and does not notice that a value was replaced by one of the same size.

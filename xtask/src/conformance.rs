@@ -4,9 +4,11 @@
 //! environment and give one outcome a line. Known limits of a peer are in [`limits`].
 
 pub(crate) mod beyond;
+mod clients;
 mod limits;
 mod outcome;
 mod pattern;
+mod script;
 mod services;
 mod support;
 mod systems;
@@ -21,6 +23,7 @@ use std::time::Instant;
 
 use crate::python;
 use outcome::Outcome;
+use script::script;
 use tally::Tally;
 
 /// Environments, and into how many processes the cells of each are dealt.
@@ -53,6 +56,10 @@ pub(crate) struct Args {
     /// of ngff-spec.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf"])]
     ome: bool,
+    /// Have the programs that people use read what ndzarr wrote, on request only: from PyPI, npm, and
+    /// Debian in the folder of `cargo xtask machines`. Writes their section of the page.
+    #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf", "ome"])]
+    clients: bool,
     /// A folder with a checkout of github.com/ome/ngff-spec; unless given, git clones it.
     #[arg(long, value_name = "DIR")]
     ngff_spec: Option<PathBuf>,
@@ -88,6 +95,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.ome {
         return images(&build()?, args.ngff_spec.as_deref());
     }
+    if args.clients {
+        return clients::run(&build()?);
+    }
     let programs = if args.recorded { None } else { Some(Programs::build()?) };
     let lines = match &programs {
         Some(programs) => all_outcomes(args, programs)?,
@@ -114,9 +124,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         for limit in &unused {
             eprintln!("this limit no longer applies to any cell: {limit}");
         }
-        let path = python::repository().join("docs").join("support.md");
-        fs::write(&path, support::page(&tally)).map_err(|e| format!("{}: {e}", path.display()))?;
-        eprintln!("wrote {}", path.display());
+        let clients = clients::section(&support::written()?)?.to_owned();
+        support::write(&support::page(&tally, &clients))?;
     }
     match (tally.count(), tally.disagreements()) {
         (0, _) => Err("no cell fits".to_owned()),
@@ -259,14 +268,6 @@ fn clone_of_ngff_spec() -> Result<PathBuf, String> {
     }
     python::succeed(Command::new("git").current_dir(&folder).args(["checkout", "--quiet", NGFF_SPEC]))?;
     Ok(folder)
-}
-
-/// A script of the task, which shares a module with those of the fixtures.
-fn script(environment: &str, name: &str) -> Result<Command, String> {
-    let mut command = Command::new(python::interpreter(environment)?);
-    command.arg(python::scripts().join("conformance").join(name));
-    command.env("PYTHONPATH", python::scripts().join("fixtures")).env("PYTHONDONTWRITEBYTECODE", "1");
-    Ok(command)
 }
 
 /// Runs one share of the cells of one environment.

@@ -1,14 +1,13 @@
 //! `cargo xtask machines`: builds and tests for systems that this machine is not, in a folder with
 //! Debian's compilers, and prints what passed.
 
-mod folder;
+pub(crate) mod folder;
 mod outcome;
 mod system;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::python;
 use folder::Folder;
 use system::{Extent, System};
 
@@ -37,8 +36,7 @@ pub(crate) struct Args {
 /// The folder cannot be made; something does not build; a test failed.
 #[allow(clippy::print_stdout)]
 pub(crate) fn run(args: &Args) -> Result<(), String> {
-    let path = args.folder.clone().unwrap_or_else(|| python::target().join("machines"));
-    let folder = Folder::at(&path)?;
+    let folder = Folder::at(&args.folder.clone().unwrap_or_else(folder::usual))?;
     let systems = if args.systems.is_empty() { System::ALL.to_vec() } else { args.systems.clone() };
     let extent = if args.quick { Extent::Quick } else { Extent::Whole };
     let mut rows = Vec::new();

@@ -1,7 +1,7 @@
 //! `cargo xtask remote`: the store suite, arrays, writers that meet, and reads by other programs on
 //! servers of S3, Azure and HTTP that others made.
 
-mod install;
+pub(crate) mod install;
 mod server;
 
 use std::path::PathBuf;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
 
 use super::beyond::{self, Beyond};
 use super::limits::{self, Limit};
@@ -9,6 +11,7 @@ use super::outcome::{Direction, Outcome};
 use super::services;
 use super::systems;
 use super::tally::{Judgement, Tally};
+use crate::python;
 
 const TITLES: &[(&str, &str)] = &[
     ("zarr2", "Zarr v2"),
@@ -31,8 +34,32 @@ const AXES: &[Axis] = &[
     Axis { title: "Layout", of: |o| &o.layout, narrows: |l| l.layout != "*" },
 ];
 
-/// The page.
-pub(super) fn page(tally: &Tally) -> String {
+fn path() -> PathBuf {
+    python::repository().join("docs").join("support.md")
+}
+
+/// The page as it was written last.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub(super) fn written() -> Result<String, String> {
+    fs::read_to_string(path()).map_err(|e| format!("{}: {e}", path().display()))
+}
+
+/// Writes the page.
+///
+/// # Errors
+///
+/// It cannot be written.
+pub(super) fn write(page: &str) -> Result<(), String> {
+    fs::write(path(), page).map_err(|e| format!("{}: {e}", path().display()))?;
+    eprintln!("wrote {}", path().display());
+    Ok(())
+}
+
+/// The page, with the section on clients, which another run makes.
+pub(super) fn page(tally: &Tally, clients: &str) -> String {
     let peers: BTreeSet<&str> = tally.judged().map(|(outcome, _)| &*outcome.peer).collect();
     let peers: Vec<&str> = peers.into_iter().collect();
     let mut text = format!(
@@ -62,6 +89,7 @@ pub(super) fn page(tally: &Tally) -> String {
         }
     }
     numbers.list(&mut text);
+    text.push_str(clients);
     text.push_str(systems::SECTION);
     text.push_str(services::SECTION);
     text.push_str(
@@ -249,7 +277,7 @@ mod tests {
             outcome("bool", "differs"),
             outcome("uint8", "agrees"),
         ]);
-        let page = page(&tally);
+        let page = page(&tally, "");
         let types: Vec<&str> =
             page.lines().filter(|line| line.contains("int8") || line.contains("bool")).collect();
         assert_eq!(types, ["| bool | – | –, **differs** |", "| int8; uint8 | W | –, yes |"]);

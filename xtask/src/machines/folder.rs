@@ -15,14 +15,19 @@ const PACKAGES: &[&str] = &["cargo", "rustc", "rust-src", "libstd-rust-dev"];
 /// The project inside the folder.
 const PROJECT: &str = "/src/project";
 
+/// Where it is, unless the caller says otherwise.
+pub(crate) fn usual() -> PathBuf {
+    python::target().join("machines")
+}
+
 /// The folder, with what every system needs.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     root: PathBuf,
 }
 
 impl Folder {
     /// Makes it, unless it is there already: a file that is written last says so.
-    pub(super) fn at(path: &Path) -> Result<Self, String> {
+    pub(crate) fn at(path: &Path) -> Result<Self, String> {
         let say = |error: std::io::Error| format!("{}: {error}", path.display());
         fs::create_dir_all(path).map_err(say)?;
         let folder = Self { root: path.canonicalize().map_err(say)? };
@@ -70,7 +75,7 @@ impl Folder {
 
     /// Installs what a system needs besides, unless it was: in steps that fit together, since apt
     /// gives up on all packages of a step at once.
-    pub(super) fn add(&self, system: &str, steps: &[&[&str]]) -> Result<(), String> {
+    pub(crate) fn add(&self, system: &str, steps: &[&[&str]]) -> Result<(), String> {
         let added = self.root.join(format!("src/added-{system}"));
         if added.exists() {
             return Ok(());
@@ -88,7 +93,7 @@ impl Folder {
     /// A command inside the folder, to be followed by its name and arguments. It sees the working
     /// copy, which it cannot change. The mounts are its own and end with it, so that
     /// deleting the folder does not reach what is mounted there.
-    pub(super) fn inside(&self) -> Command {
+    pub(crate) fn inside(&self) -> Command {
         self.entered_by("exec chroot")
     }
 

@@ -1,4 +1,4 @@
-//! Installs servers below `target/`, from npm, Debian and crates.io. Those of PyPI come with the
+//! Installs servers and packages below `target/`, from npm, Debian and crates.io. Those of PyPI come with the
 //! environment of Python.
 
 use std::fs;
@@ -33,9 +33,18 @@ fn once(
 
 /// azurite's program for node.
 pub(super) fn azurite() -> Result<PathBuf, String> {
-    once(AZURITE, "node_modules/.bin/azurite-blob", |folder| {
+    npm(AZURITE, "node_modules/.bin/azurite-blob", &[AZURITE])
+}
+
+/// A file of npm's packages, which share a folder.
+///
+/// # Errors
+///
+/// npm is not there or fails.
+pub(crate) fn npm(name: &str, file: &str, packages: &[&str]) -> Result<PathBuf, String> {
+    once(name, file, |folder| {
         let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]).arg(folder).arg(AZURITE);
+        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]).arg(folder).args(packages);
         python::succeed(&mut npm)
     })
 }

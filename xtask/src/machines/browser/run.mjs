@@ -2,21 +2,20 @@
 //
 // The page comes from one server, the arrays from others, so from other origins. What the page got comes back to the
 // judge, here, and is compared with what other programs wrote.
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { serve } from "../../../../examples/browser/serve.mjs";
+import { chromium } from "./chromium.mjs";
 
 const root = join(import.meta.dirname, "../../../..");
 const testdata = join(root, "testdata");
 const FAMILIES = ["zarr2", "zarr3", "draft", "n5"];
 // The most bytes of the module, compressed.
 const MOST_BYTES = 700_000;
-// What Chromium may take, in seconds. A hang ends with an error.
-const PATIENCE = 300;
 // What the compiler assumes of every browser.
 const FEATURES = ["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext"];
 // What is not there, or not asked for: the page has no use for elements of variable size.
@@ -97,33 +96,6 @@ function pixels({ name, shape, data_type, bytes }, region = shape.map((n) => [0,
   return { width: right - left, height: bottom - top, rgba: Buffer.from(rgba), least, greatest };
 }
 
-// Shows a page in Chromium until `done`, which must not take forever.
-async function chromium(url, done) {
-  const profile = await mkdtemp(join(tmpdir(), "ndzarr-chromium-"));
-  const flags = [
-    "headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
-    "disable-component-update", "disable-sync", "disable-dev-shm-usage", "enable-logging=stderr",
-    "host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", `user-data-dir=${profile}`,
-  ];
-  const child = spawn(process.env.CHROMIUM ?? "chromium", [...flags.map((flag) => `--${flag}`), url], { stdio: ["ignore", "ignore", "pipe"] });
-  // An error anywhere ends this program, and Chromium with it.
-  process.on("exit", () => child.kill("SIGKILL"));
-  let said = "";
-  child.stderr.on("data", (text) => (said += text));
-  const ended = new Promise((resolve) => child.on("close", () => resolve("Chromium ended")));
-  let timer;
-  const late = new Promise((resolve) => (timer = setTimeout(resolve, 1000 * PATIENCE, "Chromium took too long")));
-  const what = await Promise.race([done, ended, late]);
-  clearTimeout(timer);
-  child.kill();
-  await ended;
-  await rm(profile, { recursive: true, force: true, maxRetries: 5 });
-  if (what) {
-    const lines = said.split("\n").filter((line) => line.includes(":CONSOLE")).join("\n");
-    throw new Error(`${what}:\n${lines}`);
-  }
-}
-
 console.log("     Running the example in Chromium");
 const folder = await mkdtemp(join(tmpdir(), "ndzarr-wasm-"));
 const small = join(folder, "browser.wasm");
@@ -175,7 +147,7 @@ const done = new Promise((resolve) => {
   });
 });
 await new Promise((resolve) => judge.listen(0, "127.0.0.1", resolve));
-await chromium(`${origin(servers.pages)}/test.html?${origin(judge)}`, done);
+await chromium(`${origin(servers.pages)}/test.html?${origin(judge)}`, done, ["disable-gpu"]);
 
 for (const { name, shape, bytes } of all) {
   const { about, error, bytes: elements } = got.get(`read/${name}`) ?? { error: "no outcome" };
