@@ -72,7 +72,18 @@ pub(super) fn text(workspace: &Workspace, tree: &Tree) -> Result<String, String>
         _ = writeln!(report, "| words: {name} | {words} |");
     }
     let programs: usize = workspace.packages.iter().map(|package| package.n_test_programs).sum();
-    _ = writeln!(report, "| test programs | {programs} |");
+    let integration: usize = workspace.packages.iter().map(|package| package.test_roots.len()).sum();
+    _ = writeln!(report, "| programs of integration tests | {integration} |");
+    _ = writeln!(report, "| the same, and of unit tests | {programs} |");
+    let api = tree.text("crates/ndzarr/public-api.txt");
+    _ = writeln!(
+        report,
+        "| items of the facade | {} |",
+        api.lines().filter(|line| !line.contains(": ")).count()
+    );
+    for names in [&["Array", "ArrayInfo"][..], &["AnyArray"], &["Group"]] {
+        _ = writeln!(report, "| methods of {} | {} |", names.join(" and "), methods(&api, names));
+    }
     let features = features(&tree.text("crates/ndzarr-codec/Cargo.toml"))?;
     _ = writeln!(report, "| features of ndzarr-codec | {features} |");
     Ok(report)
@@ -112,6 +123,15 @@ fn pub_items(text: &str) -> usize {
     tokens.windows(2).filter(|pair| pair[0].is("pub") && is_item(&pair[1])).count()
 }
 
+/// Methods of these types in the list of the public API.
+fn methods(api: &str, types: &[&str]) -> usize {
+    let is_method = |line: &&str| {
+        let item = line.split_once(": impl");
+        item.is_some_and(|(name, rest)| types.contains(&name) && rest.contains(" fn "))
+    };
+    api.lines().filter(is_method).count()
+}
+
 fn page(path: &str) -> Option<usize> {
     PAGES.iter().position(|(_, starts)| starts.iter().any(|start| path.starts_with(start)))
 }
@@ -134,6 +154,12 @@ mod tests {
             pub use f::G; pub const H: u8 = 1; // pub fn i()
             #[cfg(test)] mod tests { pub fn j() {} }";
         assert_eq!(pub_items(source), 4);
+    }
+
+    #[test]
+    fn methods_of_a_type_are_counted() {
+        let api = "A\nA: impl A: pub fn a(&self)\nA: impl Clone for A\nA: impl<T> A<T>: pub async fn b()\nB: impl B: pub fn c()\n";
+        assert_eq!((methods(api, &["A"]), methods(api, &["A", "B"])), (2, 3));
     }
 
     #[test]
