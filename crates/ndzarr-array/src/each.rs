@@ -1,6 +1,7 @@
 //! A loop over chunks, on threads or by futures.
 
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
@@ -60,17 +61,21 @@ pub(crate) async fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
     let items = items.into_iter();
     let most = items.size_hint().1.unwrap_or(usize::MAX);
     let (items, failed) = (Mutex::new(items), AtomicBool::new(false));
-    let error = Mutex::new(None);
+    let (error, panic) = (Mutex::new(None), Mutex::new(None));
     let call = Call::current();
     let work = || {
         let _entered = call.clone().enter();
         while !failed.load(Ordering::Relaxed) {
             let Some(item) = lock(&items).next() else { return };
             let one = |item| source.wait(async { target.wait(each(item)) });
-            if let Err(found) = check_cancel(run).and_then(|()| one(item)) {
-                failed.store(true, Ordering::Relaxed);
-                lock(&error).get_or_insert(found);
+            // A panic stops the other threads as an error does, and is passed on as it is.
+            let one = AssertUnwindSafe(|| check_cancel(run).and_then(|()| one(item)));
+            match catch_unwind(one) {
+                Ok(Ok(())) => continue,
+                Ok(Err(found)) => drop(lock(&error).get_or_insert(found)),
+                Err(found) => drop(lock(&panic).get_or_insert(found)),
             }
+            failed.store(true, Ordering::Relaxed);
         }
     };
     std::thread::scope(|scope| {
@@ -82,8 +87,11 @@ pub(crate) async fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
         }
         work();
     });
-    let error = lock(&error).take();
-    error.map_or(Ok(()), Err)
+    let (error, panic) = (lock(&error).take(), lock(&panic).take());
+    match panic {
+        Some(panic) => resume_unwind(panic),
+        None => error.map_or(Ok(()), Err),
+    }
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,7 +1,9 @@
 //! Calls that change the store: what cancels them, and changes that other calls poll to the end.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, TryLockError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
@@ -100,6 +102,8 @@ pub(crate) struct Change {
     cancel: Option<Cancel>,
     /// `None` once it has ended or was cancelled.
     future: Mutex<Option<BoxFuture<'static, ()>>>,
+    /// What it panicked with, for the call that it belongs to.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
     pollers: Mutex<Pollers>,
 }
 
@@ -135,8 +139,11 @@ pub(crate) async fn run_change<T: Send + 'static>(
         *lock(&slot) = Some(result);
     }));
     owner.0.help().await;
-    let output = lock(&output).take();
-    output.expect("a change that was not given up ends with its result")
+    let (output, panic) = (lock(&output).take(), lock(&owner.0.panic).take());
+    match panic {
+        Some(panic) => resume_unwind(panic),
+        None => output.expect("a change that was not given up ends with its result"),
+    }
 }
 
 impl Change {
@@ -165,7 +172,13 @@ impl Change {
         // The task that polls it may be that of another call, whose cancellation is not this one's.
         let call = Call { cancel: self.cancel.clone(), change: Some(Arc::downgrade(self)) };
         let _entered = call.enter();
-        if future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+        let poll = AssertUnwindSafe(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
+        let polled = catch_unwind(poll).unwrap_or_else(|panic| {
+            // It must not end the call that helps.
+            *lock(&self.panic) = Some(panic);
+            Poll::Ready(())
+        });
+        if polled.is_pending() {
             drop(slot);
             // They may have been woken for progress that came after this poll, and this may be the
             // last poll here.

@@ -1,6 +1,7 @@
 //! Chunk-wise folds and maps.
 
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -147,4 +148,21 @@ fn tasks_of_rayon_call_them() {
         });
         assert_eq!(sums, [(0..3500).sum::<u64>(); 20]);
     }
+}
+
+#[test]
+fn a_panic_stops_the_other_threads() {
+    let a =
+        Array::<u8>::builder([200_000]).chunks([1]).create((MemoryStore::new(), "a")).expect("a new array");
+    let a = a.with_options(RunOptions::default().threads(NonZeroUsize::new(2)));
+    let called = AtomicU64::new(0);
+    let fold = |n: u64, _: &Region, _: ArrayD<u8>| {
+        assert!(called.fetch_add(1, Ordering::SeqCst) > 0, "the first of them");
+        n
+    };
+    let run = AssertUnwindSafe(|| par_fold(&a, || 0, fold, |a, b| a + b));
+    let panic = catch_unwind(run).expect_err("it is passed on");
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the first of them"));
+    let called = called.load(Ordering::SeqCst);
+    assert!(called < 100_000, "{called} of 200,000");
 }

@@ -1,11 +1,12 @@
 //! Changes that other calls poll or wait for, because they need the same document.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Waker};
 
 use ndarray::Array1;
-use ndzarr::{Array, FsStore, Storage, asynchronous};
+use ndzarr::{Array, FsStore, RunOptions, Storage, asynchronous};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Store, StoreError, Wait, Want};
 use ndzarr_testkit::{block_on, forward};
 use serde_json::json;
@@ -189,4 +190,36 @@ fn later_appends_do_not_spin_while_a_dropped_one_publishes() {
     let (first, others) = all.split_at(4);
     assert_eq!(first, [1; 4]);
     assert!([[2, 2, 2, 2, 3, 3, 3, 3], [3, 3, 3, 3, 2, 2, 2, 2]].iter().any(|order| order == others));
+}
+
+/// A change polls an append whose progress callback panics: that ends the append, not the change.
+#[test]
+fn a_panic_stays_in_its_own_call() {
+    let folder = tempfile::tempdir().expect("a folder");
+    Array::<u8>::builder([0]).chunks([4]).create((folder.path(), "a")).expect("created");
+    let chunk = Gate::before(Step::Append, "a/c/0");
+    let store =
+        Storage::blocking(Gated { inner: FsStore::new(folder.path()), gates: vec![Arc::clone(&chunk)] });
+    let a = Array::<u8>::open((&store, "a")).expect("opens");
+    let panics = RunOptions::default().progress(|_| panic!("in the callback"));
+    let mut other = asynchronous::Array::from(a.clone());
+    let mut a = asynchronous::Array::from(a.with_options(panics));
+
+    let ones = Array1::from_elem(4, 1);
+    let mut append = Box::pin(a.append(0, &ones));
+    let mut context = Context::from_waker(Waker::noop());
+    while !chunk.has_come() {
+        assert!(append.as_mut().poll(&mut context).is_pending());
+        std::thread::yield_now();
+    }
+    let twos = Array1::from_elem(4, 2);
+    let mut second = Box::pin(other.append(0, &twos));
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    chunk.open();
+    // Only this one polls the first.
+    block_on(second).expect("appended");
+    let panic = catch_unwind(AssertUnwindSafe(|| block_on(append))).expect_err("its own panic");
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"in the callback"));
+    let a = Array::<u8>::open((folder.path(), "a")).expect("opens");
+    assert_eq!(a.read(..).expect("read").into_raw_vec_and_offset().0, [2; 4]);
 }
