@@ -1,5 +1,6 @@
 //! `Chunks`: chunks of an array, counted, numbered and iterated over.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -162,10 +163,44 @@ impl Chunks {
     }
 
     /// Those of these numbers.
-    fn listed(self, mut numbers: Vec<u64>) -> Self {
+    pub(crate) fn listed(self, mut numbers: Vec<u64>) -> Self {
         numbers.sort_unstable();
         numbers.dedup();
         Self { met: Met::Listed(numbers.into(), None), ..self }
+    }
+
+    /// Whether these are all chunks of the box, one by one.
+    pub(crate) fn is_all(&self) -> bool {
+        matches!(self.met, Met::All)
+    }
+
+    /// Their number.
+    pub(crate) fn n(&self) -> u64 {
+        self.end()
+    }
+
+    /// Those that are not among others, of the same grid and box.
+    pub(crate) fn without(self, others: &Self) -> Self {
+        let gone = others.numbers();
+        if gone.is_empty() {
+            return self;
+        }
+        let mut numbers = self.numbers().into_owned();
+        numbers.retain(|number| gone.binary_search(number).is_err());
+        self.listed(numbers)
+    }
+
+    /// Their numbers, in ascending order.
+    fn numbers(&self) -> Cow<'_, [u64]> {
+        match &self.met {
+            Met::Listed(numbers, _) => Cow::Borrowed(numbers),
+            _ => self.clone().filter_map(|chunk| self.number(&chunk.index)).collect(),
+        }
+    }
+
+    /// The chunks of the grid that a region of the array overlaps.
+    pub(crate) fn overlaps_of(&self, region: &Region) -> Overlaps {
+        self.grid.overlaps(region)
     }
 
     /// The number of a chunk, if the grid has it.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, write, write_async, write_pooled,
+    AnyStore, ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, write, write_async,
+    write_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{AttributeChange, Node, NodeKind};
@@ -26,7 +27,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
 use crate::resolved::Resolved;
 use crate::selection::Selection;
-use crate::storage::{Call, Colour, Kind, Storage};
+use crate::storage::{Call, Colour, Storage};
 
 pub(crate) use grow::Growth;
 
@@ -177,8 +178,8 @@ impl Core {
     pub(crate) async fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
         let data = self.data()?;
         self.named(match &self.storage.0 {
-            Kind::Blocking(store) => read(data, &**store, regions, &self.options),
-            Kind::Async(store) => read_async(data, &**store, regions, &self.options).await,
+            AnyStore::Blocking(store) => read(data, &**store, regions, &self.options),
+            AnyStore::Async(store) => read_async(data, &**store, regions, &self.options).await,
         })
     }
 
@@ -190,10 +191,10 @@ impl Core {
     ) -> R {
         let core = self.clone();
         match &self.storage.0 {
-            Kind::Blocking(_) => {
+            AnyStore::Blocking(_) => {
                 pooled(&self.options, move |options| block_on(call(Self { options, ..core }))).await
             }
-            Kind::Async(_) => call(core).await,
+            AnyStore::Async(_) => call(core).await,
         }
     }
 
@@ -213,7 +214,7 @@ impl Core {
     }
 
     pub(crate) fn write(&self, parts: &[Part<'_>]) -> Result<()> {
-        let Kind::Blocking(store) = &self.storage.0 else {
+        let AnyStore::Blocking(store) = &self.storage.0 else {
             return self.storage.wait(self.write_async(parts));
         };
         let data = self.writable()?;
@@ -227,8 +228,8 @@ impl Core {
             self.handed_change(|core| async move { core.settle_scalar().await }).await?;
         }
         match &self.storage.0 {
-            Kind::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),
-            Kind::Async(store) => self.named(write_async(data, &**store, parts, &self.options).await),
+            AnyStore::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),
+            AnyStore::Async(store) => self.named(write_async(data, &**store, parts, &self.options).await),
         }
     }
 

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ndarray::{ArrayViewD, CowArray, Dimension};
-use ndzarr_engine::{EngineError, ShardStore, Source, on_own_thread, pooled};
+use ndzarr_engine::{EngineError, Source, on_own_thread, pooled};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::block_on;
 
@@ -16,7 +16,6 @@ use crate::element_type::Any;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
 use crate::steps::Picks;
-use crate::storage::Kind;
 use crate::to_view::ToView;
 
 /// Writes one shard from inner chunks that arrive in any order and from any number of threads. See
@@ -49,10 +48,7 @@ impl<T, M> ShardWriter<T, M> {
             return Err(core.name(Error::new(ErrorKind::InvalidArgument, "the array has no shards")));
         };
         let ranges = core.chunk_ranges(index, &core.grid()?)?;
-        let store = match &core.storage.0 {
-            Kind::Blocking(store) => ShardStore::Blocking(Arc::clone(store)),
-            Kind::Async(store) => ShardStore::Async(Arc::clone(store)),
-        };
+        let store = core.storage.0.clone();
         let inner = ndzarr_engine::ShardWriter::new(core.writable()?, store, index, &core.options);
         let inner = RwLock::new(Some(core.named(inner)?));
         let grid = core.inner_grid()?;

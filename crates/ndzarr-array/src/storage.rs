@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn,
+    AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn,
     erase_prefix_in_turn, in_parallel, put_in_turn,
 };
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
@@ -62,7 +62,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Storage(pub(crate) Kind, Option<Folder>, Shared);
+pub struct Storage(pub(crate) AnyStore, Option<Folder>, Shared);
 
 /// What the arrays of a storage share.
 #[derive(Clone, Default)]
@@ -73,12 +73,6 @@ struct Shared {
     id: Option<StoreId>,
 }
 
-#[derive(Clone)]
-pub(crate) enum Kind {
-    Blocking(Arc<dyn Store>),
-    Async(Arc<dyn AsyncStore>),
-}
-
 impl Storage {
     /// A store whose calls block, such as a custom one.
     pub fn blocking(store: impl Store + 'static) -> Self {
@@ -86,7 +80,7 @@ impl Storage {
         let folder = Folder::of(&store);
         #[cfg(not(feature = "fs"))]
         let folder = None;
-        Self(Kind::Blocking(Arc::new(store)), folder, Shared::default())
+        Self(AnyStore::Blocking(Arc::new(store)), folder, Shared::default())
     }
 
     /// A store whose calls are futures. Asynchronous calls of this crate await them wherever they
@@ -94,7 +88,7 @@ impl Storage {
     /// ([`AsyncStore::block_on`]). If it defines none, or none for the calling thread, they fail
     /// with the kind [`Unsupported`](ErrorKind::Unsupported).
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
-        Self(Kind::Async(Arc::new(store)), None, Shared::default())
+        Self(AnyStore::Async(Arc::new(store)), None, Shared::default())
     }
 
     /// A folder of the local file system, which need not exist yet.
@@ -128,8 +122,8 @@ impl Storage {
         match (&self.0, &self.1) {
             #[cfg(feature = "fs")]
             (_, Some(folder)) => StoreId::Named(folder.id().into()),
-            (Kind::Blocking(store), _) => StoreId::Blocking(Arc::downgrade(store)),
-            (Kind::Async(store), _) => StoreId::Async(Arc::downgrade(store)),
+            (AnyStore::Blocking(store), _) => StoreId::Blocking(Arc::downgrade(store)),
+            (AnyStore::Async(store), _) => StoreId::Async(Arc::downgrade(store)),
         }
     }
 
@@ -137,8 +131,8 @@ impl Storage {
     #[must_use]
     pub fn name(&self) -> String {
         match &self.0 {
-            Kind::Blocking(store) => store.name(),
-            Kind::Async(store) => store.name(),
+            AnyStore::Blocking(store) => store.name(),
+            AnyStore::Async(store) => store.name(),
         }
     }
 
@@ -152,8 +146,8 @@ impl Storage {
     pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
         match &self.0 {
             // The library's threads do whatever is left to wait for.
-            Kind::Blocking(_) => block_on(future).map_err(E::into),
-            Kind::Async(store) => match store.wait(future) {
+            AnyStore::Blocking(_) => block_on(future).map_err(E::into),
+            AnyStore::Async(store) => match store.wait(future) {
                 Ok(output) => output.map_err(E::into),
                 Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
             },
@@ -170,7 +164,7 @@ impl Storage {
     }
 
     pub(crate) fn is_blocking(&self) -> bool {
-        matches!(self.0, Kind::Blocking(_))
+        matches!(self.0, AnyStore::Blocking(_))
     }
 
     /// Whether it is a folder of the local file system.
@@ -194,18 +188,18 @@ impl Storage {
 
     pub(crate) async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         match &self.0 {
-            Kind::Blocking(store) => store.fetch(fetch),
-            Kind::Async(store) => store.fetch(fetch).await,
+            AnyStore::Blocking(store) => store.fetch(fetch),
+            AnyStore::Async(store) => store.fetch(fetch).await,
         }
     }
 
     pub(crate) async fn put(&self, key: &Key, value: Bytes, only_if: Precondition) -> Result<Put> {
         self.named(match &self.0 {
-            Kind::Blocking(store) => {
+            AnyStore::Blocking(store) => {
                 put_in_turn(&**store, key, &value, &only_if, Call::current().cancel.as_ref())
                     .map_err(EngineError::from)
             }
-            Kind::Async(store) => store.put(key, &[value], only_if).await.map_err(EngineError::from),
+            AnyStore::Async(store) => store.put(key, &[value], only_if).await.map_err(EngineError::from),
         })
     }
 
@@ -219,10 +213,10 @@ impl Storage {
     pub(crate) async fn erase(&self, key: &str) -> Result<()> {
         let key = self.named(Key::new(key))?;
         self.named(match &self.0 {
-            Kind::Blocking(store) => {
+            AnyStore::Blocking(store) => {
                 erase_in_turn(&**store, &key, Call::current().cancel.as_ref()).map_err(EngineError::from)
             }
-            Kind::Async(store) => {
+            AnyStore::Async(store) => {
                 store.erase(&key, Precondition::None).await.map(drop).map_err(EngineError::from)
             }
         })
@@ -231,16 +225,18 @@ impl Storage {
     async fn erase_prefix(&self, prefix: &str) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         self.named(match &self.0 {
-            Kind::Blocking(store) => erase_prefix_in_turn(&**store, &prefix, Call::current().cancel.as_ref())
-                .map_err(EngineError::from),
-            Kind::Async(store) => store.erase_prefix(&prefix).await.map_err(EngineError::from),
+            AnyStore::Blocking(store) => {
+                erase_prefix_in_turn(&**store, &prefix, Call::current().cancel.as_ref())
+                    .map_err(EngineError::from)
+            }
+            AnyStore::Async(store) => store.erase_prefix(&prefix).await.map_err(EngineError::from),
         })
     }
 
     async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         match &self.0 {
-            Kind::Blocking(store) => store.list_dir(prefix),
-            Kind::Async(store) => store.list_dir(prefix).await,
+            AnyStore::Blocking(store) => store.list_dir(prefix),
+            AnyStore::Async(store) => store.list_dir(prefix).await,
         }
     }
 
@@ -255,7 +251,7 @@ impl Storage {
 
     /// Identifies the folder of a node, if there are symbolic links on the way to it.
     pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
-        let Kind::Blocking(store) = &self.0 else { return Ok(None) };
+        let AnyStore::Blocking(store) = &self.0 else { return Ok(None) };
         let place = Prefix::new(node.prefix()).and_then(|prefix| store.place(&prefix));
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
@@ -264,8 +260,8 @@ impl Storage {
         // A name that cannot be a key has no value.
         let Ok(key) = Key::new(key) else { return Ok(false) };
         let is_there = match &self.0 {
-            Kind::Blocking(store) => store.has(&key),
-            Kind::Async(store) => store.has(&key).await,
+            AnyStore::Blocking(store) => store.has(&key),
+            AnyStore::Async(store) => store.has(&key).await,
         };
         is_there.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
@@ -293,11 +289,11 @@ impl Storage {
     ) -> Vec<Result<Option<(Pin, Bytes)>>> {
         match &self.0 {
             _ if keys.len() == 1 => vec![self.document(&keys[0], limit).await],
-            Kind::Blocking(_) => {
+            AnyStore::Blocking(_) => {
                 let read = |key: &String| self.wait(self.document(key, limit));
                 in_parallel(keys.iter().collect(), threads, read)
             }
-            Kind::Async(_) => {
+            AnyStore::Async(_) => {
                 futures_util::future::join_all(keys.iter().map(|key| self.document(key, limit))).await
             }
         }
@@ -388,8 +384,8 @@ fn of_document(error: StoreError, limit: u64) -> Error {
 impl fmt::Debug for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Blocking(store) => store.fmt(f),
-            Kind::Async(store) => store.fmt(f),
+            AnyStore::Blocking(store) => store.fmt(f),
+            AnyStore::Async(store) => store.fmt(f),
         }
     }
 }
@@ -402,13 +398,13 @@ impl From<&Storage> for Storage {
 
 impl From<Arc<dyn Store>> for Storage {
     fn from(store: Arc<dyn Store>) -> Self {
-        Self(Kind::Blocking(store), None, Shared::default())
+        Self(AnyStore::Blocking(store), None, Shared::default())
     }
 }
 
 impl From<Arc<dyn AsyncStore>> for Storage {
     fn from(store: Arc<dyn AsyncStore>) -> Self {
-        Self(Kind::Async(store), None, Shared::default())
+        Self(AnyStore::Async(store), None, Shared::default())
     }
 }
 

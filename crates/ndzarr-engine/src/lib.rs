@@ -148,7 +148,7 @@ pub use level::Jobs;
 pub use ndzarr_model::ConcurrentUpdate;
 pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
 pub use read::{read, read_async};
-pub use shard_writer::{ShardStore, ShardWriter};
+pub use shard_writer::{AnyStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
 pub use tile::{MakeTile, Picked, PickedBox, Source, Tile};
 pub use wanted::Job;

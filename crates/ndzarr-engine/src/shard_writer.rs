@@ -28,7 +28,7 @@ use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, FillChunks
 #[derive(Debug)]
 pub struct ShardWriter {
     array: Arc<ChunkedArray>,
-    store: ShardStore,
+    store: AnyStore,
     shard: Vec<u64>,
     key: Key,
     /// Of the shard, by the stored axes.
@@ -43,16 +43,16 @@ pub struct ShardWriter {
     options: RunOptions,
 }
 
-/// The store that a shard is written to.
+/// A store of either kind.
 #[derive(Clone, Debug)]
-pub enum ShardStore {
+pub enum AnyStore {
     /// A store with blocking calls.
     Blocking(Arc<dyn Store>),
     /// An asynchronous store.
     Async(Arc<dyn AsyncStore>),
 }
 
-impl ShardStore {
+impl AnyStore {
     fn name(&self) -> String {
         match self {
             Self::Blocking(store) => store.name(),
@@ -91,7 +91,7 @@ impl ShardWriter {
     /// the store fails.
     pub fn new(
         array: &Arc<ChunkedArray>,
-        store: ShardStore,
+        store: AnyStore,
         shard: &[u64],
         options: &RunOptions,
     ) -> Result<Self, EngineError> {
@@ -112,8 +112,8 @@ impl ShardWriter {
         let layout = sharding.layout(&shape);
         let n = layout.n_chunks();
         let temporary = match &store {
-            ShardStore::Blocking(store) => store.temporary(&key),
-            ShardStore::Async(_) => Ok(None),
+            AnyStore::Blocking(store) => store.temporary(&key),
+            AnyStore::Async(_) => Ok(None),
         };
         let temporary = temporary.map_err(|error| EngineError::at(error, place()))?;
         if let Some(temporary) = temporary.as_ref().filter(|_| !layout.ends_with_index()) {
@@ -265,16 +265,16 @@ impl ShardWriter {
     ) -> Result<(), E> {
         let (store, options) = (self.store.clone(), self.options.clone());
         let turn = match &store {
-            ShardStore::Blocking(store) => self.turn(&**store).map_err(|cause| self.at(cause))?,
-            ShardStore::Async(_) => None,
+            AnyStore::Blocking(store) => self.turn(&**store).map_err(|cause| self.at(cause))?,
+            AnyStore::Async(_) => None,
         };
         check().await?;
         let done = match (turn, &store) {
             (Some(turn), _) => self.finish_locked(turn),
-            (None, ShardStore::Blocking(store)) => {
+            (None, AnyStore::Blocking(store)) => {
                 self.finish_on_condition(&Here::alone(&**store, &options)).await
             }
-            (None, ShardStore::Async(store)) => {
+            (None, AnyStore::Async(store)) => {
                 self.finish_on_condition(&Awaited::new(&**store, &options)).await
             }
         };
@@ -454,10 +454,12 @@ impl ShardWriter {
         })
     }
 
-    /// Whether an inner chunk inside the array was not given and so stays as stored.
+    /// Whether an inner chunk was not given and so stays as stored: one inside the array, or
+    /// outside of it where other writers may add to the shard meanwhile.
     fn missing(&self) -> bool {
         let list = self.states().list.clone();
-        (0..list.len()).any(|number| matches!(list[number], InnerState::NotGiven) && self.is_inside(number))
+        let stays = |number| self.array.outside == Outside::Shared || self.is_inside(number);
+        (0..list.len()).any(|number| matches!(list[number], InnerState::NotGiven) && stays(number))
     }
 
     /// The remaining part of the stored shard, from its index. It includes inner chunks outside the

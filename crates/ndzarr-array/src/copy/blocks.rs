@@ -1,16 +1,18 @@
 //! Copies elements block by block: while one block is written, the next one is read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use futures_util::future::try_join;
 use ndarray::{ArrayView, ArrayViewMut, IxDyn};
-use ndzarr_engine::{RunOptions, ShardStore, ShardWriter, in_parallel};
+use ndzarr_engine::{RunOptions, ShardWriter, in_parallel};
 use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::assign::assign;
+use crate::chunks::Chunks as Units;
 use crate::copy::conversion::Conversion;
+use crate::copy::note::Note;
 use crate::core::Core;
 use crate::each::check_cancel;
 use crate::elements::lengths;
@@ -18,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::output::blank_bytes;
 use crate::packed::part_of;
 use crate::plan::{Plan, end_of_unit};
-use crate::storage::{Colour, Kind};
+use crate::storage::Colour;
 
 /// One pass over an array.
 pub(super) struct Pass<'o> {
@@ -28,6 +30,8 @@ pub(super) struct Pass<'o> {
     /// Shape of what is decoded at once.
     pub(super) read: Vec<u64>,
     pub(super) conversion: Option<Conversion>,
+    /// The note that is there for as long as what is read is.
+    pub(super) note: Option<&'o Note>,
     pub(super) run: &'o RunOptions,
     pub(super) count: &'o (dyn Fn(u64) + Sync),
     pub(super) colour: Colour,
@@ -85,7 +89,7 @@ struct Reading {
 pub(super) fn steps(
     plan: &Plan,
     grid: &ChunkGrid,
-    needed: Option<BTreeSet<Vec<u64>>>,
+    needed: Units,
 ) -> Result<Box<dyn Iterator<Item = Step> + Send>> {
     let shape = grid.array_shape().to_vec();
     let lens: Vec<u64> = plan.block.iter().map(|&len| len.max(1)).collect();
@@ -109,10 +113,10 @@ pub(super) fn steps(
         }
     };
     let walked = move |index: &[u64]| -> Vec<u64> { order.iter().map(|&axis| index[axis]).collect() };
-    if let Some(needed) = needed {
+    if !needed.is_all() {
         // Of a block, the box of the units that are needed: what is stored may be sparse.
         let mut touched: BTreeMap<Vec<u64>, Region> = BTreeMap::new();
-        for region in needed.iter().filter_map(|unit| grid.clipped_region(unit)) {
+        for region in needed.map(|unit| Region::new(unit.ranges)) {
             for overlap in blocks.overlaps(&region) {
                 let Some(block) = blocks.clipped_region(&overlap.chunk) else { continue };
                 let part = region.intersection(&block);
@@ -290,6 +294,12 @@ impl Pass<'_> {
         block: &Arc<Block>,
         writer: &mut Option<Arc<ShardWriter>>,
     ) -> Result<()> {
+        if let Some(note) = self.note.cloned() {
+            target
+                .storage
+                .ask(self.colour, |storage| async move { note.check_goes_on(&storage).await })
+                .await?;
+        }
         let region = &block.step.region;
         let Some((shard, is_last)) = &block.step.shard else {
             let source = target.part_source(region, &block.bytes, &block.whole)?;
@@ -298,10 +308,7 @@ impl Pass<'_> {
         let writes = match writer.take() {
             Some(writer) => writer,
             None => {
-                let store = match &target.storage.0 {
-                    Kind::Blocking(store) => ShardStore::Blocking(Arc::clone(store)),
-                    Kind::Async(store) => ShardStore::Async(Arc::clone(store)),
-                };
+                let store = target.storage.0.clone();
                 let writer = ShardWriter::new(target.writable()?, store, shard, &target.options);
                 Arc::new(target.named(writer)?)
             }

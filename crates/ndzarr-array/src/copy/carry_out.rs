@@ -202,6 +202,10 @@ impl Run<'_> {
         };
         let creation = without_removal(creation);
         let temporary = self.temporary(&note, &creation).await?;
+        if resumed == Begun::Now {
+            // Of a copy with the same note that was given up, perhaps of other elements.
+            temporary.erase(self.colour).await?;
+        }
         let (source, target) = (self.core(&self.source, &node)?, self.core(&self.target, &creation.node)?);
         let fill = match &conversion {
             Some(conversion) => conversion.fill(&source.spec().fill_value)?,
@@ -218,7 +222,8 @@ impl Run<'_> {
             conversion,
             fill_differs,
             resumed: resumed == Begun::Before,
-            temporary: Some(&temporary),
+            temporary: &temporary,
+            note: &note,
             run: &self.options.run,
             counter,
             colour: self.colour,
@@ -255,12 +260,11 @@ impl Run<'_> {
         self.target.ask(self.colour, begin).await
     }
 
-    /// Removes what a copy has left beside the array.
+    /// Removes what a copy has left beside the array. The note goes first: as long as it is there,
+    /// the temporary array is whole.
     async fn end(&self, note: &Note, creation: &Creation) -> Result<()> {
-        let temporary = self.temporary(note, creation).await?;
-        let all = temporary.all();
-        temporary.storage.ask(self.colour, move |storage| async move { storage.remove(&all).await }).await?;
-        self.erase(note).await
+        self.erase(note).await?;
+        self.temporary(note, creation).await?.erase(self.colour).await
     }
 
     async fn temporary(&self, note: &Note, creation: &Creation) -> Result<Temporary> {

@@ -40,13 +40,12 @@ impl Numbers {
         if to == stored && !scales {
             return Ok(None);
         }
-        for data_type in [stored, to] {
-            let is_real = *data_type == DataType::Bool && data_type == stored
-                || for_each_type!(data_type, T: Number => T::data_type() == *data_type, _ => false);
-            if !is_real {
-                let what = format!("elements of {stored} as {to}: {data_type} is not a type of real numbers");
-                return Err(Error::new(ErrorKind::WrongType, what));
-            }
+        let is_real = |data_type: &&DataType| for_each_type!(*data_type, T: Number => T::data_type() == **data_type, _ => false);
+        // A bool becomes 0 or 1; nothing becomes a bool.
+        let from = Some(stored).filter(|stored| **stored != DataType::Bool);
+        if let Some(other) = from.into_iter().chain([to]).find(|data_type| !is_real(data_type)) {
+            let what = format!("elements of {stored} as {to}: {other} is not a type of real numbers");
+            return Err(Error::new(ErrorKind::WrongType, what));
         }
         let (scale, offset, cast) = (self.scale, self.offset, self.cast);
         Ok(Some(Conversion { from: stored.clone(), to: to.clone(), scale, offset, scales, cast }))
@@ -225,7 +224,7 @@ impl Conversion {
     /// The numbers of the new type. Returns the first that is out of range, unless they saturate.
     fn narrow(&self, wide: &[Wide], to: &mut [u8]) -> Option<Wide> {
         let checked = self.cast == Cast::Checked;
-        for_each_type!(&self.to, T: Number => narrow_all::<T>(wide, to, checked), _ => None)
+        for_each_type!(&self.to, T: Number => narrow_all::<T>(wide, to, checked), _ => wide.first().copied())
     }
 }
 

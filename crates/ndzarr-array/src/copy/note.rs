@@ -75,6 +75,20 @@ impl Note {
         })
     }
 
+    /// Fails unless it is still there. Another call may have gone on with the copy and ended it; what
+    /// lay between two passes is gone then, after the note.
+    pub(super) async fn check_goes_on(&self, storage: &Storage) -> Result<()> {
+        match self.begun(storage).await? {
+            Begun::Before => Ok(()),
+            Begun::Now => {
+                let what = "another call went on with this copy and has ended it, or began another one";
+                Err(Error::new(ErrorKind::Conflict, what)
+                    .in_document(Some(&self.key))
+                    .in_store(|| storage.name()))
+            }
+        }
+    }
+
     /// Begins a copy: checks that nothing is there, removes what it replaces, and writes the note.
     pub(super) async fn begin(
         self,

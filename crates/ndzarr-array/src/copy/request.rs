@@ -7,7 +7,7 @@ use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, KeptKeys, MetadataError, Node, NodePath,
     Order, check_request, dimension_attributes, fill_request, keep_chunks, non_finite_attributes,
 };
-use ndzarr_model::{ArraySpec, Attributes, CodecSpec};
+use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec};
 
 use crate::copy::conversion::Conversion;
 use crate::copy::options::Layout;
@@ -74,9 +74,12 @@ impl Requests<'_> {
             };
             for (request, note) in self.encodings(spec, codecs, layout, conversion, &chunk_shape) {
                 let request = shaped(request);
-                match self.check(&request) {
-                    Ok(()) => {
+                match check_request(&NodePath::root(), &request, self.create) {
+                    Ok(made) => {
                         notes.extend(note);
+                        notes.extend(
+                            made.kind.array().into_iter().flat_map(|made| unsaid(spec, layout, made)),
+                        );
                         return Ok(request);
                     }
                     Err(error) => why = why.or(Some(error)),
@@ -257,4 +260,22 @@ impl Requests<'_> {
         let what = format!("{} cannot be {}: {what}", self.node.path, self.create.format);
         Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.source.name())
     }
+}
+
+/// What becomes different though the options do not say so.
+fn unsaid(spec: &ArraySpec, layout: &Layout, made: &ArraySpec) -> Vec<String> {
+    let mut notes = Vec::new();
+    let is_regular = |spec: &ArraySpec| spec.chunk_edges.is_none() && spec.custom_grid.is_none();
+    if !is_regular(spec) && is_regular(made) && layout.chunks.is_none() && layout.shards.is_none() {
+        notes.push(format!("its chunks become regular, of {:?}", made.chunk_shape));
+    }
+    let transposes = |spec: &ArraySpec| {
+        let inner = spec.inner_chunks().pop();
+        let codecs = inner.as_ref().map_or(&spec.codecs[..], |(_, codecs)| codecs);
+        codecs.iter().any(|codec| matches!(codec.config, CodecConfig::Transpose { .. }))
+    };
+    if transposes(spec) && !transposes(made) {
+        notes.push("its elements are stored in C order".to_owned());
+    }
+    notes
 }

@@ -9,7 +9,7 @@ use ndzarr_model::{FillValue, KeyEncoding};
 use crate::core::Core;
 use crate::error::Result;
 use crate::located::Located;
-use crate::storage::Storage;
+use crate::storage::{Colour, Storage};
 
 /// Where arrays may be that a copy needs for a while. They have no documents, only chunks.
 #[derive(Clone, Debug)]
@@ -41,7 +41,9 @@ impl Temporary {
         Core::new(self.storage.clone(), node, &CodecRegistry::default())
     }
 
-    pub(super) fn all(&self) -> Erasure {
-        Erasure { documents: Vec::new(), prefixes: vec![self.prefix.clone()] }
+    /// Removes it.
+    pub(super) async fn erase(&self, colour: Colour) -> Result<()> {
+        let all = Erasure { documents: Vec::new(), prefixes: vec![self.prefix.clone()] };
+        self.storage.ask(colour, move |storage| async move { storage.remove(&all).await }).await
     }
 }

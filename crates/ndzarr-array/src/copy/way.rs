@@ -3,13 +3,13 @@
 use std::num::NonZeroUsize;
 
 use ndzarr_codec::Access;
+use ndzarr_engine::AnyStore;
 
 use crate::copy::conversion::Conversion;
 use crate::core::Core;
 use crate::each::n_threads;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{MOST_DECODES, Plan, Task, between};
-use crate::storage::Kind;
 
 /// How elements are copied.
 #[derive(Clone, Debug)]
@@ -173,7 +173,7 @@ pub(super) fn said(way: &Way, source: &Core) -> Option<String> {
 
 /// Whether shards are put together in a temporary of the store, so that they need not fit into memory.
 fn has_pieces(target: &Core) -> bool {
-    let Kind::Blocking(store) = &target.storage.0 else { return false };
+    let AnyStore::Blocking(store) = &target.storage.0 else { return false };
     store.range_merging().piece.is_some() && store.can().lock
 }
 

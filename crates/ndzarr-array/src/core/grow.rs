@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, VlenBuffer};
-use ndzarr_engine::{Cancel, EngineError, Outside, ShardStore, ShardWriter, Source, in_parallel, pooled};
+use ndzarr_engine::{Cancel, EngineError, Outside, ShardWriter, Source, in_parallel, pooled};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::ChunkEdges;
 
 use super::Core;
 use super::resize::{Added, appended};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Colour, Kind};
+use crate::storage::Colour;
 
 /// Elements behind the end of an array along one axis, that are not published.
 ///
@@ -216,10 +216,7 @@ impl Growth {
         let array = Arc::new(array);
         let inner = core.spec().inner_chunk_shape().unwrap_or_default();
         let inner = ChunkGrid::regular(&shape, &inner).map_err(wrong)?;
-        let store = match &core.storage.0 {
-            Kind::Blocking(store) => ShardStore::Blocking(Arc::clone(store)),
-            Kind::Async(store) => ShardStore::Async(Arc::clone(store)),
-        };
+        let store = core.storage.0.clone();
         let mut ranges: Vec<Range<u64>> = shape.iter().map(|&n| 0..n).collect();
         ranges[self.axis] = row.clone();
         let overlaps = array.grid().overlaps(&Region::new(ranges));
@@ -259,7 +256,7 @@ impl Growth {
         let parts = self.head.iter().chain(rest).map(part).collect();
         let shards = self.shards.take().map(|shards| shards.writers).unwrap_or_default();
         let shards = shards.into_iter().map(|(_, writer)| writer).collect();
-        let added = Added { shape, parts, shards, behind: Some(published) };
+        let added = Added { shape, parts, shards, behind: Some(self.core.shape().to_vec()) };
         self.core.append_by(axis, added, colour).await?;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
         self.row_end = row_end(&self.core, axis, self.end)?;

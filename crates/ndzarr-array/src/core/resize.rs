@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    CancelOnDrop, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source, check_shrink,
-    check_shrink_async, on_own_thread, shrink, shrink_async, shrink_pooled,
+    AnyStore, CancelOnDrop, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source,
+    check_shrink, check_shrink_async, on_own_thread, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
@@ -17,7 +17,7 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Colour, HeldDocument, Kind, Published, Storage, run_change};
+use crate::storage::{Colour, HeldDocument, Published, Storage, run_change};
 
 /// A change of the shape that is not published yet. Dropping it cancels it: nothing more of it is
 /// published, and the document is held until no trace of it is visible.
@@ -34,8 +34,8 @@ pub(super) struct Added<'s> {
     pub(super) parts: Vec<(Range<u64>, &'s dyn Source)>,
     /// Shards that have the rest of it, encoded.
     pub(super) shards: Vec<ShardWriter>,
-    /// The length along the axis that the array has to have.
-    pub(super) behind: Option<u64>,
+    /// The shape that the array has to have before.
+    pub(super) behind: Option<Vec<u64>>,
 }
 
 impl<'s> Added<'s> {
@@ -92,7 +92,7 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
-        if let Kind::Blocking(_) = storage.0 {
+        if let AnyStore::Blocking(_) = storage.0 {
             let (node, key) = (Arc::clone(&self.node), key.clone());
             let check = move |storage: Storage| async move { storage.check_there_first(&node, &key).await };
             storage.ask(colour, check).await?;
@@ -138,7 +138,7 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
-        if let Kind::Blocking(_) = storage.0 {
+        if let AnyStore::Blocking(_) = storage.0 {
             let (node, key) = (Arc::clone(&self.node), key.clone());
             let check = move |storage: Storage| async move { storage.check_there_first(&node, &key).await };
             storage.ask(colour, check).await?;
@@ -148,14 +148,13 @@ impl Core {
             let limits = &self.node.context.limits;
             let mut held = storage.hold(&key, limits).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
-            let shape = self.named(appended(&was, axis, &added.shape))?;
-            if let Some(expected) = added.behind.filter(|&expected| was[axis] != expected) {
+            if let Some(expected) = added.behind.as_ref().filter(|&expected| was != *expected) {
                 let what = format!(
-                    "the array was appended to or resized by another: its length along axis {axis} is {}, not {expected}",
-                    was[axis]
+                    "the array was appended to or resized by another: its shape is {was:?}, not {expected:?}"
                 );
                 return Err(self.name(Error::new(ErrorKind::Conflict, what)));
             }
+            let shape = self.named(appended(&was, axis, &added.shape))?;
             let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
             let grown = self.reshaped(&shape, &change)?;
             grown.writable()?;
@@ -354,8 +353,8 @@ impl Core {
         let (data, was) = (self.resized(self.writable()?, shape)?, was.to_vec());
         let check = move |storage: Storage| async move {
             Ok(match &storage.0 {
-                Kind::Blocking(store) => check_shrink(&data, &**store, &was),
-                Kind::Async(store) => check_shrink_async(&data, &**store, &was).await,
+                AnyStore::Blocking(store) => check_shrink(&data, &**store, &was),
+                AnyStore::Async(store) => check_shrink_async(&data, &**store, &was).await,
             })
         };
         self.named(self.storage.ask(colour, check).await?)
@@ -364,11 +363,11 @@ impl Core {
     async fn trim(&self, shape: &[u64], was: &[u64], colour: Colour) -> Result<()> {
         let data = Arc::new(self.resized(self.writable()?, shape)?);
         self.named(match &self.storage.0 {
-            Kind::Blocking(store) => match colour {
+            AnyStore::Blocking(store) => match colour {
                 Colour::Blocking => shrink(&data, &**store, was, &self.options),
                 Colour::Async => shrink_pooled(&data, store, was, &self.options).await,
             },
-            Kind::Async(store) => shrink_async(&data, &**store, was, &self.options).await,
+            AnyStore::Async(store) => shrink_async(&data, &**store, was, &self.options).await,
         })
     }
 }

@@ -36,22 +36,38 @@ impl Core {
         }
     }
 
-    /// The stored units inside the array, by a list of the keys.
+    /// The number of the unit that a key is of, and whether it is the usual key of the unit.
+    fn number_of(&self, all: &Chunks, key: &Key) -> Option<(u64, bool)> {
+        let keys = &self.spec().keys;
+        let below = key.as_str().strip_prefix(&keys.prefix)?;
+        let unit = keys.encoding.decode(below, self.shape().len())?;
+        Some((all.number_of_any(&unit)?, keys.encoding.encode(&unit) == below))
+    }
+
+    /// The stored units inside the array, by a list of the keys and the lengths of values.
     pub(crate) async fn stored_units(&self) -> Result<Chunks> {
-        let (keys, ndim) = (&self.spec().keys, self.shape().len());
         let all = Chunks::new(self.unit_grid());
         let (mut found, mut others) = (Vec::new(), Vec::new());
         let mut take = |key: &Key, byte_len: u64| {
-            let Some(below) = key.as_str().strip_prefix(&keys.prefix) else { return };
-            let Some(unit) = keys.encoding.decode(below, ndim) else { return };
-            let Some(number) = all.number_of_any(&unit) else { return };
             // The usual key counts, if the value is under another as well.
-            let of = if keys.encoding.encode(&unit) == below { &mut found } else { &mut others };
-            of.push((number, byte_len));
+            match self.number_of(&all, key) {
+                Some((number, true)) => found.push((number, byte_len)),
+                Some((number, false)) => others.push((number, byte_len)),
+                None => {}
+            }
         };
-        self.storage.each_size(&keys.prefix, &mut take).await?;
+        self.storage.each_size(&self.spec().keys.prefix, &mut take).await?;
         found.extend(others);
         Ok(all.stored(found))
+    }
+
+    /// The stored units inside the array, by a list of the keys alone.
+    pub(crate) async fn listed_units(&self) -> Result<Chunks> {
+        let all = Chunks::new(self.unit_grid());
+        let mut numbers = Vec::new();
+        let mut take = |key: &Key| numbers.extend(self.number_of(&all, key).map(|(number, _)| number));
+        self.storage.keys_below(&self.spec().keys.prefix, &mut take).await?;
+        Ok(all.listed(numbers))
     }
 
     /// The encoded bytes of a unit; `None` if it is not stored.

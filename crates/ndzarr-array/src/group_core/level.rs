@@ -4,14 +4,13 @@ use std::slice;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::{StreamExt, stream};
-use ndzarr_engine::in_parallel;
+use ndzarr_engine::{AnyStore, in_parallel};
 use ndzarr_metadata::{Children, ConsolidatedUse, Known, Node, NodeKind, OpenedChild, Wanted};
 use ndzarr_store::block_on;
 
 use super::{ChildCore, GroupCore, NodeCore};
 use crate::core::Core;
 use crate::error::Result;
-use crate::storage::Kind;
 
 /// A group that was listed.
 struct Parent<'g> {
@@ -94,8 +93,8 @@ impl GroupCore {
         work: impl Fn(T) -> F + Sync,
     ) -> Vec<R> {
         match &self.storage.0 {
-            Kind::Blocking(_) => in_parallel(items, self.options.threads, |item| block_on(work(item))),
-            Kind::Async(_) => {
+            AnyStore::Blocking(_) => in_parallel(items, self.options.threads, |item| block_on(work(item))),
+            AnyStore::Async(_) => {
                 let at_once = self.options.requests_in_flight.get();
                 stream::iter(items).map(work).buffered(at_once).collect().await
             }

@@ -1,10 +1,10 @@
 //! Runs calls on a blocking store by the library's threads, so that the polling task is not
 //! blocked.
 
-use ndzarr_engine::{CancelOnDrop, EngineError, RunOptions, on_own_thread, pooled};
+use ndzarr_engine::{AnyStore, CancelOnDrop, EngineError, RunOptions, on_own_thread, pooled};
 use ndzarr_store::block_on;
 
-use super::{Call, Colour, Kind, Storage};
+use super::{Call, Colour, Storage};
 use crate::error::Result;
 
 impl Storage {
@@ -14,8 +14,8 @@ impl Storage {
         call: impl FnOnce() -> F + Send + 'static,
     ) -> R {
         match &self.0 {
-            Kind::Blocking(_) => pooled(&RunOptions::default(), move |_| block_on(call())).await,
-            Kind::Async(_) => call().await,
+            AnyStore::Blocking(_) => pooled(&RunOptions::default(), move |_| block_on(call())).await,
+            AnyStore::Async(_) => call().await,
         }
     }
 
@@ -26,7 +26,7 @@ impl Storage {
         &self,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> Result<R> {
-        if let Kind::Async(_) = &self.0 {
+        if let AnyStore::Async(_) = &self.0 {
             return call().await;
         }
         let stop = CancelOnDrop::part_of(Call::current().cancel.as_ref());

@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{CancelOnDrop, ConcurrentUpdate, EngineError, on_own_thread};
+use ndzarr_engine::{AnyStore, CancelOnDrop, ConcurrentUpdate, EngineError, on_own_thread};
 use ndzarr_metadata::{Limits, MetadataError, Node};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
 use super::call::{Call, unless_cancelled};
 use super::holders::{Holding, holder};
-use super::{Kind, Storage, of_document};
+use super::{Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Storage {
@@ -21,7 +21,7 @@ impl Storage {
         self.named(call.check())?;
         let key = self.named(Key::new(key))?;
         let limit = limits.document_bytes;
-        if let Kind::Blocking(store) = &self.0
+        if let AnyStore::Blocking(store) = &self.0
             && let Some((value, guard)) = self.named(take(store, &key, limit, call).await)?
         {
             return Ok(HeldDocument {

@@ -1,9 +1,10 @@
 //! Lists the keys of a store.
 
 use futures_util::StreamExt;
-use ndzarr_store::{Key, Prefix, StoreError};
+use ndzarr_engine::AnyStore;
+use ndzarr_store::{Key, Prefix};
 
-use super::{Kind, Storage};
+use super::Storage;
 use crate::error::Result;
 
 impl Storage {
@@ -29,14 +30,21 @@ impl Storage {
         self.wait(self.each_size(prefix, &mut |key, byte_len| take(key.as_str(), byte_len)))
     }
 
-    /// Every key below a prefix.
-    pub(crate) async fn list_prefix(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        let prefix = Prefix::new(prefix)?;
-        let keys = match &self.0 {
-            Kind::Blocking(store) => store.list_prefix(&prefix)?,
-            Kind::Async(store) => store.list_prefix(&prefix).await?,
+    /// Passes on every key below a prefix. No value is looked at.
+    pub(crate) async fn keys_below(&self, prefix: &str, take: &mut (dyn FnMut(&Key) + Send)) -> Result<()> {
+        let prefix = self.named(Prefix::new(prefix))?;
+        let store = match &self.0 {
+            AnyStore::Blocking(store) => {
+                self.named(store.list_prefix(&prefix))?.iter().for_each(take);
+                return Ok(());
+            }
+            AnyStore::Async(store) => store,
         };
-        Ok(keys.iter().map(ToString::to_string).collect())
+        let mut pages = store.list_pages(&prefix);
+        while let Some(page) = pages.next().await {
+            self.named(page)?.iter().for_each(&mut *take);
+        }
+        Ok(())
     }
 
     /// Passes on every key below a prefix, and the length of its value in bytes.
@@ -47,8 +55,8 @@ impl Storage {
     ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         let store = match &self.0 {
-            Kind::Blocking(store) => return self.named(store.list_sizes(&prefix, take)),
-            Kind::Async(store) => store,
+            AnyStore::Blocking(store) => return self.named(store.list_sizes(&prefix, take)),
+            AnyStore::Async(store) => store,
         };
         let mut pages = store.list_sizes(&prefix);
         while let Some(page) = pages.next().await {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use ndzarr_engine::AnyStore;
 use ndzarr_store::{
     AsyncStore, Can, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Temporary,
     Wait,
 };
 
-use super::{Kind, Storage};
+use super::Storage;
 
 /// A store whose calls that change something are errors.
 #[derive(Debug)]
@@ -28,8 +29,8 @@ impl Storage {
         // Caches know the store below.
         self.2.id = Some(self.id());
         self.0 = match self.0 {
-            Kind::Blocking(store) => Kind::Blocking(Arc::new(ReadOnly(store))),
-            Kind::Async(store) => Kind::Async(Arc::new(ReadOnly(store))),
+            AnyStore::Blocking(store) => AnyStore::Blocking(Arc::new(ReadOnly(store))),
+            AnyStore::Async(store) => AnyStore::Async(Arc::new(ReadOnly(store))),
         };
         // What encloses the folder could be changed.
         self.1 = None;

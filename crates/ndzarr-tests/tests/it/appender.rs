@@ -8,8 +8,8 @@ use bytes::Bytes;
 use ndarray::{Array2, Array3, ArrayD, Axis, IxDyn, Slice, array};
 use ndzarr::store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, StoreError, Wait, Want};
 use ndzarr::{
-    AnyArray, AnyElements, Appender, Array, ArrayBuilder, Cancel, ChunkEdges, ErrorKind, Format, FsStore,
-    MemoryStore, N5Axes, OpenOptions, Order, Result, RunOptions, Storage, Store, asynchronous, codec,
+    AnyArray, AnyElements, Array, ArrayBuilder, Cancel, ChunkEdges, ErrorKind, Format, FsStore, MemoryStore,
+    N5Axes, OpenOptions, Order, Result, RunOptions, Storage, Store, asynchronous, codec,
 };
 use ndzarr_store::Temporary;
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, Random, block_on, forward};
@@ -33,16 +33,16 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
 }
 
 /// The elements of frame `n`, never the fill value.
-fn frame(n: usize) -> Array2<u16> {
+pub(crate) fn frame(n: usize) -> Array2<u16> {
     Array2::from_shape_fn((5, 4), |(y, x)| 1 + (n * 20 + y * 4 + x) as u16)
 }
 
-fn frames(range: Range<usize>) -> Array3<u16> {
+pub(crate) fn frames(range: Range<usize>) -> Array3<u16> {
     let first = range.start;
     Array3::from_shape_fn((range.len(), 5, 4), |(n, y, x)| frame(first + n)[[y, x]])
 }
 
-fn stored(storage: &Storage) -> ArrayD<u16> {
+pub(crate) fn stored(storage: &Storage) -> ArrayD<u16> {
     Array::<u16>::open((storage, "a")).expect("the array").read(..).expect("a read")
 }
 
@@ -325,59 +325,9 @@ fn no_reader_ever_sees_a_frame_that_is_not_there() {
     }
 }
 
-fn movie(storage: &Storage) -> Array<u16> {
+pub(crate) fn movie(storage: &Storage) -> Array<u16> {
     let movie = Array::<u16>::builder([0, 5, 4]).chunks([1, 5, 4]).shards([4, 5, 4]);
     movie.create((storage, "a")).expect("a new array")
-}
-
-#[test]
-fn of_two_appenders_one_is_refused_and_nothing_is_lost() -> Result<()> {
-    let folder = tempfile::tempdir().expect("a folder");
-    for storage in [Storage::folder(folder.path()), Storage::from(MemoryStore::new())] {
-        let mut a = movie(&storage);
-        let (mut one, mut two) = (a.appender(0)?, a.appender(0)?);
-        let refused = |mut appender: Appender<u16>| {
-            let error = appender.publish().expect_err("another was faster");
-            assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-            // It cannot be used any more.
-            assert_eq!(appender.publish().expect_err("it is of no use").kind(), ErrorKind::Cancelled);
-            assert_eq!(appender.push(&frame(0)).expect_err("it is of no use").kind(), ErrorKind::Cancelled);
-        };
-        one.push(&frame(0))?;
-        two.push(&frame(7))?;
-        two.push(&frame(8))?;
-        one.publish()?;
-        refused(two);
-        assert_eq!(stored(&storage), frames(0..1).into_dyn());
-        // An append, and a resize.
-        one.push(&frame(7))?;
-        a.append(0, &frames(1..2))?;
-        refused(one);
-        let mut three = a.appender(0)?;
-        three.push(&frame(9))?;
-        a.append(0, &frames(7..8))?;
-        a.resize([2, 5, 4])?;
-        // It is as long as it was: nothing is in the way.
-        three.publish()?;
-        a.resize([2, 5, 4])?;
-        // The fourth frame fills the shard.
-        assert_eq!(three.push(&frame(9)).expect_err("it is shorter").kind(), ErrorKind::Conflict);
-        assert_eq!(stored(&storage), frames(0..2).into_dyn());
-        // A write of elements that are there comes between, and stays.
-        let mut four = a.appender(0)?;
-        four.push(&frame(2))?;
-        a.write_chunk(&[1, 0, 0], &frames(9..10))?;
-        four.publish()?;
-        a.write_chunk(&[0, 0, 0], &frames(8..9))?;
-        four.push(&frame(3))?;
-        four.finish()?;
-        let expected = ndarray::concatenate![Axis(0), frames(8..10), frames(2..4)];
-        assert_eq!(stored(&storage), expected.into_dyn());
-        a.refresh()?;
-        a.resize([6, 5, 4])?;
-        assert_eq!(a.read((4..6, .., ..))?.sum(), 0, "what was refused is not there");
-    }
-    Ok(())
 }
 
 #[test]

@@ -38,12 +38,12 @@ fn is_whole(to: &Storage) {
     }
 }
 
-/// Into columns with little memory: by a temporary array, in many blocks.
+/// With little memory: columns by a temporary array, others in many blocks.
 fn options(kind: &str) -> CopyOptions {
     let run = RunOptions::default().threads(NonZeroUsize::new(2));
     let options = CopyOptions::new().run(run).memory((2 << 20) + (400 << 10));
     match kind {
-        "columns" => options.chunks([64, 4, 8]),
+        "columns" => options.chunks([64, 4, 8]).memory((2 << 20) + (200 << 10)),
         "slabs" => options.chunks([5, 64, 64]),
         "encoded" => options,
         _ => panic!("no such kind"),
@@ -116,6 +116,15 @@ fn cli_03_a_killed_copy_goes_on() {
             copy((folder.path(), "from"), (&to, "to"), &resumed).expect("it goes on");
         }
         is_whole(&to);
+        let planned = copy(
+            (folder.path(), "from"),
+            (MemoryStore::new(), "to"),
+            &options(kind).temporary((MemoryStore::new(), "")).dry_run(),
+        );
+        let planned = planned.expect("a plan").nodes;
+        let by_temporary =
+            planned.iter().any(|node| node.notes.iter().any(|note| note.contains("temporary")));
+        assert_eq!(by_temporary, kind == "columns", "{planned:?}");
         let left =
             ["to", "to/a", "to/b"].map(|path| std::fs::read_dir(folder.path().join(path)).expect("a folder"));
         let left: Vec<_> =
@@ -231,4 +240,46 @@ fn a_group_goes_on_behind_what_is_complete() {
     assert!(report.nodes[1].notes.iter().any(|note| note.contains("there already")), "{report:?}");
     is_whole(&to);
     assert!(!memory.keys().iter().any(|key| key.contains(".ndzarr")));
+}
+
+#[test]
+fn a_copy_that_another_has_ended_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    source(folder.path());
+    let (path, from) = (folder.path().to_owned(), Storage::folder(folder.path()));
+    for most in 1..40 {
+        let to = MemoryStore::new();
+        let (heard, own, path) = (AtomicU64::new(0), to.clone(), path.clone());
+        let hear = move |_: Progress| {
+            if heard.fetch_add(1, Ordering::SeqCst) + 1 == most {
+                let options = options("columns").temporary((&own, "between")).resume();
+                copy((&path, "from/a"), (&own, "a"), &options).expect("it goes on");
+            }
+        };
+        let run = RunOptions::default().threads(NonZeroUsize::new(2)).progress(hear);
+        let options = options("columns").run(run).temporary((&to, "between"));
+        // The first one ends as well, or says that another has.
+        if let Err(error) = copy((&from, "from/a"), (&to, "a"), &options) {
+            let kinds = [ErrorKind::Conflict, ErrorKind::AlreadyExists];
+            assert!(kinds.contains(&error.kind()), "{most}: {error}");
+        }
+        let read = Array::<u16>::open((&to, "a")).expect("the array").read(..).expect("elements");
+        let mut expected = data();
+        expected.slice_mut(ndarray::s![60.., .., ..]).fill(0);
+        assert!(read == expected.into_dyn(), "{most}");
+    }
+}
+
+#[test]
+fn a_copy_begun_anew_forgets_what_lay_between() {
+    let folder = tempfile::tempdir().expect("a folder");
+    source(folder.path());
+    let (from, to) = (Storage::folder(folder.path()), Storage::from(MemoryStore::new()));
+    let again = || options("columns").temporary((&to, "between"));
+    cancelled((&from, "from/a"), (&to, "a"), again(), 4);
+    Array::<u16>::open((&from, "from/a")).expect("the source").units().erase(&[0, 0, 0]).expect("erased");
+    let options = again().existing(Existing::Replace);
+    copy((&from, "from/a"), (&to, "a"), &options).expect("a copy");
+    let read = Array::<u16>::open((&to, "a")).expect("the array").read(s![..2, .., ..]).expect("elements");
+    assert!(read.iter().all(|element| *element == 0));
 }

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod appender;
+mod appenders_meet;
 mod appends;
 mod archives;
 mod asynchronous;
@@ -21,6 +22,7 @@ mod consolidated;
 mod copies_above;
 mod copy;
 mod copy_formats;
+mod copy_numbers;
 mod copy_onto_itself;
 mod copy_resumed;
 mod costs;

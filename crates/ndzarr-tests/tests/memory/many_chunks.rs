@@ -4,7 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ndzarr::{Array, CustomChunkGrid, CustomGrid, MemoryStore, Region, Storage, asynchronous};
+use bytes::Bytes;
+use ndzarr::{
+    Array, CopyOptions, CustomChunkGrid, CustomGrid, MemoryStore, Region, Storage, asynchronous, copy,
+};
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Pin, Precondition, Prefix, Put, Store, StoreError, Want,
 };
@@ -35,6 +38,7 @@ fn memory_does_not_grow_with_the_number_of_chunks() {
     one_inner_chunk_of_a_sparse_shard();
     chunks_that_are_removed();
     chunks_that_are_counted_and_listed();
+    chunks_that_are_copied();
 }
 
 const CHUNKS: u64 = 1_000_000;
@@ -205,4 +209,31 @@ fn chunks_that_are_counted_and_listed() {
         assert_eq!(stored.filter_map(|unit| unit.byte_len).sum::<u64>(), ROWS * ROWS);
     });
     assert!(listed < 64 * (ROWS * ROWS) as usize + FEW, "list: {listed}");
+}
+
+/// Keeps documents alone.
+#[derive(Debug, Default)]
+struct Forgetful(MemoryStore);
+
+impl Store for Forgetful {
+    forward!(0: name, fetch, erase, list_dir, list_prefix);
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        match key.as_str().starts_with("a/c/") {
+            true => Ok(Put::Done(None)),
+            false => self.0.put(key, parts, only_if),
+        }
+    }
+}
+
+/// Besides the blocks, the list of the source's keys is in memory, and a few numbers for each chunk.
+fn chunks_that_are_copied() {
+    let from = MemoryStore::new();
+    let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create((&from, "a")).expect("it works");
+    a.fill(.., 7).expect("it works");
+    let to = Storage::blocking(Forgetful::default());
+    let memory = 8 << 20;
+    let options = CopyOptions::new().chunks([4]).memory(memory);
+    let copied = extra(|| drop(copy((&from, "a"), (&to, "a"), &options).expect("it works")));
+    assert!(copied < memory as usize + 100 * CHUNKS as usize, "{copied}");
 }
