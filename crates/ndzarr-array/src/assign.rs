@@ -1,9 +1,9 @@
 //! Copies from one array into another of the same shape.
 
+use bytemuck::Pod;
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, Ix2, Ix3, IxDyn};
 use ndzarr_codec::strided::{Nesting, transpose};
 
-use crate::plain_element::PlainElement;
 use crate::raw;
 
 /// Rows of at least this many bytes are copied one by one; for shorter ones the call costs more
@@ -116,14 +116,13 @@ fn assign_row<S: Copy, D>(src: &[S], dst: &mut [D], each: impl Fn(S) -> D) {
 }
 
 /// Copies row by row, bypassing the caches, if rows are contiguous. Returns whether it did.
-pub(crate) fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, dst: ArrayViewMutD<'_, T>) -> bool {
+pub(crate) fn stream<T: Pod>(src: ArrayViewD<'_, T>, dst: ArrayViewMutD<'_, T>) -> bool {
     if dst.is_empty() {
         return true;
     }
     let (src, dst, _) = nested(src, dst);
     let past_caches = raw::PastCaches::begin();
-    for_each_row(src, dst, &mut |src: &[T::Repr], dst: &mut [T]| {
-        let Some(dst) = T::cast_slice_mut(dst) else { return false };
+    for_each_row(src, dst, &mut |src: &[T], dst: &mut [T]| {
         past_caches.copy(bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
         true
     })

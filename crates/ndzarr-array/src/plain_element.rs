@@ -2,8 +2,13 @@
 
 use bytemuck::Pod;
 use half::{bf16, f16};
+use ndarray::{ArrayViewD, ArrayViewMutD};
+use ndzarr_codec::Swap;
 use ndzarr_model::{ComplexPart, DataType};
 use num_complex::Complex;
+
+use crate::assign::{assign, stream};
+use crate::raw;
 
 /// A Rust type with the same layout in memory as in storage, except for the byte order. Each is an
 /// [`Element`](crate::Element).
@@ -36,6 +41,43 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
 
     /// Memory of this type as its representation, if any bits are valid values.
     fn cast_slice_mut(slice: &mut [Self]) -> Option<&mut [Self::Repr]>;
+
+    /// Puts valid elements of a chunk into a view, bypassing the caches if it is `streamed`.
+    #[doc(hidden)]
+    fn put(src: ArrayViewD<'_, Self::Repr>, dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
+        let _ = streamed;
+        match swap {
+            Swap::None => assign(src, dst, Self::from_repr),
+            Swap::Every(width) => assign(src, dst, |repr| Self::from_repr(repr.swapped(*width))),
+            swap => assign(src, dst, |repr| Self::from_repr(brought(repr, swap))),
+        }
+    }
+
+    /// Puts the elements of a view into a chunk.
+    #[doc(hidden)]
+    fn gather(src: ArrayViewD<'_, Self>, dst: ArrayViewMutD<'_, Self::Repr>) {
+        assign(src, dst, Self::to_repr);
+    }
+}
+
+/// Converts an element to native form.
+pub(crate) fn brought<R: Repr>(mut repr: R, swap: &Swap) -> R {
+    swap.apply(bytemuck::bytes_of_mut(&mut repr));
+    repr
+}
+
+/// Like [`PlainElement::put`], for all types of one size, so that the copies are compiled once.
+fn put_words<W: Repr>(src: ArrayViewD<'_, W>, mut dst: ArrayViewMutD<'_, W>, swap: &Swap, streamed: bool) {
+    match swap {
+        Swap::None if streamed && stream(src.view(), dst.view_mut()) => {}
+        Swap::None => assign(src, dst, same),
+        Swap::Every(width) => assign(src, dst, |word| word.swapped(*width)),
+        Swap::LowBits { .. } | Swap::Leaves(_) => assign(src, dst, |word| brought(word, swap)),
+    }
+}
+
+fn same<W>(word: W) -> W {
+    word
 }
 
 /// Plain memory whose byte order can be reversed.
@@ -96,7 +138,7 @@ impl<const N: usize> Repr for [u8; N] {
 }
 
 macro_rules! element {
-    ($($type:ty => $data_type:expr $(, or ($or:pat))?);* $(;)?) => {$(
+    ($($type:ty, $word:ty => $data_type:expr $(, or ($or:pat))?);* $(;)?) => {$(
         impl PlainElement for $type {
             type Repr = Self;
 
@@ -121,26 +163,34 @@ macro_rules! element {
             fn cast_slice_mut(slice: &mut [Self]) -> Option<&mut [Self]> {
                 Some(slice)
             }
+
+            fn put(src: ArrayViewD<'_, Self>, dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
+                put_words::<$word>(raw::words(src), raw::words_mut(dst), swap, streamed);
+            }
+
+            fn gather(src: ArrayViewD<'_, Self>, dst: ArrayViewMutD<'_, Self>) {
+                assign(raw::words(src), raw::words_mut(dst), same::<$word>);
+            }
         }
     )*};
 }
 element! {
-    i8 => DataType::Int { bits: 8 }, or (DataType::Int { bits: 2 | 4 });
-    i16 => DataType::Int { bits: 16 };
-    i32 => DataType::Int { bits: 32 };
-    i64 => DataType::Int { bits: 64 };
-    u8 => DataType::UInt { bits: 8 }, or (DataType::UInt { bits: 2 | 4 } | DataType::SmallFloat(_));
-    u16 => DataType::UInt { bits: 16 };
-    u32 => DataType::UInt { bits: 32 };
-    u64 => DataType::UInt { bits: 64 };
-    f16 => DataType::Float { bits: 16 };
-    f32 => DataType::Float { bits: 32 };
-    f64 => DataType::Float { bits: 64 };
-    bf16 => DataType::BFloat16;
-    Complex<f16> => DataType::ComplexOf(ComplexPart::Float16);
-    Complex<bf16> => DataType::ComplexOf(ComplexPart::BFloat16);
-    Complex<f32> => DataType::Complex { bits: 64 };
-    Complex<f64> => DataType::Complex { bits: 128 };
+    i8, u8 => DataType::Int { bits: 8 }, or (DataType::Int { bits: 2 | 4 });
+    i16, u16 => DataType::Int { bits: 16 };
+    i32, u32 => DataType::Int { bits: 32 };
+    i64, u64 => DataType::Int { bits: 64 };
+    u8, u8 => DataType::UInt { bits: 8 }, or (DataType::UInt { bits: 2 | 4 } | DataType::SmallFloat(_));
+    u16, u16 => DataType::UInt { bits: 16 };
+    u32, u32 => DataType::UInt { bits: 32 };
+    u64, u64 => DataType::UInt { bits: 64 };
+    f16, u16 => DataType::Float { bits: 16 };
+    f32, u32 => DataType::Float { bits: 32 };
+    f64, u64 => DataType::Float { bits: 64 };
+    bf16, u16 => DataType::BFloat16;
+    Complex<f16>, Complex<f16> => DataType::ComplexOf(ComplexPart::Float16);
+    Complex<bf16>, Complex<f16> => DataType::ComplexOf(ComplexPart::BFloat16);
+    Complex<f32>, Complex<f32> => DataType::Complex { bits: 64 };
+    Complex<f64>, Complex<f64> => DataType::Complex { bits: 128 };
 }
 
 impl<const N: usize> PlainElement for [u8; N] {
@@ -166,6 +216,10 @@ impl<const N: usize> PlainElement for [u8; N] {
 
     fn cast_slice_mut(slice: &mut [Self]) -> Option<&mut [Self]> {
         Some(slice)
+    }
+
+    fn put(src: ArrayViewD<'_, Self>, dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
+        put_words(src, dst, swap, streamed);
     }
 }
 

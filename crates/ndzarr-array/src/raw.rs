@@ -1,8 +1,12 @@
-//! The only unsafe code of this crate: huge pages for results, and writes that bypass the caches.
+//! The only unsafe code of this crate: huge pages for results, writes that bypass the caches, and
+//! views of memory as another plain type.
 //!
 //! Its interface is safe, and its results are those of the plain code, which replaces it on other
 //! systems and processors, and under miri.
 #![allow(unsafe_code)]
+
+use bytemuck::Pod;
+use ndarray::{ArrayViewD, ArrayViewMutD};
 
 /// Size of a huge page in bytes, on the systems where it is advised.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
@@ -32,6 +36,22 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = memory;
+}
+
+/// The same memory as elements of another type of the same size and alignment.
+pub(crate) fn words<T: Pod, W: Pod>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, W> {
+    const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() == align_of::<W>()) };
+    // SAFETY: the elements are where they were, of the same size and as aligned as before, and any
+    // initialized bytes are a `W`. The borrow is the same.
+    unsafe { view.raw_view().cast::<W>().deref_into_view() }
+}
+
+/// Like [`words`], to be written.
+pub(crate) fn words_mut<T: Pod, W: Pod>(mut view: ArrayViewMutD<'_, T>) -> ArrayViewMutD<'_, W> {
+    const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() == align_of::<W>()) };
+    // SAFETY: as in `words`; the view that had the exclusive borrow is gone, and any bytes that are
+    // written are a `T` as well.
+    unsafe { view.raw_view_mut().cast::<W>().deref_into_view_mut() }
 }
 
 /// Copies into memory that will not be read soon, bypassing the caches if the processor can do so.
@@ -114,6 +134,8 @@ mod avx {
 
 #[cfg(test)]
 mod tests {
+    use ndarray::{Array2, s};
+
     use super::*;
 
     #[test]
@@ -129,6 +151,22 @@ mod tests {
             assert!(memory.iter().all(|&byte| byte == 7));
         }
         advise_huge(&mut [] as &mut [u64]);
+    }
+
+    #[test]
+    fn words_are_the_same_memory() {
+        let mut floats = Array2::from_shape_fn((3, 5), |(i, j)| (i * 5 + j) as f32);
+        let part = floats.slice(s![..;-1, 1..;2]).reversed_axes().into_dyn();
+        let bits: ArrayViewD<'_, u32> = words(part.view());
+        assert_eq!(bits.shape(), [2, 3]);
+        assert!(bits.iter().zip(&part).all(|(bits, float)| *bits == float.to_bits()));
+        let column = floats.slice_mut(s![..;-1, 3]).into_dyn();
+        words_mut::<f32, u32>(column)
+            .iter_mut()
+            .zip([1.5_f32, -2.0, 0.25])
+            .for_each(|(to, n)| *to = n.to_bits());
+        assert_eq!(floats.column(3).to_vec(), [0.25, -2.0, 1.5]);
+        assert_eq!(floats.column(2).to_vec(), [2.0, 7.0, 12.0]);
     }
 
     #[test]

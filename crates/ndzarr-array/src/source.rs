@@ -4,7 +4,6 @@ use ndarray::{ArrayViewMut, CowArray, IxDyn, ShapeBuilder};
 use ndzarr_codec::strided::Strided;
 use ndzarr_engine::Source;
 
-use crate::assign::assign;
 use crate::plain_element::PlainElement;
 use crate::steps::{self, Picks};
 
@@ -29,7 +28,7 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
                     &mut out[selected.offset..],
                 )
             {
-                assign(src, dst, T::to_repr);
+                T::gather(src, dst);
                 return Ok(());
             }
             for (index, element) in src.indexed_iter() {

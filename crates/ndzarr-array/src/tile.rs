@@ -5,8 +5,7 @@ use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Picked, Tile};
 
-use crate::assign::{assign, stream};
-use crate::plain_element::{PlainElement, Repr};
+use crate::plain_element::{PlainElement, brought};
 use crate::steps::{self, Picks};
 
 /// A piece of an ndarray that elements are read into. With steps, it represents a larger box, of
@@ -77,10 +76,11 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
             selected.narrow(&mut dst);
             let src = steps::view(src, selected.offset, selected.strides, dst.shape())?;
             *fresh = false;
-            if *streamed && part.swap == Swap::None && stream(src.view(), dst.view_mut()) {
-                return Ok(());
+            if !T::ANY_BITS && !are_valid::<T>(&src, &part.swap) {
+                src.iter().try_for_each(|repr| check::<T>(&brought(*repr, &part.swap)))?;
             }
-            copy(src, dst, &part.swap)
+            T::put(src, dst, &part.swap, *streamed);
+            Ok(())
         })
     }
 
@@ -123,36 +123,12 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
     }
 }
 
-fn copy<T: PlainElement>(
-    src: ArrayViewD<'_, T::Repr>,
-    dst: ArrayViewMutD<'_, T>,
-    swap: &Swap,
-) -> Result<(), EngineCause> {
-    if !T::ANY_BITS && !are_valid::<T>(&src, swap) {
-        src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
-    }
-    match swap {
-        Swap::None => assign(src, dst, T::from_repr),
-        Swap::Every(width) => assign(src, dst, |src| T::from_repr(src.swapped(*width))),
-        Swap::LowBits { .. } | Swap::Leaves(_) => {
-            assign(src, dst, |src| T::from_repr(brought(src, swap)));
-        }
-    }
-    Ok(())
-}
-
 /// Looks at every element, which is faster than to stop at the first that is not valid.
 fn are_valid<T: PlainElement>(src: &ArrayViewD<'_, T::Repr>, swap: &Swap) -> bool {
     src.rows().into_iter().all(|row| match swap {
         Swap::None => row.fold(true, |valid, repr| valid & T::is_valid(repr)),
         swap => row.iter().all(|repr| T::is_valid(&brought(*repr, swap))),
     })
-}
-
-/// Converts an element to native form.
-fn brought<R: Repr>(mut repr: R, swap: &Swap) -> R {
-    swap.apply(bytemuck::bytes_of_mut(&mut repr));
-    repr
 }
 
 fn check<T: PlainElement>(repr: &T::Repr) -> Result<(), EngineCause> {
