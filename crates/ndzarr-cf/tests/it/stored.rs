@@ -158,6 +158,30 @@ fn numbers_outside_the_valid_range_are_missing_if_asked_for() {
     }
 }
 
+/// The range has the stored bits, as `_FillValue` does: -6 is 250, -3 is 253 and -1 is 255. Floats
+/// beside packed integers are in the unit of the unpacked numbers.
+#[test]
+fn the_valid_range_is_unsigned_as_the_elements_are() {
+    for (attributes, expected) in [
+        (json!({"valid_range": [0, -6], "_FillValue": -1}), [Some(0.0), Some(100.0), None, None]),
+        (json!({"valid_range": [0, 250], "_FillValue": -1}), [Some(0.0), Some(100.0), None, None]),
+        (json!({"valid_max": -3}), [Some(0.0), Some(100.0), Some(253.0), None]),
+        (json!({"valid_min": -3}), [None, None, Some(253.0), Some(255.0)]),
+        (json!({"valid_range": [1, -3], "scale_factor": 0.5}), [None, Some(50.0), Some(126.5), None]),
+        (
+            json!({"valid_range": [-6.0, 50.0], "scale_factor": 1.0, "add_offset": -6.0}),
+            [Some(-6.0), None, None, None],
+        ),
+    ] {
+        let mut attributes = attributes;
+        attributes["_Unsigned"] = "true".into();
+        let v = single(&[0_i8, 100, -3, -1], attributes.clone()).variable("v").expect("it is there");
+        let read = v.valid_only().read_as::<f64>().expect("they are numbers");
+        let numbers: Vec<_> = read.iter().map(|number| (!number.is_nan()).then_some(*number)).collect();
+        assert_eq!(numbers, expected, "{attributes}");
+    }
+}
+
 /// Compared as stored: none of these is exact as a float64, or as a float32.
 #[test]
 fn missing_numbers_are_compared_exactly() {
@@ -169,4 +193,6 @@ fn missing_numbers_are_compared_exactly() {
     assert!(numbers[[0]].is_nan() && !numbers[[1]].is_nan());
     let numbers = read(single(&[2_i8, 3], json!({"missing_value": [2.5, 1e30, 3]})));
     assert!(!numbers[[0]].is_nan() && numbers[[1]].is_nan());
+    let numbers = read(single(&[2_i8, -3], json!({"_FillValue": 2.5, "_Unsigned": "true"})));
+    assert_eq!(numbers, array![2.0, 253.0].into_dyn());
 }
