@@ -139,6 +139,11 @@ impl Encoding {
         self.scale.is_some() || self.offset.is_some()
     }
 
+    /// Whether times and durations are stored as integers.
+    pub(crate) fn has_whole_counts(&self) -> bool {
+        matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed()
+    }
+
     /// The type of numbers in memory. A factor in JSON is a float64 for xarray, and so are the
     /// numbers; without one, integers of up to 16 bits become float32.
     pub(crate) fn becomes(&self, with_missing: bool) -> Becomes {

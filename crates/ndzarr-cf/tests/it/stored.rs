@@ -1,7 +1,7 @@
 //! What is written: documents that xarray understands.
 
 use ndarray::array;
-use ndzarr::{Array, DataType, Format, MemoryStore};
+use ndzarr::{Array, DataType, Format, MemoryStore, Timedelta64};
 use ndzarr_cf::{Calendar, Dataset, Time};
 use serde_json::{Value, json};
 
@@ -195,4 +195,38 @@ fn missing_numbers_are_compared_exactly() {
     assert!(!numbers[[0]].is_nan() && numbers[[1]].is_nan());
     let numbers = read(single(&[2_i8, -3], json!({"_FillValue": 2.5, "_Unsigned": "true"})));
     assert_eq!(numbers, array![2.0, 253.0].into_dyn());
+}
+
+/// A missing number that is no count is not one of those that are too large.
+#[test]
+fn missing_times_are_found_before_they_are_counted() {
+    let units = json!({"units": "hours since 2001-01-01", "_FillValue": u64::MAX});
+    let v = single(&[0_u64, u64::MAX], units).variable("v").expect("it is there");
+    let read = v.read_times().expect("one is missing");
+    let midnight = Time::parse("2001-01-01", Calendar::Standard).expect("it is a time");
+    assert_eq!(read, array![Some(midnight), None].into_dyn());
+}
+
+#[test]
+fn missing_times_may_be_written_as_what_is_no_count() {
+    let units = json!({"units": "hours since 2001-01-01", "_FillValue": u64::MAX});
+    let v = single(&[0_u64, 0], units).variable("v").expect("it is there");
+    let two = Time::parse("2001-01-01T02", Calendar::Standard).expect("it is a time");
+    v.write_times(&array![None, Some(two)]).expect("there is a fill value");
+    let stored = v.array().read_as::<u64, _>(.., Default::default()).expect("they are uint64");
+    assert_eq!(stored, array![u64::MAX, 2].into_dyn());
+}
+
+/// 200 and 255 as int8; 255 is missing.
+#[test]
+fn durations_may_be_unsigned() {
+    let attributes =
+        json!({"units": "hours", "dtype": "timedelta64[s]", "_Unsigned": "true", "_FillValue": -1});
+    let v = single(&[1_i8, -56, -1], attributes).variable("v").expect("it is there");
+    let hours = array![Timedelta64(3600), Timedelta64(200 * 3600), Timedelta64::NAT];
+    assert_eq!(v.read().expect("they are durations"), hours.into_dyn().into());
+    let attributes = json!({"units": "hours", "dtype": "timedelta64[s]", "missing_value": u64::MAX});
+    let v = single(&[1_u64, u64::MAX], attributes).variable("v").expect("it is there");
+    let hours = array![Timedelta64(3600), Timedelta64::NAT];
+    assert_eq!(v.read().expect("they are durations"), hours.into_dyn().into());
 }
