@@ -43,15 +43,14 @@ impl Encoding {
         }
     }
 
-    /// The type of what [`decode`](Self::decode) returns.
-    pub(crate) fn decoded_type(&self) -> DataType {
+    /// The type of what [`decode`](Self::decode) returns with this range.
+    pub(crate) fn decoded_type(&self, valid: Option<ValidRange>) -> DataType {
         match &self.meaning {
-            Meaning::Stored => self.stored.clone(),
             Meaning::Bools => DataType::Bool,
             Meaning::Texts => DataType::String,
             Meaning::Times(_) => DataType::DateTime64 { unit: ndzarr::TimeUnit::Nanosecond, scale: 1 },
             Meaning::Durations(_, data_type) => data_type.clone(),
-            Meaning::Numbers => match (self.becomes(false), &self.stored) {
+            Meaning::Stored | Meaning::Numbers => match (self.becomes(valid.is_some()), &self.stored) {
                 (Becomes::Float32, _) => DataType::Float { bits: 32 },
                 (Becomes::Float64, _) => DataType::Float { bits: 64 },
                 (Becomes::Same, DataType::Int { bits }) if self.other_sign => DataType::UInt { bits: *bits },

@@ -80,7 +80,8 @@ impl<M> Variable<M> {
     /// # Errors
     /// An attribute does not comply with the conventions.
     pub fn data_type(&self) -> Result<DataType> {
-        Ok(self.selected.encoding()?.decoded_type())
+        let encoding = self.selected.encoding()?;
+        Ok(encoding.decoded_type(self.selected.valid_range(&encoding)?))
     }
 
     /// Selects along the dimension of a coordinate by its values: [`Labels`]. The coordinate has one

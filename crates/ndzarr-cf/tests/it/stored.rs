@@ -1,7 +1,7 @@
 //! What is written: documents that xarray understands.
 
 use ndarray::array;
-use ndzarr::{Array, DataType, Format, MemoryStore, Timedelta64};
+use ndzarr::{AnyElements, Array, DataType, Format, MemoryStore, Timedelta64};
 use ndzarr_cf::{Calendar, Dataset, Time};
 use serde_json::{Value, json};
 
@@ -136,6 +136,32 @@ fn times_are_written_in_every_form() {
         assert_eq!(read[[0]].map(|time| time.to_string()).as_deref(), Some("2001-03-01T06:00:00"), "{name}");
         assert_eq!(read[[1]], None, "{name}");
     }
+}
+
+#[test]
+fn the_type_is_that_of_what_is_read() {
+    let (float32, float64) = (DataType::Float { bits: 32 }, DataType::Float { bits: 64 });
+    let range = json!({"valid_range": [2, 4]});
+    let check = |dataset: Dataset, data_type: DataType, valid: (DataType, AnyElements)| {
+        let v = dataset.variable("v").expect("it is there");
+        assert_eq!(v.data_type().expect("it is valid"), data_type);
+        let v = v.valid_only();
+        let read = v.read().expect("it is valid").into_dyn();
+        assert_eq!((v.data_type().expect("it is valid"), read), valid);
+    };
+    let single32 = || (float32.clone(), array![2.0_f32, 3.0].into_dyn().into());
+    check(single(&[2_i16, 3], range.clone()), INT16, single32());
+    check(single(&[2_i16, 3], no_attributes()), INT16, (INT16, array![2_i16, 3].into_dyn().into()));
+    let uint32 = DataType::UInt { bits: 32 };
+    check(single(&[2_u32, 3], range.clone()), uint32, (float64, array![2.0, 3.0].into_dyn().into()));
+    check(single(&[2.0_f32, 3.0], range.clone()), float32.clone(), single32());
+    let unsigned = json!({"valid_range": [2, 4], "_Unsigned": "true"});
+    check(single(&[2_i16, 3], unsigned), DataType::UInt { bits: 16 }, single32());
+    let bools = json!({"valid_range": [0, 1], "dtype": "bool"});
+    let read = (DataType::Bool, array![true, false].into_dyn().into());
+    check(single(&[1_i8, 0], bools), DataType::Bool, read);
+    let read = (DataType::String, array!["a".to_owned()].into_dyn().into());
+    check(single(&["a".to_owned()], no_attributes()), DataType::String, read);
 }
 
 /// The conventions: a range of integers is one of the stored numbers, of floats beside packed
