@@ -156,19 +156,23 @@ impl Variable {
 
     async fn write_stored(&self, elements: AnyElements) -> Result<()> {
         let selection = self.selected.selection(&self.needed().await?)?;
+        let _forget = self.selected.until_written();
         Ok(self.array().write(selection, &elements).await?)
     }
 
     async fn needed(&self) -> Result<Vec<Arc<Coordinate>>> {
         let mut needed = Vec::new();
         for entry in self.selected.needed() {
-            if let Some(known) = entry.known() {
-                needed.push(Arc::clone(known));
-                continue;
-            }
+            let n_writes = match entry.kept.get() {
+                Ok(known) => {
+                    needed.push(known);
+                    continue;
+                }
+                Err(n_writes) => n_writes,
+            };
             let encoding = self.selected.encoding_of(entry)?;
             let array = AnyArray::from(entry.array()?.clone());
-            needed.push(Arc::clone(entry.keep(&encoding, array.read(..).await?)?));
+            needed.push(entry.keep(&encoding, array.read(..).await?, n_writes)?);
         }
         Ok(needed)
     }

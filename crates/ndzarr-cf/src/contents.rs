@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use ndzarr::{AnyArray, AnyElements, Group};
 use serde_json::{Map, Value};
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::coordinate::Coordinate;
 use crate::encoding::Encoding;
 use crate::error::{Error, Result};
+use crate::kept::Kept;
 
 /// The variables of a dataset.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct Entry {
     /// Why it cannot be opened, if so.
     array: Result<AnyArray, String>,
     /// Its values, once labels were searched among them.
-    coordinate: OnceLock<Arc<Coordinate>>,
+    pub(crate) kept: Kept,
 }
 
 impl Contents {
@@ -35,13 +36,13 @@ impl Contents {
     ) -> Self {
         let entry = |(name, array): (String, ndzarr::Result<AnyArray>)| {
             let array = array.map_err(|error| error.to_string());
-            (name.clone(), Arc::new(Entry { name, array, coordinate: OnceLock::new() }))
+            (name.clone(), Arc::new(Entry { name, array, kept: Kept::default() }))
         };
         Self { group, variables: arrays.into_iter().map(entry).collect() }
     }
 
     pub(crate) fn insert(&mut self, name: &str, array: AnyArray) {
-        let entry = Entry { name: name.to_owned(), array: Ok(array), coordinate: OnceLock::new() };
+        let entry = Entry { name: name.to_owned(), array: Ok(array), kept: Kept::default() };
         self.variables.insert(name.to_owned(), Arc::new(entry));
     }
 
@@ -154,15 +155,16 @@ impl Entry {
         }
     }
 
-    /// Its values, if they were read before.
-    pub(crate) fn known(&self) -> Option<&Arc<Coordinate>> {
-        self.coordinate.get()
-    }
-
-    /// Keeps the stored elements that were read as its values.
-    pub(crate) fn keep(&self, encoding: &Encoding, elements: AnyElements) -> Result<&Arc<Coordinate>> {
-        let coordinate = Coordinate::new(&self.name, encoding, elements)?;
-        Ok(self.coordinate.get_or_init(|| Arc::new(coordinate)))
+    /// The values that stored elements are, which were read after a number of writes.
+    pub(crate) fn keep(
+        &self,
+        encoding: &Encoding,
+        elements: AnyElements,
+        n_writes: u64,
+    ) -> Result<Arc<Coordinate>> {
+        let values = Arc::new(Coordinate::new(&self.name, encoding, elements)?);
+        self.kept.keep(&values, n_writes);
+        Ok(values)
     }
 }
 

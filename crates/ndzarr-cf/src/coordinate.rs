@@ -200,8 +200,8 @@ impl Coordinate {
         }
         let (start, end) = (start.map(|label| self.label(label)), end.map(|label| self.label(label)));
         let (mut low, mut high) = (start.transpose()?, end.transpose()?);
-        if let (Some((one, _)), Some((other, _))) = (&low, &high)
-            && is_less(other, one)
+        if let (Some((first, _)), Some((_, last))) = (&low, &high)
+            && is_less(last, first)
         {
             std::mem::swap(&mut low, &mut high);
         }

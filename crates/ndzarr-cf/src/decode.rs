@@ -43,15 +43,14 @@ impl Encoding {
         }
     }
 
-    /// The type of what [`decode`](Self::decode) returns.
-    pub(crate) fn decoded_type(&self) -> DataType {
+    /// The type of what [`decode`](Self::decode) returns with this range.
+    pub(crate) fn decoded_type(&self, valid: Option<ValidRange>) -> DataType {
         match &self.meaning {
-            Meaning::Stored => self.stored.clone(),
             Meaning::Bools => DataType::Bool,
             Meaning::Texts => DataType::String,
             Meaning::Times(_) => DataType::DateTime64 { unit: ndzarr::TimeUnit::Nanosecond, scale: 1 },
             Meaning::Durations(_, data_type) => data_type.clone(),
-            Meaning::Numbers => match (self.becomes(false), &self.stored) {
+            Meaning::Stored | Meaning::Numbers => match (self.becomes(valid.is_some()), &self.stored) {
                 (Becomes::Float32, _) => DataType::Float { bits: 32 },
                 (Becomes::Float64, _) => DataType::Float { bits: 64 },
                 (Becomes::Same, DataType::Int { bits }) if self.other_sign => DataType::UInt { bits: *bits },
@@ -83,19 +82,11 @@ impl Encoding {
         let beyond = |count: &dyn std::fmt::Display| {
             Error::attribute(variable, "units", format!("has no time for the count {count}"))
         };
-        let is_whole =
-            matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed();
         let shape = elements.shape().to_vec();
-        let times: Result<Vec<Option<Time>>> = if is_whole {
-            let elements = if self.other_sign { other_bits(elements, &self.stored) } else { elements };
-            let counts = elements.cast::<i64>(Cast::Checked).map_err(|error| beyond(&error))?;
-            let missing = self.missing_as::<i64>();
-            let is_missing = |count: i64| count == i64::MIN || missing.contains(&count);
-            let time = |&count: &i64| match is_missing(count) {
-                true => Ok(None),
-                false => units.time(count).map(Some).ok_or_else(|| beyond(&count)),
-            };
-            counts.iter().map(time).collect()
+        let times: Result<Vec<Option<Time>>> = if self.has_whole_counts() {
+            let counts = self.whole_counts(elements).map_err(|error| beyond(&error))?;
+            let time = |count| units.time(count).ok_or_else(|| beyond(&count));
+            counts.into_iter().map(|count| count.map(time).transpose()).collect()
         } else {
             let counts = self.numbers(elements, Becomes::Float64, None).cast::<f64>(Cast::Checked)?;
             let time = |&count: &f64| match count.is_nan() {
@@ -117,20 +108,17 @@ impl Encoding {
         let DataType::TimeDelta64 { unit: step, .. } = of else { return Ok(elements) };
         // The units of NumPy are those of the same names here.
         let step = unit_nanos(&format!("{step:?}"), Calendar::Standard).unwrap_or(1);
-        let is_whole =
-            matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed();
         let beyond = || Error::attribute(variable, "units", "has counts that are out of range of durations");
         let shape = elements.shape().to_vec();
-        let durations: Result<Vec<Timedelta64>> = if is_whole {
-            let missing = self.missing_as::<i64>();
-            let counts = elements.cast::<i64>(Cast::Checked).map_err(|_| beyond())?;
-            let duration = |&count: &i64| match count == i64::MIN || missing.contains(&count) {
-                true => Ok(Timedelta64::NAT),
-                false => {
+        let durations: Result<Vec<Timedelta64>> = if self.has_whole_counts() {
+            let counts = self.whole_counts(elements).map_err(|_| beyond())?;
+            let duration = |count: Option<i64>| match count {
+                None => Ok(Timedelta64::NAT),
+                Some(count) => {
                     i64::try_from(i128::from(count) * unit / step).map(Timedelta64).map_err(|_| beyond())
                 }
             };
-            counts.iter().map(duration).collect()
+            counts.into_iter().map(duration).collect()
         } else {
             let counts = self.numbers(elements, Becomes::Float64, None).cast::<f64>(Cast::Checked)?;
             let duration = |&count: &f64| {
@@ -144,6 +132,21 @@ impl Encoding {
             counts.iter().map(duration).collect()
         };
         Ok(ArrayD::from_shape_vec(shape, durations?).expect("one for each element").into())
+    }
+
+    /// Counts of times or durations that are integers, `None` for missing ones. These are found in
+    /// the type that is stored, since they may be out of range of counts.
+    fn whole_counts(&self, elements: AnyElements) -> ndzarr::Result<Vec<Option<i64>>> {
+        let elements = if self.other_sign { other_bits(elements, &self.stored) } else { elements };
+        let mut is_missing = Vec::new();
+        let elements = for_each_type!(elements, |array: Number| {
+            let missing = self.missing_as();
+            is_missing.extend(array.iter().map(|number| missing.contains(number)));
+            array.mapv_into(|number| if missing.contains(&number) { nearest(0.0) } else { number }).into()
+        }, other => other);
+        let counts = elements.cast::<i64>(Cast::Checked)?;
+        let count = |(&count, is_missing): (&i64, bool)| (!is_missing && count != i64::MIN).then_some(count);
+        Ok(counts.iter().zip(is_missing).map(count).collect())
     }
 
     /// Numbers, unpacked, with NaN for missing ones.

@@ -1,6 +1,6 @@
 //! Encoding: elements to what is stored for them.
 
-use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension};
+use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension, IxDyn};
 use ndzarr::{AnyElements, Cast, DataType, Datetime64, Number, for_each_type};
 
 use crate::attributes::FILL_VALUE;
@@ -62,21 +62,12 @@ impl Encoding {
             Ok(Some((own, units.count(own))))
         };
         let counts = times.iter().map(count).collect::<Result<Vec<_>>>()?;
-        let elements: AnyElements = if self.is_integer() && !self.is_packed() {
-            let missing =
-                self.fill_as::<i64>().or((self.stored == DataType::Int { bits: 64 }).then_some(i64::MIN));
-            let whole = |count| match count {
-                None => missing.ok_or_else(|| no_fill(variable)),
-                Some((_, (count, 0.0))) => i64::try_from(count)
-                    .map_err(|_| Error::attribute(variable, "units", format!("makes a count of {count}"))),
-                Some((time, _)) => {
-                    let what =
-                        format!("has a unit that is too large for {time}: the elements are {}", self.stored);
-                    Err(Error::attribute(variable, "units", what))
-                }
-            };
-            let counts = counts.into_iter().map(whole).collect::<Result<Vec<_>>>()?;
-            ArrayD::from_shape_vec(times.raw_dim(), counts).expect("one for each time").into()
+        let elements: AnyElements = if self.has_whole_counts() {
+            match self.in_memory() {
+                // Its fill value may be out of range of int64.
+                DataType::UInt { bits: 64 } => self.whole::<u64>(times.raw_dim(), counts, variable)?.into(),
+                _ => self.whole::<i64>(times.raw_dim(), counts, variable)?.into(),
+            }
         } else {
             let float =
                 |count: Option<(Time, (i128, f64))>| count.map_or(f64::NAN, |(_, (n, rest))| n as f64 + rest);
@@ -86,8 +77,27 @@ impl Encoding {
         self.stored_numbers(elements, variable)
     }
 
-    fn is_integer(&self) -> bool {
-        matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. })
+    /// Counts as integers. In int64, the least one is missing if there is no fill value.
+    fn whole<T: Number + TryFrom<i128>>(
+        &self,
+        shape: IxDyn,
+        counts: Vec<Option<(Time, (i128, f64))>>,
+        variable: &str,
+    ) -> Result<ArrayD<T>> {
+        let nat = || T::try_from(i64::MIN.into()).ok().filter(|_| self.stored == DataType::Int { bits: 64 });
+        let missing = self.fill_as::<T>().or_else(nat);
+        let whole = |count| match count {
+            None => missing.ok_or_else(|| no_fill(variable)),
+            Some((_, (count, 0.0))) => T::try_from(count)
+                .map_err(|_| Error::attribute(variable, "units", format!("makes a count of {count}"))),
+            Some((time, _)) => {
+                let what =
+                    format!("has a unit that is too large for {time}: the elements are {}", self.stored);
+                Err(Error::attribute(variable, "units", what))
+            }
+        };
+        let counts = counts.into_iter().map(whole).collect::<Result<Vec<_>>>()?;
+        Ok(ArrayD::from_shape_vec(shape, counts).expect("one for each time"))
     }
 
     /// What the stored bits are taken as.

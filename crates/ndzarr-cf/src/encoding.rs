@@ -4,7 +4,7 @@ use ndzarr::ndarray::Ix0;
 use ndzarr::{AnyArray, AnyElements, Cast, DataType, Format, TimeUnit};
 use serde_json::{Map, Value};
 
-use crate::attributes::{Attributes, fill_value, shown};
+use crate::attributes::{Attributes, Number, fill_value, shown};
 use crate::calendar::Calendar;
 use crate::error::Result;
 use crate::time_units::{TimeUnits, unit_nanos};
@@ -95,14 +95,12 @@ impl Encoding {
             None => fill_value(attributes, stored)?.map(|number| number.element()),
         };
         // `_FillValue` has the stored bits, `missing_value` the numbers.
-        let fill = fill.map(|fill| if encoding.other_sign { other_bits(fill, stored) } else { fill });
+        let fill = fill.map(|fill| encoding.of_stored_bits(fill));
         let missing = attributes.numbers("missing_value")?.into_iter().map(|number| number.element());
         let missing: Vec<_> = fill.iter().cloned().chain(missing).collect();
         encoding.names_missing = !missing.is_empty();
         encoding.fill = missing.first().cloned();
-        let is_nan =
-            |number: &AnyElements<Ix0>| number.cast::<f64>(Cast::Saturating).is_ok_and(|n| n[()].is_nan());
-        encoding.missing = missing.into_iter().filter(|number| !is_nan(number)).collect();
+        encoding.missing = missing.into_iter().filter(|number| !to_f64(number).is_nan()).collect();
         encoding.meaning = encoding.meaning_of_numbers(attributes)?;
         Ok(encoding)
     }
@@ -131,8 +129,19 @@ impl Encoding {
         Ok(if is_plain { Meaning::Stored } else { Meaning::Numbers })
     }
 
+    /// The number that an integer with these stored bits is in memory.
+    fn of_stored_bits(&self, number: AnyElements<Ix0>) -> AnyElements<Ix0> {
+        let is_whole = to_f64(&number).fract() == 0.0;
+        if self.other_sign && is_whole { other_bits(number, &self.stored) } else { number }
+    }
+
     pub(crate) fn is_packed(&self) -> bool {
         self.scale.is_some() || self.offset.is_some()
+    }
+
+    /// Whether times and durations are stored as integers.
+    pub(crate) fn has_whole_counts(&self) -> bool {
+        matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed()
     }
 
     /// The type of numbers in memory. A factor in JSON is a float64 for xarray, and so are the
@@ -164,8 +173,8 @@ pub(crate) struct ValidRange {
 }
 
 impl ValidRange {
-    /// From `valid_range`, or `valid_min` and `valid_max`. Floats beside packed integers are in the
-    /// unit of the unpacked numbers.
+    /// From `valid_range`, or `valid_min` and `valid_max`, which have the stored bits. Floats
+    /// beside packed integers are in the unit of the unpacked numbers.
     pub(crate) fn of(attributes: Attributes<'_>, encoding: &Encoding) -> Result<Option<Self>> {
         let (min, max) = match &attributes.numbers("valid_range")?[..] {
             [] if attributes.get("valid_range").is_none() => {
@@ -183,12 +192,21 @@ impl ValidRange {
         }
         let is_integer = matches!(encoding.stored, DataType::Int { .. } | DataType::UInt { .. });
         let any_float = [min, max].into_iter().flatten().any(|number| number.is_float());
+        let of_unpacked = is_integer && any_float && encoding.is_packed();
+        let bound = |number: Number| match of_unpacked {
+            true => number.to_f64(),
+            false => to_f64(&encoding.of_stored_bits(number.element())),
+        };
         Ok(Some(Self {
-            min: min.map_or(f64::NEG_INFINITY, |number| number.to_f64()),
-            max: max.map_or(f64::INFINITY, |number| number.to_f64()),
-            of_unpacked: is_integer && any_float && encoding.is_packed(),
+            min: min.map_or(f64::NEG_INFINITY, bound),
+            max: max.map_or(f64::INFINITY, bound),
+            of_unpacked,
         }))
     }
+}
+
+fn to_f64(number: &AnyElements<Ix0>) -> f64 {
+    number.cast::<f64>(Cast::Saturating).map_or(f64::NAN, |float| float[()])
 }
 
 fn is_number(data_type: &DataType) -> bool {

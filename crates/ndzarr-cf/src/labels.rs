@@ -11,7 +11,8 @@ use crate::time::Time;
 ///
 /// Values are numbers, [`Time`]s, jiff's `DateTime` and `Date`, and texts. A text is a time where the
 /// coordinate is one, in its calendar: alone and at the begin of a range the first moment of what it
-/// names, at the end of a range the last, so that `"2001-06"..="2001-08"` has all of August.
+/// names, at the end of a range the last, so that `"2001-06"..="2001-08"` has all of August and
+/// `"2001-06-15"..="2001"` all from 15 June to the end of the year.
 ///
 /// - A value drops the dimension. It must be there, once.
 /// - A list keeps the dimension, in the order of the list.

@@ -34,6 +34,7 @@ mod encode;
 mod encoding;
 mod error;
 mod into_numbers;
+mod kept;
 mod labels;
 mod mode;
 mod new_variable;

@@ -11,6 +11,7 @@ use crate::contents::{Contents, Entry};
 use crate::coordinate::{Coordinate, Pick};
 use crate::encoding::{Encoding, ValidRange};
 use crate::error::{Error, Result};
+use crate::kept::Forget;
 use crate::labels::Labels;
 
 /// A variable of a dataset, and the part of it that is selected.
@@ -133,6 +134,11 @@ impl Selected {
 
     pub(crate) fn encoding_of(&self, coordinate: &Entry) -> Result<Encoding> {
         self.contents.encoding(coordinate)
+    }
+
+    /// To be held during a write of the variable.
+    pub(crate) fn until_written(&self) -> Forget<'_> {
+        self.entry.kept.until_written()
     }
 
     /// What is selected of the array.

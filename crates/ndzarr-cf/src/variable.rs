@@ -17,7 +17,8 @@ use crate::selected::Selected;
 use crate::time::Time;
 
 /// A variable of a [`Dataset`](crate::Dataset), or what is selected of it. Selecting reads nothing;
-/// the first read of labels reads their coordinate, which the dataset keeps.
+/// the first read of labels reads their coordinate, which the dataset keeps until it writes it.
+/// What others write to a coordinate shows in datasets that are opened later.
 ///
 /// Reading decodes elements as xarray does:
 ///
@@ -79,7 +80,8 @@ impl<M> Variable<M> {
     /// # Errors
     /// An attribute does not comply with the conventions.
     pub fn data_type(&self) -> Result<DataType> {
-        Ok(self.selected.encoding()?.decoded_type())
+        let encoding = self.selected.encoding()?;
+        Ok(encoding.decoded_type(self.selected.valid_range(&encoding)?))
     }
 
     /// Selects along the dimension of a coordinate by its values: [`Labels`]. The coordinate has one
@@ -193,17 +195,19 @@ impl Variable {
 
     fn write_stored(&self, elements: &AnyElements) -> Result<()> {
         let selection = self.selected.selection(&self.needed()?)?;
+        let _forget = self.selected.until_written();
         Ok(self.array().write(selection, elements)?)
     }
 
     /// The values of the coordinates that the selection needs.
     fn needed(&self) -> Result<Vec<Arc<Coordinate>>> {
         let values = |entry: &Arc<crate::contents::Entry>| {
-            if let Some(known) = entry.known() {
-                return Ok(Arc::clone(known));
-            }
+            let n_writes = match entry.kept.get() {
+                Ok(known) => return Ok(known),
+                Err(n_writes) => n_writes,
+            };
             let encoding = self.selected.encoding_of(entry)?;
-            entry.keep(&encoding, entry.array()?.read(..)?).map(Arc::clone)
+            entry.keep(&encoding, entry.array()?.read(..)?, n_writes)
         };
         self.selected.needed().map(values).collect()
     }

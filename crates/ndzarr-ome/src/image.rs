@@ -73,14 +73,17 @@ impl Image {
         })
     }
 
-    /// Takes the scales from the shapes of the arrays in C order, finest first; `None` for those that
-    /// cannot be opened.
+    /// Takes the scales from the shapes of the arrays in C order, `None` for those that cannot be
+    /// opened. The finest has the most elements, wherever it is listed (OME-02).
     pub(crate) fn scale_by_shapes(&mut self, shapes: &[Option<Vec<u64>>]) -> Result<(), String> {
         self.warn("no scales are stated: they follow from the shapes");
-        let Some(finest) = shapes.first().and_then(Option::as_ref) else { return Ok(()) };
-        if finest.is_empty() {
+        let Some(n_axes) = shapes.iter().flatten().next().map(Vec::len) else { return Ok(()) };
+        let n_elements = |shape: &[u64]| shape.iter().map(|&n| n as f64).product::<f64>();
+        let alike = shapes.iter().flatten().filter(|shape| shape.len() == n_axes);
+        let finest = alike.max_by(|a, b| n_elements(a).total_cmp(&n_elements(b)));
+        let Some(finest) = finest.filter(|_| n_axes > 0) else {
             return Err("has a finest level without axes".to_owned());
-        }
+        };
         // OME-Zarr 0.1 and 0.2 name five axes; arrays of fewer dimensions have the last of them. Axes
         // that are stated and differ from those of the array are an error later (OME-14).
         if !self.axes_are_stated && finest.len() < self.axes.len() {

@@ -82,9 +82,7 @@ impl<'a> Scales<'a> {
             // behind that of the first element.
             placement.translate_by(&factors.iter().map(|factor| (factor - 1.0) / 2.0).collect::<Vec<_>>());
             placement.scale.copy_from_slice(&factors);
-            let unscaled = placement.translation.clone();
             placement.scale_by(&size);
-            placement.translation = unscaled.iter().zip(&size).map(|(offset, size)| offset * size).collect();
             if let Some(offset) = &offset {
                 placement.translate_by(offset);
             }

@@ -83,6 +83,19 @@ fn times_are_those_of_the_calendar() {
     assert_eq!(found("time", "2001"..="2000"), [0, 1, 2, 3, 4]);
 }
 
+/// The values are those above. A range begins with the first moment of its first label and ends
+/// with the last of its second, even where one label contains the other.
+#[test]
+fn ends_of_a_range_may_differ_in_precision() {
+    assert_eq!(found("time", "2001-02-30T06"..="2001-02-30"), [3]);
+    assert_eq!(found("time", "2001-02-30"..="2001-02-30T06"), [2]);
+    assert_eq!(found("time", "2001-02-28"..="2001"), [1, 2, 3, 4]);
+    assert_eq!(found("time", "2001"..="2001-02-28"), [0, 1]);
+    // The whole end lies before the start: the two change places.
+    assert_eq!(found("time", "2001-02-30T06"..="2001-02-28"), [1, 2]);
+    assert_eq!(found("time", "2001-03"..="2001-02-30T18"), [3, 4]);
+}
+
 #[test]
 fn jiff_dates_are_labels() {
     let first = date(2001, 2, 28);

@@ -4,6 +4,7 @@
 mod hostile;
 mod labels;
 mod requests;
+mod rewritten;
 mod stored;
 
 use ndzarr::MemoryStore;

@@ -1,7 +1,7 @@
 //! What is written: documents that xarray understands.
 
 use ndarray::array;
-use ndzarr::{Array, DataType, Format, MemoryStore};
+use ndzarr::{AnyElements, Array, DataType, Format, MemoryStore, Timedelta64};
 use ndzarr_cf::{Calendar, Dataset, Time};
 use serde_json::{Value, json};
 
@@ -138,6 +138,32 @@ fn times_are_written_in_every_form() {
     }
 }
 
+#[test]
+fn the_type_is_that_of_what_is_read() {
+    let (float32, float64) = (DataType::Float { bits: 32 }, DataType::Float { bits: 64 });
+    let range = json!({"valid_range": [2, 4]});
+    let check = |dataset: Dataset, data_type: DataType, valid: (DataType, AnyElements)| {
+        let v = dataset.variable("v").expect("it is there");
+        assert_eq!(v.data_type().expect("it is valid"), data_type);
+        let v = v.valid_only();
+        let read = v.read().expect("it is valid").into_dyn();
+        assert_eq!((v.data_type().expect("it is valid"), read), valid);
+    };
+    let single32 = || (float32.clone(), array![2.0_f32, 3.0].into_dyn().into());
+    check(single(&[2_i16, 3], range.clone()), INT16, single32());
+    check(single(&[2_i16, 3], no_attributes()), INT16, (INT16, array![2_i16, 3].into_dyn().into()));
+    let uint32 = DataType::UInt { bits: 32 };
+    check(single(&[2_u32, 3], range.clone()), uint32, (float64, array![2.0, 3.0].into_dyn().into()));
+    check(single(&[2.0_f32, 3.0], range.clone()), float32.clone(), single32());
+    let unsigned = json!({"valid_range": [2, 4], "_Unsigned": "true"});
+    check(single(&[2_i16, 3], unsigned), DataType::UInt { bits: 16 }, single32());
+    let bools = json!({"valid_range": [0, 1], "dtype": "bool"});
+    let read = (DataType::Bool, array![true, false].into_dyn().into());
+    check(single(&[1_i8, 0], bools), DataType::Bool, read);
+    let read = (DataType::String, array!["a".to_owned()].into_dyn().into());
+    check(single(&["a".to_owned()], no_attributes()), DataType::String, read);
+}
+
 /// The conventions: a range of integers is one of the stored numbers, of floats beside packed
 /// integers one of the unpacked.
 #[test]
@@ -158,6 +184,30 @@ fn numbers_outside_the_valid_range_are_missing_if_asked_for() {
     }
 }
 
+/// The range has the stored bits, as `_FillValue` does: -6 is 250, -3 is 253 and -1 is 255. Floats
+/// beside packed integers are in the unit of the unpacked numbers.
+#[test]
+fn the_valid_range_is_unsigned_as_the_elements_are() {
+    for (attributes, expected) in [
+        (json!({"valid_range": [0, -6], "_FillValue": -1}), [Some(0.0), Some(100.0), None, None]),
+        (json!({"valid_range": [0, 250], "_FillValue": -1}), [Some(0.0), Some(100.0), None, None]),
+        (json!({"valid_max": -3}), [Some(0.0), Some(100.0), Some(253.0), None]),
+        (json!({"valid_min": -3}), [None, None, Some(253.0), Some(255.0)]),
+        (json!({"valid_range": [1, -3], "scale_factor": 0.5}), [None, Some(50.0), Some(126.5), None]),
+        (
+            json!({"valid_range": [-6.0, 50.0], "scale_factor": 1.0, "add_offset": -6.0}),
+            [Some(-6.0), None, None, None],
+        ),
+    ] {
+        let mut attributes = attributes;
+        attributes["_Unsigned"] = "true".into();
+        let v = single(&[0_i8, 100, -3, -1], attributes.clone()).variable("v").expect("it is there");
+        let read = v.valid_only().read_as::<f64>().expect("they are numbers");
+        let numbers: Vec<_> = read.iter().map(|number| (!number.is_nan()).then_some(*number)).collect();
+        assert_eq!(numbers, expected, "{attributes}");
+    }
+}
+
 /// Compared as stored: none of these is exact as a float64, or as a float32.
 #[test]
 fn missing_numbers_are_compared_exactly() {
@@ -169,4 +219,40 @@ fn missing_numbers_are_compared_exactly() {
     assert!(numbers[[0]].is_nan() && !numbers[[1]].is_nan());
     let numbers = read(single(&[2_i8, 3], json!({"missing_value": [2.5, 1e30, 3]})));
     assert!(!numbers[[0]].is_nan() && numbers[[1]].is_nan());
+    let numbers = read(single(&[2_i8, -3], json!({"_FillValue": 2.5, "_Unsigned": "true"})));
+    assert_eq!(numbers, array![2.0, 253.0].into_dyn());
+}
+
+/// A missing number that is no count is not one of those that are too large.
+#[test]
+fn missing_times_are_found_before_they_are_counted() {
+    let units = json!({"units": "hours since 2001-01-01", "_FillValue": u64::MAX});
+    let v = single(&[0_u64, u64::MAX], units).variable("v").expect("it is there");
+    let read = v.read_times().expect("one is missing");
+    let midnight = Time::parse("2001-01-01", Calendar::Standard).expect("it is a time");
+    assert_eq!(read, array![Some(midnight), None].into_dyn());
+}
+
+#[test]
+fn missing_times_may_be_written_as_what_is_no_count() {
+    let units = json!({"units": "hours since 2001-01-01", "_FillValue": u64::MAX});
+    let v = single(&[0_u64, 0], units).variable("v").expect("it is there");
+    let two = Time::parse("2001-01-01T02", Calendar::Standard).expect("it is a time");
+    v.write_times(&array![None, Some(two)]).expect("there is a fill value");
+    let stored = v.array().read_as::<u64, _>(.., Default::default()).expect("they are uint64");
+    assert_eq!(stored, array![u64::MAX, 2].into_dyn());
+}
+
+/// 200 and 255 as int8; 255 is missing.
+#[test]
+fn durations_may_be_unsigned() {
+    let attributes =
+        json!({"units": "hours", "dtype": "timedelta64[s]", "_Unsigned": "true", "_FillValue": -1});
+    let v = single(&[1_i8, -56, -1], attributes).variable("v").expect("it is there");
+    let hours = array![Timedelta64(3600), Timedelta64(200 * 3600), Timedelta64::NAT];
+    assert_eq!(v.read().expect("they are durations"), hours.into_dyn().into());
+    let attributes = json!({"units": "hours", "dtype": "timedelta64[s]", "missing_value": u64::MAX});
+    let v = single(&[1_u64, u64::MAX], attributes).variable("v").expect("it is there");
+    let hours = array![Timedelta64(3600), Timedelta64::NAT];
+    assert_eq!(v.read().expect("they are durations"), hours.into_dyn().into());
 }

@@ -76,6 +76,31 @@ fn ome_02_levels_are_sorted_from_fine_to_coarse() {
     assert_eq!(image.warnings.len(), 1);
 }
 
+/// Factors 1, 2 and 4; a factor f shifts the first element by (f - 1) / 2.
+#[test]
+fn ome_02_the_finest_level_has_the_most_elements_wherever_it_is_listed() {
+    let attributes = |paths: [&str; 3]| {
+        let datasets = paths.map(|path| json!({"path": path}));
+        json!({"multiscales": [{"version": "0.3", "axes": ["y", "x"], "datasets": datasets}]})
+    };
+    let shapes: [(&str, &[u64]); 3] = [("a", &[64, 64]), ("b", &[128, 128]), ("c", &[256, 256])];
+    for paths in [["a", "b", "c"], ["c", "b", "a"], ["b", "c", "a"]] {
+        let image = open(&zarr2(&attributes(paths), &shapes));
+        let levels: Vec<_> = image
+            .levels
+            .iter()
+            .map(|level| (&level.path[..], level.scale[0], level.translation[1]))
+            .collect();
+        assert_eq!(levels, [("c", 1.0, 0.0), ("b", 2.0, 0.5), ("a", 4.0, 1.5)], "{paths:?}");
+        assert_eq!(
+            image.warnings.iter().any(|what| what.contains("from fine to coarse")),
+            paths[0] != "c",
+            "{:?}",
+            image.warnings
+        );
+    }
+}
+
 /// Shapes and scales of the coins of scikit-image as ome-zarr-py writes them.
 #[test]
 fn ome_03_scales_are_those_that_are_stated() {
