@@ -454,8 +454,7 @@ impl ShardWriter {
         })
     }
 
-    /// Whether an inner chunk was not given and so stays as stored: one inside the array, or
-    /// outside of it where other writers may add to the shard meanwhile.
+    /// Whether an inner chunk stays as stored: one inside the array, or any that others may add.
     fn missing(&self) -> bool {
         let list = self.states().list.clone();
         let stays = |number| self.array.outside == Outside::Shared || self.is_inside(number);
