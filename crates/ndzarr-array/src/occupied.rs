@@ -2,7 +2,7 @@
 
 use ndzarr_metadata::{Creation, Existing, Node, NodeKind, OpenOptions};
 use ndzarr_model::ArraySpec;
-use ndzarr_store::DirListing;
+use ndzarr_store::{DirListing, is_numbered};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
@@ -58,32 +58,77 @@ async fn is_array(storage: &Storage, new: &Node) -> bool {
     there.is_ok_and(|node| matches!(node.kind, NodeKind::Array(_)))
 }
 
+/// Refuses to replace what is no node: a place without a document, below which there is something
+/// that is neither a document nor a chunk. A store that cannot list is not checked.
+pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Result<()> {
+    if !creation.erase.is_empty() {
+        return Ok(());
+    }
+    let is_document = documents(&creation.node);
+    let is_own = |name: &str| {
+        is_numbered(name)
+            || is_document(name)
+            || matches!(name, ".zattrs" | ".zmetadata")
+            || name.starts_with(".ndzarr-")
+    };
+    for prefix in &creation.erase_prefixes {
+        let listing = storage.listing(prefix).await?;
+        if let Some(key) = found_below(storage, prefix, listing, |name| !is_own(name)).await? {
+            let what = format!(
+                "there is no array or group at \"{}\" to replace, and {key:?} is not part of one: remove it first",
+                creation.node.path
+            );
+            return Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
+        }
+    }
+    Ok(())
+}
+
 /// The document of a node below a prefix, given the listing of the prefix.
 async fn node_below(
     storage: &Storage,
     new: &Node,
     prefix: &str,
-    listing: DirListing,
+    mut listing: DirListing,
 ) -> Result<Option<String>> {
-    let suffix = &new.context.draft_suffix;
-    let of_draft = |name: &str| {
-        let kind = name.strip_suffix(&**suffix).unwrap_or_default();
-        kind.ends_with(".array") || kind.ends_with(".group")
-    };
-    // Other documents directly below the prefix are those of the place itself.
-    if let Some(name) = listing.keys.iter().find(|name| of_draft(name)) {
-        return Ok(Some(format!("{prefix}{name}")));
+    let is_document = documents(new);
+    // Documents directly below the prefix are those of the place itself, but for those of the draft.
+    listing.keys.retain(|name| is_document(name) && is_of_draft(new, name));
+    found_below(storage, prefix, listing, is_document).await
+}
+
+/// Whether a name is that of the document of a node.
+fn documents(new: &Node) -> impl Fn(&str) -> bool {
+    move |name| {
+        matches!(name, "zarr.json" | ".zarray" | ".zgroup" | "attributes.json") || is_of_draft(new, name)
     }
-    let mut pending: Vec<String> = listing.prefixes.iter().map(|name| format!("{prefix}{name}/")).collect();
-    while let Some(prefix) = pending.pop() {
-        let listing = storage.listing(&prefix).await?;
-        let is_document = |name: &str| {
-            matches!(name, "zarr.json" | ".zarray" | ".zgroup" | "attributes.json") || of_draft(name)
-        };
-        if let Some(name) = listing.keys.iter().find(|name| is_document(name)) {
+}
+
+fn is_of_draft(new: &Node, name: &str) -> bool {
+    let kind = name.strip_suffix(&*new.context.draft_suffix).unwrap_or_default();
+    kind.ends_with(".array") || kind.ends_with(".group")
+}
+
+/// The first key below a prefix whose last name is one of these, given the listing of the prefix.
+async fn found_below(
+    storage: &Storage,
+    prefix: &str,
+    listing: DirListing,
+    is_one: impl Fn(&str) -> bool,
+) -> Result<Option<String>> {
+    let (mut pending, mut next) = (Vec::new(), Some((prefix.to_owned(), listing)));
+    while let Some((prefix, listing)) = next {
+        if let Some(name) = listing.keys.iter().find(|name| is_one(name)) {
             return Ok(Some(format!("{prefix}{name}")));
         }
         pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+        next = match pending.pop() {
+            Some(prefix) => {
+                let listing = storage.listing(&prefix).await?;
+                Some((prefix, listing))
+            }
+            None => None,
+        };
     }
     Ok(None)
 }

@@ -128,6 +128,7 @@ impl Note {
                 },
             ));
         }
+        occupied::check_replaced(storage, creation).await?;
         if let Some(spec) = creation.node.kind.array() {
             occupied::check(storage, creation, spec, existing).await?;
         }

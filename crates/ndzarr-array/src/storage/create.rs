@@ -7,13 +7,14 @@ use ndzarr_metadata::{
 use ndzarr_store::{Key, Precondition, Put};
 
 use super::{Published, Storage};
-use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
+use crate::{consolidated, occupied};
 
 impl Storage {
     /// Carries out the creation of a node. If several callers create one at the same path at the
     /// same time, all but one of them find it existing.
     pub(crate) async fn create(&self, creation: &Creation, policy: ConcurrentUpdate) -> Result<()> {
+        occupied::check_replaced(self, creation).await?;
         let limits = &creation.node.context.limits;
         let erasure =
             Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() };

@@ -1,8 +1,8 @@
 //! Nodes are created with the limits and the update mode that the caller requests.
 
 use ndzarr::{
-    AnyArray, Array, ArrayRequest, ConcurrentUpdate, CopyOptions, DataType, Error, ErrorKind, Format, Group,
-    Limits, MemoryStore, OpenOptions, RunOptions, Storage, codec, copy,
+    AnyArray, Array, ArrayRequest, ConcurrentUpdate, CopyOptions, DataType, Error, ErrorKind, Existing,
+    Format, Group, Limits, MemoryStore, OpenOptions, RunOptions, Storage, codec, copy,
 };
 use ndzarr_testkit::PlainStore;
 use serde_json::json;
@@ -149,4 +149,31 @@ fn with_an_update_mode() {
         .map(|child| child.name().to_owned())
         .collect();
     assert_eq!(names, ["any", "array", "built", "converted", "first", "group", "made"]);
+}
+
+#[test]
+fn only_nodes_are_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().join("home");
+    std::fs::create_dir_all(home.join("me")).expect("a folder");
+    std::fs::write(home.join("me/thesis.tex"), "years").expect("a file");
+    let other = Array::<u8>::builder([2]).create((MemoryStore::new(), "a")).expect("an array");
+    let from = (other.storage().clone(), "a");
+    for place in [(folder.path(), "home"), (home.as_path(), "")] {
+        let array = Array::<u8>::builder([4]).overwrite().create(place).map(drop);
+        let group = Group::builder().existing(Existing::Replace).create(place).map(drop);
+        let copied = copy(from.clone(), place, &CopyOptions::new().existing(Existing::Replace)).map(drop);
+        for made in [array, group, copied] {
+            let error = made.expect_err("it is no node");
+            assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+            assert!(error.to_string().contains("thesis.tex"), "{error}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(home.join("me/thesis.tex")).expect("it is there"), "years");
+    // What an interrupted removal left is no obstacle.
+    let left = folder.path().join("left");
+    std::fs::create_dir_all(left.join("c/0")).expect("a folder");
+    std::fs::write(left.join("c/0/1"), "old").expect("a file");
+    Array::<u8>::builder([4, 4]).overwrite().create((folder.path(), "left")).expect("an array");
+    assert!(!left.join("c").exists());
 }
