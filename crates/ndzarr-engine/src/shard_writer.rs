@@ -281,11 +281,8 @@ impl ShardWriter {
         Ok(done.map_err(|cause| self.at(cause))?)
     }
 
-    /// The shard's lock, if writers are serialized by locks.
+    /// The shard's lock, if the store has locks.
     fn turn(&self, store: &dyn Store) -> Result<Option<Turn>, EngineCause> {
-        if self.options.concurrent_update != ConcurrentUpdate::Merge {
-            return Ok(None);
-        }
         match Turn::take(store, &self.key, Patience::Wait, self.options.cancel.as_ref())? {
             Taken::Turn(turn) => Ok(Some(turn)),
             Taken::Busy => {

@@ -12,7 +12,7 @@ use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::chunk_write::{ChunkWrite, Nothing};
 use crate::io::{Awaited, Here, Io, in_turns, now, on_own_thread};
 use crate::write::{Written, unless_lost, write_chunk};
-use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions};
+use crate::{ChunkedArray, EngineCause, EngineError, RunOptions};
 
 /// Checks that [`shrink`] can work in this store. It cannot if the store does not list keys and
 /// there are too many chunks to try one by one.
@@ -165,9 +165,8 @@ async fn erase<I: Io>(
     patience: Patience,
     options: &RunOptions,
 ) -> Result<Written, EngineCause> {
-    if let Some(store) = io.blocking()
-        && options.concurrent_update == ConcurrentUpdate::Merge
-    {
+    // Whatever the policy: a wait in the store could not be cancelled.
+    if let Some(store) = io.blocking() {
         match Turn::take(store, key, patience, options.cancel.as_ref())? {
             Taken::Turn(turn) => return turn.erase().map(|()| Written::Done),
             Taken::Busy => return Ok(Written::Busy),

@@ -230,17 +230,22 @@ fn a_store_that_waits_for_a_future_of_the_library_ends() {
 fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     use ndarray::arr1;
     use ndzarr::store::{Key, Locked, Wait};
-    use ndzarr::{Cancel, CopyOptions, Error, ErrorKind, FsStore, N5Block, RunOptions, Store};
+    use ndzarr::{
+        Cancel, ConcurrentUpdate, CopyOptions, Error, ErrorKind, FsStore, N5Block, RunOptions, Store,
+    };
 
     type Call = fn(Group, Array<u8>, RunOptions) -> Result<(), Error>;
     type AsyncArray = asynchronous::Array<u8>;
     fn block() -> N5Block<u8> {
         N5Block { size: vec![4], elements: vec![1; 4] }
     }
-    let calls: [(&str, Format, &str, Call); 18] = [
+    let calls: [(&str, Format, &str, Call); 19] = [
         ("fill", Format::Zarr3, "a/c/0", |_, a, _| a.fill([1..2], 3)),
         ("append", Format::Zarr3, "a/zarr.json", |_, mut a, _| a.append(0, &arr1(&[1]))),
         ("resize", Format::Zarr3, "a/zarr.json", |_, mut a, _| a.resize([2])),
+        ("resize, whoever is last", Format::Zarr3, "a/c/0", |_, a, run| {
+            a.with_options(run.concurrent_update(ConcurrentUpdate::LastWriterWins)).resize([0])
+        }),
         ("attributes of an array", Format::Zarr3, "a/zarr.json", |_, mut a, _| {
             a.merge_attributes(json!({"n": 1}))
         }),
@@ -280,7 +285,8 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
         let folder = tempfile::tempdir().expect("it works");
         let (store, waits) = stores::Waits::new(folder.path());
         let group = Group::create(Storage::blocking(store), format).expect("it works");
-        group.create_array("a", Array::<u8>::builder([4]).chunks([4])).expect("it works");
+        let a = group.create_array("a", Array::<u8>::builder([4]).chunks([4])).expect("it works");
+        a.fill(.., 1).expect("it works");
         // A stopped writer (SIGSTOP, a debugger, a sleeping laptop).
         let store = FsStore::new(folder.path());
         let lock = store.lock(&Key::new(key).expect("it works"), Wait::Block).expect("it works");
