@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ndzarr::{AnyNode, ConsolidatedUse, ErrorKind, Group, OpenOptions};
 use serde_json::Value;
 
+use crate::contents::below;
 use crate::describe;
 use crate::failure::{Failure, chain};
 
@@ -17,6 +18,8 @@ pub(crate) enum State {
     Fresh,
     /// They say something else, or cannot be read.
     Stale(String),
+    /// They describe a node whose own document is gone or cannot be read: the last copy of it.
+    Ahead(String),
 }
 
 impl State {
@@ -43,6 +46,14 @@ impl State {
             Err(error) => return Ok(Self::Stale(error.message().to_owned())),
         };
         let real = nodes(&real)?;
+        for (path, _) in copies.iter().filter(|(_, copy)| copy.is_object()) {
+            let what = match real.get(path) {
+                Some(Value::String(_)) => "cannot be read",
+                None if has_keys(group, path)? => "is gone, though it has chunks",
+                _ => continue,
+            };
+            return Ok(Self::Ahead(format!("they still describe {path:?}, whose own document {what}")));
+        }
         for (path, node) in &real {
             match copies.get(path) {
                 None => return Ok(Self::Stale(format!("{path:?} is not in them"))),
@@ -55,6 +66,13 @@ impl State {
             None => Ok(Self::Fresh),
         }
     }
+}
+
+/// Whether there is anything below a path in a group.
+fn has_keys(group: &Group, path: &str) -> Result<bool, Failure> {
+    let mut n = 0;
+    group.storage().each_key(&below(&format!("{}{path}", below(group.path()))), |_, _| n += 1)?;
+    Ok(n > 0)
 }
 
 /// All nodes below a group, as they are described.

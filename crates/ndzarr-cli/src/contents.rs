@@ -23,6 +23,8 @@ pub(crate) struct Contents {
     pub(crate) of_copies: Vec<String>,
     /// Keys below an array that cannot be opened, so that it is not known whether they are its chunks.
     pub(crate) unknown: Vec<String>,
+    /// Keys of documents of other formats than the node's.
+    pub(crate) of_other_formats: Vec<String>,
     /// Files that a store does not list, but removes with their folder.
     pub(crate) hidden: Vec<String>,
     /// What the keys begin with.
@@ -72,14 +74,21 @@ impl Contents {
                 group.storage()
             }
         };
-        let Self { n_keys, byte_len, orphans, of_copies, unknown, prefixes, .. } = &mut contents;
+        let format = match node {
+            AnyNode::Array(array) => array.format(),
+            AnyNode::Group(group) => group.format(),
+        };
+        let Self { n_keys, byte_len, orphans, of_copies, unknown, of_other_formats, prefixes, .. } =
+            &mut contents;
         for prefix in prefixes {
             let listed = storage.each_key(prefix, |key, len| {
                 *n_keys += 1;
                 *byte_len += len;
                 if is_of_copy(&key[prefix.len()..]) {
                     of_copies.push(key.to_owned());
-                } else if is_document(key) || is_chunk(&arrays, key) {
+                } else if is_document(key) {
+                    of_other_formats.extend(Some(key.to_owned()).filter(|key| !is_of(format, key)));
+                } else if is_chunk(&arrays, key) {
                 } else if prefixes_in(key).any(|prefix| broken.contains(prefix)) {
                     unknown.push(key.to_owned());
                 } else {
@@ -203,6 +212,18 @@ pub(crate) fn is_document(key: &str) -> bool {
         || (key.starts_with("meta/") && (name.ends_with(".array.json") || name.ends_with(".group.json")))
         // Those of the root of the draft.
         || matches!(key, "meta/array.json" | "meta/group.json")
+}
+
+/// Whether a document is one of this format.
+fn is_of(format: Format, key: &str) -> bool {
+    let name = key.rsplit('/').next().unwrap_or(key);
+    match format {
+        Format::Zarr2 => name.starts_with(".z"),
+        Format::N5 => name == "attributes.json",
+        // The draft has `zarr.json` at its root.
+        Format::Zarr3 => name == "zarr.json",
+        _ => name == "zarr.json" || key.starts_with("meta/"),
+    }
 }
 
 /// Whether a key may be that of a chunk of an array with this prefix: `c/0/1`, `c.0.1`, `0.1` or `0/1`.

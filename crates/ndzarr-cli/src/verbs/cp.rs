@@ -101,6 +101,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if arguments.dry_run {
         return foreseen(arguments, global, &nodes, bytes, output).map(|()| Outcome::Good);
     }
+    // The last line is that of the copy.
+    let outcome = match arguments.verify {
+        true => compare(arguments, global, &nodes, output)?,
+        false => Outcome::Good,
+    };
     let n_arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array).count();
     let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
     if output.json() {
@@ -123,11 +128,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             output.line(format!("peak memory {}", sizes::shown(peak)))?;
         }
     }
-    if arguments.verify {
-        output.flush()?;
-        return compare(arguments, global, &nodes, output);
-    }
-    Ok(Outcome::Good)
+    Ok(outcome)
 }
 
 fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOptions {

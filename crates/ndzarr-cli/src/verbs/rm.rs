@@ -1,7 +1,7 @@
 //! `ndzarr rm`: removes an array or a group.
 
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndzarr::ConsolidatedUse;
@@ -27,6 +27,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     let place = arguments.path.display();
+    if let Some(target) = local_folder(&arguments.path).and_then(|folder| target_of_link(&folder)) {
+        let target = target.display();
+        return Err(Failure::new(format_args!("{place} is a link to {target}: remove the one or the other")));
+    }
     let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
     let node = options.open_node(&arguments.path)?;
     let looked = || {
@@ -35,6 +39,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         if let Some(key) = contents.strangers().next().filter(|_| !arguments.force) {
             return Err(Failure::new(format_args!(
                 "{place} holds {n} that do not belong to it, such as {key:?}; --force removes them too"
+            )));
+        }
+        let names_format = names_format(&place.to_string());
+        if let Some(key) = contents.of_other_formats.first().filter(|_| names_format && !arguments.force) {
+            return Err(Failure::new(format_args!(
+                "{place} is a node of another format as well, by {key:?}, which would go with it; --force removes both"
             )));
         }
         Ok(contents)
@@ -69,6 +79,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }));
     }
     if global.verbose { output.line(format!("removed {what}")) } else { Ok(()) }
+}
+
+/// What a folder leads to, if it is a link itself.
+fn target_of_link(folder: &Path) -> Option<PathBuf> {
+    // Without a slash behind it, which would follow the link.
+    std::fs::read_link(folder.components().collect::<PathBuf>()).ok()
+}
+
+/// Whether a place says which format it means, as in `a.zarr|zarr2:`.
+fn names_format(place: &str) -> bool {
+    place.rsplit_once('|').is_some_and(|(_, last)| last.starts_with("zarr") || last.starts_with("n5"))
 }
 
 fn confirmed(question: &str) -> Result<bool, Failure> {

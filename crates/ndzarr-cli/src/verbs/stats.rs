@@ -243,17 +243,19 @@ fn percentiles<T: Ranked + Shown>(
 }
 
 fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)) -> Result<Value, Failure> {
-    let (low, high) = (low.to_f64(), high.to_f64());
     let of = DataType::Float { bits: 64 };
-    if !(high - low).is_finite() {
+    let least = low;
+    let width = high.distance(least);
+    if !width.is_finite() {
         return Err(Failure::new("a histogram needs finite numbers; there are infinities"));
     }
     // As by NumPy, a single number is in the middle of a bin range of 1.
-    let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
-    let scale = bins as f64 / (high - low);
+    let (below, width) = if width == 0.0 { (0.5, 1.0) } else { (0.0, width) };
+    let (low, high) = (low.to_f64() - below, high.to_f64() + below);
+    let scale = bins as f64 / width;
     let add = |counts: &mut Vec<u64>, elements: &[T], _: &[Range<u64>]| {
         for number in elements.iter().filter(|number| !number.is_not_a_number()) {
-            let bin = ((number.to_f64() - low) * scale) as usize;
+            let bin = ((number.distance(least) + below) * scale) as usize;
             counts[bin.min(bins - 1)] += 1;
         }
     };

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Name keys that belong to no array or group as well.
     #[arg(long)]
     orphans: bool,
-    /// Name chunks that are not stored as well. They read as the fill value, and do not count as damage.
+    /// Name chunks that are not stored as well, which read as the fill value; any gives the exit status 1.
     #[arg(long)]
     expect_all: bool,
 }
@@ -152,11 +152,15 @@ impl Nodes {
                         Err(_) if is_broken || is_remote(place) => State::Absent,
                         state => state?,
                     };
-                    if let State::Stale(what) = state {
-                        let name = if group.path().is_empty() { "." } else { group.path() };
-                        let what = format!("its consolidated metadata: {what}");
-                        nodes.findings.push(Finding::new(name, Kind::Stale, what));
-                    }
+                    let (kind, what) = match state {
+                        State::Absent | State::Fresh => continue,
+                        State::Stale(what) => (Kind::Stale, what),
+                        // Written again, they would lose it.
+                        State::Ahead(what) => (Kind::Document, what),
+                    };
+                    let name = if group.path().is_empty() { "." } else { group.path() };
+                    let what = format!("its consolidated metadata: {what}");
+                    nodes.findings.push(Finding::new(name, kind, what));
                 }
             }
         }

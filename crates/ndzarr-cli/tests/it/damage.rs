@@ -169,6 +169,34 @@ fn stale_consolidated_metadata_are_found_and_renewed() {
 }
 
 /// All files of a folder with their bytes.
+/// The copies are the last that says what an array is.
+#[test]
+fn a_document_that_only_copies_still_have_is_never_lost() {
+    for (format, name) in [(Format::Zarr3, "zarr.json"), (Format::Zarr2, ".zarray")] {
+        for damage in ["gone", "cut off", "unknown type"] {
+            let folder = Folder::new();
+            let root = Group::create(folder.path("g.zarr"), format).expect("it is new");
+            let array = Array::<u8>::builder([4]).chunks([2]);
+            root.create_array("a", array).expect("it is new").fill(.., 7).expect("it is written");
+            Group::open(folder.path("g.zarr")).expect("it is there").consolidate().expect("it is written");
+            let path = folder.path("g.zarr/a").join(name);
+            let text = fs::read_to_string(&path).expect("it is there");
+            match damage {
+                "gone" => fs::remove_file(&path).expect("it is there"),
+                "cut off" => fs::write(&path, &text[..text.len() / 2]).expect("it is there"),
+                _ => fs::write(&path, text.replace("uint8", "uint9").replace("|u1", "|u9"))
+                    .expect("it is there"),
+            }
+            let ran = folder.run(&["repair", "--yes", "g.zarr"]);
+            assert_eq!(ran.status, 1, "{name}, {damage}: {ran:?}");
+            assert!(ran.out.contains("they still describe \"a\""), "{name}, {damage}: {ran:?}");
+            let root = Group::open(folder.path("g.zarr")).expect("it is there");
+            let read = root.array::<u8>("a").expect("by the copies").read(..).expect("elements");
+            assert_eq!(read.into_raw_vec_and_offset().0, [7; 4], "{name}, {damage}");
+        }
+    }
+}
+
 fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files(folder)
         .into_iter()

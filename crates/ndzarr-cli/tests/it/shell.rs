@@ -177,3 +177,26 @@ fn the_commands_of_the_guide_run() {
     assert_eq!(folder.good(&["cat", "copied.zarr", "88:90, 0, 0", "--as", "json"]).trim(), "[88,89]");
     assert_eq!(folder.good(&["cat", "all.zarr/b.npy"]), "0\t1\t2\n");
 }
+
+#[cfg(unix)]
+#[test]
+fn the_target_of_a_link_stays() {
+    let folder = Folder::new();
+    folder.array("v12.zarr", Array::<u8>::builder([4]), |_| 7);
+    std::os::unix::fs::symlink(folder.path("v12.zarr"), folder.path("current.zarr")).expect("a link");
+    for place in ["current.zarr", "current.zarr/"] {
+        assert!(folder.bad(3, &["rm", "--yes", place]).contains("is a link to"));
+    }
+    assert_eq!(folder.good(&["cat", "v12.zarr"]), "7\t7\t7\t7\n");
+}
+
+#[test]
+fn a_named_format_does_not_take_another_with_it() {
+    let folder = Folder::new();
+    folder.array("a.zarr", Array::<u8>::builder([4]).format(Format::Zarr2), |_| 7);
+    folder.good(&["convert", "a.zarr", "--to", "zarr3"]);
+    assert!(folder.bad(3, &["rm", "--yes", "a.zarr|zarr2:"]).contains("zarr.json"));
+    assert_eq!(folder.good(&["cat", "a.zarr|zarr3:"]), "7\t7\t7\t7\n");
+    folder.good(&["rm", "--yes", "a.zarr"]);
+    assert!(!folder.path("a.zarr").exists());
+}

@@ -71,6 +71,14 @@ fn percentiles_and_histograms_are_those_of_numpy() {
 }
 
 #[test]
+fn cli_14_neighbours_beyond_2_to_the_53_have_bins_of_their_own() {
+    let folder = Folder::new();
+    folder.array("a.zarr", Array::<i64>::builder([4]), |index| (1 << 60) + index[0] as i64);
+    let found = folder.json(&["stats", "a.zarr", "--histogram", "4"]);
+    assert_eq!(found[0]["histogram"]["counts"], json!([1, 1, 1, 1]));
+}
+
+#[test]
 fn selections_nan_and_empty_arrays() {
     let folder = Folder::new();
     let of = |index: &[usize]| if index[1] == 0 { f32::NAN } else { (10 * index[0] + index[1]) as f32 };
