@@ -75,7 +75,7 @@ pub(crate) fn copy<'py>(
         options = options.memory(memory);
     }
     if let Some(temporary) = &change.temporary {
-        options = options.temporary(temporary.as_str());
+        options = options.temporary(to.place(temporary));
     }
     if change.resume {
         options = options.resume();

@@ -31,15 +31,68 @@ pub(crate) fn n5_axes(name: &str) -> PyResult<N5Axes> {
     }
 }
 
-/// A path or URL; what `variables` has comes before the environment of the process.
+/// A path or URL; what `variables` has comes before the environment of the process. With credentials,
+/// an endpoint or a region of the caller's, other names of the same are not asked of it.
 fn place(path: &str, variables: Option<HashMap<String, String>>) -> Place {
     match variables {
         None => Place::from(path),
         Some(variables) => Place::with_variables(path, move |name| {
-            variables.get(name).cloned().or_else(|| std::env::var(name).ok())
+            let given = |own: &&str| variables.contains_key(*own);
+            let is_hidden = INSTEAD.iter().any(|(own, of_environment)| {
+                of_environment.contains(&name) && own.iter().any(|own| given(own))
+            });
+            let of_environment = || std::env::var(name).ok().filter(|_| !is_hidden);
+            variables.get(name).cloned().or_else(of_environment)
         }),
     }
 }
+
+/// Variables that stand instead of others: where one of the first is given, the environment is not asked
+/// for the second.
+const INSTEAD: [(&[&str], &[&str]); 6] = [
+    (&["AWS_ENDPOINT_URL"], &["AWS_ENDPOINT_URL_S3"]),
+    (&["AWS_REGION", "AWS_DEFAULT_REGION"], &["AWS_REGION", "AWS_DEFAULT_REGION"]),
+    (
+        &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"],
+        &[
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_SESSION_TOKEN",
+            "AWS_PROFILE",
+            "AWS_DEFAULT_PROFILE",
+            "AWS_SKIP_SIGNATURE",
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+            "AWS_ROLE_ARN",
+            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        ],
+    ),
+    (
+        &["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_KEY"],
+        &[
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "GOOGLE_SERVICE_ACCOUNT",
+            "GOOGLE_SERVICE_ACCOUNT_PATH",
+            "GOOGLE_SERVICE_ACCOUNT_KEY",
+            "GOOGLE_SKIP_SIGNATURE",
+        ],
+    ),
+    (
+        &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_TOKEN", "AZURE_CLIENT_SECRET"],
+        &[
+            "AZURE_STORAGE_ACCOUNT_KEY",
+            "AZURE_STORAGE_ACCESS_KEY",
+            "AZURE_STORAGE_SAS_TOKEN",
+            "AZURE_STORAGE_SAS_KEY",
+            "AZURE_STORAGE_TOKEN",
+            "AZURE_CLIENT_SECRET",
+            "AZURE_STORAGE_CLIENT_SECRET",
+            "AZURE_FEDERATED_TOKEN_FILE",
+            "AZURE_SKIP_SIGNATURE",
+        ],
+    ),
+    (&["AZURE_STORAGE_ACCOUNT_NAME"], &["AZURE_STORAGE_ACCOUNT"]),
+];
 
 /// How a node is opened.
 #[derive(FromPyObject)]

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -77,10 +77,19 @@ pub(crate) fn run<R: Send>(
         });
     }
     let mut stopped = None;
+    let work = Mutex::new(Some((call, options)));
+    let run = || {
+        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        work.map(|(call, options)| call(options))
+    };
     let caught = py.detach(|| {
         let (send, receive) = channel();
         thread::scope(|scope| {
-            scope.spawn(move || send.send(call(options)));
+            let start = move || drop(run().map(|caught| send.send(caught)));
+            if thread::Builder::new().spawn_scoped(scope, start).is_err() {
+                // The system allows no more threads: it cannot be interrupted here.
+                return run();
+            }
             loop {
                 match receive.recv_timeout(TICK) {
                     Ok(caught) => return Some(caught),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
 import pickle
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import ndzarr
+from ndzarr._node import Where
 from ndzarr._places import absolute, below, variables
 
 FORMATS = ["zarr2", "zarr3", "n5", "zarr3-draft-a", "zarr3-draft-b"]
@@ -449,3 +452,73 @@ def test_numbers_of_attributes_come_back_as_they_were(folder: str) -> None:
         with pytest.raises(ValueError, match="64 bits"):
             found["long"] = [longer]
     assert "long" not in found
+
+
+def test_only_nodes_are_overwritten(folder: str) -> None:
+    home = Path(folder) / "home"
+    home.mkdir()
+    (home / "thesis.tex").write_text("years")
+    a = ndzarr.create("memory://only-nodes/a", shape=4, dtype="u1")
+    for call in (
+        lambda: ndzarr.create(home, shape=4, dtype="u1", overwrite=True),
+        lambda: ndzarr.create_group(home, overwrite=True),
+        lambda: ndzarr.copy(a, home, overwrite=True),
+    ):
+        with pytest.raises(FileExistsError, match="thesis.tex"):
+            call()
+    assert (home / "thesis.tex").read_text() == "years"
+
+
+def test_a_copy_keeps_the_axes_of_its_source(folder: str) -> None:
+    v = ndzarr.create(f"{folder}/v.n5/s0", shape=(30, 20, 10), dtype="u2", format="n5")
+    a = ndzarr.open(f"{folder}/v.n5/s0", n5_axes="reversed")
+    assert a.shape == (10, 20, 30)
+    report = ndzarr.copy(a, f"{folder}/w.n5/s0")
+    assert report[0]["level"] == "rekeyed"
+    for axes in ("native", "reversed"):
+        shapes = {ndzarr.open(f"{folder}/{name}.n5/s0", n5_axes=axes).shape for name in "vw"}
+        assert len(shapes) == 1
+    assert ndzarr.open(f"{folder}/w.n5/s0").shape == v.shape
+
+
+def test_what_is_given_stands_instead_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, str | None]] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append((self.path, self.headers["x-amz-security-token"]))
+            self.send_response(404)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        do_HEAD = do_GET
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name, value in {
+            "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1",
+            "AWS_SESSION_TOKEN": "of-another-account",
+            "AWS_SKIP_SIGNATURE": "true",
+            "NO_PROXY": "*",
+        }.items():
+            monkeypatch.setenv(name, value)
+        options = {
+            "endpoint_url": f"http://127.0.0.1:{server.server_address[1]}",
+            "key": "id",
+            "secret": "x",
+            "region": "us-east-1",
+        }
+        with pytest.raises(FileNotFoundError):
+            ndzarr.open("s3://bucket/a.zarr", storage_options=options)
+        server.shutdown()
+    assert seen and {token for _, token in seen} == {None}
+
+
+def test_secrets_of_urls_are_not_shown() -> None:
+    where = Where("https://me:PASSWORD@h/a.zarr?X-Sig=SECRET|zip:", storage_options={"secret": "SECRET"})
+    assert where.shown == "https://h/a.zarr?…|zip:"
+    assert "SECRET" not in f"{where.shown} {where.storage_options!r:.0}"
+    assert "storage_options" not in repr(where)

@@ -185,12 +185,12 @@ class Array(Node):
         axes = f" n5_axes={self.n5_axes!r}" if self.format == "n5" else ""
         shards = f" shards={self.shards}" if self.shards else ""
         return (
-            f"<ndzarr.Array {self._where.place!r} {self.format} shape={self.shape} dtype={self.dtype} "
+            f"<ndzarr.Array {self._where.shown!r} {self.format} shape={self.shape} dtype={self.dtype} "
             f"chunks={self.chunks}{shards}{axes}>"
         )
 
     def _repr_html_(self) -> str:
-        rows: list[tuple[str, Any]] = [("place", self._where.place), ("format", self.format)]
+        rows: list[tuple[str, Any]] = [("place", self._where.shown), ("format", self.format)]
         if self.format == "n5":
             order = "as in the document" if self.n5_axes == "native" else "reversed"
             rows.append(("axes", f"{self.n5_axes} ({order})"))

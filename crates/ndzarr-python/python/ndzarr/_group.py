@@ -154,14 +154,14 @@ class Group(Node, Mapping[str, "Array | Group"]):
 
     def __repr__(self) -> str:
         axes = f" n5_axes={self.n5_axes!r}" if self.format == "n5" else ""
-        return f"<ndzarr.Group {self._where.place!r} {self.format}{axes}>"
+        return f"<ndzarr.Group {self._where.shown!r} {self.format}{axes}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f'<tr><td style="text-align:left">{html.escape(name)}</td><td>{kind}</td></tr>'
             for name, kind in self.members().items()
         )
-        title = html.escape(f"ndzarr.Group {self._where.place} ({self.format})")
+        title = html.escape(f"ndzarr.Group {self._where.shown} ({self.format})")
         return f"<table><caption>{title}</caption><tbody>{rows}</tbody></table>"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._attributes import Attributes
@@ -21,13 +22,18 @@ class Where:
     place: str
     format: str | None = None
     n5_axes: str = "native"
-    storage_options: StorageOptions | None = None
+    storage_options: StorageOptions | None = field(default=None, repr=False)
     threads: int | None = None
     store_fill_chunks: bool = False
     concurrent_update: str = "merge"
 
     def __hash__(self) -> int:
         return hash((self.place, self.format, self.n5_axes))
+
+    @property
+    def shown(self) -> str:
+        """The place without what may be secret in a URL: user, password and query."""
+        return re.sub(r"\?[^|]*", "?…", re.sub(r"(?<=://)[^/@|]*@", "", self.place))
 
     def given(self) -> dict[str, Any]:
         """The arguments that are not the defaults."""

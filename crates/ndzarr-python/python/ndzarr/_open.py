@@ -298,8 +298,8 @@ def copy(
     resume: bool = False,
     overwrite: bool = False,
     record_losses: bool = False,
-    n5_axes: N5Axes = "native",
-    source_n5_axes: N5Axes = "native",
+    n5_axes: N5Axes | None = None,
+    source_n5_axes: N5Axes | None = None,
     storage_options: StorageOptions | None = None,
     source_storage_options: StorageOptions | None = None,
     threads: int | None = None,
@@ -318,6 +318,9 @@ def copy(
     `resume` goes on with a copy that was killed or interrupted. `overwrite` replaces what is at the
     target. What the format cannot express is an error, unless `record_losses` leaves it out.
 
+    `n5_axes` is that of the target; unless given it is that of the source, and it is the default for a
+    source that is a place.
+
     Returns for each node how it was copied, and its `losses` and `notes`.
 
     >>> import ndzarr
@@ -327,12 +330,14 @@ def copy(
     >>> report[0]["level"], int(ndzarr.open("memory://copy/columns")[3, 5])
     ('reencoded', 7)
     """
-    from_ = _as_where(source, source_storage_options, source_n5_axes)
-    to = _where(target, None, n5_axes, storage_options, threads, False, "merge")
+    of_place = None if isinstance(source, Node) else n5_axes
+    from_ = _as_where(source, source_storage_options, source_n5_axes or of_place or "native")
+    axes = n5_axes or from_.n5_axes
+    to = _where(target, None, axes, storage_options, threads, False, "merge")
     change = {
         **_KEEP,
         "format": format,
-        "n5_axes": n5_axes,
+        "n5_axes": axes,
         "chunks": None if chunks is None else as_shape(chunks),
         "shards": None if shards is None or shards is False else as_shape(shards),
         "no_shards": shards is False,
