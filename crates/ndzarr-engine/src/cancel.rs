@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -27,9 +28,14 @@ struct Token {
     cancelled: AtomicBool,
     /// The whole that this is a part of.
     parent: Option<Cancel>,
+    /// What must hold for anything to be published.
+    condition: OnceLock<Condition>,
     turns: Mutex<Turns>,
     settled: Condvar,
 }
+
+/// Fails once the work must not change the store any more.
+pub type Condition = Box<dyn Fn() -> Result<(), StoreError> + Send + Sync>;
 
 #[derive(Default)]
 struct Turns {
@@ -128,6 +134,12 @@ impl CancelOnDrop {
     pub fn cancel(&self) -> &Cancel {
         &self.0
     }
+
+    /// Nothing is published any more once this fails, such as a check of a lock that the work
+    /// depends on. The first one given counts.
+    pub fn only_while(&self, condition: Condition) {
+        let _ = self.0.0.condition.set(condition);
+    }
 }
 
 impl Drop for CancelOnDrop {
@@ -191,6 +203,9 @@ impl Publishing {
         // From the whole work to its part: each counts what has begun.
         let chain: Vec<&Cancel> = outwards(cancel).collect();
         for cancel in chain.into_iter().rev() {
+            if let Some(condition) = cancel.0.condition.get() {
+                condition()?;
+            }
             // Under the same mutex as the flag: after `cancel`, its caller sees everything in
             // progress.
             let mut turns = cancel.turns();

@@ -137,7 +137,7 @@ mod sync {
 }
 
 pub use cache::{ArrayCache, Cache, IndexCache, StoreId};
-pub use cancel::{Cancel, CancelOnDrop, publishing};
+pub use cancel::{Cancel, CancelOnDrop, Condition, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
 pub use damage::{DamageReport, Damaged, DamagedChunk};

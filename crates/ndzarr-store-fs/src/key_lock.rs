@@ -77,6 +77,10 @@ impl KeyLock for FsKeyLock {
         Ok(copied)
     }
 
+    fn check(&mut self) -> Result<(), StoreError> {
+        self.lock.check_old().map_err(|e| failure("keep the lock of", &self.key, e))
+    }
+
     fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {
         let failed = |action| move |e| (action, e);
         let publish = || {

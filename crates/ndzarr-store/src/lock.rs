@@ -107,6 +107,15 @@ pub trait KeyLock: Send {
         Ok(false)
     }
 
+    /// Looks whether the lock is still held, as far as this costs no request: other values may be
+    /// changed under it. By default it always is.
+    ///
+    /// # Errors
+    /// [`LockLost`](StoreError::LockLost).
+    fn check(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value.
     /// After a part that could not be written it is an error.
     ///

@@ -104,6 +104,7 @@ impl Core {
             let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits).await?;
+            held.condition().into_iter().for_each(|condition| stop.only_while(condition));
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
             let reshaped = self.reshaped(shape, &change)?;
             let mut work = Unfinished { held: Some(held), stop };
@@ -147,6 +148,7 @@ impl Core {
             let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
             let mut held = storage.hold(&key, limits).await?;
+            held.condition().into_iter().for_each(|condition| stop.only_while(condition));
             let was = self.checked(document_shape(&self.node, held.value()))?;
             if let Some(expected) = added.behind.as_ref().filter(|&expected| was != *expected) {
                 let what = format!(

@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{AnyStore, CancelOnDrop, ConcurrentUpdate, EngineError, on_own_thread};
+use ndzarr_engine::{AnyStore, CancelOnDrop, ConcurrentUpdate, Condition, EngineError, on_own_thread};
 use ndzarr_metadata::{Limits, MetadataError, Node};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
-use super::call::{Call, unless_cancelled};
+use super::call::{Call, lock, unless_cancelled};
 use super::holders::{Holding, holder};
+use super::sync::Mutex;
 use super::{Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -142,7 +143,7 @@ fn read(mut lock: Box<dyn KeyLock>, limit: u64, known: Option<Holding>) -> Resul
         Fetched::Parts { parts, .. } => parts.into_iter().next(),
         Fetched::Missing | Fetched::Changed => None,
     };
-    Ok((value, Guard::Lock { lock, known }))
+    Ok((value, Guard::Lock { lock: Arc::new(Mutex::new(Some(lock))), known }))
 }
 
 /// A document that is about to be changed. While it is held, either others cannot change it, or
@@ -160,7 +161,11 @@ pub(crate) struct HeldDocument {
 type Undo = Box<dyn FnOnce(&HeldDocument) + Send>;
 
 enum Guard {
-    Lock { lock: Box<dyn KeyLock>, known: Option<Holding> },
+    /// The lock is gone once it was used to publish.
+    Lock {
+        lock: Arc<Mutex<Option<Box<dyn KeyLock>>>>,
+        known: Option<Holding>,
+    },
     Condition(Precondition),
 }
 
@@ -209,6 +214,13 @@ impl HeldDocument {
         matches!(self.guard, Guard::Lock { .. })
     }
 
+    /// Fails once the lock may have been lost, so that others may hold the document.
+    pub(crate) fn condition(&self) -> Option<Condition> {
+        let Guard::Lock { lock: held, .. } = &self.guard else { return None };
+        let held = Arc::clone(held);
+        Some(Box::new(move || lock(&held).as_mut().map_or(Ok(()), |lock| lock.check())))
+    }
+
     /// Does this unless a new value is published. It runs on the thread that drops the document,
     /// before others can hold it; after a publication that failed in the store, others may hold it
     /// by then.
@@ -253,12 +265,15 @@ impl HeldDocument {
     }
 
     fn publish_locked(mut self, value: &[u8]) -> Result<(), EngineError> {
-        if let Guard::Lock { lock, .. } = &mut self.guard {
-            lock.append(value)?;
+        if let Guard::Lock { lock: held, .. } = &self.guard {
+            lock(held).as_mut().map_or(Ok(0), |lock| lock.append(value))?;
         }
         unless_cancelled(|| {
             match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
-                Guard::Lock { lock, known: _known } => lock.publish().map(drop),
+                Guard::Lock { lock: held, known: _known } => {
+                    let held = lock(&held).take();
+                    held.map_or(Ok(()), |lock| lock.publish().map(drop))
+                }
                 Guard::Condition(_) => Ok(()),
             }
         })?;

@@ -1,6 +1,8 @@
 //! Locks that another writer holds for too long, or took over before anything was published.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ndarray::{Array1, array};
@@ -147,21 +149,40 @@ fn copies_that_cannot_be_locked_after_an_append_are_no_conflict() {
     assert_eq!(elements(folder.path(), "a").len(), 10);
 }
 
-/// A folder in which a document's lock is lost: before it is used another writer appends 2, 2.
+/// A folder in which a document's lock is lost: before it is used, or before the lock of the first
+/// chunk is taken, another writer appends 2, 2.
 #[derive(Debug)]
-struct TakenOver(FsStore, PathBuf);
+struct TakenOver {
+    inner: FsStore,
+    folder: PathBuf,
+    /// Whether it was lost already.
+    lost: Arc<AtomicBool>,
+    before_chunks: bool,
+}
 
-/// A lock that was lost.
-struct Lost(FsStore, PathBuf);
+/// A lock that was lost, or will be.
+struct Lost(FsStore, PathBuf, Arc<AtomicBool>);
+
+/// Another writer appends, once.
+fn take_over(folder: &Path, lost: &AtomicBool) {
+    if !lost.swap(true, Ordering::SeqCst) {
+        let mut other = Array::<u8>::open((folder, "a")).expect("the array");
+        other.append(0, &array![2, 2]).expect("an append");
+    }
+}
 
 impl Store for TakenOver {
-    forward!(0: name, fetch, put, erase, list_dir, list_prefix);
+    forward!(inner: name, fetch, put, erase, list_dir, list_prefix);
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         if key.as_str() != "a/zarr.json" {
-            return self.0.lock(key, wait);
+            if self.before_chunks {
+                take_over(&self.folder, &self.lost);
+            }
+            return self.inner.lock(key, wait);
         }
-        Ok(Locked::Held(Box::new(Lost(FsStore::new(&self.1), self.1.clone()))))
+        let lost = Arc::clone(&self.lost);
+        Ok(Locked::Held(Box::new(Lost(FsStore::new(&self.folder), self.folder.clone(), lost))))
     }
 }
 
@@ -172,9 +193,12 @@ impl KeyLock for Lost {
     }
 
     fn append(&mut self, _: &[u8]) -> Result<u64, StoreError> {
-        let mut other = Array::<u8>::open((self.1.as_path(), "a")).expect("the array");
-        other.append(0, &array![2, 2]).expect("an append");
+        take_over(&self.1, &self.2);
         Err(lost("a/zarr.json"))
+    }
+
+    fn check(&mut self) -> Result<(), StoreError> {
+        if self.2.load(Ordering::SeqCst) { Err(lost("a/zarr.json")) } else { Ok(()) }
     }
 
     fn write_at(&mut self, _: u64, _: &[u8]) -> Result<(), StoreError> {
@@ -196,8 +220,34 @@ fn an_append_whose_lock_was_lost_removes_nothing_of_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let a = Array::<u8>::builder([2]).chunks([4]).create((folder.path(), "a")).expect("an array");
     a.fill(.., 3).expect("elements");
-    let store = TakenOver(FsStore::new(folder.path()), folder.path().to_owned());
-    let mut a = Array::<u8>::open((Storage::blocking(store), "a")).expect("the array");
+    let mut a = Array::<u8>::open((taken_over(folder.path(), false), "a")).expect("the array");
     check_conflict(&a.append(0, &array![1, 1]).expect_err("it is lost"), "a/zarr.json");
+    assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
+}
+
+fn taken_over(folder: &Path, before_chunks: bool) -> Storage {
+    let (inner, folder, lost) = (FsStore::new(folder), folder.to_owned(), Arc::default());
+    Storage::blocking(TakenOver { inner, folder, lost, before_chunks })
+}
+
+/// A writer that was stopped for longer than a lease goes on in the middle.
+#[test]
+fn without_its_document_a_call_writes_no_more_chunks() {
+    let made = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        let a = Array::<u8>::builder([2]).chunks([4]).create((folder.path(), "a")).expect("an array");
+        a.fill(.., 3).expect("elements");
+        let lost = Array::<u8>::open((taken_over(folder.path(), true), "a")).expect("the array");
+        (folder, lost)
+    };
+    let (folder, mut a) = made();
+    check_conflict(&a.append(0, &array![1, 1]).expect_err("it is lost"), "a/zarr.json");
+    assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
+    let (folder, a) = made();
+    let mut a = asynchronous::Array::from(a);
+    check_conflict(&block_on(a.append(0, &array![1, 1])).expect_err("it is lost"), "a/zarr.json");
+    assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
+    let (folder, mut a) = made();
+    check_conflict(&a.resize([1]).expect_err("it is lost"), "a/zarr.json");
     assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
 }
