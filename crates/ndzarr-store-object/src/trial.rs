@@ -37,9 +37,11 @@ impl Inner {
         put(b"second").await?;
         let mut modes = vec![PutMode::Create];
         if let Put::Done(Some(pin)) = first
-            && let Some(State { e_tag: e_tag @ Some(_), version, .. }) = pin.get().cloned()
+            && let Some(state) = pin.get::<State>()
         {
-            modes.push(PutMode::Update(UpdateVersion { e_tag, version }));
+            // Nothing could be replaced on a condition.
+            let Some(e_tag) = state.strong() else { return Ok(false) };
+            modes.push(PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version.clone() }));
         }
         for mode in modes {
             let options = self.put_options(mode);

@@ -40,7 +40,11 @@ impl Inner {
                     }
                     None => return Ok(Put::Unsupported),
                 },
-                _ => return Ok(Put::Conflict),
+                // Callers ask in this way whether they could be refused.
+                _ => {
+                    let checked = self.checks_conditions().await?;
+                    return Ok(if checked { Put::Conflict } else { Put::Unsupported });
+                }
             },
         };
         if mode != PutMode::Overwrite && !self.checks_conditions().await? {

@@ -206,6 +206,7 @@ fn rs_05_updates_are_refused_where_conditions_are_ignored() -> Outcome {
     }
     refused(opened.set_attribute("unit", "nm"));
     refused(opened.append(0, &array![5]));
+    refused(opened.resize([2]));
     assert_eq!(Array::<u16>::open(&url)?.read(..)?, array![1, 2, 3, 4].into_dyn());
     assert!(Array::<u16>::open(&url)?.attributes().is_empty());
     let alone =
@@ -217,6 +218,23 @@ fn rs_05_updates_are_refused_where_conditions_are_ignored() -> Outcome {
         assert_eq!(met.request.header("if-match"), None);
     }
     assert_eq!(Array::<u16>::open(&url)?.read(..)?, array![0, 0, 0, 0].into_dyn());
+    Ok(())
+}
+
+/// Chunks are erased before the smaller shape is published.
+#[test]
+fn rs_05_a_resize_that_cannot_be_published_erases_nothing() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::NoConditions).of(&["PUT"])]);
+    let url = format!("s3+{}/{BUCKET}/a", server.url());
+    Array::<u16>::builder([8]).chunks([2]).create(&url)?.write([0..8], &Array1::from_iter(1..9))?;
+    let mut a = Array::<u16>::open(&url)?;
+    let error = a.resize([4]).expect_err("another writer could be undone");
+    assert_eq!(error.kind(), ErrorKind::NoLocking, "{error}");
+    for chunk in 0..4 {
+        assert!(server.objects().get(&format!("a/c/{chunk}")).is_some(), "chunk {chunk}");
+    }
+    assert_eq!(Array::<u16>::open(&url)?.read(..)?, Array1::from_iter(1..9).into_dyn());
     Ok(())
 }
 
