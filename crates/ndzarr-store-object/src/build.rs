@@ -8,7 +8,7 @@ use object_store::RetryConfig;
 use object_store::list::PaginatedListStore;
 
 use crate::builder::{built, provided};
-use crate::conditions::Conditions;
+use crate::conditions::{self, Conditions};
 use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
@@ -47,6 +47,12 @@ impl ObjectStore {
         options: &RemoteOptions,
         signing: Signing,
     ) -> Result<Self, StoreError> {
+        let hosts = match service {
+            Service::S3 => conditions::AMAZON,
+            Service::Gcs => conditions::GOOGLE,
+            Service::Azure => conditions::MICROSOFT,
+            Service::Http => &[],
+        };
         let prefix = match prefix.trim_matches('/') {
             "" => String::new(),
             prefix => Prefix::new(format!("{prefix}/"))?.to_string(),
@@ -60,7 +66,7 @@ impl ObjectStore {
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
             // The name of an endpoint of others has it behind the scheme: s3+http://…
-            conditions: Conditions::of(name.split_once('+').map(|(_, endpoint)| endpoint)),
+            conditions: Conditions::of(hosts, name.split_once('+').map(|(_, endpoint)| endpoint)),
             hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
             signing,
