@@ -46,6 +46,12 @@ impl Kept {
         let half = expires.duration_since(self.fetched).unwrap_or_default() / 2;
         now + half.min(EARLY) < expires
     }
+
+    /// The same as if it had been fetched now, so that the program is run again after half of the time
+    /// that is left; `None` if it has expired.
+    fn renewed(self, now: SystemTime) -> Option<Self> {
+        self.expires.is_none_or(|expires| now < expires).then_some(Self { fetched: now, ..self })
+    }
 }
 
 /// Words may be secrets.
@@ -81,13 +87,21 @@ impl CredentialProcess {
         if let Some(kept) = kept.as_ref().filter(|kept| kept.is_fresh(now)) {
             return Ok(Arc::clone(&kept.credential));
         }
+        let new = match self.run(now).await {
+            Ok(new) => new,
+            Err(told) => match kept.take().and_then(|kept| kept.renewed(SystemTime::now())) {
+                Some(kept) => kept,
+                None => return Err(told),
+            },
+        };
+        Ok(Arc::clone(&kept.insert(new).credential))
+    }
+
+    async fn run(&self, now: SystemTime) -> Result<Kept, Told> {
         let words = self.words.clone().map_err(Told::last)?;
         let printed = tokio::task::spawn_blocking(move || printed(&words, TIME)).await;
         let printed = printed.map_err(|_| Told::last("its thread ended"))?.map_err(Told::last)?;
-        let new = parsed(&printed, now).map_err(Told::last)?;
-        let credential = Arc::clone(&new.credential);
-        *kept = Some(new);
-        Ok(credential)
+        parsed(&printed, now).map_err(Told::last)
     }
 }
 

@@ -22,6 +22,35 @@ fn command_lines_have_words_and_quotes() {
     }
 }
 
+/// It fails when it is run for the second time.
+#[cfg(unix)]
+#[test]
+fn a_key_is_used_until_it_expires_if_the_program_fails() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (has_run, now) = (folder.path().join("run"), SystemTime::now());
+    let expires = chrono::DateTime::<chrono::Utc>::from(now + Duration::from_secs(200)).to_rfc3339();
+    let script = format!(
+        "mkdir '{}' || exit 1; echo '{{\"Version\": 1, \"AccessKeyId\": \"i\", \
+         \"SecretAccessKey\": \"s\", \"Expiration\": \"{expires}\"}}'",
+        has_run.display()
+    );
+    let process = CredentialProcess::of_words("the profile", ["sh", "-c", &script].map(str::to_owned).into());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let first = process.fetch().await.map_err(|told| told.what).expect("it prints a key");
+        // Half of its time is over.
+        process.kept.lock().await.as_mut().expect("it is kept").fetched = SystemTime::UNIX_EPOCH;
+        let second = process.fetch().await.map_err(|told| told.what).expect("it is valid");
+        assert!(Arc::ptr_eq(&first, &second));
+        let mut kept = process.kept.lock().await;
+        let kept = kept.as_mut().expect("it is kept");
+        assert!(kept.is_fresh(SystemTime::now()), "the program is not run for each request");
+        (kept.fetched, kept.expires) = (SystemTime::UNIX_EPOCH, Some(now));
+    });
+    let error = runtime.block_on(process.fetch()).expect_err("it has expired");
+    assert!(error.what.contains("exit status: 1"), "{}", error.what);
+}
+
 const NOW: Duration = Duration::from_secs(1_800_000_000);
 
 #[test]
