@@ -49,6 +49,7 @@ mod limit;
 mod list;
 mod long_list;
 mod options;
+mod pace;
 mod page;
 #[cfg(feature = "s3")]
 mod profile;

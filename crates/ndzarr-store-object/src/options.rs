@@ -124,7 +124,7 @@ impl RemoteOptions {
         self
     }
 
-    /// How long no byte may come: 30 s if not given. A request as a whole has no limit.
+    /// How long no byte may go or come: 30 s if not given. A request as a whole has no limit.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
