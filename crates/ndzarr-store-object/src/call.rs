@@ -89,6 +89,12 @@ impl Answer {
         }
     }
 
+    /// Whether a service may answer so for what is absent. Other codes are about the request: its key, its
+    /// signature, its clock.
+    pub(crate) fn may_be_absent(&self) -> bool {
+        self.status == 403 && matches!(self.code.as_deref(), None | Some("AccessDenied"))
+    }
+
     /// How long the service wants to be left alone; no server can have a call wait for longer than this.
     pub(crate) fn wait(&self) -> Duration {
         self.retry_after.unwrap_or_default().min(Duration::from_secs(60))

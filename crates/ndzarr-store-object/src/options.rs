@@ -156,7 +156,8 @@ impl RemoteOptions {
     }
 
     /// Takes a chunk whose reading is denied for a missing one: S3 answers so to those who may not list
-    /// the bucket. Documents, and chunks that are read to be written, stay errors.
+    /// the bucket. Documents, chunks that are read to be written, and refusals of a key or a signature
+    /// stay errors.
     #[must_use]
     pub fn missing_if_denied(mut self) -> Self {
         self.missing_if_denied = true;

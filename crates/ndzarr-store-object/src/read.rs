@@ -272,7 +272,9 @@ impl Inner {
                 404 | 410 if pinned.is_some() => Ok(Got::Changed),
                 404 | 410 => Ok(Got::Missing),
                 // It may have been removed: without the pin the answer is a denial.
-                403 if pinned.is_some() && self.options.missing_if_denied => Ok(Got::Changed),
+                _ if pinned.is_some() && self.options.missing_if_denied && failure.answer.may_be_absent() => {
+                    Ok(Got::Changed)
+                }
                 304 | 412 => Ok(Got::Changed),
                 _ => Err(self.error("read", key, &failure)),
             },

@@ -222,9 +222,9 @@ impl Inner {
                 if !self.signing.is_on() {
                     what += "; nothing was signed, for lack of credentials";
                 }
-                let is_read = action == "read" && answer.status == 403;
-                let or_missing = is_read && self.options.missing_if_denied;
-                if is_read && !or_missing {
+                let may_be_absent = action == "read" && answer.may_be_absent();
+                let or_missing = may_be_absent && self.options.missing_if_denied;
+                if may_be_absent && !or_missing {
                     what += "; if this service denies what is absent, set `missing_if_denied`";
                 }
                 StoreError::Denied { action, key, what, or_missing }

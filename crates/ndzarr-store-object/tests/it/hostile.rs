@@ -149,7 +149,8 @@ fn lists_without_end_are_errors() -> Outcome {
 }
 
 /// Answers one request, and ends.
-fn answering(answer: String) -> (String, JoinHandle<()>) {
+pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> (String, JoinHandle<()>) {
+    let answer = answer.into();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));
     let server = std::thread::spawn(move || {
@@ -160,7 +161,7 @@ fn answering(answer: String) -> (String, JoinHandle<()>) {
             stream.read_exact(&mut byte).expect("it sends a request");
             head.extend(byte);
         }
-        stream.write_all(answer.as_bytes()).expect("it reads");
+        stream.write_all(&answer).expect("it reads");
     });
     (url, server)
 }

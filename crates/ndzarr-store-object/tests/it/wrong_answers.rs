@@ -4,12 +4,14 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use ndzarr_store::{
     AsyncStore, Fetch, Fetched, Key, Of, Precondition, Prefix, Put, StoreError, Want, block_on,
 };
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
-use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer, Request};
 
+use crate::hostile::answering;
 use crate::{Outcome, fetch, options, read, s3, tried_s3};
 
 fn azure(server: &ObjectServer) -> ObjectStore {
@@ -248,6 +250,32 @@ fn rs_15_a_redirect_to_a_folder_is_a_missing_value() -> Outcome {
             assert_eq!(server.requests()[0].status, Some(301));
         }
         assert_eq!(read(&store, "a/zarr.json")?.as_deref(), Some(&b"{}"[..]));
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_16_only_a_denial_may_stand_for_a_missing_value() -> Outcome {
+    for (code, or_missing) in [
+        (Some("AccessDenied"), true),
+        (None, true),
+        (Some("InvalidObjectState"), false),
+        (Some("RequestTimeTooSkewed"), false),
+        (Some("SignatureDoesNotMatch"), false),
+        (Some("InvalidAccessKeyId"), false),
+        (Some("ExpiredToken"), false),
+    ] {
+        let body = code.map(|code| format!("<Error><Code>{code}</Code></Error>")).unwrap_or_default();
+        let denied = format!("HTTP/1.1 403 No\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        let (url, _) = answering(denied);
+        let store = ObjectStore::s3(BUCKET, "", &once().endpoint(url).missing_if_denied())?;
+        match fetch(&store, "a", Want::Whole { limit: 1 << 20 }) {
+            Err(StoreError::Denied { or_missing: found, what, .. }) => {
+                assert_eq!(found, or_missing, "{code:?}");
+                assert!(what.contains(code.unwrap_or_default()), "{what}");
+            }
+            fetched => panic!("{code:?}: {fetched:?}"),
+        }
     }
     Ok(())
 }
