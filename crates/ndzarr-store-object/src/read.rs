@@ -77,6 +77,8 @@ impl Inner {
             Got::NoRange => match self.unranged(key, pinned).await? {
                 Got::Part(state, _, value) => {
                     let (size, parts) = fetch.want.cut(key, &value)?;
+                    // A slice would keep all of it in memory.
+                    let parts = parts.iter().map(|part| Bytes::copy_from_slice(part)).collect();
                     return Ok(Fetched::Parts { pin: Pin::new(state), size, parts });
                 }
                 got => got,
@@ -95,14 +97,13 @@ impl Inner {
 
     /// All of a value whose server ignores ranges: from memory, if it is still the same.
     async fn unranged(&self, key: &Key, pinned: Option<&State>) -> Result<Got, StoreError> {
-        if let Some((kept, value)) = self.unranged.get(key) {
-            match self.get(key, Ask::Head, pinned).await? {
-                Got::Part(state, size, _) if state.is(&kept) && size == value.len() as u64 => {
-                    return Ok(Got::Part(state, size, value));
-                }
-                Got::Part(..) => {}
-                got => return Ok(got),
-            }
+        if let Some(got) = self.kept(key, pinned).await? {
+            return Ok(got);
+        }
+        // One at a time is read, each of which may need much memory.
+        let _turn = self.unranged.turn().await;
+        if let Some(got) = self.kept(key, pinned).await? {
+            return Ok(got);
         }
         let limit = Unranged::LIMIT;
         let got = match self.get(key, Ask::Whole { limit, at_once: limit }, pinned).await {
@@ -119,6 +120,18 @@ impl Inner {
             self.unranged.keep(key, state, value);
         }
         Ok(got)
+    }
+
+    /// The same from memory; `None` if another one or none is kept.
+    async fn kept(&self, key: &Key, pinned: Option<&State>) -> Result<Option<Got>, StoreError> {
+        let Some((kept, value)) = self.unranged.get(key) else { return Ok(None) };
+        Ok(match self.get(key, Ask::Head, pinned).await? {
+            Got::Part(state, size, _) if state.is(&kept) && size == value.len() as u64 => {
+                Some(Got::Part(state, size, value))
+            }
+            Got::Part(..) => None,
+            got => Some(got),
+        })
     }
 
     async fn whole(&self, key: &Key, limit: u64, pinned: Option<&State>) -> Result<Got, StoreError> {

@@ -279,3 +279,35 @@ fn rs_16_only_a_denial_may_stand_for_a_missing_value() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn rs_14_a_value_that_is_wanted_by_many_is_read_whole_once() -> Outcome {
+    const BYTES: usize = 8 << 20;
+    let server = ObjectServer::start(Dialect::Http);
+    let value: Vec<u8> = (0..BYTES).map(|at| (at / 7) as u8).collect();
+    server.objects().put("shard", value.clone());
+    server.faults([FaultRule::always(Fault::NoRange)]);
+    let store = web(&server);
+    let held = server.hold();
+    let fetches: Vec<_> = (0..32_u64)
+        .map(|n| Fetch {
+            key: Key::new("shard").expect("a key"),
+            of: Of::Any,
+            want: Want::Ranges(vec![1000 * n..1000 * n + 900]),
+        })
+        .collect();
+    let fetched = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| block_on(join_all(fetches.iter().map(|fetch| store.fetch(fetch)))));
+        held.wait_for(32);
+        drop(held);
+        reader.join().expect("it does not panic")
+    });
+    for (n, fetched) in fetched.into_iter().enumerate() {
+        let Fetched::Parts { parts, .. } = fetched? else { panic!("it is there") };
+        assert!(parts == [&value[1000 * n..1000 * n + 900]]);
+    }
+    let is_whole = |request: &Request| request.method == "GET" && request.header("range").is_none();
+    let n_whole = server.requests().iter().filter(|met| is_whole(&met.request)).count();
+    assert_eq!(n_whole, 1);
+    Ok(())
+}
