@@ -49,6 +49,8 @@ pub(crate) struct Answer {
     pub(crate) request_id: Option<String>,
     /// Where S3 says that the bucket is, to a request that came to another place.
     pub(crate) region: Option<String>,
+    /// No connection was made.
+    pub(crate) is_unconnected: bool,
     /// The failure below HTTP.
     pub(crate) transport: Option<String>,
     /// Whether that failure would come again.
@@ -85,6 +87,16 @@ impl Answer {
             200..=299 => true,
             408 | 429 => true,
             501 | 505 => false,
+            status => status >= 500,
+        }
+    }
+
+    /// Whether a request that failed may have been carried out.
+    pub(crate) fn may_be_done(&self) -> bool {
+        match self.status {
+            0 => self.sent && !self.is_unconnected,
+            200..=299 => true,
+            501 | 503 | 505 => false,
             status => status >= 500,
         }
     }

@@ -25,12 +25,16 @@ pub(crate) struct Failure {
     pub(crate) error: OsError,
     pub(crate) answer: Answer,
     pub(crate) attempts: u32,
+    /// An attempt may have been carried out.
+    pub(crate) may_be_done: bool,
 }
 
 /// The attempts of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     pub(crate) made: u32,
+    /// One of them may have been carried out.
+    pub(crate) may_be_done: bool,
     /// When the first one was sent.
     since: Option<Instant>,
     /// How long the service wants to be left alone.
@@ -91,6 +95,7 @@ impl Inner {
         let (result, answer) = self.send(purpose, request).await;
         permit.answered(&answer);
         attempts.wait = answer.wait();
+        attempts.may_be_done |= result.is_err() && answer.may_be_done();
         (result, answer)
     }
 
@@ -189,7 +194,8 @@ impl Inner {
         match result {
             Ok(value) => Some(Ok((value, answer))),
             Err(error) if !answer.is_passing() || !self.goes_on(attempts, &answer) => {
-                Some(Err(Failure { error, answer, attempts: attempts.made }))
+                let (attempts, may_be_done) = (attempts.made, attempts.may_be_done);
+                Some(Err(Failure { error, answer, attempts, may_be_done }))
             }
             Err(_) => None,
         }
@@ -201,6 +207,19 @@ impl Inner {
         !attempts.is_over
             && attempts.made < most
             && attempts.since.is_none_or(|since| since.elapsed() < self.options.retry_for)
+    }
+
+    /// The error for the caller of a write without a condition.
+    pub(crate) fn write_error(
+        &self,
+        action: &'static str,
+        key: impl ToString,
+        failure: &Failure,
+    ) -> StoreError {
+        match failure.may_be_done {
+            true => StoreError::Unknown { action, key: key.to_string(), what: failure.answer.what() },
+            false => self.error(action, key, failure),
+        }
     }
 
     /// The error for a caller. It names no URL, which may have a signature.

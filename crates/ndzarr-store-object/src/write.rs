@@ -77,13 +77,14 @@ impl Inner {
                 }
                 Err(error) => error,
             };
-            let failure = Failure { error, answer, attempts: attempts.made };
+            let may_be_done = attempts.may_be_done;
+            let failure = Failure { error, answer, attempts: attempts.made, may_be_done };
             let answer = &failure.answer;
             let Some(mark) = &mark else {
                 if (answer.is_passing() || answer.status == 409) && self.goes_on(&attempts, answer) {
                     continue;
                 }
-                return Err(self.error("write", key, &failure));
+                return Err(self.write_error("write", key, &failure));
             };
             if answer.status == 501 || answer.code.as_deref() == Some("NotImplemented") {
                 return Ok(Put::Unsupported);
@@ -160,7 +161,17 @@ impl Inner {
         match self.repeat(Purpose::Values, request).await {
             Ok(_) => Ok(()),
             Err(failure) if failure.answer.status == 404 => Ok(()),
-            Err(failure) => Err(self.error("erase", key, &failure)),
+            Err(failure) => Err(self.erase_error(key, &failure)),
+        }
+    }
+
+    fn erase_error(&self, key: &Key, failure: &Failure) -> StoreError {
+        match failure.answer.status {
+            // The answer names the keys that could not be erased.
+            200..=299 if failure.answer.transport.is_none() => {
+                StoreError::Other { action: "erase", key: key.to_string(), what: failure.error.to_string() }
+            }
+            _ => self.write_error("erase", key, failure),
         }
     }
 
@@ -190,15 +201,8 @@ impl Inner {
         for keys in keys.chunks(1000) {
             let paths = keys.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
             let request = || async { self.delete(paths.clone()).await };
-            self.repeat(Purpose::Values, request).await.map_err(|failure| match failure.answer.status {
-                // The answer names the keys that could not be erased.
-                200..=299 => StoreError::Other {
-                    action: "erase",
-                    key: keys[0].to_string(),
-                    what: failure.error.to_string(),
-                },
-                _ => self.error("erase", &keys[0], &failure),
-            })?;
+            let erased = self.repeat(Purpose::Values, request).await;
+            erased.map_err(|failure| self.erase_error(&keys[0], &failure))?;
         }
         Ok(())
     }
