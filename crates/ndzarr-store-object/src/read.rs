@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Of, StoreError, Want};
 use object_store::{Error as OsError, GetOptions, GetRange};
 
 use crate::call::{CALL, Purpose};
@@ -79,7 +79,7 @@ impl Inner {
                     let (size, parts) = fetch.want.cut(key, &value)?;
                     // A slice would keep all of it in memory.
                     let parts = parts.iter().map(|part| Bytes::copy_from_slice(part)).collect();
-                    return Ok(Fetched::Parts { pin: Pin::new(state), size, parts });
+                    return Ok(Fetched::Parts { pin: state.into_pin(), size, parts });
                 }
                 got => got,
             },
@@ -89,7 +89,7 @@ impl Inner {
             Got::Missing => Fetched::Missing,
             Got::Part(state, size, bytes) => {
                 let parts = if fetch.want == Want::Size { Vec::new() } else { vec![bytes] };
-                Fetched::Parts { pin: Pin::new(state), size, parts }
+                Fetched::Parts { pin: state.into_pin(), size, parts }
             }
             Got::Changed | Got::Beyond | Got::NoRange | Got::Large(..) => Fetched::Changed,
         })
@@ -228,7 +228,7 @@ impl Inner {
                 Some(_) => return Ok(Some(Fetched::Changed)),
             });
         }
-        Ok(Some(Fetched::Parts { pin: Pin::new(state), size, parts }))
+        Ok(Some(Fetched::Parts { pin: state.into_pin(), size, parts }))
     }
 
     pub(crate) async fn get(&self, key: &Key, ask: Ask, pinned: Option<&State>) -> Result<Got, StoreError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_store::{Key, Pin, Precondition, Put, StoreError};
+use ndzarr_store::{Key, Precondition, Put, StoreError};
 use object_store::path::Path;
 use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions, PutPayload, UpdateVersion};
 use tokio::time::Instant;
@@ -73,7 +73,7 @@ impl Inner {
                     let (e_tag, version) = (put.e_tag, put.version);
                     let state = State { store: self.name.clone(), e_tag, version, modified: None };
                     self.conflicts.over(key);
-                    return Ok(Put::Done(state.e_tag.is_some().then(|| Pin::new(state))));
+                    return Ok(Put::Done(state.e_tag.is_some().then(|| state.into_pin())));
                 }
                 Err(error) => error,
             };
@@ -104,7 +104,7 @@ impl Inner {
             match (self.marked(&path).await.map_err(|_| unknown())?, only_if) {
                 (Some((state, found)), _) if found.as_deref() == Some(mark) => {
                     self.conflicts.over(key);
-                    return Ok(Put::Done(Some(Pin::new(state))));
+                    return Ok(Put::Done(Some(state.into_pin())));
                 }
                 (None, Precondition::Absent) => {}
                 (Some((state, _)), Precondition::Current(pin))

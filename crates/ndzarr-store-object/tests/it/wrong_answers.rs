@@ -311,3 +311,18 @@ fn rs_14_a_value_that_is_wanted_by_many_is_read_whole_once() -> Outcome {
     assert_eq!(n_whole, 1);
     Ok(())
 }
+
+#[test]
+fn rs_11_a_state_that_tells_nothing_is_not_kept_for_long() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    server.objects().put("a", "value");
+    let store = web(&server);
+    for (faults, is_telling) in [(vec![], true), (vec![FaultRule::always(Fault::NoEtag)], false)] {
+        server.faults(faults);
+        for want in [Want::Whole { limit: 100 }, Want::Size, Want::Ranges(vec![0..2]), Want::Tail(1)] {
+            let Fetched::Parts { pin, .. } = fetch(&store, "a", want.clone())? else { panic!("it is there") };
+            assert_eq!(pin.light().is_some(), is_telling, "{want:?}");
+        }
+    }
+    Ok(())
+}

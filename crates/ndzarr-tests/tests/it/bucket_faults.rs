@@ -94,6 +94,25 @@ fn rs_11_values_of_one_second_and_size_look_the_same_to_nginx() -> Outcome {
     Ok(())
 }
 
+/// Nothing tells such values apart, so they are read each time.
+#[test]
+fn rs_11_values_without_etag_and_time_are_not_cached() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    server.faults([FaultRule::always(Fault::NoEtag)]);
+    let store = |value: u16| -> Result<MemoryStore, ndzarr::Error> {
+        let store = MemoryStore::new();
+        Array::<u16>::builder([3]).codecs([]).create(&store)?.write([0..3], &Array1::from_elem(3, value))?;
+        Ok(store)
+    };
+    upload(&store(1)?, &server);
+    let cache = ndzarr::Cache::new(1 << 20);
+    let a = OpenOptions::new().cache(&cache).open_array::<u16>(&web(&server)?)?;
+    assert_eq!(a.read(..)?, array![1, 1, 1].into_dyn());
+    upload(&store(2)?, &server);
+    assert_eq!(a.read(..)?, array![2, 2, 2].into_dyn());
+    Ok(())
+}
+
 #[test]
 fn rs_13_flipped_bits_are_found_by_a_checksum() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
