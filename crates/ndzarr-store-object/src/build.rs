@@ -12,6 +12,7 @@ use crate::conditions::{self, Conditions};
 use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
+use crate::endpoint;
 use crate::fault::{bad, wrong_credentials};
 use crate::hedge::Hedge;
 use crate::options::{Credentials, RemoteOptions};
@@ -82,7 +83,8 @@ impl ObjectStore {
     #[cfg(feature = "s3")]
     pub fn s3(bucket: &str, prefix: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         let mut name = format!("s3://{bucket}");
-        let (mut region, mut endpoint) = (options.region.clone(), options.endpoint.clone());
+        let (mut region, endpoint) = (options.region.clone(), options.endpoint.as_deref());
+        let mut endpoint = endpoint.map(str::to_owned);
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Ok(Source::Unsigned),
             Some(Credentials::Key { id, secret, session_token }) => {
@@ -101,6 +103,7 @@ impl ObjectStore {
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let source = source.map_err(|what| bad(what, &name))?;
+        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
         let signing = Signing::new(!matches!(source, Source::Unsigned));
         let mut builder = object_store::aws::AmazonS3Builder::new()
             .with_bucket_name(bucket)
@@ -132,6 +135,7 @@ impl ObjectStore {
 
         let mut name = format!("gs://{bucket}");
         let endpoint = options.endpoint.as_deref();
+        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
         let mut bearer = None;
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Source::Unsigned,
@@ -175,6 +179,7 @@ impl ObjectStore {
         let account = account.ok_or_else(|| bad("the account is not given", container))?;
         let mut name = format!("az://{account}/{container}");
         let endpoint = options.endpoint.as_deref();
+        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Source::Unsigned,
             Some(Credentials::AccountKey(key)) => given(&[("azure_storage_account_key", key)]),
@@ -203,6 +208,7 @@ impl ObjectStore {
     /// The text is not a URL. No request is made.
     #[cfg(feature = "http")]
     pub fn http(url: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
+        endpoint::check(url, "a web server")?;
         // A query may be a secret.
         let name = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         let signing = Signing::new(false);

@@ -41,6 +41,7 @@ mod connector;
 #[cfg(feature = "s3")]
 mod credential_process;
 mod credentials;
+mod endpoint;
 mod environment;
 mod fault;
 mod hedge;

@@ -7,6 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use ndzarr_store::StoreError;
 use tokio::runtime::Handle;
 
+use crate::endpoint::Endpoint;
+
 /// How a service is reached. Every constructor of [`ObjectStore`](crate::ObjectStore) takes the same
 /// options, and uses those that its service has.
 ///
@@ -20,7 +22,7 @@ use tokio::runtime::Handle;
 /// ```
 #[derive(Clone, Debug)]
 pub struct RemoteOptions {
-    pub(crate) endpoint: Option<String>,
+    pub(crate) endpoint: Option<Endpoint>,
     pub(crate) region: Option<String>,
     pub(crate) account: Option<String>,
     pub(crate) credentials: Option<Credentials>,
@@ -68,7 +70,7 @@ impl RemoteOptions {
     /// The URL of the service, for those that speak like it.
     #[must_use]
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
-        self.endpoint = Some(url.into());
+        self.endpoint = Some(Endpoint(url.into()));
         self
     }
 
