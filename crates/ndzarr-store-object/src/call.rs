@@ -78,6 +78,11 @@ impl Call {
 }
 
 impl Answer {
+    /// object_store refuses the head.
+    pub(crate) fn has_bad_head(&mut self) {
+        self.is_final |= (200..300).contains(&self.status) && self.transport.is_none();
+    }
+
     /// Whether the same request may succeed later.
     pub(crate) fn is_passing(&self) -> bool {
         match self.status {

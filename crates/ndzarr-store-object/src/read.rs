@@ -249,7 +249,12 @@ impl Inner {
                     206 => return Ok(Ok(Got::Beyond)),
                     _ => return Err(error),
                 },
-                result => result?,
+                // A head without a length, for instance: asking again brings the same.
+                Err(error) => {
+                    CALL.with(|call| call.answer().has_bad_head());
+                    return Err(error);
+                }
+                Ok(result) => result,
             };
             let (state, size) = (State::of(&self.name, &result.meta), result.meta.size);
             if pinned.is_some_and(|pinned| !pinned.is(&state)) {

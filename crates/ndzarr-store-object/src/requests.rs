@@ -232,6 +232,10 @@ impl Inner {
             return StoreError::Other { action, key, what: failure.error.to_string() };
         }
         let mut what = answer.what();
+        // The status is as it should be.
+        if (200..300).contains(&answer.status) && answer.transport.is_none() {
+            what = format!("{}, {what}", told::innermost(&failure.error));
+        }
         if let Some(region) = &answer.region {
             what +=
                 &format!("; the bucket is in the region {region}: set AWS_REGION or `RemoteOptions::region`");
@@ -248,11 +252,7 @@ impl Inner {
                 }
                 StoreError::Denied { action, key, what, or_missing }
             }
-            status if answer.is_passing() => {
-                // The head was as it should be: what is wrong is not in it.
-                if (200..300).contains(&status) && answer.transport.is_none() {
-                    what = format!("{}, {what}", told::innermost(&failure.error));
-                }
+            _ if answer.is_passing() => {
                 StoreError::Unavailable { action, key, attempts: failure.attempts, what }
             }
             _ => StoreError::Other { action, key, what },

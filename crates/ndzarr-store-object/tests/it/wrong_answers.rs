@@ -313,6 +313,46 @@ fn rs_14_a_value_that_is_wanted_by_many_is_read_whole_once() -> Outcome {
 }
 
 #[test]
+fn heads_with_more_or_less_than_there_should_be_are_read_if_they_say_enough() -> Outcome {
+    let whole = || Want::Whole { limit: 100 };
+    let cases: [(&[u8], Want, u64, &str); 3] = [
+        // The length is that of the range.
+        (
+            b"206 Partial Content\r\nContent-Range: bytes 2-4/10\r\n\r\n234",
+            Want::Ranges(vec![2..5]),
+            10,
+            "234",
+        ),
+        (
+            b"200 OK\r\nContent-Length: 3\r\nContent-Disposition: inline; filename=\"\xe9\"\r\n\r\n012",
+            whole(),
+            3,
+            "012",
+        ),
+        (
+            "200 OK\r\nContent-Length: 3\r\nX-Amz-Meta-Of: é\r\nETag: \"a\"\r\n\r\n012".as_bytes(),
+            whole(),
+            3,
+            "012",
+        ),
+    ];
+    for (answer, want, expected, part) in cases {
+        let (url, server) = answering([b"HTTP/1.1 ", answer].concat());
+        let fetched = fetch(&ObjectStore::http(&url, &once())?, "a", want)?;
+        let Fetched::Parts { size, parts, .. } = fetched else { panic!("{fetched:?}") };
+        assert_eq!((size, parts), (expected, vec![part.into()]));
+        server.join().expect("it answered");
+    }
+    // Asking again would bring the same.
+    let (url, server) = answering("HTTP/1.1 200 OK\r\n\r\n012");
+    let error = fetch(&ObjectStore::http(&url, &RemoteOptions::new())?, "a", whole()).expect_err("no length");
+    assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
+    assert!(error.to_string().contains("Content-Length"), "{error}");
+    server.join().expect("it answered");
+    Ok(())
+}
+
+#[test]
 fn rs_11_a_state_that_tells_nothing_is_not_kept_for_long() -> Outcome {
     let server = ObjectServer::start(Dialect::Http);
     server.objects().put("a", "value");
