@@ -87,8 +87,7 @@ impl HttpLayer {
             String::new().into()
         } else if let Purpose::Page(instead) = call.purpose {
             let text = read(body, PAGE_BYTES, Rest::Refused).await?;
-            let page = Page::read(&String::from_utf8_lossy(&text));
-            let page = page.ok_or_else(|| of_answer(Told::passing("the answer is not a complete list")))?;
+            let page = Page::read(&String::from_utf8_lossy(&text)).map_err(of_answer)?;
             call.answer().page = Some(page);
             instead.to_owned().into()
         } else if !reads || call.purpose == Purpose::Credentials {

@@ -192,3 +192,22 @@ fn a_bucket_elsewhere_is_an_error_that_says_where() -> Outcome {
     assert!(error.to_string().contains("the bucket is in the region eu-west-9"), "{error}");
     Ok(())
 }
+
+/// Servers that know only the first version of lists ignore `list-type=2`.
+#[test]
+fn a_list_that_is_cut_and_cannot_be_continued_is_an_error() -> Outcome {
+    for token in ["", "<NextContinuationToken/>", "<NextContinuationToken></NextContinuationToken>"] {
+        let body = format!(
+            "<ListBucketResult><IsTruncated>true</IsTruncated>{token}<Contents><Key>a</Key></Contents>\
+             </ListBucketResult>"
+        );
+        let (url, server) =
+            answering(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        let store = ObjectStore::s3(BUCKET, "", &RemoteOptions::new().endpoint(url))?;
+        let error = block_on(store.list_dir(&Prefix::root())).expect_err("it is cut");
+        assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
+        assert!(error.to_string().contains("list-type=2"), "{error}");
+        server.join().expect("it answered");
+    }
+    Ok(())
+}
