@@ -49,6 +49,8 @@ pub(crate) struct Answer {
     pub(crate) request_id: Option<String>,
     /// Where S3 says that the bucket is, to a request that came to another place.
     pub(crate) region: Option<String>,
+    /// It took too long.
+    pub(crate) is_late: bool,
     /// No connection was made.
     pub(crate) is_unconnected: bool,
     /// The failure below HTTP.
@@ -104,6 +106,11 @@ impl Answer {
             501 | 503 | 505 => false,
             status => status >= 500,
         }
+    }
+
+    /// Whether a request that failed may still be under way: a gateway or this client did not wait.
+    pub(crate) fn may_come_late(&self) -> bool {
+        matches!(self.status, 502 | 504) || self.is_late
     }
 
     /// Whether a service may answer so for what is absent. Other codes are about the request: its key, its

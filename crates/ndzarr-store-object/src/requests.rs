@@ -35,6 +35,8 @@ pub(crate) struct Attempts {
     pub(crate) made: u32,
     /// One of them may have been carried out.
     pub(crate) may_be_done: bool,
+    /// One of them may still be carried out.
+    pub(crate) may_come_late: bool,
     /// When the first one was sent.
     since: Option<Instant>,
     /// How long the service wants to be left alone.
@@ -96,6 +98,7 @@ impl Inner {
         permit.answered(&answer);
         attempts.wait = answer.wait();
         attempts.may_be_done |= result.is_err() && answer.may_be_done();
+        attempts.may_come_late |= answer.may_come_late();
         (result, answer)
     }
 

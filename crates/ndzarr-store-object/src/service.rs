@@ -62,6 +62,7 @@ impl HttpService for HttpLayer {
                 let (what, is_final) = told::transport(error);
                 let mut answer = call.answer();
                 answer.transport = Some(what);
+                answer.is_late = error.kind() == HttpErrorKind::Timeout;
                 answer.is_unconnected = error.kind() == HttpErrorKind::Connect;
                 answer.is_final = is_final;
             })

@@ -109,12 +109,16 @@ impl Inner {
                 (None, Precondition::Absent) => {}
                 (Some((state, _)), Precondition::Current(pin))
                     if pin.get::<State>().is_some_and(|pinned| pinned.is(&state)) => {}
-                _ if refused => return self.conflict(key, took).await,
-                // Its own value may have been there, and replaced since.
+                // An attempt that came late may have been this value, which was replaced since.
+                _ if refused && !attempts.may_come_late => return self.conflict(key, took).await,
+                // The same of this attempt.
                 _ => return Err(unknown()),
             }
             if !self.goes_on(&attempts, &failure.answer) {
-                return Err(self.error("write", key, &failure));
+                return Err(match attempts.may_come_late {
+                    true => unknown(),
+                    false => self.error("write", key, &failure),
+                });
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Answers that are lost, lists with odd names, and pins of other buckets.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ndzarr_store::{
@@ -137,5 +138,41 @@ fn a_write_that_may_have_been_carried_out_is_not_called_undone() -> Outcome {
     drop(server);
     let put = block_on(s3_with(&options, "").put(&key, &["value".into()], Precondition::None));
     assert!(matches!(put, Err(StoreError::Unavailable { .. })), "{put:?}");
+    Ok(())
+}
+
+/// A gateway answers before the service has carried out the put, which then does so late. If another value
+/// is there by then, it may have replaced this one, and it is not known which writer was first.
+#[test]
+fn a_put_that_may_come_late_is_no_conflict() -> Outcome {
+    for (status, is_unknown) in [(504, true), (502, true), (500, false)] {
+        let server = ObjectServer::start(Dialect::S3);
+        let store = tried_s3(&server);
+        let (objects, n_puts) = (server.objects().clone(), AtomicU32::new(0));
+        server.before_each(move |request| {
+            if request.method == "PUT" && n_puts.fetch_add(1, Ordering::Relaxed) == 1 {
+                objects.put("a", "of another");
+            }
+        });
+        server.faults([FaultRule::always(Fault::Status(status)).of(&["PUT"]).times(1)]);
+        let put = block_on(store.put(&Key::new("a")?, &["value".into()], Precondition::Absent));
+        match (is_unknown, put) {
+            (true, Err(StoreError::Unknown { .. })) | (false, Ok(Put::Conflict)) => {}
+            (_, put) => panic!("{status}: {put:?}"),
+        }
+        assert_eq!(server.objects().get("a").as_deref(), Some(&b"of another"[..]));
+        // The last thing that is heard of it is no refusal.
+        let server = ObjectServer::start(Dialect::S3);
+        let options = options(&server).retry_for(Duration::ZERO);
+        let store = s3_with(&options, "");
+        let tried = block_on(store.put(&Key::new("b")?, &["value".into()], Precondition::Absent))?;
+        assert!(matches!(tried, Put::Done(_)), "{tried:?}");
+        server.faults([FaultRule::always(Fault::Status(status)).of(&["PUT"])]);
+        let put = block_on(store.put(&Key::new("a")?, &["value".into()], Precondition::Absent));
+        match (is_unknown, put) {
+            (true, Err(StoreError::Unknown { .. })) | (false, Err(StoreError::Unavailable { .. })) => {}
+            (_, put) => panic!("{status}: {put:?}"),
+        }
+    }
     Ok(())
 }
