@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use ndzarr_store::PerProcess;
 use object_store::CredentialProvider;
 use object_store::aws::AwsCredential;
 use tokio::sync::Mutex;
@@ -22,15 +23,17 @@ const OUTPUT: usize = 64 << 10;
 /// So long before they expire credentials are fetched again, or at half of their time.
 const EARLY: Duration = Duration::from_secs(300);
 
+type Shared = std::sync::Mutex<BTreeMap<Vec<String>, Arc<CredentialProcess>>>;
+
 /// Those of this process, by their words.
-static SHARED: std::sync::Mutex<BTreeMap<Vec<String>, Arc<CredentialProcess>>> =
-    std::sync::Mutex::new(BTreeMap::new());
+static SHARED: PerProcess<Shared> = PerProcess::new();
 
 /// Runs a program when credentials are needed, and again when they expire.
 pub(crate) struct CredentialProcess {
     name: String,
     words: Result<Vec<String>, &'static str>,
-    kept: Mutex<Option<Kept>>,
+    /// Locked while the program runs, by a thread that a forked child does not have.
+    kept: PerProcess<Mutex<Option<Kept>>>,
 }
 
 /// What the program printed.
@@ -66,14 +69,14 @@ impl CredentialProcess {
     pub(crate) fn new(name: &str, command: &str) -> Arc<Self> {
         match words(command) {
             Ok(words) => Self::of_words(name, words),
-            words => Arc::new(Self { name: name.to_owned(), words, kept: Mutex::new(None) }),
+            words => Arc::new(Self { name: name.to_owned(), words, kept: PerProcess::new() }),
         }
     }
 
     /// All stores share the one with the same words, so that it runs once.
     pub(crate) fn of_words(name: &str, words: Vec<String>) -> Arc<Self> {
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Self { name: name.to_owned(), words: Ok(words.clone()), kept: Mutex::new(None) };
+        let mut shared = SHARED.get(|_| Shared::default()).lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Self { name: name.to_owned(), words: Ok(words.clone()), kept: PerProcess::new() };
         Arc::clone(shared.entry(words.clone()).or_insert_with(|| Arc::new(new())))
     }
 
@@ -81,8 +84,12 @@ impl CredentialProcess {
         &self.name
     }
 
+    fn kept(&self) -> &Mutex<Option<Kept>> {
+        self.kept.get(|_| Mutex::default())
+    }
+
     async fn fetch(&self) -> Result<Arc<AwsCredential>, Told> {
-        let mut kept = self.kept.lock().await;
+        let mut kept = self.kept().lock().await;
         let now = SystemTime::now();
         if let Some(kept) = kept.as_ref().filter(|kept| kept.is_fresh(now)) {
             return Ok(Arc::clone(&kept.credential));
