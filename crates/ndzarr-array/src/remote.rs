@@ -64,7 +64,7 @@ pub(crate) fn open(root: &Remote, environment: &Environment) -> Result<Arc<dyn A
         #[cfg(feature = "http")]
         Remote::Http { base, path, query } => {
             let query = query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
-            let url = format!("{base}/{}{query}", percent_encoded(path));
+            let url = format!("{base}/{}{query}", encoded(path));
             Ok(Arc::new(ObjectStore::http(&url, &RemoteOptions::from_environment(Service::Http, variable))?))
         }
         #[allow(unreachable_patterns, reason = "with every feature")]
@@ -88,12 +88,12 @@ fn azure(account: Option<&str>, variable: impl Fn(&str) -> Option<String>) -> Re
     RemoteOptions::from_environment(Service::Azure, of_account).account(account)
 }
 
-/// A path in a URL; slashes stay.
+/// A path in a URL as it was written, but for what no URL can have.
 #[cfg(feature = "http")]
-fn percent_encoded(path: &str) -> String {
+fn encoded(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     for byte in path.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+        match byte.is_ascii_alphanumeric() || b"-._~%/!$&'()*+,;=:@".contains(&byte) {
             true => encoded.push(byte.into()),
             false => encoded.push_str(&format!("%{byte:02X}")),
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_encoded_once() {
-        assert_eq!(percent_encoded("a b/é%2F?"), "a%20b/%C3%A9%252F%3F");
+    fn paths_stay_as_they_were_written() {
+        assert_eq!(encoded("a b/é%2F+%C3%a9\\[@"), "a%20b/%C3%A9%2F+%C3%a9%5C%5B@");
     }
 }

@@ -42,7 +42,8 @@ impl Url {
     }
 }
 
-/// Where a URL begins. Paths are decoded and have no slash at either end.
+/// Where a URL begins. Paths have no slash at either end. They are decoded, but for those of web servers,
+/// which may take `%2F` for something else than a slash.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Root {
     File(PathBuf),
@@ -103,7 +104,13 @@ impl Remote {
         }
         let (above, name) = (above.to_owned(), name.to_owned());
         *path = above;
-        Ok(name)
+        if !matches!(self, Self::Http { .. }) {
+            return Ok(name);
+        }
+        percent_decoded(&name).filter(|name| !name.contains('/')).ok_or_else(|| {
+            let what = format!("{name:?} cannot be the name of an archive: it has a slash");
+            Error::new(ErrorKind::InvalidArgument, what)
+        })
     }
 }
 
@@ -238,9 +245,9 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
         }
         _ => (rest.unwrap_or_default(), None),
     };
-    let (first, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (first, written) = rest.split_once('/').unwrap_or((rest, ""));
     let path = || {
-        let path = percent_decoded(path)
+        let path = percent_decoded(written)
             .ok_or("percent signs are followed by two hexadecimal digits, and mean UTF-8");
         path.and_then(plain).map_err(Refused::Because)
     };
@@ -281,7 +288,10 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
             })
         }
         "http" | "https" => {
-            Root::Remote(Remote::Http { base: format!("{scheme}://{}", host(first)?), path: path()?, query })
+            path()?;
+            let (base, path) =
+                (format!("{scheme}://{}", host(first)?), written.trim_end_matches('/').to_owned());
+            Root::Remote(Remote::Http { base, path, query })
         }
         "s3+http" | "s3+https" => {
             let path = path()?;

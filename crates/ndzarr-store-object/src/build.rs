@@ -8,10 +8,11 @@ use object_store::RetryConfig;
 use object_store::list::PaginatedListStore;
 
 use crate::builder::{built, provided};
-use crate::conditions::Conditions;
+use crate::conditions::{self, Conditions};
 use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
+use crate::endpoint;
 use crate::fault::{bad, wrong_credentials};
 use crate::hedge::Hedge;
 use crate::options::{Credentials, RemoteOptions};
@@ -47,6 +48,12 @@ impl ObjectStore {
         options: &RemoteOptions,
         signing: Signing,
     ) -> Result<Self, StoreError> {
+        let hosts = match service {
+            Service::S3 => conditions::AMAZON,
+            Service::Gcs => conditions::GOOGLE,
+            Service::Azure => conditions::MICROSOFT,
+            Service::Http => &[],
+        };
         let prefix = match prefix.trim_matches('/') {
             "" => String::new(),
             prefix => Prefix::new(format!("{prefix}/"))?.to_string(),
@@ -60,7 +67,7 @@ impl ObjectStore {
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
             // The name of an endpoint of others has it behind the scheme: s3+http://…
-            conditions: Conditions::of(name.split_once('+').map(|(_, endpoint)| endpoint)),
+            conditions: Conditions::of(hosts, name.split_once('+').map(|(_, endpoint)| endpoint)),
             hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
             signing,
@@ -76,7 +83,8 @@ impl ObjectStore {
     #[cfg(feature = "s3")]
     pub fn s3(bucket: &str, prefix: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         let mut name = format!("s3://{bucket}");
-        let (mut region, mut endpoint) = (options.region.clone(), options.endpoint.clone());
+        let (mut region, endpoint) = (options.region.clone(), options.endpoint.as_deref());
+        let mut endpoint = endpoint.map(str::to_owned);
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Ok(Source::Unsigned),
             Some(Credentials::Key { id, secret, session_token }) => {
@@ -95,6 +103,7 @@ impl ObjectStore {
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let source = source.map_err(|what| bad(what, &name))?;
+        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
         let signing = Signing::new(!matches!(source, Source::Unsigned));
         let mut builder = object_store::aws::AmazonS3Builder::new()
             .with_bucket_name(bucket)
@@ -126,6 +135,7 @@ impl ObjectStore {
 
         let mut name = format!("gs://{bucket}");
         let endpoint = options.endpoint.as_deref();
+        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
         let mut bearer = None;
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Source::Unsigned,
@@ -169,6 +179,7 @@ impl ObjectStore {
         let account = account.ok_or_else(|| bad("the account is not given", container))?;
         let mut name = format!("az://{account}/{container}");
         let endpoint = options.endpoint.as_deref();
+        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Source::Unsigned,
             Some(Credentials::AccountKey(key)) => given(&[("azure_storage_account_key", key)]),
@@ -197,6 +208,7 @@ impl ObjectStore {
     /// The text is not a URL. No request is made.
     #[cfg(feature = "http")]
     pub fn http(url: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
+        endpoint::check(url, "a web server")?;
         // A query may be a secret.
         let name = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         let signing = Signing::new(false);

@@ -1,7 +1,7 @@
 //! The builders of object_store as one, and stores with credentials from any source.
 
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ndzarr_store::StoreError;
 use object_store::CredentialProvider;
@@ -129,7 +129,8 @@ pub(crate) fn provided<B: Builder>(
     signing: &Signing,
     name: &str,
 ) -> Result<Arc<B::Store>, StoreError> {
-    let guarded = Guarded { from, origin, signing: signing.clone(), none: Arc::new(B::none()) };
+    let (signing, none) = (signing.clone(), Arc::new(B::none()));
+    let guarded = Guarded { from, origin, signing, none, last: Mutex::default() };
     let store = builder.provided(Arc::new(guarded)).build();
     Ok(Arc::new(store.map_err(|error| bad(error, name))?))
 }

@@ -49,6 +49,10 @@ pub(crate) struct Answer {
     pub(crate) request_id: Option<String>,
     /// Where S3 says that the bucket is, to a request that came to another place.
     pub(crate) region: Option<String>,
+    /// It took too long.
+    pub(crate) is_late: bool,
+    /// No connection was made.
+    pub(crate) is_unconnected: bool,
     /// The failure below HTTP.
     pub(crate) transport: Option<String>,
     /// Whether that failure would come again.
@@ -76,6 +80,11 @@ impl Call {
 }
 
 impl Answer {
+    /// object_store refuses the head.
+    pub(crate) fn has_bad_head(&mut self) {
+        self.is_final |= (200..300).contains(&self.status) && self.transport.is_none();
+    }
+
     /// Whether the same request may succeed later.
     pub(crate) fn is_passing(&self) -> bool {
         match self.status {
@@ -87,6 +96,27 @@ impl Answer {
             501 | 505 => false,
             status => status >= 500,
         }
+    }
+
+    /// Whether a request that failed may have been carried out.
+    pub(crate) fn may_be_done(&self) -> bool {
+        match self.status {
+            0 => self.sent && !self.is_unconnected,
+            200..=299 => true,
+            501 | 503 | 505 => false,
+            status => status >= 500,
+        }
+    }
+
+    /// Whether a request that failed may still be under way: a gateway or this client did not wait.
+    pub(crate) fn may_come_late(&self) -> bool {
+        matches!(self.status, 502 | 504) || self.is_late
+    }
+
+    /// Whether a service may answer so for what is absent. Other codes are about the request: its key, its
+    /// signature, its clock.
+    pub(crate) fn may_be_absent(&self) -> bool {
+        self.status == 403 && matches!(self.code.as_deref(), None | Some("AccessDenied"))
     }
 
     /// How long the service wants to be left alone; no server can have a call wait for longer than this.

@@ -2,23 +2,28 @@
 //! for them.
 
 use std::fmt;
+use std::time::Duration;
 
 use ndzarr_store::PerProcess;
-use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
+use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody};
+
+use crate::pace::Pace;
 
 type Make = Box<dyn Fn() -> reqwest::Result<reqwest::Client> + Send + Sync>;
 
 /// A client that is made once in each process.
 pub(crate) struct Client {
     make: Make,
+    /// For how long nothing may move. A large value may take as long as it takes.
+    limit: Duration,
     made: PerProcess<reqwest::Result<reqwest::Client>>,
 }
 
 impl Client {
     /// # Errors
     /// The client cannot be made.
-    pub(crate) fn new(make: Make) -> Result<Self, HttpError> {
-        let client = Self { make, made: PerProcess::new() };
+    pub(crate) fn new(make: Make, limit: Duration) -> Result<Self, HttpError> {
+        let client = Self { make, limit, made: PerProcess::new() };
         client.here().map(|_| ())?;
         Ok(client)
     }
@@ -30,7 +35,16 @@ impl Client {
     }
 
     pub(crate) async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        HttpService::call(self.here()?, request).await
+        let (client, pace) = (self.here()?, Pace::new(self.limit));
+        let (head, body) = request.into_parts();
+        let url = head.uri.to_string().parse();
+        let url = url.map_err(|error| HttpError::new(HttpErrorKind::Request, error))?;
+        let mut request = reqwest::Request::new(head.method, url);
+        *request.headers_mut() = head.headers;
+        *request.body_mut() = Some(pace.of_request(body));
+        let answer = pace.head(client.execute(request)).await?;
+        let (head, body) = http::Response::<reqwest::Body>::from(answer).into_parts();
+        Ok(HttpResponse::from_parts(head, HttpResponseBody::new(pace.of_answer(body))))
     }
 }
 

@@ -4,8 +4,11 @@
 use ndzarr_store::PerProcess;
 use tokio::sync::OnceCell;
 
-/// The hosts of the services that promise it.
-const PROVIDERS: [&str; 4] = [".amazonaws.com", ".amazonaws.com.cn", ".googleapis.com", ".core.windows.net"];
+/// The hosts of the providers that promise it in their own protocol. They may speak like another one and
+/// not check its conditions: Google ignores those of S3.
+pub(crate) const AMAZON: &[&str] = &[".amazonaws.com", ".amazonaws.com.cn"];
+pub(crate) const GOOGLE: &[&str] = &[".googleapis.com"];
+pub(crate) const MICROSOFT: &[&str] = &[".core.windows.net"];
 
 /// Whether conditions are checked, once it is known.
 #[derive(Debug)]
@@ -15,12 +18,12 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Of a service at this URL; `None` is the provider's own.
-    pub(crate) fn of(endpoint: Option<&str>) -> Self {
+    /// Of a service at this URL, whose provider has these hosts; `None` is the provider's own.
+    pub(crate) fn of(hosts: &[&str], endpoint: Option<&str>) -> Self {
         let host = |url: &str| reqwest::Url::parse(url).ok()?.host_str().map(|host| format!(".{host}"));
         let is_own = |url: &str| {
             let host = host(url).unwrap_or_default();
-            PROVIDERS.iter().any(|provider| host.ends_with(provider))
+            hosts.iter().any(|own| host.ends_with(own))
         };
         Self { is_promised: endpoint.is_none_or(is_own), found: PerProcess::new() }
     }
@@ -39,20 +42,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn providers_are_known_by_their_hosts() {
-        for own in [
-            None,
-            Some("https://s3.eu-central-1.amazonaws.com"),
-            Some("https://bucket.s3.cn-north-1.amazonaws.com.cn/"),
-            Some("https://storage.googleapis.com"),
-            Some("https://lab.blob.core.windows.net"),
-        ] {
-            assert_eq!(Conditions::of(own).known(), Some(true), "{own:?}");
-        }
-        for other in
-            ["http://127.0.0.1:9000", "https://amazonaws.com.example.org", "https://xamazonaws.com", "?"]
-        {
-            assert_eq!(Conditions::of(Some(other)).known(), None, "{other}");
+    fn each_provider_is_known_by_the_host_of_its_own_service() {
+        let urls = [
+            (AMAZON, "https://s3.eu-central-1.amazonaws.com"),
+            (AMAZON, "https://bucket.s3.cn-north-1.amazonaws.com.cn/"),
+            (GOOGLE, "https://storage.googleapis.com"),
+            (MICROSOFT, "https://lab.blob.core.windows.net"),
+        ];
+        for hosts in [AMAZON, GOOGLE, MICROSOFT] {
+            assert_eq!(Conditions::of(hosts, None).known(), Some(true), "{hosts:?}");
+            for (own, url) in urls {
+                let promised = (hosts == own).then_some(true);
+                assert_eq!(Conditions::of(hosts, Some(url)).known(), promised, "{hosts:?} {url}");
+            }
+            for other in
+                ["http://127.0.0.1:9000", "https://amazonaws.com.example.org", "https://xamazonaws.com", "?"]
+            {
+                assert_eq!(Conditions::of(hosts, Some(other)).known(), None, "{other}");
+            }
         }
     }
 }

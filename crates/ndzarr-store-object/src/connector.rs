@@ -125,21 +125,19 @@ impl Connector {
     }
 
     fn client(&self, settings: Settings) -> Result<Client, Failed> {
-        let tls = self.tls()?;
+        let (tls, read) = (self.tls()?, settings.read);
         let make = move || {
-            let Settings { connect, read, allows_http, is_near, .. } = settings;
+            let Settings { connect, allows_http, is_near, .. } = settings;
             let client = reqwest::Client::builder()
                 .tls_backend_preconfigured(tls.clone())
                 .http1_only()
                 .https_only(!allows_http)
                 .user_agent(concat!("ndzarr/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(connect)
-                // Since the last byte: a large value may take as long as it takes.
-                .read_timeout(read)
                 .pool_idle_timeout(Duration::from_secs(30))
                 .redirect(reqwest::redirect::Policy::none());
             if is_near { client.no_proxy().build() } else { client.build() }
         };
-        Ok(Client::new(Box::new(make))?)
+        Ok(Client::new(Box::new(make), read)?)
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use ndzarr_store::PerProcess;
 use object_store::CredentialProvider;
 use object_store::aws::AwsCredential;
 use tokio::sync::Mutex;
@@ -22,15 +23,17 @@ const OUTPUT: usize = 64 << 10;
 /// So long before they expire credentials are fetched again, or at half of their time.
 const EARLY: Duration = Duration::from_secs(300);
 
+type Shared = std::sync::Mutex<BTreeMap<Vec<String>, Arc<CredentialProcess>>>;
+
 /// Those of this process, by their words.
-static SHARED: std::sync::Mutex<BTreeMap<Vec<String>, Arc<CredentialProcess>>> =
-    std::sync::Mutex::new(BTreeMap::new());
+static SHARED: PerProcess<Shared> = PerProcess::new();
 
 /// Runs a program when credentials are needed, and again when they expire.
 pub(crate) struct CredentialProcess {
     name: String,
     words: Result<Vec<String>, &'static str>,
-    kept: Mutex<Option<Kept>>,
+    /// Locked while the program runs, by a thread that a forked child does not have.
+    kept: PerProcess<Mutex<Option<Kept>>>,
 }
 
 /// What the program printed.
@@ -46,6 +49,12 @@ impl Kept {
         let half = expires.duration_since(self.fetched).unwrap_or_default() / 2;
         now + half.min(EARLY) < expires
     }
+
+    /// The same as if it had been fetched now, so that the program is run again after half of the time
+    /// that is left; `None` if it has expired.
+    fn renewed(self, now: SystemTime) -> Option<Self> {
+        self.expires.is_none_or(|expires| now < expires).then_some(Self { fetched: now, ..self })
+    }
 }
 
 /// Words may be secrets.
@@ -60,14 +69,14 @@ impl CredentialProcess {
     pub(crate) fn new(name: &str, command: &str) -> Arc<Self> {
         match words(command) {
             Ok(words) => Self::of_words(name, words),
-            words => Arc::new(Self { name: name.to_owned(), words, kept: Mutex::new(None) }),
+            words => Arc::new(Self { name: name.to_owned(), words, kept: PerProcess::new() }),
         }
     }
 
     /// All stores share the one with the same words, so that it runs once.
     pub(crate) fn of_words(name: &str, words: Vec<String>) -> Arc<Self> {
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Self { name: name.to_owned(), words: Ok(words.clone()), kept: Mutex::new(None) };
+        let mut shared = SHARED.get(|_| Shared::default()).lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Self { name: name.to_owned(), words: Ok(words.clone()), kept: PerProcess::new() };
         Arc::clone(shared.entry(words.clone()).or_insert_with(|| Arc::new(new())))
     }
 
@@ -75,19 +84,31 @@ impl CredentialProcess {
         &self.name
     }
 
+    fn kept(&self) -> &Mutex<Option<Kept>> {
+        self.kept.get(|_| Mutex::default())
+    }
+
     async fn fetch(&self) -> Result<Arc<AwsCredential>, Told> {
-        let mut kept = self.kept.lock().await;
+        let mut kept = self.kept().lock().await;
         let now = SystemTime::now();
         if let Some(kept) = kept.as_ref().filter(|kept| kept.is_fresh(now)) {
             return Ok(Arc::clone(&kept.credential));
         }
+        let new = match self.run(now).await {
+            Ok(new) => new,
+            Err(told) => match kept.take().and_then(|kept| kept.renewed(SystemTime::now())) {
+                Some(kept) => kept,
+                None => return Err(told),
+            },
+        };
+        Ok(Arc::clone(&kept.insert(new).credential))
+    }
+
+    async fn run(&self, now: SystemTime) -> Result<Kept, Told> {
         let words = self.words.clone().map_err(Told::last)?;
         let printed = tokio::task::spawn_blocking(move || printed(&words, TIME)).await;
         let printed = printed.map_err(|_| Told::last("its thread ended"))?.map_err(Told::last)?;
-        let new = parsed(&printed, now).map_err(Told::last)?;
-        let credential = Arc::clone(&new.credential);
-        *kept = Some(new);
-        Ok(credential)
+        parsed(&printed, now).map_err(Told::last)
     }
 }
 

@@ -1,14 +1,15 @@
 //! Credentials that are fetched: their requests and failures are kept apart from those of values.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use object_store::CredentialProvider;
+use tokio::time::Instant;
 
 use crate::backoff::backoff;
 use crate::call::{Answer, CALL, Call, Purpose};
@@ -18,9 +19,11 @@ use crate::told::{self, Told};
 /// The most that fetching credentials may take.
 const FETCH: Duration = Duration::from_secs(90);
 const ATTEMPTS: u32 = 4;
+/// After a failure the last ones are used for so long, if there are any, before others are fetched.
+const PAUSE: Duration = Duration::from_secs(10);
 
-/// Machines without credentials, found once for the process.
-static WITHOUT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Whether machines have credentials, found once for the process.
+static MACHINES: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
 
 /// Where credentials come from.
 #[derive(Clone, Debug)]
@@ -38,6 +41,14 @@ pub(crate) struct Guarded<C> {
     pub(crate) signing: Signing,
     /// What signatures are made with that are then removed.
     pub(crate) none: Arc<C>,
+    pub(crate) last: Mutex<Option<Last<C>>>,
+}
+
+/// The credential that was fetched last.
+pub(crate) struct Last<C> {
+    credential: Arc<C>,
+    /// Fetching another one failed: until then none is fetched.
+    pause: Option<Instant>,
 }
 
 impl<C> fmt::Debug for Guarded<C> {
@@ -59,17 +70,25 @@ impl<C: Send + Sync + 'static> CredentialProvider for Guarded<C> {
 }
 
 impl<C> Guarded<C> {
+    fn last(&self) -> MutexGuard<'_, Option<Last<C>>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn fetch(&self) -> object_store::Result<Arc<C>> {
-        let without = || WITHOUT.lock().unwrap_or_else(PoisonError::into_inner);
-        let (name, limit) = match &self.origin {
-            Origin::Named(name) => (name, FETCH),
-            Origin::Machine(name, limit) => {
-                if without().contains(name) {
-                    self.signing.turn_off();
-                }
-                (name, *limit)
-            }
+        if let Some(Last { credential, pause: Some(until) }) = &*self.last()
+            && Instant::now() < *until
+        {
+            return Ok(Arc::clone(credential));
+        }
+        let machines = || MACHINES.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, limit, machine) = match &self.origin {
+            Origin::Named(name) => (name, FETCH, None),
+            Origin::Machine(name, limit) => (name, *limit, Some(name)),
         };
+        let found = || machine.and_then(|name| machines().get(name).copied());
+        if found() == Some(false) {
+            self.signing.turn_off();
+        }
         if !self.signing.is_on() {
             return Ok(Arc::clone(&self.none));
         }
@@ -79,14 +98,23 @@ impl<C> Guarded<C> {
             let call = Call::new(Purpose::Credentials);
             let fetched = CALL.scope(call.clone(), tokio::time::timeout(limit, self.from.get_credential()));
             let error = match fetched.await {
-                Ok(Ok(credential)) => return Ok(credential),
+                Ok(Ok(credential)) => {
+                    *self.last() = Some(Last { credential: Arc::clone(&credential), pause: None });
+                    if let Some(name) = machine.filter(|_| found() != Some(true)) {
+                        machines().insert(name.clone(), true);
+                    }
+                    return Ok(credential);
+                }
                 Ok(Err(error)) => Some(error),
                 Err(_) => None,
             };
             let answer = call.answer().clone();
             let is_busy = answer.status >= 500 || answer.status == 429;
-            if matches!(self.origin, Origin::Machine(..)) && !is_busy {
-                without().insert(name.clone());
+            if let Some(name) = machine
+                && !is_busy
+                && found() != Some(true)
+            {
+                machines().insert(name.clone(), false);
                 self.signing.turn_off();
                 return Ok(Arc::clone(&self.none));
             }
@@ -96,6 +124,11 @@ impl<C> Guarded<C> {
             }
             tokio::time::sleep(backoff(attempts) + answer.wait()).await;
         };
+        // It is asked for minutes before the last one expires, which the service judges.
+        if let Some(last) = &mut *self.last() {
+            last.pause = Some(Instant::now() + PAUSE);
+            return Ok(Arc::clone(&last.credential));
+        }
         let why = match &error {
             Some(error) => why(error, &answer),
             None => format!("no answer within {} s", limit.as_secs()),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::endpoint::Endpoint;
 use crate::options::{Credentials, RemoteOptions};
 use crate::source::{AWS, AWS_CONTAINER, AWS_MORE, AZURE, AZURE_MORE, GOOGLE_MORE, GOOGLE_SETS};
 use crate::store::Service;
@@ -49,16 +50,16 @@ impl RemoteOptions {
         let (sets, more, unsigned): (&[Sets], _, _) = match service {
             Service::S3 => {
                 options.region = first(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
-                options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
+                options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]).map(Endpoint);
                 (&[AWS, AWS_CONTAINER], AWS_MORE, "AWS_SKIP_SIGNATURE")
             }
             Service::Gcs => {
-                options.endpoint = variable("GOOGLE_BASE_URL");
+                options.endpoint = variable("GOOGLE_BASE_URL").map(Endpoint);
                 (&[GOOGLE_SETS], GOOGLE_MORE, "GOOGLE_SKIP_SIGNATURE")
             }
             Service::Azure => {
                 options.account = first(&["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"]);
-                options.endpoint = variable("AZURE_STORAGE_ENDPOINT");
+                options.endpoint = variable("AZURE_STORAGE_ENDPOINT").map(Endpoint);
                 (&[AZURE], AZURE_MORE, "AZURE_SKIP_SIGNATURE")
             }
             Service::Http => return options,

@@ -41,6 +41,7 @@ mod connector;
 #[cfg(feature = "s3")]
 mod credential_process;
 mod credentials;
+mod endpoint;
 mod environment;
 mod fault;
 mod hedge;
@@ -49,6 +50,7 @@ mod limit;
 mod list;
 mod long_list;
 mod options;
+mod pace;
 mod page;
 #[cfg(feature = "s3")]
 mod profile;

@@ -7,6 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use ndzarr_store::StoreError;
 use tokio::runtime::Handle;
 
+use crate::endpoint::Endpoint;
+
 /// How a service is reached. Every constructor of [`ObjectStore`](crate::ObjectStore) takes the same
 /// options, and uses those that its service has.
 ///
@@ -20,7 +22,7 @@ use tokio::runtime::Handle;
 /// ```
 #[derive(Clone, Debug)]
 pub struct RemoteOptions {
-    pub(crate) endpoint: Option<String>,
+    pub(crate) endpoint: Option<Endpoint>,
     pub(crate) region: Option<String>,
     pub(crate) account: Option<String>,
     pub(crate) credentials: Option<Credentials>,
@@ -68,7 +70,7 @@ impl RemoteOptions {
     /// The URL of the service, for those that speak like it.
     #[must_use]
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
-        self.endpoint = Some(url.into());
+        self.endpoint = Some(Endpoint(url.into()));
         self
     }
 
@@ -124,7 +126,7 @@ impl RemoteOptions {
         self
     }
 
-    /// How long no byte may come: 30 s if not given. A request as a whole has no limit.
+    /// How long no byte may go or come: 30 s if not given. A request as a whole has no limit.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
@@ -156,7 +158,8 @@ impl RemoteOptions {
     }
 
     /// Takes a chunk whose reading is denied for a missing one: S3 answers so to those who may not list
-    /// the bucket. Documents, and chunks that are read to be written, stay errors.
+    /// the bucket. Documents, chunks that are read to be written, and refusals of a key or a signature
+    /// stay errors.
     #[must_use]
     pub fn missing_if_denied(mut self) -> Self {
         self.missing_if_denied = true;

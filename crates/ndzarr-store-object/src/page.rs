@@ -1,6 +1,8 @@
 //! A page of a list, read from the XML itself: object_store refuses a page with a key that it does not
 //! like, and takes the marker of a folder for a value.
 
+use crate::told::Told;
+
 /// Names as the service has them, from the root of the bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
@@ -13,13 +15,15 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Reads a `ListBucketResult` (S3, Google) or `EnumerationResults` (Azure); `None` for anything
-    /// else, and for a part of one.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    /// Reads a `ListBucketResult` (S3, Google) or `EnumerationResults` (Azure).
+    ///
+    /// # Errors
+    /// It is anything else, a part of one, or one that goes on and does not say how.
+    pub(crate) fn read(text: &str) -> Result<Self, Told> {
         let azure = text.contains("<EnumerationResults");
         let end = if azure { "</EnumerationResults>" } else { "</ListBucketResult>" };
         if !text.trim_end().ends_with(end) {
-            return None;
+            return Err(Told::passing("the answer is not a complete list"));
         }
         let [value, folder, name, prefix, size, next] = match azure {
             true => ["Blob", "BlobPrefix", "Name", "Name", "Content-Length", "NextMarker"],
@@ -27,10 +31,13 @@ impl Page {
         };
         let named = |outer, inner| elements(text, outer).filter_map(move |it| element(it, inner)).collect();
         let next = element(text, next).filter(|next| !next.is_empty());
+        if next.is_none() && element(text, "IsTruncated").is_some_and(|is| is.trim() == "true") {
+            return Err(Told::last("the list goes on, but not where: the server does not know list-type=2"));
+        }
         let (keys, sizes) = elements(text, value)
             .filter_map(|it| Some((element(it, name)?, element(it, size).and_then(|size| size.parse().ok()))))
             .unzip();
-        Some(Self { keys, sizes, prefixes: named(folder, prefix), next })
+        Ok(Self { keys, sizes, prefixes: named(folder, prefix), next })
     }
 }
 
@@ -62,12 +69,16 @@ fn elements<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = &'t str> {
     })
 }
 
+/// No name of a character is longer, with its semicolon. More is not looked at: a list may have many `&`.
+const LONGEST: usize = 12;
+
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        let known = after.split_once(';').and_then(|(name, rest)| Some((character(name)?, rest)));
+        let end = after.bytes().take(LONGEST).position(|byte| byte == b';');
+        let known = end.and_then(|end| Some((character(&after[..end])?, &after[end + 1..])));
         match known {
             Some((character, after)) => {
                 out.push(character);
@@ -125,7 +136,15 @@ mod tests {
         );
         let expected =
             Page { keys: vec!["a".into()], sizes: vec![Some(23)], prefixes: vec!["b/".into()], next: None };
-        assert_eq!(page, Some(expected));
+        assert_eq!(page.expect("it is complete"), expected);
+    }
+
+    #[test]
+    fn a_list_of_ampersands_takes_the_time_of_its_length() {
+        // Each that looked at all that follows would take hours.
+        let name = "&".repeat(4 << 20);
+        let page = format!("<ListBucketResult><Contents><Key>{name}</Key></Contents></ListBucketResult>");
+        assert!(Page::read(&page).expect("it is complete").keys == [name]);
     }
 
     #[test]
@@ -133,8 +152,8 @@ mod tests {
         let whole = "<ListBucketResult><Contents><Key>a&amp;b</Key></Contents></ListBucketResult>\n";
         assert_eq!(Page::read(whole).expect("it is complete").keys, ["a&b"]);
         for end in 0..whole.len() - 1 {
-            assert_eq!(Page::read(&whole[..end]), None);
+            assert!(Page::read(&whole[..end]).is_err());
         }
-        assert_eq!(Page::read("<html>Welcome to our network</html>"), None);
+        assert!(Page::read("<html>Welcome to our network</html>").is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Of, StoreError, Want};
 use object_store::{Error as OsError, GetOptions, GetRange};
 
 use crate::call::{CALL, Purpose};
@@ -77,7 +77,9 @@ impl Inner {
             Got::NoRange => match self.unranged(key, pinned).await? {
                 Got::Part(state, _, value) => {
                     let (size, parts) = fetch.want.cut(key, &value)?;
-                    return Ok(Fetched::Parts { pin: Pin::new(state), size, parts });
+                    // A slice would keep all of it in memory.
+                    let parts = parts.iter().map(|part| Bytes::copy_from_slice(part)).collect();
+                    return Ok(Fetched::Parts { pin: state.into_pin(), size, parts });
                 }
                 got => got,
             },
@@ -87,7 +89,7 @@ impl Inner {
             Got::Missing => Fetched::Missing,
             Got::Part(state, size, bytes) => {
                 let parts = if fetch.want == Want::Size { Vec::new() } else { vec![bytes] };
-                Fetched::Parts { pin: Pin::new(state), size, parts }
+                Fetched::Parts { pin: state.into_pin(), size, parts }
             }
             Got::Changed | Got::Beyond | Got::NoRange | Got::Large(..) => Fetched::Changed,
         })
@@ -95,14 +97,13 @@ impl Inner {
 
     /// All of a value whose server ignores ranges: from memory, if it is still the same.
     async fn unranged(&self, key: &Key, pinned: Option<&State>) -> Result<Got, StoreError> {
-        if let Some((kept, value)) = self.unranged.get(key) {
-            match self.get(key, Ask::Head, pinned).await? {
-                Got::Part(state, size, _) if state.is(&kept) && size == value.len() as u64 => {
-                    return Ok(Got::Part(state, size, value));
-                }
-                Got::Part(..) => {}
-                got => return Ok(got),
-            }
+        if let Some(got) = self.kept(key, pinned).await? {
+            return Ok(got);
+        }
+        // One at a time is read, each of which may need much memory.
+        let _turn = self.unranged.turn().await;
+        if let Some(got) = self.kept(key, pinned).await? {
+            return Ok(got);
         }
         let limit = Unranged::LIMIT;
         let got = match self.get(key, Ask::Whole { limit, at_once: limit }, pinned).await {
@@ -119,6 +120,18 @@ impl Inner {
             self.unranged.keep(key, state, value);
         }
         Ok(got)
+    }
+
+    /// The same from memory; `None` if another one or none is kept.
+    async fn kept(&self, key: &Key, pinned: Option<&State>) -> Result<Option<Got>, StoreError> {
+        let Some((kept, value)) = self.unranged.get(key) else { return Ok(None) };
+        Ok(match self.get(key, Ask::Head, pinned).await? {
+            Got::Part(state, size, _) if state.is(&kept) && size == value.len() as u64 => {
+                Some(Got::Part(state, size, value))
+            }
+            Got::Part(..) => None,
+            got => Some(got),
+        })
     }
 
     async fn whole(&self, key: &Key, limit: u64, pinned: Option<&State>) -> Result<Got, StoreError> {
@@ -215,7 +228,7 @@ impl Inner {
                 Some(_) => return Ok(Some(Fetched::Changed)),
             });
         }
-        Ok(Some(Fetched::Parts { pin: Pin::new(state), size, parts }))
+        Ok(Some(Fetched::Parts { pin: state.into_pin(), size, parts }))
     }
 
     pub(crate) async fn get(&self, key: &Key, ask: Ask, pinned: Option<&State>) -> Result<Got, StoreError> {
@@ -236,7 +249,12 @@ impl Inner {
                     206 => return Ok(Ok(Got::Beyond)),
                     _ => return Err(error),
                 },
-                result => result?,
+                // A head without a length, for instance: asking again brings the same.
+                Err(error) => {
+                    CALL.with(|call| call.answer().has_bad_head());
+                    return Err(error);
+                }
+                Ok(result) => result,
             };
             let (state, size) = (State::of(&self.name, &result.meta), result.meta.size);
             if pinned.is_some_and(|pinned| !pinned.is(&state)) {
@@ -272,7 +290,9 @@ impl Inner {
                 404 | 410 if pinned.is_some() => Ok(Got::Changed),
                 404 | 410 => Ok(Got::Missing),
                 // It may have been removed: without the pin the answer is a denial.
-                403 if pinned.is_some() && self.options.missing_if_denied => Ok(Got::Changed),
+                _ if pinned.is_some() && self.options.missing_if_denied && failure.answer.may_be_absent() => {
+                    Ok(Got::Changed)
+                }
                 304 | 412 => Ok(Got::Changed),
                 _ => Err(self.error("read", key, &failure)),
             },

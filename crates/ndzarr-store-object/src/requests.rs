@@ -25,12 +25,18 @@ pub(crate) struct Failure {
     pub(crate) error: OsError,
     pub(crate) answer: Answer,
     pub(crate) attempts: u32,
+    /// An attempt may have been carried out.
+    pub(crate) may_be_done: bool,
 }
 
 /// The attempts of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     pub(crate) made: u32,
+    /// One of them may have been carried out.
+    pub(crate) may_be_done: bool,
+    /// One of them may still be carried out.
+    pub(crate) may_come_late: bool,
     /// When the first one was sent.
     since: Option<Instant>,
     /// How long the service wants to be left alone.
@@ -91,6 +97,8 @@ impl Inner {
         let (result, answer) = self.send(purpose, request).await;
         permit.answered(&answer);
         attempts.wait = answer.wait();
+        attempts.may_be_done |= result.is_err() && answer.may_be_done();
+        attempts.may_come_late |= answer.may_come_late();
         (result, answer)
     }
 
@@ -189,7 +197,8 @@ impl Inner {
         match result {
             Ok(value) => Some(Ok((value, answer))),
             Err(error) if !answer.is_passing() || !self.goes_on(attempts, &answer) => {
-                Some(Err(Failure { error, answer, attempts: attempts.made }))
+                let (attempts, may_be_done) = (attempts.made, attempts.may_be_done);
+                Some(Err(Failure { error, answer, attempts, may_be_done }))
             }
             Err(_) => None,
         }
@@ -203,6 +212,19 @@ impl Inner {
             && attempts.since.is_none_or(|since| since.elapsed() < self.options.retry_for)
     }
 
+    /// The error for the caller of a write without a condition.
+    pub(crate) fn write_error(
+        &self,
+        action: &'static str,
+        key: impl ToString,
+        failure: &Failure,
+    ) -> StoreError {
+        match failure.may_be_done {
+            true => StoreError::Unknown { action, key: key.to_string(), what: failure.answer.what() },
+            false => self.error(action, key, failure),
+        }
+    }
+
     /// The error for a caller. It names no URL, which may have a signature.
     pub(crate) fn error(&self, action: &'static str, key: impl ToString, failure: &Failure) -> StoreError {
         let (answer, key) = (&failure.answer, key.to_string());
@@ -213,6 +235,10 @@ impl Inner {
             return StoreError::Other { action, key, what: failure.error.to_string() };
         }
         let mut what = answer.what();
+        // The status is as it should be.
+        if (200..300).contains(&answer.status) && answer.transport.is_none() {
+            what = format!("{}, {what}", told::innermost(&failure.error));
+        }
         if let Some(region) = &answer.region {
             what +=
                 &format!("; the bucket is in the region {region}: set AWS_REGION or `RemoteOptions::region`");
@@ -222,18 +248,14 @@ impl Inner {
                 if !self.signing.is_on() {
                     what += "; nothing was signed, for lack of credentials";
                 }
-                let is_read = action == "read" && answer.status == 403;
-                let or_missing = is_read && self.options.missing_if_denied;
-                if is_read && !or_missing {
+                let may_be_absent = action == "read" && answer.may_be_absent();
+                let or_missing = may_be_absent && self.options.missing_if_denied;
+                if may_be_absent && !or_missing {
                     what += "; if this service denies what is absent, set `missing_if_denied`";
                 }
                 StoreError::Denied { action, key, what, or_missing }
             }
-            status if answer.is_passing() => {
-                // The head was as it should be: what is wrong is not in it.
-                if (200..300).contains(&status) && answer.transport.is_none() {
-                    what = format!("{}, {what}", told::innermost(&failure.error));
-                }
+            _ if answer.is_passing() => {
                 StoreError::Unavailable { action, key, attempts: failure.attempts, what }
             }
             _ => StoreError::Other { action, key, what },

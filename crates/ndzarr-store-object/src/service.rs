@@ -8,8 +8,8 @@ use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, TryStreamExt};
 use http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, IF_MATCH,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE, RETRY_AFTER,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue,
+    IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE, RETRY_AFTER,
 };
 use object_store::client::{
     HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
@@ -62,6 +62,8 @@ impl HttpService for HttpLayer {
                 let (what, is_final) = told::transport(error);
                 let mut answer = call.answer();
                 answer.transport = Some(what);
+                answer.is_late = error.kind() == HttpErrorKind::Timeout;
+                answer.is_unconnected = error.kind() == HttpErrorKind::Connect;
                 answer.is_final = is_final;
             })
         }
@@ -73,7 +75,8 @@ impl HttpLayer {
     async fn answered(&self, request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
         let reads = request.method().is_safe();
         let response = self.send(request, call).await?;
-        let (parts, body) = response.into_parts();
+        let (mut parts, body) = response.into_parts();
+        mend(&mut parts);
         note(call, parts.status.as_u16(), &parts.headers);
         let body: HttpResponseBody = if !parts.status.is_success() {
             let text = read(body, ERROR_BYTES, Rest::Dropped).await.unwrap_or_default();
@@ -85,8 +88,7 @@ impl HttpLayer {
             String::new().into()
         } else if let Purpose::Page(instead) = call.purpose {
             let text = read(body, PAGE_BYTES, Rest::Refused).await?;
-            let page = Page::read(&String::from_utf8_lossy(&text));
-            let page = page.ok_or_else(|| of_answer(Told::passing("the answer is not a complete list")))?;
+            let page = Page::read(&String::from_utf8_lossy(&text)).map_err(of_answer)?;
             call.answer().page = Some(page);
             instead.to_owned().into()
         } else if !reads || call.purpose == Purpose::Credentials {
@@ -154,6 +156,25 @@ impl HttpLayer {
         }
         unreachable!("the loop returns")
     }
+}
+
+/// Changes the head of an answer so that object_store takes it.
+fn mend(head: &mut http::response::Parts) {
+    // It refuses all for one that describes the value in other letters.
+    let odd = head.headers.iter().filter(|(_, value)| value.to_str().is_err());
+    let odd: Vec<HeaderName> = odd.map(|(name, _)| name.clone()).collect();
+    odd.iter().for_each(|name| drop(head.headers.remove(name)));
+    // The length of a part follows from its range.
+    if head.status == http::StatusCode::PARTIAL_CONTENT && !head.headers.contains_key(CONTENT_LENGTH) {
+        let byte_len = head.headers.get(CONTENT_RANGE).and_then(|range| byte_len(range.to_str().ok()?));
+        head.headers.extend(byte_len.map(|byte_len| (CONTENT_LENGTH, HeaderValue::from(byte_len))));
+    }
+}
+
+/// The length of `bytes 2-4/10`, which is 3.
+fn byte_len(range: &str) -> Option<u64> {
+    let (first, last) = range.trim().strip_prefix("bytes ")?.split_once('/')?.0.split_once('-')?;
+    last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
 }
 
 /// Notes the head of an answer.

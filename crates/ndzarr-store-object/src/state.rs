@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ndzarr_store::Pin;
 use object_store::ObjectMeta;
 
 /// A state of a value of one store.
@@ -40,6 +41,12 @@ impl State {
     /// Whether it has anything that changes with the value, besides its size.
     pub(crate) fn is_telling(&self) -> bool {
         self.e_tag.is_some() || self.modified.is_some_and(|(time, _)| time != 0)
+    }
+
+    /// Names it. A cache that holds pins for long cannot use one that tells nothing: a later state may look
+    /// the same.
+    pub(crate) fn into_pin(self) -> Pin {
+        if self.is_telling() { Pin::new(self) } else { Pin::holding(self, |_| None) }
     }
 
     /// The ETag to ask with: nothing matches a weak one.

@@ -1,7 +1,6 @@
 //! Tries out whether a service checks the conditions of puts.
 
-use bytes::Bytes;
-use ndzarr_store::{Key, Precondition, Put, StoreError};
+use ndzarr_store::{Key, StoreError};
 use object_store::path::Path;
 use object_store::{PutMode, PutPayload, UpdateVersion};
 
@@ -29,26 +28,25 @@ impl Inner {
     }
 
     async fn try_conditions_at(&self, key: &Key, path: &Path) -> Result<bool, StoreError> {
-        // Boxed, since a put on a condition calls this.
-        let put = |value: &'static [u8]| async move {
-            Box::pin(self.put(key, &[Bytes::from_static(value)], &Precondition::None)).await
-        };
-        let first = put(b"first").await?;
-        put(b"second").await?;
-        let mut modes = vec![PutMode::Create];
-        if let Put::Done(Some(pin)) = first
-            && let Some(State { e_tag: e_tag @ Some(_), version, .. }) = pin.get().cloned()
-        {
-            modes.push(PutMode::Update(UpdateVersion { e_tag, version }));
-        }
-        for mode in modes {
+        let put = |value: &'static [u8], mode: PutMode| async move {
             let options = self.put_options(mode);
-            let request = || self.store.put_opts(path, PutPayload::from_static(b"third"), options.clone());
-            match self.repeat(Purpose::Values, request).await {
+            let request = || self.store.put_opts(path, PutPayload::from_static(value), options.clone());
+            self.repeat(Purpose::Values, request).await.map(|(put, _)| put)
+        };
+        let failed = |failure| self.error("try the conditions of puts at", key, &failure);
+        let first = put(b"first", PutMode::Overwrite).await.map_err(failed)?;
+        put(b"second", PutMode::Overwrite).await.map_err(failed)?;
+        let (e_tag, version) = (first.e_tag, first.version);
+        let state = State { store: self.name.clone(), e_tag, version, modified: None };
+        // Otherwise nothing could be replaced on a condition.
+        let Some(e_tag) = state.strong() else { return Ok(false) };
+        let update = PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version });
+        for mode in [PutMode::Create, update] {
+            match put(b"third", mode).await {
                 Ok(_) => return Ok(false),
                 Err(failure) if matches!(failure.answer.status, 409 | 412) => {}
                 Err(failure) if matches!(failure.answer.status, 304 | 501) => return Ok(false),
-                Err(failure) => return Err(self.error("try the conditions of puts at", key, &failure)),
+                Err(failure) => return Err(failed(failure)),
             }
         }
         Ok(true)

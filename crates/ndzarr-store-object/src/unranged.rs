@@ -5,20 +5,28 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ndzarr_store::Key;
+use ndzarr_store::{Key, PerProcess};
 
 use crate::state::State;
 
-/// Whole values, the one kept last at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Unranged(Mutex<VecDeque<(Key, State, Bytes)>>);
+pub(crate) struct Unranged {
+    /// Whole values, the one kept last at the end.
+    values: Mutex<VecDeque<(Key, State, Bytes)>>,
+    turn: PerProcess<tokio::sync::Mutex<()>>,
+}
 
 impl Unranged {
     /// The most bytes of a value that is read for a part of it, and of all that are kept.
     pub(crate) const LIMIT: u64 = 256 << 20;
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(Key, State, Bytes)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the turn to read one. It ends when the result is dropped.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.get(|_| tokio::sync::Mutex::default()).lock().await
     }
 
     /// Whether a value is kept: then ranges need not be tried.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_store::{Key, Pin, Precondition, Put, StoreError};
+use ndzarr_store::{Key, Precondition, Put, StoreError};
 use object_store::path::Path;
 use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions, PutPayload, UpdateVersion};
 use tokio::time::Instant;
@@ -40,7 +40,11 @@ impl Inner {
                     }
                     None => return Ok(Put::Unsupported),
                 },
-                _ => return Ok(Put::Conflict),
+                // Callers ask in this way whether they could be refused.
+                _ => {
+                    let checked = self.checks_conditions().await?;
+                    return Ok(if checked { Put::Conflict } else { Put::Unsupported });
+                }
             },
         };
         if mode != PutMode::Overwrite && !self.checks_conditions().await? {
@@ -69,17 +73,18 @@ impl Inner {
                     let (e_tag, version) = (put.e_tag, put.version);
                     let state = State { store: self.name.clone(), e_tag, version, modified: None };
                     self.conflicts.over(key);
-                    return Ok(Put::Done(state.e_tag.is_some().then(|| Pin::new(state))));
+                    return Ok(Put::Done(state.e_tag.is_some().then(|| state.into_pin())));
                 }
                 Err(error) => error,
             };
-            let failure = Failure { error, answer, attempts: attempts.made };
+            let may_be_done = attempts.may_be_done;
+            let failure = Failure { error, answer, attempts: attempts.made, may_be_done };
             let answer = &failure.answer;
             let Some(mark) = &mark else {
                 if (answer.is_passing() || answer.status == 409) && self.goes_on(&attempts, answer) {
                     continue;
                 }
-                return Err(self.error("write", key, &failure));
+                return Err(self.write_error("write", key, &failure));
             };
             if answer.status == 501 || answer.code.as_deref() == Some("NotImplemented") {
                 return Ok(Put::Unsupported);
@@ -99,17 +104,21 @@ impl Inner {
             match (self.marked(&path).await.map_err(|_| unknown())?, only_if) {
                 (Some((state, found)), _) if found.as_deref() == Some(mark) => {
                     self.conflicts.over(key);
-                    return Ok(Put::Done(Some(Pin::new(state))));
+                    return Ok(Put::Done(Some(state.into_pin())));
                 }
                 (None, Precondition::Absent) => {}
                 (Some((state, _)), Precondition::Current(pin))
                     if pin.get::<State>().is_some_and(|pinned| pinned.is(&state)) => {}
-                _ if refused => return self.conflict(key, took).await,
-                // Its own value may have been there, and replaced since.
+                // An attempt that came late may have been this value, which was replaced since.
+                _ if refused && !attempts.may_come_late => return self.conflict(key, took).await,
+                // The same of this attempt.
                 _ => return Err(unknown()),
             }
             if !self.goes_on(&attempts, &failure.answer) {
-                return Err(self.error("write", key, &failure));
+                return Err(match attempts.may_come_late {
+                    true => unknown(),
+                    false => self.error("write", key, &failure),
+                });
             }
         }
     }
@@ -156,7 +165,17 @@ impl Inner {
         match self.repeat(Purpose::Values, request).await {
             Ok(_) => Ok(()),
             Err(failure) if failure.answer.status == 404 => Ok(()),
-            Err(failure) => Err(self.error("erase", key, &failure)),
+            Err(failure) => Err(self.erase_error(key, &failure)),
+        }
+    }
+
+    fn erase_error(&self, key: &Key, failure: &Failure) -> StoreError {
+        match failure.answer.status {
+            // The answer names the keys that could not be erased.
+            200..=299 if failure.answer.transport.is_none() => {
+                StoreError::Other { action: "erase", key: key.to_string(), what: failure.error.to_string() }
+            }
+            _ => self.write_error("erase", key, failure),
         }
     }
 
@@ -186,15 +205,8 @@ impl Inner {
         for keys in keys.chunks(1000) {
             let paths = keys.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
             let request = || async { self.delete(paths.clone()).await };
-            self.repeat(Purpose::Values, request).await.map_err(|failure| match failure.answer.status {
-                // The answer names the keys that could not be erased.
-                200..=299 => StoreError::Other {
-                    action: "erase",
-                    key: keys[0].to_string(),
-                    what: failure.error.to_string(),
-                },
-                _ => self.error("erase", &keys[0], &failure),
-            })?;
+            let erased = self.repeat(Purpose::Values, request).await;
+            erased.map_err(|failure| self.erase_error(&keys[0], &failure))?;
         }
         Ok(())
     }

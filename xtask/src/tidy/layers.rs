@@ -135,6 +135,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokio", &["ndzarr-store-object"], "only ndzarr-store-object names a runtime"),
     ("object_store", &["ndzarr-store-object"], "only ndzarr-store-object names object_store"),
     ("http", &["ndzarr-store-object"], "only ndzarr-store-object speaks HTTP"),
+    ("http-body", &["ndzarr-store-object"], "only ndzarr-store-object speaks HTTP"),
     ("reqwest", &["ndzarr-store-object"], "only ndzarr-store-object speaks HTTP"),
     ("rustls", &["ndzarr-store-object"], "only ndzarr-store-object speaks TLS"),
     ("rustls-platform-verifier", &["ndzarr-store-object"], "only ndzarr-store-object speaks TLS"),

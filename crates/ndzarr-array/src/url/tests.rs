@@ -35,6 +35,7 @@ fn rs_48_accepted() {
         ("abfs://box@acc.dfs.core.windows.net", "abfss://box@acc.dfs.core.windows.net/"),
         ("https://bucket.s3.amazonaws.com/a", "https://bucket.s3.amazonaws.com/a"),
         ("http://[::1]:80/a/b/", "http://[::1]:80/a/b"),
+        ("https://host/a%2Fb%20c+%7C/", "https://host/a%2Fb%20c+%7C"),
         ("file:///a%20b/c", "file /a b/c"),
         ("file://localhost/a", "file /a"),
         ("file:/a", "file /a"),

@@ -22,6 +22,78 @@ fn command_lines_have_words_and_quotes() {
     }
 }
 
+/// It fails when it is run for the second time.
+#[cfg(unix)]
+#[test]
+fn a_key_is_used_until_it_expires_if_the_program_fails() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (has_run, now) = (folder.path().join("run"), SystemTime::now());
+    let expires = chrono::DateTime::<chrono::Utc>::from(now + Duration::from_secs(200)).to_rfc3339();
+    let script = format!(
+        "mkdir '{}' || exit 1; echo '{{\"Version\": 1, \"AccessKeyId\": \"i\", \
+         \"SecretAccessKey\": \"s\", \"Expiration\": \"{expires}\"}}'",
+        has_run.display()
+    );
+    let process = CredentialProcess::of_words("the profile", ["sh", "-c", &script].map(str::to_owned).into());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let first = process.fetch().await.map_err(|told| told.what).expect("it prints a key");
+        // Half of its time is over.
+        process.kept().lock().await.as_mut().expect("it is kept").fetched = SystemTime::UNIX_EPOCH;
+        let second = process.fetch().await.map_err(|told| told.what).expect("it is valid");
+        assert!(Arc::ptr_eq(&first, &second));
+        let mut kept = process.kept().lock().await;
+        let kept = kept.as_mut().expect("it is kept");
+        assert!(kept.is_fresh(SystemTime::now()), "the program is not run for each request");
+        (kept.fetched, kept.expires) = (SystemTime::UNIX_EPOCH, Some(now));
+    });
+    let error = runtime.block_on(process.fetch()).expect_err("it has expired");
+    assert!(error.what.contains("exit status: 1"), "{}", error.what);
+}
+
+/// The lock of what is kept stays with a thread of the parent.
+#[cfg(unix)]
+#[test]
+fn a_child_that_is_forked_while_the_program_runs_runs_it_itself() {
+    use std::thread;
+
+    use fork::Fork;
+
+    ndzarr_testkit::in_own_process!();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name| folder.path().join(name).display().to_string();
+    // The first one waits until the second one has ended.
+    let script = format!(
+        "mkdir '{}' && while ! [ -e '{}' ]; do sleep 0.01; done; \
+         echo '{{\"Version\": 1, \"AccessKeyId\": \"i\", \"SecretAccessKey\": \"s\"}}'",
+        path("begun"),
+        path("end")
+    );
+    let process = CredentialProcess::of_words("the profile", ["sh", "-c", &script].map(str::to_owned).into());
+    let fetch = |process: Arc<CredentialProcess>| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(process.fetch()).is_ok()
+    };
+    let parent = Arc::clone(&process);
+    let parent = thread::spawn(move || fetch(parent));
+    while !folder.path().join("begun").exists() {
+        thread::yield_now();
+    }
+    let child = match fork::fork().expect("the system has one more process") {
+        Fork::Child => {
+            let (sender, receiver) = mpsc::channel();
+            thread::spawn(move || sender.send(fetch(process)));
+            let has_key = receiver.recv_timeout(Duration::from_secs(20)).unwrap_or_default();
+            std::process::exit(i32::from(!has_key));
+        }
+        Fork::Parent(child) => child,
+    };
+    let status = fork::waitpid(child).expect("it is a child");
+    std::fs::write(path("end"), "").expect("it is writable");
+    assert!(parent.join().expect("it does not panic"), "the parent");
+    assert_eq!(status, 0, "the child");
+}
+
 const NOW: Duration = Duration::from_secs(1_800_000_000);
 
 #[test]

@@ -129,3 +129,20 @@ fn a_trial_goes_through_failures() -> Outcome {
     }
     Ok(())
 }
+
+/// Callers put with such a pin to learn whether writers can take turns, before they erase anything.
+#[test]
+fn a_pin_of_another_store_is_a_conflict_only_if_conditions_are_checked() -> Outcome {
+    let foreign = || Precondition::Current(Pin::new(()));
+    let server = ObjectServer::start(Dialect::S3);
+    assert!(matches!(put(&s3(&server, ""), "a", "one", foreign())?, Put::Conflict));
+    let careless = careless();
+    // Nothing that is known of a value can be asked for.
+    let weak = ObjectServer::start(Dialect::S3);
+    weak.faults([FaultRule::always(Fault::WeakEtag)]);
+    for server in [careless, weak] {
+        assert!(matches!(put(&s3(&server, ""), "a", "one", foreign())?, Put::Unsupported));
+        assert_eq!(server.objects().keys(), [""; 0]);
+    }
+    Ok(())
+}

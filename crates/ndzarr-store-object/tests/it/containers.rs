@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ndzarr_store::StoreError;
 use ndzarr_store_object::{ObjectStore, RemoteOptions, Service};
@@ -35,10 +35,14 @@ fn open(variables: &[(&str, &str)]) -> Result<ObjectStore, StoreError> {
 
 /// A server that answers as the metadata service of EC2, version 2.
 fn ec2() -> ObjectServer {
+    ec2_with(KEY)
+}
+
+fn ec2_with(key: &str) -> ObjectServer {
     let service = ObjectServer::start(Dialect::S3);
     service.objects().make_bucket("latest");
     let folder = "/latest/meta-data/iam/security-credentials/";
-    for (path, value) in [(folder.to_owned(), "reader"), (format!("{folder}reader"), KEY)] {
+    for (path, value) in [(folder.to_owned(), "reader"), (format!("{folder}reader"), key)] {
         let mut stream = TcpStream::connect(service.address()).expect("it listens");
         let head =
             format!("PUT {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", value.len());
@@ -68,6 +72,38 @@ fn the_key_of_a_machine_signs() -> Outcome {
     assert_eq!(met.header("x-amz-security-token"), Some("machine-token"));
     // A token, the role, its key.
     assert_eq!(service.traffic().requests, 3);
+    Ok(())
+}
+
+/// It is asked again minutes before a key expires, and may fail then.
+#[test]
+fn a_key_signs_until_it_expires_whatever_becomes_of_the_metadata_service() -> Outcome {
+    let expires = SystemTime::UNIX_EPOCH.elapsed().expect("it is later").as_secs() + 200;
+    let expires = chrono::DateTime::from_timestamp(expires as i64, 0).expect("a time").to_rfc3339();
+    for fault in [Fault::Reset, Fault::Status(503), Fault::Status(404)] {
+        let (store, service) =
+            (server(Dialect::S3), ec2_with(&KEY.replace("2999-01-01T00:00:00Z", &expires)));
+        let variables =
+            [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+        let opened = open(&variables)?;
+        assert_eq!(read(&opened, "a")?.as_deref(), READ);
+        service.faults([FaultRule::always(fault.clone())]);
+        while service.traffic().faults == 0 {
+            assert_eq!(read(&opened, "a")?.as_deref(), READ);
+        }
+        // A store that is opened now has none. The machine has one, so nothing is read without.
+        let error = read(&open(&variables)?, "a").expect_err("it is asked in vain").to_string();
+        assert!(error.contains("there are no credentials from the metadata service"), "{error}");
+        service.heal();
+        assert_eq!(read(&opened, "a")?.as_deref(), READ);
+        for met in store.requests() {
+            let signed = met.request.header("authorization").unwrap_or_default();
+            assert!(signed.contains("Credential=machine-id/"), "{fault:?}: {signed:?}");
+        }
+        assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
+        let met = store.requests().pop().expect("there was one").request;
+        assert!(met.header("authorization").is_some(), "{fault:?}");
+    }
     Ok(())
 }
 

@@ -149,7 +149,8 @@ fn lists_without_end_are_errors() -> Outcome {
 }
 
 /// Answers one request, and ends.
-fn answering(answer: String) -> (String, JoinHandle<()>) {
+pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> (String, JoinHandle<()>) {
+    let answer = answer.into();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));
     let server = std::thread::spawn(move || {
@@ -160,7 +161,7 @@ fn answering(answer: String) -> (String, JoinHandle<()>) {
             stream.read_exact(&mut byte).expect("it sends a request");
             head.extend(byte);
         }
-        stream.write_all(answer.as_bytes()).expect("it reads");
+        stream.write_all(&answer).expect("it reads");
     });
     (url, server)
 }
@@ -189,5 +190,24 @@ fn a_bucket_elsewhere_is_an_error_that_says_where() -> Outcome {
     let error = fetch(&ObjectStore::s3(BUCKET, "", &options)?, "a", Want::Size).expect_err("it is elsewhere");
     server.join().expect("it answered");
     assert!(error.to_string().contains("the bucket is in the region eu-west-9"), "{error}");
+    Ok(())
+}
+
+/// Servers that know only the first version of lists ignore `list-type=2`.
+#[test]
+fn a_list_that_is_cut_and_cannot_be_continued_is_an_error() -> Outcome {
+    for token in ["", "<NextContinuationToken/>", "<NextContinuationToken></NextContinuationToken>"] {
+        let body = format!(
+            "<ListBucketResult><IsTruncated>true</IsTruncated>{token}<Contents><Key>a</Key></Contents>\
+             </ListBucketResult>"
+        );
+        let (url, server) =
+            answering(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        let store = ObjectStore::s3(BUCKET, "", &RemoteOptions::new().endpoint(url))?;
+        let error = block_on(store.list_dir(&Prefix::root())).expect_err("it is cut");
+        assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
+        assert!(error.to_string().contains("list-type=2"), "{error}");
+        server.join().expect("it answered");
+    }
     Ok(())
 }

@@ -1,11 +1,14 @@
 //! Answers that are lost, lists with odd names, and pins of other buckets.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
 use ndzarr_store::{
     AsyncStore, Fetch, Fetched, Key, Of, Precondition, Prefix, Put, StoreError, Want, block_on,
 };
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::{s3, tried_s3};
+use crate::{options, s3, s3_with, tried_s3};
 
 type Outcome = Result<(), StoreError>;
 
@@ -92,5 +95,84 @@ fn rs_39_errors_say_what_was_refused_and_no_secret() -> Outcome {
     assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
     assert!(error.to_string().contains("403"), "{error}");
     assert!(store.name().contains(BUCKET) && !format!("{error:?} {store:?}").contains("secret"));
+    Ok(())
+}
+
+#[test]
+fn a_write_that_may_have_been_carried_out_is_not_called_undone() -> Outcome {
+    let key = Key::new("a")?;
+    let server = ObjectServer::start(Dialect::S3);
+    let store = s3_with(&options(&server).retry_for(Duration::ZERO), "");
+    let erase = || block_on(store.erase(&key, Precondition::None)).map(drop);
+    let erase_keys = || block_on(store.erase_keys(std::slice::from_ref(&key)));
+    let put = || block_on(store.put(&key, &["value".into()], Precondition::None)).map(drop);
+    for fault in [Fault::Lost500, Fault::Lost] {
+        server.faults([FaultRule::always(fault.clone()).of(&["PUT", "POST", "DELETE"])]);
+        let error = put().expect_err("its answer is lost");
+        assert_eq!(server.objects().get("a").as_deref(), Some(&b"value"[..]));
+        assert!(matches!(error, StoreError::Unknown { .. }), "{fault:?}: {error:?}");
+        for erase in [&erase as &dyn Fn() -> Outcome, &erase_keys] {
+            server.objects().put("a", "value");
+            let error = erase().expect_err("its answer is lost");
+            assert_eq!(server.objects().get("a"), None);
+            assert!(matches!(error, StoreError::Unknown { .. }), "{fault:?}: {error:?}");
+        }
+    }
+    // Whatever the last attempt says, an earlier one may have been carried out.
+    server.faults([
+        FaultRule::always(Fault::Lost500).of(&["PUT"]).times(1),
+        FaultRule::always(Fault::Status(403)).of(&["PUT"]),
+    ]);
+    let error = block_on(s3(&server, "").put(&key, &["value".into()], Precondition::None));
+    assert!(matches!(error, Err(StoreError::Unknown { .. })), "{error:?}");
+
+    // Refused, or not sent at all.
+    for status in [429, 503] {
+        server.faults([FaultRule::always(Fault::Status(status))]);
+        for write in [&put as &dyn Fn() -> Outcome, &erase, &erase_keys] {
+            let error = write().expect_err("it is refused");
+            assert!(matches!(error, StoreError::Unavailable { .. }), "{status}: {error:?}");
+        }
+    }
+    let options = options(&server).retry_for(Duration::ZERO);
+    drop(server);
+    let put = block_on(s3_with(&options, "").put(&key, &["value".into()], Precondition::None));
+    assert!(matches!(put, Err(StoreError::Unavailable { .. })), "{put:?}");
+    Ok(())
+}
+
+/// A gateway answers before the service has carried out the put, which then does so late. If another value
+/// is there by then, it may have replaced this one, and it is not known which writer was first.
+#[test]
+fn a_put_that_may_come_late_is_no_conflict() -> Outcome {
+    for (status, is_unknown) in [(504, true), (502, true), (500, false)] {
+        let server = ObjectServer::start(Dialect::S3);
+        let store = tried_s3(&server);
+        let (objects, n_puts) = (server.objects().clone(), AtomicU32::new(0));
+        server.before_each(move |request| {
+            if request.method == "PUT" && n_puts.fetch_add(1, Ordering::Relaxed) == 1 {
+                objects.put("a", "of another");
+            }
+        });
+        server.faults([FaultRule::always(Fault::Status(status)).of(&["PUT"]).times(1)]);
+        let put = block_on(store.put(&Key::new("a")?, &["value".into()], Precondition::Absent));
+        match (is_unknown, put) {
+            (true, Err(StoreError::Unknown { .. })) | (false, Ok(Put::Conflict)) => {}
+            (_, put) => panic!("{status}: {put:?}"),
+        }
+        assert_eq!(server.objects().get("a").as_deref(), Some(&b"of another"[..]));
+        // The last thing that is heard of it is no refusal.
+        let server = ObjectServer::start(Dialect::S3);
+        let options = options(&server).retry_for(Duration::ZERO);
+        let store = s3_with(&options, "");
+        let tried = block_on(store.put(&Key::new("b")?, &["value".into()], Precondition::Absent))?;
+        assert!(matches!(tried, Put::Done(_)), "{tried:?}");
+        server.faults([FaultRule::always(Fault::Status(status)).of(&["PUT"])]);
+        let put = block_on(store.put(&Key::new("a")?, &["value".into()], Precondition::Absent));
+        match (is_unknown, put) {
+            (true, Err(StoreError::Unknown { .. })) | (false, Err(StoreError::Unavailable { .. })) => {}
+            (_, put) => panic!("{status}: {put:?}"),
+        }
+    }
     Ok(())
 }

@@ -178,3 +178,26 @@ fn rs_39_no_secret_shows_when_a_token_is_refused() -> Outcome {
     assert_eq!(server.traffic().requests, 0);
     Ok(())
 }
+
+#[test]
+fn rs_39_a_name_and_password_in_a_url_are_refused_and_not_quoted() {
+    for url in [
+        "https://user:hidden@127.0.0.1:1",
+        "http://hidden@127.0.0.1:1/a?b",
+        "https:user:hidden@127.0.0.1",
+        "https:/hidden@127.0.0.1",
+        "user:hidden@127.0.0.1",
+    ] {
+        let error = ObjectStore::http(url, &RemoteOptions::new()).expect_err(url);
+        assert!(!format!("{error} {error:?}").contains(SECRET), "{error}");
+        assert!(error.to_string().contains("name and password"), "{error}");
+        let makes: [Make; 3] = [ObjectStore::s3, ObjectStore::gcs, ObjectStore::azure];
+        for make in makes {
+            let options = RemoteOptions::new().account("lab").endpoint(url);
+            let error = make(BUCKET, "", &options).expect_err(url).to_string();
+            assert!(error.contains("name and password"), "{error}");
+            let said = said(make, &options);
+            assert!(!said.contains(SECRET), "{said}");
+        }
+    }
+}

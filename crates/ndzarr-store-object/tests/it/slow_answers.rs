@@ -5,9 +5,10 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use ndzarr_store::{AsyncStore, Fetch, StoreError, Want, block_on};
+use ndzarr_store::{AsyncStore, Fetch, Key, Precondition, Put, StoreError, Want, block_on};
 use ndzarr_store_object::RemoteOptions;
 use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer};
 
@@ -53,6 +54,45 @@ fn rs_21_an_answer_takes_as_long_as_bytes_come() -> Result<(), StoreError> {
         clock.advance(HOUR * 3 / 4);
     }
     assert_eq!(reader.join().expect("it does not panic")?, vec![7; size]);
+    Ok(())
+}
+
+/// The same for a server that takes its time to read.
+#[test]
+fn rs_21_a_write_takes_as_long_as_bytes_go() -> Result<(), StoreError> {
+    const PIECE: usize = 32 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let clock = VirtualClock::start();
+    let options = RemoteOptions::new()
+        .endpoint(format!("http://{}", listener.local_addr().expect("it is bound")))
+        .connect_timeout(10 * HOUR)
+        .read_timeout(HOUR)
+        .retry_for(Duration::ZERO)
+        .runtime(clock.handle());
+    let store = s3_with(&options, "");
+    let value = Bytes::from((0..3 * PIECE).map(|at| (at / 5) as u8).collect::<Vec<_>>());
+    let sent = value.clone();
+    let writer = thread::spawn(move || {
+        block_on(store.put(&Key::new("a").expect("a key"), &[sent], Precondition::None))
+    });
+    let (mut stream, _) = listener.accept().expect("the store connects");
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("a request");
+        head.extend(byte);
+    }
+    let head = String::from_utf8(head).expect("it is ASCII").to_ascii_lowercase();
+    assert!(head.contains(&format!("content-length: {}\r\n", value.len())), "{head}");
+    let mut piece = vec![0; PIECE];
+    for expected in value.chunks(PIECE) {
+        clock.advance(HOUR * 3 / 4);
+        stream.read_exact(&mut piece).expect("it is sent");
+        assert!(piece == expected);
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nETag: \"a\"\r\n\r\n").expect("it is read");
+    let put = writer.join().expect("it does not panic")?;
+    assert!(matches!(put, Put::Done(Some(_))), "{put:?}");
     Ok(())
 }
 

@@ -4,12 +4,14 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use ndzarr_store::{
     AsyncStore, Fetch, Fetched, Key, Of, Precondition, Prefix, Put, StoreError, Want, block_on,
 };
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
-use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer, Request};
 
+use crate::hostile::answering;
 use crate::{Outcome, fetch, options, read, s3, tried_s3};
 
 fn azure(server: &ObjectServer) -> ObjectStore {
@@ -248,6 +250,119 @@ fn rs_15_a_redirect_to_a_folder_is_a_missing_value() -> Outcome {
             assert_eq!(server.requests()[0].status, Some(301));
         }
         assert_eq!(read(&store, "a/zarr.json")?.as_deref(), Some(&b"{}"[..]));
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_16_only_a_denial_may_stand_for_a_missing_value() -> Outcome {
+    for (code, or_missing) in [
+        (Some("AccessDenied"), true),
+        (None, true),
+        (Some("InvalidObjectState"), false),
+        (Some("RequestTimeTooSkewed"), false),
+        (Some("SignatureDoesNotMatch"), false),
+        (Some("InvalidAccessKeyId"), false),
+        (Some("ExpiredToken"), false),
+    ] {
+        let body = code.map(|code| format!("<Error><Code>{code}</Code></Error>")).unwrap_or_default();
+        let denied = format!("HTTP/1.1 403 No\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        let (url, _) = answering(denied);
+        let store = ObjectStore::s3(BUCKET, "", &once().endpoint(url).missing_if_denied())?;
+        match fetch(&store, "a", Want::Whole { limit: 1 << 20 }) {
+            Err(StoreError::Denied { or_missing: found, what, .. }) => {
+                assert_eq!(found, or_missing, "{code:?}");
+                assert!(what.contains(code.unwrap_or_default()), "{what}");
+            }
+            fetched => panic!("{code:?}: {fetched:?}"),
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_14_a_value_that_is_wanted_by_many_is_read_whole_once() -> Outcome {
+    const BYTES: usize = 8 << 20;
+    let server = ObjectServer::start(Dialect::Http);
+    let value: Vec<u8> = (0..BYTES).map(|at| (at / 7) as u8).collect();
+    server.objects().put("shard", value.clone());
+    server.faults([FaultRule::always(Fault::NoRange)]);
+    let store = web(&server);
+    let held = server.hold();
+    let fetches: Vec<_> = (0..32_u64)
+        .map(|n| Fetch {
+            key: Key::new("shard").expect("a key"),
+            of: Of::Any,
+            want: Want::Ranges(vec![1000 * n..1000 * n + 900]),
+        })
+        .collect();
+    let fetched = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| block_on(join_all(fetches.iter().map(|fetch| store.fetch(fetch)))));
+        held.wait_for(32);
+        drop(held);
+        reader.join().expect("it does not panic")
+    });
+    for (n, fetched) in fetched.into_iter().enumerate() {
+        let Fetched::Parts { parts, .. } = fetched? else { panic!("it is there") };
+        assert!(parts == [&value[1000 * n..1000 * n + 900]]);
+    }
+    let is_whole = |request: &Request| request.method == "GET" && request.header("range").is_none();
+    let n_whole = server.requests().iter().filter(|met| is_whole(&met.request)).count();
+    assert_eq!(n_whole, 1);
+    Ok(())
+}
+
+#[test]
+fn heads_with_more_or_less_than_there_should_be_are_read_if_they_say_enough() -> Outcome {
+    let whole = || Want::Whole { limit: 100 };
+    let cases: [(&[u8], Want, u64, &str); 3] = [
+        // The length is that of the range.
+        (
+            b"206 Partial Content\r\nContent-Range: bytes 2-4/10\r\n\r\n234",
+            Want::Ranges(vec![2..5]),
+            10,
+            "234",
+        ),
+        (
+            b"200 OK\r\nContent-Length: 3\r\nContent-Disposition: inline; filename=\"\xe9\"\r\n\r\n012",
+            whole(),
+            3,
+            "012",
+        ),
+        (
+            "200 OK\r\nContent-Length: 3\r\nX-Amz-Meta-Of: é\r\nETag: \"a\"\r\n\r\n012".as_bytes(),
+            whole(),
+            3,
+            "012",
+        ),
+    ];
+    for (answer, want, expected, part) in cases {
+        let (url, server) = answering([b"HTTP/1.1 ", answer].concat());
+        let fetched = fetch(&ObjectStore::http(&url, &once())?, "a", want)?;
+        let Fetched::Parts { size, parts, .. } = fetched else { panic!("{fetched:?}") };
+        assert_eq!((size, parts), (expected, vec![part.into()]));
+        server.join().expect("it answered");
+    }
+    // Asking again would bring the same.
+    let (url, server) = answering("HTTP/1.1 200 OK\r\n\r\n012");
+    let error = fetch(&ObjectStore::http(&url, &RemoteOptions::new())?, "a", whole()).expect_err("no length");
+    assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
+    assert!(error.to_string().contains("Content-Length"), "{error}");
+    server.join().expect("it answered");
+    Ok(())
+}
+
+#[test]
+fn rs_11_a_state_that_tells_nothing_is_not_kept_for_long() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    server.objects().put("a", "value");
+    let store = web(&server);
+    for (faults, is_telling) in [(vec![], true), (vec![FaultRule::always(Fault::NoEtag)], false)] {
+        server.faults(faults);
+        for want in [Want::Whole { limit: 100 }, Want::Size, Want::Ranges(vec![0..2]), Want::Tail(1)] {
+            let Fetched::Parts { pin, .. } = fetch(&store, "a", want.clone())? else { panic!("it is there") };
+            assert_eq!(pin.light().is_some(), is_telling, "{want:?}");
+        }
     }
     Ok(())
 }

@@ -94,6 +94,25 @@ fn rs_11_values_of_one_second_and_size_look_the_same_to_nginx() -> Outcome {
     Ok(())
 }
 
+/// Nothing tells such values apart, so they are read each time.
+#[test]
+fn rs_11_values_without_etag_and_time_are_not_cached() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    server.faults([FaultRule::always(Fault::NoEtag)]);
+    let store = |value: u16| -> Result<MemoryStore, ndzarr::Error> {
+        let store = MemoryStore::new();
+        Array::<u16>::builder([3]).codecs([]).create(&store)?.write([0..3], &Array1::from_elem(3, value))?;
+        Ok(store)
+    };
+    upload(&store(1)?, &server);
+    let cache = ndzarr::Cache::new(1 << 20);
+    let a = OpenOptions::new().cache(&cache).open_array::<u16>(&web(&server)?)?;
+    assert_eq!(a.read(..)?, array![1, 1, 1].into_dyn());
+    upload(&store(2)?, &server);
+    assert_eq!(a.read(..)?, array![2, 2, 2].into_dyn());
+    Ok(())
+}
+
 #[test]
 fn rs_13_flipped_bits_are_found_by_a_checksum() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
@@ -206,6 +225,7 @@ fn rs_05_updates_are_refused_where_conditions_are_ignored() -> Outcome {
     }
     refused(opened.set_attribute("unit", "nm"));
     refused(opened.append(0, &array![5]));
+    refused(opened.resize([2]));
     assert_eq!(Array::<u16>::open(&url)?.read(..)?, array![1, 2, 3, 4].into_dyn());
     assert!(Array::<u16>::open(&url)?.attributes().is_empty());
     let alone =
@@ -217,6 +237,23 @@ fn rs_05_updates_are_refused_where_conditions_are_ignored() -> Outcome {
         assert_eq!(met.request.header("if-match"), None);
     }
     assert_eq!(Array::<u16>::open(&url)?.read(..)?, array![0, 0, 0, 0].into_dyn());
+    Ok(())
+}
+
+/// Chunks are erased before the smaller shape is published.
+#[test]
+fn rs_05_a_resize_that_cannot_be_published_erases_nothing() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::NoConditions).of(&["PUT"])]);
+    let url = format!("s3+{}/{BUCKET}/a", server.url());
+    Array::<u16>::builder([8]).chunks([2]).create(&url)?.write([0..8], &Array1::from_iter(1..9))?;
+    let mut a = Array::<u16>::open(&url)?;
+    let error = a.resize([4]).expect_err("another writer could be undone");
+    assert_eq!(error.kind(), ErrorKind::NoLocking, "{error}");
+    for chunk in 0..4 {
+        assert!(server.objects().get(&format!("a/c/{chunk}")).is_some(), "chunk {chunk}");
+    }
+    assert_eq!(Array::<u16>::open(&url)?.read(..)?, Array1::from_iter(1..9).into_dyn());
     Ok(())
 }
 

@@ -215,6 +215,32 @@ fn rs_35_web_servers_are_read() -> Outcome {
     Ok(())
 }
 
+/// Of what stands in a URL only the server knows what it means.
+#[test]
+fn rs_35_a_web_server_is_asked_for_the_path_as_it_was_written() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    for (path, asked) in [
+        ("/a%2Fb/c", "/a%2Fb/c"),
+        ("/a%2fb%20c%7E/", "/a%2fb%20c%7E"),
+        ("/a+b,c;d=e@f:g!$&'()*", "/a+b,c;d=e@f:g!$&'()*"),
+        // What no request can have is encoded.
+        ("/a b\\\"<>^`{}/é", "/a%20b%5C%22%3C%3E%5E%60%7B%7D/%C3%A9"),
+    ] {
+        server.forget();
+        let opened = Array::<u16>::open(format!("{}{path}|zarr3:", server.url()));
+        assert_eq!(opened.expect_err("it is not there").kind(), ErrorKind::NotFound);
+        let targets: Vec<_> = server.requests().into_iter().map(|met| met.request.target).collect();
+        assert_eq!(targets, [format!("{asked}/zarr.json")], "{path}");
+    }
+    for path in ["/a%2F%2Fb", "/a/%2E%2e/b", "/a%2F..%2Fb", "/a/%2e"] {
+        server.forget();
+        let error = Array::<u16>::open(format!("{}{path}", server.url())).expect_err(path);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{path}: {error}");
+        assert_eq!(server.traffic().requests, 0);
+    }
+    Ok(())
+}
+
 #[test]
 fn archives_in_buckets_are_read() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -224,8 +250,8 @@ fn archives_in_buckets_are_read() -> Outcome {
     archive.finish()?;
     for (dialect, scheme, bucket) in [(Dialect::S3, "s3+", "/bucket"), (Dialect::Http, "", "")] {
         let server = ObjectServer::start(dialect);
-        server.objects().put("data/a.zip", std::fs::read(&path)?);
-        let url = format!("{scheme}{}{bucket}/data/a.zip", server.url());
+        server.objects().put("data/a b+.zip", std::fs::read(&path)?);
+        let url = format!("{scheme}{}{bucket}/data/a%20b+.zip", server.url());
         for inside in ["|zip:in/a", "|zip:in/a|zarr3:", "|zip:in|zarr:a"] {
             let a = Array::<u16>::open(format!("{url}{inside}"))?;
             assert_eq!(a.read([1..3])?, array![2, 3], "{url}{inside}");
