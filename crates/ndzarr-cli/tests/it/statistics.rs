@@ -71,7 +71,7 @@ fn percentiles_and_histograms_are_those_of_numpy() {
 }
 
 #[test]
-fn cli_14_neighbours_beyond_2_to_the_53_have_bins_of_their_own() {
+fn cli_14_neighbours_that_no_float_keeps_apart_have_bins_of_their_own() {
     let folder = Folder::new();
     folder.array("a.zarr", Array::<i64>::builder([4]), |index| (1 << 60) + index[0] as i64);
     let found = folder.json(&["stats", "a.zarr", "--histogram", "4"]);
