@@ -14,6 +14,7 @@ use crate::contents::Contents;
 use crate::failure::Failure;
 use crate::npy::{self, Header};
 use crate::output::Output;
+use crate::selection::Selected;
 use crate::{codecs, describe, sizes};
 
 #[derive(Args, Debug)]
@@ -151,54 +152,42 @@ fn part_of(target: &Path) -> PathBuf {
     format!("{}{NAME}{format}", root.trim_end_matches('/')).into()
 }
 
-/// Writes the elements that follow the header.
+/// Writes the elements that follow the header, in runs of the file that reach over whole chunks as far
+/// as they fit into memory.
 fn fill(array: &AnyArray, header: &Header, from: &mut dyn Read) -> Result<(), Failure> {
-    let shape = &header.shape;
     let size = header.data_type.elem_size().unwrap_or(1);
-    // The axis that varies slowest in the file.
-    let slow = if header.fortran { shape.len().saturating_sub(1) } else { 0 };
-    let n = shape.get(slow).copied().unwrap_or(1);
-    let row = shape
-        .iter()
-        .enumerate()
-        .filter(|(axis, _)| *axis != slow)
-        .try_fold(size as u64, |all, (_, n)| all.checked_mul(*n));
-    let row = row.ok_or_else(|| Failure::new("a row of the array does not fit into memory"))?;
-    let unit =
-        array.units().iter().next().and_then(|unit| unit.shape().get(slow).copied()).unwrap_or(1) as u64;
-    let rows = (AT_ONCE / row.max(1)).clamp(1, n.max(1));
-    // Whole chunks, as far as they fit.
-    let rows = if rows >= unit { rows / unit * unit } else { rows };
-    let mut start = 0;
-    while start < n && row > 0 {
-        let end = (start + rows).min(n);
-        let len =
-            usize::try_from(row * (end - start)).map_err(|_| Failure::new("too large for this machine"))?;
+    let mut units = array.shard_shape().map_or_else(|| array.chunk_shape(), <[u64]>::to_vec);
+    // By the axes of the file, of which the last varies fastest.
+    let mut shape = header.shape.clone();
+    if header.fortran {
+        shape.reverse();
+        units.reverse();
+    }
+    let mut have = 0;
+    for mut ranges in Selected::whole(&shape).runs(&units, (AT_ONCE / size.max(1) as u64).max(1)) {
+        let n = ranges.iter().try_fold(size, |all, range| {
+            usize::try_from(range.end - range.start).ok().and_then(|n| all.checked_mul(n))
+        });
+        let len = n.ok_or_else(|| Failure::new("too large for this machine"))?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| Failure::new(format_args!("no memory for {len} bytes")))?;
         Read::take(&mut *from, len as u64)
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::new(format_args!("reading: {error}")))?;
+        have += bytes.len() as u64;
         if bytes.len() < len {
-            let have = start * row + bytes.len() as u64;
-            return Err(Failure::new(format_args!(
-                "the elements end after {have} of {} bytes",
-                row.saturating_mul(n)
-            )));
+            let all = shape.iter().fold(size as u64, |all, &n| all.saturating_mul(n));
+            return Err(Failure::new(format_args!("the elements end after {have} of {all} bytes")));
         }
         if header.endian != Endian::NATIVE {
             let width = header.data_type.swap_width().max(1);
             bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
         }
-        let mut ranges: Vec<_> = shape.iter().map(|&n| 0..n).collect();
-        if let Some(range) = ranges.get_mut(slow) {
-            *range = start..end;
-        }
-        if header.fortran && shape.len() > 1 {
+        if header.fortran {
+            ranges.reverse();
             bytes = transposed(&bytes, &ranges, size)?;
         }
         array.write_bytes(&ranges[..], &bytes)?;
-        start = end;
     }
     let mut more = [0];
     match from.read(&mut more) {

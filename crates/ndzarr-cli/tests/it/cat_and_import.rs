@@ -144,3 +144,16 @@ fn an_import_that_is_killed_leaves_no_array() {
     assert_eq!(files(&folder.path("")), ["a.zarr/c/0", "a.zarr/zarr.json", "x.raw"]);
     assert!(!folder.path("a.zarr.importing").exists());
 }
+
+/// The slowest axis has one index: a row of it is the whole array, of 1 GiB.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_import_takes_little_memory_whatever_the_shape() {
+    let folder = Folder::new();
+    let import = "ulimit -v 900000; head -c 1073741824 /dev/zero | \"$0\" import - a.zarr --dtype uint8 \
+                  --shape 1,1073741824 --chunks 1,16777216 --codec none";
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell.args(["-c", import, env!("CARGO_BIN_EXE_ndzarr")]).current_dir(folder.path(""));
+    let output = shell.output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

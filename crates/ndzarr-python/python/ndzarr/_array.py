@@ -225,7 +225,8 @@ class Array(Node):
 
     def __dask_tokenize__(self) -> Any:
         stored = sorted(self.attrs.asdict().items(), key=lambda item: item[0])
-        return ("ndzarr.Array", self._where.place, self._where.given(), self.shape, str(self.dtype), json.dumps(stored))
+        encoded = (self.chunks, self.shards, self.codecs, repr(self.fill_value))
+        return ("ndzarr.Array", self._where.place, self._where.given(), self.shape, str(self.dtype), json.dumps(stored), encoded)
 
     def refresh(self) -> None:
         """Reads the documents again, and takes the shape and attributes that others gave it since.
