@@ -217,8 +217,12 @@ impl HeldDocument {
     /// Fails once the lock may have been lost, so that others may hold the document.
     pub(crate) fn condition(&self) -> Option<Condition> {
         let Guard::Lock { lock: held, .. } = &self.guard else { return None };
-        let held = Arc::clone(held);
-        Some(Box::new(move || lock(&held).as_mut().map_or(Ok(()), |lock| lock.check())))
+        // Work that was given up must not keep the lock.
+        let held = Arc::downgrade(held);
+        Some(Box::new(move || match held.upgrade() {
+            Some(held) => lock(&held).as_mut().map_or(Ok(()), |lock| lock.check()),
+            None => Ok(()),
+        }))
     }
 
     /// Does this unless a new value is published. It runs on the thread that drops the document,
