@@ -155,6 +155,29 @@ fn cast_value_to_floats_v3_t35() {
     assert!(error.to_string().contains("the fill value is NaN"), "{error}");
 }
 
+/// Values a little beyond half of a step, which two roundings in a row would round to even.
+#[test]
+fn cast_value_rounds_once() {
+    let to = |from: &DataType, to: DataType, element: &[u8]| {
+        let chain = line(cast(to, Rounding::NearestEven, None), from).expect("it binds");
+        encode(&chain, element, &[1]).ok()
+    };
+    let (i64, f16) = (DataType::Int { bits: 64 }, DataType::Float { bits: 16 });
+    // 1 + 2^-11 + 2^-40, where the steps of float16 are 2^-10.
+    let x = f64::from_bits(0x3ff0_0200_0000_1000);
+    assert_eq!(to(&F64, f16.clone(), &x.to_ne_bytes()), Some(hex("013c")));
+    assert_eq!(to(&F64, f16, &(-x).to_ne_bytes()), Some(hex("01bc")));
+    // Steps of 2^-7.
+    let x = 1.0 + (-8f64).exp2() + (-30f64).exp2();
+    assert_eq!(to(&F64, DataType::BFloat16, &x.to_ne_bytes()), Some(hex("813f")));
+    // 2^40 + 2^32 + 1, then 2^62 + 2^54 + 1, which float64 cannot hold, in steps of 2^33 and 2^55.
+    let n: i64 = (1 << 40) + (1 << 32) + 1;
+    assert_eq!(to(&i64, DataType::BFloat16, &n.to_ne_bytes()), Some(hex("8153")));
+    let n: i64 = (1 << 62) + (1 << 54) + 1;
+    assert_eq!(to(&i64, DataType::BFloat16, &n.to_ne_bytes()), Some(hex("815e")));
+    assert_eq!(to(&i64, DataType::BFloat16, &(-n).to_ne_bytes()), Some(hex("81de")));
+}
+
 fn scale_offset(offset: Option<Vec<u8>>, scale: Option<Vec<u8>>) -> CodecConfig {
     CodecConfig::ScaleOffset(ScaleOffsetConfig { offset, scale })
 }
