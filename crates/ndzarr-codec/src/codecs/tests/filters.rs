@@ -92,8 +92,17 @@ fn delta_v2_t04_v2_t34() {
     );
     // V2-T34: the sum runs in u2.
     check(&delta("<u2", "|i1"), &u16s(&[10, 12, 9]), "0a02fd", &u16s(&[10, 12, 9]));
-    // bool does not survive: sums are ORs.
-    check(&delta("|b1", "|b1"), &[1, 1, 0, 1, 0, 0], "010001010100", &[1, 1, 1, 1, 1, 1]);
+}
+
+/// Differences are exclusive ORs, but sums ORs, so that nothing after a true comes back as false.
+#[test]
+fn delta_of_bools_loses_none() {
+    let bools = delta("|b1", "|b1");
+    check(&bools, &[0, 0, 1, 1], "00000100", &[0, 0, 1, 1]);
+    refuse_to_encode(&bools, &[1, 1, 0, 1, 0, 0]);
+    refuse_to_encode(&delta("|b1", "<f4"), &[0, 1, 0]);
+    // What numcodecs wrote for 1, 1, 0, 1, 0, 0, and how it reads that.
+    check_decodes(&bools, &hex("010001010100"), &[1, 1, 1, 1, 1, 1]);
 }
 
 #[test]
