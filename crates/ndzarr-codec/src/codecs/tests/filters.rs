@@ -1,8 +1,12 @@
 //! Tests filters of numcodecs on stored bytes.
 
-use ndzarr_model::{CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig};
+use ndzarr_model::{
+    CategorizeConfig, CodecSpec, FillValue, FilterNumber, FilterTypes, FixedScaleOffsetConfig, ShardingConfig,
+};
 
 use super::*;
+use crate::pipe::Pipe;
+use crate::{CodecChain, CodecRegistry};
 
 /// A stored type by its NumPy name.
 fn stored(name: &str) -> StoredType {
@@ -103,6 +107,39 @@ fn delta_of_bools_loses_none() {
     refuse_to_encode(&delta("|b1", "<f4"), &[0, 1, 0]);
     // What numcodecs wrote for 1, 1, 0, 1, 0, 0, and how it reads that.
     check_decodes(&bools, &hex("010001010100"), &[1, 1, 1, 1, 1, 1]);
+}
+
+fn bind(codecs: &[CodecConfig]) -> CodecChain {
+    let specs: Vec<CodecSpec> = codecs.iter().cloned().map(CodecSpec::from).collect();
+    let (u8s, fill) = (DataType::UInt { bits: 8 }, FillValue::defined([0]));
+    CodecChain::bind(&specs, &u8s, &fill, 1, &CodecRegistry::new()).expect("it binds")
+}
+
+/// 1 MiB of bytes become 8 MiB of floats.
+#[test]
+fn filters_may_widen_elements() {
+    let (plain, widen) = (CodecConfig::Bytes { endian: None }, CodecConfig::AsType(types("|u1", "<f8")));
+    let little = CodecConfig::Bytes { endian: Some(Endian::Little) };
+    assert!(bind(&[plain, widen.clone()]).encoded_limit(&[1 << 20]) >= 8 << 20);
+    assert!(bind(&[widen.clone(), little.clone()]).encoded_limit(&[1 << 20]) >= 8 << 20);
+    let shards = CodecConfig::Sharding(Box::new(ShardingConfig {
+        chunk_shape: vec![1 << 20],
+        codecs: vec![widen.clone().into(), little.clone().into()],
+        index_codecs: vec![little.into()],
+        index_location: Default::default(),
+        payload: Default::default(),
+    }));
+    assert!(bind(&[shards]).encoded_limit(&[4 << 20]) >= 32 << 20);
+    // Where memory grows with the content.
+    let zstd = CodecConfig::Zstd { level: 1, checksum: false };
+    let (codecs, content) = ([codec(&widen), codec(&zstd)], vec![7; 1 << 20]);
+    let (pipe, mut value) = (Pipe::new(&codecs).trusting(0), Vec::new());
+    pipe.encode(&content, &mut value, &mut Workspace::new()).expect("it encodes");
+    assert!(value.len() < content.len() / 256, "{}", value.len());
+    let mut decoded = Vec::new();
+    pipe.decode_chunk(&value, content.len(), &mut Workspace::new(), |bytes| decoded = bytes.to_vec())
+        .expect("it decodes");
+    assert!(decoded == content);
 }
 
 #[test]
