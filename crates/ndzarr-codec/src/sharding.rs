@@ -276,8 +276,8 @@ impl Sharding {
             let Some(range) = index.entry(linear)? else { return Ok(()) };
             let encoded = &shard[to_usize(range)];
             self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
-                put_vlen(elements, layout, &mut out, Strided { offset, strides: &strides });
-                Ok::<_, CodecError>(())
+                let to = Strided { offset, strides: &strides };
+                put_vlen(NAME, elements, layout, (&mut out, limit), to)
             })
         })?;
         Ok(out)

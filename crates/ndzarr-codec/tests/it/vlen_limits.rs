@@ -2,9 +2,9 @@
 //! their encoded form.
 
 use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry, Elements, VlenSlot, Workspace};
-use ndzarr_model::{CodecConfig, DataType, FillValue, VlenConfig};
+use ndzarr_model::{CodecConfig, DataType, FillValue, IndexLocation, VlenConfig};
 
-use crate::support::{hex, specs};
+use crate::support::{LITTLE, hex, sharded, sharding, specs};
 
 /// Decodes elements that may have at most `limit` bytes together.
 fn decode(config: &CodecConfig, value: &[u8], n: u64, limit: usize) -> Result<Vec<String>, CodecError> {
@@ -63,4 +63,18 @@ fn elements_without_content_take_memory_too() {
     check(&CodecConfig::Vlen(VlenConfig::Msgpack2), &msgpack2(&"00".repeat(100), 100), &zeros, 1600);
     let framed = [&100u32.to_le_bytes()[..], &[0; 400]].concat();
     check(&CodecConfig::Vlen(VlenConfig::Utf8), &framed, &empty, 1600);
+}
+
+/// Four inner chunks in the same bytes.
+#[test]
+fn inner_chunks_that_share_bytes_count_each() {
+    let mut config = sharding(&[1], &[CodecConfig::Vlen(VlenConfig::Utf8)], IndexLocation::End);
+    config.index_codecs = specs(&[LITTLE]);
+    let mut value = hex("01000000 64000000");
+    value.extend_from_slice(&[b'a'; 100]);
+    for _ in 0..4 {
+        value.extend_from_slice(&0u64.to_le_bytes());
+        value.extend_from_slice(&108u64.to_le_bytes());
+    }
+    check(&sharded(config), &value, &vec!["a".repeat(100); 4], 400);
 }
