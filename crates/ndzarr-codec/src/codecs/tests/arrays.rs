@@ -1,8 +1,8 @@
 //! Tests codecs of arrays.
 
 use ndzarr_model::{
-    CastValueConfig, CodecSpec, FillValue, OutOfRange, PackbitsConfig, PaddingEncoding, ReshapeDim, Rounding,
-    ScaleOffsetConfig,
+    CastValueConfig, CodecSpec, ComplexPart, FillValue, OutOfRange, PackbitsConfig, PaddingEncoding,
+    ReshapeDim, Rounding, ScaleOffsetConfig, SmallFloat, TimeUnit,
 };
 
 use super::*;
@@ -332,6 +332,23 @@ fn bitround_v3_t57() {
     assert_eq!(round(&DataType::UInt { bits: 64 }, 3, &u64::MAX.to_ne_bytes()), (7u64 << 61).to_ne_bytes());
     let complex = DataType::Complex { bits: 64 };
     assert_eq!(round(&complex, 3, &f32s(&[0.1, 123.4])), f32s(&[0.1015625, 120.0]));
+    // Components of 7 and 10 bits of mantissa, each just above half of a step of 2^-3.
+    let u16s = |values: &[u16]| native(values, |x| x.to_ne_bytes());
+    let complex = DataType::ComplexOf(ComplexPart::BFloat16);
+    assert_eq!(round(&complex, 3, &u16s(&[0x3f89, 0x3f88])), u16s(&[0x3f90, 0x3f80]));
+    let complex = DataType::ComplexOf(ComplexPart::Float16);
+    assert_eq!(round(&complex, 3, &u16s(&[0x3c41, 0x3c40])), u16s(&[0x3c80, 0x3c00]));
+    // Dates and durations are integers of 64 bits without a sign.
+    let i64s = |values: &[i64]| native(values, |x| x.to_ne_bytes());
+    for date in [
+        DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 },
+        DataType::TimeDelta64 { unit: TimeUnit::Second, scale: 1 },
+    ] {
+        assert_eq!(round(&date, 3, &i64s(&[11, 209, -1])), i64s(&[12, 224, 7 << 61]));
+    }
+    let small = DataType::ComplexOf(ComplexPart::Small(SmallFloat::E5M2));
+    line(config(3), &small).expect_err("the registry does not list it");
+    line(config(3), &DataType::Int { bits: 4 }).expect_err("nor it");
     line(config(3), &DataType::Bool).expect_err("bool has no bits to round");
 }
 
