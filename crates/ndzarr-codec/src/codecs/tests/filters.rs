@@ -230,6 +230,10 @@ fn shuffle_v2_t36() {
     check(&shuffle(Some(1)), &content, "0403020108070605", &content);
     refuse_to_encode(&shuffle(Some(4)), &[0; 10]);
     exact(&shuffle(Some(4)), &[0; 10], 10).expect_err("10 bytes are not whole elements of 4");
+    // V2-120: after a compressor there are no elements.
+    let error = bytes_codec(&shuffle(None), None).expect_err("the size is unknown");
+    assert!(matches!(error, CodecError::Config { .. }), "{error}");
+    bytes_codec(&shuffle(Some(2)), None).expect("the size is stated");
     // Wider and longer than a block, against the definition.
     for (n, size) in [(10_000, 3), (7, 9000), (1, 5), (5, 1)] {
         let content: Vec<u8> = (0..n * size).map(|i| (i * 7 + i / 251) as u8).collect();
