@@ -77,6 +77,8 @@ impl Stage for Vlen {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         let (slots, bytes) = variable(elements)?;
+        // What could not be read is not written.
+        n_slots(shape, self.limit)?;
         pipe.encode_made(out, workspace, |payload, _| self.codec.encode(slots, bytes, shape, payload))
     }
 }

@@ -6,14 +6,18 @@ use ndzarr_model::{CodecConfig, DataType, FillValue, IndexLocation, VlenConfig};
 
 use crate::support::{LITTLE, hex, sharded, sharding, specs};
 
-/// Decodes elements that may have at most `limit` bytes together.
-fn decode(config: &CodecConfig, value: &[u8], n: u64, limit: usize) -> Result<Vec<String>, CodecError> {
+/// A chain for elements that may have at most `limit` bytes together.
+fn bind(config: &CodecConfig, limit: usize) -> CodecChain {
     let is_json = matches!(config, CodecConfig::Vlen(VlenConfig::Json2 | VlenConfig::Msgpack2));
     let data_type = if is_json { DataType::Json } else { DataType::String };
     let registry = CodecRegistry::new();
     let binding = Binding::from(&registry).vlen_limit(limit);
     let config = specs(std::slice::from_ref(config));
-    let chain = CodecChain::bind(&config, &data_type, &FillValue::defined(""), 1, binding)?;
+    CodecChain::bind(&config, &data_type, &FillValue::defined(""), 1, binding).expect("it binds")
+}
+
+fn decode(config: &CodecConfig, value: &[u8], n: u64, limit: usize) -> Result<Vec<String>, CodecError> {
+    let chain = bind(config, limit);
     let mut texts = Vec::new();
     chain.decode(value, &[n], &mut Workspace::new(), |elements, _| {
         let Elements::Vlen { slots, bytes } = elements else { panic!("elements of a fixed size") };
@@ -63,6 +67,17 @@ fn elements_without_content_take_memory_too() {
     check(&CodecConfig::Vlen(VlenConfig::Msgpack2), &msgpack2(&"00".repeat(100), 100), &zeros, 1600);
     let framed = [&100u32.to_le_bytes()[..], &[0; 400]].concat();
     check(&CodecConfig::Vlen(VlenConfig::Utf8), &framed, &empty, 1600);
+}
+
+#[test]
+fn elements_that_could_not_be_read_are_not_written() {
+    let encode = |limit| {
+        let chain = bind(&CodecConfig::Vlen(VlenConfig::Utf8), limit);
+        let slots = [VlenSlot::default(); 100];
+        chain.encode_vlen(&slots, &[], &[100], &mut Workspace::new(), &mut Vec::new())
+    };
+    encode(1600).expect("it encodes");
+    encode(1599).expect_err("it could not be decoded");
 }
 
 /// Four inner chunks in the same bytes.
