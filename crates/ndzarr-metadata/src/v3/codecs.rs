@@ -122,7 +122,7 @@ fn chain(
         }
         if let CodecConfig::N5Block(block) = config {
             // Zarr's n5_default reverses the dimensions first.
-            specs.push(arrays::n5_reversal(item).into());
+            specs.push(arrays::n5_reversal(item, input.as_ref()).into());
             specs.push(CodecConfig::N5Block(block).into());
         } else {
             specs.push(config.into());
