@@ -3,6 +3,7 @@
 use std::fmt;
 
 use half::{bf16, f16};
+use ndzarr_model::{odd_f32, odd_f32_of_int, odd_f32_of_uint};
 
 use crate::plain_element::PlainElement;
 
@@ -122,36 +123,10 @@ macro_rules! floats {
     )*};
 }
 floats! {
-    f16, false, |int| f16::from_f32(odd_of_int(int)), |int| f16::from_f32(odd_of_uint(int)), |float| f16::from_f32(odd(float));
-    bf16, true, |int| bf16::from_f32(odd_of_int(int)), |int| bf16::from_f32(odd_of_uint(int)), |float| bf16::from_f32(odd(float));
+    f16, false, |int| f16::from_f32(odd_f32_of_int(int)), |int| f16::from_f32(odd_f32_of_uint(int)), |float| f16::from_f32(odd_f32(float));
+    bf16, true, |int| bf16::from_f32(odd_f32_of_int(int)), |int| bf16::from_f32(odd_f32_of_uint(int)), |float| bf16::from_f32(odd_f32(float));
     f32, true, |int: i64| int as f32, |int: u64| int as f32, |float: f64| float as f32;
     f64, true, |int: i64| int as f64, |int: u64| int as f64, |float: f64| float;
-}
-
-/// The number as an `f32` for rounding once more to a type with far fewer digits: rounded towards
-/// zero, and its last bit set if that lost anything. The result of both steps is that of one.
-fn odd(float: f64) -> f32 {
-    let nearest = float as f32;
-    let back = f64::from(nearest);
-    if back == float || !nearest.is_finite() {
-        return nearest;
-    }
-    let towards_zero = nearest.to_bits() - u32::from(back.abs() > float.abs());
-    f32::from_bits(towards_zero | 1)
-}
-
-fn odd_of_uint(int: u64) -> f32 {
-    // The upper 53 bits, which an `f64` holds, the lowest of which says whether others are set.
-    let lost = int & 0x7ff;
-    if int >> 53 == 0 {
-        return odd(int as f64);
-    }
-    odd(((int - lost) | u64::from(lost != 0) << 11) as f64)
-}
-
-fn odd_of_int(int: i64) -> f32 {
-    let float = odd_of_uint(int.unsigned_abs());
-    if int < 0 { -float } else { float }
 }
 
 #[cfg(test)]

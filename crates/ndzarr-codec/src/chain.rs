@@ -13,7 +13,7 @@ pub use two::Ahead;
 
 use crate::link::Link;
 use crate::n5_block::N5Block;
-use crate::pipe::Pipe;
+use crate::pipe::{self, Pipe};
 use crate::sharding::Sharding;
 use crate::stage::{Payload, Stage, Value};
 use crate::strided::{self, Strided};
@@ -145,12 +145,25 @@ impl CodecChain {
     /// The largest plausible size of a value of this shape.
     #[must_use]
     pub fn encoded_limit(&self, shape: &[u64]) -> u64 {
+        let len = self.decoded_limit(shape);
+        bounded::value_limit(len, self.overhead(shape))
+    }
+
+    /// The most bytes that the elements of a value of this shape may have.
+    fn decoded_limit(&self, shape: &[u64]) -> usize {
         let decoded = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX >> 2);
-        let decoded = match self.kind {
+        match self.kind {
             ElemKind::Fixed { .. } => decoded,
             ElemKind::Vlen => decoded.max(self.vlen_limit),
-        };
-        bounded::value_limit(decoded, self.stage.overhead(&self.stored(shape)))
+        }
+    }
+
+    /// The number of bytes that a value of this shape may have in addition to twice its elements.
+    pub(crate) fn overhead(&self, shape: &[u64]) -> u64 {
+        let decoded = self.decoded_limit(shape);
+        // Filters may widen elements.
+        let added = pipe::limit_behind(&self.bytes_to_bytes, decoded).saturating_sub(decoded);
+        self.stage.overhead(&self.stored(shape)).saturating_add((added as u64).saturating_mul(2))
     }
 
     /// The encoded size of an array of this shape, if it does not depend on the elements.

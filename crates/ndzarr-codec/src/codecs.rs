@@ -122,7 +122,14 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
         (C::Lzma(config), _) => bytes(lzma::Lzma::new(config)?),
         (C::Base64, _) => bytes(base64::Base64),
         (C::Shuffle { elementsize }, _) => {
-            bytes(shuffle::Shuffle { elementsize: elementsize.unwrap_or(elem_size).max(1) })
+            let elementsize =
+                elementsize.or(stored.as_ref().map(StoredType::elem_size)).ok_or_else(|| {
+                    CodecError::config(
+                        "shuffle",
+                        "elementsize 0 stands for that of the input, which is not elements",
+                    )
+                })?;
+            bytes(shuffle::Shuffle { elementsize: elementsize.max(1) })
         }
 
         (C::Crc32c { location }, _) => checksum(crc32c::Crc32c, *location),

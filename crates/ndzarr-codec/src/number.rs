@@ -1,7 +1,7 @@
 //! Numbers of every type, read from and written to bytes in native byte order.
 
 use half::{bf16, f16};
-use ndzarr_model::DataType;
+use ndzarr_model::{DataType, odd_f32, odd_f32_of_int, odd_f32_of_uint};
 
 /// A type of numbers that filters can compute with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,8 +132,9 @@ impl NumberType {
 
     fn store_float(self, number: Number, out: &mut [u8]) {
         match self {
-            Self::F16 => out.copy_from_slice(&f16::from_f64(number.as_f64()).to_ne_bytes()),
-            Self::Bf16 => out.copy_from_slice(&bf16::from_f64(number.as_f64()).to_ne_bytes()),
+            // half's own conversions from `f64` lose bits, depending on the machine.
+            Self::F16 => out.copy_from_slice(&f16::from_f32(odd(number)).to_ne_bytes()),
+            Self::Bf16 => out.copy_from_slice(&bf16::from_f32(odd(number)).to_ne_bytes()),
             Self::F32 => {
                 let x = match number {
                     Number::Int(n) => n as f32,
@@ -159,8 +160,8 @@ impl NumberType {
     /// A float rounded to the precision of this type of floats.
     pub(crate) fn rounded(self, x: f64) -> f64 {
         match self {
-            Self::F16 => f16::from_f64(x).into(),
-            Self::Bf16 => bf16::from_f64(x).into(),
+            Self::F16 => f16::from_f32(odd_f32(x)).into(),
+            Self::Bf16 => bf16::from_f32(odd_f32(x)).into(),
             Self::F32 => (x as f32).into(),
             _ => x,
         }
@@ -204,6 +205,19 @@ pub(crate) fn try_each<E>(
         to.store(change(from.load(src))?, out);
     }
     Ok(())
+}
+
+/// The number for rounding once more, to 16 bits.
+fn odd(number: Number) -> f32 {
+    match number {
+        Number::Float(x) => odd_f32(x),
+        Number::Int(n) => match (i64::try_from(n), u64::try_from(n)) {
+            (Ok(n), _) => odd_f32_of_int(n),
+            (_, Ok(n)) => odd_f32_of_uint(n),
+            // No type has such integers.
+            _ => odd_f32(n as f64),
+        },
+    }
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {

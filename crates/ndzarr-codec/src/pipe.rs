@@ -185,13 +185,16 @@ impl<'c> Pipe<'c> {
         if rest.is_empty() {
             return decode_first(&**first, encoded, dst, workspace);
         }
-        // The limit between two stages: twice the final size, or exactly the output size of codecs
-        // of fixed size.
+        // The limit between two stages: exactly the output size of codecs of fixed size, or twice
+        // the size of content that codecs before it may have widened.
         let mut limits = Vec::with_capacity(rest.len());
         let mut exact = if matches!(dst, Dst::Exact(_)) { Some(final_len) } else { None };
+        let mut len = final_len;
         for codec in &pipe.codecs[..rest.len()] {
             exact = exact.and_then(|len| codec.encoded_len(len));
-            limits.push(exact.unwrap_or_else(|| final_len.saturating_mul(2).saturating_add(64 << 10)));
+            len = codec.encoded_len(len).unwrap_or(len);
+            let about = || len.max(final_len).saturating_mul(2).saturating_add(64 << 10);
+            limits.push(exact.unwrap_or_else(about));
         }
         let mut current: Option<Vec<u8>> = None;
         for (codec, &max) in rest.iter().zip(&limits).rev() {
@@ -260,6 +263,16 @@ impl<'c> Pipe<'c> {
         }
         Ok(())
     }
+}
+
+/// The most bytes that content of `len` bytes has behind one of these codecs, as far as they have a
+/// fixed encoded size.
+pub(crate) fn limit_behind(codecs: &[Link], len: usize) -> usize {
+    let behind = codecs.iter().scan(len, |len, codec| {
+        *len = codec.encoded_len(*len).unwrap_or(*len);
+        Some(*len)
+    });
+    behind.last().unwrap_or(len)
 }
 
 /// The last step of decoding: a size that the value states is checked before anything is decoded.

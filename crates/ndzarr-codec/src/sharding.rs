@@ -165,9 +165,13 @@ impl Sharding {
     }
 
     pub(crate) fn overhead(&self, shard_shape: &[u64]) -> u64 {
-        // For each inner chunk: its index entry, and the overhead that a codec may add to
-        // incompressible data.
-        self.index_len(shard_shape).map_or(u64::MAX >> 2, |len| (len as u64).saturating_mul(64))
+        // For each inner chunk: its index entry, the overhead that a codec may add to incompressible
+        // data, and what filters that widen elements add.
+        let Some(len) = self.index_len(shard_shape) else { return u64::MAX >> 2 };
+        let counts = shard_shape.iter().zip(&self.chunk_shape).map(|(shard, chunk)| shard / chunk);
+        let n = counts.fold(1, u64::saturating_mul);
+        let added = self.chunks.overhead(&self.chunk_shape).saturating_mul(n);
+        (len as u64).saturating_mul(64).saturating_add(added)
     }
 
     /// Decodes the index. `encoded` is the index's bytes, `value_len` the size of the shard. The
@@ -272,8 +276,8 @@ impl Sharding {
             let Some(range) = index.entry(linear)? else { return Ok(()) };
             let encoded = &shard[to_usize(range)];
             self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
-                put_vlen(elements, layout, &mut out, Strided { offset, strides: &strides });
-                Ok::<_, CodecError>(())
+                let to = Strided { offset, strides: &strides };
+                put_vlen(NAME, elements, layout, (&mut out, limit), to)
             })
         })?;
         Ok(out)

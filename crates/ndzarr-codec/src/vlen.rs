@@ -13,6 +13,7 @@ mod framed;
 mod json2;
 mod msgpack2;
 mod nested;
+mod text;
 
 pub use buffer::VlenBuffer;
 pub(crate) use buffer::{cut, n_slots, put_vlen, strides_of};
@@ -32,16 +33,16 @@ impl Vlen {
         let name = config.name();
         let codec: Box<dyn VlenCodec> = match (config, data_type) {
             (VlenConfig::Utf8, DataType::String) | (VlenConfig::Bytes, DataType::Bytes) => {
-                Box::new(framed::Framed::of_bytes(name))
+                Box::new(framed::Framed::of_bytes(name, limit))
             }
             (VlenConfig::Array { endian }, DataType::VlenArray(elements)) => {
-                Box::new(framed::Framed::of_numbers(name, elements, *endian)?)
+                Box::new(framed::Framed::of_numbers(name, elements, *endian, limit)?)
             }
             (VlenConfig::Json2, DataType::Json) => {
-                Box::new(nested::Nested { decode: json2::decode, encode: json2::encode })
+                Box::new(nested::Nested { name, decode: json2::decode, encode: json2::encode, limit })
             }
             (VlenConfig::Msgpack2, DataType::Json) => {
-                Box::new(nested::Nested { decode: msgpack2::decode, encode: msgpack2::encode })
+                Box::new(nested::Nested { name, decode: msgpack2::decode, encode: msgpack2::encode, limit })
             }
             (VlenConfig::Categorize(labels), DataType::String) => {
                 Box::new(categorize::Categories::new(labels, limit)?)
@@ -76,6 +77,8 @@ impl Stage for Vlen {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         let (slots, bytes) = variable(elements)?;
+        // What could not be read is not written.
+        n_slots(shape, self.limit)?;
         pipe.encode_made(out, workspace, |payload, _| self.codec.encode(slots, bytes, shape, payload))
     }
 }

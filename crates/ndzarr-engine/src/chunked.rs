@@ -136,8 +136,6 @@ impl ChunkedArray {
 
 /// Checks that a chain can encode every chunk of a grid.
 fn check(chain: &CodecChain, grid: &ChunkGrid) -> Result<(), EngineError> {
-    for shape in grid.distinct_shapes() {
-        chain.check(&shape)?;
-    }
+    grid.try_each_distinct_shape(|shape| chain.check(shape))?;
     Ok(())
 }

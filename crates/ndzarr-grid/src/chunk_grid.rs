@@ -165,22 +165,29 @@ impl ChunkGrid {
         }
     }
 
-    /// Shapes of chunks, so that each length along each axis is in one of them; for a custom grid,
-    /// those that it names.
-    #[must_use]
-    pub fn distinct_shapes(&self) -> Vec<Vec<u64>> {
+    /// Visits shapes of chunks, so that each length along each axis is in one of them; for a custom
+    /// grid, those that it names. They are not a list, because there may be as many as lengths in
+    /// the metadata, each with a number for every axis.
+    ///
+    /// # Errors
+    /// The first of `visit`, which ends it.
+    pub fn try_each_distinct_shape<E>(
+        &self,
+        mut visit: impl FnMut(&[u64]) -> Result<(), E>,
+    ) -> Result<(), E> {
         if let Some(own) = &self.custom {
-            return own.0.distinct_shapes();
+            return own.0.distinct_shapes().iter().try_for_each(|shape| visit(shape));
         }
-        let mut shapes = vec![self.chunk_shape.clone()];
+        let mut shape = self.chunk_shape.clone();
+        visit(&shape)?;
         for (axis, edges) in self.edges.iter().flat_map(|edges| edges.iter().enumerate()) {
             for len in edges.distinct().into_iter().filter(|&len| len != self.chunk_shape[axis]) {
-                let mut shape = self.chunk_shape.clone();
                 shape[axis] = len;
-                shapes.push(shape);
+                visit(&shape)?;
             }
+            shape[axis] = self.chunk_shape[axis];
         }
-        shapes
+        Ok(())
     }
 
     /// The elements along an axis of the chunks of an index along it, which may be outside the

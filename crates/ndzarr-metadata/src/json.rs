@@ -412,6 +412,17 @@ mod tests {
         assert_eq!(Json::in_place_of(Some(&value), &seen).to_string(), value.to_string());
     }
 
+    /// Comparing each with all would take a minute.
+    #[test]
+    fn any_number_of_names_may_have_half_a_surrogate_pair() {
+        let names: Vec<String> = (0..100_000).map(|i| format!(r#""\udc80{i:06}":{i}"#)).collect();
+        let text = format!("{{{}}}", names.join(","));
+        let value = accepts(&text).expect("valid");
+        let seen = value.to_value();
+        assert_eq!(seen["\u{fffd}099999"], 99_999);
+        assert_eq!(Json::in_place_of(Some(&value), &seen).to_string(), value.to_string());
+    }
+
     #[test]
     fn what_a_user_leaves_alone_keeps_its_text() {
         let old = accepts(

@@ -145,11 +145,7 @@ impl Limits {
 
     /// Checks what a document describes before anything is built from it.
     pub(crate) fn check_array(&self, key: &str, spec: &ArraySpec) -> Result<(), MetadataError> {
-        let ndim = spec.shape.len();
-        if ndim > self.dimensions {
-            let what = format_args!("{ndim} dimensions, more than the limit of {}", self.dimensions);
-            return Err(MetadataError::invalid(key, what));
-        }
+        self.check_ndim(key, spec.shape.len())?;
         let elem_size = spec.data_type.elem_size().unwrap_or(1) as u64;
         let byte_len = product(&spec.chunk_shape).and_then(|n| n.checked_mul(elem_size));
         if byte_len.is_none_or(|byte_len| byte_len > self.chunk_bytes) {
@@ -162,6 +158,25 @@ impl Limits {
         self.check_chain(key, &spec.codecs, &spec.chunk_shape, self.shard_levels)
     }
 
+    /// Checks the number of dimensions: before codecs are read, each of which may have a number for
+    /// every one.
+    pub(crate) fn check_ndim(&self, key: &str, ndim: usize) -> Result<(), MetadataError> {
+        if ndim > self.dimensions {
+            let what = format_args!("{ndim} dimensions, more than the limit of {}", self.dimensions);
+            return Err(MetadataError::invalid(key, what));
+        }
+        Ok(())
+    }
+
+    /// Checks the number of codecs in a chain, before they are read.
+    pub(crate) fn check_n_codecs(&self, key: &str, n: usize) -> Result<(), MetadataError> {
+        if n > self.codecs {
+            let what = format_args!("{n} codecs in a chain, more than the limit of {}", self.codecs);
+            return Err(MetadataError::invalid(key, what));
+        }
+        Ok(())
+    }
+
     fn check_chain(
         &self,
         key: &str,
@@ -169,11 +184,7 @@ impl Limits {
         shape: &[u64],
         levels: usize,
     ) -> Result<(), MetadataError> {
-        if codecs.len() > self.codecs {
-            let what =
-                format_args!("{} codecs in a chain, more than the limit of {}", codecs.len(), self.codecs);
-            return Err(MetadataError::invalid(key, what));
-        }
+        self.check_n_codecs(key, codecs.len())?;
         for codec in codecs {
             let CodecConfig::Sharding(sharding) = &codec.config else { continue };
             let Some(levels) = levels.checked_sub(1) else {

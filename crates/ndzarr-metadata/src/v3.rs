@@ -17,7 +17,7 @@ use ndzarr_model::ArraySpec;
 use crate::json::{Json, Members};
 use crate::known::Stop;
 use crate::v3::inline::without_inline;
-use crate::{AttributeChange, Erasure, Known, Member, MetadataError, Node, NodeKind, NodePath};
+use crate::{AttributeChange, Context, Erasure, Known, Member, MetadataError, Node, NodeKind, NodePath};
 use crate::{OpenOptions, attribute_texts, json};
 
 pub(crate) use create::create;
@@ -44,7 +44,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
                     of the store alone";
         return Err(MetadataError::invalid(key, what).into());
     }
-    let mut node = document::node(path, &key, &document, attributes, &options.extensions)?;
+    let mut node = document::node(path, &key, &document, attributes, (&options.extensions, &options.limits))?;
     node.documents = vec![(key, bytes.clone())];
     node.context.n5_axes = options.n5_axes;
     Ok(Some(node))
@@ -108,6 +108,7 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 /// The array of a node as its `zarr.json` describes it.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let (document, attributes) = json::read_object(key, bytes)?;
-    let node = document::node(&node.path, key, &document, attributes, &node.context.extensions)?;
+    let Context { extensions, limits, .. } = &node.context;
+    let node = document::node(&node.path, key, &document, attributes, (extensions, limits))?;
     node.into_array(key)
 }

@@ -155,16 +155,19 @@ impl DataType {
         match self {
             Self::Custom(custom) => Cow::Borrowed(custom.layout()),
             Self::Struct(fields) => {
-                let is_plain = |field: &Field| matches!(field.data_type.layout(), Cow::Borrowed(layout) if std::ptr::eq(layout, &raw const field.data_type));
-                if fields.fields().iter().all(is_plain) {
+                let fields = fields.fields();
+                let layouts: Vec<Cow<'_, Self>> =
+                    fields.iter().map(|field| field.data_type.layout()).collect();
+                let is_plain = |(field, layout): (&Field, &Cow<'_, Self>)| matches!(layout, Cow::Borrowed(layout) if std::ptr::eq(*layout, &raw const field.data_type));
+                if fields.iter().zip(&layouts).all(is_plain) {
                     return Cow::Borrowed(self);
                 }
-                let field = |field: &Field| Field {
-                    data_type: field.data_type.layout().into_owned(),
+                let field = |(field, layout): (&Field, Cow<'_, Self>)| Field {
+                    data_type: layout.into_owned(),
                     ..field.clone()
                 };
                 // Names and sizes are those of a valid structure.
-                StructType::new(fields.fields().iter().map(field))
+                StructType::new(fields.iter().zip(layouts).map(field))
                     .map_or(Cow::Borrowed(self), |fields| Cow::Owned(Self::Struct(fields)))
             }
             Self::VlenArray(elements) => match elements.layout() {
@@ -367,5 +370,20 @@ mod tests {
         let data_type = DataType::Struct(fields);
         assert_eq!((data_type.elem_size(), data_type.swap_width()), (Some(12), 4));
         assert_eq!(data_type.to_string(), "struct[a: int16, b: null_terminated_bytes[2], c: float32 x [2]]");
+    }
+
+    /// Descending twice at each level would take years.
+    #[test]
+    fn layouts_of_deep_structures_are_found_in_one_descent() {
+        let nested = |innermost: DataType| {
+            (0..60).fold(innermost, |inner, _| {
+                DataType::Struct(StructType::new([Field::new("a", inner)]).expect("one field"))
+            })
+        };
+        let plain = nested(DataType::Bool);
+        assert!(matches!(plain.layout(), Cow::Borrowed(layout) if std::ptr::eq(layout, &raw const plain)));
+        let custom = CustomType::new("own", DataType::UInt { bits: 16 });
+        let custom = nested(DataType::Custom(Arc::new(custom)));
+        assert_eq!(*custom.layout(), nested(DataType::UInt { bits: 16 }));
     }
 }

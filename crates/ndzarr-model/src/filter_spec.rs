@@ -233,10 +233,11 @@ impl ReshapeDim {
         }
         let resolved: Vec<u64> = lengths.into_iter().map(|length| length.unwrap_or(rest)).collect();
         // Dimensions of the input that are named keep their neighbours.
+        let (before, behind) = products(&resolved);
+        let (before_input, behind_input) = products(shape);
         let keep_their_place = dims.iter().enumerate().all(|(i, dim)| match dim {
             Self::InputDims(inputs) => inputs.first().zip(inputs.last()).is_some_and(|(&first, &last)| {
-                product(&resolved[..i]) == product(&shape[..first])
-                    && product(&resolved[i + 1..]) == product(&shape[last + 1..])
+                before[i] == before_input[first] && behind[i + 1] == behind_input[last + 1]
             }),
             _ => true,
         });
@@ -246,6 +247,19 @@ impl ReshapeDim {
 
 fn product(lengths: &[u64]) -> Option<u64> {
     lengths.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
+}
+
+/// The product of the lengths before each place between them, ends included, and of those behind it.
+fn products(lengths: &[u64]) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
+    let times = |product: &mut Option<u64>, &n: &u64| {
+        *product = product.and_then(|product| product.checked_mul(n));
+        Some(*product)
+    };
+    let before = std::iter::once(Some(1)).chain(lengths.iter().scan(Some(1), times)).collect();
+    let ending = std::iter::once(Some(1)).chain(lengths.iter().rev().scan(Some(1), times));
+    let mut behind: Vec<Option<u64>> = ending.collect();
+    behind.reverse();
+    (before, behind)
 }
 
 /// Configuration of numcodecs' pcodec: it only steers encoding.
@@ -324,4 +338,39 @@ pub enum ZfpMode {
         /// Their number.
         precision: u32,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Named dimensions have the same product before them, and behind them, as in the input.
+    #[test]
+    fn named_dimensions_keep_their_place() {
+        let dims = |dims: &[usize]| ReshapeDim::InputDims(dims.to_vec());
+        let (length, rest) = (ReshapeDim::Length, ReshapeDim::Rest);
+        let check = |dims: &[ReshapeDim], shape: &[u64], expected: Option<&[u64]>| {
+            assert_eq!(ReshapeDim::resolve(dims, shape).as_deref(), expected, "{dims:?} of {shape:?}");
+        };
+        check(&[dims(&[0, 1]), rest.clone()], &[2, 3, 4], Some(&[6, 4]));
+        check(&[rest.clone(), dims(&[2])], &[2, 3, 4], Some(&[6, 4]));
+        check(&[length(2), dims(&[1]), rest.clone()], &[2, 3, 4], Some(&[2, 3, 4]));
+        check(&[length(3), dims(&[1]), rest.clone()], &[6, 2, 5], None);
+        check(&[length(3), length(2), dims(&[1, 2])], &[6, 2, 5], Some(&[3, 2, 10]));
+        check(&[length(4), dims(&[1]), length(2)], &[2, 3, 4], None);
+        check(&[dims(&[1]), dims(&[2]), length(2)], &[2, 3, 4], None);
+        check(&[dims(&[0]), rest], &[2, 3], Some(&[2, 3]));
+        check(&[], &[1, 1], Some(&[]));
+        check(&[], &[1, 2], None);
+    }
+
+    /// A product for each of them alone would take minutes.
+    #[test]
+    fn as_many_dimensions_as_arrays_may_have() {
+        const NDIM: usize = u16::MAX as usize;
+        let dims: Vec<ReshapeDim> = (0..NDIM).map(|dim| ReshapeDim::InputDims(vec![dim])).collect();
+        let mut shape = vec![1; NDIM];
+        shape[NDIM / 2] = 7;
+        assert_eq!(ReshapeDim::resolve(&dims, &shape), Some(shape));
+    }
 }

@@ -1,6 +1,6 @@
 //! bitround: rounds low bits away. Decoding is the identity.
 
-use ndzarr_model::{DataType, FilterTypes, StoredType};
+use ndzarr_model::{ComplexPart, DataType, FilterTypes, StoredType};
 
 use crate::CodecError;
 use crate::filter::Filter;
@@ -64,8 +64,14 @@ fn kind(data_type: &DataType) -> Option<Kind> {
     match *data_type {
         DataType::Float { bits } => float(bits),
         DataType::Complex { bits } => float(bits / 2),
-        DataType::BFloat16 => Some(Kind::Float { size: 2, mantissa: 7 }),
-        DataType::Int { bits } | DataType::UInt { bits } => Some(Kind::Int { size: usize::from(bits) / 8 }),
+        DataType::ComplexOf(ComplexPart::Float16) => float(16),
+        DataType::BFloat16 | DataType::ComplexOf(ComplexPart::BFloat16) => {
+            Some(Kind::Float { size: 2, mantissa: 7 })
+        }
+        DataType::Int { bits } | DataType::UInt { bits } if bits >= 8 => {
+            Some(Kind::Int { size: usize::from(bits) / 8 })
+        }
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => Some(Kind::Int { size: 8 }),
         _ => None,
     }
 }

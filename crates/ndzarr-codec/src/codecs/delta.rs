@@ -35,6 +35,13 @@ impl Filter for Delta {
         try_each((dtype, elements), (astype, out), |x| {
             let difference = match (x, previous.replace(x)) {
                 (x, None) => x,
+                // Decoding, which must read what numcodecs wrote, combines them with OR.
+                (Number::Int(0), Some(Number::Int(1))) if dtype == NumberType::Bool => {
+                    return Err(CodecError::encode(
+                        NAME,
+                        "a false bool after a true one, which reads as true",
+                    ));
+                }
                 (Number::Int(x), Some(Number::Int(y))) if dtype == NumberType::Bool => Number::Int(x ^ y),
                 (Number::Int(x), Some(Number::Int(y))) => Number::Int(dtype.wrapped(x - y)),
                 (x, Some(y)) => Number::Float(dtype.rounded(x.as_f64() - y.as_f64())),

@@ -69,7 +69,9 @@ impl Stage for Staged {
     }
 
     fn overhead(&self, shape: &[u64]) -> u64 {
-        self.encoded(shape).map_or(0, |(encoded, _)| self.then.encoded_limit(&encoded))
+        self.encoded(shape).map_or(0, |(encoded, byte_len)| {
+            (byte_len as u64).saturating_mul(2).saturating_add(self.then.overhead(&encoded))
+        })
     }
 
     fn decode(

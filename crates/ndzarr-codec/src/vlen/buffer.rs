@@ -109,10 +109,24 @@ fn each(extent: &[usize], mut visit: impl FnMut(&[usize])) {
     }
 }
 
-/// Puts decoded elements of variable size at a position among others.
-pub(crate) fn put_vlen(elements: Elements<'_>, layout: &Layout, out: &mut VlenBuffer, to: Strided<'_>) {
-    let Elements::Vlen { slots, bytes } = elements else { return };
+/// Puts decoded elements of variable size at a position among others, if all of them together have
+/// at most `limit` bytes.
+pub(crate) fn put_vlen(
+    codec: &'static str,
+    elements: Elements<'_>,
+    layout: &Layout,
+    (out, limit): (&mut VlenBuffer, usize),
+    to: Strided<'_>,
+) -> Result<(), CodecError> {
+    let Elements::Vlen { slots, bytes } = elements else { return Ok(()) };
+    // Elements may share bytes.
+    let added = slots.iter().fold(0usize, |len, slot| len.saturating_add(slot.len));
+    if added > limit.saturating_sub(out.bytes.len()) {
+        return Err(sink::too_long(codec, limit));
+    }
+    sink::reserve(&mut out.bytes, added)?;
     out.copy_from(&layout.extent, slots, bytes, layout.place(), to);
+    Ok(())
 }
 
 /// The number of elements in a shape, if their slots take no more memory than the contents may.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use ndzarr_model::{DataType, Endian};
 
+use super::buffer::n_slots;
 use super::codec::VlenCodec;
 use crate::{CodecError, Swap, VlenSlot, sink, swap_of};
 
@@ -12,12 +13,14 @@ pub(super) struct Framed {
     name: &'static str,
     /// For lists of numbers: the size of one in bytes, and its stored form.
     numbers: Option<(usize, Swap)>,
+    /// The most bytes that all elements of a chunk may have together.
+    limit: usize,
 }
 
 impl Framed {
     /// For strings or bytes.
-    pub(super) fn of_bytes(name: &'static str) -> Self {
-        Self { name, numbers: None }
+    pub(super) fn of_bytes(name: &'static str, limit: usize) -> Self {
+        Self { name, numbers: None, limit }
     }
 
     /// For lists of numbers.
@@ -25,11 +28,12 @@ impl Framed {
         name: &'static str,
         elements: &DataType,
         endian: Option<Endian>,
+        limit: usize,
     ) -> Result<Self, CodecError> {
         let size = elements.elem_size().filter(|&size| size > 0);
         let size = size.ok_or_else(|| CodecError::config(name, "no numbers in the lists"))?;
         let swap = swap_of::one_order(elements, endian.or(Some(Endian::NATIVE)))?;
-        Ok(Self { name, numbers: Some((size, swap)) })
+        Ok(Self { name, numbers: Some((size, swap)), limit })
     }
 
     /// The positions of the elements, each a list of items of this size. Bytes after the last are
@@ -38,8 +42,7 @@ impl Framed {
         let corrupt = |what: String| CodecError::corrupt(self.name, what);
         let short = || corrupt(format!("ends early, after {} bytes", payload.len()));
         let count = read_u32(payload, 0).ok_or_else(short)?;
-        let expected = n_elements(shape);
-        if Some(count as u64) != expected {
+        if count != n_slots(shape, self.limit)? {
             return Err(corrupt(format!("{count} elements in a chunk of shape {shape:?}")));
         }
         // Each has at least a length, so a count alone does not allocate memory.
@@ -77,7 +80,9 @@ impl VlenCodec for Framed {
         let slots = self.slots(payload, shape, size)?;
         let bytes = match &self.numbers {
             Some((_, swap)) if *swap != Swap::None => {
-                let mut bytes = payload.to_vec();
+                let mut bytes = Vec::new();
+                sink::reserve(&mut bytes, payload.len())?;
+                bytes.extend_from_slice(payload);
                 for slot in &slots {
                     swap.apply(&mut bytes[slot.start..slot.start + slot.len]);
                 }
@@ -112,11 +117,6 @@ impl VlenCodec for Framed {
         }
         Ok(())
     }
-}
-
-/// The number of elements in a chunk.
-fn n_elements(shape: &[u64]) -> Option<u64> {
-    shape.iter().try_fold(1u64, |n, &len| n.checked_mul(len))
 }
 
 fn read_u32(bytes: &[u8], at: usize) -> Option<usize> {

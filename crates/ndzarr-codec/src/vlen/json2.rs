@@ -5,15 +5,20 @@ use std::io::Write as _;
 use ndzarr_model::{JsonError, JsonText};
 
 use super::nested::{Step, walk};
+use super::text::Text;
 use crate::{CodecError, VlenSlot};
 
 const NAME: &str = "json2";
 
-pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError> {
+pub(super) fn decode(
+    payload: &[u8],
+    shape: &[u64],
+    slots: &mut Vec<VlenSlot>,
+    out: &mut Text,
+) -> Result<(), CodecError> {
     let corrupt = |error: JsonError| CodecError::corrupt(NAME, error);
     let text = std::str::from_utf8(payload).map_err(|_| CodecError::corrupt(NAME, "not UTF-8"))?;
     let mut text = JsonText::new(text);
-    let (mut slots, mut bytes) = (Vec::new(), Vec::new());
     text.require(b'[', "a list was expected").map_err(corrupt)?;
     // For every list that has begun, whether it has had an item yet.
     let mut begun = vec![false];
@@ -30,9 +35,9 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Ve
                 begun.push(false);
             }
             Step::Element => {
-                let start = bytes.len();
-                text.value(&mut bytes).map_err(corrupt)?;
-                slots.push(VlenSlot { start, len: bytes.len() - start });
+                let start = out.len();
+                out.append(|bytes| text.value(bytes).map_err(corrupt))?;
+                slots.push(VlenSlot { start, len: out.len() - start });
             }
             Step::Close => {
                 text.require(b']', "a list is longer than the chunk").map_err(corrupt)?;
@@ -57,7 +62,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Ve
         let what = format!("ends with {:?} where {expected:?} was expected", String::from_utf8_lossy(&end));
         return Err(CodecError::corrupt(NAME, what));
     }
-    Ok((slots, bytes))
+    Ok(())
 }
 
 pub(super) fn encode(

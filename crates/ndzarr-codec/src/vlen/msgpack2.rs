@@ -1,11 +1,10 @@
 //! numcodecs' MsgPack: the same lists as json2, but in MessagePack. Elements are returned as JSON
 //! text; a byte string, which JSON does not have, as `{"$bytes": [1, 2, 3]}`.
 
-use std::io::Write as _;
-
 use ndzarr_model::JsonText;
 
 use super::nested::{Step, walk};
+use super::text::Text;
 use crate::{CodecError, VlenSlot};
 
 const NAME: &str = "msgpack2";
@@ -13,9 +12,16 @@ const NAME: &str = "msgpack2";
 /// The only member of the object that stands for a byte string.
 const BYTES: &str = "$bytes";
 
-pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError> {
+/// More than the type and a length of the shape have.
+const TAIL: usize = 64;
+
+pub(super) fn decode(
+    payload: &[u8],
+    shape: &[u64],
+    slots: &mut Vec<VlenSlot>,
+    out: &mut Text,
+) -> Result<(), CodecError> {
     let mut reader = Reader { rest: payload };
-    let (mut slots, mut bytes) = (Vec::new(), Vec::new());
     let expect_list = |reader: &mut Reader<'_>, n: u64| match reader.list()? {
         Some(len) if len == n => Ok(()),
         _ => Err(corrupt(format!("a list of {n} was expected, as the shape {shape:?} has it"))),
@@ -25,28 +31,28 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Ve
         match step {
             Step::Open(n) => expect_list(&mut reader, n)?,
             Step::Element => {
-                let start = bytes.len();
-                reader.value(&mut bytes, JsonText::MAX_DEPTH)?;
-                slots.push(VlenSlot { start, len: bytes.len() - start });
+                let start = out.len();
+                reader.value(out, JsonText::MAX_DEPTH)?;
+                slots.push(VlenSlot { start, len: out.len() - start });
             }
             Step::Close => {}
         }
         Ok::<_, CodecError>(())
     })?;
-    let mut tail = Vec::new();
+    let mut tail = Text::new(NAME, TAIL);
     reader.value(&mut tail, 1)?;
-    if tail != b"\"|O\"" {
-        return Err(corrupt(format!("elements of type {}", String::from_utf8_lossy(&tail))));
+    if tail.bytes() != b"\"|O\"" {
+        return Err(corrupt(format!("elements of type {}", String::from_utf8_lossy(tail.bytes()))));
     }
     expect_list(&mut reader, shape.len() as u64)?;
     for n in shape {
         tail.clear();
         reader.value(&mut tail, 1)?;
-        if tail != n.to_string().as_bytes() {
+        if tail.bytes() != n.to_string().as_bytes() {
             return Err(corrupt(format!("a shape other than {shape:?}")));
         }
     }
-    Ok((slots, bytes))
+    Ok(())
 }
 
 fn corrupt(what: impl ToString) -> CodecError {
@@ -84,44 +90,49 @@ impl<'a> Reader<'a> {
     }
 
     /// Appends one value as JSON text.
-    fn value(&mut self, out: &mut Vec<u8>, depth_left: usize) -> Result<(), CodecError> {
+    fn value(&mut self, out: &mut Text, depth_left: usize) -> Result<(), CodecError> {
         if let Some(n) = self.list()? {
             let depth_left = deeper(depth_left)?;
-            out.push(b'[');
+            out.push(b"[")?;
             for i in 0..n {
                 if i > 0 {
-                    out.push(b',');
+                    out.push(b",")?;
                 }
                 self.value(out, depth_left)?;
             }
-            out.push(b']');
-            return Ok(());
+            return out.push(b"]");
         }
         let tag = self.number(1)?;
         match tag {
-            0x00..=0x7f => put(out, tag),
+            0x00..=0x7f => out.put(tag),
             0x80..=0x8f => self.map(out, tag & 0xf, depth_left),
             0xa0..=0xbf => self.text(out, tag & 0x1f),
-            0xc0 => put(out, "null"),
-            0xc2 => put(out, "false"),
-            0xc3 => put(out, "true"),
+            0xc0 => out.push(b"null"),
+            0xc2 => out.push(b"false"),
+            0xc3 => out.push(b"true"),
             0xc4..=0xc6 => {
                 let n = self.number(1 << (tag - 0xc4))?;
-                let bytes = self.take(n)?.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
-                put(out, format_args!("{{\"{BYTES}\":[{bytes}]}}"))
+                out.put(format_args!("{{\"{BYTES}\":["))?;
+                for (i, byte) in self.take(n)?.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b",")?;
+                    }
+                    out.put(byte)?;
+                }
+                out.push(b"]}")
             }
             #[allow(clippy::cast_possible_truncation)]
             0xca => put_float(out, f64::from(f32::from_bits(self.number(4)? as u32))),
             0xcb => put_float(out, f64::from_bits(self.number(8)?)),
             0xcc..=0xcf => {
                 let number = self.number(1 << (tag - 0xcc))?;
-                put(out, number)
+                out.put(number)
             }
             0xd0..=0xd3 => {
                 let width = 1 << (tag - 0xd0);
                 let unused = 64 - 8 * u32::try_from(width).unwrap_or(8);
                 let number = self.number(width)?;
-                put(out, (number << unused).cast_signed() >> unused)
+                out.put((number << unused).cast_signed() >> unused)
             }
             0xd9..=0xdb => {
                 let n = self.number(1 << (tag - 0xd9))?;
@@ -131,33 +142,32 @@ impl<'a> Reader<'a> {
                 let n = self.number(if tag == 0xde { 2 } else { 4 })?;
                 self.map(out, n, depth_left)
             }
-            0xe0..=0xff => put(out, i64::try_from(tag).unwrap_or(0) - 0x100),
+            0xe0..=0xff => out.put(i64::try_from(tag).unwrap_or(0) - 0x100),
             _ => Err(corrupt(format!("a value of type {tag:#x}, which JSON cannot hold"))),
         }
     }
 
-    fn text(&mut self, out: &mut Vec<u8>, n: u64) -> Result<(), CodecError> {
+    fn text(&mut self, out: &mut Text, n: u64) -> Result<(), CodecError> {
         let text = std::str::from_utf8(self.take(n)?).map_err(|_| corrupt("text that is not UTF-8"))?;
-        serde_json::to_writer(out, text).map_err(corrupt)
+        out.put_string(text)
     }
 
-    fn map(&mut self, out: &mut Vec<u8>, n: u64, depth_left: usize) -> Result<(), CodecError> {
+    fn map(&mut self, out: &mut Text, n: u64, depth_left: usize) -> Result<(), CodecError> {
         let depth_left = deeper(depth_left)?;
-        out.push(b'{');
+        out.push(b"{")?;
         for i in 0..n {
             if i > 0 {
-                out.push(b',');
+                out.push(b",")?;
             }
             let at = out.len();
             self.value(out, 0)?;
-            if out[at] != b'"' {
+            if out.bytes()[at] != b'"' {
                 return Err(corrupt("a map with a key that is not a string, which JSON cannot hold"));
             }
-            out.push(b':');
+            out.push(b":")?;
             self.value(out, depth_left)?;
         }
-        out.push(b'}');
-        Ok(())
+        out.push(b"}")
     }
 }
 
@@ -165,17 +175,13 @@ fn deeper(depth_left: usize) -> Result<usize, CodecError> {
     depth_left.checked_sub(1).ok_or_else(|| corrupt("nested too deep"))
 }
 
-fn put(out: &mut Vec<u8>, what: impl std::fmt::Display) -> Result<(), CodecError> {
-    write!(out, "{what}").map_err(corrupt)
-}
-
-fn put_float(out: &mut Vec<u8>, float: f64) -> Result<(), CodecError> {
+fn put_float(out: &mut Text, float: f64) -> Result<(), CodecError> {
     if float.is_nan() {
-        put(out, "NaN")
+        out.put("NaN")
     } else if float.is_infinite() {
-        put(out, if float > 0.0 { "Infinity" } else { "-Infinity" })
+        out.put(if float > 0.0 { "Infinity" } else { "-Infinity" })
     } else {
-        write!(out, "{float:?}").map_err(corrupt)
+        out.put(format_args!("{float:?}"))
     }
 }
 

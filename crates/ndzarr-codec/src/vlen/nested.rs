@@ -2,18 +2,24 @@
 
 use std::borrow::Cow;
 
+use super::buffer::n_slots;
 use super::codec::VlenCodec;
-use crate::{CodecError, VlenSlot};
+use super::text::Text;
+use crate::{CodecError, VlenSlot, sink};
 
 /// One of the two codecs.
 #[derive(Debug)]
 pub(super) struct Nested {
+    pub(super) name: &'static str,
     pub(super) decode: Decode,
     pub(super) encode: Encode,
+    /// The most bytes that all elements of a chunk may have together: their text may be longer than
+    /// the payload.
+    pub(super) limit: usize,
 }
 
 /// Turns the payload and the shape of a chunk into its elements.
-type Decode = fn(&[u8], &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError>;
+type Decode = fn(&[u8], &[u64], &mut Vec<VlenSlot>, &mut Text) -> Result<(), CodecError>;
 
 /// Turns elements and the shape of their chunk into the payload.
 type Encode = fn(&[VlenSlot], &[u8], &[u64], &mut Vec<u8>) -> Result<(), CodecError>;
@@ -24,7 +30,12 @@ impl VlenCodec for Nested {
         payload: &'p [u8],
         shape: &[u64],
     ) -> Result<(Vec<VlenSlot>, Cow<'p, [u8]>), CodecError> {
-        (self.decode)(payload, shape).map(|(slots, bytes)| (slots, bytes.into()))
+        let n = n_slots(shape, self.limit)?;
+        let (mut slots, mut text) = (Vec::new(), Text::new(self.name, self.limit));
+        // Each element has at least a byte, so a shape alone does not allocate memory.
+        sink::reserve_items(&mut slots, n.min(payload.len()))?;
+        (self.decode)(payload, shape, &mut slots, &mut text)?;
+        Ok((slots, text.into_bytes().into()))
     }
 
     fn encode(

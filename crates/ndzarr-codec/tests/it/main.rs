@@ -13,3 +13,4 @@ mod staged;
 mod support;
 #[cfg(feature = "libdeflate")]
 mod two;
+mod vlen_limits;

@@ -109,3 +109,31 @@ fn agreement_is_about_the_chunks_that_both_have() {
     assert!(!agree(&listed(&[(2, 3)]), &listed(&[(2, 2), (5, 1)])));
     assert!(!agree(&ChunkEdges::Repeated(2), &listed(&[(2, 9), (3, 1)])));
 }
+
+#[test]
+fn each_length_along_each_axis_is_visited_once() {
+    let visited = |grid: &ChunkGrid| {
+        let mut shapes = Vec::new();
+        grid.try_each_distinct_shape(|shape| {
+            shapes.push(shape.to_vec());
+            Ok::<_, ()>(())
+        })
+        .expect("no visit fails");
+        shapes
+    };
+    let regular = ChunkGrid::regular(&[9, 9], &[2, 4]).expect("a grid");
+    assert_eq!(visited(&regular), [[2, 4]]);
+    let edges =
+        [ChunkEdges::Listed(vec![(2, 2), (5, 1), (2, 1)]), ChunkEdges::Listed(vec![(1, 1), (4, 2), (3, 9)])];
+    let grid = ChunkGrid::rectilinear(&[11, 36], &edges).expect("a grid");
+    let mut shapes = visited(&grid);
+    shapes.sort();
+    assert_eq!(shapes, [[2, 4], [5, 1], [5, 3], [5, 4]]);
+    // The first failure ends it.
+    let mut n = 0;
+    let fails = grid.try_each_distinct_shape(|_| {
+        n += 1;
+        Err(n)
+    });
+    assert_eq!((fails, n), (Err(1), 1));
+}

@@ -82,6 +82,8 @@ fn refresh(
     let stays = |name: &&str| format == Format::Zarr2 && names.is_orphan(name, &all);
     let stay: BTreeSet<String> = all.keys().map(|(name, _)| *name).filter(stays).map(str::to_owned).collect();
     let mut changed: BTreeSet<String> = change.keys.iter().filter_map(|key| names.of_key(key)).collect();
+    // Of the nodes that changed, not of entries, whose names may be anything.
+    let parents: BTreeSet<String> = changed.iter().flat_map(|name| names.parents(name)).collect();
     all.retain(|(name, token), _| {
         let is_below = |key: String| change.prefixes.iter().any(|prefix| key.starts_with(prefix));
         if !names.key(name).is_some_and(is_below) {
@@ -93,7 +95,6 @@ fn refresh(
         // An entry whose name cannot be part of a key no longer exists.
         token.is_none()
     });
-    let parents: BTreeSet<String> = changed.iter().flat_map(|name| names.parents(name)).collect();
     changed.extend(parents.into_iter().filter(|name| !has(&all, name)));
     let changed: Vec<(String, String)> =
         changed.into_iter().filter_map(|name| Some((names.key(&name)?, name))).collect();
@@ -291,25 +292,62 @@ impl<'a> Names<'a> {
     /// Whether the document of a group between a node and the group that has the map is missing
     /// from it.
     fn is_orphan(&self, name: &str, all: &Copies<'_>) -> bool {
-        let parents = self.parents(name);
         // Groups of v2 need no attributes.
-        let mut groups = parents.iter().filter(|name| !name.ends_with(v2::ATTRIBUTES));
-        groups.any(|name| !has(all, name))
+        let mut groups = self.parents(name).filter(|name| !name.ends_with(v2::ATTRIBUTES));
+        groups.any(|name| !has(all, &name))
     }
 
-    /// The names of the documents of a node's parent groups.
-    fn parents(&self, name: &str) -> Vec<String> {
+    /// The names of the documents of a node's parent groups, nearest first: made one by one, because
+    /// together they are as long as the square of a name.
+    fn parents<'n>(&self, name: &'n str) -> impl Iterator<Item = String> + use<'n> {
+        let format = self.format;
         let node = match self.format {
             Format::Zarr3 => name,
             Format::Zarr2 => name.rsplit_once('/').map_or("", |(node, _)| node),
             Format::DraftA | Format::DraftB | Format::N5 => "",
         };
         let parents = std::iter::successors(node.rsplit_once('/'), |(parent, _)| parent.rsplit_once('/'));
-        parents
-            .flat_map(|(parent, _)| match self.format {
-                Format::Zarr3 => vec![parent.to_owned()],
-                _ => [v2::GROUP, v2::ATTRIBUTES].map(|file| format!("{parent}/{file}")).to_vec(),
-            })
-            .collect()
+        parents.flat_map(move |(parent, _)| match format {
+            Format::Zarr3 => vec![parent.to_owned()],
+            _ => [v2::GROUP, v2::ATTRIBUTES].map(|file| format!("{parent}/{file}")).to_vec(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_are_named_one_by_one() {
+        let check = |format: Format, key: &str, name: &str, expected: &[&str]| {
+            let parents: Vec<String> = Names::new(format, key).parents(name).collect();
+            assert_eq!(parents, expected, "{name}");
+        };
+        check(Format::Zarr3, "zarr.json", "a/b/c", &["a/b", "a"]);
+        check(Format::Zarr3, "zarr.json", "a", &[]);
+        let of_v2 = ["a/b/.zgroup", "a/b/.zattrs", "a/.zgroup", "a/.zattrs"];
+        check(Format::Zarr2, ".zmetadata", "a/b/c/.zarray", &of_v2);
+        check(Format::Zarr2, ".zmetadata", ".zattrs", &[]);
+        // All of them together would have 2^39 bytes.
+        let name = "a/".repeat(1 << 20);
+        let mut parents = Names::new(Format::Zarr3, "zarr.json").parents(&name);
+        assert_eq!(parents.next().map(|parent| parent.len()), Some((2 << 20) - 1));
+        assert_eq!(parents.next().map(|parent| parent.len()), Some((2 << 20) - 3));
+    }
+
+    /// An entry whose parents are missing is not a reason to look for each of them.
+    #[test]
+    fn entries_below_a_change_name_no_other_documents() {
+        let group = r#"{"zarr_format":3,"node_type":"group"}"#;
+        let map = format!(
+            r#"{{"kind":"inline","must_understand":false,"metadata":{{"a":{group},"a/b/c":{group}}}}}"#
+        );
+        let document = format!(r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{map}}}"#);
+        let change = DocumentChange { keys: Vec::new(), prefixes: vec!["a/".to_owned()] };
+        let current = Bytes::from(document);
+        let asked = refresh_consolidated(Format::Zarr3, "zarr.json", &current, &change, &Known::new());
+        let Ok(Resolved::Need(crate::Need::Documents(keys))) = asked else { panic!("{asked:?}") };
+        assert_eq!(keys, ["a/zarr.json", "a/b/c/zarr.json"]);
     }
 }

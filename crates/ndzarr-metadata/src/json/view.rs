@@ -1,6 +1,8 @@
 //! Values of serde_json, as users see and provide them.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
+use std::collections::HashSet;
 
 use ndzarr_model::Attributes;
 use serde_json::{Number, Value};
@@ -68,7 +70,9 @@ impl<'a> Members<'a> {
             }
         }
         // A name that the document can only escape is compared in its form for users.
-        let is_there = |name: &str| name.contains('\u{fffd}') && old.keys().any(|old| old == name);
+        let shown =
+            LazyCell::new(|| old.keys().filter(|name| name.contains('\u{fffd}')).collect::<HashSet<_>>());
+        let is_there = |name: &str| name.contains('\u{fffd}') && shown.contains(name);
         for (name, value) in new {
             if !members.contains_key(name) && !is_there(name) {
                 members.insert(name.as_str(), Json::from(value));

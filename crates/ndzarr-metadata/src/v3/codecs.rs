@@ -9,7 +9,7 @@ use crate::fields::{Fields, Place};
 use crate::json::{Json, as_u64, as_u64_list, show};
 use crate::v3::codecs::flow::Input;
 use crate::v3::extension::Extension;
-use crate::{MetadataError, chunk_grid, v2};
+use crate::{Limits, MetadataError, chunk_grid, v2};
 
 mod arranged;
 mod arrays;
@@ -30,10 +30,24 @@ pub(crate) fn parse(
     value: &Json<'_>,
     data_type: &DataType,
     chunk_shape: &[u64],
+    limits: &Limits,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
+    check_lengths(key, value, limits)?;
     // Codecs see the layout of the elements.
     let input = Input { data_type: data_type.layout().into_owned(), shape: chunk_shape.to_vec() };
     chain(key, "codecs", value, Some(input))
+}
+
+/// Checks the length of a list of codecs and of those within it.
+fn check_lengths(key: &str, codecs: &Json<'_>, limits: &Limits) -> Result<(), MetadataError> {
+    let Some(items) = codecs.as_array() else { return Ok(()) };
+    limits.check_n_codecs(key, items.len())?;
+    for configuration in items.iter().filter_map(|item| item.get("configuration")) {
+        for codecs in ["codecs", "index_codecs"].into_iter().filter_map(|name| configuration.get(name)) {
+            check_lengths(key, codecs, limits)?;
+        }
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,7 +122,7 @@ fn chain(
         }
         if let CodecConfig::N5Block(block) = config {
             // Zarr's n5_default reverses the dimensions first.
-            specs.push(arrays::n5_reversal(item).into());
+            specs.push(arrays::n5_reversal(item, input.as_ref()).into());
             specs.push(CodecConfig::N5Block(block).into());
         } else {
             specs.push(config.into());

@@ -16,7 +16,7 @@ use crate::v2::document::reversal;
 use crate::v3::{codecs, document, document_key, dtype, fill, grid, keys};
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Extensions, FillRequest,
-    Format, Known, MetadataError, NodePath, Order, json as document_json, request_parts,
+    Format, Known, Limits, MetadataError, NodePath, Order, json as document_json, request_parts,
 };
 
 const FORMAT: Format = Format::Zarr3;
@@ -40,7 +40,7 @@ pub(crate) fn create(
     let value = document_json::write(&key, &document)?;
     // The document must open before it is written, and the opened node is the result.
     let (members, attributes) = document_json::read_object(&key, &value)?;
-    let mut node = document::node(path, &key, &members, attributes, &extensions)?;
+    let mut node = document::node(path, &key, &members, attributes, (&extensions, &options.limits))?;
     node.documents.push((key.clone(), value.clone()));
     node.context.n5_axes = options.n5_axes;
     node.context.extensions = extensions;
@@ -83,7 +83,7 @@ fn array_document(
     let grid_shape = grid.chunk_shape.clone();
     let name = dtype::write(data_type).ok_or_else(|| inexpressible(dtype::why_inexpressible(data_type)))?;
     let encoding = key_encoding(request)?;
-    let codecs = codec_list(key, request, &grid_shape)?;
+    let codecs = codec_list(key, request, &grid_shape, &options.limits)?;
     let mut document = json!({
         "zarr_format": 3,
         "node_type": "array",
@@ -138,6 +138,7 @@ fn codec_list(
     key: &str,
     request: &ArrayRequest,
     grid_shape: &[u64],
+    limits: &Limits,
 ) -> Result<Vec<Json<'static>>, MetadataError> {
     let data_type = &*request.data_type.layout();
     let chunk_shape = match &request.shard_shape {
@@ -151,7 +152,7 @@ fn codec_list(
                 let what = "a complete list of codecs determines order and byte order";
                 return Err(MetadataError::inexpressible(FORMAT, what));
             }
-            codecs::parse(key, &value.into(), data_type, &chunk_shape)?
+            codecs::parse(key, &value.into(), data_type, &chunk_shape, limits)?
         }
     };
     let codecs = match &request.shard_shape {

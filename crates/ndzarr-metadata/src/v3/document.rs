@@ -13,7 +13,8 @@ use crate::v3::extension::Extension;
 use crate::v3::inline::without_inline;
 use crate::v3::{codecs, dtype, fill, grid, keys};
 use crate::{
-    Context, Extensions, Format, MemberKind, MetadataError, Node, NodeKind, NodePath, chunk_grid, json,
+    Context, Extensions, Format, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, chunk_grid,
+    json,
 };
 
 const ARRAY_MEMBERS: [&str; 11] = [
@@ -68,14 +69,14 @@ pub(crate) fn node(
     key: &str,
     document: &Members<'_>,
     of_user: Option<Value>,
-    extensions: &Extensions,
+    (extensions, limits): (&Extensions, &Limits),
 ) -> Result<Node, MetadataError> {
     check_format(key, document)?;
     let mut warnings = Vec::new();
     let kind = match node_type(key, document)? {
         MemberKind::Array => {
             check_members(key, document, &ARRAY_MEMBERS)?;
-            let mut spec = array(path, key, document, extensions)?;
+            let mut spec = array(path, key, document, extensions, limits)?;
             if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
                 warnings.push(format!("{key}: {why}"));
                 let codecs = Arc::make_mut(&mut spec.codecs);
@@ -152,8 +153,10 @@ fn array(
     key: &str,
     document: &Members<'_>,
     extensions: &Extensions,
+    limits: &Limits,
 ) -> Result<ArraySpec, MetadataError> {
     let shape = lengths(key, "shape", required(key, document, "shape")?)?;
+    limits.check_ndim(key, shape.len())?;
     let name = required(key, document, "data_type")?;
     let data_type = dtype::parse(key, name, extensions)?;
     let grid = required(key, document, "chunk_grid")?;
@@ -164,9 +167,9 @@ fn array(
     let codecs = match dtype::is_legacy_structure(name) && data_type.swap_width() > 1 {
         true => {
             let codecs = dtype::with_little_endian(codecs);
-            codecs::parse(key, &codecs, &data_type, &chunk_shape)?
+            codecs::parse(key, &codecs, &data_type, &chunk_shape, limits)?
         }
-        false => codecs::parse(key, codecs, &data_type, &chunk_shape)?,
+        false => codecs::parse(key, codecs, &data_type, &chunk_shape, limits)?,
     };
     let fill_value = required(key, document, "fill_value")?;
     let fill_value = match dtype::is_legacy_structure(name) {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ndzarr_metadata::{
-    ArrayRequest, CreateOptions, Format, NodePath, create_array, create_group, non_finite_attributes,
+    ArrayRequest, CreateOptions, Format, Limits, NodePath, OpenOptions, create_array, create_group,
+    non_finite_attributes,
 };
 use ndzarr_model::DataType;
 
-use crate::store::Store;
+use crate::store::{Store, with};
 use crate::zarr2::ARRAY as ARRAY2;
 use crate::{zarr2, zarr3};
 
@@ -171,4 +172,30 @@ fn numbers_that_json_does_not_have() {
             }
         }
     }
+}
+
+/// A transpose of order "F" has as many numbers as the array dimensions: neither is counted only
+/// after all codecs are read, the last of which is invalid here.
+#[test]
+fn limits_hold_before_codecs_are_read() {
+    let check = |limits: Limits, codecs: &str, expected: &str| {
+        let document = with(zarr3::ARRAY, &[("codecs", codecs)]);
+        let options = OpenOptions { limits, ..OpenOptions::default() };
+        let error = Store::new(&[("zarr.json", &document)]).open_with("", &options).expect_err("too many");
+        assert!(error.to_string().contains(expected), "{error}");
+    };
+    let transpose = r#"{"name":"transpose","configuration":{"order":"F"}}"#;
+    let many = format!("[{transpose},{transpose},{transpose},5]");
+    let shards = |codecs: &str, index_codecs: &str| {
+        format!(
+            r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[1],
+            "codecs":{codecs},"index_codecs":{index_codecs}}}}}]"#
+        )
+    };
+    let few = r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#;
+    let of_codecs = "4 codecs in a chain, more than the limit of 3";
+    check(Limits::default().codecs(3), &many, of_codecs);
+    check(Limits::default().codecs(3), &shards(&many, few), of_codecs);
+    check(Limits::default().codecs(3), &shards(few, &many), of_codecs);
+    check(Limits::default().dimensions(0), &many, "1 dimensions, more than the limit of 0");
 }

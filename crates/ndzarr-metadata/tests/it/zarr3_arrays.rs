@@ -289,6 +289,9 @@ fn v3_150_n5_default() {
     check("uint16", &one(&format!("{reversal},{big}")), None);
     check("uint16", &one(&format!("{reversal},{big},{zstd}")), None);
     check("uint8", &one(&format!(r#"{reversal},{{"name":"bytes"}},{zstd}"#)), None);
+    // The same reversal by its old name.
+    let by_name = r#"{"name":"transpose","configuration":{"order":"F"}}"#;
+    check("uint16", &one(&format!("{by_name},{big}")), Some(&one(&format!("{reversal},{big}"))));
     for bad in [
         format!("{reversal},{LITTLE}"),
         big.to_owned(),

@@ -1,8 +1,8 @@
 //! Tests codecs of arrays.
 
 use ndzarr_model::{
-    CastValueConfig, CodecSpec, FillValue, OutOfRange, PackbitsConfig, PaddingEncoding, ReshapeDim, Rounding,
-    ScaleOffsetConfig,
+    CastValueConfig, CodecSpec, ComplexPart, FillValue, OutOfRange, PackbitsConfig, PaddingEncoding,
+    ReshapeDim, Rounding, ScaleOffsetConfig, SmallFloat, TimeUnit,
 };
 
 use super::*;
@@ -153,6 +153,29 @@ fn cast_value_to_floats_v3_t35() {
     let fill = f64::NAN.to_ne_bytes();
     let error = bind([cast(I8, Rounding::default(), None), little()], &F64, &fill, 1).expect_err("NaN");
     assert!(error.to_string().contains("the fill value is NaN"), "{error}");
+}
+
+/// Values a little beyond half of a step, which two roundings in a row would round to even.
+#[test]
+fn cast_value_rounds_once() {
+    let to = |from: &DataType, to: DataType, element: &[u8]| {
+        let chain = line(cast(to, Rounding::NearestEven, None), from).expect("it binds");
+        encode(&chain, element, &[1]).ok()
+    };
+    let (i64, f16) = (DataType::Int { bits: 64 }, DataType::Float { bits: 16 });
+    // 1 + 2^-11 + 2^-40, where the steps of float16 are 2^-10.
+    let x = f64::from_bits(0x3ff0_0200_0000_1000);
+    assert_eq!(to(&F64, f16.clone(), &x.to_ne_bytes()), Some(hex("013c")));
+    assert_eq!(to(&F64, f16, &(-x).to_ne_bytes()), Some(hex("01bc")));
+    // Steps of 2^-7.
+    let x = 1.0 + (-8f64).exp2() + (-30f64).exp2();
+    assert_eq!(to(&F64, DataType::BFloat16, &x.to_ne_bytes()), Some(hex("813f")));
+    // 2^40 + 2^32 + 1, then 2^62 + 2^54 + 1, which float64 cannot hold, in steps of 2^33 and 2^55.
+    let n: i64 = (1 << 40) + (1 << 32) + 1;
+    assert_eq!(to(&i64, DataType::BFloat16, &n.to_ne_bytes()), Some(hex("8153")));
+    let n: i64 = (1 << 62) + (1 << 54) + 1;
+    assert_eq!(to(&i64, DataType::BFloat16, &n.to_ne_bytes()), Some(hex("815e")));
+    assert_eq!(to(&i64, DataType::BFloat16, &(-n).to_ne_bytes()), Some(hex("81de")));
 }
 
 fn scale_offset(offset: Option<Vec<u8>>, scale: Option<Vec<u8>>) -> CodecConfig {
@@ -309,6 +332,23 @@ fn bitround_v3_t57() {
     assert_eq!(round(&DataType::UInt { bits: 64 }, 3, &u64::MAX.to_ne_bytes()), (7u64 << 61).to_ne_bytes());
     let complex = DataType::Complex { bits: 64 };
     assert_eq!(round(&complex, 3, &f32s(&[0.1, 123.4])), f32s(&[0.1015625, 120.0]));
+    // Components of 7 and 10 bits of mantissa, each just above half of a step of 2^-3.
+    let u16s = |values: &[u16]| native(values, |x| x.to_ne_bytes());
+    let complex = DataType::ComplexOf(ComplexPart::BFloat16);
+    assert_eq!(round(&complex, 3, &u16s(&[0x3f89, 0x3f88])), u16s(&[0x3f90, 0x3f80]));
+    let complex = DataType::ComplexOf(ComplexPart::Float16);
+    assert_eq!(round(&complex, 3, &u16s(&[0x3c41, 0x3c40])), u16s(&[0x3c80, 0x3c00]));
+    // Dates and durations are integers of 64 bits without a sign.
+    let i64s = |values: &[i64]| native(values, |x| x.to_ne_bytes());
+    for date in [
+        DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 },
+        DataType::TimeDelta64 { unit: TimeUnit::Second, scale: 1 },
+    ] {
+        assert_eq!(round(&date, 3, &i64s(&[11, 209, -1])), i64s(&[12, 224, 7 << 61]));
+    }
+    let small = DataType::ComplexOf(ComplexPart::Small(SmallFloat::E5M2));
+    line(config(3), &small).expect_err("the registry does not list it");
+    line(config(3), &DataType::Int { bits: 4 }).expect_err("nor it");
     line(config(3), &DataType::Bool).expect_err("bool has no bits to round");
 }
 

@@ -1,8 +1,12 @@
 //! Tests filters of numcodecs on stored bytes.
 
-use ndzarr_model::{CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig};
+use ndzarr_model::{
+    CategorizeConfig, CodecSpec, FillValue, FilterNumber, FilterTypes, FixedScaleOffsetConfig, ShardingConfig,
+};
 
 use super::*;
+use crate::pipe::Pipe;
+use crate::{CodecChain, CodecRegistry};
 
 /// A stored type by its NumPy name.
 fn stored(name: &str) -> StoredType {
@@ -92,8 +96,50 @@ fn delta_v2_t04_v2_t34() {
     );
     // V2-T34: the sum runs in u2.
     check(&delta("<u2", "|i1"), &u16s(&[10, 12, 9]), "0a02fd", &u16s(&[10, 12, 9]));
-    // bool does not survive: sums are ORs.
-    check(&delta("|b1", "|b1"), &[1, 1, 0, 1, 0, 0], "010001010100", &[1, 1, 1, 1, 1, 1]);
+}
+
+/// Differences are exclusive ORs, but sums ORs, so that nothing after a true comes back as false.
+#[test]
+fn delta_of_bools_loses_none() {
+    let bools = delta("|b1", "|b1");
+    check(&bools, &[0, 0, 1, 1], "00000100", &[0, 0, 1, 1]);
+    refuse_to_encode(&bools, &[1, 1, 0, 1, 0, 0]);
+    refuse_to_encode(&delta("|b1", "<f4"), &[0, 1, 0]);
+    // What numcodecs wrote for 1, 1, 0, 1, 0, 0, and how it reads that.
+    check_decodes(&bools, &hex("010001010100"), &[1, 1, 1, 1, 1, 1]);
+}
+
+fn bind(codecs: &[CodecConfig]) -> CodecChain {
+    let specs: Vec<CodecSpec> = codecs.iter().cloned().map(CodecSpec::from).collect();
+    let (u8s, fill) = (DataType::UInt { bits: 8 }, FillValue::defined([0]));
+    CodecChain::bind(&specs, &u8s, &fill, 1, &CodecRegistry::new()).expect("it binds")
+}
+
+/// 1 MiB of bytes become 8 MiB of floats.
+#[test]
+fn filters_may_widen_elements() {
+    let (plain, widen) = (CodecConfig::Bytes { endian: None }, CodecConfig::AsType(types("|u1", "<f8")));
+    let little = CodecConfig::Bytes { endian: Some(Endian::Little) };
+    assert!(bind(&[plain, widen.clone()]).encoded_limit(&[1 << 20]) >= 8 << 20);
+    assert!(bind(&[widen.clone(), little.clone()]).encoded_limit(&[1 << 20]) >= 8 << 20);
+    let shards = CodecConfig::Sharding(Box::new(ShardingConfig {
+        chunk_shape: vec![1 << 20],
+        codecs: vec![widen.clone().into(), little.clone().into()],
+        index_codecs: vec![little.into()],
+        index_location: Default::default(),
+        payload: Default::default(),
+    }));
+    assert!(bind(&[shards]).encoded_limit(&[4 << 20]) >= 32 << 20);
+    // Where memory grows with the content.
+    let zstd = CodecConfig::Zstd { level: 1, checksum: false };
+    let (codecs, content) = ([codec(&widen), codec(&zstd)], vec![7; 1 << 20]);
+    let (pipe, mut value) = (Pipe::new(&codecs).trusting(0), Vec::new());
+    pipe.encode(&content, &mut value, &mut Workspace::new()).expect("it encodes");
+    assert!(value.len() < content.len() / 256, "{}", value.len());
+    let mut decoded = Vec::new();
+    pipe.decode_chunk(&value, content.len(), &mut Workspace::new(), |bytes| decoded = bytes.to_vec())
+        .expect("it decodes");
+    assert!(decoded == content);
 }
 
 #[test]
@@ -184,6 +230,10 @@ fn shuffle_v2_t36() {
     check(&shuffle(Some(1)), &content, "0403020108070605", &content);
     refuse_to_encode(&shuffle(Some(4)), &[0; 10]);
     exact(&shuffle(Some(4)), &[0; 10], 10).expect_err("10 bytes are not whole elements of 4");
+    // V2-120: after a compressor there are no elements.
+    let error = bytes_codec(&shuffle(None), None).expect_err("the size is unknown");
+    assert!(matches!(error, CodecError::Config { .. }), "{error}");
+    bytes_codec(&shuffle(Some(2)), None).expect("the size is stated");
     // Wider and longer than a block, against the definition.
     for (n, size) in [(10_000, 3), (7, 9000), (1, 5), (5, 1)] {
         let content: Vec<u8> = (0..n * size).map(|i| (i * 7 + i / 251) as u8).collect();

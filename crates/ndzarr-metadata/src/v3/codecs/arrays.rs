@@ -193,10 +193,10 @@ pub(super) fn n5_default(
 }
 
 /// The reversal in `n5_default`, which was checked.
-pub(super) fn n5_reversal(item: &Json<'_>) -> CodecConfig {
-    let ndim = configured(item, "codecs")
-        .and_then(|codecs| configured(codecs.first()?, "order"))
-        .map_or(0, <[_]>::len);
+pub(super) fn n5_reversal(item: &Json<'_>, input: Option<&Input>) -> CodecConfig {
+    // Without a known input only a list was accepted, otherwise "F" too.
+    let stated = || configured(configured(item, "codecs")?.first()?, "order").map(<[_]>::len);
+    let ndim = input.map(|input| input.shape.len()).or_else(stated).unwrap_or(0);
     CodecConfig::Transpose { order: (0..ndim).rev().collect() }
 }
 
