@@ -170,6 +170,15 @@ impl LocalLock {
         self.rest = held.size;
         Ok(true)
     }
+
+    /// Whether the name is that of another file by now: a temporary may be removed under the lock
+    /// of what it is for.
+    fn is_replaced(&self) -> bool {
+        let held = again(|| self.sys.file_stat(&self.file));
+        let named = again(|| self.sys.link_stat(&self.path));
+        // In doubt it stays, unlocked: the next writer takes it over.
+        !matches!((held, named), (Ok(held), Ok(named)) if held.file == named.file)
+    }
 }
 
 impl Drop for LocalLock {
@@ -178,7 +187,7 @@ impl Drop for LocalLock {
         if self.process != process::id() {
             return;
         }
-        if self.state == State::Locked {
+        if self.state == State::Locked && !self.is_replaced() {
             // Removed before it is unlocked, so that a waiting writer sees that it is no longer the
             // lock.
             let _ = again(|| self.sys.unlink(&self.path));

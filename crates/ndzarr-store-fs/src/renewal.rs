@@ -127,8 +127,9 @@ impl Held {
     /// time.
     pub(crate) fn renew_in_time(&self) -> Duration {
         let every = self.lease / RENEWALS;
-        if self.since_renewal() < every {
-            return every - self.since_renewal();
+        // One look at the clock: it may become due before the next one.
+        if let Some(left) = every.checked_sub(self.since_renewal()).filter(|left| !left.is_zero()) {
+            return left;
         }
         match self.renew() {
             Ok(()) => every,
@@ -207,6 +208,7 @@ impl Renewals {
 
     /// The thread. It ends when it finds nothing to do, for a lease is a long time.
     fn renew_all(&self) {
+        let _running = Running(self);
         let mut state = held(&self.state);
         loop {
             let locks = state.held.clone();
@@ -226,3 +228,17 @@ impl Renewals {
         }
     }
 }
+
+/// The thread while it runs. If it panics, the next lock starts another one.
+struct Running<'r>(&'r Renewals);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            held(&self.0.state).thread = Thread::None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -175,3 +175,23 @@ fn erasing_a_prefix_ends_beside_a_writer_that_never_stops() -> Outcome {
     assert_eq!(errno(&error), Some(Errno::IO.raw_os_error()));
     Ok(())
 }
+
+/// The writer whose temporary was erased goes away late. By then another one has a temporary of that
+/// name.
+#[test]
+fn an_outdated_temporary_does_not_take_another_one_with_it() -> Outcome {
+    let setup = Setup::new()?;
+    let temporary = || -> Result<_, Box<dyn Error>> {
+        let temporary = setup.good.temporary(&key()?)?.ok_or("a file system has room")?;
+        temporary.append(b"from a temporary")?;
+        Ok(temporary)
+    };
+    let outdated = temporary()?;
+    setup.good.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
+    let newer = temporary()?;
+    drop(outdated);
+    let Locked::Held(lock) = setup.good.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+    newer.publish(lock)?;
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("from a temporary"), vec!["b".to_owned()]));
+    Ok(())
+}
