@@ -247,10 +247,6 @@ fn without_its_document_a_call_writes_no_more_chunks() {
     let (folder, mut a) = made();
     check(a.append(0, &array![1, 1]).expect_err("it is lost"));
     assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
-    let (folder, a) = made();
-    let mut a = asynchronous::Array::from(a);
-    check(block_on(a.append(0, &array![1, 1])).expect_err("it is lost"));
-    assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
     let (folder, mut a) = made();
     check(a.resize([1]).expect_err("it is lost"));
     assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
