@@ -12,7 +12,7 @@ struct Ticking {
     now: Mutex<Duration>,
     /// Panics when a lock file is opened.
     panics: bool,
-    /// Is told of each renewal.
+    /// Is reported to each renewal.
     renewed: Option<Sender<()>>,
 }
 
