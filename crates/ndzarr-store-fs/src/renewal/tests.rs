@@ -12,7 +12,7 @@ struct Ticking {
     now: Mutex<Duration>,
     /// Panics when a lock file is opened.
     panics: bool,
-    /// Is reported to each renewal.
+    /// Gets a message at each renewal.
     renewed: Option<Sender<()>>,
 }
 
