@@ -1,6 +1,8 @@
-//! Checks the place of a new array for existing data that the array would hide or include.
+//! Checks the place of a new node for existing data that it would hide, include or replace.
 
-use ndzarr_metadata::{Creation, Existing, Node, NodeKind, OpenOptions};
+use ndzarr_metadata::{
+    Creation, Existing, Node, NodeKind, OpenOptions, is_document, is_draft_document, is_node_document,
+};
 use ndzarr_model::ArraySpec;
 use ndzarr_store::{DirListing, is_numbered};
 
@@ -8,48 +10,85 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::storage::Storage;
 
-/// Refuses a new array over nodes, and over chunks that an interrupted removal left. A store that
-/// cannot list is not checked.
+/// Refuses a new array over nodes, and over chunks that an interrupted removal left, unless something
+/// is to be replaced there. A store that cannot list is not checked.
 pub(crate) async fn check(
     storage: &Storage,
     creation: &Creation,
     spec: &ArraySpec,
     existing: Existing,
 ) -> Result<()> {
-    let occupied = |what: String| Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
-    let below = match existing {
-        Existing::Replace => match creation.erase_prefixes.first() {
-            Some(prefix) if !is_array(storage, &creation.node).await => {
-                let listing = storage.listing(prefix).await?;
-                node_below(storage, &creation.node, prefix, listing).await?
-            }
-            _ => None,
-        },
-        Existing::Beside => None,
-        // `Refuse`.
-        _ => {
-            let listing = storage.listing(&spec.keys.prefix).await?;
-            if has_chunks(storage, spec, &listing).await? {
-                return occupied(format!(
-                    "{:?} holds chunks that would show in the new array, left by a removal that was interrupted, say; \
-                     overwrite() removes them",
-                    spec.keys.prefix
-                ));
-            }
-            // The draft, which keeps its chunks elsewhere, and N5 check for nodes themselves.
-            match spec.keys.prefix == creation.node.path.prefix() {
-                true => node_below(storage, &creation.node, &spec.keys.prefix, listing).await?,
-                false => None,
-            }
-        }
-    };
-    match below {
-        Some(document) => occupied(format!(
-            "a group with nodes below it is at \"{}\" ({document}), and an array has none; Group::erase removes them",
-            creation.node.path
-        )),
+    if matches!(existing, Existing::Replace | Existing::Beside) {
+        return Ok(());
+    }
+    let (node, prefix) = (&creation.node, &spec.keys.prefix);
+    let listing = storage.listing(prefix).await?;
+    if has_chunks(storage, spec, &listing).await? {
+        let what = format!(
+            "{prefix:?} holds chunks that would show in the new array, left by a removal that was interrupted, say; \
+             overwrite() removes them"
+        );
+        return Err(occupied(storage, what));
+    }
+    // The draft, which keeps its chunks elsewhere, and N5 check for nodes themselves.
+    if *prefix != node.path.prefix() {
+        return Ok(());
+    }
+    match found_below(storage, prefix, listing, |name, is_direct| is_node_below(node, name, is_direct))
+        .await?
+    {
+        Some(document) => Err(has_nodes(storage, node, &document)),
         None => Ok(()),
     }
+}
+
+/// Refuses to replace what is not a node: a place without a document, below which there is something
+/// that is neither a document nor a chunk. Refuses an array in place of a group with nodes as well.
+/// A store that cannot list is not checked.
+pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Result<()> {
+    let node = &creation.node;
+    if creation.erase_prefixes.is_empty() {
+        return Ok(());
+    }
+    let mut is_there = false;
+    for document in &creation.erase {
+        is_there = is_there || storage.has(document).await?;
+    }
+    let refuses_nodes = matches!(node.kind, NodeKind::Array(_)) && !is_array(storage, node).await;
+    if is_there && !refuses_nodes {
+        return Ok(());
+    }
+    let suffix = &node.context.draft_suffix;
+    let is_own = |name: &str| is_numbered(name) || is_document(name, suffix) || name.starts_with(".ndzarr-");
+    for prefix in &creation.erase_prefixes {
+        let listing = storage.listing(prefix).await?;
+        let is_refused = |name: &str, is_direct| {
+            !is_there && !is_own(name) || refuses_nodes && is_node_below(node, name, is_direct)
+        };
+        let Some(key) = found_below(storage, prefix, listing, is_refused).await? else { continue };
+        if is_own(key.rsplit('/').next().unwrap_or(&key)) {
+            return Err(has_nodes(storage, node, &key));
+        }
+        let what = format!(
+            "\"{}\" is neither an array nor a group that could be replaced, and {key:?} would be removed with it: \
+             remove it first",
+            node.path
+        );
+        return Err(occupied(storage, what));
+    }
+    Ok(())
+}
+
+fn occupied(storage: &Storage, what: String) -> Error {
+    Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name())
+}
+
+fn has_nodes(storage: &Storage, node: &Node, document: &str) -> Error {
+    let what = format!(
+        "a group with nodes below it is at \"{}\" ({document}), and an array has none; Group::erase removes them",
+        node.path
+    );
+    occupied(storage, what)
 }
 
 /// Whether there is an array now, in any format.
@@ -58,74 +97,32 @@ async fn is_array(storage: &Storage, new: &Node) -> bool {
     there.is_ok_and(|node| matches!(node.kind, NodeKind::Array(_)))
 }
 
-/// Refuses to replace what is no node: a place without a document, below which there is something
-/// that is neither a document nor a chunk. A store that cannot list is not checked.
-pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Result<()> {
-    if !creation.erase.is_empty() {
-        return Ok(());
-    }
-    let is_document = documents(&creation.node);
-    let is_own = |name: &str| {
-        is_numbered(name)
-            || is_document(name)
-            || matches!(name, ".zattrs" | ".zmetadata")
-            || name.starts_with(".ndzarr-")
-    };
-    for prefix in &creation.erase_prefixes {
-        let listing = storage.listing(prefix).await?;
-        if let Some(key) = found_below(storage, prefix, listing, |name| !is_own(name)).await? {
-            let what = format!(
-                "there is no array or group at \"{}\" to replace, and {key:?} is not part of one: remove it first",
-                creation.node.path
-            );
-            return Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
-        }
-    }
-    Ok(())
-}
-
-/// The document of a node below a prefix, given the listing of the prefix.
-async fn node_below(
-    storage: &Storage,
-    new: &Node,
-    prefix: &str,
-    mut listing: DirListing,
-) -> Result<Option<String>> {
-    let is_document = documents(new);
-    // Documents directly below the prefix are those of the place itself, but for those of the draft.
-    listing.keys.retain(|name| is_document(name) && is_of_draft(new, name));
-    found_below(storage, prefix, listing, is_document).await
-}
-
-/// Whether a name is that of the document of a node.
-fn documents(new: &Node) -> impl Fn(&str) -> bool {
-    move |name| {
-        matches!(name, "zarr.json" | ".zarray" | ".zgroup" | "attributes.json") || is_of_draft(new, name)
-    }
-}
-
-fn is_of_draft(new: &Node, name: &str) -> bool {
-    let kind = name.strip_suffix(&*new.context.draft_suffix).unwrap_or_default();
-    kind.ends_with(".array") || kind.ends_with(".group")
+/// Whether a name below the place of a new node is that of the document of another. Directly below it
+/// are those of the place itself, but for those of the draft.
+fn is_node_below(new: &Node, name: &str, is_direct: bool) -> bool {
+    let suffix = &new.context.draft_suffix;
+    if is_direct { is_draft_document(name, suffix) } else { is_node_document(name, suffix) }
 }
 
 /// The first key below a prefix whose last name is one of these, given the listing of the prefix.
+/// `is_one` takes the name, and whether it is directly below.
 async fn found_below(
     storage: &Storage,
     prefix: &str,
     listing: DirListing,
-    is_one: impl Fn(&str) -> bool,
+    is_one: impl Fn(&str, bool) -> bool,
 ) -> Result<Option<String>> {
     let (mut pending, mut next) = (Vec::new(), Some((prefix.to_owned(), listing)));
-    while let Some((prefix, listing)) = next {
-        if let Some(name) = listing.keys.iter().find(|name| is_one(name)) {
-            return Ok(Some(format!("{prefix}{name}")));
+    while let Some((folder, listing)) = next {
+        let is_direct = folder == prefix;
+        if let Some(name) = listing.keys.iter().find(|name| is_one(name, is_direct)) {
+            return Ok(Some(format!("{folder}{name}")));
         }
-        pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+        pending.extend(listing.prefixes.iter().map(|name| format!("{folder}{name}/")));
         next = match pending.pop() {
-            Some(prefix) => {
-                let listing = storage.listing(&prefix).await?;
-                Some((prefix, listing))
+            Some(folder) => {
+                let listing = storage.listing(&folder).await?;
+                Some((folder, listing))
             }
             None => None,
         };

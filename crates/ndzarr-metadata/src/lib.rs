@@ -72,6 +72,7 @@ mod chunk_grid;
 mod consolidated;
 mod convert;
 mod create;
+mod document_names;
 mod draft;
 mod error;
 mod extensions;
@@ -103,6 +104,7 @@ pub use consolidated::{
 };
 pub use convert::{KeptKeys, check_request, dimension_attributes, fill_request, keep_chunks, same_keys};
 pub use create::{complete_document, create_array, create_group, erase};
+pub use document_names::{is_document, is_draft_document, is_node_document};
 pub use error::MetadataError;
 pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order, UnknownType, documents_above};

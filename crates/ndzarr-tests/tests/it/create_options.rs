@@ -159,14 +159,17 @@ fn only_nodes_are_replaced() {
     std::fs::write(home.join("me/thesis.tex"), "years").expect("a file");
     let other = Array::<u8>::builder([2]).create((MemoryStore::new(), "a")).expect("an array");
     let from = (other.storage().clone(), "a");
-    for place in [(folder.path(), "home"), (home.as_path(), "")] {
-        let array = Array::<u8>::builder([4]).overwrite().create(place).map(drop);
-        let group = Group::builder().existing(Existing::Replace).create(place).map(drop);
-        let copied = copy(from.clone(), place, &CopyOptions::new().existing(Existing::Replace)).map(drop);
-        for made in [array, group, copied] {
-            let error = made.expect_err("it is no node");
-            assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-            assert!(error.to_string().contains("thesis.tex"), "{error}");
+    for format in [Format::Zarr2, Format::Zarr3, Format::N5] {
+        for place in [(folder.path(), "home"), (home.as_path(), "")] {
+            let array = Array::<u8>::builder([4]).format(format).overwrite().create(place).map(drop);
+            let group = Group::builder().format(format).existing(Existing::Replace).create(place).map(drop);
+            let options = CopyOptions::new().format(format).existing(Existing::Replace);
+            let copied = copy(from.clone(), place, &options).map(drop);
+            for made in [array, group, copied] {
+                let error = made.expect_err("it is not a node");
+                assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{format}");
+                assert!(error.to_string().contains("thesis.tex"), "{format}: {error}");
+            }
         }
     }
     assert_eq!(std::fs::read_to_string(home.join("me/thesis.tex")).expect("it is there"), "years");
