@@ -223,7 +223,7 @@ fn missing_numbers_are_compared_exactly() {
     assert_eq!(numbers, array![2.0, 253.0].into_dyn());
 }
 
-/// A missing number that is no count is not one of those that are too large.
+/// A missing number may be out of range of counts; it is not an error then.
 #[test]
 fn missing_times_are_found_before_they_are_counted() {
     let units = json!({"units": "hours since 2001-01-01", "_FillValue": u64::MAX});
