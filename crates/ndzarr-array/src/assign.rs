@@ -115,17 +115,28 @@ fn assign_row<S: Copy, D>(src: &[S], dst: &mut [D], each: impl Fn(S) -> D) {
     }
 }
 
-/// Copies row by row, bypassing the caches, if rows are contiguous. Returns whether it did.
-pub(crate) fn stream<T: Pod>(src: ArrayViewD<'_, T>, dst: ArrayViewMutD<'_, T>) -> bool {
+/// Copies row by row, bypassing the caches, if rows are contiguous and `memory` shows those of the
+/// destination as what is copied. Returns whether it did.
+pub(crate) fn stream<S: Pod, D>(
+    src: ArrayViewD<'_, S>,
+    dst: ArrayViewMutD<'_, D>,
+    memory: impl Fn(&mut [D]) -> Option<&mut [S]>,
+) -> bool {
     if dst.is_empty() {
         return true;
     }
     let (src, dst, _) = nested(src, dst);
     let past_caches = raw::PastCaches::begin();
-    for_each_row(src, dst, &mut |src: &[T], dst: &mut [T]| {
+    for_each_row(src, dst, &mut |src: &[S], dst: &mut [D]| {
+        let Some(dst) = memory(dst) else { return false };
         past_caches.copy(bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
         true
     })
+}
+
+/// The `memory` of [`stream`] for destinations of the same type.
+pub(crate) fn as_it_is<S>(row: &mut [S]) -> Option<&mut [S]> {
+    Some(row)
 }
 
 /// Passes on pairs of rows, if rows are contiguous on both sides, until one is refused. Returns
@@ -223,7 +234,7 @@ mod tests {
                         dst.slice_axis_inplace(Axis(axis), part(shape, skip)(axis));
                     }
                     if streamed {
-                        let done = stream(src.view(), dst);
+                        let done = stream(src.view(), dst, as_it_is);
                         let line = if to_f == 1 { shape.first() } else { shape.last() };
                         let rows = from_f == to_f && flip == 0 && line.is_some_and(|&n| n > 1);
                         assert!(done || !rows, "{shape:?} {case:b}");

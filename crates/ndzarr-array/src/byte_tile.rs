@@ -8,7 +8,7 @@ use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Picked, Source, Tile};
 use ndzarr_model::DataType;
 
-use crate::assign::{assign, stream};
+use crate::assign::{as_it_is, assign, stream};
 use crate::error::not_an_element;
 use crate::steps::{self, Picks, Selected};
 use crate::tile::STREAMED;
@@ -90,7 +90,7 @@ impl Tile for ByteTile<'_> {
             strides.push(1);
             let src = steps::view(bytes, selected.offset * size, &strides, dst.shape())?;
             *fresh = false;
-            if *streamed && part.swap == Swap::None && stream(src.view(), dst.view_mut()) {
+            if *streamed && part.swap == Swap::None && stream(src.view(), dst.view_mut(), as_it_is) {
                 return Ok(());
             }
             assign(src, dst.view_mut(), |byte| byte);

@@ -169,14 +169,9 @@ impl Chunks {
         Self { met: Met::Listed(numbers.into(), None), ..self }
     }
 
-    /// Whether these are all chunks of the box, one by one.
+    /// Whether these are all chunks of the box.
     pub(crate) fn is_all(&self) -> bool {
         matches!(self.met, Met::All)
-    }
-
-    /// Their number.
-    pub(crate) fn n(&self) -> u64 {
-        self.end()
     }
 
     /// Those that are not among others, of the same grid and box.
@@ -196,11 +191,6 @@ impl Chunks {
             Met::Listed(numbers, _) => Cow::Borrowed(numbers),
             _ => self.clone().filter_map(|chunk| self.number(&chunk.index)).collect(),
         }
-    }
-
-    /// The chunks of the grid that a region of the array overlaps.
-    pub(crate) fn overlaps_of(&self, region: &Region) -> Overlaps {
-        self.grid.overlaps(region)
     }
 
     /// The number of a chunk, if the grid has it.
@@ -253,7 +243,7 @@ impl Chunks {
     /// taken.
     #[must_use]
     pub fn get(&self, n: usize) -> Option<Chunk> {
-        let n = self.next.checked_add(n as u64).filter(|n| *n < self.end())?;
+        let n = self.next.checked_add(n as u64).filter(|n| *n < self.n())?;
         let (number, byte_len) = match &self.met {
             Met::All => (n, None),
             Met::Along(axes) => {
@@ -276,8 +266,8 @@ impl Chunks {
         Some(Chunk { index: overlap.chunk, ranges, overlap: common, byte_len })
     }
 
-    /// The number behind that of the last.
-    fn end(&self) -> u64 {
+    /// How many there are, whether taken or not.
+    pub(crate) fn n(&self) -> u64 {
         match &self.met {
             Met::All => self.overlaps.n_indices(),
             Met::Along(axes) => axes.iter().fold(1, |n, axis| axis.len().saturating_mul(n)),
@@ -359,13 +349,13 @@ impl Iterator for Chunks {
 
     fn nth(&mut self, n: usize) -> Option<Chunk> {
         let chunk = self.get(n);
-        self.next = self.next.saturating_add(n as u64).saturating_add(1).min(self.end());
+        self.next = self.next.saturating_add(n as u64).saturating_add(1).min(self.n());
         chunk
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         // More than this are never taken one by one.
-        let n = usize::try_from(self.end() - self.next).unwrap_or(usize::MAX);
+        let n = usize::try_from(self.n() - self.next).unwrap_or(usize::MAX);
         (n, Some(n))
     }
 }

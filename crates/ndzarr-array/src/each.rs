@@ -72,8 +72,12 @@ pub(crate) async fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
             let one = AssertUnwindSafe(|| check_cancel(run).and_then(|()| one(item)));
             match catch_unwind(one) {
                 Ok(Ok(())) => continue,
-                Ok(Err(found)) => drop(lock(&error).get_or_insert(found)),
-                Err(found) => drop(lock(&panic).get_or_insert(found)),
+                Ok(Err(found)) => {
+                    lock(&error).get_or_insert(found);
+                }
+                Err(found) => {
+                    lock(&panic).get_or_insert(found);
+                }
             }
             failed.store(true, Ordering::Relaxed);
         }

@@ -7,7 +7,7 @@ use ndzarr_codec::Swap;
 use ndzarr_model::{ComplexPart, DataType};
 use num_complex::Complex;
 
-use crate::assign::{assign, stream};
+use crate::assign::{as_it_is, assign, stream};
 use crate::raw;
 
 /// A Rust type with the same layout in memory as in storage, except for the byte order. Each is an
@@ -44,9 +44,9 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
 
     /// Puts valid elements of a chunk into a view, bypassing the caches if it is `streamed`.
     #[doc(hidden)]
-    fn put(src: ArrayViewD<'_, Self::Repr>, dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
-        let _ = streamed;
+    fn put(src: ArrayViewD<'_, Self::Repr>, mut dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
         match swap {
+            Swap::None if streamed && stream(src.view(), dst.view_mut(), Self::cast_slice_mut) => {}
             Swap::None => assign(src, dst, Self::from_repr),
             Swap::Every(width) => assign(src, dst, |repr| Self::from_repr(repr.swapped(*width))),
             swap => assign(src, dst, |repr| Self::from_repr(brought(repr, swap))),
@@ -69,7 +69,7 @@ pub(crate) fn brought<R: Repr>(mut repr: R, swap: &Swap) -> R {
 /// Like [`PlainElement::put`], for all types of one size, so that the copies are compiled once.
 fn put_words<W: Repr>(src: ArrayViewD<'_, W>, mut dst: ArrayViewMutD<'_, W>, swap: &Swap, streamed: bool) {
     match swap {
-        Swap::None if streamed && stream(src.view(), dst.view_mut()) => {}
+        Swap::None if streamed && stream(src.view(), dst.view_mut(), as_it_is) => {}
         Swap::None => assign(src, dst, same),
         Swap::Every(width) => assign(src, dst, |word| word.swapped(*width)),
         Swap::LowBits { .. } | Swap::Leaves(_) => assign(src, dst, |word| brought(word, swap)),

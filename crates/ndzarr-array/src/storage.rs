@@ -130,10 +130,7 @@ impl Storage {
     /// Names the store in errors.
     #[must_use]
     pub fn name(&self) -> String {
-        match &self.0 {
-            AnyStore::Blocking(store) => store.name(),
-            AnyStore::Async(store) => store.name(),
-        }
+        self.0.name()
     }
 
     /// Adds the store's name to an error.

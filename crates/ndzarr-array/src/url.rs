@@ -262,7 +262,7 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
     {
         true => Ok(host.to_owned()),
         false if host.contains('@') => Err(Refused::Because(
-            "a URL has no place for a name and password: give credentials in code or by the environment",
+            "a URL must not have a user name and password: give credentials in code or by the environment",
         )),
         false => Err(Refused::Because("the host is missing or not valid")),
     };

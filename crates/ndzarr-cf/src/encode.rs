@@ -77,7 +77,7 @@ impl Encoding {
         self.stored_numbers(elements, variable)
     }
 
-    /// Counts as integers. In int64, the least one is missing if there is no fill value.
+    /// Counts as integers. Without a fill value, a missing time in int64 is the least integer.
     fn whole<T: Number + TryFrom<i128>>(
         &self,
         shape: IxDyn,

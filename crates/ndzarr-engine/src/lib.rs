@@ -101,6 +101,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod any_store;
 mod budget;
 mod cache;
 mod cancel;
@@ -136,6 +137,7 @@ mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
+pub use any_store::AnyStore;
 pub use cache::{ArrayCache, Cache, IndexCache, StoreId};
 pub use cancel::{Cancel, CancelOnDrop, Condition, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
@@ -148,7 +150,7 @@ pub use level::Jobs;
 pub use ndzarr_model::ConcurrentUpdate;
 pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
 pub use read::{read, read_async};
-pub use shard_writer::{AnyStore, ShardWriter};
+pub use shard_writer::ShardWriter;
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
 pub use tile::{MakeTile, Picked, PickedBox, Source, Tile};
 pub use wanted::Job;

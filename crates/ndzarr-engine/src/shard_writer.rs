@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use ndzarr_codec::{Access, CodecError, ShardBuilder, ShardLayout, Sharding};
 use ndzarr_grid::{ChunkGrid, Region};
-use ndzarr_store::{
-    AsyncStore, Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want,
-};
+use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want};
 
 use crate::cancel::{Patience, Publishing, Taken, Turn, Under};
 use crate::chunked::Outside;
@@ -18,7 +16,9 @@ use crate::io::{Awaited, Here, Io};
 use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::scratch::with_workspace;
 use crate::wanted::index_want;
-use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, FillChunks, RunOptions, Source};
+use crate::{
+    AnyStore, ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, FillChunks, RunOptions, Source,
+};
 
 /// Writes one shard from inner chunks that come in any order, from any number of threads.
 ///
@@ -41,24 +41,6 @@ pub struct ShardWriter {
     temporary: Option<Box<dyn Temporary>>,
     states: Mutex<InnerStates>,
     options: RunOptions,
-}
-
-/// A store of either kind.
-#[derive(Clone, Debug)]
-pub enum AnyStore {
-    /// A store with blocking calls.
-    Blocking(Arc<dyn Store>),
-    /// An asynchronous store.
-    Async(Arc<dyn AsyncStore>),
-}
-
-impl AnyStore {
-    fn name(&self) -> String {
-        match self {
-            Self::Blocking(store) => store.name(),
-            Self::Async(store) => store.name(),
-        }
-    }
 }
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The URL of a service. It is no place for a password: names, errors and `Debug` show it.
+//! The URL of a service. It must not have a password: names, errors and `Debug` show it.
 
 use std::fmt;
 use std::ops::Deref;
@@ -28,7 +28,7 @@ impl fmt::Debug for Endpoint {
 /// Refuses a name or password in a URL.
 pub(crate) fn check(url: &str, name: &str) -> Result<(), StoreError> {
     match has_user(url) {
-        true => Err(bad("its URL has no place for a name and password: use the options for them", name)),
+        true => Err(bad("its URL must not have a user name and password: give them by the options", name)),
         false => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ use crate::copy::apart::{self, Asked, removal};
 use crate::copy::chunks::Chunks;
 use crate::copy::note::{Begun, Note, TEMPORARY};
 use crate::copy::temporary::Temporary;
+use crate::copy::way::Way;
 use crate::each::{Counter, check_cancel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Colour, Storage};
@@ -202,7 +203,7 @@ impl Run<'_> {
         };
         let creation = without_removal(creation);
         let temporary = self.temporary(&note, &creation).await?;
-        if resumed == Begun::Now {
+        if resumed == Begun::Now && matches!(way, Some(Way::Twice(..))) {
             // Of a copy with the same note that was given up, perhaps of other elements.
             temporary.erase(self.colour).await?;
         }

@@ -74,16 +74,16 @@ impl Chunks<'_> {
         let (source, target) = (&self.source, &self.target);
         let (grid, all) = (target.grid()?, n_units(target)?);
         let stored = if self.fill_differs { None } else { Some(stored(source, self.colour).await?) };
-        let touched = touched(stored.as_ref(), target);
-        let n = touched.n();
-        let needed = self.without_there(touched, target).await?;
+        let needed = touched(stored.as_ref(), target);
+        let n = needed.n();
+        let needed = self.without_there(needed, target).await?;
         let left = needed.n();
         if let Way::Twice(chunks, first, _) = way {
             let between = self.between(chunks)?;
             let (units, n_between) = (between.grid()?, n_units(&between)?.max(1));
             let needed = match left {
                 0 => Units::new(between.unit_grid()).listed(Vec::new()),
-                _ => self.without_there(self::touched(stored.as_ref(), &between), &between).await?,
+                _ => self.without_there(touched(stored.as_ref(), &between), &between).await?,
             };
             let worth = |n: u64| (u128::from(n) * u128::from(all) / u128::from(n_between)) as u64;
             let done = AtomicU64::new(0);
@@ -177,17 +177,24 @@ impl Chunks<'_> {
 }
 
 /// How many chunks, or shards, an array has.
+///
+/// # Errors
+/// They are too many to be numbered.
 pub(super) fn n_units(array: &Core) -> Result<u64> {
-    Ok(array.grid()?.n_overlaps(&Region::whole(array.shape())).unwrap_or(u64::MAX))
+    array.grid()?.n_overlaps(&Region::whole(array.shape())).ok_or_else(|| {
+        let what = format!("an array of shape {:?} has too many chunks to be copied", array.shape());
+        array.name(Error::new(ErrorKind::Unsupported, what))
+    })
 }
 
 /// The units of an array that have elements of these of another, or all.
 fn touched(chunks: Option<&Units>, of: &Core) -> Units {
-    let all = Units::new(of.unit_grid());
+    let grid = of.unit_grid();
+    let all = Units::new(grid.clone());
     let Some(chunks) = chunks else { return all };
     let mut numbers = Vec::new();
     for chunk in chunks.clone() {
-        for overlap in all.overlaps_of(&Region::new(chunk.ranges)) {
+        for overlap in grid.overlaps(&Region::new(chunk.ranges)) {
             // Neighbours often touch the same.
             numbers.extend(all.number_of_any(&overlap.chunk).filter(|number| numbers.last() != Some(number)));
         }

@@ -40,7 +40,10 @@ impl Numbers {
         if to == stored && !scales {
             return Ok(None);
         }
-        let is_real = |data_type: &&DataType| for_each_type!(*data_type, T: Number => T::data_type() == **data_type, _ => false);
+        let is_real = |data_type: &&DataType| {
+            let data_type = *data_type;
+            for_each_type!(data_type, T: Number => T::data_type() == *data_type, _ => false)
+        };
         // A bool becomes 0 or 1; nothing becomes a bool.
         let from = Some(stored).filter(|stored| **stored != DataType::Bool);
         if let Some(other) = from.into_iter().chain([to]).find(|data_type| !is_real(data_type)) {

@@ -267,7 +267,8 @@ fn unsaid(spec: &ArraySpec, layout: &Layout, made: &ArraySpec) -> Vec<String> {
     let mut notes = Vec::new();
     let is_regular = |spec: &ArraySpec| spec.chunk_edges.is_none() && spec.custom_grid.is_none();
     if !is_regular(spec) && is_regular(made) && layout.chunks.is_none() && layout.shards.is_none() {
-        notes.push(format!("its chunks become regular, of {:?}", made.chunk_shape));
+        let chunks = made.inner_chunk_shape().unwrap_or_else(|| made.chunk_shape.clone());
+        notes.push(format!("its chunks become regular, of {chunks:?}"));
     }
     let transposes = |spec: &ArraySpec| {
         let inner = spec.inner_chunks().pop();

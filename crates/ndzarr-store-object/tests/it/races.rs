@@ -161,7 +161,7 @@ fn a_put_that_may_come_late_is_no_conflict() -> Outcome {
             (_, put) => panic!("{status}: {put:?}"),
         }
         assert_eq!(server.objects().get("a").as_deref(), Some(&b"of another"[..]));
-        // The last thing that is heard of it is no refusal.
+        // The last answer is not a refusal.
         let server = ObjectServer::start(Dialect::S3);
         let options = options(&server).retry_for(Duration::ZERO);
         let store = s3_with(&options, "");
