@@ -100,7 +100,6 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
         Elements { data_type, .. } => Some(StoredType::native(data_type.clone())),
         Bytes(stored) => stored.cloned(),
     };
-    let elem_size = stored.as_ref().map_or(1, StoredType::elem_size);
     Ok(match (config, input) {
         #[cfg(feature = "deflate")]
         (C::Gzip { level }, _) => capable(gzip::Gzip { level: *level }),
@@ -111,7 +110,10 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
         #[cfg(feature = "zstd")]
         (C::Zstd { level, checksum }, _) => capable(zstd::Zstd { level: *level, checksum: *checksum }),
         #[cfg(feature = "blosc")]
-        (C::Blosc(config), _) => capable(blosc::Blosc::new(config, elem_size)),
+        (C::Blosc(config), _) => {
+            let elem_size = stored.as_ref().map_or(1, StoredType::elem_size);
+            capable(blosc::Blosc::new(config, elem_size))
+        }
         #[cfg(feature = "lz4")]
         (C::Lz4 { acceleration }, _) => bytes(lz4::Lz4 { acceleration: *acceleration }),
         #[cfg(feature = "lz4")]
