@@ -1,5 +1,6 @@
 //! Removes everything below a prefix, each value under its lock.
 
+use std::cell::Cell;
 use std::fs::DirEntry;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -20,6 +21,8 @@ struct Erasure<'e> {
     store: &'e FsStore,
     wait: Wait<'e>,
     start: Duration,
+    /// Whether a lock file had to stay.
+    leaves_locks: Cell<bool>,
 }
 
 impl FsStore {
@@ -36,7 +39,7 @@ impl FsStore {
                 waited_for(&e).and_then(|file| Some(file.strip_prefix(&path).ok()?.to_str()?.to_owned()));
             failure("erase", format!("{prefix}{}", file.unwrap_or_default()), e)
         };
-        let erasure = Erasure { store: self, wait, start: self.sys.now() };
+        let erasure = Erasure { store: self, wait, start: self.sys.now(), leaves_locks: Cell::new(false) };
         if prefix.as_str().is_empty() {
             return erasure.empty(&path).map_err(failed);
         }
@@ -69,6 +72,7 @@ impl Erasure<'_> {
         for _ in 0..ATTEMPTS {
             self.empty(folder)?;
             match once_free(&*self.store.sys, || self.store.sys.remove_folder(folder)) {
+                Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && self.leaves_locks.get() => break,
                 Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
                 // sshfs says so of a folder that is not empty.
                 Err(e) if e.kind() == ErrorKind::PermissionDenied && self.has_entries(folder) => {}
@@ -157,8 +161,10 @@ impl Erasure<'_> {
                 return Err(TooLong { lock: lock_path(path), waited, holder: None }.into());
             }
             Ok(Take::Unsupported) => {
-                // The attempt may have left it, and the folder must become empty.
-                absent_is_fine(again(|| self.store.sys.unlink(&lock_path(path))))?;
+                // In a shortage of locks another writer may hold it.
+                if again(|| self.store.sys.link_stat(&lock_path(path))).is_ok() {
+                    self.leaves_locks.set(true);
+                }
                 None
             }
             // Not a key of this store: the name of its lock file would be too long.

@@ -29,6 +29,8 @@ pub(crate) struct LocalLock {
     /// Bytes left by a killed writer.
     pub(crate) rest: u64,
     pub(crate) state: State,
+    /// Whether the file system reports some failed writes only when the file is flushed.
+    pub(crate) reports_late: bool,
     /// The process that took it.
     process: u32,
 }
@@ -78,6 +80,9 @@ impl FileLock {
     pub(crate) fn rename_over(&mut self, path: &Path) -> io::Result<()> {
         match self {
             Self::Local(lock) => {
+                if lock.reports_late {
+                    again(|| lock.sys.flush(&lock.file))?;
+                }
                 replace(&*lock.sys, &lock.path, path)?;
                 lock.state = State::Released;
                 Ok(())
@@ -144,6 +149,7 @@ impl LocalLock {
             file: Arc::new(file),
             rest: 0,
             state: State::Released,
+            reports_late: false,
             process: process::id(),
         };
         Ok(lock.is_under_its_name(held)?.then_some(lock))

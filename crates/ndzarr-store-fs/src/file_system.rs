@@ -26,6 +26,7 @@ pub struct FileSystem {
     name: Cow<'static, str>,
     locking: Locking,
     replaces_open: bool,
+    reports_late: bool,
 }
 
 impl FileSystem {
@@ -45,6 +46,12 @@ impl FileSystem {
     /// Whether a file that is open can be replaced and removed.
     pub(crate) fn replaces_open(&self) -> bool {
         self.replaces_open
+    }
+
+    /// Whether it reports some failed writes only when a file is flushed or closed, as network file
+    /// systems do.
+    pub(crate) fn reports_late(&self) -> bool {
+        self.reports_late
     }
 
     pub(crate) fn forced(self, locking: Locking) -> Self {
@@ -130,12 +137,13 @@ impl FileSystem {
         // The flags of a share are those of the server's volume, but its clients do not pass POSIX
         // semantics on.
         let replaces_open = place == Place::Drive && flags & SUPPORTS_POSIX_UNLINK_RENAME != 0;
-        Self { name, locking, replaces_open }
+        Self { name, locking, replaces_open, reports_late: locking == Locking::Portable }
     }
 
     #[cfg(any(test, not(windows)))]
     fn new(name: impl Into<Cow<'static, str>>, locking: Locking) -> Self {
-        Self { name: name.into(), locking, replaces_open: true }
+        let reports_late = locking == Locking::Portable;
+        Self { name: name.into(), locking, replaces_open: true, reports_late }
     }
 }
 

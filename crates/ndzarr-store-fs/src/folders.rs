@@ -61,7 +61,8 @@ impl FsStore {
         // One that others are about to remove stays until all have closed it, on Windows.
         match once_free(&*self.sys, || self.sys.make_folder(folder)) {
             Ok(()) => {}
-            Err(e) if self.is_there(folder, &e) => return Ok(0),
+            // Whoever made it a moment ago may not have synced it yet.
+            Err(e) if self.is_there(folder, &e) => return self.sync_entry(folder).map(|()| 0),
             Err(e) if is_not_found(&e) => {
                 let Some(parent) = folder.parent() else { return Err(e) };
                 above = self.make(parent)?;
@@ -72,10 +73,7 @@ impl FsStore {
             }
             Err(e) => return Err(e),
         }
-        match folder.parent() {
-            Some(parent) if self.durability == Durability::Full => again(|| self.sys.sync_folder(parent))?,
-            _ => {}
-        }
+        self.sync_entry(folder)?;
         Ok(above + 1)
     }
 

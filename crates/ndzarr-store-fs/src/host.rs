@@ -43,6 +43,22 @@ fn this_host() -> Host {
     }
 }
 
+/// Whether there is a process of this number, of any user; true if unknown.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn exists(process: u32) -> bool {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, test_kill_process};
+
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    pid.is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn exists(_: u32) -> bool {
+    true
+}
+
+/// When a process was started; `None` if it has ended.
 pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
     if !cfg!(any(target_os = "linux", target_os = "android")) {
         return Err(io::ErrorKind::Unsupported.into());
@@ -50,7 +66,10 @@ pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
     let stat = match fs::read_to_string(format!("/proc/{process}/stat")) {
         Ok(stat) => stat,
         // Without /proc no process can be checked.
-        Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/stat")? => return Ok(None),
+        Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/stat")? => {
+            // With `hidepid`, /proc shows no processes of other users.
+            return if exists(process) { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(None) };
+        }
         Err(e) => return Err(e),
     };
     // The name of the program, in parentheses, may contain anything. The state follows it, and the
@@ -61,4 +80,20 @@ pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
     };
     // A process that has ended stays in the list until its parent asks for it.
     Ok((!matches!(state, "Z" | "X")).then(|| start.to_owned()))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_process_that_has_ended_is_missing() {
+        let mut child = std::process::Command::new("true").spawn().expect("it starts");
+        child.wait().expect("it ends");
+        assert!(!exists(child.id()));
+        assert!(exists(std::process::id()));
+        // Of another user, unless the tests run as root.
+        assert!(exists(1));
+        assert_eq!(process_start(child.id()).expect("/proc is there"), None);
+    }
 }

@@ -24,6 +24,7 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, Store, StoreError
 use rustix::io::Errno;
 use tempfile::TempDir;
 
+use crate::file_system::FileSystem;
 use crate::stat::Stat;
 use crate::syscalls::{Syscalls, System};
 use crate::{Durability, FsStore, FsStoreBuilder};
@@ -41,6 +42,8 @@ struct Faulty {
     at_once: usize,
     /// What another process does just before the first call of this name.
     meanwhile: Arc<Mutex<Option<(&'static str, Meanwhile)>>>,
+    /// The file system by the number that `statfs` gives, if not the true one.
+    file_system: Option<u32>,
 }
 
 type Meanwhile = Box<dyn FnOnce() + Send>;
@@ -128,6 +131,13 @@ impl Syscalls for Faulty {
     fn sync(&self, file: &File, level: Durability) -> io::Result<()> {
         self.check("sync")?;
         System.sync(file, level)
+    }
+    fn flush(&self, file: &File) -> io::Result<()> {
+        self.check("flush")?;
+        System.flush(file)
+    }
+    fn file_system(&self, file: &File) -> io::Result<FileSystem> {
+        self.file_system.map_or_else(|| System.file_system(file), |number| Ok(FileSystem::of_number(number)))
     }
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         self.check("sync_folder")?;

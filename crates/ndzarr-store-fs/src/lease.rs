@@ -50,15 +50,15 @@ impl Lease {
         file: File,
     ) -> io::Result<Option<Self>> {
         let is_there = match again(|| sys.link_stat(path)) {
-            Ok(named) => again(|| sys.file_stat(&file)).map(|stat| stat.file == named.file),
+            Ok(named) => again(|| sys.file_stat(&file)).map(|stat| (stat.file == named.file).then_some(stat)),
             Err(e) => Err(e),
         };
-        match is_there {
-            Ok(true) => {}
-            Ok(false) => return Ok(None),
+        let device = match is_there {
+            Ok(Some(stat)) => stat.device(),
+            Ok(None) => return Ok(None),
             Err(e) if is_gone(&e) => return Ok(None),
             Err(e) => return Err(e),
-        }
+        };
         let owner = Owner::new(&**sys);
         let write = || {
             NewValue::default().write_at(&**sys, &file, 0, owner.to_string().as_bytes())?;
@@ -74,7 +74,7 @@ impl Lease {
                 return Err(e);
             }
         }
-        let held = Held::new(sys, path, &owner, lease);
+        let held = Held::new(sys, path, device, &owner, lease);
         Ok(Some(Self {
             sys: sys.clone(),
             path: path.to_owned(),

@@ -213,7 +213,7 @@ impl Locks {
         Ok(Attempt::Again)
     }
 
-    fn file_system_of(&self, file: &File) -> io::Result<(Stat, FileSystem)> {
+    pub(crate) fn file_system_of(&self, file: &File) -> io::Result<(Stat, FileSystem)> {
         let stat = again(|| self.sys.file_stat(file))?;
         let file_system = self.devices.of(&*self.sys, stat.device(), file)?;
         Ok((stat, file_system))
@@ -264,6 +264,7 @@ impl Locks {
             }
         }
         lock.state = State::Locked;
+        lock.reports_late = file_system.reports_late();
         Ok(Attempt::Locked(lock))
     }
 
@@ -276,9 +277,12 @@ impl Locks {
         if !is_old && !owner.as_ref().is_some_and(|owner| owner.is_dead(sys)) {
             return Ok(Attempt::Busy(owner.map(|owner| owner.describe(sys))));
         }
-        // A program on this host that does not renew its locks may hold it.
-        if owner.is_none() && !self.can_lock(&found.file)? {
-            self.watched.forget(path);
+        // A program on this host that does not renew its locks may hold it; or the owner, which only
+        // looks dead.
+        if (owner.is_none() || !is_old) && !self.can_lock(&found.file)? {
+            if owner.is_none() {
+                self.watched.forget(path);
+            }
             return Ok(Attempt::Busy(Some("a process on this host".to_owned())));
         }
         self.take_over(path, &found)?;
@@ -291,7 +295,7 @@ impl Locks {
         let Some(found) = Found::at(&*self.sys, path)? else { return Ok(None) };
         let (_, file_system) = self.file_system_of(&found.file)?;
         let is_left = match found.owner() {
-            Some(owner) => owner.is_dead(&*self.sys),
+            Some(owner) => owner.is_dead(&*self.sys) && self.can_lock(&found.file)?,
             // On several hosts, one without an owner may be a temporary of any of them; where files
             // cannot be locked, of any process.
             None if file_system.locking() == Locking::Local => {

@@ -1,4 +1,4 @@
-//! Locks that this process holds by the portable protocol, and the thread that renews them.
+//! Locks that this process holds by the portable protocol, and the threads that renew them.
 
 use std::error::Error;
 use std::fmt;
@@ -13,6 +13,7 @@ use ndzarr_store::PerProcess;
 
 use crate::lock_file::Found;
 use crate::owner::Owner;
+use crate::stat::Device;
 use crate::syscalls::{Syscalls, again};
 
 /// A lock that is held: its file is under its name, with this mark in it.
@@ -28,6 +29,8 @@ pub(crate) struct Held {
     lost: AtomicBool,
     /// The time that the file was last given.
     renewed: Mutex<Renewed>,
+    /// Those of its device.
+    renewals: Arc<Renewals>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +52,14 @@ const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 impl Held {
-    pub(crate) fn new(sys: &Arc<dyn Syscalls>, path: &Path, owner: &Owner, lease: Duration) -> Arc<Self> {
+    pub(crate) fn new(
+        sys: &Arc<dyn Syscalls>,
+        path: &Path,
+        device: Device,
+        owner: &Owner,
+        lease: Duration,
+    ) -> Arc<Self> {
+        let renewals = Renewals::on(device);
         let renewed = Renewed { at: sys.now(), time: SystemTime::now() };
         let held = Arc::new(Self {
             sys: sys.clone(),
@@ -59,14 +69,15 @@ impl Held {
             process: std::process::id(),
             lost: AtomicBool::new(false),
             renewed: Mutex::new(renewed),
+            renewals: renewals.clone(),
         });
-        Renewals::of_this_process().add(held.clone());
+        renewals.add(held.clone());
         held
     }
 
     /// Renews it no longer.
     pub(crate) fn forget(self: &Arc<Self>) {
-        let mut state = held(&Renewals::of_this_process().state);
+        let mut state = held(&self.renewals.state);
         state.held.retain(|other| !Arc::ptr_eq(other, self));
     }
 
@@ -152,7 +163,8 @@ impl fmt::Display for Lost {
 
 impl Error for Lost {}
 
-/// The locks that this process holds.
+/// The locks that this process holds on a device. Each device has a thread of its own: that of a
+/// server that does not answer hangs.
 #[derive(Debug, Default)]
 struct Renewals {
     state: Mutex<State>,
@@ -179,16 +191,29 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The lock of this lock file, if this process holds it.
 pub(crate) fn held_by_this_process(path: &Path) -> Option<Arc<Held>> {
-    held(&Renewals::of_this_process().state).held.iter().find(|held| held.path == path).cloned()
+    let of_devices = held(Renewals::of_this_process()).clone();
+    of_devices
+        .iter()
+        .find_map(|(_, renewals)| held(&renewals.state).held.iter().find(|held| held.path == path).cloned())
 }
 
 impl Renewals {
-    fn of_this_process() -> &'static Self {
-        static THIS: PerProcess<Renewals> = PerProcess::new();
-        THIS.get(|_| Self::default())
+    fn of_this_process() -> &'static Mutex<Vec<(Device, Arc<Self>)>> {
+        static THIS: PerProcess<Mutex<Vec<(Device, Arc<Renewals>)>>> = PerProcess::new();
+        THIS.get(|_| Mutex::default())
     }
 
-    fn add(&'static self, lock: Arc<Held>) {
+    fn on(device: Device) -> Arc<Self> {
+        let mut of_devices = held(Self::of_this_process());
+        if let Some((_, renewals)) = of_devices.iter().find(|(other, _)| *other == device) {
+            return renewals.clone();
+        }
+        let renewals = Arc::new(Self::default());
+        of_devices.push((device, renewals.clone()));
+        renewals
+    }
+
+    fn add(self: &Arc<Self>, lock: Arc<Held>) {
         let mut state = held(&self.state);
         let due = Instant::now() + lock.lease / RENEWALS;
         state.held.push(lock);
@@ -198,8 +223,9 @@ impl Renewals {
             Thread::Runs(_) => self.changed.notify_one(),
             Thread::None => {
                 let thread = thread::Builder::new().name("ndzarr-locks".to_owned());
+                let renewals = self.clone();
                 // Without the thread, locks are still held for a lease.
-                if thread.spawn(move || self.renew_all()).is_ok() {
+                if thread.spawn(move || renewals.renew_all()).is_ok() {
                     state.thread = Thread::Runs(due);
                 }
             }

@@ -156,6 +156,10 @@ impl FsStore {
                 value.write_at(&*self.sys, &file, value.end(), part).map_err(failed("write"))?;
             }
             value.finish(&*self.sys, &file, self.durability).map_err(failed("sync"))?;
+            let (_, file_system) = self.locks.file_system_of(&file).map_err(failed("write"))?;
+            if file_system.reports_late() {
+                again(|| self.sys.flush(&file)).map_err(failed("write"))?;
+            }
             replace(&*self.sys, &temporary, path).map_err(failed("publish"))
         };
         if let Err(e) = publish() {

@@ -3,6 +3,7 @@
 use ndzarr_store::Locked;
 
 use super::*;
+use crate::Locking;
 
 /// Every errno at every step of a replacement: the old value stays, nothing is left behind, and the
 /// error says which key it was and what was tried.
@@ -236,6 +237,23 @@ fn a_file_that_went_away_while_it_was_read_is_looked_for_again() -> Outcome {
         let setup = Setup::new()?;
         assert_eq!(read(&setup.faulty(Faulty::once(call, Errno::STALE)))?.as_deref(), Some("old value"));
         assert!(read(&setup.faulty(Faulty::always(call, Errno::STALE))).is_err(), "{call}");
+    }
+    Ok(())
+}
+
+/// NFS and sshfs report some failed writes only when a file is flushed or closed, whoever says that
+/// file locks reach every host.
+#[test]
+fn a_network_file_system_is_flushed_before_publishing() -> Outcome {
+    const NFS: u32 = 0x6969;
+    for locks in [None, Some(Errno::NOSYS)] {
+        let setup = Setup::new()?;
+        let faulty = Faulty { file_system: Some(NFS), ..Faulty::always("flush", Errno::DQUOT) };
+        held(&faulty.always).extend(locks.map(|errno| ("lock", errno)));
+        let store = setup.faulty_with(faulty, |b| b.locking(Locking::Local));
+        let Err(error) = put(&store, Precondition::None) else { panic!("unnoticed") };
+        assert_eq!(errno(&error), Some(Errno::DQUOT.raw_os_error()));
+        assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("old value"), vec!["b".to_owned()]));
     }
     Ok(())
 }

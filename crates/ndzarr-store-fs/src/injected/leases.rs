@@ -22,6 +22,8 @@ struct Machine {
     millis: AtomicU64,
     /// Whether its processes were killed.
     is_dead: AtomicBool,
+    /// Whether a process of it holds the locks of files.
+    is_locked: AtomicBool,
     faults: Faulty,
     /// What happens at each pause.
     at_pause: Mutex<Option<AtPause>>,
@@ -42,7 +44,8 @@ impl Machine {
 
     fn with(boot: &'static str, faults: Faulty) -> Arc<Self> {
         let millis = AtomicU64::new(boot.len() as u64 * 1_000_000);
-        Arc::new(Self { boot, millis, is_dead: AtomicBool::new(false), faults, at_pause: Mutex::default() })
+        let (is_dead, is_locked) = Default::default();
+        Arc::new(Self { boot, millis, is_dead, is_locked, faults, at_pause: Mutex::default() })
     }
 
     fn pass(&self, time: Duration) {
@@ -75,7 +78,7 @@ impl Syscalls for Machine {
         Ok(true)
     }
     fn lock_to_read(&self, _: &File) -> io::Result<bool> {
-        Ok(true)
+        Ok(!self.is_locked.load(Ordering::Relaxed))
     }
     fn now(&self) -> Duration {
         Duration::from_millis(self.millis.load(Ordering::Relaxed))
@@ -243,6 +246,9 @@ fn the_lock_of_a_killed_process_of_this_host_is_taken_over_at_once() -> Outcome 
     let elsewhere = Machine::new("elsewhere");
     elsewhere.is_dead.store(true, Ordering::Relaxed);
     assert!(matches!(elsewhere.store(&setup).lock(&key()?, Wait::Try)?, Locked::Busy), "who knows");
+    machine.is_locked.store(true, Ordering::Relaxed);
+    assert!(matches!(other.lock(&key()?, Wait::Try)?, Locked::Busy), "it only looks dead");
+    machine.is_locked.store(false, Ordering::Relaxed);
     let Locked::Held(lock) = other.lock(&key()?, Wait::Try)? else { panic!("its owner is dead") };
     drop(lock);
     assert_eq!(setup.files()?, ["b"]);

@@ -44,6 +44,7 @@ fn lock(folder: &Path, sys: Ticking) -> io::Result<Arc<Held>> {
         lease: Duration::from_secs(30),
         process: std::process::id(),
         lost: AtomicBool::new(false),
+        renewals: Arc::default(),
     }))
 }
 
@@ -60,7 +61,7 @@ fn it_may_become_due_between_two_looks_at_the_clock() -> io::Result<()> {
 fn a_thread_that_panics_is_followed_by_another() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let step = Duration::from_secs(7);
-    let renewals: &'static Renewals = Box::leak(Box::default());
+    let renewals: Arc<Renewals> = Arc::default();
     let bad = lock(folder.path(), Ticking { step, panics: true, ..Ticking::default() })?;
     *held(&renewals.state) = State { held: vec![bad.clone()], thread: Thread::Runs(Instant::now()) };
     let ended = thread::scope(|scope| scope.spawn(|| renewals.renew_all()).join());
@@ -73,5 +74,27 @@ fn a_thread_that_panics_is_followed_by_another() -> io::Result<()> {
     renewals.add(lock(folder.path(), Ticking { step, renewed: Some(renewed), ..Ticking::default() })?);
     hears.recv().expect("it is due at once");
     held(&renewals.state).held.clear();
+    Ok(())
+}
+
+/// A server that does not answer takes no other server's locks with it.
+#[test]
+fn devices_do_not_wait_for_each_other() -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let sys: Arc<dyn Syscalls> = Arc::new(Ticking::default());
+    let owner = Owner::new(&*sys);
+    let on = |device, name: &str| {
+        let path = folder.path().join(name);
+        (Held::new(&sys, &path, device, &owner, Duration::from_secs(30)), path)
+    };
+    let ((one, path), (same, _), (other, other_path)) = (on(1, "a"), on(1, "b"), on(2, "c"));
+    assert!(Arc::ptr_eq(&one.renewals, &same.renewals));
+    assert!(!Arc::ptr_eq(&one.renewals, &other.renewals));
+    for (lock, path) in [(&one, path), (&other, other_path)] {
+        assert!(held_by_this_process(&path).is_some_and(|found| Arc::ptr_eq(&found, lock)));
+    }
+    for lock in [one, same, other] {
+        lock.forget();
+    }
     Ok(())
 }
