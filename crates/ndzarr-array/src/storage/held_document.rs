@@ -9,7 +9,7 @@ use ndzarr_metadata::{Limits, MetadataError, Node};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
 use super::call::{Call, lock, unless_cancelled};
-use super::holders::{Holding, holder};
+use super::holders::{Holding, holder, name_of};
 use super::sync::Mutex;
 use super::{Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
@@ -103,7 +103,7 @@ type Taken = (Option<Bytes>, Guard);
 /// If a future of this process holds it, that future is polled here until it releases the lock,
 /// because there may be no other task to poll it.
 async fn take(store: &Arc<dyn Store>, key: &Key, limit: u64, call: Call) -> Result<Option<Taken>> {
-    let name = format!("{}/{key}", store.name());
+    let name = name_of(&store.name(), key);
     // A thread that waits for the future stops when the future is dropped.
     let stop = CancelOnDrop::part_of(call.cancel.as_ref());
     loop {

@@ -1,13 +1,30 @@
 //! The changes of this process that hold a document.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Weak};
+
+use ndzarr_store::Key;
 
 use super::call::{Change, lock};
 use super::sync::{Mutex, MutexGuard};
 
 /// The calls of this process that hold a document now, by its name.
 static HOLDERS: Mutex<Option<HashMap<String, Weak<Change>>>> = Mutex::new(None);
+
+/// The name of a document. In a folder it is the same whatever links lead there.
+pub(crate) fn name_of(store: &str, document: &Key) -> String {
+    let name = format!("{store}/{document}");
+    let path = Path::new(&name);
+    if !path.is_absolute() {
+        return name;
+    }
+    let real = path.ancestors().skip(1).find_map(|folder| {
+        let below = path.strip_prefix(folder).ok()?;
+        Some(folder.canonicalize().ok()?.join(below).display().to_string())
+    });
+    real.unwrap_or(name)
+}
 
 /// While it lives, the change is registered as the holder of a document.
 pub(crate) struct Holding {

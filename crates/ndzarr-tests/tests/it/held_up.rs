@@ -28,6 +28,13 @@ fn joined(what: &'static str) -> bool {
             match what {
                 "append" => drop(futures_util::future::join(a.append(0, &noise), b.append(0, &noise)).await),
                 "resize" => drop(futures_util::future::join(a.resize([3]), b.resize([2])).await),
+                #[cfg(unix)]
+                "link" => {
+                    let link = path.join("link");
+                    std::os::unix::fs::symlink(path.join("a"), &link).expect("it works");
+                    let mut b = asynchronous::Array::from(Array::<u32>::open(&link).expect("it works"));
+                    drop(futures_util::future::join(a.append(0, &noise), b.append(0, &noise)).await);
+                }
                 _ => {
                     let attributes = b.merge_attributes(json!({"x": 1}));
                     drop(futures_util::future::join(a.append(0, &noise), attributes).await);
@@ -45,6 +52,12 @@ fn an_append_and_a_change_of_attributes_on_one_thread_end() {
 #[test]
 fn two_appends_on_one_thread_end() {
     assert!(joined("append"));
+}
+
+#[test]
+#[cfg(unix)]
+fn two_appends_by_two_paths_on_one_thread_end() {
+    assert!(joined("link"));
 }
 
 #[test]
