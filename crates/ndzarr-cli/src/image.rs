@@ -2,7 +2,7 @@
 
 use ndzarr::{AnyArray, ErrorKind, Format, Group};
 use ndzarr_metadata::data_type_json;
-use ndzarr_ome::{Axis, AxisKind, Convention, Error, Multiscale};
+use ndzarr_ome::{Axis, Error, Multiscale};
 use serde_json::{Value, json};
 
 use crate::describe;
@@ -59,7 +59,7 @@ pub(crate) fn value(image: &Multiscale, effort: Effort) -> Value {
     });
     json!({
         "path": image.path(),
-        "convention": convention(&image.convention),
+        "convention": image.convention.to_string(),
         "name": image.name,
         "method": image.method,
         "axes": image.axes.iter().map(axis).collect::<Vec<_>>(),
@@ -74,32 +74,12 @@ fn arrays(image: &Multiscale, effort: Effort) -> impl Iterator<Item = Option<Res
 }
 
 fn axis(axis: &Axis) -> Value {
-    json!({"name": axis.name, "kind": kind(axis), "unit": axis.unit})
-}
-
-fn kind(axis: &Axis) -> Option<&str> {
-    match &axis.kind {
-        AxisKind::Space => Some("space"),
-        AxisKind::Time => Some("time"),
-        AxisKind::Channel => Some("channel"),
-        AxisKind::Other(other) => other.as_deref(),
-    }
-}
-
-fn convention(convention: &Convention) -> String {
-    match convention {
-        Convention::Ome { version } => format!("OME-Zarr {version}"),
-        Convention::Cosem => "COSEM".to_owned(),
-        Convention::Bdv { setup, timepoint } => {
-            format!("BigDataViewer, setup {setup}, time point {timepoint}")
-        }
-        _ => "n5-viewer".to_owned(),
-    }
+    json!({"name": axis.name, "kind": axis.kind.name(), "unit": axis.unit})
 }
 
 /// An image as lines with labels.
 pub(crate) fn lines(image: &Multiscale, effort: Effort) -> Vec<(String, String)> {
-    let mut about = convention(&image.convention);
+    let mut about = image.convention.to_string();
     if let Some(name) = &image.name {
         about += &format!(", {name:?}");
     }
@@ -107,7 +87,7 @@ pub(crate) fn lines(image: &Multiscale, effort: Effort) -> Vec<(String, String)>
         about += &format!(", levels by {method}");
     }
     let axes = image.axes.iter().map(|axis| {
-        let facts: Vec<&str> = [kind(axis), axis.unit.as_deref()].into_iter().flatten().collect();
+        let facts: Vec<&str> = [axis.kind.name(), axis.unit.as_deref()].into_iter().flatten().collect();
         if facts.is_empty() { axis.name.clone() } else { format!("{} ({})", axis.name, facts.join(", ")) }
     });
     let axes = axes.collect::<Vec<_>>().join(", ");

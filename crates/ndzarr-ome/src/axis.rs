@@ -78,8 +78,9 @@ impl AxisKind {
         }
     }
 
-    /// As OME-Zarr writes it.
-    pub(crate) fn stated(&self) -> Option<&str> {
+    /// As OME-Zarr writes it; `None` if no kind is stated and the name suggests none.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
         match self {
             Self::Space => Some("space"),
             Self::Time => Some("time"),

@@ -1,5 +1,7 @@
 //! `Convention`: whose rules the metadata of an image follow.
 
+use std::fmt;
+
 /// Whose rules the metadata of an image follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,4 +22,18 @@ pub enum Convention {
     },
     /// The N5 of n5-viewer and Paintera.
     N5Viewer,
+}
+
+/// As it is called: `OME-Zarr 0.5`.
+impl fmt::Display for Convention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ome { version } => write!(f, "OME-Zarr {version}"),
+            Self::Cosem => f.write_str("COSEM"),
+            Self::Bdv { setup, timepoint } => {
+                write!(f, "BigDataViewer, setup {setup}, time point {timepoint}")
+            }
+            Self::N5Viewer => f.write_str("n5-viewer"),
+        }
+    }
 }

@@ -265,7 +265,7 @@ impl NewMultiscale {
     pub(crate) fn attributes(&self, format: Format) -> Result<Value> {
         let axes = self.axes.iter().map(|axis| {
             let mut stated = json!({"name": axis.name});
-            if let Some(kind) = axis.kind.stated() {
+            if let Some(kind) = axis.kind.name() {
                 stated["type"] = kind.into();
             }
             if let Some(unit) = &axis.unit {

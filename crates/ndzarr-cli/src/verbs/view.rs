@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ndzarr::ndarray::{ArrayD, IxDyn};
-use ndzarr::{AnyArray, Cache, Cast, DataType, Format, N5Axes, Progress};
+use ndzarr::{AnyArray, AnyNode, Cache, Cast, DataType, Format, Group, N5Axes, OpenOptions, Progress};
+use ndzarr_ome::Multiscale;
 use serde_json::{Value, json};
 
 use crate::arguments::Global;
 use crate::describe;
 use crate::elements::float;
 use crate::failure::Failure;
+use crate::image::{self, Effort};
 use crate::output::Output;
 use crate::picture::{Canvas, Pixels, lines, png};
 use crate::progress::Bar;
@@ -20,13 +22,20 @@ use crate::selection::{Along, Boxes, Selected};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Path or URL of an array of numbers.
+    /// Path or URL of an array of numbers, or of a multiscale image.
     path: PathBuf,
     /// The plane: "3, :, 10:200". Two axes remain, down and to the right; of N5 arrays in their own
     /// order, to the right and down. By default it is the middle one across the axes that vary slowest.
     /// A step of -1 turns the picture over: "0, ::-1, :".
     #[arg(allow_hyphen_values = true)]
     selection: Option<String>,
+    /// Level of the image, the finest is 0. By default it is the coarsest one that fills the picture, and
+    /// with a selection the finest.
+    #[arg(long, value_name = "N")]
+    level: Option<usize>,
+    /// The coarsest level whose elements are no larger than this: "1um", or "1" in the unit of the axes.
+    #[arg(long, value_parser = parse_size, conflicts_with = "level", value_name = "SIZE")]
+    size: Option<Size>,
     /// Write a PNG file; `-` is standard output. Pixels without a number are blue.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -46,6 +55,9 @@ pub(crate) struct Arguments {
     width: Option<u32>,
 }
 
+/// A length and its unit.
+type Size = (f64, Option<String>);
+
 /// What is shown of several elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Projection {
@@ -62,6 +74,18 @@ fn parse_pair(text: &str) -> Result<[f64; 2], String> {
     let number = |text: &str| text.trim().parse::<f64>().map_err(|_| format!("{text:?} is not a number"));
     let (low, high) = (number(low)?, number(high)?);
     if low <= high { Ok([low, high]) } else { Err(format!("{low} is not below {high}")) }
+}
+
+fn parse_size(text: &str) -> Result<Size, String> {
+    let text = text.trim();
+    let unit = text.find(|c: char| c.is_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(text.len());
+    let (size, unit) = text.split_at(unit);
+    let size: f64 = size.trim().parse().map_err(|_| format!("{text:?} is not a length such as 1um"))?;
+    if size > 0.0 {
+        Ok((size, (!unit.is_empty()).then(|| unit.to_owned())))
+    } else {
+        Err("not above 0".to_owned())
+    }
 }
 
 fn parse_percentiles(text: &str) -> Result<[f64; 2], String> {
@@ -81,11 +105,6 @@ const TEXT_WIDTH: usize = 80;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     let options = global.open_options().cache(&Cache::new(KEPT));
-    let array = global.open_array(&arguments.path, &options)?;
-    check_type(array.data_type())?;
-    // Axis 0 is to the right where it varies fastest.
-    let is_reversed = array.format() == Format::N5 && global.n5_axes() == N5Axes::Native;
-    let plane = Plane::of(&array, arguments, is_reversed)?;
     let to_stdout = arguments.output.as_deref().is_some_and(|path| path == Path::new("-"));
     if to_stdout && std::io::stdout().is_terminal() {
         return Err(Failure::usage("a PNG file is not for a terminal: redirect standard output"));
@@ -95,13 +114,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         (None, Some(_)) => PNG_WIDTH,
         (None, None) => terminal_width(),
     };
+    let (array, plane) = Plane::open(arguments, most, &options, global)?;
+    check_type(array.data_type())?;
     let pixels = plane.read(&array, most, arguments.project, global)?;
-    let percentiles = arguments.percentiles;
     let is_bool = matches!(array.data_type(), DataType::Bool);
     let range = match arguments.range {
         Some(range) => Some(range),
         None if is_bool => Some([0.0, 1.0]),
-        None => pixels.percentiles(percentiles),
+        None => pixels.percentiles(arguments.percentiles),
     };
     let shades = pixels.shades(range.unwrap_or([0.0, 0.0]));
     let size = [pixels.height, pixels.width];
@@ -113,6 +133,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if output.json() {
         let range = range.map_or(Value::Null, |range| json!(range.map(float)));
         return output.value(&json!({
+            "path": array.path(),
             "file": arguments.output.as_ref().map(|path| path.display().to_string()),
             "height": size[0],
             "width": size[1],
@@ -170,6 +191,54 @@ struct Plane {
 }
 
 impl Plane {
+    /// The plane of an array, or of a level of an image, for a picture of at most this width.
+    fn open(
+        arguments: &Arguments,
+        most: usize,
+        options: &OpenOptions,
+        global: &Global,
+    ) -> Result<(AnyArray, Self), Failure> {
+        let of = |array: AnyArray| {
+            // Axis 0 is to the right where it varies fastest.
+            let is_reversed = array.format() == Format::N5 && global.n5_axes() == N5Axes::Native;
+            let plane = Self::of(&array, arguments, is_reversed)?;
+            Ok((array.with_options(global.run()), plane))
+        };
+        let is_of_image = arguments.level.is_some() || arguments.size.is_some();
+        let group = match options.open_node(&arguments.path)? {
+            AnyNode::Array(_) if is_of_image => {
+                return Err(Failure::usage("an array has no levels; name the group of the image"));
+            }
+            AnyNode::Array(array) => return of(array),
+            AnyNode::Group(group) => group,
+        };
+        let image = Self::image(&group, arguments)?;
+        let level = match (arguments.level, &arguments.size, &arguments.selection) {
+            (Some(level), ..) => level,
+            (None, Some((size, unit)), _) => image.level_for(*size, unit.as_deref())?,
+            (None, None, Some(_)) => 0,
+            (None, None, None) => {
+                for level in (1..image.levels.len()).rev() {
+                    let (array, plane) = of(image.array(level)?)?;
+                    if plane.selected.shape()[plane.right] >= most as u64 {
+                        return Ok((array, plane));
+                    }
+                }
+                0
+            }
+        };
+        of(image.array(level)?)
+    }
+
+    fn image(group: &Group, arguments: &Arguments) -> Result<Multiscale, Failure> {
+        image::find(group, Effort::Full)?.into_iter().next().ok_or_else(|| {
+            Failure::usage(format_args!(
+                "{} is a group without an image; name one of its arrays, which `ndzarr ls -r` lists",
+                arguments.path.display()
+            ))
+        })
+    }
+
     fn of(array: &AnyArray, arguments: &Arguments, is_reversed: bool) -> Result<Self, Failure> {
         let shape = array.shape();
         let ndim = shape.len();
@@ -343,6 +412,17 @@ mod tests {
         }
         assert_eq!(parse_percentiles("0,100"), Ok([0.0, 100.0]));
         assert!(parse_percentiles("1,101").is_err() && parse_percentiles("-1,50").is_err());
+    }
+
+    #[test]
+    fn sizes_have_a_unit_or_that_of_the_axes() {
+        assert_eq!(parse_size("1um"), Ok((1.0, Some("um".to_owned()))));
+        assert_eq!(parse_size("2.5 \u{b5}m"), Ok((2.5, Some("\u{b5}m".to_owned()))));
+        assert_eq!(parse_size("1e3nm"), Ok((1000.0, Some("nm".to_owned()))));
+        assert_eq!(parse_size("0.5"), Ok((0.5, None)));
+        for wrong in ["um", "", "-1um", "0", "NaN"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

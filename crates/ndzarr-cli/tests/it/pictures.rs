@@ -108,3 +108,34 @@ fn a_terminal_gets_half_blocks() {
     let text = folder.good(&["view", "a", "--range", "0,255"]);
     assert!(!text.contains('\x1b') && text.starts_with("++\n++\n"), "{text}");
 }
+
+/// Of an image, the level that is named, that is fine enough, or that fills the picture.
+#[test]
+fn a_level_of_an_image_is_shown() {
+    let folder = Folder::new();
+    folder.array("a", Array::<u16>::builder([6, 5]).chunks([4, 2]), |i| (10 * i[0] + i[1]) as u16);
+    // Elements of 2 by 0.5 µm, and of 4 by 1 µm: the means of 2 by 2, ties to even.
+    let more = "--levels 2 --scale 2,0.5 --unit micrometer";
+    folder.good(&format!("pyramid a image {more}").split(' ').collect::<Vec<_>>());
+    let coarse = [[6, 8, 9], [26, 28, 29], [46, 48, 49]];
+    for arguments in [&["--level", "1"][..], &["--size", "4um"], &["--size", "4"], &["--width", "3"]] {
+        let (.., rows) = png(&folder, &[&["image", "--range", "0,255"][..], arguments].concat());
+        assert_eq!(rows, coarse, "{arguments:?}");
+    }
+    for arguments in [&[][..], &["--size", "3999nm"], &["--level", "0"], &["0:2, :", "--width", "5"]] {
+        let (width, _, _, rows) = png(&folder, &[&["image", "--range", "0,255"][..], arguments].concat());
+        assert_eq!((width, &rows[1]), (5, &vec![10, 11, 12, 13, 14]), "{arguments:?}");
+    }
+    assert_eq!(folder.json(&["view", "image", "--size", "4um", "-o", "x.png"])[0]["path"], "1");
+    for (arguments, says) in [
+        (&["image", "--level", "2"][..], "no level 2 of 2"),
+        (&["image", "--size", "1s"], "not comparable"),
+        (&["image", "--size", "um"], "is not a length"),
+        (&["a", "--level", "0"], "no levels"),
+    ] {
+        let said = folder.bad(2, &[&["view"][..], arguments].concat());
+        assert!(said.contains(says), "{said}");
+    }
+    ndzarr::Group::create(folder.path("plain"), Format::Zarr3).expect("it is new");
+    assert!(folder.bad(2, &["view", "plain"]).contains("a group without an image"));
+}
