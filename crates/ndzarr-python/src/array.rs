@@ -31,6 +31,11 @@ impl RawArray {
         Ok(Self { known: Known::new(any), options, dtype, memory })
     }
 
+    /// The array as it is known.
+    pub(crate) fn array(&self, py: Python<'_>) -> AnyArray {
+        self.known.get(py)
+    }
+
     fn call<'c>(&'c self, any: &'c AnyArray, watch: &'c Watch) -> Call<'c> {
         Call { any, options: &self.options, watch }
     }

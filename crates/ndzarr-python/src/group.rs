@@ -38,6 +38,11 @@ impl RawGroup {
         Self { known: Known::new(group), options }
     }
 
+    /// The group as it is known, and how its calls run.
+    pub(crate) fn parts(&self, py: Python<'_>) -> (Group, RunOptions) {
+        (self.known.get(py), self.options.clone())
+    }
+
     fn run<R: Send>(
         &self,
         py: Python<'_>,

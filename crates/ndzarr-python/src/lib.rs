@@ -10,6 +10,7 @@ mod group;
 mod json;
 mod key;
 mod memory;
+mod ome;
 mod options;
 mod run;
 mod turn;
@@ -25,6 +26,8 @@ mod _ndzarr {
     use super::copy::copy;
     #[pymodule_export]
     use super::group::{RawGroup, create_array, create_group, open};
+    #[pymodule_export]
+    use super::ome::{RawImage, create_image, images};
     #[pymodule_export]
     use super::run::{Stop, panic};
 

@@ -38,9 +38,9 @@ fn place(path: &str, variables: Option<HashMap<String, String>>) -> Place {
         None => Place::from(path),
         Some(variables) => Place::with_variables(path, move |name| {
             let given = |own: &&str| variables.contains_key(*own);
-            let is_hidden = INSTEAD.iter().any(|(own, of_environment)| {
-                of_environment.contains(&name) && own.iter().any(|own| given(own))
-            });
+            let is_hidden = INSTEAD
+                .iter()
+                .any(|(own, of_environment)| of_environment.contains(&name) && own.iter().any(given));
             let of_environment = || std::env::var(name).ok().filter(|_| !is_hidden);
             variables.get(name).cloned().or_else(of_environment)
         }),
@@ -78,7 +78,12 @@ const INSTEAD: [(&[&str], &[&str]); 6] = [
         ],
     ),
     (
-        &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_TOKEN", "AZURE_CLIENT_SECRET"],
+        &[
+            "AZURE_STORAGE_ACCOUNT_KEY",
+            "AZURE_STORAGE_SAS_TOKEN",
+            "AZURE_STORAGE_TOKEN",
+            "AZURE_CLIENT_SECRET",
+        ],
         &[
             "AZURE_STORAGE_ACCOUNT_KEY",
             "AZURE_STORAGE_ACCESS_KEY",
@@ -111,9 +116,12 @@ impl Opening {
         place(path, self.variables.clone())
     }
 
+    pub(crate) fn format(&self) -> PyResult<Option<Format>> {
+        self.format.as_deref().map(format).transpose()
+    }
+
     pub(crate) fn options(&self) -> PyResult<OpenOptions> {
-        let format = self.format.as_deref().map(format).transpose()?;
-        Ok(OpenOptions::new().format(format).n5_axes(n5_axes(&self.n5_axes)?))
+        Ok(OpenOptions::new().format(self.format()?).n5_axes(n5_axes(&self.n5_axes)?))
     }
 
     pub(crate) fn run(&self) -> RunOptions {
@@ -125,10 +133,7 @@ impl Opening {
 
     /// A new group.
     pub(crate) fn group(&self) -> PyResult<GroupBuilder> {
-        let builder = match &self.format {
-            Some(name) => Group::builder().format(format(name)?),
-            None => Group::builder(),
-        };
+        let builder = self.format()?.into_iter().fold(Group::builder(), GroupBuilder::format);
         Ok(builder.n5_axes(n5_axes(&self.n5_axes)?).concurrent_update(self.concurrent_update()))
     }
 
@@ -166,7 +171,7 @@ impl New {
         is_big: bool,
         opening: &Opening,
     ) -> PyResult<ArrayBuilder> {
-        let format = opening.format.as_deref().map_or(Ok(Format::Zarr3), format)?;
+        let format = opening.format()?.unwrap_or(Format::Zarr3);
         let mut builder = AnyArray::builder(self.shape)
             .data_type(data_type)
             .format(format)

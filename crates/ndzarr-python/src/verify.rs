@@ -1,5 +1,6 @@
 //! Reads all of an array and lists what is damaged.
 
+use ndzarr::codec::CodecConfig;
 use ndzarr::{AnyArray, Chunk, DamageReport, DamagedChunk, ErrorKind, Result, RunOptions};
 
 /// How many bytes of elements are read by one call.
@@ -15,17 +16,26 @@ pub(crate) fn damaged(any: &AnyArray, options: RunOptions) -> Result<Vec<Damaged
         stored => stored?,
     };
     let size = any.data_type().elem_size().unwrap_or(1) as u64;
+    // A shard may not fit in memory: its inner chunks are read. Behind further codecs it is one value.
+    let last = any.spec().codecs.last().map(|codec| &codec.config);
+    let is_sharded = any.shard_shape().is_some() && matches!(last, Some(CodecConfig::Sharding(_)));
+    let of_unit = |unit: Chunk| -> Box<dyn Iterator<Item = Chunk> + '_> {
+        match is_sharded.then(|| any.chunks_in(&unit)) {
+            Some(Ok(inner)) => Box::new(inner),
+            _ => Box::new(std::iter::once(unit)),
+        }
+    };
     let mut batch: Vec<Chunk> = Vec::new();
     let mut bytes = 0;
-    for unit in units {
-        let n: u64 = unit.ranges.iter().map(|range| range.end - range.start).product();
+    for piece in units.flat_map(of_unit) {
+        let n: u64 = piece.ranges.iter().map(|range| range.end - range.start).product();
         if !batch.is_empty() && bytes + n * size > BATCH {
             any.read_many(&batch)?;
             batch.clear();
             bytes = 0;
         }
         bytes += n * size;
-        batch.push(unit);
+        batch.push(piece);
     }
     any.read_many(&batch)?;
     let mut found = report.take();

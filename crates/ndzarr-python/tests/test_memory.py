@@ -34,6 +34,16 @@ print((after - before) // 1024, found.nbytes >> 20)
 """
 
 
+def test_a_shard_that_is_verified_is_not_in_memory_as_a_whole(folder: str) -> None:
+    n = 256 << 20
+    a = ndzarr.create(f"{folder}/a", shape=n, dtype="u1", chunks=1 << 20, shards=n, codecs=["zstd:1"])
+    a[...] = np.tile(np.arange(1 << 16).astype("u1"), n >> 16)
+    code = PEAK.replace("found = a[...]", "found = np.empty(0)\nassert a.verify() == []")
+    grown, _ = map(int, run(code, f"{folder}/a").split())
+    # A batch of 64 MiB, and what decoding takes.
+    assert grown <= 64 + 32, f"{grown} MiB"
+
+
 @pytest.mark.parametrize("dtype", ["f4", "M8[ns]"])
 def test_py01_a_large_read_goes_into_the_result_alone(folder: str, dtype: str) -> None:
     n = (256 << 20) // np.dtype(dtype).itemsize

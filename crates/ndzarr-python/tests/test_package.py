@@ -20,7 +20,7 @@ import pytest
 import ndzarr
 
 
-@pytest.mark.parametrize("module", ["", "_array", "_attributes", "_codecs", "_errors", "_group", "_open", "_places"])
+@pytest.mark.parametrize("module", ["", "_array", "_attributes", "_codecs", "_errors", "_group", "_open", "_places", "ome"])
 def test_examples(module: str) -> None:
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         pytest.skip("NumPy 1 prints scalars otherwise")
@@ -29,7 +29,7 @@ def test_examples(module: str) -> None:
     assert found.attempted > 0
 
 
-@pytest.mark.parametrize(("page", "n_blocks"), [("python", 4), ("three-tasks", 3), ("cluster", 2)])
+@pytest.mark.parametrize(("page", "n_blocks"), [("python", 5), ("three-tasks", 3), ("cluster", 2)])
 def test_the_examples_of_the_guide(folder: str, monkeypatch: pytest.MonkeyPatch, page: str, n_blocks: int) -> None:
     pytest.importorskip("zarr")
     pytest.importorskip("dask")
@@ -68,7 +68,8 @@ def a_job_goes_on(job: Callable[[], int]) -> None:
     done = ndzarr.open_array("mask.done.zarr")[...]
     # Planes from 64 on are in the second block along the axis.
     assert not done[1, 0, 0]
-    assert job() == np.count_nonzero(~done)
+    # Tasks that had begun may have ended since.
+    assert 1 <= job() <= np.count_nonzero(~done)
     np.testing.assert_array_equal(ndzarr.open("mask.zarr")[...], expected)
 
 
