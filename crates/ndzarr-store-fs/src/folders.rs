@@ -61,7 +61,7 @@ impl FsStore {
         // One that others are about to remove stays until all have closed it, on Windows.
         match once_free(&*self.sys, || self.sys.make_folder(folder)) {
             Ok(()) => {}
-            // Whoever made it a moment ago may not have synced it yet.
+            // Another process, which made it a moment ago, may not have synced it yet.
             Err(e) if self.is_there(folder, &e) => return self.sync_entry(folder).map(|()| 0),
             Err(e) if is_not_found(&e) => {
                 let Some(parent) = folder.parent() else { return Err(e) };

@@ -171,6 +171,8 @@ struct Renewals {
     changed: Condvar,
 }
 
+type ByDevice = Vec<(Device, Arc<Renewals>)>;
+
 #[derive(Debug, Default)]
 struct State {
     held: Vec<Arc<Held>>,
@@ -198,8 +200,8 @@ pub(crate) fn held_by_this_process(path: &Path) -> Option<Arc<Held>> {
 }
 
 impl Renewals {
-    fn of_this_process() -> &'static Mutex<Vec<(Device, Arc<Self>)>> {
-        static THIS: PerProcess<Mutex<Vec<(Device, Arc<Renewals>)>>> = PerProcess::new();
+    fn of_this_process() -> &'static Mutex<ByDevice> {
+        static THIS: PerProcess<Mutex<ByDevice>> = PerProcess::new();
         THIS.get(|_| Mutex::default())
     }
 

@@ -241,7 +241,7 @@ fn a_file_that_went_away_while_it_was_read_is_looked_for_again() -> Outcome {
     Ok(())
 }
 
-/// NFS and sshfs report some failed writes only when a file is flushed or closed, whoever says that
+/// NFS and sshfs report some failed writes only when a file is flushed or closed, although the user says that
 /// file locks reach every host.
 #[test]
 fn a_network_file_system_is_flushed_before_publishing() -> Outcome {
