@@ -98,7 +98,7 @@ fn package() -> PathBuf {
     python::repository().join("crates").join("ndzarr-python")
 }
 
-/// Builds the wheel with maturin, and checks its size.
+/// Builds the wheel with maturin, as small as it can be unless it is for tests, and checks its size.
 fn build(dev: bool) -> Result<PathBuf, String> {
     let maturin = python::interpreter("wheel")?;
     let out = python::target().join("wheels");
@@ -110,13 +110,22 @@ fn build(dev: bool) -> Result<PathBuf, String> {
     command.args(["--profile", if dev { "dev" } else { "release" }]);
     command.arg("--out").arg(&out).arg("--target-dir").arg(python::target());
     // The system's linker and compiler are enough; what the workspace sets for its own tests is not for the wheel.
-    python::succeed(command.current_dir(package()).env_remove("CXX").env_remove("RUSTFLAGS"))?;
+    command.current_dir(package()).env_remove("CXX").env_remove("RUSTFLAGS");
+    // Rust's own linker there: one copy of functions with the same code.
+    if !dev && cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        command.env("RUSTFLAGS", "-Clink-arg=-Wl,--icf=all");
+    }
+    python::succeed(&mut command)?;
     let mut wheels = fs::read_dir(&out).map_err(|e| format!("{}: {e}", out.display()))?;
     let wheel = wheels.find_map(|file| {
         let path = file.ok()?.path();
         path.extension().is_some_and(|extension| extension == "whl").then_some(path)
     });
     let wheel = wheel.ok_or("maturin made no wheel")?;
+    if !dev {
+        let script = python::scripts().join("wheel").join("compress.py");
+        python::succeed(Command::new(&maturin).arg(script).arg(&wheel))?;
+    }
     let size = fs::metadata(&wheel).map_err(|e| format!("{}: {e}", wheel.display()))?.len();
     eprintln!("{}: {:.2} MiB", wheel.display(), size as f64 / f64::from(1 << 20));
     match dev || size <= LARGEST {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,8 @@ def test_series_are_found(folder: str) -> None:
     assert found[1].group == root["1"]
     assert found[1].levels[0] == root["1/0"]
     assert ndzarr.ome.open(f"{folder}/s").name == "0"
+    copied = pickle.loads(pickle.dumps(found[1]))
+    assert (copied.name, copied.levels[0]) == ("1", found[1].levels[0])
 
 
 def test_what_is_not_an_image(folder: str) -> None:

@@ -78,10 +78,11 @@ class Levels(Sequence[Array]):
 class Image:
     """An image of several resolutions. `open`, `find` and `create` make it."""
 
-    __slots__ = ("_group", "_raw")
+    __slots__ = ("_at", "_group", "_raw")
 
-    def __init__(self, raw: RawImage, group: Group) -> None:
-        self._raw, self._group = raw, group
+    def __init__(self, raw: RawImage, group: Group, at: int = 0) -> None:
+        #: `at` is its place among the images of its group.
+        self._raw, self._group, self._at = raw, group, at
 
     @property
     def group(self) -> Group:
@@ -190,6 +191,9 @@ class Image:
         elements = Variable(names, indexing.LazilyIndexedArray(_Lazy(array)), None, encoding)
         return DataArray(elements, coords=coordinates, name=self.name)
 
+    def __reduce__(self) -> Any:
+        return _found, (self._group, self._at)
+
     def __repr__(self) -> str:
         axes = "".join(axis.name for axis in self.axes)
         where = self._group._where.shown
@@ -200,12 +204,19 @@ def find(group: Group) -> list[Image]:
     """All images that a group is or has: for each entry of `multiscales`, each series of bioformats2raw,
     each setup and time point of BigDataViewer. None for a plate, whose fields are groups of their own."""
     root = group.path.strip("/")
+    groups: dict[str, list[Group]] = {}
 
     def image(raw: RawImage) -> Image:
         inner = raw.path.strip("/").removeprefix(root).strip("/")
-        return Image(raw, group.group(inner) if inner else group)
+        known = groups.setdefault(inner, [])
+        known.append(known[0] if known else group.group(inner) if inner else group)
+        return Image(raw, known[0], len(known) - 1)
 
     return [image(raw) for raw in _ndzarr.images(group._raw, watch())]
+
+
+def _found(group: Group, at: int) -> Image:
+    return find(group)[at]
 
 
 def open(
