@@ -2,7 +2,7 @@
 //! format and shows the result.
 //!
 //! ```sh
-//! cargo run --release -p examples tour
+//! cargo run --profile tour -p examples tour
 //! ```
 #![allow(clippy::print_stdout)]
 
