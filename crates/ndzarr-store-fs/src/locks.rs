@@ -283,7 +283,8 @@ impl Locks {
             if owner.is_none() {
                 self.watched.forget(path);
             }
-            return Ok(Attempt::Busy(Some("a process on this host".to_owned())));
+            let holder = owner.map_or("a process on this host".to_owned(), |owner| owner.describe(sys));
+            return Ok(Attempt::Busy(Some(holder)));
         }
         self.take_over(path, &found)?;
         Ok(Attempt::Again)

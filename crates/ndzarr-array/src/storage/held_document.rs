@@ -103,7 +103,14 @@ type Taken = (Option<Bytes>, Guard);
 /// If a future of this process holds it, that future is polled here until it releases the lock,
 /// because there may be no other task to poll it.
 async fn take(store: &Arc<dyn Store>, key: &Key, limit: u64, call: Call) -> Result<Option<Taken>> {
-    let name = name_of(&store.name(), key);
+    let name = {
+        let (store, key) = (store.name(), key.clone());
+        // It asks the file system, which an executor's thread must not wait for.
+        match call.change {
+            None => name_of(&store, &key),
+            Some(_) => on_own_thread(move || Ok(name_of(&store, &key))).await.map_err(EngineError::from)?,
+        }
+    };
     // A thread that waits for the future stops when the future is dropped.
     let stop = CancelOnDrop::part_of(call.cancel.as_ref());
     loop {
