@@ -93,8 +93,10 @@ impl RawImage {
 
     /// The elements of a level that a box meets, given by coordinates along each axis.
     fn region(&self, level: usize, bounds: Vec<(f64, f64)>, shape: Vec<u64>) -> PyResult<Vec<(u64, u64)>> {
-        let level = self.image.levels.get(level);
-        let level = level.ok_or_else(|| PyValueError::new_err("there is no such level"))?;
+        let levels = &self.image.levels;
+        let level = levels.get(level).ok_or_else(|| {
+            PyValueError::new_err(format!("the image has {} levels, and {level} is not one", levels.len()))
+        })?;
         let bounds: Vec<_> = bounds.into_iter().map(|(start, end)| start..end).collect();
         let region = level.region(&bounds, &shape);
         Ok(region.ranges().iter().map(|range| (range.start, range.end)).collect())

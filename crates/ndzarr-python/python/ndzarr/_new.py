@@ -16,7 +16,7 @@ from ._attributes import dumps
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["ZERO", "Shape", "as_shape", "new_array"]
+__all__ = ["ZERO", "Shape", "as_shape", "for_each_axis", "new_array"]
 
 Shape = int | Sequence[int]
 
@@ -28,6 +28,14 @@ def as_shape(shape: Shape) -> list[int]:
     if isinstance(shape, (int, np.integer)):
         return [int(shape)]
     return [operator.index(n) for n in shape]
+
+
+def for_each_axis(given: Shape | None, ndim: int) -> list[int] | None:
+    """A shape, of which one number stands for every axis."""
+    if given is None:
+        return None
+    found = as_shape(given)
+    return found * ndim if isinstance(given, (int, np.integer)) else found
 
 
 def new_array(
@@ -49,13 +57,6 @@ def new_array(
     """The description of a new array, for the native part."""
     lens = as_shape(shape)
 
-    def each(given: Shape | None) -> list[int] | None:
-        if given is None:
-            return None
-        # One number is for every axis.
-        found = as_shape(given)
-        return found * len(lens) if isinstance(given, (int, np.integer)) else found
-
     kind = _vlen(dtype)
     fill: bytes | None = None
     if fill_value is not ZERO and fill_value is not None:
@@ -64,9 +65,9 @@ def new_array(
     names, text = _codecs.parsed(codecs, format, kind == "string", kind == "bytes", big)
     return {
         "shape": lens,
-        "chunks": each(chunks),
+        "chunks": for_each_axis(chunks, len(lens)),
         "chunk_edges": None if chunk_edges is None else [list(axis) for axis in chunk_edges],
-        "shards": each(shards),
+        "shards": for_each_axis(shards, len(lens)),
         "codecs": names,
         "codecs_json": text,
         "fill_value": fill,

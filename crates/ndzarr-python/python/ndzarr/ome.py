@@ -25,17 +25,16 @@ from ._array import Array
 from ._calls import Progress, quiet, watch, watched
 from ._errors import MetadataError, NotFoundError
 from ._group import Group, opening_of
-from ._new import Shape, as_shape
+from ._new import Shape, for_each_axis
 from ._open import ConcurrentUpdate, N5Axes, Place, _memory, _where, open_group, opened
 from ._open import create as _create_array
-from ._places import StorageOptions, below, is_url
+from ._places import StorageOptions, is_url
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from xarray import DataArray
 
     from ._ndzarr import RawImage
-    from ._node import Where
 
 __all__ = ["Axis", "Image", "Levels", "create", "find", "open"]
 
@@ -56,8 +55,8 @@ class Axis(NamedTuple):
 class Levels(Sequence[Array]):
     """The arrays of an image, the finest first. Each is opened when it is asked for."""
 
-    def __init__(self, raw: RawImage, where: Where) -> None:
-        self._raw, self._where = raw, where
+    def __init__(self, raw: RawImage, group: Group) -> None:
+        self._raw, self._group = raw, group
         self._paths = [path for path, _, _ in raw.levels]
 
     def __len__(self) -> int:
@@ -71,8 +70,7 @@ class Levels(Sequence[Array]):
         if isinstance(level, slice):
             return [self[each] for each in range(len(self))[level]]
         at = range(len(self))[level]
-        where = type(self._where)(**{**self._where.__dict__, "place": below(self._where.place, self._paths[at])})
-        return Array(self._raw.array(at, watch()), where)
+        return Array(self._raw.array(at, watch()), self._group._below(self._paths[at]))
 
 
 class Image:
@@ -122,7 +120,7 @@ class Image:
     @property
     def levels(self) -> Levels:
         """Its arrays, the finest first."""
-        return Levels(self._raw, self._group._where)
+        return Levels(self._raw, self._group)
 
     def scale(self, level: int) -> tuple[float, ...]:
         """Size of an element of a level along each axis, in the unit of the axis."""
@@ -338,8 +336,8 @@ def create(
             "factors": None if factors is None else list(factors),
             "method": method,
             "name": name,
-            "chunks": _each(chunks, array.ndim),
-            "shards": _each(shards, array.ndim),
+            "chunks": for_each_axis(chunks, array.ndim),
+            "shards": for_each_axis(shards, array.ndim),
             "codecs": _codecs.names(codecs),
             "memory": _memory(memory),
             "overwrite": overwrite,
@@ -364,13 +362,6 @@ def _as_array(source: Array | ArrayLike, codecs: Any) -> Iterator[Array]:
         yield array
     finally:
         del open_group(store)[name]
-
-
-def _each(given: Shape | None, ndim: int) -> list[int] | None:
-    if given is None:
-        return None
-    found = as_shape(given)
-    return found * ndim if isinstance(given, (int, np.integer)) else found
 
 
 def _holds(target: str, source: str) -> bool:
