@@ -50,7 +50,7 @@ impl<T, M> ShardWriter<T, M> {
         let ranges = core.chunk_ranges(index, &core.grid()?)?;
         let store = core.storage.0.clone();
         let inner = ndzarr_engine::ShardWriter::new(core.writable()?, store, index, &core.options);
-        let inner = RwLock::new(Some(core.named(inner)?));
+        let inner = RwLock::new(Some(core.named(inner.and_then(|inner| inner.spilling()))?));
         let grid = core.inner_grid()?;
         let first = ranges.iter().zip(&inner_shape).map(|(range, &n)| range.start / n.max(1)).collect();
         let shard = Shard { inner, core, index: index.to_vec(), grid, region: Region::new(ranges), first };

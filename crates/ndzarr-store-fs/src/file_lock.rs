@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 
+use ndzarr_store::Wait;
+
 use crate::lease::Lease;
 use crate::os_error::is_not_found;
 use crate::stat::Stat;
@@ -50,7 +52,7 @@ impl FileLock {
         match self {
             Self::Local(lock) => {
                 if lock.rest > 0 {
-                    again(|| lock.sys.truncate(&lock.file))?;
+                    again(|| lock.sys.truncate(&lock.file, 0))?;
                     lock.rest = 0;
                 }
                 Ok(&lock.file)
@@ -80,9 +82,7 @@ impl FileLock {
     pub(crate) fn rename_over(&mut self, path: &Path) -> io::Result<()> {
         match self {
             Self::Local(lock) => {
-                if lock.reports_late {
-                    again(|| lock.sys.flush(&lock.file))?;
-                }
+                lock.flush()?;
                 replace(&*lock.sys, &lock.path, path)?;
                 lock.state = State::Released;
                 Ok(())
@@ -94,17 +94,22 @@ impl FileLock {
     /// The same for the lock of a temporary, under the lock of `path`.
     pub(crate) fn rename_over_locked(&mut self, path: &Path) -> io::Result<()> {
         match self {
-            Self::Local(lock) => {
-                // Under that lock the temporaries beside `path` are removed when it is erased with
-                // others. The name may be that of another one by now.
-                if !lock.is_under_its_name(None)? {
-                    lock.state = State::Released;
-                    return Err(removed());
-                }
-            }
+            Self::Local(lock) => lock.check_not_removed()?,
             Self::Portable(lease) => return lease.publish_under_lock_of(path),
         }
         self.rename_over(path)
+    }
+
+    /// The same, and the value at `path` takes the name of the temporary, locked, if that can be.
+    pub(crate) fn exchange_locked(&mut self, path: &Path) -> io::Result<Option<Self>> {
+        if let Self::Local(lock) = self {
+            let old = lock.exchange_with(path)?;
+            if lock.state == State::Released {
+                return Ok(old.map(Self::Local));
+            }
+        }
+        self.rename_over_locked(path)?;
+        Ok(None)
     }
 
     /// Looks whether the lock is still held, if it was not renewed for so long that it may be lost.
@@ -153,6 +158,54 @@ impl LocalLock {
             process: process::id(),
         };
         Ok(lock.is_under_its_name(held)?.then_some(lock))
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        if self.reports_late { again(|| self.sys.flush(&self.file)) } else { Ok(()) }
+    }
+
+    /// Under the lock of the path that a temporary is for, the temporaries beside it are removed when
+    /// it is erased with others. The name may be that of another one by now.
+    fn check_not_removed(&mut self) -> io::Result<()> {
+        if self.is_under_its_name(None)? {
+            return Ok(());
+        }
+        self.state = State::Released;
+        Err(removed())
+    }
+
+    /// Still locked afterwards if there was nothing to swap it with.
+    fn exchange_with(&mut self, path: &Path) -> io::Result<Option<Self>> {
+        self.check_not_removed()?;
+        self.flush()?;
+        let sys = &*self.sys;
+        // Anything that is not as expected is left to the way without an exchange.
+        let Ok(old) = again(|| sys.reopen(path)) else { return Ok(None) };
+        let Ok(stat) = again(|| sys.file_stat(&old)) else { return Ok(None) };
+        if !stat.is_file() || stat.names > 1 || !again(|| sys.lock(&old, Wait::Try)).unwrap_or(false) {
+            return Ok(None);
+        }
+        let mut old = Self {
+            sys: Arc::clone(&self.sys),
+            path: self.path.clone(),
+            file: Arc::new(old),
+            rest: 0,
+            state: State::Released,
+            reports_late: self.reports_late,
+            process: self.process,
+        };
+        match again(|| sys.exchange(&self.path, path)) {
+            Err(e) if e.kind() == ErrorKind::Unsupported => return Ok(None),
+            exchanged => exchanged?,
+        }
+        self.state = State::Released;
+        // A program without locks may have replaced the value just before. That one is no longer wanted.
+        if !old.is_under_its_name(Some(stat)).unwrap_or(false) {
+            let _ = again(|| sys.unlink(&self.path));
+            return Ok(None);
+        }
+        (old.rest, old.state) = (0, State::Locked);
+        Ok(Some(old))
     }
 
     fn is_under_its_name(&mut self, held: Option<Stat>) -> io::Result<bool> {

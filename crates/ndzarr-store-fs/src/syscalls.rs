@@ -3,6 +3,8 @@
 #[cfg(any(all(test, unix), not(any(target_os = "linux", target_os = "android", windows))))]
 pub(crate) mod flock;
 #[cfg(any(target_os = "linux", target_os = "android"))]
+mod kernel_lease;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod ofd;
 #[cfg(not(any(unix, windows)))]
 mod other;
@@ -89,9 +91,9 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::copy(from, from_at, to, to_at, len)
     }
 
-    /// Makes the file empty.
-    fn truncate(&self, file: &File) -> io::Result<()> {
-        file.set_len(0)
+    /// Keeps the first bytes of the file alone.
+    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
+        file.set_len(len)
     }
 
     /// Fixes the identity of a file that was written, before it is published.
@@ -176,6 +178,17 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     /// Renames a file, replacing any file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         platform::rename(from, to)
+    }
+
+    /// Swaps the names of two files. `Unsupported` if it cannot.
+    fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
+        platform::exchange(a, b)
+    }
+
+    /// Whether a file, open to read and write, may be open elsewhere too, in this process or another.
+    /// `true` where the system does not tell.
+    fn is_open_elsewhere(&self, file: &File) -> bool {
+        platform::is_open_elsewhere(file)
     }
 
     /// Gives a file a second name, which must not be there yet.

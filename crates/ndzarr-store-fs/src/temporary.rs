@@ -3,17 +3,18 @@
 use std::ffi::OsString;
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
-use ndzarr_store::{Key, KeyLock, Pin, StoreError, Temporary, Wait};
+use ndzarr_store::{Exchanged, Key, KeyLock, Pin, StoreError, Temporary, Wait};
 
 use crate::FsStore;
 use crate::file_lock::FileLock;
 use crate::lock_error::failure;
 use crate::locks::Take;
 use crate::new_value::NewValue;
+use crate::syscalls::again;
 
 /// A new value: a lock file beside the value's, with a name that no key has. While it is locked it
 /// has a writer; that of a killed writer is unlocked and is taken over.
@@ -68,6 +69,38 @@ impl FsTemporary {
         self.lock.as_ref().ok_or_else(|| io::Error::other("it was published"))
     }
 
+    /// Publishes the file, then gives the key's lock to others.
+    fn end<T>(
+        mut self: Box<Self>,
+        key_lock: Box<dyn KeyLock>,
+        rename: impl FnOnce(&mut FileLock, &Path) -> io::Result<T>,
+    ) -> Result<(Pin, T), StoreError> {
+        let failed = |action| move |e| (action, e);
+        let this = &mut *self;
+        let publish = || {
+            let Some(mut lock) = this.lock.take() else {
+                return Err(("publish", io::Error::other("it was published")));
+            };
+            if this.failed.load(Ordering::Relaxed) {
+                return Err(("publish", io::Error::other("a part of it could not be written before")));
+            }
+            let sys = &*this.store.sys;
+            let file = lock.file().map_err(failed("publish"))?.clone();
+            NewValue::default().finish(sys, &file, this.store.durability).map_err(failed("sync"))?;
+            let renamed = rename(&mut lock, &this.path).map_err(failed("publish"))?;
+            this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
+            Ok((this.store.pin(file), renamed))
+        };
+        let published = publish().map_err(|(action, e)| failure(action, &self.key, e));
+        // Others may continue now, whether it was published or not.
+        drop(key_lock);
+        if published.is_err() {
+            // The lock may have recreated the folder of a removed array.
+            self.store.prune_above(&self.path);
+        }
+        published
+    }
+
     fn write(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
         let write = || NewValue::default().write_at(&*self.store.sys, self.lock()?.file()?, at, part);
         write().map_err(|e| {
@@ -92,32 +125,46 @@ impl Temporary for FsTemporary {
         read().map_err(|e| StoreError::io("read a temporary of", &self.key, e))
     }
 
-    fn publish(mut self: Box<Self>, key_lock: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
-        let failed = |action| move |e| (action, e);
-        let this = &mut *self;
-        let publish = || {
-            let Some(mut lock) = this.lock.take() else {
-                return Err(("publish", io::Error::other("it was published")));
-            };
-            if this.failed.load(Ordering::Relaxed) {
-                return Err(("publish", io::Error::other("a part of it could not be written before")));
-            }
-            let sys = &*this.store.sys;
-            let file = lock.file().map_err(failed("publish"))?.clone();
-            NewValue::default().finish(sys, &file, this.store.durability).map_err(failed("sync"))?;
-            lock.rename_over_locked(&this.path).map_err(failed("publish"))?;
-            this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
-            Ok(this.store.pin(file))
+    fn publish(self: Box<Self>, key_lock: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
+        self.end(key_lock, |lock, path| lock.rename_over_locked(path)).map(|(pin, ())| pin)
+    }
+
+    fn exchange(self: Box<Self>, key_lock: Box<dyn KeyLock>) -> Result<Exchanged, StoreError> {
+        let (store, key, path) = (self.store.clone(), self.key.clone(), self.path.clone());
+        let (pin, old) = self.end(key_lock, FileLock::exchange_locked)?;
+        let keep = |lock: FileLock| -> io::Result<Box<dyn Temporary>> {
+            let byte_len = again(|| store.sys.file_stat(lock.file()?))?.size;
+            Ok(Box::new(FsTemporary {
+                store,
+                key,
+                path,
+                lock: Some(lock),
+                end: AtomicU64::new(byte_len),
+                failed: AtomicBool::new(false),
+            }))
         };
-        let mut publish = publish;
-        let published = publish().map_err(|(action, e)| failure(action, &self.key, e));
-        // Others may continue now, whether it was published or not.
-        drop(key_lock);
-        if published.is_err() {
-            // The lock may have recreated the folder of a removed array.
-            self.store.prune_above(&self.path);
-        }
-        published
+        Ok((pin, old.and_then(|lock| keep(lock).ok())))
+    }
+
+    fn shorten(&self, len: u64) -> Result<bool, StoreError> {
+        let sys = &*self.store.sys;
+        let shorten = || {
+            let lock = self.lock()?;
+            let file = lock.file()?;
+            if matches!(lock, FileLock::Portable(_))
+                || again(|| sys.file_stat(file))?.names > 1
+                || sys.is_open_elsewhere(file)
+            {
+                return Ok(false);
+            }
+            again(|| sys.truncate(file, len))?;
+            self.end.store(len, Ordering::Relaxed);
+            Ok(true)
+        };
+        shorten().map_err(|e| {
+            self.failed.store(true, Ordering::Relaxed);
+            StoreError::io("shorten a temporary of", &self.key, e)
+        })
     }
 }
 

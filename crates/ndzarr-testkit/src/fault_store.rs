@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError,
-    Temporary, Wait, Want,
+    DirListing, Exchanged, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store,
+    StoreError, Temporary, Wait, Want,
 };
 
 use crate::forward;
@@ -245,5 +245,16 @@ impl Temporary for FaultTemporary {
         self.faults.check(Call::Publish, self.key.as_str())?;
         let Self { temporary, .. } = *self;
         temporary.publish(lock)
+    }
+
+    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Exchanged, StoreError> {
+        self.faults.check(Call::Publish, self.key.as_str())?;
+        let Self { temporary, key, faults } = *self;
+        let (pin, old) = temporary.exchange(lock)?;
+        Ok((pin, old.map(|temporary| Box::new(Self { temporary, key, faults }) as _)))
+    }
+
+    fn shorten(&self, len: u64) -> Result<bool, StoreError> {
+        self.temporary.shorten(len)
     }
 }

@@ -310,7 +310,7 @@ impl Pass<'_> {
             None => {
                 let store = target.storage.0.clone();
                 let writer = ShardWriter::new(target.writable()?, store, shard, &target.options);
-                Arc::new(target.named(writer)?)
+                Arc::new(target.named(writer.and_then(ShardWriter::spilling))?)
             }
         };
         let (core, now, to) = (target.clone(), Arc::clone(block), Arc::clone(&writes));

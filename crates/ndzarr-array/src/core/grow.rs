@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use ndzarr_codec::{Access, VlenBuffer};
-use ndzarr_engine::{Cancel, EngineError, Outside, ShardWriter, Source, in_parallel, pooled};
+use ndzarr_engine::{Cancel, EngineError, Outside, PublishedShard, ShardWriter, Source, in_parallel, pooled};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::ChunkEdges;
 
@@ -31,6 +32,30 @@ pub(crate) struct Growth {
     /// What is not encoded, behind the head and the encoded rows.
     rows: Rows,
     shards: Option<Shards>,
+    /// The shards of this row, by their indices, as they were published last.
+    published: Vec<(Vec<u64>, PublishedShard)>,
+    removal: Removal,
+}
+
+/// Removes files that are not needed any more, beside what comes next: freeing one of many megabytes
+/// takes longer than writing a frame.
+#[derive(Debug, Default)]
+struct Removal(Option<(u32, JoinHandle<()>)>);
+
+impl Removal {
+    fn of<T: Send + 'static>(files: T) -> Self {
+        let thread = std::thread::Builder::new().name("ndzarr-remove".to_owned());
+        Self(thread.spawn(move || drop(files)).ok().map(|thread| (std::process::id(), thread)))
+    }
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        // A forked child has no such thread.
+        if let Some((_, thread)) = self.0.take().filter(|(process, _)| *process == std::process::id()) {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// The shards of one row.
@@ -58,7 +83,9 @@ impl Growth {
             return Err(core.name(Error::new(ErrorKind::InvalidArgument, what)));
         };
         let row_end = row_end(&core, axis, end)?;
-        Ok(Self { core, axis, end, row_end, head: None, rows: Rows::new(axis, end), shards: None })
+        let (rows, published) = (Rows::new(axis, end), Vec::new());
+        let removal = Removal::default();
+        Ok(Self { core, axis, end, row_end, head: None, rows, shards: None, published, removal })
     }
 
     /// The shape of elements to add, which may lack the axis.
@@ -206,8 +233,8 @@ impl Growth {
     }
 
     /// Begins the shards of the row that has these indices along the axis.
-    fn begin_shards(&self, row: &Range<u64>) -> Result<Shards> {
-        let core = &self.core;
+    fn begin_shards(&mut self, row: &Range<u64>) -> Result<Shards> {
+        let (core, published) = (&self.core, &mut self.published);
         let mut shape = core.shape().to_vec();
         shape[self.axis] = self.row_end;
         let wrong = |error| core.name(Error::new(ErrorKind::WrongShape, error));
@@ -224,9 +251,13 @@ impl Growth {
         let mut writers = Vec::new();
         for overlap in overlaps {
             let region = array.grid().clipped_region(&overlap.chunk).unwrap_or_else(|| overlap.region());
-            let writer = ShardWriter::new(&array, store.clone(), &overlap.chunk, &core.options);
-            let writer = core.named(writer)?;
-            writers.push((region, if too_many_files { writer.in_memory() } else { writer }));
+            let mut writer = ShardWriter::new(&array, store.clone(), &overlap.chunk, &core.options);
+            if !too_many_files {
+                let earlier = published.iter().position(|(index, _)| *index == overlap.chunk);
+                let earlier = earlier.map(|at| published.swap_remove(at).1);
+                writer = writer.and_then(|writer| writer.continuing(earlier));
+            }
+            writers.push((region, core.named(writer)?));
         }
         Ok(Shards { inner, writers })
     }
@@ -256,9 +287,14 @@ impl Growth {
         let parts = self.head.iter().chain(rest).map(part).collect();
         let shards = self.shards.take().map(|shards| shards.writers).unwrap_or_default();
         let shards = shards.into_iter().map(|(_, writer)| writer).collect();
-        let added = Added { shape, parts, shards, behind: Some(self.core.shape().to_vec()) };
-        self.core.append_by(axis, added, colour).await?;
+        let behind = Some(self.core.shape().to_vec());
+        let mut added = Added { shape, parts, shards, published: Vec::new(), behind };
+        self.core.append_by(axis, &mut added, colour).await?;
+        self.published = added.published;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
+        if self.end == self.row_end {
+            self.removal = Removal::of(std::mem::take(&mut self.published));
+        }
         self.row_end = row_end(&self.core, axis, self.end)?;
         Ok(())
     }

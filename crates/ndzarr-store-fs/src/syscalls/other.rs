@@ -100,6 +100,14 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
+pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn is_open_elsewhere(_: &File) -> bool {
+    true
+}
+
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }

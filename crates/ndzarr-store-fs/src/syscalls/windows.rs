@@ -102,6 +102,14 @@ fn open_to_look(path: &Path, flags: u32) -> io::Result<File> {
     OpenOptions::new().access_mode(FILE_READ_ATTRIBUTES).custom_flags(flags).open(path)
 }
 
+pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn is_open_elsewhere(_: &File) -> bool {
+    true
+}
+
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     let Err(e) = fs::rename(from, to) else { return Ok(()) };
     // The same error as of a file that is open, but there is nothing to wait for.
