@@ -10,6 +10,7 @@ mod machines;
 mod python;
 mod remote;
 mod steady;
+mod tested;
 mod tidy;
 mod torture;
 mod wheel;

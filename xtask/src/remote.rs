@@ -4,10 +4,9 @@
 pub(crate) mod install;
 mod server;
 
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::python;
+use crate::{python, tested};
 use server::{Kind, Server};
 
 /// Options of the task.
@@ -74,7 +73,9 @@ fn on(kind: Kind) -> Result<(), String> {
     }
     let mut cross = Command::new(python::interpreter("remote")?);
     cross.arg(python::scripts().join("remote").join("cross.py")).arg(kind.name()).arg(server.served());
-    cross.env("NDZARR_CONFORMANCE", program()?).env("PYTHONDONTWRITEBYTECODE", "1");
+    cross
+        .env("NDZARR_CONFORMANCE", tested::program("ndzarr-conformance")?)
+        .env("PYTHONDONTWRITEBYTECODE", "1");
     python::succeed(server.tell(&mut cross))
 }
 
@@ -93,34 +94,20 @@ fn loses(test: &mut Command) -> Result<(), String> {
 
 /// The tests with these names. They are ignored where no server is named.
 fn tests(names: &str) -> Command {
-    let mut cargo = cargo();
-    cargo.args(["test", "--quiet", "--package", "ndzarr-store-object", "--package", "ndzarr-tests"]);
-    cargo.args(["--test", "it", "--", "--ignored", names]);
+    let mut cargo = tested::cargo_test();
+    cargo.args(["--", "--ignored", names]);
     cargo
 }
 
-/// Runs tests of which each package must have one, so that no name is misspelt.
+/// Runs tests of which ndzarr-store-object and ndzarr-tests must have one, so that no name is misspelt.
 fn pass(tests: &mut Command) -> Result<(), String> {
     let output = tests.output().map_err(|e| format!("{}: {e}", tests.get_program().display()))?;
     let text = String::from_utf8_lossy(&output.stdout);
     eprint!("{text}{}", String::from_utf8_lossy(&output.stderr));
     let results: Vec<&str> = text.lines().filter(|line| line.starts_with("test result:")).collect();
-    match output.status.success() && results.iter().all(|line| !line.contains(" 0 passed")) {
-        true if results.len() == 2 => Ok(()),
-        _ => Err("tests failed, or there are none of this name".to_owned()),
+    let have_some = results.iter().filter(|line| !line.contains(" 0 passed")).count();
+    match output.status.success() && have_some == 2 {
+        true => Ok(()),
+        false => Err("tests failed, or there are none of this name".to_owned()),
     }
-}
-
-/// The program that reads and writes for the scripts.
-fn program() -> Result<PathBuf, String> {
-    let mut cargo = cargo();
-    cargo.args(["build", "--quiet", "--package", "ndzarr-conformance", "--bin", "ndzarr-conformance"]);
-    python::succeed(&mut cargo)?;
-    Ok(python::target().join("debug").join(format!("ndzarr-conformance{}", std::env::consts::EXE_SUFFIX)))
-}
-
-fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(python::repository());
-    cargo
 }

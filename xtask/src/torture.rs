@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{python, remote, wheel};
+use crate::{python, remote, tested, wheel};
 
 /// Options of the task.
 #[derive(clap::Args)]
@@ -63,13 +63,15 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 }
 
 fn program(args: &Args) -> Result<(), String> {
-    let mut command = Command::new(env!("CARGO"));
+    const NAME: &str = "ndzarr-torture";
+    let mut command = if args.dev {
+        Command::new(tested::program(NAME)?)
+    } else {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["run", "--quiet", "--release", "--package", "ndzarr-conformance", "--bin", NAME, "--"]);
+        cargo
+    };
     command.current_dir(python::repository());
-    command.args(["run", "--quiet", "--package", "ndzarr-conformance", "--bin", "ndzarr-torture"]);
-    if !args.dev {
-        command.arg("--release");
-    }
-    command.arg("--");
     if args.minute {
         command.arg("--minute");
     }
