@@ -21,6 +21,7 @@ use ndzarr_metadata::{
 use ndzarr_model::Attributes;
 
 use crate::copy::apart::Asked;
+pub(crate) use crate::copy::apart::would_remove;
 use crate::copy::chunks::n_units;
 use crate::copy::conversion::Conversion;
 use crate::copy::request::Requests;

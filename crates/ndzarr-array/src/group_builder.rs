@@ -1,19 +1,22 @@
 //! `GroupBuilder`: describes a new group and creates it.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    CreateOptions, Existing, Extensions, Format, Limits, N5Axes, N5GroupDocuments, UnknownType,
+    CreateOptions, Existing, Extensions, Format, Limits, N5Axes, N5GroupDocuments, Node, UnknownType,
 };
 use ndzarr_model::{Attributes, ConcurrentUpdate};
 use serde_json::Value;
 
+use crate::ArrayInfo;
 use crate::attributes;
 use crate::error::Result;
 use crate::group_core::GroupCore;
 use crate::located::Located;
 use crate::mode::Blocking;
+use crate::storage::Storage;
 
 /// Describes a new group. See [`Group::builder`](crate::Group::builder). The default format is Zarr
 /// v3.
@@ -35,6 +38,8 @@ pub struct GroupBuilder<M = Blocking> {
     options: CreateOptions,
     registry: CodecRegistry,
     extensions: Extensions,
+    /// What is not replaced.
+    apart: Option<(Storage, Arc<Node>)>,
     mode: PhantomData<M>,
 }
 
@@ -45,6 +50,7 @@ impl<M> GroupBuilder<M> {
             options: CreateOptions::new(Format::Zarr3),
             registry: CodecRegistry::new(),
             extensions: Extensions::default(),
+            apart: None,
             mode: PhantomData,
         }
     }
@@ -108,6 +114,27 @@ impl<M> GroupBuilder<M> {
         self
     }
 
+    /// Does not [replace](Self::overwrite) this array, nor what it is part of, by whatever path it was
+    /// opened: `create` is an [`InvalidArgument`](crate::ErrorKind::InvalidArgument) then, before
+    /// anything is removed. For a group that is made from the array.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, Group};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let array = Array::<u8>::builder([2]).chunks([2]).create((&store, "g/a"))?;
+    /// assert!(Group::builder().overwrite().apart_from(&array).create((&store, "g")).is_err());
+    /// Group::builder().overwrite().apart_from(&array).create((&store, "g/b"))?;
+    /// assert_eq!(array.read(1)?[[]], 0);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn apart_from(mut self, array: &ArrayInfo) -> Self {
+        self.apart = Some((array.storage.clone(), Arc::clone(&array.node)));
+        self
+    }
+
     /// Custom codecs, for arrays opened or created through the group and through groups below it.
     #[must_use]
     pub fn codecs(mut self, registry: CodecRegistry) -> Self {
@@ -129,7 +156,8 @@ impl<M> GroupBuilder<M> {
             attributes => attributes::object(attributes)?,
         };
         let unknown_type = UnknownType::default();
-        GroupCore::create(place, &attributes, &self.options, self.registry, self.extensions, unknown_type)
+        let (apart, options) = (self.apart.as_ref(), &self.options);
+        GroupCore::create(place, &attributes, options, apart, self.registry, self.extensions, unknown_type)
             .await
     }
 }

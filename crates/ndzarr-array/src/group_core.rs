@@ -18,10 +18,11 @@ use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::consolidated::{self, View};
+use crate::copy::would_remove;
 use crate::core::Core;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
-use crate::storage::{Call, Storage};
+use crate::storage::{Call, Colour, Storage};
 use crate::{attributes, nodes};
 
 /// An opened group, independent of whether its calls block.
@@ -94,6 +95,7 @@ impl GroupCore {
         place: Located,
         attributes: &Attributes,
         options: &CreateOptions,
+        apart: Option<&(Storage, Arc<Node>)>,
         registry: CodecRegistry,
         extensions: Extensions,
         unknown_type: UnknownType,
@@ -102,6 +104,14 @@ impl GroupCore {
         let (storage, path) = (place.storage, NodePath::new(&place.path)?);
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
         let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+        // A blocking store is asked where it does not matter.
+        let colour = if storage.is_blocking() { Colour::Blocking } else { Colour::Async };
+        if let Some((source, array)) = apart
+            && would_remove(colour, &storage, &creation, (source, array)).await?
+        {
+            let what = format!("{path} holds the array that it is to be made from, and is not replaced");
+            return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| storage.name()));
+        }
         storage.create(&creation, options.concurrent_update).await?;
         creation.node.context.extensions = extensions;
         creation.node.context.unknown_type = unknown_type;

@@ -24,11 +24,11 @@ impl Multiscale<Blocking> {
     /// until all elements are there, the group is not an image.
     ///
     /// `new` must have the shape and the type of the array. What `layout` does not change is as in the
-    /// array: chunks, shards, codecs, fill value. With [`existing`](NewMultiscale::existing), what is
-    /// replaced must not hold the array.
+    /// array: chunks, shards, codecs, fill value.
     ///
     /// # Errors
-    /// The array does not fit `new`; an error of `create` or `make_levels`. What was made by then stays.
+    /// The array does not fit `new`; with [`existing`](NewMultiscale::existing), what would be replaced
+    /// holds the array; an error of `create` or `make_levels`. What was made by then stays.
     ///
     /// ```
     /// use ndzarr::{Array, Format, MemoryStore, RunOptions};
@@ -62,7 +62,11 @@ impl Multiscale<Blocking> {
         let names = numbers(planned.len());
         let builders = builders(source, &planned, new, format, layout);
         try_in_memory(&builders, format)?;
-        let mut group = new.group(Group::builder(), format).create(place)?.with_options(options.clone());
+        let mut group = new
+            .group(Group::builder(), format)
+            .apart_from(source)
+            .create(place)?
+            .with_options(options.clone());
         let arrays = create_arrays(&group, &names, builders)?;
         copy_elements(source, &arrays[0], options)?;
         make_levels(group.path(), &levels(names, planned), &arrays, new.downsample(), options)?;

@@ -102,7 +102,7 @@ def test_what_is_there_is_replaced_if_asked_for(folder: str) -> None:
     assert len(image.levels) == 2
     os.symlink(f"{folder}/i", f"{folder}/link")
     for source in (image.levels[0], ndzarr.open_array(f"{folder}/link/0")):
-        with pytest.raises(ValueError, match="holds the source"):
+        with pytest.raises(ValueError, match="holds the array that it is to be made from"):
             ndzarr.ome.create(f"{folder}/i", source, overwrite=True)
     np.testing.assert_array_equal(ndzarr.ome.open(f"{folder}/i").levels[0], a)
 

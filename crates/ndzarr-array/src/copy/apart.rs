@@ -1,6 +1,6 @@
 //! Checks whether a conversion would replace its own source.
 
-use ndzarr_metadata::{Creation, Erasure};
+use ndzarr_metadata::{Creation, Erasure, Node, erase};
 use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Want};
 
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ impl Asked<'_> {
 ///
 /// Each part is everything below some prefixes, so two parts are either disjoint or one contains
 /// the other. One value of each is enough to find out.
-pub(super) async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)) -> Result<bool> {
+async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)) -> Result<bool> {
     Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
 }
 
@@ -54,6 +54,20 @@ pub(super) async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)
 pub(super) async fn shares_below(a: &Asked<'_>, b: &Asked<'_>, prefix: &str) -> Result<bool> {
     let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
     b.has(&key, &pin).await
+}
+
+/// Whether a node is in what is removed for a new one.
+pub(crate) async fn would_remove(
+    colour: Colour,
+    target: &Storage,
+    creation: &Creation,
+    (source, node): (&Storage, &Node),
+) -> Result<bool> {
+    let removes = removal(creation);
+    if removes == Erasure::default() {
+        return Ok(false);
+    }
+    overlap((&Asked(colour, source), &erase(node)), (&Asked(colour, target), &removes)).await
 }
 
 async fn holds_a_value_of(

@@ -1,16 +1,16 @@
 //! Carries out what is planned for each node.
 
 use ndzarr_metadata::{
-    CreateOptions, Creation, Erasure, Existing, Known, MetadataError, Node, NodePath, Resolved,
-    check_request, create_array, create_group, erase, same_keys,
+    CreateOptions, Creation, Existing, Known, MetadataError, Node, NodePath, Resolved, check_request,
+    create_array, create_group, same_keys,
 };
 
 use super::{ArrayPlan, CopiedNode, CopyLevel, CopyReport, Planned, Run, What};
-use crate::copy::apart::{self, Asked, removal};
 use crate::copy::chunks::Chunks;
 use crate::copy::note::{Begun, Note, TEMPORARY};
 use crate::copy::temporary::Temporary;
 use crate::copy::way::Way;
+use crate::copy::would_remove;
 use crate::each::{Counter, check_cancel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Colour, Storage};
@@ -90,9 +90,7 @@ impl Run<'_> {
 
     /// Refuses to replace what is still to be read, before anything is removed.
     async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
-        let (reads, removes) = (erase(node), removal(creation));
-        let [source, target] = [&self.source, &self.target].map(|it| Asked(self.colour, it));
-        if removes == Erasure::default() || !apart::overlap((&source, &reads), (&target, &removes)).await? {
+        if !would_remove(self.colour, &self.target, creation, (&self.source, node)).await? {
             return Ok(());
         }
         let what = format!("the target at {} contains it, or is part of it", creation.node.path);

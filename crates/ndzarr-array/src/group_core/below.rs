@@ -50,7 +50,8 @@ impl GroupCore {
         let (registry, extensions) = (self.registry.clone(), context.extensions.clone());
         let attributes = Attributes::new();
         let created =
-            Self::create(place, &attributes, &options, registry, extensions, context.unknown_type).await;
+            Self::create(place, &attributes, &options, None, registry, extensions, context.unknown_type)
+                .await;
         self.view.changed();
         Ok(self.hand_on(created?))
     }

@@ -7,7 +7,7 @@ use ndzarr::codec::{self, CodecSpec};
 use ndzarr::{AnyArray, AnyNode, ArrayBuilder, ErrorKind, Existing, Format, Group, N5Axes, RunOptions};
 use ndzarr_ome::{Axis, AxisKind, Downsample, Metadata, Multiscale, NewMultiscale};
 
-use crate::arguments::{Global, local_folder, parse_shape};
+use crate::arguments::{Global, parse_shape};
 use crate::failure::Failure;
 use crate::image::{self, Effort};
 use crate::output::Output;
@@ -158,7 +158,7 @@ fn of_array(
         None if own != format => layout(builder, arguments).codecs([codec::zstd(3)]),
         _ => layout(builder, arguments),
     };
-    if arguments.overwrite && is_replaced(&arguments.source, target, global)? {
+    if arguments.overwrite && check_replaced(target, global)? {
         new = new.existing(Existing::Replace);
     }
     let (bar, options) = options(array, arguments, global);
@@ -304,17 +304,4 @@ fn axes(array: &AnyArray, arguments: &Arguments, global: &Global) -> Result<Vec<
         }
         units => Err(Failure::usage(format_args!("{} units for {n_axes} axes", units.len()))),
     }
-}
-
-/// Whether a node is replaced. What holds the source, or more than a node, is not.
-fn is_replaced(source: &Path, target: &Path, global: &Global) -> Result<bool, Failure> {
-    let real = |place: &Path| local_folder(place).and_then(|place| place.canonicalize().ok());
-    let is_inside = match (real(source), real(target)) {
-        (Some(source), Some(target)) => source.starts_with(target),
-        _ => source.starts_with(target),
-    };
-    if is_inside {
-        return Err(Failure::new(format_args!("{}: it holds the source", target.display())));
-    }
-    check_replaced(target, global)
 }

@@ -186,6 +186,8 @@ fn nothing_else_is_replaced() {
         let refused = pyramid(&[source, target, "--overwrite"]);
         assert_eq!(refused.status, 3, "{target}: {}", refused.err);
     }
+    let refused = pyramid(&["g.zarr/a", "g.zarr", "--overwrite"]);
+    assert!(refused.err.contains("holds the array that it is to be made from"), "{}", refused.err);
     assert!(array.read(..).expect("it is whole").iter().all(|element| *element == 7));
     assert_eq!(folder.good(&["cat", "a.zarr", "5, 4"]), "54\n");
 }

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from ._group import Group, opening_of
 from ._new import Shape, for_each_axis
 from ._open import ConcurrentUpdate, N5Axes, Place, _memory, _where, open_group, opened
 from ._open import create as _create_array
-from ._places import StorageOptions, is_url
+from ._places import StorageOptions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -326,8 +325,6 @@ def create(
     """
     where = _where(path, None, "native", storage_options, threads, False, concurrent_update)
     with _as_array(source, codecs) as array:
-        if overwrite and _holds(where.place, array._where.place):
-            raise ValueError(f"{where.shown!r} holds the source, and is not replaced")
         new = {
             "axes": [tuple(axis) for axis in _axes(array, axes, unit)],
             "scale": None if scale is None else [float(size) for size in scale],
@@ -362,9 +359,3 @@ def _as_array(source: Array | ArrayLike, codecs: Any) -> Iterator[Array]:
         yield array
     finally:
         del open_group(store)[name]
-
-
-def _holds(target: str, source: str) -> bool:
-    """Whether a place is another one, or in it."""
-    outer, inner = (place.rstrip("/") if is_url(place) else os.path.realpath(place) for place in (target, source))
-    return inner == outer or inner.startswith((outer + "/", outer + os.sep))
