@@ -193,6 +193,11 @@ impl Chunks {
         }
     }
 
+    /// Whether the grid has a chunk.
+    pub(crate) fn has(&self, chunk: &[u64]) -> bool {
+        self.grid.chunk_region(chunk).is_some()
+    }
+
     /// The number of a chunk, if the grid has it.
     pub(crate) fn number_of_any(&self, chunk: &[u64]) -> Option<u64> {
         self.grid.chunk_region(chunk)?;

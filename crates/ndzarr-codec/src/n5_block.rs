@@ -98,14 +98,15 @@ impl N5Block {
                 return Err(CodecError::corrupt(NAME, what));
             }
             let mut slots = Vec::new();
+            sink::reserve_items(&mut slots, n)?;
             let mut start = 0;
             for part in texts.split_inclusive(|&byte| byte == 0) {
                 let len = part.len() - usize::from(part.ends_with(&[0]));
-                slots.push(VlenSlot { start, len });
-                start += part.len();
-                if slots.len() > n {
+                if slots.len() == n {
                     return Err(CodecError::corrupt(NAME, format!("more than {n} strings")));
                 }
+                slots.push(VlenSlot { start, len });
+                start += part.len();
             }
             slots.resize(n, VlenSlot::default());
             put(Elements::Vlen { slots: &slots, bytes: texts }, &extent);

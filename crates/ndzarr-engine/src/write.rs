@@ -289,8 +289,9 @@ pub fn put_in_turn(
 /// The work was stopped; the store fails.
 pub fn erase_in_turn(store: &dyn Store, key: &Key, cancel: Option<&Cancel>) -> Result<(), EngineCause> {
     let erase = || {
+        // It may be absent from a cache of the system alone, which the store knows about.
         if !store.has(key)? {
-            return Ok(());
+            return publishing(cancel, || store.erase(key, Precondition::None).map(drop));
         }
         let Taken::Turn(turn) = Turn::take(store, key, Patience::Wait, cancel)? else {
             return publishing(cancel, || store.erase(key, Precondition::None).map(drop));

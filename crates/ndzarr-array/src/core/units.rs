@@ -36,27 +36,37 @@ impl Core {
         }
     }
 
-    /// The number of the unit that a key is of, and whether it is the usual key of the unit.
-    fn number_of(&self, all: &Chunks, key: &Key) -> Option<(u64, bool)> {
+    /// The number of the unit that a key is of, `None` beyond u64, and whether it is the usual key of
+    /// the unit.
+    fn number_of(&self, all: &Chunks, key: &Key) -> Option<(Option<u64>, bool)> {
         let keys = &self.spec().keys;
         let below = key.as_str().strip_prefix(&keys.prefix)?;
         let unit = keys.encoding.decode(below, self.shape().len())?;
-        Some((all.number_of_any(&unit)?, keys.encoding.encode(&unit) == below))
+        all.has(&unit).then(|| (all.number_of_any(&unit), keys.encoding.encode(&unit) == below))
+    }
+
+    /// An error if there is a key of a unit beyond u64.
+    fn check_numbered(&self, beyond: Option<Key>) -> Result<()> {
+        let Some(key) = beyond else { return Ok(()) };
+        let what = format!("{key} is not listed: an array of shape {:?} has too many chunks", self.shape());
+        Err(self.name(Error::new(ErrorKind::Unsupported, what)))
     }
 
     /// The stored units inside the array, by a list of the keys and the lengths of values.
     pub(crate) async fn stored_units(&self) -> Result<Chunks> {
         let all = Chunks::new(self.unit_grid());
-        let (mut found, mut others) = (Vec::new(), Vec::new());
+        let (mut found, mut others, mut beyond) = (Vec::new(), Vec::new(), None);
         let mut take = |key: &Key, byte_len: u64| {
             // The usual key counts, if the value is under another as well.
             match self.number_of(&all, key) {
-                Some((number, true)) => found.push((number, byte_len)),
-                Some((number, false)) => others.push((number, byte_len)),
+                Some((Some(number), true)) => found.push((number, byte_len)),
+                Some((Some(number), false)) => others.push((number, byte_len)),
+                Some((None, _)) => beyond = Some(key.clone()),
                 None => {}
             }
         };
         self.storage.each_size(&self.spec().keys.prefix, &mut take).await?;
+        self.check_numbered(beyond)?;
         found.extend(others);
         Ok(all.stored(found))
     }
@@ -64,9 +74,14 @@ impl Core {
     /// The stored units inside the array, by a list of the keys alone.
     pub(crate) async fn listed_units(&self) -> Result<Chunks> {
         let all = Chunks::new(self.unit_grid());
-        let mut numbers = Vec::new();
-        let mut take = |key: &Key| numbers.extend(self.number_of(&all, key).map(|(number, _)| number));
+        let (mut numbers, mut beyond) = (Vec::new(), None);
+        let mut take = |key: &Key| match self.number_of(&all, key) {
+            Some((Some(number), _)) => numbers.push(number),
+            Some((None, _)) => beyond = Some(key.clone()),
+            None => {}
+        };
         self.storage.keys_below(&self.spec().keys.prefix, &mut take).await?;
+        self.check_numbered(beyond)?;
         Ok(all.listed(numbers))
     }
 

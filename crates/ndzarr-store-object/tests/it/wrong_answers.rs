@@ -362,6 +362,9 @@ fn rs_11_a_state_that_tells_nothing_is_not_kept_for_long() -> Outcome {
         for want in [Want::Whole { limit: 100 }, Want::Size, Want::Ranges(vec![0..2]), Want::Tail(1)] {
             let Fetched::Parts { pin, .. } = fetch(&store, "a", want.clone())? else { panic!("it is there") };
             assert_eq!(pin.light().is_some(), is_telling, "{want:?}");
+            let again = Fetch { key: Key::new("a")?, of: Of::IfCurrent(pin), want };
+            let is_current = matches!(block_on(store.fetch(&again))?, Fetched::Parts { .. });
+            assert_eq!(is_current, is_telling, "{:?}", again.want);
         }
     }
     Ok(())

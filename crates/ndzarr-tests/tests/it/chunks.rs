@@ -147,6 +147,12 @@ fn grids_without_chunks_and_huge_ones() -> Result<()> {
     // More than any number.
     let most = Array::<u8>::builder([u64::MAX, u64::MAX]).chunks([1, 1]).create((&memory, "most"))?;
     assert_eq!((most.chunks().len(), most.chunks().nth(3).expect("one").index), (usize::MAX, vec![0, 3]));
+    most.write([0..1, 5..6], &array![[5]])?;
+    assert_eq!(most.units().stored()?.map(|unit| unit.index).collect::<Vec<_>>(), [[0, 5]]);
+    most.write([2..3, 5..6], &array![[5]])?;
+    let error = most.units().stored().expect_err("it has no number");
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("most/c/2/5 is not listed"), "{error}");
     Ok(())
 }
 
