@@ -28,6 +28,8 @@ pub struct PublishedShard {
     pub(crate) byte_len: u64,
     /// Position and length of each inner chunk.
     pub(crate) places: Vec<Option<(u64, u64)>>,
+    /// Whether the writer has published it, or found it.
+    pub(crate) is_own: bool,
     /// What was the shard before, and its length without the index.
     pub(crate) before: Option<(Box<dyn Temporary>, u64)>,
 }
@@ -37,10 +39,17 @@ pub struct PublishedShard {
 pub(crate) struct Base {
     pub(crate) pin: Pin,
     pub(crate) byte_len: u64,
+    /// Whether its file may be written to later.
+    pub(crate) is_own: bool,
     places: Vec<Option<(u64, u64)>>,
 }
 
 impl Base {
+    /// How many inner chunks it has.
+    pub(crate) fn n_stored(&self) -> usize {
+        self.places.iter().flatten().count()
+    }
+
     /// The position of an inner chunk.
     pub(crate) fn place(&self, number: usize) -> Option<Range<u64>> {
         self.places[number].map(|(at, len)| at..at + len)
@@ -86,6 +95,6 @@ impl PublishedShard {
     }
 
     pub(crate) fn into_base(self) -> Base {
-        Base { pin: self.pin, byte_len: self.byte_len, places: self.places }
+        Base { pin: self.pin, byte_len: self.byte_len, is_own: self.is_own, places: self.places }
     }
 }

@@ -155,18 +155,21 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// The shard as it is stored.
+    /// The shard as it is stored; `None` if it is broken, which matters only if some of it is to stay.
     fn stored(&self, store: &dyn Store) -> Result<Option<PublishedShard>, EngineCause> {
         let fetch = Fetch { key: self.key.clone(), of: Of::Any, want: index_want(&self.layout) };
         let Fetched::Parts { pin, size, parts } = with_files(|| store.fetch(&fetch))? else {
             return Ok(None);
         };
-        let index = self.decoded_index(parts, size)?;
-        let place = |number| Ok(index.entry(number)?.map(|range| (range.start, range.end - range.start)));
-        let places = (0..self.layout.n_chunks()).map(place).collect::<Result<_, EngineCause>>()?;
+        let Ok(index) = self.decoded_index(parts, size) else { return Ok(None) };
+        let place = |number| {
+            let range = index.entry(number).ok()?;
+            Some(range.map(|range| (range.start, range.end - range.start)))
+        };
+        let Some(places) = (0..self.layout.n_chunks()).map(place).collect() else { return Ok(None) };
         // Otherwise it has no index.
         let byte_len = size.saturating_sub(self.layout.index_len());
-        Ok(Some(PublishedShard { pin, byte_len, places, before: None }))
+        Ok(Some(PublishedShard { pin, byte_len, places, is_own: false, before: None }))
     }
 
     fn decoded_index(&self, parts: Vec<Bytes>, size: u64) -> Result<ShardIndex, EngineCause> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ndzarr_store::Wait;
 
+use crate::identity::Identity;
 use crate::lease::Lease;
 use crate::os_error::is_not_found;
 use crate::stat::Stat;
@@ -61,6 +62,23 @@ impl FileLock {
         }
     }
 
+    /// Whether bytes that somebody may be reading would be overwritten: a file that was a value is left by
+    /// a killed writer.
+    pub(crate) fn may_be_read(&self) -> bool {
+        match self {
+            Self::Local(lock) => lock.rest > 0 && lock.sys.is_open_elsewhere(&lock.file),
+            Self::Portable(_) => false,
+        }
+    }
+
+    /// Whether this process took it, and not one that was forked from it.
+    pub(crate) fn is_own(&self) -> bool {
+        match self {
+            Self::Local(lock) => lock.process == process::id(),
+            Self::Portable(_) => true,
+        }
+    }
+
     /// The file that is the lock.
     pub(crate) fn lock_file(&self) -> &File {
         match self {
@@ -100,10 +118,11 @@ impl FileLock {
         self.rename_over(path)
     }
 
-    /// The same, and the value at `path` takes the name of the temporary, locked, if that can be.
-    pub(crate) fn exchange_locked(&mut self, path: &Path) -> io::Result<Option<Self>> {
+    /// The same, and the value at `path`, if it is this one, takes the name of the temporary, locked, if
+    /// that can be.
+    pub(crate) fn exchange_locked(&mut self, path: &Path, old: &Identity) -> io::Result<Option<Self>> {
         if let Self::Local(lock) = self {
-            let old = lock.exchange_with(path)?;
+            let old = lock.exchange_with(path, old)?;
             if lock.state == State::Released {
                 return Ok(old.map(Self::Local));
             }
@@ -175,14 +194,15 @@ impl LocalLock {
     }
 
     /// Still locked afterwards if there was nothing to swap it with.
-    fn exchange_with(&mut self, path: &Path) -> io::Result<Option<Self>> {
+    fn exchange_with(&mut self, path: &Path, expected: &Identity) -> io::Result<Option<Self>> {
         self.check_not_removed()?;
         self.flush()?;
         let sys = &*self.sys;
         // Anything that is not as expected is left to the way without an exchange.
         let Ok(old) = again(|| sys.reopen(path)) else { return Ok(None) };
         let Ok(stat) = again(|| sys.file_stat(&old)) else { return Ok(None) };
-        if !stat.is_file() || stat.names > 1 || !again(|| sys.lock(&old, Wait::Try)).unwrap_or(false) {
+        let is_expected = stat.is_file() && stat.names == 1 && Identity::of(&stat) == *expected;
+        if !is_expected || !again(|| sys.lock(&old, Wait::Try)).unwrap_or(false) {
             return Ok(None);
         }
         let mut old = Self {
@@ -195,7 +215,7 @@ impl LocalLock {
             process: self.process,
         };
         match again(|| sys.exchange(&self.path, path)) {
-            Err(e) if e.kind() == ErrorKind::Unsupported => return Ok(None),
+            Err(e) if e.kind() == ErrorKind::Unsupported || is_not_found(&e) => return Ok(None),
             exchanged => exchanged?,
         }
         self.state = State::Released;

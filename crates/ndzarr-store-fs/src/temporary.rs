@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use bytes::Bytes;
 use ndzarr_store::{Exchanged, Key, KeyLock, Pin, StoreError, Temporary, Wait};
 
-use crate::FsStore;
 use crate::file_lock::FileLock;
+use crate::identity::Pinned;
 use crate::lock_error::failure;
 use crate::locks::Take;
 use crate::new_value::NewValue;
 use crate::syscalls::again;
+use crate::{Durability, FsStore};
 
 /// A new value: a lock file beside the value's, with a name that no key has. While it is locked it
 /// has a writer; that of a killed writer is unlocked and is taken over.
@@ -26,6 +27,8 @@ pub(crate) struct FsTemporary {
     /// `None` once it is published.
     lock: Option<FileLock>,
     end: AtomicU64,
+    /// Size and time of change of the value that it was, if any.
+    was: Option<(u64, i128)>,
     failed: AtomicBool,
 }
 
@@ -36,12 +39,15 @@ impl FsStore {
     pub(crate) fn make_temporary(&self, key: &Key) -> Result<Option<FsTemporary>, StoreError> {
         let failed = |e| StoreError::io("make a temporary for", key, e);
         let path = self.path_to_write(key)?;
-        for number in 0..MAX_WRITERS {
+        let mut number = 0;
+        while number < MAX_WRITERS {
             let part = format!(".part{number}");
             let mut name = OsString::from(&path);
             name.push(&part);
             let (take, mut folders) = self.take_in_folder(name.as_ref(), Wait::Try).map_err(failed)?;
             match take {
+                // Dropping it removes the file; then this name is free.
+                Take::Held(lock) if lock.may_be_read() => {}
                 Take::Held(mut lock) => {
                     self.refuse_other_spelling(key, &path, lock.lock_file(), &part)?;
                     lock.new_value().map_err(failed)?;
@@ -53,10 +59,11 @@ impl FsStore {
                         path,
                         lock: Some(lock),
                         end: AtomicU64::new(0),
+                        was: None,
                         failed: AtomicBool::new(false),
                     }));
                 }
-                Take::Busy => {}
+                Take::Busy => number += 1,
                 Take::Unsupported | Take::NoFolder => return Ok(None),
             }
         }
@@ -102,7 +109,13 @@ impl FsTemporary {
     }
 
     fn write(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        let write = || NewValue::default().write_at(&*self.store.sys, self.lock()?.file()?, at, part);
+        let write = || {
+            let lock = self.lock()?;
+            if !lock.is_own() {
+                return Err(io::Error::other("another process writes it, from which this one was forked"));
+            }
+            NewValue::default().write_at(&*self.store.sys, lock.file()?, at, part)
+        };
         write().map_err(|e| {
             self.failed.store(true, Ordering::Relaxed);
             StoreError::io("write", &self.key, e)
@@ -129,21 +142,25 @@ impl Temporary for FsTemporary {
         self.end(key_lock, |lock, path| lock.rename_over_locked(path)).map(|(pin, ())| pin)
     }
 
-    fn exchange(self: Box<Self>, key_lock: Box<dyn KeyLock>) -> Result<Exchanged, StoreError> {
+    fn exchange(self: Box<Self>, key_lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
+        let Some(Pinned { identity, .. }) = old.get::<Pinned>() else {
+            return Ok((self.publish(key_lock)?, None));
+        };
         let (store, key, path) = (self.store.clone(), self.key.clone(), self.path.clone());
-        let (pin, old) = self.end(key_lock, FileLock::exchange_locked)?;
+        let (pin, before) = self.end(key_lock, |lock, path| lock.exchange_locked(path, identity))?;
         let keep = |lock: FileLock| -> io::Result<Box<dyn Temporary>> {
-            let byte_len = again(|| store.sys.file_stat(lock.file()?))?.size;
+            let stat = again(|| store.sys.file_stat(lock.file()?))?;
             Ok(Box::new(FsTemporary {
                 store,
                 key,
                 path,
                 lock: Some(lock),
-                end: AtomicU64::new(byte_len),
+                end: AtomicU64::new(stat.size),
+                was: Some((stat.size, stat.modified)),
                 failed: AtomicBool::new(false),
             }))
         };
-        Ok((pin, old.and_then(|lock| keep(lock).ok())))
+        Ok((pin, before.and_then(|lock| keep(lock).ok())))
     }
 
     fn shorten(&self, len: u64) -> Result<bool, StoreError> {
@@ -151,11 +168,20 @@ impl Temporary for FsTemporary {
         let shorten = || {
             let lock = self.lock()?;
             let file = lock.file()?;
+            let stat = again(|| sys.file_stat(file))?;
+            let is_same = self.was.is_none_or(|was| was == (stat.size, stat.modified));
             if matches!(lock, FileLock::Portable(_))
-                || again(|| sys.file_stat(file))?.names > 1
+                || !lock.is_own()
+                || !is_same
+                || stat.names > 1
                 || sys.is_open_elsewhere(file)
             {
                 return Ok(false);
+            }
+            if self.was.is_some() && self.store.durability != Durability::None {
+                // After a crash it must not be the value again.
+                let folder = self.path.parent().unwrap_or(&self.path);
+                again(|| sys.sync_folder(folder))?;
             }
             again(|| sys.truncate(file, len))?;
             self.end.store(len, Ordering::Relaxed);

@@ -158,20 +158,22 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     /// The same as for [`Store::put`](crate::Store::put).
     fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
 
-    /// Like [`publish`](Self::publish), but the value before, if there is one, becomes a temporary of
-    /// the same key, and keeps its bytes. So a value that grows need not be copied for each
-    /// publication: the one before lacks only what came since. `None`, as by default, if the store
+    /// Like [`publish`](Self::publish), but the value before, if it is the one that `old` names, becomes
+    /// a temporary of the same key, and keeps its bytes. So a value that grows need not be copied for
+    /// each publication: the one before lacks only what came since. `None`, as by default, if the store
     /// cannot do that, or cannot now.
     ///
     /// # Errors
     /// The same as for [`publish`](Self::publish).
-    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Exchanged, StoreError> {
+    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
+        let _ = old;
         Ok((self.publish(lock)?, None))
     }
 
     /// Keeps the first `len` bytes alone, and appends behind them from now on: before anything is
     /// written to what was the value of the key. `false`, as by default, and nothing has happened: the
-    /// store does not [exchange](Self::exchange) values, or somebody may be reading this one.
+    /// store does not [exchange](Self::exchange) values, or somebody may be reading this one or has
+    /// changed it.
     ///
     /// # Errors
     /// If the store fails; it can then no longer be published.

@@ -286,13 +286,13 @@ impl Temporary for CountingTemporary {
         temporary.publish(lock)
     }
 
-    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Exchanged, StoreError> {
+    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
         let Self { temporary, counters } = *self;
-        let (pin, old) = {
+        let (pin, before) = {
             let _in_flight = counters.put(&[]);
-            temporary.exchange(lock)?
+            temporary.exchange(lock, old)?
         };
-        Ok((pin, old.map(|temporary| Box::new(Self { temporary, counters }) as _)))
+        Ok((pin, before.map(|temporary| Box::new(Self { temporary, counters }) as _)))
     }
 
     fn shorten(&self, len: u64) -> Result<bool, StoreError> {

@@ -247,11 +247,11 @@ impl Temporary for FaultTemporary {
         temporary.publish(lock)
     }
 
-    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Exchanged, StoreError> {
+    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
         self.faults.check(Call::Publish, self.key.as_str())?;
         let Self { temporary, key, faults } = *self;
-        let (pin, old) = temporary.exchange(lock)?;
-        Ok((pin, old.map(|temporary| Box::new(Self { temporary, key, faults }) as _)))
+        let (pin, before) = temporary.exchange(lock, old)?;
+        Ok((pin, before.map(|temporary| Box::new(Self { temporary, key, faults }) as _)))
     }
 
     fn shorten(&self, len: u64) -> Result<bool, StoreError> {

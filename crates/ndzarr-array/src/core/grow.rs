@@ -51,9 +51,10 @@ impl Removal {
 
 impl Drop for Removal {
     fn drop(&mut self) {
-        // A forked child has no such thread.
-        if let Some((_, thread)) = self.0.take().filter(|(process, _)| *process == std::process::id()) {
-            let _ = thread.join();
+        match self.0.take() {
+            Some((process, thread)) if process == std::process::id() => drop(thread.join()),
+            // A forked child has no such thread.
+            other => std::mem::forget(other),
         }
     }
 }

@@ -97,6 +97,8 @@ impl ShardWriter {
         if self.is_empty(&kept) {
             return turn.erase().map(|()| None);
         }
+        // Some of what it begins with is not wanted any more.
+        self.states().holes |= base.as_ref().is_some_and(|base| base.n_stored() > kept.places.len());
         // The spilled bytes become the value, unless some are unused, or the store copies more than that.
         let rewrite = {
             let states = self.states();
@@ -160,12 +162,12 @@ impl ShardWriter {
             true => at = temporary.append(&index)?,
             false => temporary.write_at(at, &index)?,
         }
-        let (pin, before) = turn.end(|lock| match (&base, continues) {
-            (Some(_), true) => temporary.exchange(lock),
+        let (pin, before) = turn.end(|lock| match &base {
+            Some(base) if continues && base.is_own => temporary.exchange(lock, &base.pin),
             _ => Ok((temporary.publish(lock)?, None)),
         })?;
         let before = before.zip(base.map(|base| base.byte_len));
-        Ok(continues.then_some(PublishedShard { pin, byte_len: at, places, before }))
+        Ok(continues.then_some(PublishedShard { pin, byte_len: at, places, is_own: true, before }))
     }
 
     /// Appends all that is kept, and returns where it is.

@@ -3,20 +3,34 @@
 use std::fs;
 
 use ndzarr_store::{
-    Exchanged, Fetch, Fetched, Locked, Of, Precondition, Prefix, Store, StoreError, Wait, Want,
+    Exchanged, Fetch, Fetched, Locked, Of, Pin, Precondition, Prefix, Store, StoreError, Wait, Want,
 };
 use rustix::io::Errno;
 
 use super::{Faulty, Outcome, Setup, key};
+use crate::FsStore;
 
 /// A temporary of the value, with other bytes, and a store to exchange them in.
 fn exchanged(setup: &Setup, faulty: Faulty) -> Result<Exchanged, StoreError> {
+    let pin = pinned(&setup.good)?.expect("a value");
+    exchanged_with(setup, faulty, &pin)
+}
+
+fn pinned(store: &FsStore) -> Result<Option<Pin>, StoreError> {
+    let fetch = Fetch { key: key()?, of: Of::Any, want: Want::Size };
+    Ok(match store.fetch(&fetch)? {
+        Fetched::Parts { pin, .. } => Some(pin),
+        Fetched::Missing | Fetched::Changed => None,
+    })
+}
+
+fn exchanged_with(setup: &Setup, faulty: Faulty, pin: &Pin) -> Result<Exchanged, StoreError> {
     let store = setup.faulty(faulty);
     let temporary = store.temporary(&key()?)?.expect("a file system has room");
     assert!(temporary.shorten(0)?);
     temporary.append(b"new value")?;
     let Locked::Held(lock) = store.lock(&key()?, Wait::Try)? else { panic!("it is free") };
-    temporary.exchange(lock)
+    temporary.exchange(lock, pin)
 }
 
 #[test]
@@ -41,7 +55,7 @@ fn the_value_before_can_be_written_to_once_nobody_reads_it() -> Outcome {
     assert_eq!(before.append(b"one")?, 4);
     assert_eq!(setup.value()?.as_deref(), Some("new value"));
     let Locked::Held(lock) = setup.good.lock(&key()?, Wait::Try)? else { panic!("it is free") };
-    let (_, before) = before.exchange(lock)?;
+    let (_, before) = before.exchange(lock, &pin)?;
     assert_eq!((setup.value()?.as_deref(), setup.files()?.len()), (Some("old one"), 2));
     // Its own pin is a reader as well.
     let before = before.ok_or("there was a value")?;
@@ -63,8 +77,9 @@ fn a_value_that_cannot_be_exchanged_is_replaced() -> Outcome {
     assert!(exchanged(&setup, Faulty::once("exchange", Errno::IO)).is_err());
     assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("old value"), vec!["b".to_owned()]));
     let setup = Setup::new()?;
+    let pin = pinned(&setup.good)?.ok_or("a value")?;
     setup.good.erase(&key()?, Precondition::None)?;
-    assert!(exchanged(&setup, Faulty::default())?.1.is_none());
+    assert!(exchanged_with(&setup, Faulty::default(), &pin)?.1.is_none());
     assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
     Ok(())
 }
@@ -88,5 +103,40 @@ fn a_foreign_value_that_was_exchanged_goes() -> Outcome {
     fs::hard_link(&value, &copy)?;
     assert!(exchanged(&setup, Faulty::default())?.1.is_none());
     assert_eq!(fs::read_to_string(copy)?, "old value");
+    Ok(())
+}
+
+/// Only the value that the writer knows is kept: what another program has made of it is not continued.
+#[test]
+#[cfg(target_os = "linux")]
+fn another_value_than_the_expected_one_is_not_kept() -> Outcome {
+    let setup = Setup::new()?;
+    let pin = pinned(&setup.good)?.ok_or("a value")?;
+    fs::write(setup.folder.path().join("a/b"), "of another program")?;
+    assert!(exchanged_with(&setup, Faulty::default(), &pin)?.1.is_none());
+    drop(pin);
+    // Nor is one that is changed by a program that had it open.
+    let (_, before) = exchanged(&setup, Faulty::default())?;
+    let before = before.ok_or("there was a value")?;
+    fs::write(setup.folder.path().join("a/b.part0.__lock"), "written late")?;
+    assert!(!before.shorten(3)?);
+    Ok(())
+}
+
+/// A killed writer leaves what was the value, which a reader may still have open.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_left_of_a_value_is_not_written_to_while_it_is_read() -> Outcome {
+    let setup = Setup::new()?;
+    let left = setup.folder.path().join("a/b.part0.__lock");
+    fs::write(&left, "a shard")?;
+    let reader = fs::File::open(&left)?;
+    let temporary = setup.good.temporary(&key()?)?.ok_or("a file system has room")?;
+    temporary.append(b"other")?;
+    assert_eq!(
+        (setup.files()?, fs::read_to_string(&left)?),
+        (vec!["b".into(), "b.part0.__lock".into()], "other".into())
+    );
+    assert_eq!(std::io::read_to_string(reader)?, "a shard");
     Ok(())
 }

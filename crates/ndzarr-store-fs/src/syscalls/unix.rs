@@ -24,7 +24,13 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 pub(crate) fn open_unfollowed(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as _).open(path)
+    match options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as _).open(path) {
+        // A lease, as above.
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock && fs::symlink_metadata(path)?.is_file() => {
+            options.custom_flags(OFlags::NOFOLLOW.bits() as _).open(path)
+        }
+        other => other,
+    }
 }
 
 pub(crate) fn read_at(file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {

@@ -293,9 +293,9 @@ impl Temporary for WatchedTemporary {
         pin
     }
 
-    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Exchanged, StoreError> {
+    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
         let Self(temporary, watch) = *self;
-        let (pin, before) = temporary.exchange(lock)?;
+        let (pin, before) = temporary.exchange(lock, old)?;
         watch();
         Ok((pin, before.map(|before| Box::new(Self(before, watch)) as _)))
     }
@@ -582,6 +582,33 @@ fn changes_by_others_between_publications_stay() -> Result<()> {
     for n in 0..20 {
         let expected = if [2, 6, 10].contains(&n) { other.clone() } else { large_frame(n) };
         assert_eq!(stored.read((n, .., ..))?, expected, "{n}");
+    }
+    Ok(())
+}
+
+/// What a killed append or a power cut has left beyond the shape is overwritten, read or not.
+#[test]
+fn what_is_beyond_the_shape_is_not_in_the_way() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a/c/0/0/0");
+    let array = |n| Array::<u16>::builder([n, 32, 32]).chunks([1, 32, 32]).shards([64, 32, 32]).codecs([]);
+    array(20).create((folder.path(), "other"))?.fill(.., 7)?;
+    let other = std::fs::read(folder.path().join("other/c/0/0/0")).expect("a shard");
+    for stray in [&b""[..], b"broken", &other] {
+        let a = array(0).overwrite().create((folder.path(), "a"))?;
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+        std::fs::write(&file, stray).expect("a file");
+        let mut appender = a.appender(0)?;
+        for n in 0..3 {
+            appender.push(&large_frame(n))?;
+            appender.publish()?;
+        }
+        let byte_len = std::fs::metadata(&file).expect("a shard").len();
+        assert_eq!(byte_len, 3 * 2 * 32 * 32 + 64 * 16 + 4);
+        let stored = Array::<u16>::open((folder.path(), "a"))?;
+        for n in 0..3 {
+            assert_eq!(stored.read((n, .., ..))?, large_frame(n), "{n}");
+        }
     }
     Ok(())
 }
