@@ -30,9 +30,11 @@ pub struct PublishedShard {
     pub(crate) places: Vec<Option<(u64, u64)>>,
     /// Whether the writer has published it, or found it.
     pub(crate) is_own: bool,
-    /// What was the shard before, and its length without the index.
-    pub(crate) before: Option<(Box<dyn Temporary>, u64)>,
+    pub(crate) before: Option<Before>,
 }
+
+/// What was the shard before, and its length without the index.
+type Before = (Box<dyn Temporary>, u64);
 
 /// The value that a temporary begins with, without its index.
 #[derive(Debug)]
@@ -66,7 +68,7 @@ impl PublishedShard {
     }
 
     /// What was the shard before, shortened to its length without the index, if it may be written to.
-    pub(crate) fn take_before(&mut self) -> Result<Option<(Box<dyn Temporary>, u64)>, StoreError> {
+    pub(crate) fn take_before(&mut self) -> Result<Option<Before>, StoreError> {
         let Some((before, byte_len)) = self.before.take() else { return Ok(None) };
         Ok(before.shorten(byte_len)?.then_some((before, byte_len)))
     }

@@ -174,9 +174,9 @@ impl ShardWriter {
 
     fn decoded_index(&self, parts: Vec<Bytes>, size: u64) -> Result<ShardIndex, EngineCause> {
         let encoded = parts.into_iter().next().ok_or_else(|| no_part(&self.key))?;
-        Ok(with_workspace(|workspace| {
+        with_workspace(|workspace| {
             self.sharding()?.decode_index(&encoded, &self.shape, size, workspace).map_err(EngineCause::from)
-        })?)
+        })
     }
 
     fn fresh_temporary(&self) -> Result<Option<Box<dyn Temporary>>, EngineCause> {

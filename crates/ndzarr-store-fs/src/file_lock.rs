@@ -62,8 +62,8 @@ impl FileLock {
         }
     }
 
-    /// Whether bytes that somebody may be reading would be overwritten: a file that was a value is left by
-    /// a killed writer.
+    /// Whether bytes that a reader may have open would be overwritten: a killed writer leaves a file that
+    /// was a value.
     pub(crate) fn may_be_read(&self) -> bool {
         match self {
             Self::Local(lock) => lock.rest > 0 && lock.sys.is_open_elsewhere(&lock.file),

@@ -172,8 +172,8 @@ pub trait Temporary: fmt::Debug + Send + Sync {
 
     /// Keeps the first `len` bytes alone, and appends behind them from now on: before anything is
     /// written to what was the value of the key. `false`, as by default, and nothing has happened: the
-    /// store does not [exchange](Self::exchange) values, or somebody may be reading this one or has
-    /// changed it.
+    /// store does not [exchange](Self::exchange) values, or another process may be reading this one
+    /// or has changed it.
     ///
     /// # Errors
     /// If the store fails; it can then no longer be published.

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod appender;
+mod appender_turns;
 mod appenders_meet;
 mod appends;
 mod archives;
