@@ -39,14 +39,13 @@ impl FsStore {
     pub(crate) fn make_temporary(&self, key: &Key) -> Result<Option<FsTemporary>, StoreError> {
         let failed = |e| StoreError::io("make a temporary for", key, e);
         let path = self.path_to_write(key)?;
-        let mut number = 0;
-        while number < MAX_WRITERS {
+        for number in 0..MAX_WRITERS {
             let part = format!(".part{number}");
             let mut name = OsString::from(&path);
             name.push(&part);
             let (take, mut folders) = self.take_in_folder(name.as_ref(), Wait::Try).map_err(failed)?;
             match take {
-                // Dropping it removes the file; then this name is free.
+                // Dropping it removes the file.
                 Take::Held(lock) if lock.may_be_read() => {}
                 Take::Held(mut lock) => {
                     self.refuse_other_spelling(key, &path, lock.lock_file(), &part)?;
@@ -63,7 +62,7 @@ impl FsStore {
                         failed: AtomicBool::new(false),
                     }));
                 }
-                Take::Busy => number += 1,
+                Take::Busy => {}
                 Take::Unsupported | Take::NoFolder => return Ok(None),
             }
         }
