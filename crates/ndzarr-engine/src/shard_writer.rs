@@ -19,8 +19,9 @@ use crate::{AnyStore, ChunkedArray, EngineCause, EngineError, RunOptions, Source
 
 /// Writes one shard from inner chunks that come in any order, from any number of threads.
 ///
-/// They are encoded at once and kept encoded, in memory or in a temporary of the store. At the end the shard is published once; inner chunks that were not given
-/// stay as they are stored at that moment. Dropping the writer leaves the old shard.
+/// They are encoded at once and kept encoded, in memory or in a temporary of the store. At the end
+/// the shard is published once; inner chunks that were not given stay as they are stored at that
+/// moment. Dropping the writer leaves the old shard.
 #[derive(Debug)]
 pub struct ShardWriter {
     array: Arc<ChunkedArray>,
@@ -119,7 +120,7 @@ impl ShardWriter {
     /// what is stored, if the store can then put it in the place of that without a copy.
     ///
     /// # Errors
-    /// The stored shard is broken; the store fails.
+    /// The store fails.
     pub fn continuing(mut self, published: Option<PublishedShard>) -> Result<Self, EngineError> {
         let begun = self.begin(published);
         begun.map_err(|cause| self.at(cause))?;
@@ -155,12 +156,16 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// The shard as it is stored; `None` if it is broken, which matters only if some of it is to stay.
+    /// The shard as it is stored; `None` if it is broken, which matters only if some of it is to stay, or
+    /// larger than its shape allows.
     fn stored(&self, store: &dyn Store) -> Result<Option<PublishedShard>, EngineCause> {
         let fetch = Fetch { key: self.key.clone(), of: Of::Any, want: index_want(&self.layout) };
         let Fetched::Parts { pin, size, parts } = with_files(|| store.fetch(&fetch))? else {
             return Ok(None);
         };
+        if size > self.array.chain().encoded_limit(&self.array.shape_of(&self.shard)) {
+            return Ok(None);
+        }
         let Ok(index) = self.decoded_index(parts, size) else { return Ok(None) };
         let place = |number| {
             let range = index.entry(number).ok()?;
