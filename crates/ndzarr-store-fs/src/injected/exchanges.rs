@@ -8,7 +8,7 @@ use ndzarr_store::{
 use rustix::io::Errno;
 
 use super::{Faulty, Outcome, Setup, key};
-use crate::FsStore;
+use crate::{Durability, FsStore};
 
 /// A temporary of the value, with other bytes, and a store to exchange them in.
 fn exchanged(setup: &Setup, faulty: Faulty) -> Result<Exchanged, StoreError> {
@@ -135,5 +135,23 @@ fn what_is_left_of_a_value_is_not_written_to_while_it_is_read() -> Outcome {
     temporary.append(b"other")?;
     assert_eq!(setup.files()?, ["b", "b.part1.__lock"]);
     assert_eq!(std::io::read_to_string(reader)?, "a shard");
+    Ok(())
+}
+
+/// After a power cut the older file may still have the name of the value: it is written to only once that
+/// cannot be.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_exchange_is_on_disk_before_the_older_file_is_written_to() -> Outcome {
+    let setup = Setup::new()?;
+    let pin = pinned(&setup.good)?.ok_or("a value")?;
+    let faulty = Faulty::always("sync_folder", Errno::IO);
+    let store = setup.faulty_with(faulty, |builder| builder.durability(Durability::Data));
+    let temporary = store.temporary(&key()?)?.ok_or("a file system has room")?;
+    temporary.append(b"new value")?;
+    let Locked::Held(lock) = store.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+    let (_, before) = temporary.exchange(lock, &pin)?;
+    drop(pin);
+    assert!(before.ok_or("there was a value")?.shorten(3).is_err());
     Ok(())
 }
