@@ -1,21 +1,7 @@
 //! Shards that grow frame by frame: two files take turns, and what others do to them.
 
 use ndarray::Array2;
-use ndzarr::{Array, FsStore, Result, Storage};
-use ndzarr_testkit::CountingStore;
-
-use crate::appender::walkdir;
-
-/// `n` publications of a frame each, into one shard; each frame is random, so that nothing is compressed.
-fn published_one_by_one(storage: Storage, n: u64) -> Result<()> {
-    let a = Array::<u16>::builder([0, 32, 32]).chunks([1, 32, 32]).shards([64, 32, 32]);
-    let mut appender = a.create((storage, "a"))?.appender(0)?;
-    for n in 0..n {
-        appender.push(&large_frame(n))?;
-        appender.publish()?;
-    }
-    Ok(())
-}
+use ndzarr::{Array, Result};
 
 fn large_frame(n: u64) -> Array2<u16> {
     Array2::from_shape_fn((32, 32), |(y, x)| (n * 40_503 + y as u64 * 251 + x as u64 * 7919) as u16)
@@ -25,9 +11,20 @@ fn large_frame(n: u64) -> Array2<u16> {
 #[test]
 #[cfg(target_os = "linux")]
 fn each_frame_is_written_twice_however_often_it_is_published() -> Result<()> {
+    use ndzarr::{FsStore, Storage};
+    use ndzarr_testkit::CountingStore;
+
+    use crate::appender::walkdir;
+
     let folder = tempfile::tempdir().expect("a folder");
     let store = CountingStore::new(FsStore::new(folder.path()));
-    published_one_by_one(Storage::blocking(store.clone()), 64)?;
+    let a = Array::<u16>::builder([0, 32, 32]).chunks([1, 32, 32]).shards([64, 32, 32]);
+    let mut appender = a.create((Storage::blocking(store.clone()), "a"))?.appender(0)?;
+    for n in 0..64 {
+        appender.push(&large_frame(n))?;
+        appender.publish()?;
+    }
+    appender.finish()?;
     let counts = store.reset();
     // A frame has 2048 bytes, each file an index of 1028 at a time, a document less than 1000.
     let most = 64 * (2 * 2048 + 1028 + 1000);
