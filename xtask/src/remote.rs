@@ -104,9 +104,8 @@ fn pass(tests: &mut Command) -> Result<(), String> {
     let output = tests.output().map_err(|e| format!("{}: {e}", tests.get_program().display()))?;
     let text = String::from_utf8_lossy(&output.stdout);
     eprint!("{text}{}", String::from_utf8_lossy(&output.stderr));
-    let results: Vec<&str> = text.lines().filter(|line| line.starts_with("test result:")).collect();
-    let have_some = results.iter().filter(|line| !line.contains(" 0 passed")).count();
-    match output.status.success() && have_some == 2 {
+    let has_some = |line: &&str| line.starts_with("test result:") && !line.contains(" 0 passed");
+    match output.status.success() && text.lines().filter(has_some).count() == 2 {
         true => Ok(()),
         false => Err("tests failed, or there are none of this name".to_owned()),
     }

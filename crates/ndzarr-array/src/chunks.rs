@@ -200,8 +200,7 @@ impl Chunks {
 
     /// The number of a chunk, if the grid has it.
     pub(crate) fn number_of_any(&self, chunk: &[u64]) -> Option<u64> {
-        self.grid.chunk_region(chunk)?;
-        self.number(chunk)
+        if self.has(chunk) { self.number(chunk) } else { None }
     }
 
     /// Those with these numbers; a value of this length is stored of each. If a number is given
@@ -225,7 +224,7 @@ impl Chunks {
     }
 
     /// The number of a chunk among all indices of the box; `None` beyond u64.
-    fn number(&self, chunk: &[u64]) -> Option<u64> {
+    pub(crate) fn number(&self, chunk: &[u64]) -> Option<u64> {
         let first = self.overlaps.first();
         self.number_of(chunk.iter().zip(first).map(|(index, first)| index.checked_sub(first)))
     }

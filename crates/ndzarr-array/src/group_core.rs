@@ -104,7 +104,7 @@ impl GroupCore {
         let (storage, path) = (place.storage, NodePath::new(&place.path)?);
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
         let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
-        // A blocking store is asked where it does not matter.
+        // Where the store blocks, this runs on a thread that may.
         let colour = if storage.is_blocking() { Colour::Blocking } else { Colour::Async };
         if let Some((source, array)) = apart
             && would_remove(colour, &storage, &creation, (source, array)).await?

@@ -23,12 +23,13 @@ const COPIED_AT_ONCE: u64 = 512 << 10;
 /// readers that open the file anew for it.
 #[derive(Debug)]
 pub struct PublishedShard {
+    pub(crate) shard: Vec<u64>,
     pub(crate) pin: Pin,
     /// Without the index.
     pub(crate) byte_len: u64,
     /// Position and length of each inner chunk.
     pub(crate) places: Vec<Option<(u64, u64)>>,
-    /// Whether the writer has published it, or found it.
+    /// Whether a writer like this has published it; then its file may be written to later.
     pub(crate) is_own: bool,
     pub(crate) before: Option<Before>,
 }
@@ -36,17 +37,19 @@ pub struct PublishedShard {
 /// What was the shard before, and its length without the index.
 type Before = (Box<dyn Temporary>, u64);
 
-/// The value that a temporary begins with, without its index.
-#[derive(Debug)]
-pub(crate) struct Base {
-    pub(crate) pin: Pin,
-    pub(crate) byte_len: u64,
-    /// Whether its file may be written to later.
-    pub(crate) is_own: bool,
-    places: Vec<Option<(u64, u64)>>,
-}
+impl PublishedShard {
+    /// The index of the shard.
+    #[must_use]
+    pub fn index(&self) -> &[u64] {
+        &self.shard
+    }
 
-impl Base {
+    /// Whether it has the file that was the shard before.
+    #[must_use]
+    pub fn has_before(&self) -> bool {
+        self.before.is_some()
+    }
+
     /// How many inner chunks it has.
     pub(crate) fn n_stored(&self) -> usize {
         self.places.iter().flatten().count()
@@ -56,9 +59,7 @@ impl Base {
     pub(crate) fn place(&self, number: usize) -> Option<Range<u64>> {
         self.places[number].map(|(at, len)| at..at + len)
     }
-}
 
-impl PublishedShard {
     /// Whether its index is at the end, and so little of the rest is unused that it may be copied as it
     /// is.
     pub(crate) fn is_compact(&self, layout: &ShardLayout) -> bool {
@@ -94,9 +95,5 @@ impl PublishedShard {
             at = end;
         }
         Ok(true)
-    }
-
-    pub(crate) fn into_base(self) -> Base {
-        Base { pin: self.pin, byte_len: self.byte_len, is_own: self.is_own, places: self.places }
     }
 }

@@ -12,7 +12,7 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Store, Temporary};
 use crate::cache::with_files;
 use crate::encode_job::EncodeJob;
 use crate::error::no_part;
-use crate::growing_shard::{Base, PublishedShard};
+use crate::growing_shard::PublishedShard;
 use crate::scratch::with_workspace;
 use crate::wanted::index_want;
 use crate::{AnyStore, ChunkedArray, EngineCause, EngineError, RunOptions, Source};
@@ -36,8 +36,8 @@ pub struct ShardWriter {
     grid: ChunkGrid,
     layout: ShardLayout,
     temporary: Option<Box<dyn Temporary>>,
-    /// What the temporary begins with.
-    base: Option<Base>,
+    /// The value that the temporary begins with, without its index.
+    base: Option<PublishedShard>,
     states: Mutex<InnerStates>,
     options: RunOptions,
 }
@@ -149,7 +149,7 @@ impl ShardWriter {
             if let Some(published) = published {
                 let is_whole = published.append_to(&*temporary, len, &**store, &self.key)?;
                 self.states().holes = !is_whole;
-                self.base = is_whole.then(|| published.into_base());
+                self.base = is_whole.then_some(published);
             }
         }
         self.temporary = Some(temporary);
@@ -174,7 +174,8 @@ impl ShardWriter {
         let Some(places) = (0..self.layout.n_chunks()).map(place).collect() else { return Ok(None) };
         // Otherwise it has no index.
         let byte_len = size.saturating_sub(self.layout.index_len());
-        Ok(Some(PublishedShard { pin, byte_len, places, is_own: false, before: None }))
+        let shard = self.shard.clone();
+        Ok(Some(PublishedShard { shard, pin, byte_len, places, is_own: false, before: None }))
     }
 
     fn decoded_index(&self, parts: Vec<Bytes>, size: u64) -> Result<ShardIndex, EngineCause> {
@@ -210,12 +211,6 @@ impl ShardWriter {
         }
         self.array = Arc::clone(array);
         self
-    }
-
-    /// The index of the shard.
-    #[must_use]
-    pub fn index(&self) -> &[u64] {
-        &self.shard
     }
 
     /// Encodes an inner chunk and keeps it. `inner` is its index within the shard. The elements are

@@ -219,7 +219,8 @@ impl LocalLock {
             exchanged => exchanged?,
         }
         self.state = State::Released;
-        // A program without locks may have replaced the value just before. That one is no longer wanted.
+        // A program without locks may have replaced the value just before the exchange. This writer came
+        // later, so what that program wrote is removed.
         if !old.is_under_its_name(Some(stat)).unwrap_or(false) {
             let _ = again(|| sys.unlink(&self.path));
             return Ok(None);

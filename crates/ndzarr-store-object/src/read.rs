@@ -46,11 +46,13 @@ impl Inner {
         let pinned = match &fetch.of {
             Of::Any => None,
             Of::Snapshot(pin) | Of::IfCurrent(pin) => match pin.get::<State>() {
-                // A later value of the same size would look like it.
-                Some(state) if matches!(fetch.of, Of::IfCurrent(_)) && !state.is_telling() => {
-                    return Ok(Fetched::Changed);
+                // Without anything telling, a later value of the same size would look like the current one.
+                Some(state)
+                    if state.store == self.name
+                        && (state.is_telling() || matches!(fetch.of, Of::Snapshot(_))) =>
+                {
+                    Some(state)
                 }
-                Some(state) if state.store == self.name => Some(state),
                 _ => return Ok(Fetched::Changed),
             },
         };

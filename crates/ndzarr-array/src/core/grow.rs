@@ -32,8 +32,8 @@ pub(crate) struct Growth {
     /// What is not encoded, behind the head and the encoded rows.
     rows: Rows,
     shards: Option<Shards>,
-    /// The shards of this row, by their indices, as they were published last.
-    published: Vec<(Vec<u64>, PublishedShard)>,
+    /// The shards of this row as they were published last.
+    published: Vec<PublishedShard>,
     removal: Removal,
 }
 
@@ -254,8 +254,8 @@ impl Growth {
             let region = array.grid().clipped_region(&overlap.chunk).unwrap_or_else(|| overlap.region());
             let mut writer = ShardWriter::new(&array, store.clone(), &overlap.chunk, &core.options);
             if !too_many_files {
-                let earlier = published.iter().position(|(index, _)| *index == overlap.chunk);
-                let earlier = earlier.map(|at| published.swap_remove(at).1);
+                let earlier = published.iter().position(|shard| shard.index() == overlap.chunk);
+                let earlier = earlier.map(|at| published.swap_remove(at));
                 writer = writer.and_then(|writer| writer.continuing(earlier));
             }
             writers.push((region, core.named(writer)?));
@@ -294,7 +294,10 @@ impl Growth {
         self.published = added.published;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
         if self.end == self.row_end {
-            self.removal = Removal::of(std::mem::take(&mut self.published));
+            let done = std::mem::take(&mut self.published);
+            if done.iter().any(PublishedShard::has_before) {
+                self.removal = Removal::of(done);
+            }
         }
         self.row_end = row_end(&self.core, axis, self.end)?;
         Ok(())

@@ -35,8 +35,8 @@ pub(super) struct Added<'s> {
     pub(super) parts: Vec<(Range<u64>, &'s dyn Source)>,
     /// Shards that have the rest of it, encoded.
     pub(super) shards: Vec<ShardWriter>,
-    /// Those shards, by their indices, as they were published.
-    pub(super) published: Vec<(Vec<u64>, PublishedShard)>,
+    /// Those shards as they were published, if nothing else was written into them.
+    pub(super) published: Vec<PublishedShard>,
     /// The shape that the array has to have before.
     pub(super) behind: Option<Vec<u64>>,
 }
@@ -216,16 +216,16 @@ impl Core {
         added: &mut Added<'_>,
         colour: Colour,
     ) -> Result<()> {
+        // Shards first: they may continue what was published, which the parts change.
+        for shard in added.shards.drain(..) {
+            let shard = shard.within(self.data()?).with_options(&self.options);
+            let published: Result<_, EngineError> = shard.publish(async || Ok(())).await;
+            added.published.extend(self.named(published)?.filter(|_| added.parts.is_empty()));
+        }
         for (range, source) in &added.parts {
             let mut ranges: Vec<Range<u64>> = self.shape().iter().map(|&n| 0..n).collect();
             ranges[axis] = start + range.start..start + range.end;
             self.write_by(colour, &[(Region::new(ranges), *source)]).await?;
-        }
-        for shard in added.shards.drain(..) {
-            let shard = shard.within(self.data()?).with_options(&self.options);
-            let index = shard.index().to_vec();
-            let published: Result<_, EngineError> = shard.publish(async || Ok(())).await;
-            added.published.extend(self.named(published)?.map(|published| (index, published)));
         }
         Ok(())
     }

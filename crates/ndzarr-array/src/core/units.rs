@@ -42,7 +42,7 @@ impl Core {
         let keys = &self.spec().keys;
         let below = key.as_str().strip_prefix(&keys.prefix)?;
         let unit = keys.encoding.decode(below, self.shape().len())?;
-        all.has(&unit).then(|| (all.number_of_any(&unit), keys.encoding.encode(&unit) == below))
+        all.has(&unit).then(|| (all.number(&unit), keys.encoding.encode(&unit) == below))
     }
 
     /// An error if there is a key of a unit beyond u64.

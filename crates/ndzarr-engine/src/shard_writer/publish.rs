@@ -10,7 +10,7 @@ use super::{InnerState, ShardWriter};
 use crate::cancel::{Patience, Publishing, Taken, Turn, Under};
 use crate::chunked::Outside;
 use crate::error::no_part;
-use crate::growing_shard::{Base, COPIED_TOGETHER, PublishedShard};
+use crate::growing_shard::{COPIED_TOGETHER, PublishedShard};
 use crate::io::{Awaited, Here, Io};
 use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::scratch::with_workspace;
@@ -118,7 +118,7 @@ impl ShardWriter {
     }
 
     /// What the temporary begins with, if that is still the value.
-    fn current_base(&mut self, turn: &mut Turn) -> Result<Option<Base>, EngineCause> {
+    fn current_base(&mut self, turn: &mut Turn) -> Result<Option<PublishedShard>, EngineCause> {
         let Some(base) = self.base.take() else { return Ok(None) };
         match turn.fetch(Of::IfCurrent(base.pin.clone()), Want::Size)? {
             Fetched::Parts { .. } => Ok(Some(base)),
@@ -132,7 +132,7 @@ impl ShardWriter {
     fn publish_spilled(
         &self,
         temporary: Box<dyn Temporary>,
-        base: Option<Base>,
+        base: Option<PublishedShard>,
         kept: &Kept,
         mut turn: Turn,
         continues: bool,
@@ -167,7 +167,14 @@ impl ShardWriter {
             _ => Ok((temporary.publish(lock)?, None)),
         })?;
         let before = before.zip(base.map(|base| base.byte_len));
-        Ok(continues.then_some(PublishedShard { pin, byte_len: at, places, is_own: true, before }))
+        Ok(continues.then_some(PublishedShard {
+            shard: self.shard.clone(),
+            pin,
+            byte_len: at,
+            places,
+            is_own: true,
+            before,
+        }))
     }
 
     /// Appends all that is kept, and returns where it is.
