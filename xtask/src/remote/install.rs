@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use crate::python;
 
@@ -31,6 +33,18 @@ fn once(
     path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))
 }
 
+/// Runs a command that needs a registry, which may be out of reach for a while.
+fn fetch(command: &mut Command) -> Result<(), String> {
+    for pause in [5, 20, 60] {
+        match python::succeed(command) {
+            Ok(()) => return Ok(()),
+            Err(error) => eprintln!("{error}; again in {pause} s"),
+        }
+        thread::sleep(Duration::from_secs(pause));
+    }
+    python::succeed(command)
+}
+
 /// azurite's program for node.
 pub(super) fn azurite() -> Result<PathBuf, String> {
     npm(AZURITE, "node_modules/.bin/azurite-blob", &[AZURITE])
@@ -44,8 +58,9 @@ pub(super) fn azurite() -> Result<PathBuf, String> {
 pub(crate) fn npm(name: &str, file: &str, packages: &[&str]) -> Result<PathBuf, String> {
     once(name, file, |folder| {
         let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]).arg(folder).args(packages);
-        python::succeed(&mut npm)
+        // No package needs a script of its own.
+        npm.args(["install", "--ignore-scripts", "--loglevel=error", "--no-audit", "--no-fund", "--prefix"]);
+        fetch(npm.arg(folder).args(packages))
     })
 }
 
@@ -57,10 +72,15 @@ pub(super) fn debian(name: &str) -> Result<PathBuf, String> {
     }
     once(name, &format!("usr/sbin/{name}"), |folder| {
         let apt = |arguments: &[&str]| {
-            python::succeed(Command::new("apt-get").arg("--quiet").args(arguments).current_dir(folder))
+            let mut apt = Command::new("apt-get");
+            apt.arg("--quiet").args(arguments).current_dir(folder);
+            apt
         };
         // A new machine does not know the packages yet.
-        apt(&["download", name]).or_else(|_| apt(&["update"]).and_then(|()| apt(&["download", name])))?;
+        if python::succeed(&mut apt(&["download", name])).is_err() {
+            fetch(&mut apt(&["update"]))?;
+            fetch(&mut apt(&["download", name]))?;
+        }
         let packages = fs::read_dir(folder).map_err(|e| e.to_string())?.filter_map(Result::ok);
         for package in
             packages.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "deb"))
