@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         for row in &definition.rows {
             let title = row.title(definition);
             let wanted = args.only.is_empty()
-                || args.only.iter().any(|only| *only == definition.name || *only == title);
+                || args.only.iter().any(|only| *only == definition.name || *only == title.replace(',', ""));
             if wanted && !(args.quick && row.full_only) {
                 chosen.push((definition, row));
             }

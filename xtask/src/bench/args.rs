@@ -3,7 +3,7 @@
 /// Options of the task.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only these workloads or rows: `W4,W8`, `"W4 write"`.
+    /// Only these workloads or rows, without the commas of their names: `W4,W8`, `"W4 write"`.
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     pub(super) only: Vec<String>,
     /// Only these peers: `zarrs,tensorstore`.
