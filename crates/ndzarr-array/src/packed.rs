@@ -52,21 +52,28 @@ fn is_aligned<T>(bytes: &[u8]) -> bool {
 impl Core {
     pub(crate) async fn read_bytes(&self, resolved: &Resolved) -> Result<Vec<u8>> {
         let mut bytes = self.named(blank_bytes(&resolved.shape(), self.elem_size()?))?;
-        self.read_packed(resolved, &mut bytes, Fresh::Yes).await?;
+        self.read_packed(resolved, &mut bytes, Fresh::Yes, None).await?;
         Ok(bytes)
     }
 
     pub(crate) async fn read_bytes_into(&self, resolved: &Resolved, out: &mut [u8]) -> Result<()> {
         self.check_bytes(resolved, out.len())?;
-        self.read_packed(resolved, out, Fresh::No).await
+        self.read_packed(resolved, out, Fresh::No, None).await
     }
 
-    /// Reads a selection into memory of its length.
-    async fn read_packed(&self, resolved: &Resolved, out: &mut [u8], fresh: Fresh) -> Result<()> {
-        let (data_type, shape) = (self.data_type(), resolved.shape());
+    /// Reads a selection into memory of its length, or a region into its part of memory for a larger one.
+    async fn read_packed(
+        &self,
+        resolved: &Resolved,
+        out: &mut [u8],
+        fresh: Fresh,
+        part: Option<(&Region, &Region)>,
+    ) -> Result<()> {
+        let data_type = self.data_type();
+        let shape = part.map_or_else(|| resolved.shape(), |(_, whole)| lengths(whole));
         with_plain!(data_type, out, T => {
             let view = ArrayViewMut::from_shape(IxDyn(&shape), cast_slice_mut::<u8, T>(out));
-            let mut view = self.named(view.map_err(too_large))?;
+            let mut view = part_of(self.named(view.map_err(too_large))?, part);
             if resolved.ascending().is_some() {
                 view.assign(&self.read_elements(resolved).await?);
                 return Ok(());
@@ -85,6 +92,7 @@ impl Core {
             };
             let shape: Vec<usize> = shape.into_iter().chain(data_type.elem_size()).collect();
             let view = self.named(ArrayViewMut::from_shape(IxDyn(&shape), out).map_err(too_large))?;
+            let view = part_of(view, part);
             let tile = ByteTile::new(axes.unfold(view), selected(axes), fresh == Fresh::Yes, data_type);
             self.read_many(vec![(axes.region(), Box::new(|| Ok(Box::new(tile))))]).await
         })
@@ -119,20 +127,7 @@ impl Core {
 
     /// Reads a region into its part of memory that holds the packed elements of a larger one.
     pub(crate) async fn read_part(&self, region: &Region, memory: &mut [u8], whole: &Region) -> Result<()> {
-        let (data_type, resolved) = (self.data_type(), self.resolve(region)?);
-        let mut shape = lengths(whole);
-        with_plain!(data_type, memory, T => {
-            let view = ArrayViewMut::from_shape(IxDyn(&shape), cast_slice_mut::<u8, T>(memory));
-            let view = part_of(self.named(view.map_err(too_large))?, region, whole);
-            self.read_into_view(&resolved, view, Fresh::No, &Stored(data_type)).await
-        }, {
-            let Some(axes) = resolved.in_order() else { return Err(self.name(not_a_box())) };
-            shape.push(self.elem_size()?);
-            let view = self.named(ArrayViewMut::from_shape(IxDyn(&shape), memory).map_err(too_large))?;
-            let view = part_of(view, region, whole);
-            let tile = ByteTile::new(view, selected(axes), false, data_type);
-            self.read_many(vec![(region.clone(), Box::new(|| Ok(Box::new(tile))))]).await
-        })
+        self.read_packed(&self.resolve(region)?, memory, Fresh::No, Some((region, whole))).await
     }
 
     /// The elements of a region, in memory that holds the packed elements of a larger one.
@@ -143,15 +138,15 @@ impl Core {
         whole: &Region,
     ) -> Result<Box<dyn Source + 'm>> {
         let (stored, axes) = (self.data_type(), vec![Picks::ALL; region.ndim()]);
-        let mut shape = lengths(whole);
+        let (mut shape, part) = (lengths(whole), Some((region, whole)));
         with_plain!(stored, memory, T => {
             let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(memory));
-            let elements = CowArray::from(part_of(self.named(view.map_err(too_large))?, region, whole));
+            let elements = CowArray::from(part_of(self.named(view.map_err(too_large))?, part));
             Ok(T::source(Input { elements, axes, stored }))
         }, {
             shape.push(self.elem_size()?);
             let view = self.named(ArrayView::from_shape(IxDyn(&shape), memory).map_err(too_large))?;
-            let bytes = CowArray::from(part_of(view, region, whole));
+            let bytes = CowArray::from(part_of(view, part));
             Ok(Box::new(ByteSource { bytes, axes }))
         })
     }
@@ -204,21 +199,17 @@ impl Core {
     }
 }
 
-/// The part of a view of a region that another region is. Behind the axes of the array there may be
-/// others.
+/// The part of a view that is one region of another, which the view is of. Behind the axes of the array
+/// there may be others.
 pub(crate) fn part_of<S: RawData>(
     mut view: ArrayBase<S, IxDyn>,
-    part: &Region,
-    whole: &Region,
+    part: Option<(&Region, &Region)>,
 ) -> ArrayBase<S, IxDyn> {
+    let Some((part, whole)) = part else { return view };
     for (axis, range) in part.relative_to(&whole.start()).ranges().iter().enumerate() {
         view.slice_axis_inplace(Axis(axis), Slice::from(range.start as usize..range.end as usize));
     }
     view
-}
-
-fn not_a_box() -> Error {
-    Error::new(ErrorKind::WrongShape, "a region is a box")
 }
 
 fn too_large(error: ShapeError) -> Error {

@@ -7,7 +7,7 @@ use ndzarr_model::{CodecSpec, DataType, FillValue, IndexLocation, PayloadBounds,
 
 use crate::shard_index::ShardIndex;
 use crate::shard_layout::{EMPTY, ShardBuilder, ShardLayout};
-use crate::strided::{self, Strided};
+use crate::strided::{self, Strided, Walk};
 use crate::vlen::{cut, n_slots, put_vlen, strides_of};
 use crate::workspace::Buffer;
 use crate::{
@@ -375,26 +375,17 @@ impl Sharding {
         if shard_shape.contains(&0) {
             return Ok(());
         }
-        let mut origin = vec![0; shard_shape.len()];
+        // The elements are in memory, so each of their indices fits.
+        let axes: Vec<_> = (shard_shape.iter().zip(&self.chunk_shape).zip(strides))
+            .map(|((&shard, &chunk), &stride)| (shard.div_ceil(chunk) as usize, chunk as isize * stride, 0))
+            .collect();
+        let mut walk = Walk::new(&axes, 0, 0);
         let mut linear = 0;
-        loop {
-            // The elements are in memory, so each of their indices fits.
-            let offset = origin.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
-            visit(linear, offset)?;
+        while let Some((offset, _)) = walk.next() {
+            visit(linear, offset.cast_unsigned())?;
             linear += 1;
-            let mut axis = shard_shape.len();
-            loop {
-                if axis == 0 {
-                    return Ok(());
-                }
-                axis -= 1;
-                origin[axis] += self.chunk_shape[axis];
-                if origin[axis] < shard_shape[axis] {
-                    break;
-                }
-                origin[axis] = 0;
-            }
         }
+        Ok(())
     }
 }
 

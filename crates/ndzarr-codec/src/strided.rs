@@ -240,8 +240,9 @@ fn merged_axes(extent: &[usize], from: &[isize], to: &[isize]) -> (Vec<Loop>, bo
     (axes, crosses)
 }
 
-/// Visits the starts of all lines: an odometer over the outer axes.
-struct Walk<'a> {
+/// Visits the indices of a box in C order, with the position of each on both sides. An axis has a length,
+/// which is not 0, and the two strides.
+pub(crate) struct Walk<'a> {
     axes: &'a [(usize, isize, isize)],
     index: Vec<usize>,
     at: (isize, isize),
@@ -249,11 +250,11 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(axes: &'a [(usize, isize, isize)], from: isize, to: isize) -> Self {
+    pub(crate) fn new(axes: &'a [(usize, isize, isize)], from: isize, to: isize) -> Self {
         Self { axes, index: vec![0; axes.len()], at: (from, to), done: false }
     }
 
-    fn next(&mut self) -> Option<(isize, isize)> {
+    pub(crate) fn next(&mut self) -> Option<(isize, isize)> {
         if self.done {
             return None;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::{Access, CodecError, ShardIndex, Sharding};
-use ndzarr_grid::{ChunkGrid, Region};
+use ndzarr_grid::{ChunkGrid, Region, next_index};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Want};
 
 use crate::cancel::Turn;
@@ -348,7 +348,7 @@ impl ShardPlan {
             None => None,
         };
         self.number += 1;
-        if !self.next.as_mut().is_some_and(|next| advance(next, self.chunks.ranges())) {
+        if !self.next.as_mut().is_some_and(|next| next_index(next, &self.chunks)) {
             self.next = None;
         }
         self.inner_plan(&chunk, old, source).map(Some)
@@ -407,18 +407,6 @@ impl ShardPlan {
         }
         Ok(InnerPlan::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) })))
     }
-}
-
-/// Advances to the next index within the ranges, in C order; returns whether there is one.
-fn advance(index: &mut [u64], ranges: &[Range<u64>]) -> bool {
-    for (index, range) in index.iter_mut().zip(ranges).rev() {
-        *index += 1;
-        if *index < range.end {
-            return true;
-        }
-        *index = range.start;
-    }
-    false
 }
 
 /// How many inner chunks are encoded at once.

@@ -30,6 +30,6 @@ pub use chunk_grid::{ChunkGrid, Overlap, Overlaps};
 pub use custom_grid::CustomGrid;
 pub use error::GridError;
 pub use picks::{Listed, Picks, Run};
-pub use region::{Region, n_elements};
+pub use region::{Region, n_elements, next_index};
 pub use steps::Steps;
 pub use windows::{Window, WindowCost, windows};

@@ -93,3 +93,28 @@ pub fn n_elements(shape: &[u64]) -> Option<u64> {
     }
     shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
 }
+
+/// Makes `index`, which is in the region, the next one in C order; `false` if it was the last. Then it
+/// is the first again.
+///
+/// ```
+/// use ndzarr_grid::{Region, next_index};
+///
+/// let region = Region::new([1..2, 5..7]);
+/// let mut index = region.start();
+/// assert!(next_index(&mut index, &region));
+/// assert_eq!(index, [1, 6]);
+/// assert!(!next_index(&mut index, &region));
+/// assert_eq!(index, [1, 5]);
+/// ```
+#[must_use]
+pub fn next_index(index: &mut [u64], region: &Region) -> bool {
+    for (at, range) in index.iter_mut().zip(region.ranges()).rev() {
+        *at += 1;
+        if *at < range.end {
+            return true;
+        }
+        *at = range.start;
+    }
+    false
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::try_join;
 use ndarray::{ArrayView, ArrayViewMut, IxDyn};
 use ndzarr_engine::{RunOptions, ShardWriter, in_parallel};
-use ndzarr_grid::{ChunkGrid, Region};
+use ndzarr_grid::{ChunkGrid, Region, next_index};
 
 use crate::assign::assign;
 use crate::chunks::Chunks as Units;
@@ -131,18 +131,11 @@ pub(super) fn steps(
             Step { region, shard: None, units }
         })));
     }
-    let counts = walked(&blocks.grid_shape());
-    let first = (!counts.contains(&0)).then(|| vec![0; counts.len()]);
+    let all = Region::whole(&walked(&blocks.grid_shape()));
+    let first = (!all.is_empty()).then(|| all.start());
     let all = std::iter::successors(first, move |index| {
         let mut index = index.clone();
-        for axis in (0..index.len()).rev() {
-            index[axis] += 1;
-            if index[axis] < counts[axis] {
-                return Some(index);
-            }
-            index[axis] = 0;
-        }
-        None
+        next_index(&mut index, &all).then_some(index)
     });
     Ok(Box::new(all.filter_map(step)))
 }
@@ -343,7 +336,11 @@ impl Reading {
             let from = ArrayView::from_shape(from, &before.bytes[..]);
             let to = ArrayViewMut::from_shape(to, &mut bytes[..]);
             if let (Ok(from), Ok(to)) = (from, to) {
-                assign(part_of(from, &shared, &before.whole), part_of(to, &shared, whole), |byte| byte);
+                assign(
+                    part_of(from, Some((&shared, &before.whole))),
+                    part_of(to, Some((&shared, whole))),
+                    |byte| byte,
+                );
             }
         }
         if self.missing.is_empty() {
@@ -358,7 +355,7 @@ impl Reading {
         shape.push(self.size);
         let view = ArrayViewMut::from_shape(IxDyn(&shape), &mut bytes[..]);
         let view = view.map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
-        let (view, threads) = (part_of(view, &self.missing, whole), self.source.options.threads);
+        let (view, threads) = (part_of(view, Some((&self.missing, whole))), self.source.options.threads);
         let converted = conversion.convert(&self.missing, &self.stored, view, threads);
         self.source.named(converted)?;
         Ok(self)

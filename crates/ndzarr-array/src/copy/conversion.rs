@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use ndarray::{ArrayView, ArrayViewMut, Axis, IxDyn};
 use ndzarr_engine::in_parallel;
-use ndzarr_grid::Region;
+use ndzarr_grid::{Region, next_index};
 use ndzarr_model::{DataType, FillValue};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -139,9 +139,9 @@ impl Conversion {
         let ndim = region.ndim();
         // Rows of the last axis: their elements are contiguous on both sides.
         let last = if ndim == 0 { 0 } else { ndim - 1 };
-        let row_shape: Vec<u64> = region.shape()[..last].to_vec();
+        let rows = Region::whole(&region.shape()[..last]);
         let (mut wide, mut bytes) = (Vec::new(), Vec::new());
-        let mut index = vec![0_u64; last];
+        let mut index = rows.start();
         loop {
             let (mut source, mut target) = (from.view(), to.view_mut());
             for &at in &index {
@@ -165,18 +165,8 @@ impl Conversion {
                 Some(slice) => slice.copy_from_slice(&bytes),
                 None => target.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from),
             }
-            // The next row, in C order.
-            let mut axis = last;
-            loop {
-                if axis == 0 {
-                    return Ok(());
-                }
-                axis -= 1;
-                index[axis] += 1;
-                if index[axis] < row_shape[axis] {
-                    break;
-                }
-                index[axis] = 0;
+            if !next_index(&mut index, &rows) {
+                return Ok(());
             }
         }
     }

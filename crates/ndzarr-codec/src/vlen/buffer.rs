@@ -1,6 +1,6 @@
 //! A buffer that collects elements of variable size in any order.
 
-use crate::strided::Strided;
+use crate::strided::{Strided, Walk};
 use crate::{CodecError, Elements, Layout, VlenSlot, bounded, c_strides, sink};
 
 /// Elements of variable size that are added one by one, in any order.
@@ -67,45 +67,27 @@ impl VlenBuffer {
         from: Strided<'_>,
         to: Strided<'_>,
     ) {
-        each(extent, |index| {
-            let slot = slots[place(index, from)];
-            self.set(place(index, to), slot.of(bytes));
-        });
+        each(extent, from, to, |from, to| self.set(to, slots[from].of(bytes)));
     }
 }
 
 /// The slots of a box of elements, in C order of the box.
 pub(crate) fn cut(extent: &[usize], slots: &[VlenSlot], from: Strided<'_>) -> Vec<VlenSlot> {
     let mut cut = Vec::new();
-    each(extent, |index| cut.push(slots[place(index, from)]));
+    each(extent, from, from, |from, _| cut.push(slots[from]));
     cut
 }
 
-fn place(index: &[usize], at: Strided<'_>) -> usize {
-    let offset: isize = index.iter().zip(at.strides).map(|(&i, &stride)| i.cast_signed() * stride).sum();
-    at.offset.wrapping_add_signed(offset)
-}
-
-/// Visits every index of a box in C order.
-fn each(extent: &[usize], mut visit: impl FnMut(&[usize])) {
+/// Visits the elements of a box in C order, with the position of each on both sides.
+fn each(extent: &[usize], from: Strided<'_>, to: Strided<'_>, mut visit: impl FnMut(usize, usize)) {
     if extent.contains(&0) {
         return;
     }
-    let mut index = vec![0; extent.len()];
-    loop {
-        visit(&index);
-        let mut axis = extent.len();
-        loop {
-            if axis == 0 {
-                return;
-            }
-            axis -= 1;
-            index[axis] += 1;
-            if index[axis] < extent[axis] {
-                break;
-            }
-            index[axis] = 0;
-        }
+    let axes: Vec<_> =
+        (extent.iter().zip(from.strides).zip(to.strides)).map(|((&n, &from), &to)| (n, from, to)).collect();
+    let mut walk = Walk::new(&axes, from.offset.cast_signed(), to.offset.cast_signed());
+    while let Some((from, to)) = walk.next() {
+        visit(from.cast_unsigned(), to.cast_unsigned());
     }
 }
 

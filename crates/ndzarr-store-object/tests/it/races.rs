@@ -1,5 +1,6 @@
 //! Answers that are lost, lists with odd names, and pins of other buckets.
 
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -134,8 +135,11 @@ fn a_write_that_may_have_been_carried_out_is_not_called_undone() -> Outcome {
             assert!(matches!(error, StoreError::Unavailable { .. }), "{status}: {error:?}");
         }
     }
-    let options = options(&server).retry_for(Duration::ZERO);
-    drop(server);
+    // A port that was never used, so that no connection to it is open.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let nowhere = listener.local_addr().expect("it has one");
+    drop(listener);
+    let options = options(&server).endpoint(format!("http://{nowhere}")).retry_for(Duration::ZERO);
     let put = block_on(s3_with(&options, "").put(&key, &["value".into()], Precondition::None));
     assert!(matches!(put, Err(StoreError::Unavailable { .. })), "{put:?}");
     Ok(())

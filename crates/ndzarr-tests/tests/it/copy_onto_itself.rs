@@ -4,9 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ndzarr::{
-    Array, CopyOptions, ErrorKind, Existing, Format, FsStore, Group, MemoryStore, Storage, Store, copy,
-};
+use ndzarr::{Array, CopyOptions, ErrorKind, Existing, Format, FsStore, MemoryStore, Storage, Store, copy};
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
@@ -157,7 +155,7 @@ fn a_link_is_replaced_and_not_what_it_leads_to() {
         let folder = tempfile::tempdir().expect("a folder");
         let whole = Storage::folder(folder.path());
         make(&whole, format);
-        let root = Group::open(&whole).expect("the root");
+        let root = ndzarr::Group::open(&whole).expect("the root");
         let link = || std::os::unix::fs::symlink("g/a", folder.path().join("latest")).expect("a link");
         link();
         let new = Array::<u8>::builder([2]).format(format).overwrite().create((&whole, "latest"));

@@ -6,8 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ndzarr::{
-    Any, AnyArray, AnyNode, Array, AttributeChange, ErrorKind, Format, FsStore, Group, MemberKind,
-    OpenOptions,
+    Any, AnyArray, AnyNode, Array, AttributeChange, ErrorKind, Format, FsStore, Group, OpenOptions,
 };
 use ndzarr_metadata::NodePath;
 use serde_json::json;
@@ -253,7 +252,7 @@ fn names_of_files() {
     }
     assert_eq!(
         root.walk().expect("lists").iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
-        [("ok".to_owned(), Some(MemberKind::Array))]
+        [("ok".to_owned(), Some(ndzarr::MemberKind::Array))]
     );
 }
 
