@@ -30,6 +30,7 @@
     allow(dead_code, unused_imports)
 )]
 
+mod backend;
 mod backoff;
 mod build;
 mod builder;
@@ -55,6 +56,8 @@ mod page;
 #[cfg(feature = "s3")]
 mod profile;
 mod read;
+#[cfg(feature = "s3")]
+mod region;
 mod requests;
 mod runtime;
 mod service;

@@ -63,7 +63,7 @@ impl Inner {
             let mut took = Duration::ZERO;
             let request = async {
                 let sent = Instant::now();
-                let put = self.store.put_opts(&path, payload.clone(), options.clone()).await;
+                let put = self.backend.store().put_opts(&path, payload.clone(), options.clone()).await;
                 took = sent.elapsed();
                 put
             };
@@ -140,7 +140,7 @@ impl Inner {
 
     /// The current state, and the mark of the put that made it.
     async fn marked(&self, path: &Path) -> Result<Option<(State, Option<String>)>, Failure> {
-        let head = || self.store.get_opts(path, GetOptions::new().with_head(true));
+        let head = || self.backend.store().get_opts(path, GetOptions::new().with_head(true));
         match self.repeat(Purpose::Values, head).await {
             Ok((found, _)) => {
                 let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
@@ -180,7 +180,7 @@ impl Inner {
     }
 
     async fn delete(&self, paths: Vec<Path>) -> object_store::Result<()> {
-        let mut deleted = self.store.delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
+        let mut deleted = self.backend.store().delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
         let mut failed = None;
         while let Some(one) = deleted.next().await {
             match one {
