@@ -122,6 +122,11 @@ impl ObjectStore {
                 let origin = Origin::Named(process.name().to_owned());
                 provided(builder, process, origin, &signing)
             }
+            Source::Container(container) => {
+                let origin = Origin::Named(container.name().to_owned());
+                let from = container.provider(&connector).map_err(|error| bad(error, &name))?;
+                provided(builder, from, origin, &signing)
+            }
             source => built(builder, source, options, &signing, &name)?,
         };
         let is_unknown = region.is_none() && endpoint.is_none();

@@ -105,7 +105,7 @@ pub(crate) fn built<B: Builder>(
         Source::Settings { settings, name } => (settings, Origin::Named(name)),
         Source::Machine { settings, name } => (settings, Origin::Machine(name, 3 * options.metadata_timeout)),
         #[cfg(feature = "s3")]
-        Source::Process(_) => return Err(wrong_credentials(name)),
+        Source::Process(_) | Source::Container(_) => return Err(wrong_credentials(name)),
     };
     let configured = set(builder.clone(), settings, B::set).map_err(|what| bad(what, name))?;
     let from = match configured.clone().build() {

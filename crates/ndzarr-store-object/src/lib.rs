@@ -40,6 +40,8 @@ mod conditions;
 mod conflicts;
 mod connector;
 #[cfg(feature = "s3")]
+mod container;
+#[cfg(feature = "s3")]
 mod credential_process;
 mod credentials;
 mod endpoint;
@@ -47,6 +49,8 @@ mod environment;
 mod fault;
 mod hedge;
 mod ini;
+#[cfg(feature = "s3")]
+mod kept;
 mod limit;
 mod list;
 mod long_list;
