@@ -25,6 +25,7 @@ use crate::source::{self, Source};
 use crate::store::{Inner, ObjectStore, Service};
 use crate::unranged::Unranged;
 use crate::variables::Variables;
+use crate::write;
 
 /// Attempts are counted and repeated above object_store.
 fn no_retries() -> RetryConfig {
@@ -59,6 +60,8 @@ impl ObjectStore {
             "" => String::new(),
             prefix => Prefix::new(format!("{prefix}/"))?.to_string(),
         };
+        // The name of an endpoint of others has it behind the scheme: s3+http://…
+        let conditions = Conditions::of(hosts, name.split_once('+').map(|(_, endpoint)| endpoint));
         Ok(Self(Arc::new(Inner {
             backend,
             service,
@@ -66,8 +69,8 @@ impl ObjectStore {
             prefix,
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
-            // The name of an endpoint of others has it behind the scheme: s3+http://…
-            conditions: Conditions::of(hosts, name.split_once('+').map(|(_, endpoint)| endpoint)),
+            most: conditions.is_promised().then(|| write::most_bytes(service)).flatten(),
+            conditions,
             hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
             signing,

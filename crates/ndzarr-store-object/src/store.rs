@@ -40,6 +40,8 @@ pub(crate) struct Inner {
     /// How often in a row other writers were first.
     pub(crate) conflicts: Conflicts,
     pub(crate) conditions: Conditions,
+    /// The most bytes of a value, if that is known.
+    pub(crate) most: Option<u64>,
     pub(crate) hedge: Option<Hedge>,
     pub(crate) signing: Signing,
     pub(crate) unranged: Unranged,
