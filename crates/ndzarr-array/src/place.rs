@@ -2,6 +2,8 @@
 
 #[cfg(feature = "fs")]
 use ndzarr_engine::{RunOptions, pooled};
+#[cfg(all(feature = "fs", any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")))]
+use ndzarr_store_object::RemoteOptions;
 
 use crate::error::Result;
 use crate::located::Located;
@@ -75,7 +77,32 @@ impl Place {
         place: impl Into<std::path::PathBuf>,
         variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        Self(Where::Folder(place.into(), Environment::new(variables)))
+        Self(Where::Folder(place.into(), Environment::Variables(std::sync::Arc::new(variables))))
+    }
+
+    /// A path or a URL, whose service is reached with options of the caller's: each time that the place
+    /// is opened, `change` is given what the environment says, and returns what is used. An endpoint or
+    /// account in the URL still counts. Local paths have no options.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use ndzarr_array::{Array, Place};
+    ///
+    /// let place = Place::with_options("s3://a-public-bucket/volumes.zip|zip:a", |options| {
+    ///     options.requests_in_flight(64).hedge_after(Duration::from_millis(200))
+    /// });
+    /// # if false {
+    /// let a = Array::<u16>::open(place)?;
+    /// # }
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[cfg(all(feature = "fs", any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")))]
+    pub fn with_options(
+        place: impl Into<std::path::PathBuf>,
+        change: impl Fn(RemoteOptions) -> RemoteOptions + Send + Sync + 'static,
+    ) -> Self {
+        Self(Where::Folder(place.into(), Environment::Changed(std::sync::Arc::new(change))))
     }
 
     /// As [`locate`](Self::locate), without blocking the polling task: locating an archive reads its

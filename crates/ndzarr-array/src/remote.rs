@@ -1,4 +1,4 @@
-//! Opens buckets and web servers, with credentials from the environment.
+//! Opens buckets and web servers, with options from the environment or the caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,21 +11,44 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::url::Remote;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+type Change = dyn Fn(RemoteOptions) -> RemoteOptions + Send + Sync;
 
-/// Where variables with credentials and endpoints come from: by default, the process's environment.
+/// Where credentials, endpoints and other options come from.
 #[derive(Clone, Default)]
-pub(crate) struct Environment(Option<Arc<Lookup>>);
+pub(crate) enum Environment {
+    /// The variables of the process.
+    #[default]
+    Process,
+    /// Variables of the caller's instead.
+    #[cfg_attr(
+        not(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")),
+        allow(dead_code, reason = "without a service nothing asks for them")
+    )]
+    Variables(Arc<Lookup>),
+    /// What the caller makes of the options that the process's variables give.
+    #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+    Changed(Arc<Change>),
+}
 
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
 impl Environment {
-    pub(crate) fn new(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(lookup)))
+    fn variable(&self, name: &str) -> Option<String> {
+        match self {
+            Self::Variables(lookup) => lookup(name),
+            Self::Process | Self::Changed(_) => std::env::var(name).ok(),
+        }
     }
 
-    #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
-    fn get(&self, name: &str) -> Option<String> {
-        match &self.0 {
-            Some(lookup) => lookup(name),
-            None => std::env::var(name).ok(),
+    #[cfg(any(feature = "s3", feature = "gcs", feature = "http"))]
+    fn options(&self, service: Service) -> RemoteOptions {
+        self.changed(RemoteOptions::from_environment(service, |name| self.variable(name)))
+    }
+
+    fn changed(&self, options: RemoteOptions) -> RemoteOptions {
+        match self {
+            Self::Changed(change) => change(options),
+            Self::Process | Self::Variables(_) => options,
         }
     }
 }
@@ -33,20 +56,23 @@ impl Environment {
 /// Without values.
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "variables of the caller" } else { "the environment" })
+        f.write_str(match self {
+            Self::Process => "the environment",
+            Self::Variables(_) => "variables of the caller",
+            #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+            Self::Changed(_) => "options of the caller",
+        })
     }
 }
 
 /// The store that is rooted at a URL's path: nothing is read or written above it.
 pub(crate) fn open(root: &Remote, environment: &Environment) -> Result<Arc<dyn AsyncStore>> {
-    #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
-    let variable = |name: &str| environment.get(name);
     #[cfg(not(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")))]
     let _ = environment;
     match root {
         #[cfg(feature = "s3")]
         Remote::S3 { endpoint, bucket, path } => {
-            let mut options = RemoteOptions::from_environment(Service::S3, variable);
+            let mut options = environment.options(Service::S3);
             if let Some(endpoint) = endpoint {
                 options = options.endpoint(endpoint);
             }
@@ -54,18 +80,22 @@ pub(crate) fn open(root: &Remote, environment: &Environment) -> Result<Arc<dyn A
         }
         #[cfg(feature = "gcs")]
         Remote::Gcs { bucket, path } => {
-            let options = RemoteOptions::from_environment(Service::Gcs, variable);
-            Ok(Arc::new(ObjectStore::gcs(bucket, path, &options)?))
+            Ok(Arc::new(ObjectStore::gcs(bucket, path, &environment.options(Service::Gcs))?))
         }
         #[cfg(feature = "azure")]
         Remote::Azure { account, container, path } => {
-            Ok(Arc::new(ObjectStore::azure(container, path, &azure(account.as_deref(), variable))?))
+            let variable = |name: &str| environment.variable(name);
+            let mut options = environment.changed(azure(account.as_deref(), variable));
+            if let Some(account) = account {
+                options = options.account(account);
+            }
+            Ok(Arc::new(ObjectStore::azure(container, path, &options)?))
         }
         #[cfg(feature = "http")]
         Remote::Http { base, path, query } => {
             let query = query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
             let url = format!("{base}/{}{query}", encoded(path));
-            Ok(Arc::new(ObjectStore::http(&url, &RemoteOptions::from_environment(Service::Http, variable))?))
+            Ok(Arc::new(ObjectStore::http(&url, &environment.options(Service::Http))?))
         }
         #[allow(unreachable_patterns, reason = "with every feature")]
         root => {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ndzarr_store::{PerProcess, Prefix, StoreError};
 use object_store::RetryConfig;
-use object_store::list::PaginatedListStore;
 
-use crate::builder::{built, provided};
+use crate::backend::Backend;
+use crate::builder::{build, built, provided};
 use crate::conditions::{self, Conditions};
 use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
@@ -18,11 +18,14 @@ use crate::hedge::Hedge;
 use crate::options::{Credentials, RemoteOptions};
 #[cfg(feature = "s3")]
 use crate::profile::Profile;
+#[cfg(feature = "s3")]
+use crate::region::{self, Regional};
 use crate::signing::Signing;
 use crate::source::{self, Source};
 use crate::store::{Inner, ObjectStore, Service};
 use crate::unranged::Unranged;
 use crate::variables::Variables;
+use crate::write;
 
 /// Attempts are counted and repeated above object_store.
 fn no_retries() -> RetryConfig {
@@ -40,8 +43,7 @@ fn given(settings: &[(&str, &str)]) -> Source {
 
 impl ObjectStore {
     fn new(
-        store: Arc<dyn object_store::ObjectStore>,
-        lists: Option<Arc<dyn PaginatedListStore>>,
+        backend: Backend,
         service: Service,
         name: &str,
         prefix: &str,
@@ -58,16 +60,17 @@ impl ObjectStore {
             "" => String::new(),
             prefix => Prefix::new(format!("{prefix}/"))?.to_string(),
         };
+        // The name of an endpoint of others has it behind the scheme: s3+http://…
+        let conditions = Conditions::of(hosts, name.split_once('+').map(|(_, endpoint)| endpoint));
         Ok(Self(Arc::new(Inner {
-            store,
-            lists,
+            backend,
             service,
             name: format!("{name}/{prefix}").into(),
             prefix,
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
-            // The name of an endpoint of others has it behind the scheme: s3+http://…
-            conditions: Conditions::of(hosts, name.split_once('+').map(|(_, endpoint)| endpoint)),
+            most: conditions.is_promised().then(|| write::most_bytes(service)).flatten(),
+            conditions,
             hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
             signing,
@@ -76,7 +79,8 @@ impl ObjectStore {
     }
 
     /// A bucket of Amazon S3, or of what speaks like it at an
-    /// [`endpoint`](RemoteOptions::endpoint), below a prefix.
+    /// [`endpoint`](RemoteOptions::endpoint), below a prefix. If nothing names the region of a bucket of
+    /// Amazon's, the first request asks for it.
     ///
     /// # Errors
     /// The options do not fit the service, or a profile cannot be read. No request is made.
@@ -105,24 +109,33 @@ impl ObjectStore {
         let source = source.map_err(|what| bad(what, &name))?;
         endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
         let signing = Signing::new(!matches!(source, Source::Unsigned));
+        let connector = Connector::new(options, endpoint.as_deref(), &signing);
         let mut builder = object_store::aws::AmazonS3Builder::new()
             .with_bucket_name(bucket)
-            .with_region(region.as_deref().unwrap_or("us-east-1"))
+            .with_region(region.as_deref().unwrap_or(region::DEFAULT))
             .with_client_options(client_options(allows_http(endpoint.as_deref())))
             .with_retry(no_retries())
-            .with_http_connector(Connector::new(options, endpoint.as_deref(), &signing));
+            .with_http_connector(connector.clone());
         if let Some(endpoint) = &endpoint {
             builder = builder.with_endpoint(endpoint);
             name = format!("s3+{}/{bucket}", endpoint.trim_end_matches('/'));
         }
-        let store = match source {
+        let builder = match source {
             Source::Process(process) => {
                 let origin = Origin::Named(process.name().to_owned());
-                provided(builder, process, origin, &signing, &name)?
+                provided(builder, process, origin, &signing)
+            }
+            Source::Container(container) => {
+                let origin = Origin::Named(container.name().to_owned());
+                let from = container.provider(&connector).map_err(|error| bad(error, &name))?;
+                provided(builder, from, origin, &signing)
             }
             source => built(builder, source, options, &signing, &name)?,
         };
-        Self::new(store.clone(), Some(store), Service::S3, &name, prefix, options, signing)
+        let is_unknown = region.is_none() && endpoint.is_none();
+        let regional = is_unknown.then(|| Regional::new(bucket, builder.clone(), connector));
+        let backend = Backend::new(build(builder, &name)?).in_region(regional);
+        Self::new(backend, Service::S3, &name, prefix, options, signing)
     }
 
     /// A bucket of Google Cloud Storage, below a prefix.
@@ -157,15 +170,16 @@ impl ObjectStore {
             builder = builder.with_base_url(endpoint);
             name = format!("gs+{}/{bucket}", endpoint.trim_end_matches('/'));
         }
-        let store = match bearer {
+        let builder = match bearer {
             Some(bearer) => {
                 let provider = object_store::StaticCredentialProvider::new(bearer);
                 let origin = Origin::Named("the options".to_owned());
-                provided(builder, Arc::new(provider), origin, &signing, &name)?
+                provided(builder, Arc::new(provider), origin, &signing)
             }
             None => built(builder, source, options, &signing, &name)?,
         };
-        Self::new(store.clone(), Some(store), Service::Gcs, &name, prefix, options, signing)
+        let backend = Backend::new(build(builder, &name)?);
+        Self::new(backend, Service::Gcs, &name, prefix, options, signing)
     }
 
     /// A container of Azure Blob Storage, below a prefix. The
@@ -198,8 +212,8 @@ impl ObjectStore {
             builder = builder.with_endpoint(endpoint.to_owned());
             name = format!("az+{}/{container}", endpoint.trim_end_matches('/'));
         }
-        let store = built(builder, source, options, &signing, &name)?;
-        Self::new(store.clone(), Some(store), Service::Azure, &name, prefix, options, signing)
+        let backend = Backend::new(build(built(builder, source, options, &signing, &name)?, &name)?);
+        Self::new(backend, Service::Azure, &name, prefix, options, signing)
     }
 
     /// What is below a URL of a web server, read only. It cannot be listed.
@@ -219,6 +233,6 @@ impl ObjectStore {
             .with_http_connector(Connector::new(options, Some(url), &signing))
             .build()
             .map_err(|_| bad("this is not the URL of a web server", name))?;
-        Self::new(Arc::new(store), None, Service::Http, name, "", options, signing)
+        Self::new(Backend::unlisted(Arc::new(store)), Service::Http, name, "", options, signing)
     }
 }

@@ -91,21 +91,21 @@ builder!(
     object_store::azure::AzureCredential::BearerToken(String::new())
 );
 
-/// Builds a store whose credentials come from a source.
+/// A builder whose credentials come from a source.
 pub(crate) fn built<B: Builder>(
     builder: B,
     source: Source,
     options: &RemoteOptions,
     signing: &Signing,
     name: &str,
-) -> Result<Arc<B::Store>, StoreError> {
-    let unsigned = || builder.clone().unsigned().build().map_err(|error| bad(error, name));
+) -> Result<B, StoreError> {
+    let unsigned = || builder.clone().unsigned();
     let (settings, origin) = match source {
-        Source::Unsigned => return Ok(Arc::new(unsigned()?)),
+        Source::Unsigned => return Ok(unsigned()),
         Source::Settings { settings, name } => (settings, Origin::Named(name)),
         Source::Machine { settings, name } => (settings, Origin::Machine(name, 3 * options.metadata_timeout)),
         #[cfg(feature = "s3")]
-        Source::Process(_) => return Err(wrong_credentials(name)),
+        Source::Process(_) | Source::Container(_) => return Err(wrong_credentials(name)),
     };
     let configured = set(builder.clone(), settings, B::set).map_err(|what| bad(what, name))?;
     let from = match configured.clone().build() {
@@ -113,13 +113,13 @@ pub(crate) fn built<B: Builder>(
         // Without credentials it fails for the same reason, or they are the reason: then its text may
         // quote them.
         Err(error) => {
-            unsigned()?;
+            build(unsigned(), name)?;
             let (Origin::Named(origin) | Origin::Machine(origin, _)) = origin;
             let why = malformed(&error);
             return Err(bad(format!("the credentials of {origin} cannot be used: {why}"), name));
         }
     };
-    provided(configured, from, origin, signing, name)
+    Ok(provided(configured, from, origin, signing))
 }
 
 pub(crate) fn provided<B: Builder>(
@@ -127,10 +127,13 @@ pub(crate) fn provided<B: Builder>(
     from: Arc<dyn CredentialProvider<Credential = B::Credential>>,
     origin: Origin,
     signing: &Signing,
-    name: &str,
-) -> Result<Arc<B::Store>, StoreError> {
+) -> B {
     let (signing, none) = (signing.clone(), Arc::new(B::none()));
     let guarded = Guarded { from, origin, signing, none, last: Mutex::default() };
-    let store = builder.provided(Arc::new(guarded)).build();
-    Ok(Arc::new(store.map_err(|error| bad(error, name))?))
+    builder.provided(Arc::new(guarded))
+}
+
+/// The store with this name.
+pub(crate) fn build<B: Builder>(builder: B, name: &str) -> Result<Arc<B::Store>, StoreError> {
+    Ok(Arc::new(builder.build().map_err(|error| bad(error, name))?))
 }

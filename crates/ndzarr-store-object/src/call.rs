@@ -34,6 +34,15 @@ pub(crate) enum Purpose {
     Page(&'static str),
     /// Credentials, from a service that is not the store's.
     Credentials,
+    /// Where a bucket is.
+    Region,
+}
+
+impl Purpose {
+    /// Whether the request may have the caller's headers and credentials, and be redirected.
+    pub(crate) fn is_of_store(self) -> bool {
+        matches!(self, Self::Values | Self::Page(_))
+    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -28,6 +28,11 @@ impl Conditions {
         Self { is_promised: endpoint.is_none_or(is_own), found: PerProcess::new() }
     }
 
+    /// Whether the service is the provider's own.
+    pub(crate) fn is_promised(&self) -> bool {
+        self.is_promised
+    }
+
     pub(crate) fn known(&self) -> Option<bool> {
         if self.is_promised { Some(true) } else { self.cell().get().copied() }
     }

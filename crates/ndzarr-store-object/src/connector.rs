@@ -84,6 +84,11 @@ pub(crate) fn client_options(allow_http: bool) -> ClientOptions {
     ClientOptions::new().with_allow_http(allow_http).with_connect_timeout_disabled()
 }
 
+/// Options for a service of this machine or its network: no proxy leads there.
+pub(crate) fn metadata_options() -> ClientOptions {
+    ClientOptions::new().with_allow_http(true).with_connect_timeout(Duration::from_secs(1))
+}
+
 impl HttpConnector for Connector {
     fn connect(&self, asked: &ClientOptions) -> object_store::Result<HttpClient> {
         let options = &self.options;

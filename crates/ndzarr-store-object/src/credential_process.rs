@@ -12,16 +12,16 @@ use futures_util::future::BoxFuture;
 use ndzarr_store::PerProcess;
 use object_store::CredentialProvider;
 use object_store::aws::AwsCredential;
-use tokio::sync::Mutex;
 
+use crate::kept::{Keeper, Kept};
 use crate::told::Told;
 
 /// How long the program may run: some of them ask people.
 const TIME: Duration = Duration::from_secs(60);
 /// The most that it may print, in bytes.
 const OUTPUT: usize = 64 << 10;
-/// So long before they expire credentials are fetched again, or at half of their time.
-const EARLY: Duration = Duration::from_secs(300);
+/// Roles and logins need AWS's own program.
+const WITHOUT_AWS: &str = "; install it, or set the variables that `aws configure export-credentials --format env` prints elsewhere";
 
 type Shared = std::sync::Mutex<BTreeMap<Vec<String>, Arc<CredentialProcess>>>;
 
@@ -32,29 +32,7 @@ static SHARED: PerProcess<Shared> = PerProcess::new();
 pub(crate) struct CredentialProcess {
     name: String,
     words: Result<Vec<String>, &'static str>,
-    /// Locked while the program runs, by a thread that a forked child does not have.
-    kept: PerProcess<Mutex<Option<Kept>>>,
-}
-
-/// What the program printed.
-struct Kept {
-    credential: Arc<AwsCredential>,
-    fetched: SystemTime,
-    expires: Option<SystemTime>,
-}
-
-impl Kept {
-    fn is_fresh(&self, now: SystemTime) -> bool {
-        let Some(expires) = self.expires else { return true };
-        let half = expires.duration_since(self.fetched).unwrap_or_default() / 2;
-        now + half.min(EARLY) < expires
-    }
-
-    /// The same as if it had been fetched now, so that the program is run again after half of the time
-    /// that is left; `None` if it has expired.
-    fn renewed(self, now: SystemTime) -> Option<Self> {
-        self.expires.is_none_or(|expires| now < expires).then_some(Self { fetched: now, ..self })
-    }
+    keeper: Keeper,
 }
 
 /// Words may be secrets.
@@ -69,14 +47,14 @@ impl CredentialProcess {
     pub(crate) fn new(name: &str, command: &str) -> Arc<Self> {
         match words(command) {
             Ok(words) => Self::of_words(name, words),
-            words => Arc::new(Self { name: name.to_owned(), words, kept: PerProcess::new() }),
+            words => Arc::new(Self { name: name.to_owned(), words, keeper: Keeper::default() }),
         }
     }
 
     /// All stores share the one with the same words, so that it runs once.
     pub(crate) fn of_words(name: &str, words: Vec<String>) -> Arc<Self> {
         let mut shared = SHARED.get(|_| Shared::default()).lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Self { name: name.to_owned(), words: Ok(words.clone()), kept: PerProcess::new() };
+        let new = || Self { name: name.to_owned(), words: Ok(words.clone()), keeper: Keeper::default() };
         Arc::clone(shared.entry(words.clone()).or_insert_with(|| Arc::new(new())))
     }
 
@@ -84,31 +62,15 @@ impl CredentialProcess {
         &self.name
     }
 
-    fn kept(&self) -> &Mutex<Option<Kept>> {
-        self.kept.get(|_| Mutex::default())
-    }
-
     async fn fetch(&self) -> Result<Arc<AwsCredential>, Told> {
-        let mut kept = self.kept().lock().await;
-        let now = SystemTime::now();
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.is_fresh(now)) {
-            return Ok(Arc::clone(&kept.credential));
-        }
-        let new = match self.run(now).await {
-            Ok(new) => new,
-            Err(told) => match kept.take().and_then(|kept| kept.renewed(SystemTime::now())) {
-                Some(kept) => kept,
-                None => return Err(told),
-            },
-        };
-        Ok(Arc::clone(&kept.insert(new).credential))
+        self.keeper.get(self.run()).await
     }
 
-    async fn run(&self, now: SystemTime) -> Result<Kept, Told> {
+    async fn run(&self) -> Result<Kept, Told> {
         let words = self.words.clone().map_err(Told::last)?;
         let printed = tokio::task::spawn_blocking(move || printed(&words, TIME)).await;
         let printed = printed.map_err(|_| Told::last("its thread ended"))?.map_err(Told::last)?;
-        parsed(&printed, now).map_err(Told::last)
+        parsed(&printed, SystemTime::now()).map_err(Told::last)
     }
 }
 
@@ -162,7 +124,9 @@ fn printed(words: &[String], time: Duration) -> Result<Vec<u8>, String> {
     let program = &words[0];
     let mut command = Command::new(program);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| format!("{program:?} does not start: {error}"))?;
+    let hint = if program == "aws" { WITHOUT_AWS } else { "" };
+    let started = command.spawn();
+    let mut child = started.map_err(|error| format!("{program:?} does not start: {error}{hint}"))?;
     let until = Instant::now() + time;
     let (sender, receiver) = mpsc::channel();
     if let Some(output) = child.stdout.take() {
@@ -201,32 +165,13 @@ fn printed(words: &[String], time: Duration) -> Result<Vec<u8>, String> {
 }
 
 /// Reads what a program printed at `now`.
-fn parsed(text: &[u8], now: SystemTime) -> Result<Kept, &'static str> {
+fn parsed(text: &[u8], now: SystemTime) -> Result<Kept, String> {
     let value: serde_json::Value =
-        serde_json::from_slice(text).map_err(|_| "what it prints is not a JSON document")?;
+        serde_json::from_slice(text).map_err(|_| "what it prints is not a JSON document".to_owned())?;
     if value.get("Version").and_then(serde_json::Value::as_u64) != Some(1) {
-        return Err("what it prints does not have the version 1");
+        return Err("what it prints does not have the version 1".to_owned());
     }
-    let text =
-        |name: &str| value.get(name).and_then(serde_json::Value::as_str).filter(|text| !text.is_empty());
-    let credential = AwsCredential {
-        key_id: text("AccessKeyId").ok_or("what it prints has no AccessKeyId")?.to_owned(),
-        secret_key: text("SecretAccessKey").ok_or("what it prints has no SecretAccessKey")?.to_owned(),
-        token: text("SessionToken").map(str::to_owned),
-    };
-    let expires = match value.get("Expiration") {
-        None | Some(serde_json::Value::Null) => None,
-        Some(time) => {
-            let time = time.as_str().and_then(|text| chrono::DateTime::parse_from_rfc3339(text).ok());
-            let time = time.ok_or("the Expiration in what it prints is not a time")?;
-            let seconds = u64::try_from(time.timestamp()).unwrap_or_default();
-            Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
-        }
-    };
-    if expires.is_some_and(|expires| expires <= now) {
-        return Err("what it prints has expired");
-    }
-    Ok(Kept { credential: Arc::new(credential), fetched: now, expires })
+    Kept::read(&value, "what it prints", "SessionToken", now)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::endpoint::Endpoint;
 use crate::options::{Credentials, RemoteOptions};
-use crate::source::{AWS, AWS_CONTAINER, AWS_MORE, AZURE, AZURE_MORE, GOOGLE_MORE, GOOGLE_SETS};
+use crate::source::{AWS, AWS_MORE, AZURE, AZURE_MORE, GOOGLE_MORE, GOOGLE_SETS};
 use crate::store::Service;
 use crate::variables::Variables;
 
@@ -23,7 +23,8 @@ impl RemoteOptions {
     /// The constructor of the store takes the first that there is of
     ///
     /// - S3: the key; the web identity; the profile (keys, `credential_process`, or AWS's own program
-    ///   where the profile needs a login or another role); the container; the machine;
+    ///   where the profile needs a login or another role, whatever keys it has beside the role); the
+    ///   container; the machine;
     /// - Google: the service account; `GOOGLE_APPLICATION_CREDENTIALS` or the file of gcloud; the
     ///   machine;
     /// - Azure: the key, SAS or token; the client's secret; the workload identity; `az`, if
@@ -47,27 +48,24 @@ impl RemoteOptions {
         if let Some(seconds) = seconds.and_then(|seconds| seconds.parse().ok()) {
             options.metadata_timeout = Duration::from_secs(seconds);
         }
-        let (sets, more, unsigned): (&[Sets], _, _) = match service {
+        let (sets, more, unsigned): (Sets, _, _) = match service {
             Service::S3 => {
                 options.region = first(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
                 options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]).map(Endpoint);
-                (&[AWS, AWS_CONTAINER], AWS_MORE, "AWS_SKIP_SIGNATURE")
+                (AWS, AWS_MORE, "AWS_SKIP_SIGNATURE")
             }
             Service::Gcs => {
                 options.endpoint = variable("GOOGLE_BASE_URL").map(Endpoint);
-                (&[GOOGLE_SETS], GOOGLE_MORE, "GOOGLE_SKIP_SIGNATURE")
+                (GOOGLE_SETS, GOOGLE_MORE, "GOOGLE_SKIP_SIGNATURE")
             }
             Service::Azure => {
                 options.account = first(&["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"]);
                 options.endpoint = variable("AZURE_STORAGE_ENDPOINT").map(Endpoint);
-                (&[AZURE], AZURE_MORE, "AZURE_SKIP_SIGNATURE")
+                (AZURE, AZURE_MORE, "AZURE_SKIP_SIGNATURE")
             }
             Service::Http => return options,
         };
-        let names = sets
-            .iter()
-            .flat_map(|sets| sets.iter())
-            .flat_map(|(needed, others)| needed.iter().chain(*others));
+        let names = sets.iter().flat_map(|(needed, others)| needed.iter().chain(*others));
         let mut set: Vec<(String, String)> = Vec::new();
         for name in names.chain(more).chain([&unsigned]) {
             if let Some(value) = variable(name).filter(|_| set.iter().all(|(known, _)| known != name)) {

@@ -30,6 +30,7 @@
     allow(dead_code, unused_imports)
 )]
 
+mod backend;
 mod backoff;
 mod build;
 mod builder;
@@ -39,6 +40,8 @@ mod conditions;
 mod conflicts;
 mod connector;
 #[cfg(feature = "s3")]
+mod container;
+#[cfg(feature = "s3")]
 mod credential_process;
 mod credentials;
 mod endpoint;
@@ -46,6 +49,8 @@ mod environment;
 mod fault;
 mod hedge;
 mod ini;
+#[cfg(feature = "s3")]
+mod kept;
 mod limit;
 mod list;
 mod long_list;
@@ -55,6 +60,8 @@ mod page;
 #[cfg(feature = "s3")]
 mod profile;
 mod read;
+#[cfg(feature = "s3")]
+mod region;
 mod requests;
 mod runtime;
 mod service;

@@ -109,7 +109,7 @@ impl Inner {
 
     async fn page(&self, pages: &Pages) -> Result<Page, StoreError> {
         let Pages { prefix, delimiter, after, next, .. } = pages;
-        let Some(lists) = &self.lists else { return Err(StoreError::Unsupported("list")) };
+        let Some(lists) = self.backend.lists() else { return Err(StoreError::Unsupported("list")) };
         let below = format!("{}{prefix}", self.prefix);
         let instead = match self.service {
             Service::Azure => "<EnumerationResults><Blobs></Blobs></EnumerationResults>",

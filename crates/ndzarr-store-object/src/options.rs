@@ -74,7 +74,8 @@ impl RemoteOptions {
         self
     }
 
-    /// The region of an S3 bucket; `us-east-1` if not given.
+    /// The region of an S3 bucket. If it is not given, the first request asks Amazon for it, without
+    /// credentials, once for the process; at an [`endpoint`](Self::endpoint) it is `us-east-1`.
     #[must_use]
     pub fn region(mut self, region: impl Into<String>) -> Self {
         self.region = Some(region.into());

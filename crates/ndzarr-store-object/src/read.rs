@@ -247,7 +247,7 @@ impl Inner {
             if let Ask::Range(range) = &ask {
                 options = options.with_range(Some(range.clone()));
             }
-            let result = match self.store.get_opts(&path, options).await {
+            let result = match self.backend.store().get_opts(&path, options).await {
                 Err(error) if ranged => match CALL.with(|call| call.answer().status) {
                     416 => return Ok(Ok(Got::Beyond)),
                     200 => return Ok(Ok(Got::NoRange)),

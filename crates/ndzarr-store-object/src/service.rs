@@ -91,7 +91,7 @@ impl HttpLayer {
             let page = Page::read(&String::from_utf8_lossy(&text)).map_err(of_answer)?;
             call.answer().page = Some(page);
             instead.to_owned().into()
-        } else if !reads || call.purpose == Purpose::Credentials {
+        } else if !reads || !call.purpose.is_of_store() {
             read(body, OTHER_BYTES, Rest::Refused).await?.into()
         } else {
             body
@@ -102,7 +102,7 @@ impl HttpLayer {
     /// Sends a request; one that reads follows redirects. Another host gets neither credentials nor
     /// headers that the caller set.
     async fn send(&self, mut request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
-        let is_of_store = call.purpose != Purpose::Credentials;
+        let is_of_store = call.purpose.is_of_store();
         // `is_empty` of object_store 0.14.2 is true of payloads that are not.
         let is_empty_write = !request.method().is_safe() && request.body().content_length() == 0;
         // Sizes and ranges are those of what is stored. Google inflates it for those who do not accept

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "s3")]
+use crate::container::Container;
+#[cfg(feature = "s3")]
 use crate::credential_process::CredentialProcess;
 #[cfg(feature = "s3")]
 use crate::profile::Profile;
@@ -22,6 +24,9 @@ pub(crate) enum Source {
     /// A program.
     #[cfg(feature = "s3")]
     Process(Arc<CredentialProcess>),
+    /// The service of a container.
+    #[cfg(feature = "s3")]
+    Container(Container),
     /// The metadata service of the machine, if there is one.
     Machine { settings: Settings, name: String },
 }
@@ -65,6 +70,10 @@ pub(crate) const AWS_MORE: &[&str] = &[
     "AWS_SHARED_CREDENTIALS_FILE",
     "HOME",
     "USERPROFILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
     "AWS_EC2_METADATA_DISABLED",
     "AWS_EC2_METADATA_SERVICE_ENDPOINT",
 ];
@@ -72,11 +81,6 @@ pub(crate) const AWS_MORE: &[&str] = &[
 pub(crate) const AWS: &[(&[&str], &[&str])] = &[
     (&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], &["AWS_SESSION_TOKEN"]),
     (&["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"], &["AWS_ROLE_SESSION_NAME", "AWS_ENDPOINT_URL_STS"]),
-];
-/// Those behind the profile.
-pub(crate) const AWS_CONTAINER: &[(&[&str], &[&str])] = &[
-    (&["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"], &[]),
-    (&["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"], &[]),
 ];
 pub(crate) const GOOGLE_MORE: &[&str] = &[
     "CLOUDSDK_CONFIG",
@@ -109,11 +113,11 @@ pub(crate) const AZURE: &[(&[&str], &[&str])] = &[
     (&["AZURE_USE_AZURE_CLI"], &[]),
 ];
 
-/// The source for S3 besides a profile, which comes before the last two.
+/// The source for S3: variables, the profile, the container, the machine.
 ///
 /// # Errors
 ///
-/// The profile is needed and cannot be read.
+/// The profile is needed and cannot be read, or what variables say cannot be used.
 #[cfg(feature = "s3")]
 pub(crate) fn aws(
     variables: Variables<'_>,
@@ -131,8 +135,8 @@ pub(crate) fn aws(
     if let Some(source) = of_profile(profile.as_ref().map_err(String::clone)?) {
         return Ok(source);
     }
-    if let Some(source) = Source::first(variables, AWS_CONTAINER) {
-        return Ok(source);
+    if let Some(container) = Container::find(variables)? {
+        return Ok(Source::Container(container));
     }
     let metadata = variables.get("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     if variables.is_yes("AWS_EC2_METADATA_DISABLED") || (metadata.is_none() && !is_below(endpoint, AMAZON)) {
@@ -155,10 +159,12 @@ fn of_profile(profile: &Profile) -> Option<Source> {
     let has = |name: &&str| profile.get(name).is_some();
     let name = format!("the profile {:?}", profile.name());
     let key = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
-    if key[..2].iter().any(has) {
+    // A key beside a role is what the role is asked for with.
+    let is_of_role = has(&"role_arn");
+    if !is_of_role && key[..2].iter().any(has) {
         return Some(Source::Settings { settings: settings(&key.map(|name| (name, name))), name });
     }
-    if let Some(command) = profile.get("credential_process") {
+    if let Some(command) = profile.get("credential_process").filter(|_| !is_of_role) {
         return Some(Source::Process(CredentialProcess::new(&name, command)));
     }
     if ["role_arn", "web_identity_token_file"].iter().all(has) {
@@ -252,7 +258,6 @@ mod tests {
         assert_eq!(of(&key[..2]).expect("a web identity"), expected);
         // Half of it is nothing.
         assert_eq!(of(&["AWS_ROLE_ARN"]), None);
-        assert_eq!(of(&["AWS_CONTAINER_CREDENTIALS_FULL_URI"]), None);
         let set = variables(&["AZURE_CLIENT_SECRET", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"]);
         let expected = ["azure_client_secret", "azure_client_id", "azure_tenant_id"];
         assert_eq!(settings(azure(Variables(&set), None)).expect("a client's secret"), expected);

@@ -11,10 +11,10 @@ use ndzarr_store::{
     AsyncStore, Can, DirListing, Fetch, Fetched, Key, PerProcess, Precondition, Prefix, Put, RangeMerging,
     StoreError, block_on,
 };
-use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use crate::backend::Backend;
 use crate::conditions::Conditions;
 use crate::conflicts::Conflicts;
 use crate::hedge::Hedge;
@@ -29,9 +29,7 @@ use crate::unranged::Unranged;
 pub struct ObjectStore(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
-    pub(crate) store: Arc<dyn object_store::ObjectStore>,
-    /// `None`: it cannot list.
-    pub(crate) lists: Option<Arc<dyn PaginatedListStore>>,
+    pub(crate) backend: Backend,
     pub(crate) service: Service,
     /// Scheme, endpoint, bucket and prefix.
     pub(crate) name: Arc<str>,
@@ -42,6 +40,8 @@ pub(crate) struct Inner {
     /// How often in a row other writers were first.
     pub(crate) conflicts: Conflicts,
     pub(crate) conditions: Conditions,
+    /// The most bytes of a value, if that is known.
+    pub(crate) most: Option<u64>,
     pub(crate) hedge: Option<Hedge>,
     pub(crate) signing: Signing,
     pub(crate) unranged: Unranged,
@@ -74,7 +74,7 @@ impl Inner {
 impl ObjectStore {
     fn run<'a, T: Send + 'static, F>(
         &self,
-        work: impl FnOnce(Arc<Inner>) -> F + Send + 'a,
+        work: impl FnOnce(Arc<Inner>) -> F + Send + 'static,
     ) -> BoxFuture<'a, Result<T, StoreError>>
     where
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -87,7 +87,11 @@ impl ObjectStore {
                 None => runtime().map_err(|error| StoreError::io("start threads for", "requests", error))?,
             };
             let ended = StoreError::Unsupported("go on, since its runtime has ended");
-            Task::spawn(&on, work(inner)).await.unwrap_or(Err(ended))
+            let work = async move {
+                inner.backend.settle().await;
+                work(inner).await
+            };
+            Task::spawn(&on, work).await.unwrap_or(Err(ended))
         })
     }
 }
@@ -162,7 +166,7 @@ impl AsyncStore for ObjectStore {
     fn can(&self) -> Can {
         let bucket = self.0.service != Service::Http;
         let put_if = bucket && self.0.conditions.known() != Some(false);
-        Can { write: bucket, put_if, erase_if: false, lock: false, list: self.0.lists.is_some() }
+        Can { write: bucket, put_if, erase_if: false, lock: false, list: self.0.backend.lists().is_some() }
     }
 
     fn range_merging(&self) -> RangeMerging {

@@ -30,7 +30,8 @@ impl Inner {
     async fn try_conditions_at(&self, key: &Key, path: &Path) -> Result<bool, StoreError> {
         let put = |value: &'static [u8], mode: PutMode| async move {
             let options = self.put_options(mode);
-            let request = || self.store.put_opts(path, PutPayload::from_static(value), options.clone());
+            let request =
+                || self.backend.store().put_opts(path, PutPayload::from_static(value), options.clone());
             self.repeat(Purpose::Values, request).await.map(|(put, _)| put)
         };
         let failed = |failure| self.error("try the conditions of puts at", key, &failure);

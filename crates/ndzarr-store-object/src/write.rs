@@ -20,6 +20,17 @@ use crate::store::{Inner, Service};
 /// servers drop an underscore.
 const MARK: &str = "ndzarrput";
 
+/// The most bytes that the provider takes in one request: "Amazon S3 multipart upload limits", "Scalability
+/// and performance targets for Blob storage", "Cloud Storage quotas and limits".
+pub(crate) fn most_bytes(service: Service) -> Option<u64> {
+    match service {
+        Service::S3 => Some(5 << 30),
+        Service::Azure => Some(5000 << 20),
+        Service::Gcs => Some(5 << 40),
+        Service::Http => None,
+    }
+}
+
 impl Inner {
     pub(crate) async fn put(
         &self,
@@ -30,6 +41,7 @@ impl Inner {
         if self.service == Service::Http {
             return Err(StoreError::Unsupported("write"));
         }
+        self.fits(key, parts.iter().map(|part| part.len() as u64).sum())?;
         let mode = match only_if {
             Precondition::None => PutMode::Overwrite,
             Precondition::Absent => PutMode::Create,
@@ -63,7 +75,7 @@ impl Inner {
             let mut took = Duration::ZERO;
             let request = async {
                 let sent = Instant::now();
-                let put = self.store.put_opts(&path, payload.clone(), options.clone()).await;
+                let put = self.backend.store().put_opts(&path, payload.clone(), options.clone()).await;
                 took = sent.elapsed();
                 put
             };
@@ -123,6 +135,21 @@ impl Inner {
         }
     }
 
+    /// Refuses what the service would refuse after gigabytes were sent. Values are not uploaded in parts:
+    /// object_store cannot complete such an upload on a condition.
+    fn fits(&self, key: &Key, size: u64) -> Result<(), StoreError> {
+        match self.most {
+            Some(most) if size > most => {
+                let what = format!(
+                    "the value has {size} bytes, and the service takes at most {most} at once: use smaller chunks \
+                     or shards"
+                );
+                Err(StoreError::Other { action: "write", key: key.to_string(), what })
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn put_options(&self, mode: PutMode) -> PutOptions {
         let mut options = PutOptions::from(mode);
         // Google's caches keep public objects for an hour otherwise.
@@ -140,7 +167,7 @@ impl Inner {
 
     /// The current state, and the mark of the put that made it.
     async fn marked(&self, path: &Path) -> Result<Option<(State, Option<String>)>, Failure> {
-        let head = || self.store.get_opts(path, GetOptions::new().with_head(true));
+        let head = || self.backend.store().get_opts(path, GetOptions::new().with_head(true));
         match self.repeat(Purpose::Values, head).await {
             Ok((found, _)) => {
                 let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
@@ -180,7 +207,7 @@ impl Inner {
     }
 
     async fn delete(&self, paths: Vec<Path>) -> object_store::Result<()> {
-        let mut deleted = self.store.delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
+        let mut deleted = self.backend.store().delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
         let mut failed = None;
         while let Some(one) = deleted.next().await {
             match one {
@@ -208,6 +235,53 @@ impl Inner {
             let erased = self.repeat(Purpose::Values, request).await;
             erased.map_err(|failure| self.erase_error(&keys[0], &failure))?;
         }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
+mod tests {
+    use std::sync::Arc;
+
+    use ndzarr_store::{AsyncStore, block_on};
+    use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
+
+    use super::*;
+    use crate::{ObjectStore, RemoteOptions};
+
+    #[test]
+    fn a_value_that_no_request_can_carry_is_refused_before_it_is_sent() -> Result<(), StoreError> {
+        let server = ObjectServer::start(Dialect::S3);
+        let mut store = ObjectStore::s3(BUCKET, "", &RemoteOptions::new().endpoint(server.url()))?;
+        Arc::get_mut(&mut store.0).expect("it is new").most = Some(4);
+        let (key, parts) = (Key::new("a")?, [Bytes::from("abc"), Bytes::from("de")]);
+        for only_if in [Precondition::None, Precondition::Absent] {
+            let error = block_on(store.put(&key, &parts, only_if)).expect_err("it is larger").to_string();
+            assert!(
+                error.contains("write a: the value has 5 bytes") && error.contains("at most 4"),
+                "{error}"
+            );
+        }
+        assert_eq!(server.traffic().requests, 0);
+        assert!(matches!(
+            block_on(store.put(&key, &[Bytes::from("abcd")], Precondition::None))?,
+            Put::Done(_)
+        ));
+        Ok(())
+    }
+
+    #[test]
+    fn the_limits_are_those_of_the_providers_themselves() -> Result<(), StoreError> {
+        let options = RemoteOptions::new().account("lab");
+        let mosts = |options: &RemoteOptions| -> Result<_, StoreError> {
+            let (s3, gcs) = (ObjectStore::s3(BUCKET, "", options)?, ObjectStore::gcs(BUCKET, "", options)?);
+            let azure = ObjectStore::azure(BUCKET, "", options)?;
+            Ok([s3, gcs, azure].map(|store| store.0.most))
+        };
+        // 5 GiB, 5 TiB and 5,000 MiB.
+        assert_eq!(mosts(&options)?, [Some(5_368_709_120), Some(5_497_558_138_880), Some(5_242_880_000)]);
+        // MinIO takes more.
+        assert_eq!(mosts(&options.endpoint("http://127.0.0.1:9000"))?, [None; 3]);
         Ok(())
     }
 }

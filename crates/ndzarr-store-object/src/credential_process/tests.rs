@@ -39,10 +39,10 @@ fn a_key_is_used_until_it_expires_if_the_program_fails() {
     runtime.block_on(async {
         let first = process.fetch().await.map_err(|told| told.what).expect("it prints a key");
         // Half of its time is over.
-        process.kept().lock().await.as_mut().expect("it is kept").fetched = SystemTime::UNIX_EPOCH;
+        process.keeper.kept().lock().await.as_mut().expect("it is kept").fetched = SystemTime::UNIX_EPOCH;
         let second = process.fetch().await.map_err(|told| told.what).expect("it is valid");
         assert!(Arc::ptr_eq(&first, &second));
-        let mut kept = process.kept().lock().await;
+        let mut kept = process.keeper.kept().lock().await;
         let kept = kept.as_mut().expect("it is kept");
         assert!(kept.is_fresh(SystemTime::now()), "the program is not run for each request");
         (kept.fetched, kept.expires) = (SystemTime::UNIX_EPOCH, Some(now));

@@ -182,6 +182,46 @@ fn a_container_has_its_own_service() -> Outcome {
 }
 
 #[test]
+fn the_token_of_a_container_may_be_in_a_variable_or_missing() -> Outcome {
+    let (store, service) = (server(Dialect::S3), ObjectServer::start(Dialect::Http));
+    service.objects().put("creds", KEY);
+    let url = format!("{}/creds", service.url());
+    let variables = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*url), ("AWS_ENDPOINT_URL", &store.url())];
+    const TOKEN: &str = "AWS_CONTAINER_AUTHORIZATION_TOKEN";
+    for (token, expected) in [("a-hidden-token", Some("a-hidden-token")), ("", None)] {
+        service.forget();
+        let opened = open(&[variables[0], variables[1], (TOKEN, token)])?;
+        for _ in 0..3 {
+            assert_eq!(read(&opened, "a")?.as_deref(), READ);
+        }
+        let met = store.requests().pop().expect("there was one").request;
+        assert!(met.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+        assert_eq!(met.header("x-amz-security-token"), Some("machine-token"));
+        let [asked] = &service.requests()[..] else { panic!("what it says is kept") };
+        assert_eq!(asked.request.header("authorization"), expected);
+    }
+    store.forget();
+    for (document, part) in [
+        ("hidden", "not a JSON document"),
+        (r#"{"AccessKeyId": "hidden"}"#, "no SecretAccessKey"),
+        (&*KEY.replace("2999", "1999"), "has expired"),
+    ] {
+        service.objects().put("creds", document.to_owned());
+        let error = read(&open(&[variables[0], variables[1], (TOKEN, "hidden")])?, "a").expect_err(part);
+        let text = format!("{error} {error:?}");
+        assert!(text.contains("AWS_CONTAINER_CREDENTIALS_FULL_URI") && text.contains(part), "{text}");
+        assert!(!text.contains("hidden"), "{text}");
+    }
+    for fault in [Fault::EndlessBody, Fault::GzipBomb, Fault::RedirectTo(store.url()), Fault::Status(403)] {
+        service.faults([FaultRule::always(fault.clone())]);
+        let error = read(&open(&[variables[0], variables[1], (TOKEN, "hidden")])?, "a").expect_err("a fault");
+        assert!(!format!("{error} {error:?}").contains("hidden"), "{fault:?}");
+    }
+    assert_eq!(store.traffic().requests, 0, "nothing is read without credentials, or goes elsewhere");
+    Ok(())
+}
+
+#[test]
 fn headers_of_the_caller_go_to_no_service_for_credentials() -> Outcome {
     let (store, service) = (server(Dialect::S3), ec2());
     let variables = [

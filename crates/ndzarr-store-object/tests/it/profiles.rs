@@ -181,32 +181,58 @@ fn a_program_that_fails_is_an_error_without_secrets() -> Outcome {
     Ok(())
 }
 
-/// A profile that needs a login is left to AWS's own program, here one of the test.
+/// A profile that needs a login or a role is left to AWS's own program, here one of the test.
 #[cfg(unix)]
 #[test]
-fn a_login_is_left_to_the_program_of_aws() -> Outcome {
+fn a_login_or_a_role_is_left_to_the_program_of_aws() -> Outcome {
     use std::os::unix::fs::PermissionsExt;
 
     if has_started() {
         let options = RemoteOptions::from_environment(Service::S3, |name| std::env::var(name).ok());
-        assert_eq!(read(&ObjectStore::s3(BUCKET, "", &options)?, "a")?.as_deref(), READ);
+        let store = ObjectStore::s3(BUCKET, "", &options)?;
+        if std::env::var_os("HAS_PROGRAM").is_some() {
+            assert_eq!(read(&store, "a")?.as_deref(), READ);
+        } else {
+            let text = read(&store, "a").expect_err("there is no program").to_string();
+            for part in ["the profile \"role\"", "\"aws\" does not start", "aws configure export-credentials"]
+            {
+                assert!(text.contains(part), "{text}");
+            }
+        }
         return Ok(());
     }
     let server = server();
-    let home = home("[profile lab]\nsso_session = ours\nsso_role_name = reader\n", "");
+    let home = home(
+        "[profile lab]\nsso_session = ours\nsso_role_name = reader\n\
+         [profile role]\nrole_arn = arn:aws:iam::1:role/a\nsource_profile = role\n",
+        "[role]\naws_access_key_id = own-id\naws_secret_access_key = hidden\n",
+    );
     let program = home.path().join("aws");
     let text = "#!/bin/sh\nwhile [ $# -gt 1 ]; do words=$words.$1; shift; done\n\
                 echo \"{\\\"Version\\\": 1, \\\"AccessKeyId\\\": \\\"id$words.$1\\\", \\\"SecretAccessKey\\\": \\\"b\\\"}\"\n";
     fs::write(&program, text).expect("it is writable");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is ours");
     let folder = home.path().to_str().expect("it is ASCII");
+    const TEST: &str = "profiles::a_login_or_a_role_is_left_to_the_program_of_aws";
+    for profile in ["lab", "role"] {
+        let variables = [
+            ("AWS_PROFILE", profile),
+            ("HOME", folder),
+            ("PATH", folder),
+            ("AWS_ENDPOINT_URL", &server.url()),
+            ("HAS_PROGRAM", "1"),
+        ];
+        run_with_variables(TEST, &variables);
+        let signed = header(&server, "authorization");
+        let words = "configure.export-credentials.--format.process.--profile";
+        assert!(signed.contains(&format!("Credential=id.{words}.{profile}/")), "{signed}");
+    }
+    // The key beside the role is not used instead of it.
+    server.forget();
+    let nowhere = format!("{folder}/nowhere");
     let variables =
-        [("AWS_PROFILE", "lab"), ("HOME", folder), ("PATH", folder), ("AWS_ENDPOINT_URL", &server.url())];
-    run_with_variables("profiles::a_login_is_left_to_the_program_of_aws", &variables);
-    let signed = header(&server, "authorization");
-    assert!(
-        signed.contains("Credential=id.configure.export-credentials.--format.process.--profile.lab/"),
-        "{signed}"
-    );
+        [("AWS_PROFILE", "role"), ("HOME", folder), ("PATH", &nowhere), ("AWS_ENDPOINT_URL", &server.url())];
+    run_with_variables(TEST, &variables);
+    assert_eq!(server.traffic().requests, 0);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
+use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
 
@@ -60,4 +60,32 @@ fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
     }
     assert_eq!(server.traffic().requests, 2);
     Ok(())
+}
+
+#[test]
+fn the_token_of_a_container_goes_through_no_proxy() {
+    const TEST: &str = "proxies::the_token_of_a_container_goes_through_no_proxy";
+    if has_started() {
+        let options = RemoteOptions::from_environment(Service::S3, |name| env::var(name).ok());
+        let store = ObjectStore::s3(BUCKET, "", &options).expect("the options fit");
+        let error = read(&store, "a").expect_err("the proxy refuses");
+        assert!(error.to_string().contains("HTTP status 400"), "{error}");
+        return;
+    }
+    let [proxy, service] = [(); 2].map(|()| ObjectServer::start(Dialect::Http));
+    service.objects().put("creds", r#"{"AccessKeyId": "an-id", "SecretAccessKey": "a-secret"}"#);
+    let variables = [
+        ("HTTP_PROXY", &*proxy.url()),
+        ("AWS_ENDPOINT_URL", "http://data.invalid"),
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &format!("{}/creds", service.url())),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "a-token"),
+    ];
+    run_with_variables(TEST, &variables);
+    let asked = service.requests();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].request.header("authorization"), Some("a-token"));
+    let met = proxy.requests();
+    assert_eq!(met.len(), 1);
+    assert_eq!(met[0].request.target, format!("http://data.invalid/{BUCKET}/a"));
+    assert!(met[0].request.header("authorization").is_some_and(|signed| signed.contains("=an-id/")));
 }

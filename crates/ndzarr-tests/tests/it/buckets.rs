@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use ndarray::{Array2, array};
-use ndzarr::store::ZipWriter;
+use ndzarr::store::{Credentials, RemoteOptions, ZipWriter};
 use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore, Place};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
@@ -132,6 +132,48 @@ fn a_place_has_variables_of_its_own() -> Outcome {
         assert!(signed.contains("Credential=second/"), "{signed}");
     }
     assert!(!format!("{:?}", place("first")).contains("first"));
+    Ok(())
+}
+
+#[test]
+fn a_place_has_options_of_its_own() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.zip");
+    let archive = ZipWriter::create_file(&path)?;
+    Array::<u8>::builder([2]).create((&archive, "in"))?.write([0..2], &array![3, 4])?;
+    archive.finish()?;
+    server.objects().put("data/a.zip", std::fs::read(&path)?);
+    let endpoint = server.url();
+    let place = |url: &str| {
+        let endpoint = endpoint.clone();
+        Place::with_options(url, move |options| {
+            let options = options.endpoint(&endpoint).credentials(Credentials::key("an-id", "hidden"));
+            options.header("x-lab-project", "volumes").expect("it is valid")
+        })
+    };
+    let [set, inside] = ["data/set", "data/a.zip|zip:in"].map(|path| place(&format!("s3://{BUCKET}/{path}")));
+    Array::<u8>::builder([2]).create(&set)?.write([0..2], &array![1, 2])?;
+    assert_eq!(Array::<u8>::open(&set)?.read(..)?, array![1, 2].into_dyn());
+    assert_eq!(Array::<u8>::open(inside)?.read(..)?, array![3, 4].into_dyn());
+    all_have(&server, "authorization", "Credential=an-id/");
+    all_have(&server, "x-lab-project", "volumes");
+    assert!(!format!("{set:?}").contains("hidden"));
+
+    // What the URL says of the service stays.
+    server.forget();
+    let url = format!("s3+{endpoint}/{BUCKET}/data/set");
+    let none = |_| RemoteOptions::new().endpoint("http://127.0.0.1:1");
+    assert_eq!(Array::<u8>::open(Place::with_options(url, none))?.read(..)?, array![1, 2].into_dyn());
+    assert!(server.requests().iter().all(|met| met.request.header("authorization").is_none()));
+    let azure = ObjectServer::start(Dialect::Azure);
+    let endpoint = azure.url();
+    let key = move |options: RemoteOptions| {
+        options.endpoint(&endpoint).account("theirs").credentials(Credentials::AccountKey("a2V5".into()))
+    };
+    let url = format!("abfss://{BUCKET}@lab.dfs.core.windows.net/set");
+    Array::<u8>::builder([2]).create(Place::with_options(url, key))?;
+    all_have(&azure, "authorization", "SharedKey lab:");
     Ok(())
 }
 

@@ -1,0 +1,79 @@
+//! A bucket as object_store sees it.
+
+use std::sync::Arc;
+
+use object_store::ObjectStore;
+use object_store::list::PaginatedListStore;
+
+#[cfg(feature = "s3")]
+use crate::region::Regional;
+
+/// The store of object_store, which may be another one once the region of the bucket is known.
+pub(crate) struct Backend {
+    store: Arc<dyn ObjectStore>,
+    /// `None`: it cannot list.
+    lists: Option<Arc<dyn PaginatedListStore>>,
+    #[cfg(feature = "s3")]
+    regional: Option<Regional>,
+}
+
+impl Backend {
+    pub(crate) fn new(store: Arc<impl ObjectStore + PaginatedListStore>) -> Self {
+        Self { lists: Some(store.clone()), ..Self::unlisted(store) }
+    }
+
+    /// Of a service without lists.
+    pub(crate) fn unlisted(store: Arc<impl ObjectStore>) -> Self {
+        Self {
+            store,
+            lists: None,
+            #[cfg(feature = "s3")]
+            regional: None,
+        }
+    }
+
+    #[cfg(feature = "s3")]
+    pub(crate) fn in_region(self, regional: Option<Regional>) -> Self {
+        Self { regional, ..self }
+    }
+
+    /// Finds the region of the bucket, if it is to be asked for.
+    pub(crate) async fn settle(&self) {
+        #[cfg(feature = "s3")]
+        if let Some(regional) = &self.regional {
+            regional.settle().await;
+        }
+    }
+
+    pub(crate) fn store(&self) -> &dyn ObjectStore {
+        #[cfg(feature = "s3")]
+        if let Some(store) = self.regional.as_ref().and_then(Regional::store) {
+            return store;
+        }
+        &*self.store
+    }
+
+    pub(crate) fn lists(&self) -> Option<&dyn PaginatedListStore> {
+        #[cfg(feature = "s3")]
+        if let Some(store) = self.regional.as_ref().and_then(Regional::store) {
+            return Some(store);
+        }
+        self.lists.as_deref()
+    }
+}
+
+#[cfg(all(test, feature = "s3"))]
+impl Backend {
+    /// Goes to a server of the test instead of Amazon.
+    pub(crate) fn go_to(&mut self, server: &str, limit: std::time::Duration) {
+        if let Some(regional) = &mut self.regional {
+            let store = regional.go_to(server, limit);
+            self.lists = Some(store.clone());
+            self.store = store;
+        }
+    }
+
+    pub(crate) fn regional(&self) -> Option<&Regional> {
+        self.regional.as_ref()
+    }
+}
