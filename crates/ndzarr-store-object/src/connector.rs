@@ -6,8 +6,8 @@ use std::time::Duration;
 use object_store::client::{HttpClient, HttpConnector};
 use object_store::{ClientConfigKey, ClientOptions};
 use rustls::ClientConfig;
-use rustls::pki_types::CertificateDer;
 
+use crate::certificates::Certificates;
 use crate::client::Client;
 use crate::options::RemoteOptions;
 use crate::service::HttpLayer;
@@ -61,13 +61,11 @@ impl Connector {
             return Ok(tls.clone());
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let roots = self.options.roots.iter().map(|der| CertificateDer::from(der.clone()));
-        let verifier =
-            rustls_platform_verifier::Verifier::new_with_extra_roots(roots, Arc::clone(&provider))?;
+        let certificates = Certificates::new(Arc::clone(&provider), self.options.roots.clone());
         let tls = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_custom_certificate_verifier(Arc::new(certificates))
             .with_no_client_auth();
         Ok(self.tls.get_or_init(|| tls).clone())
     }

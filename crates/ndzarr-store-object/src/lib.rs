@@ -35,6 +35,7 @@ mod backoff;
 mod build;
 mod builder;
 mod call;
+mod certificates;
 mod client;
 mod conditions;
 mod conflicts;
