@@ -11,9 +11,9 @@ use ndzarr_store::{Prefix, StoreError, Wait, is_numbered};
 use crate::FsStore;
 use crate::key_path::of_prefix;
 use crate::lock_error::{TooLong, failure, waited_for};
-use crate::lock_names::{LOCK_SUFFIX, is_temporary_of, lock_path};
+use crate::lock_names::{LOCK_SUFFIX, is_mark, is_temporary_of, lock_path};
 use crate::locks::Take;
-use crate::os_error::is_absent;
+use crate::os_error::{is_absent, is_in_use};
 use crate::syscalls::{again, once_closed, once_free};
 
 /// An erasure, and how it waits for other writers.
@@ -21,7 +21,7 @@ struct Erasure<'e> {
     store: &'e FsStore,
     wait: Wait<'e>,
     start: Duration,
-    /// Whether a lock file had to stay.
+    /// Whether a lock file, or one that is removed when it is closed, may have to stay.
     leaves_locks: Cell<bool>,
 }
 
@@ -128,6 +128,14 @@ impl Erasure<'_> {
 
     /// Removes the lock file or temporary at `path`, which is `of` with a suffix.
     fn remove_lock_file(&self, path: &Path, of: &str) -> io::Result<()> {
+        if is_mark(of) {
+            // Windows may keep a file that was removed for as long as it is open.
+            self.leaves_locks.set(true);
+            return match again(|| self.store.sys.unlink(path)) {
+                Err(e) if is_in_use(&e) => Ok(()),
+                removed => absent_is_fine(removed),
+            };
+        }
         let value = path.with_file_name(of);
         match is_temporary_of(of) {
             // Its writer may work on it for long, but cannot publish it any more: that needs the

@@ -36,6 +36,13 @@ pub(crate) fn is_temporary_of(name: &str) -> Option<&str> {
 
 const MARK_LEN: usize = 24;
 
+/// Where a file goes that is removed but may be open. Its name without the suffix is a mark, which no
+/// other lock file or temporary has.
+#[cfg(windows)]
+pub(crate) fn removed_path(path: &Path) -> PathBuf {
+    path.with_file_name(new_mark() + LOCK_SUFFIX)
+}
+
 /// Whether it may be the mark of an owner.
 pub(crate) fn is_mark(mark: &str) -> bool {
     mark.len() == MARK_LEN && mark.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))

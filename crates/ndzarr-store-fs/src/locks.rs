@@ -15,7 +15,7 @@ use crate::lease::Lease;
 use crate::lock_error::TooLong;
 use crate::lock_file::{Found, Watched, set_aside};
 use crate::lock_names::{lock_path, temporary_path};
-use crate::os_error::{is_gone, is_not_found, is_refusal, is_unsupported};
+use crate::os_error::{is_gone, is_in_use, is_not_found, is_refusal, is_unsupported};
 use crate::owner::MAX_BYTES;
 use crate::stat::Stat;
 use crate::syscalls::{Syscalls, again};
@@ -293,7 +293,12 @@ impl Locks {
     /// The size of a lock file whose writer is known to have ended; `None` if a writer may hold it. It
     /// stays as it is.
     pub(crate) fn len_if_left(&self, path: &Path) -> io::Result<Option<u64>> {
-        let Some(found) = Found::at(&*self.sys, path)? else { return Ok(None) };
+        let found = match Found::at(&*self.sys, path) {
+            // Windows keeps it until it is closed.
+            Err(e) if is_in_use(&e) => None,
+            found => found?,
+        };
+        let Some(found) = found else { return Ok(None) };
         let (_, file_system) = self.file_system_of(&found.file)?;
         let is_left = match found.owner() {
             Some(owner) => owner.is_dead(&*self.sys) && self.can_lock(&found.file)?,

@@ -1,6 +1,6 @@
 //! Tests in which single system calls fail.
 
-use ndzarr_store::Locked;
+use ndzarr_store::{Locked, Prefix};
 
 use super::*;
 use crate::Locking;
@@ -255,5 +255,22 @@ fn a_network_file_system_is_flushed_before_publishing() -> Outcome {
         assert_eq!(errno(&error), Some(Errno::DQUOT.raw_os_error()));
         assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("old value"), vec!["b".to_owned()]));
     }
+    Ok(())
+}
+
+/// As Windows keeps it: a file that was removed while it was open.
+#[test]
+fn erasing_does_not_wait_for_a_removed_file_that_is_open() -> Outcome {
+    let setup = Setup::new()?;
+    let removed = setup.folder.path().join("a/0123456789abcdef01234567.__lock");
+    fs::remove_file(setup.folder.path().join("a/b"))?;
+    fs::write(&removed, "")?;
+    let prefix = Prefix::new("a/")?;
+    let faulty = setup.faulty(Faulty::always("unlink", Errno::BUSY));
+    faulty.erase_prefix(&prefix, Wait::Block)?;
+    assert_eq!(setup.files()?, ["0123456789abcdef01234567.__lock"]);
+    // Closed.
+    setup.good.erase_prefix(&prefix, Wait::Block)?;
+    assert!(!setup.folder.path().join("a").exists());
     Ok(())
 }

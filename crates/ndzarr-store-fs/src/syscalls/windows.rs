@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use super::win32;
 pub(crate) use super::win32::{file_system, listed_name, path_of};
-use crate::lock_names::{LOCK_SUFFIX, new_mark};
+use crate::lock_names::removed_path;
 use crate::stat::Stat;
 
 // Files are opened so that others may read, write, rename and remove them, as the standard library
@@ -126,7 +126,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// A file that is open keeps its name until it is closed, on file systems other than NTFS. So it is
 /// given another one first, as those who take over a lock do.
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {
-    let aside = path.with_file_name(format!("{}{LOCK_SUFFIX}", new_mark()));
+    let aside = removed_path(path);
     fs::rename(path, &aside)?;
     match fs::remove_file(&aside) {
         // Links to folders, and junctions, are removed as folders are.
