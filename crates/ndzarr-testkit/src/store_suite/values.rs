@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ndzarr_store::{Fetched, FetchedPieces, Of, Precondition, Put, Store, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, FetchedPieces, Of, Precondition, Put, Store, StoreError, Want};
 
 use super::calls::{assert_value, erase, fetch, key, ok, put, whole};
 
@@ -95,11 +95,17 @@ fn replace_and_erase(store: &dyn Store) {
 fn names(store: &dyn Store) {
     let names =
         [".zarray", "zarr.json", "c/0/0", "0.0", "a b", "é", "日本/語", "...", "a..b", "%2F", "x?y=z#w", "~"];
-    for name in names {
+    let is_held = |name: &&str| {
+        let refused = store.fetch(&Fetch { key: key(name), of: Of::Any, want: Want::Size });
+        // A folder of Windows has no such names.
+        let may_refuse = cfg!(windows) && ["...", "x?y=z#w"].contains(name);
+        !(may_refuse && matches!(refused, Err(StoreError::InvalidKey { .. })))
+    };
+    for name in names.into_iter().filter(is_held) {
         assert_value(store, name, None);
         assert!(matches!(ok(store.put(&key(name), &[name.into()], Precondition::None)), Put::Done(_)));
     }
-    for name in names {
+    for name in names.into_iter().filter(is_held) {
         assert_value(store, name, Some(name));
     }
 }

@@ -135,6 +135,11 @@ fn absolute_paths_begin_at_the_root() {
     let sandbox = Sandbox::new();
     let outside = sandbox.folder.path().join("outside/a").to_string_lossy().into_owned();
     let error = AnyArray::open((sandbox.store(), &outside)).expect_err("is not in the store");
+    if cfg!(windows) {
+        // No name of Windows has a colon.
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        return sandbox.check("absolute");
+    }
     assert_eq!(error.kind(), ErrorKind::NotFound);
     let a = Array::<u8>::builder([4]).create((sandbox.store(), &outside)).expect("is created inside");
     a.fill(.., 1).expect("is written inside");

@@ -28,17 +28,17 @@ const MOST: usize = 16 << 20;
 
 /// Memory is for the chunks in progress, not for all that a call meets.
 #[test]
-fn memory_does_not_grow_with_the_number_of_chunks() {
+fn chunks_of_a_regular_grid() {
     in_own_process!();
     let a = Array::<u8>::builder([CHUNKS]).chunks([1]);
     chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
+}
+
+#[test]
+fn chunks_of_a_custom_grid() {
+    in_own_process!();
     let a = Array::<u8>::builder([CHUNKS]).chunk_grid(CustomChunkGrid::new("example.single", Single));
     chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
-    inner_chunks_of_a_shard();
-    one_inner_chunk_of_a_sparse_shard();
-    chunks_that_are_removed();
-    chunks_that_are_counted_and_listed();
-    chunks_that_are_copied();
 }
 
 const CHUNKS: u64 = 1_000_000;
@@ -81,14 +81,15 @@ const FEW: usize = 4 << 20;
 
 /// Besides the work in flight, the index of a shard is in memory: 16 bytes for each inner chunk,
 /// and a checksum.
+#[test]
 fn inner_chunks_of_a_shard() {
+    in_own_process!();
     let folder = tempfile::tempdir().expect("a folder");
     let memory = Storage::from(MemoryStore::new());
     let asynchronous = Storage::asynchronous(AsyncMemoryStore::new(Latency::default()));
     inner_chunks_in("memory", &memory, 1 << 16);
     inner_chunks_in("async", &asynchronous, 1 << 16);
     inner_chunks_in("folder", &Storage::from(folder.path()), 1 << 16);
-    a_million_inner_chunks();
 }
 
 fn inner_chunks_in(name: &str, storage: &Storage, chunks: u64) {
@@ -116,10 +117,12 @@ fn inner_chunks_in(name: &str, storage: &Storage, chunks: u64) {
     assert_eq!(a.read([4..7]).expect("it works").as_slice(), Some(&[7, 9, 7][..]));
 }
 
+#[test]
 fn a_million_inner_chunks() {
     const CHUNKS: u64 = 1_000_000;
     const RESULT: usize = CHUNKS as usize;
     const INDEX: usize = 16 * CHUNKS as usize + 4;
+    in_own_process!();
     let folder = tempfile::tempdir().expect("a folder");
     let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
     let a = shards.create((folder.path(), "a")).expect("it works");
@@ -131,9 +134,11 @@ fn a_million_inner_chunks() {
 }
 
 /// The file is almost all index.
+#[test]
 fn one_inner_chunk_of_a_sparse_shard() {
     const CHUNKS: u64 = 1 << 21;
     const INDEX: usize = 16 * CHUNKS as usize + 4;
+    in_own_process!();
     let folder = tempfile::tempdir().expect("a folder");
     let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
     shards.create((folder.path(), "a")).expect("it works").fill([5..6], 9).expect("it works");
@@ -182,7 +187,9 @@ impl Store for Listed {
 }
 
 /// Besides the work in flight, the names in one folder are in memory.
+#[test]
 fn chunks_that_are_removed() {
+    in_own_process!();
     let store = Arc::new(Listed::default());
     let storage = Storage::blocking(Arc::clone(&store));
     let mut a = Array::<u8>::builder([ROWS, ROWS]).chunks([1, 1]).create((storage, "a")).expect("it works");
@@ -193,7 +200,9 @@ fn chunks_that_are_removed() {
 
 /// Going over a grid takes no memory, and a list of what is stored a number and a length for each,
 /// which are there twice while it is made, besides room to grow.
+#[test]
 fn chunks_that_are_counted_and_listed() {
+    in_own_process!();
     let storage = Storage::blocking(Listed::default());
     let a = Array::<u8>::builder([ROWS, ROWS]).chunks([1, 1]).create((storage, "a")).expect("it works");
     let counted = extra(|| assert_eq!(a.chunks().count() as u64, ROWS * ROWS));
@@ -227,7 +236,9 @@ impl Store for Forgetful {
 }
 
 /// Besides the blocks, the list of the source's keys is in memory, and a few numbers for each chunk.
+#[test]
 fn chunks_that_are_copied() {
+    in_own_process!();
     let from = MemoryStore::new();
     let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create((&from, "a")).expect("it works");
     a.fill(.., 7).expect("it works");
