@@ -53,6 +53,7 @@ fn resets_and_lost_answers() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "under wine, a client waits for ever at the end of a connection")]
 fn bodies_that_are_wrong() {
     let read = |fault| get(&mut start(fault).1);
     assert_eq!(read(Fault::Truncate).expect_err("half").kind(), ErrorKind::ConnectionReset);
