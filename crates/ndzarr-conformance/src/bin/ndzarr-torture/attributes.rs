@@ -88,11 +88,24 @@ pub(crate) fn set_unlocked(root: &Path, writer: usize) -> Outcome {
     crate::process::say("ready")?;
     serve(|line| {
         for i in 0..line.parse::<usize>()? {
-            let mut value: serde_json::Value = serde_json::from_slice(&std::fs::read(&document)?)?;
+            let text = patiently(|| std::fs::read(&document))?;
+            let mut value: serde_json::Value = serde_json::from_slice(&text)?;
             value["attributes"][format!("{writer}-{i}")] = json!(i);
             std::fs::write(&temporary, serde_json::to_vec(&value)?)?;
-            std::fs::rename(&temporary, &document)?;
+            patiently(|| std::fs::rename(&temporary, &document))?;
         }
         Ok("done".to_owned())
     })
+}
+
+/// Repeats what Windows refuses while another process has the file open.
+pub(crate) fn patiently<T>(mut call: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
+    loop {
+        match call() {
+            Err(e) if cfg!(windows) && e.kind() == std::io::ErrorKind::PermissionDenied => {
+                std::thread::yield_now();
+            }
+            other => return other,
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::thread;
 use ndzarr::{AnyNode, ErrorKind, Group};
 use serde_json::{Value, json};
 
+use crate::attributes::patiently;
 use crate::layout::Layout;
 use crate::process::{Worker, serve};
 use crate::shared::until_lost;
@@ -126,7 +127,7 @@ pub(crate) fn create_looking(root: &Path, worker: usize) -> Outcome {
         let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {"who": worker}});
         let temporary = root.join(format!("{worker}.partial"));
         fs::write(&temporary, group.to_string())?;
-        fs::rename(&temporary, &document)?;
+        patiently(|| fs::rename(&temporary, &document))?;
         Ok(worker.to_string())
     })
 }
