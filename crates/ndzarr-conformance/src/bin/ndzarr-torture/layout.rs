@@ -148,8 +148,25 @@ pub(crate) fn read(array: &Array<u32>) -> Outcome<Vec<u32>> {
 
 /// Writes elements of an array of one dimension from `at` on.
 pub(crate) fn write(array: &Array<u32>, at: u64, elements: Vec<u32>) -> Outcome {
-    let n = elements.len() as u64;
-    Ok(array.write([at..at + n], &Array1::from_vec(elements))?)
+    let (n, elements) = (elements.len() as u64, Array1::from_vec(elements));
+    loop {
+        match array.write([at..at + n], &elements) {
+            // Readers of Windows may keep the old value open for too long. Nothing has changed.
+            Err(error) if cfg!(windows) && is_open_elsewhere(&error) => {}
+            other => return Ok(other?),
+        }
+    }
+}
+
+fn is_open_elsewhere(error: &ndzarr::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if error.to_string().starts_with("it is open elsewhere") {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// Lock files and other temporaries below a folder.
