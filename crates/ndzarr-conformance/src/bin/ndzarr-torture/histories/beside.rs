@@ -104,9 +104,11 @@ impl Machine {
         let of_document = self.random.below(2) == 0;
         let found = if of_document { files(&root) } else { chunk_files(&root) };
         let mut found = found.map_err(|error| error.to_string())?;
+        let name_of =
+            |path: &Path| path.strip_prefix(&root).unwrap_or(path).to_string_lossy().replace('\\', "/");
         if of_document {
             let is_of_array = |path: &Path| {
-                let path = path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned();
+                let path = name_of(path);
                 ["a/zarr.json", "a/.zarray", "a/attributes.json"].contains(&path.as_str())
                     || path.starts_with("meta/root/a.")
             };
@@ -116,8 +118,7 @@ impl Machine {
             return Ok(());
         }
         let file = &found[self.random.below(found.len() as u64) as usize];
-        let key = file.strip_prefix(&root).unwrap_or(file).to_string_lossy().into_owned();
-        let key = Key::new(key).map_err(|error| error.to_string())?;
+        let key = Key::new(name_of(file)).map_err(|error| error.to_string())?;
         let held = FsStore::new(&root).lock(&key, Wait::Block).map_err(|error| error.to_string())?;
         let Locked::Held(held) = held else { return Err(format!("{key} cannot be locked")) };
         let how = self.random.below(3);
