@@ -66,7 +66,9 @@ impl FileLock {
     /// was a value.
     pub(crate) fn may_be_read(&self) -> bool {
         match self {
-            Self::Local(lock) => lock.rest > 0 && lock.sys.is_open_elsewhere(&lock.file),
+            Self::Local(lock) => {
+                lock.rest > 0 && lock.sys.may_exchange() && lock.sys.is_open_elsewhere(&lock.file)
+            }
             Self::Portable(_) => false,
         }
     }

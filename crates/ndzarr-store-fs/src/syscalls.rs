@@ -180,6 +180,11 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::rename(from, to)
     }
 
+    /// Whether some file systems of this system swap names: elsewhere no temporary was a value before.
+    fn may_exchange(&self) -> bool {
+        cfg!(any(target_os = "linux", target_os = "android"))
+    }
+
     /// Swaps the names of two files. `Unsupported` if it cannot.
     fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
         platform::exchange(a, b)
