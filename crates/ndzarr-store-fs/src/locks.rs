@@ -177,6 +177,7 @@ impl Locks {
             Ok(file) => file,
             Err(e) if is_not_found(&e) => return Ok(Attempt::Again),
             Err(e) if e.kind() == ErrorKind::PermissionDenied => return self.attempt_unwritable(path, e),
+            Err(e) if is_refusal(&e) => return Ok(Attempt::Refused(e)),
             Err(e) => return Err(e),
         };
         let (_, file_system) = match self.file_system_of(&file) {

@@ -34,13 +34,14 @@ pub(crate) fn is_unsupported(e: &io::Error) -> bool {
 }
 
 /// Whether this error may hide another one. sshfs gives EPERM for errors that it cannot express.
-/// Windows denies access to a file that is removed as soon as the last handle of it is closed.
+/// Windows denies access to a file that is removed as soon as the last handle of it is closed, and says
+/// that one is shared which is being renamed.
 pub(crate) fn is_refusal(e: &io::Error) -> bool {
     #[cfg(unix)]
     if e.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) {
         return true;
     }
-    is_one_of(e, &[windows::ACCESS_DENIED, windows::DELETE_PENDING])
+    is_one_of(e, &[windows::ACCESS_DENIED, windows::DELETE_PENDING, windows::SHARING_VIOLATION])
 }
 
 /// Whether this error may end when another process closes a file: EBUSY of shares that a Windows server

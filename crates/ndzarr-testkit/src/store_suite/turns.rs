@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use bytes::Bytes;
-use ndzarr_store::{Fetched, Locked, Of, Precondition, Put, Store, Wait};
+use ndzarr_store::{Fetched, Locked, Of, Precondition, Put, Store, StoreError, Wait};
 
 use super::calls::{get, key, ok, value, whole};
 
@@ -72,7 +72,13 @@ fn counted_up(old: &[u8], writer: usize) -> [u8; WRITERS] {
 pub(super) fn readers_see_whole_values(store: &dyn Store) {
     const SIZES: [usize; 3] = [40_000, 100, 70_000];
     let values = [0, 1, 2].map(|i| Bytes::from(vec![i; SIZES[usize::from(i)]]));
-    let put = |i: usize| ok(store.put(&key("a"), &[values[i % 3].clone()], Precondition::None));
+    let put = |i: usize| loop {
+        match store.put(&key("a"), &[values[i % 3].clone()], Precondition::None) {
+            // Readers of Windows may keep the old value open for too long. Nothing has changed.
+            Err(StoreError::Io { action: "publish", .. }) if cfg!(windows) => {}
+            other => break drop(ok(other)),
+        }
+    };
     put(0);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -91,7 +97,7 @@ pub(super) fn readers_see_whole_values(store: &dyn Store) {
         scope.spawn(|| {
             // Also when it panics, or the readers would never stop.
             let _done = SetOnDrop(&done);
-            (0..150).for_each(|i| drop(put(i)));
+            (0..150).for_each(put);
         });
     });
 }
