@@ -216,12 +216,18 @@ fn put_aside(
 
 /// The unit with this index.
 fn unit_at(array: &AnyArray, index: &[u64]) -> Option<Chunk> {
-    let units = array.units().iter();
+    // As far as one step reaches: with 32 bits, not to the end of every grid.
+    const STEP: usize = usize::MAX / 2;
+    let mut units = array.units().iter();
     let lengths = units.grid_shape();
-    let number = index
+    let mut number = index
         .iter()
         .zip(&lengths)
         .try_fold(0_u64, |number, (at, n)| number.checked_mul(*n)?.checked_add(*at))?;
+    while number > STEP as u64 {
+        units.nth(STEP - 1)?;
+        number -= STEP as u64;
+    }
     units.get(usize::try_from(number).ok()?).filter(|unit| unit.index == index)
 }
 
