@@ -139,8 +139,13 @@ fn grids_without_chunks_and_huge_ones() -> Result<()> {
     let huge = Array::<u8>::builder([1 << 50, 3]).chunks([1 << 10, 1]).create((&memory, "huge"))?;
     // With 32 bits, there are more than a usize counts.
     assert_eq!(huge.chunks().len(), usize::try_from(3_u64 << 40).unwrap_or(usize::MAX));
-    let last = huge.chunks().last_of();
-    assert_eq!((last.index, last.ranges), (vec![(1 << 40) - 1, 2], vec![(1 << 50) - 1024..1 << 50, 2..3]));
+    if cfg!(target_pointer_width = "64") {
+        let last = huge.chunks().last_of();
+        assert_eq!(
+            (last.index, last.ranges),
+            (vec![(1 << 40) - 1, 2], vec![(1 << 50) - 1024..1 << 50, 2..3])
+        );
+    }
     let far = huge.chunks_in(ndzarr::s![0..1u64 << 49; 1 << 30, 1])?;
     assert_eq!((far.len(), far.get(511).expect("the last").index), (1 << 19, vec![511 << 20, 1]));
     huge.write([0..1, 0..1], &array![[5]])?;
