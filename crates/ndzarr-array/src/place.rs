@@ -80,9 +80,9 @@ impl Place {
         Self(Where::Folder(place.into(), Environment::Variables(std::sync::Arc::new(variables))))
     }
 
-    /// A path or a URL, whose service is reached with options of the caller's: each time that the place
-    /// is opened, `change` is given what the environment says, and returns what is used. An endpoint or
-    /// account in the URL still counts. Local paths have no options.
+    /// A path or a URL, with options for its service. Each time the place is opened, `change` turns the
+    /// options that the environment gives into those that are used. An endpoint or account in the URL
+    /// takes precedence. Local paths have no options.
     ///
     /// ```
     /// use std::time::Duration;

@@ -20,7 +20,7 @@ pub(crate) enum Environment {
     /// The variables of the process.
     #[default]
     Process,
-    /// Variables of the caller's instead.
+    /// Variables that the caller gives instead.
     #[cfg_attr(
         not(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")),
         allow(dead_code, reason = "without a service nothing asks for them")

@@ -11,7 +11,7 @@ use ndzarr_store::{Prefix, StoreError, Wait, is_numbered};
 use crate::FsStore;
 use crate::key_path::of_prefix;
 use crate::lock_error::{TooLong, failure, waited_for};
-use crate::lock_names::{LOCK_SUFFIX, is_mark, is_temporary_of, lock_path};
+use crate::lock_names::{LOCK_SUFFIX, is_removed, is_temporary_of, lock_path};
 use crate::locks::Take;
 use crate::os_error::{is_absent, is_in_use};
 use crate::syscalls::{again, once_closed, once_free};
@@ -21,7 +21,7 @@ struct Erasure<'e> {
     store: &'e FsStore,
     wait: Wait<'e>,
     start: Duration,
-    /// Whether a lock file, or one that is removed when it is closed, may have to stay.
+    /// Whether a lock file, or one that goes when it is closed, had to stay.
     leaves_locks: Cell<bool>,
 }
 
@@ -128,11 +128,13 @@ impl Erasure<'_> {
 
     /// Removes the lock file or temporary at `path`, which is `of` with a suffix.
     fn remove_lock_file(&self, path: &Path, of: &str) -> io::Result<()> {
-        if is_mark(of) {
-            // Windows may keep a file that was removed for as long as it is open.
-            self.leaves_locks.set(true);
+        if is_removed(of) {
             return match again(|| self.store.sys.unlink(path)) {
-                Err(e) if is_in_use(&e) => Ok(()),
+                // Windows may keep it for as long as it is open.
+                Err(e) if is_in_use(&e) => {
+                    self.leaves_locks.set(true);
+                    Ok(())
+                }
                 removed => absent_is_fine(removed),
             };
         }

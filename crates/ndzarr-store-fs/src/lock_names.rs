@@ -36,11 +36,17 @@ pub(crate) fn is_temporary_of(name: &str) -> Option<&str> {
 
 const MARK_LEN: usize = 24;
 
-/// Where a file goes that is removed but may be open. Its name without the suffix is a mark, which no
-/// other lock file or temporary has.
+const REMOVED: &str = ".removed-";
+
+/// Where a file goes that is removed but may be open.
 #[cfg(windows)]
 pub(crate) fn removed_path(path: &Path) -> PathBuf {
-    path.with_file_name(new_mark() + LOCK_SUFFIX)
+    path.with_file_name(format!("{REMOVED}{}{LOCK_SUFFIX}", new_mark()))
+}
+
+/// Whether a name without the suffix of lock files is that of such a file.
+pub(crate) fn is_removed(name: &str) -> bool {
+    name.strip_prefix(REMOVED).is_some_and(is_mark)
 }
 
 /// Whether it may be the mark of an owner.

@@ -79,8 +79,8 @@ impl ObjectStore {
     }
 
     /// A bucket of Amazon S3, or of what speaks like it at an
-    /// [`endpoint`](RemoteOptions::endpoint), below a prefix. If nothing names the region of a bucket of
-    /// Amazon's, the first request asks for it.
+    /// [`endpoint`](RemoteOptions::endpoint), below a prefix. If no region is given for a bucket at
+    /// Amazon, the first request asks for it.
     ///
     /// # Errors
     /// The options do not fit the service, or a profile cannot be read. No request is made.

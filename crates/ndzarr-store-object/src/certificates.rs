@@ -15,7 +15,8 @@ pub(crate) struct Certificates {
     provider: Arc<CryptoProvider>,
     /// In DER, beside those of the system.
     roots: Vec<Vec<u8>>,
-    verifier: OnceLock<Result<Verifier, Error>>,
+    /// Those of the system may be there later: a failure is not kept.
+    verifier: OnceLock<Verifier>,
 }
 
 impl Certificates {
@@ -24,11 +25,12 @@ impl Certificates {
     }
 
     fn verifier(&self) -> Result<&Verifier, Error> {
-        let make = || {
-            let roots = self.roots.iter().map(|der| CertificateDer::from(der.clone()));
-            Verifier::new_with_extra_roots(roots, Arc::clone(&self.provider))
-        };
-        self.verifier.get_or_init(make).as_ref().map_err(Clone::clone)
+        if let Some(verifier) = self.verifier.get() {
+            return Ok(verifier);
+        }
+        let roots = self.roots.iter().map(|der| CertificateDer::from(der.clone()));
+        let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&self.provider))?;
+        Ok(self.verifier.get_or_init(|| verifier))
     }
 }
 

@@ -78,7 +78,7 @@ impl Container {
     /// Fetches its credentials.
     ///
     /// # Errors
-    /// There is no client.
+    /// No HTTP client can be made.
     pub(crate) fn provider(self, connector: &Connector) -> object_store::Result<Arc<ContainerCredentials>> {
         let is_near = self.url.scheme_str() == Some("http");
         let options = if is_near { metadata_options() } else { client_options(false) };

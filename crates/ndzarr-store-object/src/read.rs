@@ -190,8 +190,8 @@ impl Inner {
         pinned: Option<&State>,
     ) -> Result<Option<Fetched>, StoreError> {
         let gets = ranges.iter().filter(|range| range.start < range.end.min(LAST)).map(|range| {
-            // What cannot be in memory is not asked for: object_store refuses it, even of a short value.
-            let end = range.end.min(LAST).min(range.start.saturating_add(usize::MAX as u64));
+            // No more than memory can address: object_store refuses a longer range even of a short value.
+            let end = range.end.min(LAST).min(range.start.saturating_add(isize::MAX as u64));
             self.get(key, Ask::Range(GetRange::Bounded(range.start..end)), pinned)
         });
         let got = try_join_all(gets).await?;

@@ -1,4 +1,4 @@
-//! The region of a bucket of Amazon's that nothing names: Amazon is asked for it, without credentials.
+//! The region of a bucket at Amazon, if none is given: Amazon is asked for it, without credentials.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError};

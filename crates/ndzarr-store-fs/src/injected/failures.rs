@@ -262,13 +262,13 @@ fn a_network_file_system_is_flushed_before_publishing() -> Outcome {
 #[test]
 fn erasing_does_not_wait_for_a_removed_file_that_is_open() -> Outcome {
     let setup = Setup::new()?;
-    let removed = setup.folder.path().join("a/0123456789abcdef01234567.__lock");
+    let removed = setup.folder.path().join("a/.removed-0123456789abcdef01234567.__lock");
     fs::remove_file(setup.folder.path().join("a/b"))?;
     fs::write(&removed, "")?;
     let prefix = Prefix::new("a/")?;
     let faulty = setup.faulty(Faulty::always("unlink", Errno::BUSY));
     faulty.erase_prefix(&prefix, Wait::Block)?;
-    assert_eq!(setup.files()?, ["0123456789abcdef01234567.__lock"]);
+    assert_eq!(setup.files()?, [".removed-0123456789abcdef01234567.__lock"]);
     // Closed.
     setup.good.erase_prefix(&prefix, Wait::Block)?;
     assert!(!setup.folder.path().join("a").exists());

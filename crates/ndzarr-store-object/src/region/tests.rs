@@ -1,4 +1,4 @@
-//! Buckets whose region nothing names, on a server that stands for Amazon.
+//! Buckets without a given region, on a server that stands for Amazon.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -118,7 +118,7 @@ fn a_refusal_or_a_redirect_names_the_region_too() {
         let backend = &mut Arc::get_mut(&mut store.0).expect("it is new").backend;
         backend.go_to(&format!("http://{address}"), LIMIT);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let regional = store.0.backend.regional().expect("there is no region");
+        let regional = store.0.backend.regional().expect("no region is given");
         assert_eq!(runtime.block_on(regional.region()).as_deref(), Some("eu-west-9"), "{status}");
         serving.join().expect("it served");
     }
@@ -177,7 +177,7 @@ fn an_answer_without_a_region_is_not_kept_for_ever() {
     let server = server();
     server.faults([FaultRule::always(Fault::Status(404)).of(&["HEAD"])]);
     let store = open(&server);
-    let regional = store.0.backend.regional().expect("there is no region");
+    let regional = store.0.backend.regional().expect("no region is given");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         assert_eq!(regional.region().await, None);
@@ -211,7 +211,7 @@ fn a_lock_that_is_held_for_ever_does_not_hold_up_others() -> Result<(), StoreErr
     server.faults([FaultRule::always(Fault::Reset).of(&["HEAD"]).times(1)]);
     block_on(read(&open(&server)))?;
     let store = open_with(&server, Duration::from_millis(100));
-    let asked = of(store.0.backend.regional().expect("there is no region"));
+    let asked = of(store.0.backend.regional().expect("no region is given"));
     let held = asked.try_lock().expect("the call has ended");
     server.forget();
     // On a busy machine the server may take longer than that.
@@ -263,7 +263,7 @@ fn a_forked_child_asks_itself() {
 }
 
 #[test]
-fn what_is_no_region_is_not_taken_for_one() {
+fn other_text_is_not_taken_for_a_region() {
     let long = "a".repeat(10_000);
     for (text, expected) in [
         ("eu-south-2", true),

@@ -193,7 +193,7 @@ fn a_login_or_a_role_is_left_to_the_program_of_aws() -> Outcome {
         if std::env::var_os("HAS_PROGRAM").is_some() {
             assert_eq!(read(&store, "a")?.as_deref(), READ);
         } else {
-            let text = read(&store, "a").expect_err("there is no program").to_string();
+            let text = read(&store, "a").expect_err("aws cannot be run").to_string();
             for part in ["the profile \"role\"", "\"aws\" does not start", "aws configure export-credentials"]
             {
                 assert!(text.contains(part), "{text}");

@@ -1,6 +1,7 @@
 //! HTTPS: who is trusted, and what errors say.
 
 use std::env;
+use std::time::Duration;
 
 use ndzarr_store::{AsyncStore, StoreError, block_on};
 use ndzarr_store_object::{ObjectStore, RemoteOptions, Service};
@@ -55,6 +56,41 @@ fn the_certificates_of_ssl_cert_file_are_trusted() -> Outcome {
     let variables = [("SSL_CERT_FILE", path), ("AWS_ENDPOINT_URL", &tls.url())];
     run_with_variables("tls::the_certificates_of_ssl_cert_file_are_trusted", &variables);
     assert_eq!(server.traffic().requests, 1);
+    Ok(())
+}
+
+/// As in a small container.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+#[test]
+fn a_machine_without_certificates_reaches_plain_http_and_https_once_it_has_some() -> Outcome {
+    if has_started() {
+        let variable = |name: &str| env::var(name).expect("it is set");
+        let value = |endpoint: &str| {
+            let options = RemoteOptions::new().endpoint(variable(endpoint)).retry_for(Duration::ZERO);
+            read(&ObjectStore::s3(BUCKET, "", &options)?, "a")
+        };
+        assert_eq!(value("PLAIN")?.as_deref(), Some(&b"value"[..]));
+        let error = value("SECURE").expect_err("no authority is known");
+        assert!(error.to_string().to_lowercase().contains("certificate"), "{error}");
+        std::fs::copy(variable("LATER"), variable("SSL_CERT_FILE")).expect("they are files");
+        assert_eq!(value("SECURE")?.as_deref(), Some(&b"value"[..]));
+        return Ok(());
+    }
+    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let tls = TlsServer::start(&server, &authority, "127.0.0.1", YEAR);
+    server.objects().put("a", "value");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("it is ASCII").to_owned();
+    std::fs::write(path("none"), "").expect("it is writable");
+    std::fs::write(path("later"), authority.pem()).expect("it is writable");
+    let variables = [
+        ("SSL_CERT_FILE", &*path("none")),
+        ("LATER", &*path("later")),
+        ("PLAIN", &*server.url()),
+        ("SECURE", &*tls.url()),
+    ];
+    let test = "tls::a_machine_without_certificates_reaches_plain_http_and_https_once_it_has_some";
+    run_with_variables(test, &variables);
     Ok(())
 }
 
