@@ -28,7 +28,7 @@ use dataset::Data;
 use definition::{Definition, Row};
 use table::Done;
 use turn::Report;
-use verdict::{BESIDE_BEFORE, ENOUGH, Samples, Target, Time, Verdict};
+use verdict::{BESIDE_BEFORE, ENOUGH, Job, Samples, Target, Time, Verdict};
 
 /// Runs the task.
 ///
@@ -244,7 +244,7 @@ impl Bench<'_> {
             what: definition.what.clone(),
             target: self.target().ratio,
             memory_bytes: row.memory_bytes,
-            writes: row.writes(),
+            writes: row.job() != Job::Reads,
             verdict,
             gives_up: row.gives_up.clone().filter(|_| self.before.is_some()),
             is_new,
@@ -274,7 +274,7 @@ impl Bench<'_> {
     }
 
     fn judge(&self, samples: &Samples) -> Verdict {
-        verdict::judge(samples, self.target(), self.row.memory_bytes, self.row.writes())
+        verdict::judge(samples, self.target(), self.row.memory_bytes, self.row.job())
     }
 
     /// The engines that need more rounds than were asked for.
@@ -309,7 +309,7 @@ impl Bench<'_> {
             &into_c.map_or_else(|| dataset.to_owned(), |other| self.data.path(other.base(self.all), row));
         request["operation"] = json!(operation);
         request["locking"] = json!(if engine == "ndzarr-file-locks" { "auto" } else { &row.locking });
-        let target = if row.writes() { Some(self.data.target(dataset, row)?) } else { None };
+        let target = if row.job() != Job::Reads { Some(self.data.target(dataset, row)?) } else { None };
         request["path"] = json!(target.as_deref().unwrap_or(dataset));
         let file = self.data.request_file();
         fs::write(&file, request.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;

@@ -1,14 +1,17 @@
-"""tensorstore. Cache 0, so that a read reads, except for planes; as many copying threads as the others have; synced only where the row asks."""
+"""tensorstore. Cache 0, so that a read reads, except for planes and copies; as many copying threads as the others have; synced only where the row asks."""
 
 import os
+import sys
 
 import numpy as np
 import tensorstore as ts
 from measure import Frames, Measure, blocks, data, mask, region, request
 
 R = request()
+# Parts of the memory of a copy that its cache and a block have. It takes more than both together.
+CACHE, BLOCK = (4, 12) if "--less-memory" in sys.argv else (2, 3)
 CONTEXT = ts.Context({
-    "cache_pool": {"total_bytes_limit": {"planes": 1 << 30, "copy": R.get("memory", 0) // 2}.get(R["operation"], 0)},
+    "cache_pool": {"total_bytes_limit": {"planes": 1 << 30, "copy": R.get("memory", 0) // CACHE}.get(R["operation"], 0)},
     "data_copy_concurrency": {"limit": R["threads"]},
     "file_io_concurrency": {"limit": 32 if R["threads"] > 1 else 1},
     "file_io_sync": R.get("durability") == "full",
@@ -74,7 +77,7 @@ elif operation == "copy":
     file = {"driver": "file", "path": R["path"]}
     spec = {"driver": "zarr3", "kvstore": file, "metadata": metadata}
     target = ts.open(spec, create=True, context=CONTEXT).result()
-    for block in blocks(R):
+    for block in blocks(R, R["memory"] // BLOCK):
         target[block].write(source[block]).result()
     measure.stop().print()
 elif operation == "points":

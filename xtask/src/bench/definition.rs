@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::verdict::Job;
 use crate::python::repository;
 
 /// One workload, with one row for each operation on it.
@@ -131,9 +132,12 @@ impl Row {
         title(&definition.name, self.name.as_ref(), &self.operation)
     }
 
-    /// Whether it writes.
-    pub(super) fn writes(&self) -> bool {
-        matches!(self.operation.as_str(), "write" | "append" | "append-if-due" | "update" | "copy")
+    pub(super) fn job(&self) -> Job {
+        match self.operation.as_str() {
+            "copy" => Job::Copies,
+            "write" | "append" | "append-if-due" | "update" => Job::Writes,
+            _ => Job::Reads,
+        }
     }
 }
 

@@ -76,8 +76,10 @@ fn load() -> Result<Vec<Row>, String> {
 #[allow(clippy::print_stdout, reason = "the table is what the task is for")]
 pub(super) fn run(args: &Args) -> Result<(), String> {
     let rows = load()?;
-    let chosen: Vec<&Row> =
-        rows.iter().filter(|row| args.only.is_empty() || args.only.contains(&row.name)).collect();
+    let chosen: Vec<&Row> = rows
+        .iter()
+        .filter(|row| args.only.is_empty() || args.only.contains(&row.name.replace(',', "")))
+        .collect();
     if chosen.is_empty() {
         return Err("no row has this name".to_owned());
     }

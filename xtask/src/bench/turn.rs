@@ -73,7 +73,7 @@ pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
             return Ok(command);
         }
         "zarrs" | "floor" => return Ok(program(&format!("engine-{engine}"), request)),
-        "tensorstore" => "tensorstore_engine.py",
+        "tensorstore" | "tensorstore-less-memory" => "tensorstore_engine.py",
         "zarr-python" | "zarr-python-zarrs" => "zarr_python.py",
         "z5py" => "z5py_engine.py",
         "acquire-zarr" => "acquire_engine.py",
@@ -81,8 +81,10 @@ pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
     };
     let mut command = Command::new(python::interpreter("bench")?);
     command.arg(python::engines().join(script));
-    if engine == "zarr-python-zarrs" {
-        command.arg("--zarrs");
+    match engine {
+        "zarr-python-zarrs" => _ = command.arg("--zarrs"),
+        "tensorstore-less-memory" => _ = command.arg("--less-memory"),
+        _ => {}
     }
     command.arg(request);
     Ok(command)

@@ -167,24 +167,36 @@ pub(super) fn ratio(samples: &Samples, to: &str, time: Time) -> Option<Ratio> {
     })
 }
 
+/// What an engine must do as well as ndzarr to be compared with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    Reads,
+    /// It may store 1 % less.
+    Writes,
+    /// The same, within the memory of the row.
+    Copies,
+}
+
 /// The verdict on the row.
-pub(super) fn judge(samples: &Samples, target: Target, memory: Option<u64>, writes: bool) -> Verdict {
+pub(super) fn judge(samples: &Samples, target: Target, memory: Option<u64>, job: Job) -> Verdict {
     let engines: BTreeMap<String, Medians> = samples
         .iter()
         .filter_map(|(engine, samples)| medians(samples).map(|medians| (engine.clone(), medians)))
         .collect();
     let ours = engines.get("ndzarr").copied();
-    // A peer that stores over 1 % less than ndzarr does another job.
+    let keeps = |medians: &Medians, most: u64| medians.peak_mib * f64::from(1 << 20) <= most as f64;
     let comparable = |medians: &Medians| {
-        !writes || ours.is_some_and(|ours| ours.stored_bytes as f64 <= medians.stored_bytes as f64 * 1.01)
+        let as_large =
+            ours.is_some_and(|ours| ours.stored_bytes as f64 <= medians.stored_bytes as f64 * 1.01);
+        let within = job != Job::Copies || memory.is_none_or(|most| keeps(medians, most));
+        (job == Job::Reads || as_large) && within
     };
     let best = engines
         .iter()
         .filter(|(engine, medians)| !["ndzarr", "floor"].contains(&engine.as_str()) && comparable(medians))
         .min_by(|a, b| a.1.time_ms().total_cmp(&b.1.time_ms()));
     let best_peer = best.and_then(|(engine, _)| ratio(samples, engine, target.time));
-    let memory_met =
-        memory.and_then(|most| ours.map(|ours| ours.peak_mib * f64::from(1 << 20) <= most as f64));
+    let memory_met = memory.and_then(|most| ours.map(|ours| keeps(&ours, most)));
     let met = match &best_peer {
         None => Met::Undecided,
         Some(ratio) if ratio.clean_rounds < ENOUGH => Met::Undecided,
@@ -224,7 +236,7 @@ mod tests {
             let mut samples = Samples::new();
             samples.insert("ndzarr".into(), vec![of(ours); 5]);
             samples.insert("ndzarr-before".into(), vec![of(100); 5]);
-            judge(&samples, BESIDE_BEFORE, None, false).met
+            judge(&samples, BESIDE_BEFORE, None, Job::Reads).met
         };
         assert_eq!((met(103), met(104)), (Met::Yes, Met::No));
     }
@@ -238,7 +250,7 @@ mod tests {
         samples.insert("zarrs".into(), vec![sample(100, 0); 6]);
         samples.insert("tensorstore".into(), vec![sample(200, 0); 6]);
         samples.insert("floor".into(), vec![sample(35, 0); 6]);
-        let verdict = judge(&samples, wall(0.7), Some(1 << 20), false);
+        let verdict = judge(&samples, wall(0.7), Some(1 << 20), Job::Reads);
         let best = verdict.best_peer.expect("two peers");
         assert_eq!((best.to.as_str(), best.clean_rounds), ("zarrs", 5));
         assert!((best.median - 0.7).abs() < 1e-9);
@@ -246,7 +258,7 @@ mod tests {
         assert_eq!(verdict.met, Met::Yes);
         assert_eq!(verdict.memory_met, Some(true));
         assert!((verdict.floor.expect("a floor").median - 2.0).abs() < 1e-9);
-        assert_eq!(judge(&samples, wall(0.69), None, false).met, Met::No);
+        assert_eq!(judge(&samples, wall(0.69), None, Job::Reads).met, Met::No);
     }
 
     #[test]
@@ -276,7 +288,7 @@ mod tests {
         samples.insert("ndzarr".into(), vec![of(50, 4); 5]);
         samples.insert("tensorstore".into(), vec![of(40, 8); 5]);
         samples.insert("zarr-python".into(), vec![of(90, 5); 5]);
-        let verdict = judge(&samples, wall(1.0), None, true);
+        let verdict = judge(&samples, wall(1.0), None, Job::Writes);
         let best = verdict.best_peer.expect("two peers");
         assert_eq!((best.to.as_str(), verdict.met), ("zarr-python", Met::Yes));
         assert!((best.median - 0.8).abs() < 1e-9);
@@ -288,7 +300,7 @@ mod tests {
         let mut samples = Samples::new();
         samples.insert("ndzarr".into(), vec![sample(1, 0); 4]);
         samples.insert("zarrs".into(), vec![sample(10, 0); 4]);
-        assert_eq!(judge(&samples, wall(0.7), None, false).met, Met::Undecided);
+        assert_eq!(judge(&samples, wall(0.7), None, Job::Reads).met, Met::Undecided);
     }
 
     #[test]
@@ -297,7 +309,18 @@ mod tests {
         let mut samples = Samples::new();
         samples.insert("ndzarr".into(), vec![small(103); 5]);
         samples.insert("zarrs".into(), vec![small(101); 5]);
-        assert!(judge(&samples, wall(1.0), None, true).best_peer.is_none());
-        assert!(judge(&samples, wall(1.0), None, false).best_peer.is_some());
+        assert!(judge(&samples, wall(1.0), None, Job::Writes).best_peer.is_none());
+        assert!(judge(&samples, wall(1.0), None, Job::Reads).best_peer.is_some());
+    }
+
+    #[test]
+    fn a_copy_in_more_memory_is_no_measure() {
+        let mut samples = Samples::new();
+        samples.insert("ndzarr".into(), vec![sample(8, 0); 5]);
+        let large = sample(7, 0).map(|report| Report { peak_bytes: (1 << 20) + 1, ..report });
+        samples.insert("tensorstore".into(), vec![large; 5]);
+        samples.insert("zarr-python".into(), vec![sample(10, 0); 5]);
+        let to = |job| judge(&samples, wall(0.8), Some(1 << 20), job).best_peer.expect("a peer").to;
+        assert_eq!((to(Job::Copies), to(Job::Writes)), ("zarr-python".into(), "tensorstore".into()));
     }
 }

@@ -16,9 +16,8 @@ fn main() -> Result<(), Failure> {
         _ => format!("{root}/{}|{}:", request.path, request.format),
     };
     let open = || Array::<u16>::open(&url);
-    // The threads of the library and of its requests are started. Each URL that is opened has
-    // connections of its own.
-    let _ = Array::<Any>::open(format!("{root}/missing|zarr3:"));
+    // The threads of the library and of its requests are started, as those of the other engines are.
+    let _ = Array::<Any>::open(format!("{root}/missing|{}:", request.format));
     let start = || {
         forget(&request.control);
         Measure::start()

@@ -96,7 +96,16 @@ impl GroupCore {
             AnyStore::Blocking(_) => in_parallel(items, self.options.threads, |item| block_on(work(item))),
             AnyStore::Async(_) => {
                 let at_once = self.options.requests_in_flight.get();
-                stream::iter(items).map(work).buffered(at_once).collect().await
+                let work = &work;
+                let numbered = |(at, item)| async move { (at, work(item).await) };
+                // In any order: behind a slow answer, `buffered` would hold back the next requests.
+                let mut found: Vec<(usize, R)> = stream::iter(items.into_iter().enumerate())
+                    .map(numbered)
+                    .buffer_unordered(at_once)
+                    .collect()
+                    .await;
+                found.sort_unstable_by_key(|&(at, _)| at);
+                found.into_iter().map(|(_, result)| result).collect()
             }
         }
     }
