@@ -16,6 +16,7 @@ mod range;
 mod request;
 mod server;
 mod service;
+mod stream;
 mod traffic;
 mod web;
 mod xml;

@@ -136,7 +136,7 @@ impl System {
         match self {
             Self::Windows => &[
                 ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", "x86_64-w64-mingw32-gcc"),
-                ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine"),
+                ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "timeout 2400 wine"),
                 ("CC_x86_64_pc_windows_gnu", "x86_64-w64-mingw32-gcc"),
                 ("WINEDEBUG", "-all"),
                 ("WINEPREFIX", "/src/wine"),

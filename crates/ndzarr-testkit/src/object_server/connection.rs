@@ -12,11 +12,12 @@ use super::gzip::gzip_bomb;
 use super::request::Arrived;
 use super::server::{Hook, Server};
 use super::service;
+use super::stream::Stream;
 use super::traffic::Shared;
 
 /// A connection; dropped, it is closed.
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     server: Arc<Server>,
     id: u64,
 }
@@ -31,13 +32,12 @@ enum Next {
 impl Connection {
     pub(super) fn new(stream: TcpStream, server: Arc<Server>) -> Option<Self> {
         let id = server.shared.connect(&stream)?;
-        Some(Self { stream, server, id })
+        Some(Self { stream: Stream::new(stream, Arc::clone(&server)), server, id })
     }
 
     /// Serves requests until one side closes the connection.
     pub(super) fn serve(mut self) {
         // A client that goes away is not the server's concern.
-        let _ = self.stream.set_nodelay(true);
         while matches!(self.turn(), Ok(Next::Request)) {}
     }
 

@@ -1,9 +1,10 @@
 //! Requests as they arrive: the head, parsed, and the body.
 
 use std::io::{self, ErrorKind, Read};
-use std::net::TcpStream;
 
 use bytes::Bytes;
+
+use super::stream::Stream;
 
 /// The longest head that is read; services have similar limits.
 const MAX_HEAD: usize = 64 << 10;
@@ -113,7 +114,7 @@ impl Arrived {
     /// # Errors
     ///
     /// Those of the connection, and `InvalidData` for what is not a request.
-    pub(super) fn read(stream: &mut TcpStream) -> io::Result<Option<Self>> {
+    pub(super) fn read(stream: &mut Stream) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         let head_len = loop {
             let before = bytes.len();
@@ -151,13 +152,13 @@ impl Arrived {
     }
 
     /// Reads the last byte.
-    pub(super) fn finish(stream: &mut TcpStream) -> io::Result<()> {
+    pub(super) fn finish(stream: &mut Stream) -> io::Result<()> {
         stream.read_exact(&mut [0])
     }
 }
 
 /// Appends what there is, at most `most` bytes, without consuming it.
-fn peek(stream: &TcpStream, bytes: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+fn peek(stream: &Stream, bytes: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     let before = bytes.len();
     bytes.resize(before + most, 0);
     let n = stream.peek(&mut bytes[before..])?;
@@ -166,7 +167,7 @@ fn peek(stream: &TcpStream, bytes: &mut Vec<u8>, most: usize) -> io::Result<usiz
 }
 
 /// A body of this length; its last byte stays unread.
-fn body_of(stream: &mut TcpStream, byte_len: usize) -> io::Result<Vec<u8>> {
+fn body_of(stream: &mut Stream, byte_len: usize) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     while body.len() + 1 < byte_len {
         let (before, most) = (body.len(), STEP.min(byte_len - 1 - body.len()));
@@ -184,7 +185,7 @@ fn body_of(stream: &mut TcpStream, byte_len: usize) -> io::Result<Vec<u8>> {
 }
 
 /// A body in chunks; the last byte behind it stays unread.
-fn chunked_body(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+fn chunked_body(stream: &mut Stream) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let line = line(stream)?;
@@ -205,7 +206,7 @@ fn chunked_body(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     if &end == b"\r" { Ok(body) } else { Err(ErrorKind::InvalidData.into()) }
 }
 
-fn line(stream: &mut TcpStream) -> io::Result<String> {
+fn line(stream: &mut Stream) -> io::Result<String> {
     let mut line = Vec::new();
     while !line.ends_with(b"\r\n") {
         if line.len() > 100 {

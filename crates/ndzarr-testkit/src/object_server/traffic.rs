@@ -97,6 +97,10 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
     /// Counts a request, and chooses its fault. It is in flight until the answer is dropped.
     pub(super) fn begin(&self, request: &Request, body_len: usize) -> InFlight<'_> {
         let mut state = self.lock();

@@ -1,0 +1,59 @@
+//! A connection whose calls end with the server.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::server::Server;
+
+/// After this time a call that waits looks whether the server has ended. Elsewhere, the end of the
+/// connection wakes it; wine does not.
+const LOOK: Duration = Duration::from_secs(1);
+
+pub(super) struct Stream {
+    tcp: TcpStream,
+    server: Arc<Server>,
+}
+
+impl Stream {
+    pub(super) fn new(tcp: TcpStream, server: Arc<Server>) -> Self {
+        // They fail if the client has gone away, which the first call finds.
+        let _ = tcp.set_nodelay(true);
+        let _ = tcp.set_read_timeout(Some(LOOK));
+        let _ = tcp.set_write_timeout(Some(LOOK));
+        Self { tcp, server }
+    }
+
+    /// What has come, without consuming it.
+    pub(super) fn peek(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.wait(|tcp| tcp.peek(bytes))
+    }
+
+    fn wait(&self, mut call: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
+        loop {
+            match call(&self.tcp) {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+                        && !self.server.shared.has_ended() => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.wait(|mut tcp| tcp.read(bytes))
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.wait(|mut tcp| tcp.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.tcp.flush()
+    }
+}
