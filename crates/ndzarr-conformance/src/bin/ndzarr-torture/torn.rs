@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use ndzarr::Array;
 
@@ -39,6 +40,9 @@ const CASES: [(Layout, &str, Opened, u64); 9] = [
     (Layout::N5, "gzip", Opened::Once, 10),
 ];
 
+/// The longest that a case may take in the short form: under an emulator, fewer reads must do.
+const CASE: Duration = Duration::from_secs(10);
+
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let reads = torture.times(1_000_000) as u64;
     let (mut all, mut all_torn) = (0, 0);
@@ -50,7 +54,8 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         builder.create((root.as_path(), "a"))?;
         let mut writer = Worker::start(&["replace", &root.to_string_lossy(), How::Whole.name()])?;
         writer.hear()?;
-        let (torn, changes) = read_beside(&root, n, opened)?;
+        let until = torture.minute.then(|| Instant::now() + CASE);
+        let Beside { n, torn, changes } = read_beside(&root, n, until, opened)?;
         writer.tell("stop")?;
         let written = writer.hear_number()?;
         writer.end()?;
@@ -84,7 +89,7 @@ fn beside_a_writer_in_place(torture: &Torture) -> Outcome<u64> {
     write(&open(&root)?, 0, (0..ELEMENTS).map(|at| element(1, at)).collect())?;
     let mut writer = Worker::start(&["replace", &root.to_string_lossy(), How::InPlace.name()])?;
     writer.hear()?;
-    let (torn, _) = read_beside(&root, CONTROL_READS, Opened::Once)?;
+    let Beside { torn, .. } = read_beside(&root, CONTROL_READS, None, Opened::Once)?;
     writer.tell("stop")?;
     writer.hear()?;
     writer.end()?;
@@ -110,23 +115,35 @@ impl How {
     }
 }
 
-/// Reads this many times, by several threads; returns how many values were torn, and how many
-/// changes were seen.
-fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
-    let (torn, changes) = (AtomicU64::new(0), AtomicU64::new(0));
+/// What readers beside a writer have seen.
+struct Beside {
+    /// Reads.
+    n: u64,
+    /// Values that were torn.
+    torn: u64,
+    changes: u64,
+}
+
+/// Reads this many times, by several threads, or until some time.
+fn read_beside(root: &Path, most: u64, until: Option<Instant>, opened: Opened) -> Outcome<Beside> {
+    let (n, torn, changes) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let shared = open(root)?.with_options(alone());
     thread::scope(|scope| {
         let readers: Vec<_> = (0..READERS)
             .map(|_| {
-                let (array, torn, changes) = (shared.clone(), &torn, &changes);
+                let (array, n, torn, changes) = (shared.clone(), &n, &torn, &changes);
                 scope.spawn(move || -> Outcome {
                     let mut array = array;
                     let mut last = 0;
-                    for i in 0..n.div_ceil(READERS) {
+                    for i in 0..most.div_ceil(READERS) {
+                        if until.is_some_and(|until| Instant::now() >= until) {
+                            break;
+                        }
                         if opened == Opened::Anew {
                             array = open(root)?.with_options(alone());
                         }
                         let (is_torn, number) = read_once(&array, i)?;
+                        n.fetch_add(1, Ordering::Relaxed);
                         torn.fetch_add(u64::from(is_torn), Ordering::Relaxed);
                         changes.fetch_add(u64::from(number != last), Ordering::Relaxed);
                         last = number;
@@ -137,7 +154,7 @@ fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
             .collect();
         readers.into_iter().try_for_each(|reader| reader.join().map_err(|_| "a thread panicked")?)
     })?;
-    Ok((torn.into_inner(), changes.into_inner()))
+    Ok(Beside { n: n.into_inner(), torn: torn.into_inner(), changes: changes.into_inner() })
 }
 
 /// Reads a part, sometimes all, and returns whether it mixes several values, and the number of one
