@@ -109,22 +109,31 @@ impl<T: Element> From<Array<T>> for AnyArray {
     }
 }
 
-impl<E: ElementType> Array<E> {
+// The bound is that of each function: on the `impl`, it would not show the message of the trait.
+impl<E> Array<E> {
     /// Opens an array and detects its format. [`OpenOptions`](crate::OpenOptions) has more
     /// settings.
     ///
     /// # Errors
     /// No array is there; its metadata is invalid or requires an unsupported feature; its elements
     /// are not of the type `E`.
-    pub fn open(place: impl Into<Place>) -> Result<Self> {
+    pub fn open(place: impl Into<Place>) -> Result<Self>
+    where
+        E: ElementType,
+    {
         OpenOptions::<Blocking>::new().open_array(place)
     }
 
     /// Describes a new array of this shape, in elements.
-    pub fn builder(shape: impl ToShape) -> ArrayBuilder<E> {
+    pub fn builder(shape: impl ToShape) -> ArrayBuilder<E>
+    where
+        E: ElementType,
+    {
         ArrayBuilder::new(&shape.to_shape())
     }
+}
 
+impl<E: ElementType> Array<E> {
     /// The same array; its calls use these options.
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use ndzarr_grid::{ChunkGrid, Overlap, Overlaps, Picks, Region};
 
 use crate::error::Result;
-use crate::point_list::PointList;
+use crate::point_list::Group;
 use crate::resolved::{Axes, Resolution, Resolved, ResolvedAxis};
 
 /// Chunks of an array in C order of their indices, whether they are stored or not. See
@@ -119,18 +119,19 @@ impl Chunks {
     pub(crate) fn meeting(grid: ChunkGrid, selected: &Resolved) -> Result<Self> {
         match &selected.0 {
             Resolution::Axes(axes) => Ok(Self::of_axes(grid, axes)),
-            Resolution::Points(points) => {
-                let mut numbers = Vec::new();
+            Resolution::Mask(mask) if mask.is_large(&grid) => {
                 let all = Self::new(grid);
-                all.add_points(points, &mut numbers)?;
+                let numbers = mask.chunks(&all.grid).filter_map(|(chunk, ..)| all.number(&chunk)).collect();
                 Ok(all.listed(numbers))
             }
-            Resolution::Mask(mask) => {
+            Resolution::Points(_) | Resolution::Mask(_) => {
                 let all = Self::new(grid);
-                let mut numbers = Vec::new();
-                for (points, _) in mask.slabs(&all.grid) {
-                    all.add_points(&points, &mut numbers)?;
-                }
+                // One chunk has all points of a group.
+                let first =
+                    |group: &Group| Region::new(group.region.start().into_iter().map(|at| at..at + 1));
+                let groups = selected.points().groups(&all.grid)?;
+                let chunks = groups.iter().filter_map(|group| all.grid.overlaps(&first(group)).next());
+                let numbers = chunks.filter_map(|overlap| all.number(&overlap.chunk)).collect();
                 Ok(all.listed(numbers))
             }
         }
@@ -211,16 +212,6 @@ impl Chunks {
         let numbers = found.iter().map(|(number, _)| *number).collect();
         let byte_lens = found.iter().map(|(_, byte_len)| *byte_len).collect();
         Self { met: Met::Listed(numbers, Some(byte_lens)), ..self }
-    }
-
-    fn add_points(&self, points: &PointList, numbers: &mut Vec<u64>) -> Result<()> {
-        for group in points.groups(&self.grid)? {
-            // One chunk has all of them.
-            let first = Region::new(group.region.start().into_iter().map(|at| at..at + 1));
-            let chunk = self.grid.overlaps(&first).next().map(|overlap| overlap.chunk);
-            numbers.extend(chunk.and_then(|chunk| self.number(&chunk)));
-        }
-        Ok(())
     }
 
     /// The number of a chunk among all indices of the box; `None` beyond u64.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IxDyn};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
 use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::Region;
 use ndzarr_model::DataType;
@@ -11,7 +11,7 @@ use crate::convert_tile::FromBytes;
 use crate::core::Core;
 use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
-use crate::point_list::{Group, PointList};
+use crate::point_list::{Group, Mask, MaskRow};
 use crate::point_tile::{PointSource, PointTile};
 use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
 use crate::steps::{Picks, Selected};
@@ -102,12 +102,14 @@ impl Core {
                     let order = self.result_order(ascending.as_ref().unwrap_or(resolved));
                     regions.push((axes.region(), make_tile(axes, out, stored, order)));
                 }
-                Resolution::Points(points) => {
-                    let blank: ArrayD<T> = self.named(stored.blank(&[points.len()]))?;
-                    let out = out.insert(blank).view_mut();
-                    regions.extend(point_tiles(self.named(points.groups(grid))?, places(out), stored));
+                Resolution::Mask(mask) if mask.is_large(grid) => {
+                    *out = Some(self.read_elements(resolved).await?);
                 }
-                Resolution::Mask(_) => *out = Some(self.read_elements(resolved).await?),
+                Resolution::Points(_) | Resolution::Mask(_) => {
+                    let blank: ArrayD<T> = self.named(stored.blank(&resolved.shape()))?;
+                    let groups = self.named(resolved.points().groups(grid))?;
+                    regions.extend(point_tiles(groups, places(out.insert(blank).view_mut()), stored));
+                }
             }
         }
         self.read_many(regions).await?;
@@ -142,21 +144,51 @@ impl Core {
     ) -> Result<()> {
         match &resolved.0 {
             Resolution::Axes(axes) => self.read_axes(axes, out, fresh, values).await,
-            Resolution::Points(points) => {
-                let groups = self.named(points.groups(self.data()?.grid()))?;
+            Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
+                self.read_mask(mask, out, values).await
+            }
+            Resolution::Points(_) | Resolution::Mask(_) => {
+                let groups = self.named(resolved.points().groups(self.data()?.grid()))?;
                 self.read_many(point_tiles(groups, places(out), values)).await
             }
-            Resolution::Mask(mask) => {
-                let (grid, mut rest) = (self.data()?.grid(), out);
-                for (points, results) in mask.slabs(grid) {
-                    let (out, behind) = rest.split_at(Axis(0), results.len());
-                    rest = behind;
-                    let groups = self.named(points.groups(grid))?;
-                    self.read_many(point_tiles(groups, places(out), values)).await?;
+        }
+    }
+
+    /// Reads the chunks that have selected elements, some at a time, and takes those out of them.
+    async fn read_mask<T: Clone + Send + Sync>(
+        &self,
+        mask: &Mask,
+        mut out: ArrayViewMutD<'_, T>,
+        values: &impl Values<T>,
+    ) -> Result<()> {
+        /// The bytes of the chunks that are in memory at once; of one, if that has more.
+        const AT_ONCE: u64 = 64 << 20;
+        let grid = self.inner_grid()?;
+        let mut chunks = mask.chunks(&grid).map(|(_, region, _)| region).peekable();
+        while chunks.peek().is_some() {
+            let (mut selections, mut byte_len) = (Vec::new(), 0_u64);
+            while byte_len < AT_ONCE
+                && let Some(region) = chunks.next()
+            {
+                let n_elements = region.shape().iter().product::<u64>();
+                byte_len = byte_len.saturating_add(n_elements.saturating_mul(size_of::<T>() as u64));
+                selections.push((self.resolve(&region.ranges())?, region));
+            }
+            let mut found: Vec<Option<ArrayD<T>>> = selections.iter().map(|_| None).collect();
+            let tiles = selections.iter().zip(&mut found).filter_map(|((resolved, region), found)| {
+                let axes = resolved.in_order()?;
+                Some((region.clone(), make_tile(axes, found, values, None)))
+            });
+            self.read_many(tiles.collect()).await?;
+            for ((_, region), elements) in selections.iter().zip(found.iter().flatten()) {
+                for (row, MaskRow { numbers, results }) in elements.rows().into_iter().zip(mask.rows(region))
+                {
+                    let selected = mask.selected(numbers.clone()).map(|number| &row[number - numbers.start]);
+                    results.zip(selected).for_each(|(to, element)| out[[to]].clone_from(element));
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     async fn read_axes<T: Send>(
@@ -219,33 +251,31 @@ impl Core {
                 let source = T::source(Input { elements, axes: axes.picks(), stored });
                 self.write_by(colour, &[(axes.region(), &*source)]).await
             }
-            Resolution::Points(points) => {
-                let values: Vec<&T> = data.into_iter().collect();
-                self.write_points(points, &values, colour).await
-            }
-            Resolution::Mask(mask) => {
-                let values: Vec<&T> = data.into_iter().collect();
-                for (points, results) in mask.slabs(self.data()?.grid()) {
-                    self.write_points(&points, &values[results], colour).await?;
+            Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
+                for groups in mask.groups(self.data()?.grid()) {
+                    self.write_points(groups, &data, colour).await?;
                 }
                 Ok(())
+            }
+            Resolution::Points(_) | Resolution::Mask(_) => {
+                let groups = self.named(resolved.points().groups(self.data()?.grid()))?;
+                self.write_points(groups, &data, colour).await
             }
         }
     }
 
     async fn write_points<T: Element>(
         &self,
-        points: &PointList,
-        values: &[&T],
+        groups: Vec<Group>,
+        data: &ArrayViewD<'_, T>,
         colour: Colour,
     ) -> Result<()> {
         let convert = T::to_bytes(self.data_type());
         let source = |Group { region, coordinates, points }: Group| {
             let shape = lengths(&region);
-            let values = points.into_iter().map(|number| values[number]);
+            let values = points.into_iter().map(|number| &data[[number]]);
             (region, PointSource::new(shape, coordinates, values, Arc::clone(&convert)))
         };
-        let groups = self.named(points.groups(self.data()?.grid()))?;
         let sources: Vec<_> = groups.into_iter().map(source).collect();
         let parts: Vec<Part<'_>> =
             sources.iter().map(|(region, source)| (region.clone(), source as &dyn Source)).collect();

@@ -9,7 +9,7 @@ use ndzarr_grid::{ChunkGrid, Region};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Points inside an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PointList {
     /// Point by point.
     pub(crate) coordinates: Vec<u64>,
@@ -22,7 +22,25 @@ pub(crate) struct PointList {
 pub(crate) struct Mask {
     pub(crate) shape: Vec<usize>,
     words: Vec<u64>,
+    /// How many elements are selected before each [`STEP`] words.
+    before: Vec<usize>,
     n: usize,
+}
+
+/// Words between two counts.
+const STEP: usize = 8;
+
+/// A mask of at most this many elements is a list of points, each of which takes about 100 bytes; one of
+/// more is taken chunk by chunk.
+const FEW: usize = 1 << 20;
+
+/// Part of a row of a mask.
+#[derive(Clone, Debug)]
+pub(crate) struct MaskRow {
+    /// Elements of the array, by their numbers in C order.
+    pub(crate) numbers: Range<usize>,
+    /// Which of the selected elements of the array the selected ones among them are.
+    pub(crate) results: Range<usize>,
 }
 
 /// The points in one chunk.
@@ -103,8 +121,26 @@ impl Mask {
         for (at, _) in selected.enumerate().filter(|(_, selected)| **selected) {
             words[at / 64] |= 1 << (at % 64);
         }
-        let n = words.iter().map(|word: &u64| word.count_ones() as usize).sum();
-        Self { shape: shape.to_vec(), words, n }
+        let (mut before, mut n) = (Vec::with_capacity(words.len().div_ceil(STEP)), 0);
+        for words in words.chunks(STEP) {
+            before.push(n);
+            n += ones(words);
+        }
+        Self { shape: shape.to_vec(), words, before, n }
+    }
+
+    /// How many elements are selected before one, or before the end.
+    fn rank(&self, number: usize) -> usize {
+        let word = number / 64;
+        let Some(&last) = self.words.get(word) else { return self.n };
+        let whole = &self.words[word / STEP * STEP..word];
+        self.before[word / STEP] + ones(whole) + ones(&[last & ((1 << (number % 64)) - 1)])
+    }
+
+    /// Whether it is taken chunk by chunk, rather than as a list of points.
+    pub(crate) fn is_large(&self, grid: &ChunkGrid) -> bool {
+        // A custom grid may have no chunk for a point.
+        self.n > FEW && !grid.is_custom()
     }
 
     /// Whether it is one of an array of this shape.
@@ -138,7 +174,7 @@ impl Mask {
     }
 
     /// The numbers of the selected elements among these.
-    fn selected(&self, numbers: Range<usize>) -> impl Iterator<Item = usize> {
+    pub(crate) fn selected(&self, numbers: Range<usize>) -> impl Iterator<Item = usize> {
         let (first, end) = (numbers.start / 64, numbers.end.div_ceil(64));
         let bits = move |word: usize| {
             let mut left = self.words[word];
@@ -153,38 +189,76 @@ impl Mask {
         (first..end).flat_map(bits).filter(move |number| numbers.contains(number))
     }
 
-    /// Its points, those of some rows of chunks at a time, and which elements of the result they are.
-    pub(crate) fn slabs(&self, grid: &ChunkGrid) -> impl Iterator<Item = (PointList, Range<usize>)> {
-        let (len, plane) = match &self.shape[..] {
-            [] => (1, 1),
-            [len, rest @ ..] => (*len, rest.iter().product::<usize>()),
-        };
-        let (mut from, mut done) = (0, 0);
-        std::iter::from_fn(move || {
-            (from < len).then(|| {
-                let to = rows_end(grid, from.saturating_add(SLAB / plane.max(1)).min(len - 1), len);
-                let (mut coordinates, mut n) = (Vec::new(), 0);
-                for number in self.selected(from * plane..to * plane) {
-                    self.place(number, &mut coordinates);
-                    n += 1;
-                }
-                from = to;
-                let results = done..done + n;
-                done += n;
-                (PointList { coordinates, n_axes: self.shape.len(), n }, results)
-            })
+    /// The rows along the last axis of a box, in C order.
+    pub(crate) fn rows(&self, region: &Region) -> impl Iterator<Item = MaskRow> {
+        let lens: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
+        let start = region.start();
+        let (len, leading) = lens.split_last().map_or((1, &lens[..]), |(len, leading)| (*len, leading));
+        let leading = leading.to_vec();
+        (0..leading.iter().product()).map(move |row: usize| {
+            let (mut rest, mut stride) = (row, 1);
+            let mut number = 0;
+            for (axis, n) in self.shape.iter().enumerate().rev() {
+                let within = leading.get(axis).map_or(0, |len| {
+                    let at = rest % len;
+                    rest /= len;
+                    at
+                });
+                number += (start[axis] as usize + within) * stride;
+                stride *= n;
+            }
+            let numbers = number..number + len;
+            MaskRow { results: self.rank(numbers.start)..self.rank(numbers.end), numbers }
         })
+    }
+
+    /// The chunks of a grid that have selected elements, and how many.
+    pub(crate) fn chunks(&self, grid: &ChunkGrid) -> impl Iterator<Item = (Vec<u64>, Region, usize)> {
+        let all: Vec<u64> = self.shape.iter().map(|&n| n as u64).collect();
+        grid.overlaps(&Region::whole(&all)).filter_map(|overlap| {
+            let region = grid.clipped_region(&overlap.chunk)?;
+            let n = self.rows(&region).map(|row| row.results.len()).sum();
+            (n > 0).then_some((overlap.chunk, region, n))
+        })
+    }
+
+    /// Its points in each chunk, those of several chunks at a time.
+    pub(crate) fn groups(&self, grid: &ChunkGrid) -> impl Iterator<Item = Vec<Group>> {
+        let mut chunks = self.chunks(grid);
+        std::iter::from_fn(move || {
+            let (mut groups, mut n) = (Vec::new(), 0);
+            while n < FEW {
+                let Some((_, region, more)) = chunks.next() else { break };
+                groups.push(self.group(region, more));
+                n += more;
+            }
+            (!groups.is_empty()).then_some(groups)
+        })
+    }
+
+    fn group(&self, region: Region, n: usize) -> Group {
+        let lens: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
+        let (mut coordinates, mut points) = (Vec::with_capacity(n * lens.len()), Vec::with_capacity(n));
+        let leading = lens.split_last().map_or(&[][..], |(_, leading)| leading);
+        for (row, MaskRow { numbers, results }) in self.rows(&region).enumerate() {
+            points.extend(results);
+            for number in self.selected(numbers.clone()) {
+                let first = coordinates.len();
+                coordinates.resize(first + lens.len(), 0);
+                let mut rest = row;
+                for (axis, len) in leading.iter().enumerate().rev() {
+                    coordinates[first + axis] = rest % len;
+                    rest /= len;
+                }
+                if let Some(last) = coordinates[first..].last_mut() {
+                    *last = number - numbers.start;
+                }
+            }
+        }
+        Group { region, coordinates: coordinates.into(), points }
     }
 }
 
-/// About this many elements of a mask are examined at once.
-const SLAB: usize = 1 << 22;
-
-/// The end of the row of chunks that has the index `at` of the first axis.
-fn rows_end(grid: &ChunkGrid, at: usize, len: usize) -> usize {
-    if grid.is_custom() || grid.array_shape().is_empty() {
-        return len;
-    }
-    let end = grid.range_along(0, grid.n_chunks_along(0, at as u64 + 1) - 1).end;
-    usize::try_from(end).unwrap_or(len).min(len)
+fn ones(words: &[u64]) -> usize {
+    words.iter().map(|word| word.count_ones() as usize).sum()
 }

@@ -1,5 +1,6 @@
 //! `Resolved`: a selection applied to an array of known shape.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, CowArray, Dimension, IxDyn, RawData};
@@ -164,6 +165,15 @@ impl Resolved {
         match &self.0 {
             Resolution::Axes(axes) => Some(axes).filter(|axes| axes.ascending().is_none()),
             Resolution::Points(_) | Resolution::Mask(_) => None,
+        }
+    }
+
+    /// The points of a selection of points or by a mask; none of another one.
+    pub(crate) fn points(&self) -> Cow<'_, PointList> {
+        match &self.0 {
+            Resolution::Points(points) => Cow::Borrowed(points),
+            Resolution::Mask(mask) => Cow::Owned(mask.points()),
+            Resolution::Axes(_) => Cow::Owned(PointList::default()),
         }
     }
 

@@ -87,20 +87,29 @@ impl<E> From<Array<E>> for crate::Array<E> {
     }
 }
 
-impl<E: ElementType> Array<E> {
+// The bound is that of each function: on the `impl`, it would not show the message of the trait.
+impl<E> Array<E> {
     /// Like [`Array::open`](crate::Array::open).
     ///
     /// # Errors
     /// The same as for [`Array::open`](crate::Array::open).
-    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+    pub async fn open(place: impl Into<Place>) -> Result<Self>
+    where
+        E: ElementType,
+    {
         OpenOptions::<Asynchronous>::new().open_array(place).await
     }
 
     /// Like [`Array::builder`](crate::Array::builder).
-    pub fn builder(shape: impl ToShape) -> ArrayBuilder<E, Asynchronous> {
+    pub fn builder(shape: impl ToShape) -> ArrayBuilder<E, Asynchronous>
+    where
+        E: ElementType,
+    {
         ArrayBuilder::new(&shape.to_shape())
     }
+}
 
+impl<E: ElementType> Array<E> {
     /// Like [`Array::with_options`](crate::Array::with_options).
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {

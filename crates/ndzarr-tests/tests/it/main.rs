@@ -32,6 +32,7 @@ mod create_races;
 mod creating;
 mod damage_policy;
 mod data_types;
+mod dense_masks;
 mod dependents;
 mod descriptors;
 mod draft_scalar;

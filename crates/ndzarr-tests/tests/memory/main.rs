@@ -7,6 +7,7 @@ mod copies;
 mod damaged;
 mod hostile_servers;
 mod many_chunks;
+mod masks;
 mod shards;
 
 use peak_alloc::PeakAlloc;
