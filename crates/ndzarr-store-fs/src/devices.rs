@@ -62,6 +62,12 @@ impl Devices {
         devices.iter().any(|known| known.device == device && known.file_system.locking() == Locking::Portable)
     }
 
+    /// Whether a file on a device was found to stay as long as it is open.
+    pub(crate) fn keep_open(&self) -> bool {
+        let devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        devices.iter().any(|known| !known.file_system.replaces_open())
+    }
+
     /// Whether there is a device, and all of them are local.
     pub(crate) fn are_local(&self) -> bool {
         let devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);

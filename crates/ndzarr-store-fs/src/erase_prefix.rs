@@ -28,6 +28,7 @@ struct Erasure<'e> {
 impl FsStore {
     pub(crate) fn remove_below(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         let path = of_prefix(self.root(), prefix)?;
+        self.check_drive(prefix)?;
         let path = if prefix.as_str().is_empty() {
             path
         } else {

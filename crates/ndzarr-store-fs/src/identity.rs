@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
-#[cfg(unix)]
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ndzarr_store::Pin;
 
@@ -50,12 +49,21 @@ impl Pinned {
 }
 
 /// Files that were touched this recently may be touched again without a visible change of their
-/// times, which advance in steps of up to 10 ms.
-#[cfg(unix)]
+/// times, which advance in steps of up to 16 ms.
 const RECENT: i128 = 100_000_000;
 
 /// Clocks of file systems count in nanoseconds, in steps of 100, or in steps of 10 ms and more.
 const COARSE: i128 = 10_000_000;
+
+/// FAT counts in steps of two seconds, sshfs in steps of one.
+const SECOND: i128 = 1_000_000_000;
+const COARSEST: i128 = 2 * SECOND;
+
+/// By the clock of this host, in nanoseconds since 1970.
+fn now() -> i128 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos().cast_signed())
+}
 
 impl Identity {
     pub(crate) fn of(stat: &Stat) -> Self {
@@ -72,10 +80,8 @@ impl Identity {
     }
 
     /// Whether what touches the file from now on leaves other times than these.
-    #[cfg(unix)]
     pub(crate) fn is_settled(&self) -> bool {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let now = now.map_or(0, |since| since.as_nanos().cast_signed());
+        let now = now();
         self.is_precise() && self.times.iter().all(|time| time + RECENT < now)
     }
 
@@ -83,5 +89,14 @@ impl Identity {
     /// count seconds, and give a file the number that the one before it under its name had.
     pub(crate) fn is_precise(&self) -> bool {
         self.times.iter().any(|time| time % COARSE != 0)
+    }
+
+    /// The time to give to the value that replaces this one now, if the clock of the file system is
+    /// too coarse to tell them apart.
+    pub(crate) fn next_time(&self) -> Option<SystemTime> {
+        let [modified, _] = self.times;
+        let step = if modified % SECOND == 0 { COARSEST } else { COARSE };
+        let next = u64::try_from(now().max(modified + step)).ok()?;
+        (!self.is_precise()).then(|| UNIX_EPOCH + Duration::from_nanos(next))
     }
 }

@@ -18,7 +18,7 @@ use crate::new_value::NewValue;
 use crate::os_error::{is_gone, is_not_found};
 use crate::owner::Owner;
 use crate::renewal::{self, Held, Lost};
-use crate::syscalls::{Syscalls, again, replace};
+use crate::syscalls::{Syscalls, again, once_free, replace};
 
 /// The lock of a path, and the temporary that becomes its value.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ impl Lease {
         };
         // Under the name that a writer taking over the lock removes.
         let name = temporary_path(&lock_path(path), held.mark());
-        gone_is_lost(again(|| self.sys.rename(own, &name)))?;
+        gone_is_lost(replace(&*self.sys, own, &name))?;
         *own = name;
         self.publish_as(&held, path)
     }
@@ -154,7 +154,7 @@ impl Drop for Lease {
         }
         // It was checked before a value was published, a moment ago.
         if self.is_published || self.held.check().is_ok() {
-            let _ = again(|| self.sys.unlink(&self.path));
+            let _ = once_free(&*self.sys, || self.sys.unlink(&self.path));
         }
         self.held.forget();
         // After the file is gone, so that a writer waiting for this lock sees that it is released.

@@ -53,6 +53,7 @@ impl FsStore {
     /// A folder or a lock file cannot be read.
     pub fn leftovers(&self, prefix: &Prefix) -> Result<Vec<Leftover>, StoreError> {
         let folder = of_prefix(self.root(), prefix)?;
+        self.check_drive(prefix)?;
         let mut found = Vec::new();
         let listed = self.list_leftovers(folder, &mut found);
         listed.map_err(|e| StoreError::io("list what writers have left in", prefix, e))?;

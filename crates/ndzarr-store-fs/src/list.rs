@@ -2,7 +2,7 @@
 
 use std::fs::DirEntry;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use ndzarr_store::{DirListing, Prefix, StoreError};
 
 use crate::FsStore;
 use crate::key_path::{is_segment, of_prefix};
-use crate::os_error::is_absent;
+use crate::os_error::{is_absent, is_loop};
 use crate::stat::FileId;
 use crate::syscalls::again;
 
@@ -70,7 +70,7 @@ impl FsStore {
         let target = match again(|| self.sys.stat(&entry.path())) {
             Ok(target) => target,
             // Counts as a value that cannot be read.
-            Err(e) if is_absent(&e) || e.kind() == loops() => return Ok(Some(Kind::Value)),
+            Err(e) if is_absent(&e) || is_loop(&e) => return Ok(Some(Kind::Value)),
             Err(e) => return Err(e),
         };
         if target.is_file() {
@@ -103,7 +103,7 @@ impl FsStore {
         let path = of_prefix(self.root(), prefix)?;
         let resolve = |path: &Path| match again(|| self.sys.resolve(path)) {
             Ok(path) => Ok(Some(path)),
-            Err(e) if is_absent(&e) || e.kind() == loops() => Ok(None),
+            Err(e) if is_absent(&e) || is_loop(&e) => Ok(None),
             Err(e) => Err(StoreError::io("resolve the links of", prefix, e)),
         };
         let (Some(root), Some(real)) = (resolve(self.root())?, resolve(&path)?) else { return Ok(None) };
@@ -128,16 +128,4 @@ impl FsStore {
 enum Kind {
     Value,
     Folder,
-}
-
-/// The system's error for a link that leads to itself.
-fn loops() -> ErrorKind {
-    #[cfg(unix)]
-    {
-        io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()).kind()
-    }
-    #[cfg(not(unix))]
-    {
-        ErrorKind::NotFound
-    }
 }

@@ -33,6 +33,29 @@ impl From<TooLong> for io::Error {
     }
 }
 
+/// A file that is no lock file is found by the name of one, on a file system that ignores case or
+/// more. It may be anyone's.
+#[derive(Debug)]
+pub(crate) struct Shadowed;
+
+impl fmt::Display for Shadowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::WHAT)
+    }
+}
+
+impl Shadowed {
+    const WHAT: &str = "has a lock file that this file system does not tell apart from another file";
+}
+
+impl Error for Shadowed {}
+
+impl From<Shadowed> for io::Error {
+    fn from(shadowed: Shadowed) -> Self {
+        Self::new(ErrorKind::InvalidFilename, shadowed)
+    }
+}
+
 /// The error of an operation on the lock of a key.
 pub(crate) fn failure(action: &'static str, key: impl ToString, e: io::Error) -> StoreError {
     let inner = e.get_ref();
@@ -41,6 +64,9 @@ pub(crate) fn failure(action: &'static str, key: impl ToString, e: io::Error) ->
     }
     if inner.is_some_and(|inner| inner.is::<Lost>()) {
         return StoreError::LockLost { action, key: key.to_string() };
+    }
+    if inner.is_some_and(|inner| inner.is::<Shadowed>()) {
+        return StoreError::InvalidKey { key: key.to_string(), what: Shadowed::WHAT };
     }
     StoreError::io(action, key, e)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::lock_names::{new_mark, temporary_path};
 use crate::os_error::{is_gone, is_not_found};
 use crate::owner::{MAX_BYTES, Owner};
-use crate::syscalls::{Syscalls, again};
+use crate::syscalls::{Syscalls, again, once_free};
 
 /// The observed state of a lock file.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ pub(crate) fn set_aside(
     is_meant: impl FnOnce(&Path) -> io::Result<bool>,
 ) -> io::Result<()> {
     let aside = temporary_path(path, &new_mark());
-    match again(|| sys.rename(path, &aside)) {
+    match once_free(sys, || sys.rename(path, &aside)) {
         Err(e) if is_not_found(&e) => return Ok(()),
         renamed => renamed?,
     }
@@ -136,7 +136,7 @@ pub(crate) fn set_aside(
             }
         }
     }
-    match again(|| sys.unlink(&aside)) {
+    match once_free(sys, || sys.unlink(&aside)) {
         Err(e) if !is_not_found(&e) => Err(e),
         _ => Ok(()),
     }

@@ -10,6 +10,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The suffix of lock files. tensorstore has the same, so each excludes the other.
 pub(crate) const LOCK_SUFFIX: &str = ".__lock";
 
+/// Whether a name ends in the suffix of lock files for a file system that ignores case.
+pub(crate) fn has_lock_suffix(name: &str) -> bool {
+    let mut folded = name.chars().rev().flat_map(char::to_lowercase);
+    LOCK_SUFFIX.chars().rev().all(|expected| folded.next() == Some(expected))
+}
+
 /// The lock file of a path.
 pub(crate) fn lock_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);

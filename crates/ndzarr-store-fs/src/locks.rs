@@ -1,5 +1,6 @@
 //! Takes the locks of paths.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -12,13 +13,13 @@ use crate::devices::Devices;
 use crate::file_lock::{FileLock, LocalLock, State};
 use crate::file_system::{FileSystem, Locking};
 use crate::lease::Lease;
-use crate::lock_error::TooLong;
+use crate::lock_error::{Shadowed, TooLong};
 use crate::lock_file::{Found, Watched, set_aside};
-use crate::lock_names::{lock_path, temporary_path};
-use crate::os_error::{is_gone, is_in_use, is_not_found, is_refusal, is_unsupported};
+use crate::lock_names::{LOCK_SUFFIX, has_lock_suffix, lock_path, temporary_path};
+use crate::os_error::{is_gone, is_in_use, is_not_found, is_refusal, is_unsupported, never_locks};
 use crate::owner::MAX_BYTES;
 use crate::stat::Stat;
-use crate::syscalls::{Syscalls, again};
+use crate::syscalls::{Syscalls, again, once_free};
 
 /// The answer to [`Locks::take`].
 #[derive(Debug)]
@@ -44,6 +45,16 @@ enum Attempt {
     Refused(io::Error),
     Unsupported,
     NoFolder,
+}
+
+/// The lock file of a local file system, open.
+#[derive(Debug)]
+struct Opened {
+    file: File,
+    /// Its state since it was locked, if known.
+    stat: Option<Stat>,
+    /// Its name, if its folder lists it in another spelling.
+    other_name: Option<OsString>,
 }
 
 /// Pauses between attempts: they begin short and double.
@@ -167,12 +178,17 @@ impl Locks {
             };
         }
         let stat = matches!(locked, Ok(true)).then_some(stat);
-        self.attempt_open(path, file, &file_system, locked, stat, wait)
+        let opened = Opened { file, stat, other_name: None };
+        self.attempt_open(path, opened, &file_system, locked, wait)
     }
 
     /// With the lock file of another writer, past or present.
     fn attempt_existing(&self, path: &Path, wait: Wait<'_>) -> io::Result<Attempt> {
         let sys = &*self.sys;
+        let other_name = self.other_name(path)?;
+        if other_name.as_ref().is_some_and(|name| !is_lock_name(name) && may_be_lock_name(name)) {
+            return Err(Shadowed.into());
+        }
         let file = match again(|| sys.reopen(path)) {
             Ok(file) => file,
             Err(e) if is_not_found(&e) => return Ok(Attempt::Again),
@@ -188,7 +204,19 @@ impl Locks {
             return self.judge(path, file);
         }
         let locked = again(|| sys.lock(&file, Wait::Try));
-        self.attempt_open(path, file, &file_system, locked, None, wait)
+        self.attempt_open(path, Opened { file, stat: None, other_name }, &file_system, locked, wait)
+    }
+
+    /// The name of the file at a path, if its folder lists it in another spelling.
+    fn other_name(&self, path: &Path) -> io::Result<Option<OsString>> {
+        if !self.sys.folds_names() {
+            return Ok(None);
+        }
+        match once_free(&*self.sys, || self.sys.listed_name(path)) {
+            Ok(name) => Ok(Some(name).filter(|name| path.file_name() != Some(name))),
+            Err(e) if is_not_found(&e) => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     /// For a lock file of another user, which cannot be written. If it is no longer held, it can
@@ -220,15 +248,13 @@ impl Locks {
         Ok((stat, file_system))
     }
 
-    /// With an open lock file on a local file system, after a first try to lock it; and its state
-    /// since then, if that locked it.
+    /// With an open lock file on a local file system, after a first try to lock it.
     fn attempt_open(
         &self,
         path: &Path,
-        file: File,
+        Opened { file, stat, other_name }: Opened,
         file_system: &FileSystem,
         locked: io::Result<bool>,
-        stat: Option<Stat>,
         wait: Wait<'_>,
     ) -> io::Result<Attempt> {
         let sys = &*self.sys;
@@ -244,7 +270,7 @@ impl Locks {
             Err(e) if is_unsupported(&e) => {
                 // Where locking is impossible, the file is not needed. But ENOLCK may be a
                 // temporary shortage, and another writer may hold the lock by now.
-                if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
+                if never_locks(&e) {
                     let _ = sys.unlink(path);
                 }
                 return Ok(Attempt::Unsupported);
@@ -262,6 +288,18 @@ impl Locks {
             let found = Found::of(&*self.sys, lock.file.try_clone()?)?;
             if found.is_none_or(|found| found.owner().is_some()) {
                 return self.judge(path, lock.file.try_clone()?);
+            }
+        }
+        // The name may have been that of a file before this one.
+        match if other_name.is_some() { self.other_name(path)? } else { None } {
+            None => {}
+            Some(name) if !is_lock_name(&name) => return Err(Shadowed.into()),
+            // A killed writer of another key left it.
+            Some(_) => {
+                return match once_free(sys, || sys.unlink(path)) {
+                    Err(e) if !is_not_found(&e) => Err(e),
+                    _ => Ok(Attempt::Again),
+                };
             }
         }
         lock.state = State::Locked;
@@ -333,7 +371,7 @@ impl Locks {
             return Ok(());
         }
         if let Some(owner) = judged.owner() {
-            match again(|| sys.unlink(&temporary_path(path, &owner.mark))) {
+            match once_free(sys, || sys.unlink(&temporary_path(path, &owner.mark))) {
                 Err(e) if !is_not_found(&e) => return Err(e),
                 _ => {}
             }
@@ -342,4 +380,14 @@ impl Locks {
         self.watched.forget(path);
         Ok(())
     }
+}
+
+/// Whether no key has this name, so that it is that of a lock file.
+fn is_lock_name(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.ends_with(LOCK_SUFFIX))
+}
+
+/// Whether a file system that ignores case may take it for the name of a lock file.
+fn may_be_lock_name(name: &OsStr) -> bool {
+    name.to_str().is_some_and(has_lock_suffix)
 }

@@ -21,16 +21,34 @@ pub(crate) fn is_gone(e: &io::Error) -> bool {
     is_not_found(e) || e.kind() == ErrorKind::StaleNetworkFileHandle
 }
 
-/// Whether this error means that the system cannot lock: ENOSYS, ENOTSUP, EINVAL or ENOLCK.
-pub(crate) fn is_unsupported(e: &io::Error) -> bool {
-    if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
+/// Whether this error means that the system cannot lock, not even later: ENOSYS, EOPNOTSUPP, ENOTSUP or
+/// EINVAL.
+pub(crate) fn never_locks(e: &io::Error) -> bool {
+    // Apart from EOPNOTSUPP on Apple's systems, and unknown to std there.
+    #[cfg(unix)]
+    if e.raw_os_error() == Some(rustix::io::Errno::NOTSUP.raw_os_error()) {
         return true;
     }
+    matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput)
+        || is_one_of(e, &[windows::INVALID_FUNCTION, windows::NOT_SUPPORTED])
+}
+
+/// Whether this error means that the system cannot lock, at least for the moment: ENOLCK.
+pub(crate) fn is_unsupported(e: &io::Error) -> bool {
     #[cfg(unix)]
     if e.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
         return true;
     }
-    is_one_of(e, &[windows::INVALID_FUNCTION, windows::NOT_SUPPORTED])
+    never_locks(e)
+}
+
+/// Whether this error means that a link leads to itself.
+pub(crate) fn is_loop(e: &io::Error) -> bool {
+    #[cfg(unix)]
+    if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+        return true;
+    }
+    is_one_of(e, &[windows::CANT_RESOLVE_FILENAME])
 }
 
 /// Whether this error may hide another one. sshfs gives EPERM for errors that it cannot express.
@@ -85,4 +103,16 @@ mod windows {
     pub(super) const BUSY: i32 = 170;
     pub(super) const DELETE_PENDING: i32 = 303;
     pub(super) const USER_MAPPED_FILE: i32 = 1224;
+    pub(super) const CANT_RESOLVE_FILENAME: i32 = 1921;
+}
+
+#[cfg(all(test, windows))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_that_lead_in_circles_are_told_from_absent_files() {
+        let e = io::Error::from_raw_os_error(windows::CANT_RESOLVE_FILENAME);
+        assert!(is_loop(&e) && !is_absent(&e));
+    }
 }

@@ -196,26 +196,42 @@ impl FsStore {
         Ok(self.current(key, path)?.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
     }
 
-    /// Nothing, unless a symbolic link on the way is dangling: then the value is not known to be
-    /// absent.
+    /// Nothing, unless a symbolic link on the way is dangling, or the drive is gone: then the value is
+    /// not known to be absent.
     pub(crate) fn absent<T>(&self, key: impl ToString, path: &Path) -> Result<Option<T>, StoreError> {
         for link in path.ancestors().take_while(|above| above.starts_with(self.root())) {
             match again(|| self.sys.link_stat(link)) {
                 Ok(entry) if entry.is_symlink() => {}
                 // It was created in the meantime, or is a folder without the file.
-                Ok(_) => break,
+                Ok(_) => return Ok(None),
                 Err(e) if is_absent(&e) => continue,
                 Err(e) => return Err(StoreError::io("look up", key, e)),
             }
             match again(|| self.sys.stat(link)) {
                 Err(e) if is_absent(&e) => {}
-                _ => break,
+                _ => return Ok(None),
             }
             let target = again(|| self.sys.read_link(link)).unwrap_or_default();
             let why = Dangling { link: link.to_owned(), target };
             return Err(StoreError::io("follow the link of", key, io::Error::new(ErrorKind::NotFound, why)));
         }
-        Ok(None)
+        self.check_drive(key).map(|()| None)
+    }
+
+    /// An error if the root is absent with its whole drive: Windows says of both that the path is not
+    /// found.
+    pub(crate) fn check_drive(&self, key: impl ToString) -> Result<(), StoreError> {
+        let is_there = |path: &Path| match again(|| self.sys.stat(path)) {
+            Err(e) => e.kind() != ErrorKind::NotFound,
+            Ok(_) => true,
+        };
+        match self.root().ancestors().last() {
+            Some(drive) if !is_there(self.root()) && !is_there(drive) => {
+                let why = format!("{} is not there", drive.display());
+                Err(StoreError::io("look up", key, io::Error::new(ErrorKind::NotConnected, why)))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn parts(&self, key: &Key, file: &File, size: u64, want: &Want) -> Result<Vec<Bytes>, StoreError> {
@@ -270,17 +286,17 @@ enum Keeping {
 }
 
 impl Value {
-    /// Where it could not be replaced as long as it is open, pins do without, if its identity
-    /// distinguishes it from those that come after it.
+    /// Where it could not be replaced as long as it is open, pins do without: its identity
+    /// distinguishes it from those that come after it, see [`NewValue::finish`].
+    ///
+    /// [`NewValue::finish`]: crate::new_value::NewValue::finish
     fn new(file: Arc<File>, stat: &Stat, file_system: &FileSystem) -> Self {
         let identity = Identity::of(stat);
-        let is_free = file_system.replaces_open() || !identity.is_precise();
-        let keeping = if is_free { Keeping::Open } else { Keeping::Closed };
-        // Clocks of other hosts and of this one cannot be compared.
-        #[cfg(unix)]
-        let is_settled = file_system.locking() == Locking::Local && identity.is_settled();
-        #[cfg(not(unix))]
-        let is_settled = false;
+        let keeping = if file_system.replaces_open() { Keeping::Open } else { Keeping::Closed };
+        // Clocks of other hosts and of this one cannot be compared, and the number of a file of FAT is
+        // its place in the folder.
+        let is_settled =
+            file_system.locking() == Locking::Local && file_system.replaces_open() && identity.is_settled();
         Self { file, identity, keeping, is_settled }
     }
 

@@ -7,7 +7,7 @@ pub(crate) struct Stat {
     pub(crate) file: FileId,
     /// In bytes.
     pub(crate) size: u64,
-    /// When its content was last changed, in nanoseconds from some moment.
+    /// When its content was last changed, in nanoseconds since 1970.
     pub(crate) modified: i128,
     /// When anything about it was last changed, in the same way.
     pub(crate) changed: i128,

@@ -147,7 +147,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     }
 
     /// The name of a file, folder or link as its folder lists it. Only where
-    /// [names are folded](Self::folds_names).
+    /// [names are folded](Self::folds_names). `ResourceBusy` if it was replaced in the meantime.
     fn listed_name(&self, path: &Path) -> io::Result<OsString> {
         platform::listed_name(path)
     }

@@ -37,7 +37,7 @@ const MAX_WRITERS: usize = 4096;
 
 impl FsStore {
     pub(crate) fn make_temporary(&self, key: &Key) -> Result<Option<FsTemporary>, StoreError> {
-        let failed = |e| StoreError::io("make a temporary for", key, e);
+        let failed = |e| failure("make a temporary for", key, e);
         let path = self.path_to_write(key)?;
         for number in 0..MAX_WRITERS {
             let part = format!(".part{number}");
@@ -90,9 +90,8 @@ impl FsTemporary {
             if this.failed.load(Ordering::Relaxed) {
                 return Err(("publish", io::Error::other("a part of it could not be written before")));
             }
-            let sys = &*this.store.sys;
             let file = lock.file().map_err(failed("publish"))?.clone();
-            NewValue::default().finish(sys, &file, this.store.durability).map_err(failed("sync"))?;
+            NewValue::default().finish(&this.store, &file, &this.path).map_err(failed("sync"))?;
             let renamed = rename(&mut lock, &this.path).map_err(failed("publish"))?;
             this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
             Ok((this.store.pin(file), renamed))

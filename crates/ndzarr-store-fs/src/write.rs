@@ -123,7 +123,7 @@ impl FsStore {
                 _ => Ok(Some(())),
             },
             Ok(_) => Ok(Some(())),
-            Err(e) if is_absent(&e) => Ok(None),
+            Err(e) if is_absent(&e) => self.check_drive(key).map(|()| None),
             Err(e) => Err(failed(e)),
         }
     }
@@ -155,7 +155,7 @@ impl FsStore {
             for part in parts {
                 value.write_at(&*self.sys, &file, value.end(), part).map_err(failed("write"))?;
             }
-            value.finish(&*self.sys, &file, self.durability).map_err(failed("sync"))?;
+            value.finish(self, &file, path).map_err(failed("sync"))?;
             let (_, file_system) = self.locks.file_system_of(&file).map_err(failed("write"))?;
             if file_system.reports_late() {
                 again(|| self.sys.flush(&file)).map_err(failed("write"))?;

@@ -274,3 +274,31 @@ fn erasing_does_not_wait_for_a_removed_file_that_is_open() -> Outcome {
     assert!(!setup.folder.path().join("a").exists());
     Ok(())
 }
+
+/// As Windows reports a drive that was unplugged: no path on it is found, nor its root.
+#[test]
+fn what_is_on_a_drive_that_is_gone_is_not_absent() -> Outcome {
+    let setup = Setup::new()?;
+    let gone = Faulty::default();
+    held(&gone.always).extend(["open", "stat", "link_stat", "list"].map(|call| (call, Errno::NOENT)));
+    let store = setup.faulty(gone);
+    let prefix = Prefix::new("a/")?;
+    for error in [
+        read(&store).err(),
+        store.has(&key()?).err(),
+        store.list_dir(&prefix).err(),
+        store.leftovers(&prefix).err(),
+        store.erase(&key()?, Precondition::None).err(),
+        store.erase_prefix(&prefix, Wait::Block).err(),
+    ] {
+        let Some(StoreError::Io { source, .. }) = error else { panic!("{error:?}") };
+        assert_eq!(source.to_string(), "/ is not there");
+    }
+    // A store that was not made yet is empty.
+    let empty = FsStore::new(setup.folder.path().join("none"));
+    assert!(read(&empty)?.is_none() && !empty.has(&key()?)?);
+    assert_eq!(empty.list_dir(&prefix)?, ndzarr_store::DirListing::default());
+    empty.erase(&key()?, Precondition::None)?;
+    empty.erase_prefix(&prefix, Wait::Block)?;
+    Ok(())
+}

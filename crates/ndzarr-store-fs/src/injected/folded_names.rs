@@ -1,14 +1,15 @@
 //! Tests on file systems that ignore case and the form of Unicode, as those of Windows and macOS do.
 
 use std::ffi::{OsStr, OsString};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndzarr_store::{DirListing, Locked, Prefix, Wait};
 
 use super::*;
 use crate::Locking;
 
-/// Finds files by names that differ in case or in the form of `é`, and tells the path of an open one
-/// as it is stored.
+/// Finds files by names that differ in case, in the form of `é`, or in characters without width, and
+/// tells the path of an open one as it is stored.
 #[derive(Clone, Copy, Debug)]
 enum Folding {
     /// Keeps names as they are given, as APFS does.
@@ -19,9 +20,14 @@ enum Folding {
 
 const COMPOSED: &str = "\u{e9}";
 const DECOMPOSED: &str = "e\u{301}";
+const WITHOUT_WIDTH: &str = "\u{200c}";
 
 fn decomposed(name: &OsStr) -> OsString {
     name.to_string_lossy().replace(COMPOSED, DECOMPOSED).into()
+}
+
+fn folded(name: &OsStr) -> String {
+    decomposed(name).to_string_lossy().replace(WITHOUT_WIDTH, "").to_ascii_lowercase()
 }
 
 impl Folding {
@@ -30,8 +36,7 @@ impl Folding {
         let mut found = PathBuf::new();
         for name in path {
             let in_folder = fs::read_dir(&found).into_iter().flatten().flatten();
-            let is_it =
-                |entry: &fs::DirEntry| decomposed(&entry.file_name()).eq_ignore_ascii_case(decomposed(name));
+            let is_it = |entry: &fs::DirEntry| folded(&entry.file_name()) == folded(name);
             let spelled = in_folder.filter(is_it).map(|entry| entry.file_name()).next();
             found.push(spelled.unwrap_or_else(|| match self {
                 Self::Keeping => name.to_owned(),
@@ -206,5 +211,89 @@ fn keys_that_would_be_stored_in_another_form_are_refused() -> Outcome {
     store.put(&decomposed, &["value".into()], Precondition::None)?;
     assert!(store.has(&decomposed)? && !store.has(&composed)?);
     assert_eq!(store.list_prefix(&Prefix::root())?, [key()?, decomposed]);
+    Ok(())
+}
+
+/// Found by the name of a lock file, a value must neither be written over nor removed.
+#[test]
+fn what_is_found_by_the_name_of_a_lock_file_stays() -> Outcome {
+    let setup = Setup::new()?;
+    let [local, portable, confined] = stores(&setup);
+    let stays = |store: &FsStore, shadow: &Path| -> Outcome {
+        let locked = store.lock(&key()?, Wait::Try).map(drop);
+        let erased = store.erase(&key()?, Precondition::None).map(drop);
+        for refused in [put(store, Precondition::None).map(drop), locked, erased] {
+            assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{refused:?}");
+        }
+        assert_eq!(fs::read_to_string(shadow)?, "value");
+        assert_eq!(setup.value()?.as_deref(), Some("old value"));
+        Ok(fs::remove_file(shadow)?)
+    };
+    for store in [&local, &portable, &confined] {
+        let shadow = Key::new("a/b.__LOCK")?;
+        let refused = store.put(&shadow, &["value".into()], Precondition::None);
+        assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{refused:?}");
+        let shadow = setup.folder.path().join(shadow.as_str());
+        fs::write(&shadow, "value")?;
+        stays(store, &shadow)?;
+    }
+    for store in [&local, &confined] {
+        let shadow = Key::new(format!("a/b.__lo{WITHOUT_WIDTH}ck"))?;
+        store.put(&shadow, &["value".into()], Precondition::None)?;
+        stays(store, &setup.folder.path().join(shadow.as_str()))?;
+    }
+    fs::write(setup.folder.path().join("a/b.__LOCK"), "value")?;
+    local.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
+    assert!(!setup.folder.path().join("a").exists());
+    Ok(())
+}
+
+#[test]
+fn a_killed_writer_of_another_spelling_is_in_no_ones_way() -> Outcome {
+    let setup = Setup::new()?;
+    let [local, _, confined] = stores(&setup);
+    for store in [local, confined] {
+        fs::write(setup.folder.path().join("a/c.__lock"), "half of it")?;
+        let other = Key::new("a/C")?;
+        store.put(&other, &["value".into()], Precondition::Absent)?;
+        assert_eq!(setup.files()?, ["C", "b"]);
+        store.erase(&other, Precondition::None)?;
+    }
+    Ok(())
+}
+
+/// Replaces a file whenever its name is looked up, some times.
+#[derive(Debug)]
+struct Replacing(AtomicUsize);
+
+impl Syscalls for Replacing {
+    fn folds_names(&self) -> bool {
+        true
+    }
+    fn listed_name(&self, path: &Path) -> io::Result<OsString> {
+        System.link_stat(path)?;
+        let replaces = |left: usize| left.checked_sub(1);
+        match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaces) {
+            Ok(_) => Err(io::ErrorKind::ResourceBusy.into()),
+            Err(_) => Ok(path.file_name().unwrap_or_default().to_owned()),
+        }
+    }
+    fn path_of(&self, _: &File) -> io::Result<PathBuf> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+    fn pause(&self, _: Duration) {}
+}
+
+#[test]
+fn a_value_that_is_replaced_while_its_name_is_looked_up_is_found() -> Outcome {
+    let setup = Setup::new()?;
+    let store = || FsStore::builder(setup.folder.path()).build_on(Arc::new(Replacing(20.into())));
+    assert_eq!(read(&store())?.as_deref(), Some("old value"));
+    assert!(store().has(&key()?)?);
+    store().erase(&key()?, Precondition::None)?;
+    assert_eq!(setup.value()?, None);
     Ok(())
 }

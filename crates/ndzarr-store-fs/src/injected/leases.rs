@@ -465,3 +465,20 @@ fn a_temporary_is_published_under_the_lock_of_its_key() -> Outcome {
     assert_eq!(setup.files()?, ["b"]);
     Ok(())
 }
+
+/// Another program may look at every new file for a moment.
+#[test]
+fn files_that_are_open_for_a_moment_are_waited_for() -> Outcome {
+    for call in ["rename", "unlink"] {
+        let setup = Setup::new()?;
+        let store = Machine::with("a", Faulty::once(call, Errno::BUSY)).store(&setup);
+        let temporary = store.temporary(&key()?)?.ok_or("a file system has room")?;
+        temporary.append(b"from a temporary")?;
+        temporary.publish(locked(&store)?)?;
+        assert_eq!(
+            (setup.value()?.as_deref(), setup.files()?),
+            (Some("from a temporary"), vec!["b".to_owned()])
+        );
+    }
+    Ok(())
+}

@@ -4,7 +4,7 @@ use ndzarr_store::Locked;
 
 use super::*;
 
-const SAY_NO: [Errno; 4] = [Errno::NOLCK, Errno::NOSYS, Errno::INVAL, Errno::OPNOTSUPP];
+const SAY_NO: [Errno; 5] = [Errno::NOLCK, Errno::NOSYS, Errno::INVAL, Errno::OPNOTSUPP, Errno::NOTSUP];
 
 #[test]
 fn writes_go_on_without_locks() -> Outcome {

@@ -136,7 +136,12 @@ pub(crate) fn listed_name(path: &Path) -> io::Result<OsString> {
     const EVTONLY: i32 = 0x8000;
     const SYMLINK: i32 = 0x20_0000;
     let entry = OpenOptions::new().read(true).custom_flags(EVTONLY | SYMLINK).open(path)?;
-    let (asked, found) = (path.file_name().unwrap_or_default(), path_of(&entry)?);
+    let found = path_of(&entry).map_err(|e| match e.kind() {
+        // It was there, but is not any more: another one may have taken its place.
+        io::ErrorKind::NotFound => io::Error::from(io::ErrorKind::ResourceBusy),
+        _ => e,
+    })?;
+    let asked = path.file_name().unwrap_or_default();
     // A file of several names may be told by any of them.
     let told = found.file_name().unwrap_or_default();
     if told != asked {

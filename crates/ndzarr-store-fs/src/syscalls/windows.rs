@@ -71,9 +71,12 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
+/// From 1601, when the time of Windows begins, in units of 100 ns.
+const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
+
 pub(crate) fn file_stat(file: &File) -> io::Result<Stat> {
     let (metadata, more) = (file.metadata()?, win32::information(file)?);
-    let modified = i128::from(more.modified) * 100;
+    let modified = i128::from(more.modified - TICKS_TO_1970) * 100;
     Ok(Stat {
         kind: metadata.file_type().into(),
         file: more.file,
@@ -126,6 +129,11 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// A file that is open keeps its name until it is closed, on file systems other than NTFS. So it is
 /// given another one first, as those who take over a lock do.
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {
+    let entry = fs::symlink_metadata(path)?;
+    if entry.is_file() && entry.permissions().readonly() {
+        // It could be renamed, but then not be removed.
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "the file to be removed is read-only"));
+    }
     let aside = removed_path(path);
     fs::rename(path, &aside)?;
     match fs::remove_file(&aside) {
