@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
-use std::path::Path;
+use std::time::SystemTime;
 
-use crate::identity::Identity;
+use crate::Durability;
 use crate::syscalls::{Syscalls, again};
-use crate::{Durability, FsStore};
 
 /// The blocks of file systems that let files share them.
 const BLOCK: u64 = 4096;
@@ -89,20 +88,20 @@ impl NewValue {
         Ok(end.is_some())
     }
 
-    /// Brings the bytes to disk. After this the file may become the value at `path`.
-    pub(crate) fn finish(&self, store: &FsStore, file: &File, path: &Path) -> io::Result<()> {
+    /// Brings the bytes to disk, with a time of their own if one is given. After this the file may be
+    /// published.
+    pub(crate) fn finish(
+        &self,
+        sys: &dyn Syscalls,
+        file: &File,
+        level: Durability,
+        time: Option<SystemTime>,
+    ) -> io::Result<()> {
         if self.has_failed {
             return Err(io::Error::other("a part of it could not be written before"));
         }
-        let (sys, level) = (&*store.sys, store.durability);
         again(|| sys.settle(file))?;
-        // Readers who may not keep the old value open tell the new one by its time.
-        if store.devices.keep_open()
-            && let Ok(old) = again(|| sys.stat(path))
-            && let Some(time) = Identity::of(&old).next_time()
-        {
-            again(|| sys.touch(file, time))?;
-        }
+        time.map_or(Ok(()), |time| again(|| sys.touch(file, time)))?;
         if level == Durability::None { Ok(()) } else { again(|| sys.sync(file, level)) }
     }
 }

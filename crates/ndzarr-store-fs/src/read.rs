@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use ndzarr_store::{Fetched, FetchedPieces, Key, Of, Pin, StoreError, Want};
@@ -218,6 +219,13 @@ impl FsStore {
         self.check_drive(key).map(|()| None)
     }
 
+    /// The time to give to the value that replaces the one at a path. Readers who may not keep the old
+    /// one open tell the new one by it, if the clock of the file system is too coarse.
+    pub(crate) fn time_of_next(&self, path: &Path) -> Option<SystemTime> {
+        let old = self.devices.keep_open().then(|| again(|| self.sys.stat(path)).ok()).flatten()?;
+        Identity::of(&old).next_time()
+    }
+
     /// An error if the root is absent with its whole drive: Windows says of both that the path is not
     /// found.
     pub(crate) fn check_drive(&self, key: impl ToString) -> Result<(), StoreError> {
@@ -287,9 +295,7 @@ enum Keeping {
 
 impl Value {
     /// Where it could not be replaced as long as it is open, pins do without: its identity
-    /// distinguishes it from those that come after it, see [`NewValue::finish`].
-    ///
-    /// [`NewValue::finish`]: crate::new_value::NewValue::finish
+    /// distinguishes it from those that come after it, see [`FsStore::time_of_next`].
     fn new(file: Arc<File>, stat: &Stat, file_system: &FileSystem) -> Self {
         let identity = Identity::of(stat);
         let keeping = if file_system.replaces_open() { Keeping::Open } else { Keeping::Closed };

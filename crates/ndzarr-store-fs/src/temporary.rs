@@ -91,7 +91,9 @@ impl FsTemporary {
                 return Err(("publish", io::Error::other("a part of it could not be written before")));
             }
             let file = lock.file().map_err(failed("publish"))?.clone();
-            NewValue::default().finish(&this.store, &file, &this.path).map_err(failed("sync"))?;
+            let (sys, level, time) =
+                (&*this.store.sys, this.store.durability, this.store.time_of_next(&this.path));
+            NewValue::default().finish(sys, &file, level, time).map_err(failed("sync"))?;
             let renamed = rename(&mut lock, &this.path).map_err(failed("publish"))?;
             this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
             Ok((this.store.pin(file), renamed))

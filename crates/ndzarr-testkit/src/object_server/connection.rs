@@ -32,7 +32,7 @@ enum Next {
 impl Connection {
     pub(super) fn new(stream: TcpStream, server: Arc<Server>) -> Option<Self> {
         let id = server.shared.connect(&stream)?;
-        Some(Self { stream: Stream::new(stream, Arc::clone(&server)), server, id })
+        Some(Self { stream: Stream::new(stream, server.shared.ended()), server, id })
     }
 
     /// Serves requests until one side closes the connection.

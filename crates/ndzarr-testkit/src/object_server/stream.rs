@@ -3,9 +3,8 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-use super::server::Server;
 
 /// After this time a call that waits looks whether the server has ended. Elsewhere, the end of the
 /// connection wakes it; wine does not.
@@ -13,16 +12,17 @@ const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) struct Stream {
     tcp: TcpStream,
-    server: Arc<Server>,
+    /// Whether the server has ended.
+    ended: Arc<AtomicBool>,
 }
 
 impl Stream {
-    pub(super) fn new(tcp: TcpStream, server: Arc<Server>) -> Self {
+    pub(super) fn new(tcp: TcpStream, ended: Arc<AtomicBool>) -> Self {
         // They fail if the client has gone away, which the first call finds.
         let _ = tcp.set_nodelay(true);
         let _ = tcp.set_read_timeout(Some(LOOK));
         let _ = tcp.set_write_timeout(Some(LOOK));
-        Self { tcp, server }
+        Self { tcp, ended }
     }
 
     /// What has come, without consuming it.
@@ -35,7 +35,7 @@ impl Stream {
             match call(&self.tcp) {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
-                        && !self.server.shared.has_ended() => {}
+                        && !self.ended.load(Ordering::Relaxed) => {}
                 result => return result,
             }
         }

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::faults::{Fault, FaultRule};
@@ -58,7 +59,7 @@ struct State {
     held: bool,
     /// How many requests wait because of it.
     n_held: usize,
-    ended: bool,
+    ended: Arc<AtomicBool>,
     streams: Vec<(u64, TcpStream)>,
     n_streams: u64,
 }
@@ -71,7 +72,7 @@ impl Shared {
     /// Counts a connection; `None` once the server has ended.
     pub(super) fn connect(&self, stream: &TcpStream) -> Option<u64> {
         let mut state = self.lock();
-        if state.ended {
+        if state.ended.load(Ordering::Relaxed) {
             return None;
         }
         state.traffic.connections += 1;
@@ -87,8 +88,8 @@ impl Shared {
 
     /// Ends all connections.
     pub(super) fn end(&self) {
-        let mut state = self.lock();
-        state.ended = true;
+        let state = self.lock();
+        state.ended.store(true, Ordering::Relaxed);
         for (_, stream) in &state.streams {
             // A connection that the client has closed meanwhile.
             let _ = stream.shutdown(Shutdown::Both);
@@ -97,8 +98,9 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.lock().ended
+    /// Whether the server has ended.
+    pub(super) fn ended(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.lock().ended)
     }
 
     /// Counts a request, and chooses its fault. It is in flight until the answer is dropped.
@@ -128,16 +130,18 @@ impl Shared {
         let mut state = self.lock();
         state.n_held += 1;
         self.changed.notify_all();
-        let state = self.changed.wait_while(state, |state| state.held && !state.ended);
+        let state =
+            self.changed.wait_while(state, |state| state.held && !state.ended.load(Ordering::Relaxed));
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
         state.n_held -= 1;
-        !state.ended
+        !state.ended.load(Ordering::Relaxed)
     }
 
     /// Sleeps, but not longer than the server lives. Whether it still does.
     pub(super) fn sleep(&self, time: Duration) -> bool {
-        let state = self.changed.wait_timeout_while(self.lock(), time, |state| !state.ended);
-        !state.unwrap_or_else(PoisonError::into_inner).0.ended
+        let state =
+            self.changed.wait_timeout_while(self.lock(), time, |state| !state.ended.load(Ordering::Relaxed));
+        !state.unwrap_or_else(PoisonError::into_inner).0.ended.load(Ordering::Relaxed)
     }
 
     pub(super) fn sent(&self, byte_len: usize) {
@@ -174,7 +178,10 @@ impl Shared {
     }
 
     pub(super) fn wait_held(&self, n: usize) {
-        drop(self.changed.wait_while(self.lock(), |state| state.n_held < n && !state.ended));
+        drop(
+            self.changed
+                .wait_while(self.lock(), |state| state.n_held < n && !state.ended.load(Ordering::Relaxed)),
+        );
     }
 }
 
