@@ -275,11 +275,13 @@ impl Run<'_> {
                     target: &target,
                     conversion: conversion.as_ref(),
                     memory: self.options.memory,
+                    more_memory: self.options.more_memory,
                     has_temporary: self.options.temporary.is_some() || self.target.is_folder(),
                     threads: self.options.run.threads,
                 };
                 let chosen = choice.way()?;
                 out.notes.extend(way::said(&chosen, &source));
+                out.temporary_bytes = way::temporary_bytes(&chosen, &source);
                 units = n_units(&target)?.saturating_mul(chosen.passes());
                 way = Some(chosen);
             }
@@ -301,6 +303,7 @@ fn converted(node: &Node, path: &NodePath, kind: MemberKind) -> CopiedNode {
         kind,
         level: CopyLevel::Metadata,
         n_chunks: 0,
+        temporary_bytes: 0,
         losses: Vec::new(),
         notes: Vec::new(),
     }

@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ndzarr::{AnyArray, AnyNode, Format, MemberKind, N5Axes, OpenOptions, RunOptions};
+use ndzarr::{AnyArray, AnyNode, ErrorKind, Format, MemberKind, N5Axes, OpenOptions, RunOptions};
 
 use crate::failure::Failure;
+use crate::formats;
 
 /// Arguments that every verb takes.
 #[derive(Args, Clone, Debug)]
@@ -29,6 +30,10 @@ pub(crate) struct Global {
     /// How the axes of N5 arrays are shown, selected and created.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "ORDER")]
     pub(crate) n5_axes: Axes,
+    /// Look for this format alone, where several are in one place, or none is detected. With `cp`,
+    /// `import` and `pyramid` it is the format of what they make.
+    #[arg(long, global = true, value_parser = formats::read(), value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
 }
 
 /// When text is coloured.
@@ -53,27 +58,6 @@ pub(crate) enum Axes {
     Reversed,
 }
 
-/// The formats that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum NewFormat {
-    /// Zarr v3.
-    Zarr3,
-    /// Zarr v2.
-    Zarr2,
-    /// N5.
-    N5,
-}
-
-impl From<NewFormat> for Format {
-    fn from(format: NewFormat) -> Self {
-        match format {
-            NewFormat::Zarr3 => Self::Zarr3,
-            NewFormat::Zarr2 => Self::Zarr2,
-            NewFormat::N5 => Self::N5,
-        }
-    }
-}
-
 /// How many requests to a remote store are made at once by loops over chunks.
 const REMOTE_THREADS: NonZeroUsize = NonZeroUsize::new(16).expect("16 is not zero");
 
@@ -86,12 +70,31 @@ impl Global {
     }
 
     pub(crate) fn open_options(&self) -> OpenOptions {
-        OpenOptions::new().n5_axes(self.n5_axes())
+        OpenOptions::new().n5_axes(self.n5_axes()).format(self.format)
     }
 
     /// Opens the node at a place.
     pub(crate) fn open(&self, place: &Path) -> Result<AnyNode, Failure> {
-        Ok(self.open_options().open_node(place)?)
+        Ok(self.open_with(place, &self.open_options())?.0)
+    }
+
+    /// Opens the node at a place, with a warning. Groups of N5's viewers may lack the version by which
+    /// N5 is known; such a folder is one if it has attributes.
+    pub(crate) fn open_with(
+        &self,
+        place: &Path,
+        options: &OpenOptions,
+    ) -> Result<(AnyNode, Option<&'static str>), Failure> {
+        let error = match options.open_node(place) {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.format.is_none() => error,
+            found => return Ok((found?, None)),
+        };
+        match options.clone().format(Format::N5).open_node(place) {
+            Ok(AnyNode::Group(group)) if !group.attributes().is_empty() => {
+                Ok((AnyNode::Group(group), Some("the version of N5 is not stated")))
+            }
+            _ => Err(error.into()),
+        }
     }
 
     /// Opens the array at a place.

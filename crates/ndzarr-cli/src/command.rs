@@ -90,6 +90,9 @@ pub(crate) enum Command {
 /// Runs a verb.
 pub(crate) fn run(command: &Command, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
     let done = |result: Result<(), Failure>| result.map(|()| Outcome::Good);
+    let makes = matches!(command, Command::Cp(_) | Command::Import(_) | Command::Pyramid(_));
+    // Of these, it is the format of what they make.
+    let global = &Global { format: global.format.filter(|_| !makes), ..global.clone() };
     match command {
         Command::Info(arguments) => done(info::run(arguments, global, output)),
         Command::Ls(arguments) => done(ls::run(arguments, global, output)),

@@ -12,6 +12,7 @@ mod describe;
 mod difference;
 mod elements;
 mod failure;
+mod formats;
 mod image;
 mod memory;
 mod npy;
@@ -23,6 +24,7 @@ mod progress;
 mod ranks;
 mod selection;
 mod sizes;
+mod space;
 mod sums;
 mod verbs;
 

@@ -10,17 +10,26 @@ pub(crate) fn peak_resident() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// The free bytes of the file system that a folder is on, or will be on.
-#[cfg(unix)]
-pub(crate) fn free_space(folder: &Path) -> Option<u64> {
-    let absolute = std::path::absolute(folder).ok()?;
-    let there = absolute.ancestors().find(|folder| folder.exists())?;
-    let found = rustix::fs::statvfs(there).ok()?;
-    found.f_bavail.checked_mul(found.f_frsize)
+/// A file system: which one it is, and its free bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Disk {
+    pub(crate) id: u64,
+    pub(crate) free: u64,
 }
 
-/// The free bytes of the file system that a folder is on, or will be on.
+/// The file system that a folder is on, or will be on.
+#[cfg(unix)]
+pub(crate) fn disk(folder: &Path) -> Option<Disk> {
+    use std::os::unix::fs::MetadataExt;
+
+    let absolute = std::path::absolute(folder).ok()?;
+    let (there, found) = absolute.ancestors().find_map(|folder| Some((folder, folder.metadata().ok()?)))?;
+    let space = rustix::fs::statvfs(there).ok()?;
+    Some(Disk { id: found.dev(), free: space.f_bavail.checked_mul(space.f_frsize)? })
+}
+
+/// The file system that a folder is on, or will be on.
 #[cfg(not(unix))]
-pub(crate) fn free_space(_: &Path) -> Option<u64> {
+pub(crate) fn disk(_: &Path) -> Option<Disk> {
     None
 }

@@ -38,6 +38,8 @@ pub struct CopyOptions {
     pub(super) layout: Layout,
     pub(super) numbers: Numbers,
     pub(super) memory: Option<u64>,
+    /// Whether chunks that need more get it.
+    pub(super) more_memory: bool,
     pub(super) temporary: Option<Place>,
     pub(super) resume: bool,
     pub(super) at_most: CopyLevel,
@@ -72,6 +74,7 @@ impl CopyOptions {
             layout: Layout::default(),
             numbers: Numbers::default(),
             memory: None,
+            more_memory: false,
             temporary: None,
             resume: false,
             at_most: CopyLevel::Reencoded,
@@ -183,6 +186,14 @@ impl CopyOptions {
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
+        self
+    }
+
+    /// Takes more than [`memory`](Self::memory) where chunks need it. Default: an error that names the
+    /// least.
+    #[must_use]
+    pub fn more_memory(mut self) -> Self {
+        self.more_memory = true;
         self
     }
 
@@ -318,6 +329,9 @@ pub struct CopiedNode {
     pub level: CopyLevel,
     /// Number of chunks, or shards, copied or written.
     pub n_chunks: u64,
+    /// Size of the temporary array that it goes through, in bytes, if all chunks are stored; 0 without
+    /// one.
+    pub temporary_bytes: u64,
     /// Anything left out, and why.
     pub losses: Vec<String>,
     /// Anything spelled differently without loss, and remarks on how it was copied.

@@ -46,6 +46,8 @@ pub(super) struct Choice<'c> {
     pub(super) conversion: Option<&'c Conversion>,
     /// `None`: as much as it takes, and enough.
     pub(super) memory: Option<u64>,
+    /// Whether more is taken where it is needed.
+    pub(super) more_memory: bool,
     /// Whether there is a place for a temporary array.
     pub(super) has_temporary: bool,
     pub(super) threads: Option<NonZeroUsize>,
@@ -129,8 +131,8 @@ impl Choice<'_> {
             }
             least = least.min(least_memory([&reads, &writes], BESIDE * threads, part.least_room()));
         }
-        if self.memory.is_none() {
-            let enough = Choice { memory: Some(least), ..*self };
+        if self.memory.is_none() || self.more_memory {
+            let enough = Choice { memory: Some(least), more_memory: false, ..*self };
             return enough.way();
         }
         let what = format!(
@@ -165,9 +167,17 @@ pub(super) fn said(way: &Way, source: &Core) -> Option<String> {
             Some(format!("chunks of the source are decoded {:.2} times", plan.decodes))
         }
         Way::Twice(..) => {
-            let size = source.data_type().elem_size().unwrap_or(0) as u64;
-            Some(format!("it goes through a temporary array of up to {} bytes", bytes(source.shape(), size)))
+            let bytes = temporary_bytes(way, source);
+            Some(format!("it goes through a temporary array of up to {bytes} bytes"))
         }
+    }
+}
+
+/// Size of the temporary array.
+pub(super) fn temporary_bytes(way: &Way, source: &Core) -> u64 {
+    match (way, source.data_type().elem_size()) {
+        (Way::Twice(..), Some(size)) => bytes(source.shape(), size as u64),
+        _ => 0,
     }
 }
 

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ndzarr::{CopyLevel, CopyOptions, ErrorKind};
+use ndzarr::{CopyLevel, CopyOptions, ErrorKind, Format};
 
-use crate::arguments::{Global, NewFormat};
+use crate::arguments::Global;
 use crate::failure::Failure;
+use crate::formats;
 use crate::output::Output;
 use crate::sizes::plural;
 use crate::verbs::cp::copied;
@@ -16,8 +17,8 @@ pub(crate) struct Arguments {
     /// Path or URL of an array or a group.
     path: PathBuf,
     /// Format of the new documents. The chunks stay, and so do the old documents.
-    #[arg(long, value_enum)]
-    to: NewFormat,
+    #[arg(long, value_parser = formats::written())]
+    to: Format,
     /// Say what would be done.
     #[arg(long)]
     dry_run: bool,
@@ -30,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let mut options = CopyOptions::new()
         .open(global.open_options())
         .n5_axes(global.n5_axes())
-        .format(arguments.to.into())
+        .format(arguments.to)
         .at_most(CopyLevel::Metadata)
         .run(global.run());
     if arguments.allow_loss {

@@ -6,19 +6,22 @@ use std::time::Instant;
 
 use clap::Args;
 use ndzarr::codec::CodecSpec;
-use ndzarr::{AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, MemberKind, copy};
+use ndzarr::{
+    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind, copy,
+};
 use serde_json::json;
 
-use crate::arguments::{Global, NewFormat, local_folder, parse_shape};
+use crate::arguments::{Global, local_folder, parse_shape};
 use crate::contents::{Contents, Entry, entries, is_document, is_of_copy, may_be_chunk, prefixes_in};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::Bar;
 use crate::sizes::{self, plural};
+use crate::space::{Change, Space};
 use crate::verbs::info::kind_name;
 use crate::verbs::{diff, verify};
-use crate::{codecs, describe, memory};
+use crate::{codecs, describe, formats, memory};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -27,8 +30,8 @@ pub(crate) struct Arguments {
     /// Where the copy will be: the path itself, not a folder to put it into.
     target: PathBuf,
     /// Format of the copy; that of the source by default.
-    #[arg(long, value_enum)]
-    format: Option<NewFormat>,
+    #[arg(long, value_parser = formats::written())]
+    format: Option<Format>,
     /// Shape of a chunk, or of an inner chunk of a shard: 64,64,64.
     #[arg(long, value_parser = parse_shape, value_name = "SHAPE")]
     chunks: Option<::std::vec::Vec<u64>>,
@@ -67,6 +70,10 @@ pub(crate) struct Arguments {
     /// Go on with the same copy, if it was interrupted.
     #[arg(long)]
     resume: bool,
+    /// Copy even if the free space seems too small, or chunks need more than `--memory`: then they get
+    /// it, one at a time.
+    #[arg(long)]
+    force: bool,
     /// Compare source and copy at the end.
     #[arg(long)]
     verify: bool,
@@ -86,21 +93,48 @@ fn parse_type(name: &str) -> Result<DataType, String> {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
     global.check_inside(Some(&arguments.source), &arguments.target)?;
     let replaces = arguments.overwrite && check_replaced(&arguments.target, global)?;
-    let bytes = bytes_of(&arguments.source, global)?;
-    let bar = Bar::new(global, bytes);
-    let mut options = options(arguments, replaces, global).run(global.run().progress(bar.hear()));
-    if arguments.dry_run {
-        options = options.dry_run();
+    let arrays = global.open_arrays(&arguments.source)?;
+    let found = || arrays.iter().filter_map(|found| found.array.as_ref().ok());
+    let bytes = found().filter_map(describe::byte_len).fold(0, u64::saturating_add);
+    let options = options(arguments, replaces, global);
+    let call = |options: &CopyOptions| {
+        copied(&arguments.source, &arguments.target, options)
+            .map_err(|error| explained(error, arguments, replaces))
+    };
+    let space = Space::of_disks(&arguments.target, arguments.temp.as_deref());
+    let change = Change { data_type: arguments.dtype.as_ref(), codecs: arguments.codec.as_deref() };
+    // An interrupted copy has taken a part of it already.
+    let is_checked = !arguments.force && !arguments.resume && {
+        let size = |array| Some(change.resized(describe::byte_len(array)?, array));
+        !found().map(size).sum::<Option<u64>>().is_some_and(|bytes| space.is_plenty(bytes))
+    };
+    if arguments.dry_run || is_checked {
+        let nodes = call(&options.clone().dry_run())?;
+        let copies = arrays.iter().filter_map(|found| {
+            let node = nodes.iter().find(|node| node.source == found.path)?;
+            let array = found.array.as_ref().ok().filter(|_| node.level != CopyLevel::Metadata)?;
+            Some((array, node.temporary_bytes))
+        });
+        let mut space = space.with_copies(copies, change)?;
+        if replaces {
+            space = space.replacing(&global.open_arrays(&arguments.target)?)?;
+        }
+        if arguments.dry_run {
+            nodes.iter().try_for_each(|node| node.print(global, output))?;
+            return foreseen(&space, global, &nodes, bytes, output).map(|()| Outcome::Good);
+        }
+        if let Some(what) = space.lack() {
+            let target = arguments.target.display();
+            return Err(Failure::new(format_args!("{target}: {what}; --force copies all the same")));
+        }
     }
+    let bar = Bar::new(global, bytes);
     let start = Instant::now();
-    let nodes = copied(&arguments.source, &arguments.target, &options);
+    let nodes = call(&options.run(global.run().progress(bar.hear())));
     bar.finish();
-    let nodes = nodes.map_err(|error| explained(error, arguments, replaces))?;
+    let nodes = nodes?;
     let seconds = start.elapsed().as_secs_f64();
     nodes.iter().try_for_each(|node| node.print(global, output))?;
-    if arguments.dry_run {
-        return foreseen(arguments, global, &nodes, bytes, output).map(|()| Outcome::Good);
-    }
     // The last line is that of the copy.
     let outcome = match arguments.verify {
         true => compare(arguments, global, &nodes, output)?,
@@ -135,7 +169,7 @@ fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOption
     let mut options =
         CopyOptions::new().open(global.open_options()).n5_axes(global.n5_axes()).memory(arguments.memory);
     if let Some(format) = arguments.format {
-        options = options.format(format.into());
+        options = options.format(format);
     }
     if let Some(chunks) = &arguments.chunks {
         options = options.chunks(chunks.clone());
@@ -173,14 +207,10 @@ fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOption
     if arguments.allow_loss {
         options = options.record_losses();
     }
+    if arguments.force {
+        options = options.more_memory();
+    }
     options
-}
-
-/// Size of the elements of all arrays in memory.
-fn bytes_of(place: &Path, global: &Global) -> Result<u64, Failure> {
-    let arrays = global.open_arrays(place)?;
-    let bytes = arrays.iter().filter_map(|found| describe::byte_len(found.array.as_ref().ok()?));
-    Ok(bytes.fold(0, u64::saturating_add))
 }
 
 /// Refuses to replace what is not an array or group with nothing else in it. The result is whether there
@@ -246,7 +276,7 @@ fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool,
 /// An error of the library, with the argument that helps.
 fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool) -> Failure {
     let hint = match error.kind() {
-        ErrorKind::OutOfMemory => "give more with --memory, or take smaller chunks",
+        ErrorKind::OutOfMemory => "give more with --memory or --force, or take smaller chunks",
         ErrorKind::AlreadyExists if !arguments.overwrite && !arguments.resume => {
             "--resume goes on with an interrupted copy, --overwrite replaces what is there"
         }
@@ -274,6 +304,7 @@ pub(crate) struct Copied {
     kind: MemberKind,
     level: CopyLevel,
     n_chunks: u64,
+    temporary_bytes: u64,
     losses: Vec<String>,
     notes: Vec<String>,
 }
@@ -291,6 +322,7 @@ pub(crate) fn copied(
         kind: node.kind,
         level: node.level,
         n_chunks: node.n_chunks,
+        temporary_bytes: node.temporary_bytes,
         losses: node.losses,
         notes: node.notes,
     });
@@ -337,22 +369,21 @@ impl Copied {
 
 /// What a dry run says at the end: what the copy needs, and whether there is space for it.
 fn foreseen(
-    arguments: &Arguments,
+    space: &Space,
     global: &Global,
     nodes: &[Copied],
     bytes: u64,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let free = local_folder(&arguments.target).and_then(|folder| memory::free_space(&folder));
     let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
-    let temporary = nodes.iter().any(|node| node.notes.iter().any(|note| note.contains("temporary array")));
     if output.json() {
         return output.value(&json!({"would": {
             "arrays": nodes.iter().filter(|node| node.kind == MemberKind::Array).count(),
             "chunks": n_chunks,
             "byte_len": bytes,
-            "temporary": temporary,
-            "free_space": free,
+            "expected": space.copy(),
+            "temporary": nodes.iter().any(|node| node.temporary_bytes > 0),
+            "free_space": space.free(),
         }}));
     }
     if global.quiet {
@@ -363,13 +394,13 @@ fn foreseen(
         node.notes.iter().try_for_each(|note| output.line(format!("{}: {note}", node.name())))?;
     }
     output.line(format!("would copy {} in {}", sizes::shown(bytes), plural(n_chunks, "chunk", "chunks")))?;
-    if let Some(free) = free {
+    if let Some(free) = space.free() {
         output.line(format!("free space at the target: {}", sizes::shown(free)))?;
-        if free < bytes {
-            output.line("which may be too little: it depends on the compression")?;
-        }
     }
-    Ok(())
+    match space.lack() {
+        Some(what) => output.line(format!("it would need --force: {what}")),
+        None => Ok(()),
+    }
 }
 
 /// Compares what was copied with its source.

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ndzarr::codec::CodecSpec;
 use ndzarr::ndarray::{ArrayView, IxDyn};
-use ndzarr::{AnyArray, AnyNode, CopyLevel, CopyOptions, DataType, Endian, ErrorKind, copy};
+use ndzarr::{AnyArray, AnyNode, CopyLevel, CopyOptions, DataType, Endian, ErrorKind, Format, copy};
 
-use crate::arguments::{Global, NewFormat, is_remote, local_folder, parse_shape};
+use crate::arguments::{Global, is_remote, local_folder, parse_shape};
 use crate::contents::Contents;
 use crate::failure::Failure;
 use crate::npy::{self, Header};
 use crate::output::Output;
 use crate::selection::Selected;
-use crate::{codecs, describe, sizes};
+use crate::{codecs, describe, formats, sizes};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = parse_type, value_name = "TYPE", requires = "shape")]
     dtype: Option<(DataType, Endian)>,
     /// Format of the array.
-    #[arg(long, value_enum, default_value = "zarr3")]
-    format: NewFormat,
+    #[arg(long, value_parser = formats::written(), default_value = "zarr3")]
+    format: Format,
     /// Shape of a chunk, or of an inner chunk of a shard.
     #[arg(long, value_parser = parse_shape, value_name = "SHAPE")]
     chunks: Option<::std::vec::Vec<u64>>,
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let mut builder = AnyArray::builder(header.shape.clone())
         .data_type(header.data_type.clone())
-        .format(arguments.format.into())
+        .format(arguments.format)
         .n5_axes(global.n5_axes())
         .codecs(arguments.codec.iter().cloned());
     if let Some(chunks) = &arguments.chunks {

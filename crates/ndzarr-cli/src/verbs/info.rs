@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     for (number, path) in arguments.paths.iter().enumerate() {
-        let node = global.open(path)?;
+        let (node, warning) = global.open_with(path, &global.open_options())?;
         if number > 0 && !output.json() {
             output.line("")?;
         }
@@ -53,11 +53,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                             .map(|(name, kind)| json!({"name": name, "node": kind_name(*kind)}))
                             .collect();
                         add_images(&mut value, &images, effort);
+                        warning.into_iter().for_each(|what| warn(&mut value, what));
                         output.value(&value)?;
                     }
                     false => {
                         group_text(&group, &path.display().to_string(), &members, output)?;
                         images_text(&images, effort, output)?;
+                        warning.into_iter().try_for_each(|what| fact("warning", what, output))?;
                     }
                 }
             }
@@ -189,12 +191,15 @@ fn add_images(group: &mut Value, images: &Images, effort: Effort) {
     let images = match images {
         Ok(images) => images.iter().map(|image| image::value(image, effort)).collect(),
         Err(error) => {
-            let warnings = group["warnings"].as_array_mut();
-            warnings.into_iter().for_each(|list| list.push(unreadable(error).into()));
+            warn(group, &unreadable(error));
             Value::Array(Vec::new())
         }
     };
     group["images"] = images;
+}
+
+fn warn(group: &mut Value, what: &str) {
+    group["warnings"].as_array_mut().into_iter().for_each(|list| list.push(what.into()));
 }
 
 fn images_text(images: &Images, effort: Effort, output: &mut Output) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::progress::Bar;
 use crate::sizes::{self, plural};
 use crate::verbs::cp::check_replaced;
-use crate::{codecs, describe};
+use crate::{codecs, describe, formats};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -51,8 +51,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     name: Option<String>,
     /// Format of the image; that of the array by default, or zarr3.
-    #[arg(long, value_enum)]
-    format: Option<ImageFormat>,
+    #[arg(long, value_parser = formats::of_images())]
+    format: Option<Format>,
     /// Shape of a chunk, or of an inner chunk of a shard; that of the array by default.
     #[arg(long, value_parser = parse_shape, value_name = "SHAPE")]
     chunks: Option<::std::vec::Vec<u64>>,
@@ -69,15 +69,6 @@ pub(crate) struct Arguments {
     /// anything else is never replaced.
     #[arg(long)]
     overwrite: bool,
-}
-
-/// The formats of images that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ImageFormat {
-    /// OME-Zarr 0.5, in Zarr v3.
-    Zarr3,
-    /// OME-Zarr 0.4, in Zarr v2.
-    Zarr2,
 }
 
 /// How elements become one.
@@ -138,8 +129,9 @@ fn of_array(
     global.check_inside(Some(&arguments.source), target)?;
     let own = array.format();
     let format = match (arguments.format, own) {
-        (Some(ImageFormat::Zarr2), _) | (None, Format::Zarr2) => Format::Zarr2,
-        _ => Format::Zarr3,
+        (Some(format), _) => format,
+        (None, Format::Zarr2) => Format::Zarr2,
+        (None, _) => Format::Zarr3,
     };
     let axes = axes(array, arguments, global)?;
     let method = arguments.method.map_or(Downsample::Mean, Downsample::from);

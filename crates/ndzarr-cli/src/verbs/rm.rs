@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 "{place} holds {n} that do not belong to it, such as {key:?}; --force removes them too"
             )));
         }
-        let names_format = names_format(&place.to_string());
+        let names_format = global.format.is_some() || names_format(&place.to_string());
         if let Some(key) = contents.of_other_formats.first().filter(|_| names_format && !arguments.force) {
             return Err(Failure::new(format_args!(
                 "{place} is a node of another format as well, by {key:?}, which would go with it; --force removes both"

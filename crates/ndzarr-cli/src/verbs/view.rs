@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
     /// Write a PNG file; `-` is standard output. Pixels without a number are blue.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print half blocks in colours, even if standard output is not a terminal.
+    #[arg(long, conflicts_with = "output")]
+    blocks: bool,
     /// Percentiles of the pixels that become black and white.
     #[arg(long, value_parser = parse_percentiles, default_value = "1,99", value_name = "LOW,HIGH")]
     percentiles: [f64; 2],
@@ -142,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }));
     }
     if arguments.output.is_none() {
-        let color = output.color();
+        let color = arguments.blocks || output.color();
         for line in lines(size, &shades, color) {
             writeln!(output.raw(), "{line}")?;
         }
@@ -205,7 +208,7 @@ impl Plane {
             Ok((array.with_options(global.run()), plane))
         };
         let is_of_image = arguments.level.is_some() || arguments.size.is_some();
-        let group = match options.open_node(&arguments.path)? {
+        let group = match global.open_with(&arguments.path, options)?.0 {
             AnyNode::Array(_) if is_of_image => {
                 return Err(Failure::usage("an array has no levels; name the group of the image"));
             }

@@ -181,6 +181,16 @@ fn cli_07_what_a_format_lacks_is_named() {
     assert_eq!(folder.json(&["cp", "v2", "b3", "--format", "zarr3"])[0]["losses"], json!([]));
     let lines = folder.json(&["cp", "v3", "b2", "--format", "zarr2"]);
     assert_eq!(lines[0]["losses"], json!([]), "{lines:?}");
+    // The draft has a fill value and attributes, as v3 and v2 have.
+    let draft = Array::<f32>::builder([4]).chunks([2]).format(Format::DraftB).fill_value(1.5);
+    draft.attributes(attributes).create(folder.path("draft")).expect("it is new");
+    for (format, target) in [("zarr3", "d3"), ("zarr2", "d2")] {
+        let lines = folder.json(&["cp", "draft", target, "--format", format]);
+        assert_eq!(lines[0]["losses"], json!([]), "{lines:?}");
+        assert_eq!(folder.good(&["cat", target, "0"]), "1.5\n");
+        assert_eq!(folder.json(&["attrs", target])[0]["units"], "K");
+    }
+    assert!(folder.bad(3, &["cp", "draft", "d.n5", "--format", "n5"]).contains("fill value"));
     // A type that a format lacks is always an error.
     let complex = AnyArray::builder([2]).data_type(ndzarr::DataType::Complex { bits: 64 });
     complex.create(folder.path("c.zarr")).expect("it is new");
@@ -190,6 +200,10 @@ fn cli_07_what_a_format_lacks_is_named() {
     folder.array("axes.n5", n5, |index| (10 * index[0] + index[1]) as u8);
     folder.good(&["cp", "axes.n5", "axes.zarr", "--format", "zarr3"]);
     assert_eq!(folder.json(&["info", "axes.zarr"])[0]["shape"], json!([3, 5]));
+    let lines = folder.json(&["cp", "axes.n5", "axes2.zarr", "--format", "zarr2"]);
+    assert_eq!(lines[0]["losses"], json!([]), "{lines:?}");
+    assert_eq!(folder.json(&["info", "axes2.zarr"])[0]["shape"], json!([3, 5]));
+    assert_eq!(folder.good(&["cat", "axes2.zarr", "2,4"]), "24\n");
     folder.good(&["cp", "axes.n5", "turned.zarr", "--format", "zarr3", "--n5-axes", "reversed"]);
     assert_eq!(folder.json(&["info", "turned.zarr"])[0]["shape"], json!([5, 3]));
     assert_eq!(folder.good(&["cat", "turned.zarr", "4,2"]), "24\n");

@@ -9,8 +9,11 @@ mod looking;
 mod pictures;
 mod pyramids;
 mod reference;
+mod remote;
 mod shell;
+mod space;
 mod statistics;
+mod times;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -107,6 +107,10 @@ fn a_terminal_gets_half_blocks() {
     assert_eq!(lines[2], "[:, :] of 4 × 2: black 0.0, white 255.0");
     let text = folder.good(&["view", "a", "--range", "0,255"]);
     assert!(!text.contains('\x1b') && text.starts_with("++\n++\n"), "{text}");
+    // Or what asks for them.
+    let text = folder.good(&["view", "a", "--blocks", "--range", "0,255"]);
+    assert_eq!(text.lines().take(2).collect::<Vec<_>>(), lines[..2]);
+    folder.bad(2, &["view", "a", "--blocks", "-o", "x.png"]);
 }
 
 /// Of an image, the level that is named, that is fine enough, or that fills the picture.
@@ -138,4 +142,39 @@ fn a_level_of_an_image_is_shown() {
     }
     ndzarr::Group::create(folder.path("plain"), Format::Zarr3).expect("it is new");
     assert!(folder.bad(2, &["view", "plain"]).contains("a group without an image"));
+}
+
+/// A folder as neuroglancer's samples of n5-viewer: the group does not state a version of N5.
+#[test]
+fn ome_20_an_image_of_n5_without_a_version_is_shown() {
+    let folder = Folder::new();
+    let array = |name: &str, shape: [u64; 2], f: fn(&[usize]) -> u8| {
+        folder.array(name, Array::<u8>::builder(shape).chunks([2, 2]).format(Format::N5), f);
+    };
+    array("image/s0", [4, 2], |i| (10 * i[0] + 100 * i[1]) as u8);
+    array("image/s1", [2, 1], |i| (100 + i[0]) as u8);
+    let attributes =
+        r#"{"pixelResolution": {"unit": "nm", "dimensions": [4, 6]}, "scales": [[1, 1], [2, 2]]}"#;
+    std::fs::write(folder.path("image/attributes.json"), attributes).expect("a file");
+    for level in ["s0", "s1"] {
+        // Nor do its levels.
+        let path = folder.path(&format!("image/{level}/attributes.json"));
+        let text = std::fs::read_to_string(&path).expect("it is there");
+        let mut document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        document.as_object_mut().expect("an object").remove("n5");
+        std::fs::write(&path, document.to_string()).expect("it is there");
+    }
+    let info = &folder.json(&["info", "image"])[0];
+    assert_eq!(info["images"][0]["levels"][1]["scale"], serde_json::json!([8.0, 12.0]));
+    assert_eq!(info["warnings"], serde_json::json!(["the version of N5 is not stated"]));
+    assert!(folder.good(&["info", "image"]).contains("the version of N5 is not stated"));
+    // x to the right, y down.
+    let fine = [[0, 10, 20, 30], [100, 110, 120, 130]];
+    assert_eq!(png(&folder, &["image", "--level", "0", "--range", "0,255"]).3, fine);
+    assert_eq!(png(&folder, &["image", "--size", "12nm", "--range", "0,255"]).3, [[100, 101]]);
+    assert!(folder.bad(3, &["info", "image", "--format", "zarr2"]).contains(".zgroup"));
+    // A folder of something else with a file of that name is not one.
+    std::fs::create_dir_all(folder.path("other/x")).expect("a folder");
+    std::fs::write(folder.path("other/attributes.json"), "{}").expect("a file");
+    folder.bad(3, &["info", "other"]);
 }

@@ -56,6 +56,27 @@ fn cli_02_files_have_no_colours_and_no_progress() {
     assert_eq!(error.lines().count(), 1, "{error}");
 }
 
+/// The `script` of util-linux gives it a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn cli_02_no_color_counts_on_a_terminal() {
+    let folder = Folder::new();
+    Array::<u8>::builder([3]).create(folder.path("a.zarr")).expect("it is new");
+    let has_escapes = |no_color: Option<&str>, verb: &str| {
+        let mut script = std::process::Command::new("script");
+        let command = format!("{} {verb}", env!("CARGO_BIN_EXE_ndzarr"));
+        script.args(["-qec", &command, "/dev/null"]).current_dir(folder.path("")).stdin(Stdio::null());
+        script.env_remove("NO_COLOR").envs(no_color.map(|value| ("NO_COLOR", value)));
+        let output = script.output().expect("Linux has it");
+        assert!(!output.stdout.is_empty());
+        output.stdout.contains(&0x1b)
+    };
+    for verb in ["info a.zarr", "info none.zarr", "view a.zarr"] {
+        assert!(has_escapes(None, verb) && has_escapes(Some(""), verb), "{verb}");
+        assert!(!has_escapes(Some("1"), verb), "{verb}");
+    }
+}
+
 #[test]
 fn cli_16_a_selection_may_begin_with_a_minus() {
     let folder = Folder::new();
@@ -197,6 +218,26 @@ fn a_named_format_does_not_take_another_with_it() {
     folder.good(&["convert", "a.zarr", "--to", "zarr3"]);
     assert!(folder.bad(3, &["rm", "--yes", "a.zarr|zarr2:"]).contains("zarr.json"));
     assert_eq!(folder.good(&["cat", "a.zarr|zarr3:"]), "7\t7\t7\t7\n");
+    // By the argument of all verbs as well.
+    assert!(folder.bad(3, &["rm", "--yes", "a.zarr", "--format", "zarr2"]).contains("zarr.json"));
+    for (format, name) in [("zarr2", "zarr2"), ("zarr3", "zarr3")] {
+        for arguments in [["info", "a.zarr", "--format", format], ["--format", format, "info", "a.zarr"]] {
+            assert_eq!(folder.json(&arguments)[0]["format"], name);
+        }
+    }
+    assert!(folder.bad(2, &["info", "a.zarr", "--format", "n6"]).contains("zarr3-draft"));
+    // Of a copy it is the format of the target, wherever it is.
+    for (target, arguments) in [
+        ("b.n5", ["cp", "a.zarr", "b.n5", "--format", "n5"]),
+        ("c.n5", ["--format", "n5", "cp", "a.zarr", "c.n5"]),
+    ] {
+        folder.good(&[&arguments[..], &["--allow-loss", "--quiet"]].concat());
+        assert_eq!(folder.json(&["info", target])[0]["format"], "n5");
+        assert!(folder.bad(3, &["info", target, "--format", "zarr2"]).contains(".zarray"));
+    }
     folder.good(&["rm", "--yes", "a.zarr"]);
     assert!(!folder.path("a.zarr").exists());
+    let draft = Array::<u8>::builder([4]).format(Format::DraftB);
+    draft.create(folder.path("d.zarr")).expect("it is new");
+    folder.good(&["info", "d.zarr", "--format", "zarr3-draft"]);
 }

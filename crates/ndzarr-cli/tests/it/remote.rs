@@ -1,0 +1,116 @@
+//! Verbs on a bucket, and what only a slow store shows: progress, and Ctrl-C.
+
+use std::process::{Command, Stdio};
+
+use ndzarr::{Array, codec};
+use ndzarr_testkit::ObjectServer;
+use ndzarr_testkit::object_server::Dialect;
+use serde_json::json;
+
+use crate::{Folder, Ran};
+
+/// A folder with `a.zarr`, 64 chunks of two elements, and a server of S3.
+fn start() -> (Folder, ObjectServer) {
+    let folder = Folder::new();
+    let array = Array::<u16>::builder([128]).chunks([2]).codecs([codec::gzip(5)]);
+    folder.array("a.zarr", array, |index| 3 * index[0] as u16);
+    (folder, ObjectServer::start(Dialect::S3))
+}
+
+/// The variables by which the program finds the server.
+fn with_server<'c>(command: &'c mut Command, server: &ObjectServer) -> &'c mut Command {
+    for name in ["AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "AWS_SESSION_TOKEN", "http_proxy", "HTTP_PROXY"] {
+        command.env_remove(name);
+    }
+    command.envs([
+        ("AWS_ENDPOINT_URL", &*server.url()),
+        ("AWS_ACCESS_KEY_ID", "an-id"),
+        ("AWS_SECRET_ACCESS_KEY", "a-secret"),
+        ("AWS_DEFAULT_REGION", "eu-central-1"),
+    ])
+}
+
+#[test]
+fn verbs_work_on_a_bucket() {
+    let (folder, server) = start();
+    let run = |status: i32, arguments: &[&str]| {
+        let output = with_server(&mut folder.command(arguments), &server).output().expect("it runs");
+        let ran = Ran::of(&output);
+        assert_eq!(ran.status, status, "{arguments:?}: {ran:?}");
+        ran
+    };
+    let place = "s3://bucket/g.zarr/a";
+    let said = run(0, &["cp", "a.zarr", place, "--chunks", "16", "--verify"]).out;
+    assert!(said.contains("source and copy are equal"), "{said}");
+    // 128 elements in chunks of 16, and the document.
+    let keys = server.objects().keys();
+    assert_eq!(keys.iter().filter(|key| key.starts_with("g.zarr/a/c/")).count(), 8, "{keys:?}");
+    assert_eq!(keys.len(), 9, "{keys:?}");
+    server.objects().put("g.zarr/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    assert_eq!(run(0, &["ls", "s3://bucket/g.zarr"]).out, "a\n");
+    let info: serde_json::Value =
+        serde_json::from_str(&run(0, &["info", place, "--json"]).out).expect("JSON");
+    assert_eq!((&info["shape"], &info["chunk_shape"]), (&json!([128]), &json!([16])));
+    assert_eq!((&info["stored"]["units"], &info["stored"]["of_units"]), (&json!(8), &json!(8)));
+    assert_eq!(run(0, &["cat", place, "-2:"]).out, "378\t381\n");
+    let stats = run(0, &["stats", place, "--json"]).out;
+    let stats: serde_json::Value = serde_json::from_str(&stats).expect("JSON");
+    // Of 0, 3 … 381.
+    assert_eq!((&stats["min"], &stats["max"], &stats["mean"]), (&json!(0), &json!(381), &json!(190.5)));
+    run(0, &["verify", place]);
+    run(0, &["diff", "a.zarr", place]);
+    run(0, &["cp", place, "back.zarr", "--quiet"]);
+    assert_eq!(folder.good(&["cat", "back.zarr", "126:"]), "378\t381\n");
+    server.objects().put("g.zarr/a/c/3", "odd");
+    let found = run(1, &["verify", place]).out;
+    assert!(found.contains("c/3"), "{found}");
+    run(0, &["rm", "--yes", place]);
+    assert_eq!(server.objects().keys(), ["g.zarr/zarr.json"]);
+    assert!(run(3, &["info", place]).err.contains("g.zarr/a"));
+}
+
+/// The `script` of util-linux gives it a terminal, which gets no progress before half a second.
+#[cfg(target_os = "linux")]
+#[test]
+fn cli_02_a_terminal_gets_the_progress_of_a_copy() {
+    let (folder, server) = start();
+    server.latency(std::time::Duration::from_millis(40));
+    for (more, is_shown) in [("", true), (" --quiet", false)] {
+        let copy = format!(
+            "{} cp a.zarr s3://bucket/b.zarr --threads 1 --overwrite{more}",
+            env!("CARGO_BIN_EXE_ndzarr")
+        );
+        let mut script = Command::new("script");
+        script.args(["-qec", &copy, "/dev/null"]).current_dir(folder.path("")).stdin(Stdio::null());
+        script.env("TERM", "xterm").env_remove("NO_COLOR");
+        let output = with_server(&mut script, &server).output().expect("Linux has it");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("/64 chunks") && said.contains(" left"), is_shown, "{said}");
+    }
+}
+
+/// A shell shows a process that Ctrl-C ended as 130. It leaves what a killed one leaves.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_interrupts_a_copy() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let (folder, server) = start();
+    let copy = ["cp", "a.zarr", "s3://bucket/b.zarr", "--chunks", "16"];
+    let held = server.hold();
+    let mut command = folder.command(&copy);
+    let command = with_server(&mut command, &server).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it runs");
+    // It is in the middle of its work, and gets no answers.
+    held.wait_for(1);
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("every Unix has it").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.signal(), &output.stderr[..]), (Some(2), &b""[..]));
+    drop(held);
+    assert!(server.objects().get("b.zarr/zarr.json").is_none());
+    let again = with_server(&mut folder.command(&[&copy[..], &["--resume"]].concat()), &server).output();
+    assert!(again.expect("it runs").status.success());
+    assert!(server.objects().get("b.zarr/zarr.json").is_some());
+}
