@@ -13,8 +13,7 @@ pub(crate) struct Args {
     /// Only these interpreters, `3.11`, which have to be at hand; default: each from 3.11 on that is.
     #[arg(long, value_name = "VERSION")]
     only: Vec<String>,
-    /// Only the oldest NumPy, which has wheels up to 3.12, and the newest with all packages, on one
-    /// interpreter each.
+    /// Only the oldest interpreter with the oldest NumPy, and the newest that is at hand with all packages.
     #[arg(long)]
     quick: bool,
     /// Build without optimising, which takes a third of the time.
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.build {
         return build(args.dev).map(drop);
     }
-    let mut found: Vec<(&str, PathBuf)> = VERSIONS
+    let found: Vec<(&str, PathBuf)> = VERSIONS
         .into_iter()
         .filter(|version| args.only.is_empty() || args.only.iter().any(|only| only == version))
         .filter_map(|version| Some((version, interpreter(version)?)))
@@ -59,27 +58,37 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         return Err(format!("no interpreter of Python {VERSIONS:?} is at hand"));
     }
     let wheel = build(args.dev)?;
-    if args.quick {
-        found.truncate(2);
-    }
-    let newest = found.len() - 1;
-    for (at, (version, interpreter)) in found.iter().enumerate() {
-        // NumPy 1.26, the oldest that the wheel takes, has wheels for 3.11 and 3.12 alone.
-        let sets: &[&str] = match *version {
-            "3.11" | "3.12" if !args.quick || newest == 0 => &["numpy1", "full"],
-            "3.11" | "3.12" if at < newest => &["numpy1"],
-            _ => &["full"],
-        };
+    let versions: Vec<&str> = found.iter().map(|(version, _)| *version).collect();
+    for (at, sets) in plan(&versions, args.quick) {
+        let (version, interpreter) = &found[at];
         for set in sets {
             eprintln!("\n==> Python {version}, {set}");
             let venv = environment(version, interpreter, set, &wheel)?;
             test(&venv, set, &args.pytest)?;
-            if let Some(folder) = args.zarr_tests.as_ref().filter(|_| at == newest && *set == "full") {
+            if let Some(folder) = args.zarr_tests.as_ref().filter(|_| at + 1 == found.len() && *set == "full")
+            {
                 zarr_tests(&venv, folder)?;
             }
         }
     }
     Ok(())
+}
+
+/// Which of these interpreters are used, by their place in the list, with which sets of packages.
+fn plan(versions: &[&str], quick: bool) -> Vec<(usize, &'static [&'static str])> {
+    let is_newest = |at: usize| at + 1 == versions.len();
+    let used = versions.iter().enumerate().filter(|(at, _)| !quick || *at == 0 || is_newest(*at));
+    used.map(|(at, version)| {
+        // NumPy 1.26, the oldest that the wheel takes, has wheels for these alone.
+        let has_oldest = matches!(*version, "3.11" | "3.12");
+        let sets: &[&str] = match has_oldest {
+            true if !quick || versions.len() == 1 => &["numpy1", "full"],
+            true if !is_newest(at) => &["numpy1"],
+            _ => &["full"],
+        };
+        (at, sets)
+    })
+    .collect()
 }
 
 /// An environment with the wheel and what `requirements/wheel-<set>.txt` says, for the newest interpreter.
@@ -185,4 +194,23 @@ fn test(python: &Path, set: &str, more: &[OsString]) -> Result<(), String> {
 fn zarr_tests(python: &Path, folder: &Path) -> Result<(), String> {
     let script = python::scripts().join("wheel").join("zarr_tests.py");
     python::succeed(Command::new(python).arg(script).arg(folder).env("PYTHONDONTWRITEBYTECODE", "1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_form_takes_the_oldest_and_the_newest_interpreter() {
+        let planned = |versions: &[&str], quick| {
+            let sets = plan(versions, quick).into_iter();
+            sets.map(|(at, sets)| format!("{} {}", versions[at], sets.join(" "))).collect::<Vec<_>>()
+        };
+        let all = ["3.11", "3.12", "3.13"];
+        assert_eq!(planned(&all, true), ["3.11 numpy1", "3.13 full"]);
+        assert_eq!(planned(&all, false), ["3.11 numpy1 full", "3.12 numpy1 full", "3.13 full"]);
+        assert_eq!(planned(&["3.11", "3.12"], true), ["3.11 numpy1", "3.12 full"]);
+        assert_eq!(planned(&["3.12"], true), ["3.12 numpy1 full"]);
+        assert_eq!(planned(&["3.13", "3.14"], true), ["3.13 full", "3.14 full"]);
+    }
 }

@@ -144,6 +144,46 @@ def test_py22_axes_of_n5(folder: str, order: Any) -> None:
     assert b.shape == a.shape
 
 
+def test_py22_z5py_shows_the_reverse(folder: str) -> None:
+    z5py = pytest.importorskip("z5py")
+    zyx = np.arange(5 * 4 * 3, dtype="u2").reshape(5, 4, 3)
+    with z5py.File(f"{folder}/c.n5", mode="w", use_zarr_format=False) as file:
+        file.create_dataset("d", data=zyx, chunks=(2, 3, 1), compression="gzip")
+    native = ndzarr.open_array(f"{folder}/c.n5/d")
+    turned = ndzarr.open_array(f"{folder}/c.n5/d", n5_axes="reversed")
+    assert (native.shape, native.chunks) == ((3, 4, 5), (1, 3, 2))
+    assert (turned.shape, turned.chunks) == ((5, 4, 3), (2, 3, 1))
+    np.testing.assert_array_equal(native[...], zyx.T)
+    np.testing.assert_array_equal(turned[...], zyx)
+    native[2, 0, 4] = 999
+    turned[1, :, 2] = 7
+    with z5py.File(f"{folder}/c.n5", mode="r") as file:
+        found = file["d"][...]
+    zyx[4, 0, 2] = 999
+    zyx[1, :, 2] = 7
+    np.testing.assert_array_equal(found, zyx)
+
+
+@pytest.mark.parametrize("format", ["zarr2", "zarr3"])
+def test_py31_members_come_from_consolidated_metadata(folder: str, format: Any) -> None:
+    group = ndzarr.create_group(f"{folder}/g", format=format)
+    for name in "ab":
+        group.create_array(name, shape=1, dtype="i4")
+    group.consolidate()
+    # Another tool makes an array that the document does not list: a list of the folder would find it.
+    ndzarr.create(f"{folder}/elsewhere", shape=1, dtype="i4", format=format)
+    os.rename(f"{folder}/elsewhere", f"{folder}/g/c")
+    assert list(ndzarr.open_group(f"{folder}/g")) == ["a", "b"]
+    document = Path(f"{folder}/g/zarr.json" if format == "zarr3" else f"{folder}/g/.zmetadata")
+    if format == "zarr2":
+        document.unlink()
+    else:
+        text = json.loads(document.read_text())
+        del text["consolidated_metadata"]
+        document.write_text(json.dumps(text))
+    assert list(ndzarr.open_group(f"{folder}/g")) == ["a", "b", "c"]
+
+
 def test_representations(stored: ndzarr.Array, folder: str) -> None:
     assert repr(stored) == (
         f"<ndzarr.Array '{folder}/cube' zarr3 shape=(16, 12, 10) dtype=float32 chunks=(4, 5, 3)>"

@@ -64,6 +64,40 @@ def test_an_array_becomes_an_image(folder: str, format: Any, convention: str) ->
         made.region(0, z=(0, 1))
 
 
+@pytest.mark.parametrize("format", ["zarr3", "zarr2"])
+def test_ome_zarr_models_takes_what_is_written(folder: str, format: Any) -> None:
+    models = pytest.importorskip("ome_zarr_models")
+    zarr = pytest.importorskip("zarr")
+    from ome_zarr_models import v04, v05
+
+    source = np.arange(2 * 6 * 8, dtype="u2").reshape(2, 6, 8)
+    path = f"{folder}/image"
+    options: Any = {"shards": (1, 4, 8)} if format == "zarr3" else {}
+    axes = [Axis("c", "channel", None), "y", "x"]
+    ndzarr.ome.create(path, source, axes=axes, unit="micrometer", scale=(1, 2, 0.5), levels=2, chunks=(1, 2, 4), format=format, **options)
+    group = zarr.open_group(path, mode="r")
+    (v05 if format == "zarr3" else v04).Image.from_zarr(group)
+    image = models.open_ome_zarr(group)
+    scales = image.attributes.ome.multiscales[0] if format == "zarr3" else image.attributes.multiscales[0]
+    assert type(image).__module__.split(".")[1] == ("v05" if format == "zarr3" else "v04")
+    assert [(axis.name, axis.type, axis.unit) for axis in scales.axes] == [
+        ("c", "channel", None),
+        ("y", "space", "micrometer"),
+        ("x", "space", "micrometer"),
+    ]
+    assert [list(level.coordinateTransformations[0].scale) for level in scales.datasets] == [[1, 2, 0.5], [1, 4, 1]]
+    assert [level.path for level in scales.datasets] == ["0", "1"]
+    np.testing.assert_array_equal(group["0"][...], source)
+    # It refuses a level with a number too few.
+    document = Path(path, "zarr.json" if format == "zarr3" else ".zattrs")
+    changed = json.loads(document.read_text())
+    inner = changed["attributes"]["ome"] if format == "zarr3" else changed
+    inner["multiscales"][0]["datasets"][1]["coordinateTransformations"][0]["scale"].pop()
+    document.write_text(json.dumps(changed))
+    with pytest.raises(RuntimeError, match="Could not successfully validate"):
+        models.open_ome_zarr(zarr.open_group(path, mode="r"))
+
+
 def test_axes_are_those_that_are_named(folder: str) -> None:
     a = ndzarr.create(f"{folder}/a", shape=(2, 3, 8, 8), dtype="u1", dimension_names=["t", "c", "y", "x"])
     image = ndzarr.ome.create(f"{folder}/named", a, levels=2)

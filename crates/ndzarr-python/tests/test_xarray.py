@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,78 @@ def test_py26_datasets_are_identical_to_those_of_the_engine_zarr(folder: str, za
     xr.testing.assert_identical(lazy.load(), xr.open_dataset(path, engine="zarr", consolidated=consolidated).load())
 
 
+def odd_dataset() -> Any:
+    """Attributes and fill values for which JSON has no number."""
+    found = xr.Dataset(
+        {
+            "plain": ("x", [1.0, np.nan, 3.0], {"missing_value": np.nan, "valid_range": [0.5, np.inf]}),
+            "filled": ("x", np.array([1, np.nan, 3], "f4")),
+            "packed": ("x", [1.0, np.nan, 3.0]),
+            "count": ("x", np.array([1, 2, 3], "u1")),
+            "flag": ("x", [True, False, True]),
+            "bytes": ("x", np.array([b"a", b"b", b"c"])),
+        },
+        attrs={"limit": -np.inf, "unknown": np.nan, "text": "nan"},
+    )
+    found["filled"].encoding = {"_FillValue": np.float32(-9.5)}
+    found["packed"].encoding = {"dtype": "i2", "_FillValue": -1, "scale_factor": 0.5}
+    return found
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_py26_fill_values_and_attributes_that_json_has_no_number_for(folder: str, zarr_format: int) -> None:
+    path = f"{folder}/d.zarr"
+    odd_dataset().to_zarr(path, zarr_format=zarr_format, consolidated=False)
+    if zarr_format == 3:
+        # The eight bytes of NaN and of -9.5 as float64, little endian.
+        stored = [json.loads(Path(f"{path}/{name}/zarr.json").read_text())["attributes"] for name in ("plain", "filled")]
+        assert [attributes["_FillValue"] for attributes in stored] == ["AAAAAAAA+H8=", "AAAAAAAAI8A="]
+    for options in ({}, {"mask_and_scale": False}):
+        expected = xr.open_dataset(path, engine="zarr", consolidated=False, **options).load()
+        found = xr.open_dataset(path, engine="ndzarr", **options).load()
+        xr.testing.assert_identical(found, expected)
+        for name in expected.variables:
+            assert found[name].dtype == expected[name].dtype, name
+    np.testing.assert_array_equal(found.filled, np.array([1, -9.5, 3], "f4"))
+    assert found.filled.attrs["_FillValue"] == -9.5
+    assert found.plain.attrs["valid_range"] == [0.5, np.inf]
+    assert (found.attrs["limit"], found.attrs["text"]) == (-np.inf, "nan")
+    assert np.isnan(found.attrs["unknown"])
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("mask", [None, True, False])
+def test_py26_the_fill_value_of_zarr_as_a_mask(folder: str, zarr_format: int, mask: bool | None) -> None:
+    import zarr
+    from xarray.backends import ZarrStore
+
+    root = zarr.create_group(f"{folder}/d.zarr", zarr_format=zarr_format)
+    names = {"dimension_names": ["x"]} if zarr_format == 3 else {"attributes": {"_ARRAY_DIMENSIONS": ["x"]}}
+    root.create_array("a", data=np.array([1, -9, 3], "i2"), fill_value=-9, **names)
+    found = xr.open_dataset(f"{folder}/d.zarr", engine="ndzarr", use_zarr_fill_value_as_mask=mask)
+    # The default is that of the format.
+    masked = zarr_format == 2 if mask is None else mask
+    np.testing.assert_array_equal(found.a, [1, np.nan, 3] if masked else [1, -9, 3])
+    # xarray's own engine takes the option through its store alone.
+    store = ZarrStore.open_group(f"{folder}/d.zarr", consolidated=False, use_zarr_fill_value_as_mask=mask)
+    xr.testing.assert_identical(found.load(), xr.open_dataset(store).load())
+    tree = xr.open_datatree(f"{folder}/d.zarr", engine="ndzarr", use_zarr_fill_value_as_mask=mask)
+    xr.testing.assert_identical(tree.to_dataset().load(), found)
+
+
+def test_py26_fill_values_of_v3_by_other_writers(folder: str) -> None:
+    """xarray's own engine takes its base64 alone."""
+    root = ndzarr.create_group(f"{folder}/d.zarr")
+    for name, value in (("number", -9), ("nan", np.nan)):
+        a = root.create_array(name, shape=3, dtype="f4", dimension_names=["x"])
+        a[...] = [1, value, 3]
+        document = Path(f"{folder}/d.zarr/{name}/zarr.json")
+        document.write_text(json.dumps(json.loads(document.read_text()) | {"attributes": {"_FillValue": value}}))
+    found = xr.open_dataset(f"{folder}/d.zarr", engine="ndzarr")
+    for name in found:
+        np.testing.assert_array_equal(found[name], [1, np.nan, 3])
+
+
 def test_selections_are_lazy(folder: str) -> None:
     path = f"{folder}/d.zarr"
     expected = dataset()
@@ -96,14 +170,31 @@ def test_trees(folder: str) -> None:
     xr.testing.assert_identical(xr.open_dataset(f"{folder}/t.zarr", engine="ndzarr", group="g/h").load(), expected["g/h"].to_dataset(inherit=False).load())
 
 
-def test_writes_of_to_zarr_go_through_the_pipeline(folder: str) -> None:
+def files(folder: str) -> set[str]:
+    return {os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names}
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("made", [dataset, odd_dataset])
+def test_py26_datasets_written_through_the_pipeline(folder: str, written: set[str], made: Any, zarr_format: int) -> None:
     import zarr
 
+    made().to_zarr(f"{folder}/own.zarr", zarr_format=zarr_format, consolidated=False)
+    assert not written
     with zarr.config.set({"codec_pipeline.path": "ndzarr.zarr.NdzarrCodecPipeline"}):
-        dataset().to_zarr(f"{folder}/d.zarr")
-        found = xr.open_dataset(f"{folder}/d.zarr", engine="zarr").load()
-    xr.testing.assert_identical(found, xr.open_dataset(f"{folder}/d.zarr", engine="ndzarr").load())
-    np.testing.assert_allclose(found.t2m.values, dataset().t2m.values)
+        made().to_zarr(f"{folder}/new.zarr", zarr_format=zarr_format, consolidated=False)
+        through = xr.open_dataset(f"{folder}/new.zarr", engine="zarr", consolidated=False).load()
+    assert written == {f"{folder}/new.zarr/{name}" for name in made().variables}
+    expected = xr.open_dataset(f"{folder}/own.zarr", engine="zarr", consolidated=False).load()
+    for found in (
+        through,
+        xr.open_dataset(f"{folder}/new.zarr", engine="zarr", consolidated=False).load(),
+        xr.open_dataset(f"{folder}/new.zarr", engine="ndzarr").load(),
+        xr.open_dataset(f"{folder}/own.zarr", engine="ndzarr").load(),
+    ):
+        xr.testing.assert_identical(found, expected)
+    # No more than zarr-python's own: locks are gone.
+    assert files(f"{folder}/new.zarr") == files(f"{folder}/own.zarr")
 
 
 def test_the_engine_guesses_n5_alone() -> None:

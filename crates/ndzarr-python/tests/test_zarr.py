@@ -238,6 +238,62 @@ def test_py25_a_read_does_not_stop_other_arrays(folder: str) -> None:
     assert errors == []
 
 
+def test_py25_calls_for_two_arrays_are_under_way_at_once(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = [zarr.create_array(f"{folder}/{name}", shape=(8,), chunks=(4,), dtype="i4") for name in "ab"]
+    # A call goes on when one of the other array has begun as well.
+    both = threading.Barrier(2)
+
+    def meet(own: Any) -> Any:
+        def call(array: ndzarr.Array, *args: Any) -> Any:
+            both.wait(30)
+            return own(array, *args)
+
+        return call
+
+    for name in ("_read", "_write"):
+        monkeypatch.setattr(ndzarr.Array, name, meet(getattr(ndzarr.Array, name)))
+    found: list[list[int]] = []
+
+    def work(z: Any) -> None:
+        z[...] = 5
+        found.append(z[...].tolist())
+
+    threads = [threading.Thread(target=work, args=(z,)) for z in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert found == [[5] * 8] * 2
+    assert not both.broken
+
+
+def test_py25_a_write_that_waits_does_not_stop_other_arrays(folder: str) -> None:
+    z = made(folder, np.arange(8), chunks=(8,))
+    other = zarr.create_array(f"{folder}/other", shape=(8,), dtype="i4")
+    holder = held(folder, "c/0")
+    waiting = threading.Thread(target=z.__setitem__, args=(slice(0, 2), 9))
+    found: list[list[int]] = []
+
+    def work() -> None:
+        other[1:3] = 7
+        found.append(other[...].tolist())
+
+    thread = threading.Thread(target=work)
+    try:
+        waiting.start()
+        thread.start()
+        thread.join(30)
+        assert found == [[0, 7, 7, 0, 0, 0, 0, 0]]
+        assert waiting.is_alive()
+    finally:
+        let_go(holder)
+    for ends in (waiting, thread):
+        ends.join(30)
+        assert not ends.is_alive()
+    assert z[...].tolist() == [9, 9, *range(2, 8)]
+
+
 def test_arrays_are_pickled(folder: str) -> None:
     z = made(folder, np.arange(20), chunks=(3,))
     again = pickle.loads(pickle.dumps(z))

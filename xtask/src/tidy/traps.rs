@@ -15,9 +15,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     // The trap and a place that names it.
     let mut named = BTreeMap::new();
     let ours = |path: &&str| path.starts_with("crates/") || *path == "xtask/src/features.rs";
-    for path in tree.with_ending(".rs").filter(ours) {
+    let rust = tree.with_ending(".rs").filter(ours).map(|path| (path, "fn "));
+    let python = tree.with_ending(".py").filter(ours).map(|path| (path, "def "));
+    for (path, keyword) in rust.chain(python) {
         for (at, line) in tree.text(path).lines().enumerate() {
-            for trap in in_function(line) {
+            for trap in in_function(line, keyword) {
                 named.entry(trap).or_insert_with(|| (path.to_owned(), at + 1));
             }
         }
@@ -62,20 +64,22 @@ fn rules(list: &str, named: &BTreeMap<String, (String, usize)>) -> Vec<Violation
     violations
 }
 
-/// Whether this is a number like `V2-T04` or `RS-42`.
+/// Whether this is a number like `V2-T04` or `PY-22`.
 fn is_trap(text: &str) -> bool {
     let Some((family, item)) = text.split_once('-') else { return false };
     let number = match family {
         "V2" | "V3" | "D3" => item.strip_prefix('T'),
-        "RS" | "CLI" | "OME" => Some(item),
+        "RS" | "CLI" | "OME" | "PY" => Some(item),
         _ => None,
     };
     number.is_some_and(|number| number.len() == 2 && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The traps in the name of a function: `v2_t03_t04_…` are two, `v2_t14_v3_t11_…` as well.
-fn in_function(line: &str) -> Vec<String> {
-    let Some(name) = line.trim_start().split_once("fn ").and_then(|(_, rest)| rest.split('(').next()) else {
+/// The traps in the name of a function: `v2_t03_t04_…` are two, `v2_t14_v3_t11_…` as well; `test_py22_…`
+/// is one of Python.
+fn in_function(line: &str, keyword: &str) -> Vec<String> {
+    let Some(name) = line.trim_start().split_once(keyword).and_then(|(_, rest)| rest.split('(').next())
+    else {
         return Vec::new();
     };
     let mut family = None;
@@ -83,11 +87,12 @@ fn in_function(line: &str) -> Vec<String> {
     for word in name.split('_') {
         match (word, family) {
             ("v2" | "v3" | "d3" | "rs" | "cli" | "ome", _) => family = Some(word),
-            (word, Some(family)) => {
-                let trap = format!("{family}-{word}").to_uppercase();
+            (word, family) => {
+                let joined = word.strip_prefix("py").map(|number| ("py", number));
+                let Some((family, item)) = joined.or(family.map(|family| (family, word))) else { continue };
+                let trap = format!("{family}-{item}").to_uppercase();
                 traps.extend(is_trap(&trap).then_some(trap));
             }
-            _ => {}
         }
     }
     traps
@@ -105,12 +110,15 @@ mod tests {
 
     #[test]
     fn functions_and_cases_name_traps() {
-        assert_eq!(in_function("    fn v2_t14_v3_t11_t12_zero() {"), ["V2-T14", "V3-T11", "V3-T12"]);
-        assert_eq!(in_function("fn a_delta_that_does_not_fit_v2_t50() {"), ["V2-T50"]);
-        assert_eq!(in_function("fn ome_07_ome_21_lists() {"), ["OME-07", "OME-21"]);
-        assert_eq!(in_function("fn rs_42_of_one_name_the_last_counts() {"), ["RS-42"]);
-        assert!(in_function("fn t50_of_no_format() {").is_empty());
-        assert!(in_function("// v2_t50 is elsewhere").is_empty());
+        assert_eq!(in_function("    fn v2_t14_v3_t11_t12_zero() {", "fn "), ["V2-T14", "V3-T11", "V3-T12"]);
+        assert_eq!(in_function("fn a_delta_that_does_not_fit_v2_t50() {", "fn "), ["V2-T50"]);
+        assert_eq!(in_function("fn ome_07_ome_21_lists() {", "fn "), ["OME-07", "OME-21"]);
+        assert_eq!(in_function("fn rs_42_of_one_name_the_last_counts() {", "fn "), ["RS-42"]);
+        assert!(in_function("fn t50_of_no_format() {", "fn ").is_empty());
+        assert!(in_function("// v2_t50 is elsewhere", "fn ").is_empty());
+        assert_eq!(in_function("def test_py22_py26_axes(folder: str) -> None:", "def "), ["PY-22", "PY-26"]);
+        assert!(in_function("def test_py3_is_a_version() -> None:", "def ").is_empty());
+        assert!(in_function("    # of test_py22_axes(", "def ").is_empty());
         assert_eq!(in_case(r#"traps = ["V2-T04", "V2-091"]"#), ["V2-T04"]);
         assert!(in_case(r#"note = "V2-T04""#).is_empty());
     }

@@ -74,8 +74,11 @@ class _Bar:
     """A bar of tqdm, in a terminal or a notebook."""
 
     def __init__(self, signals: bool, what: str) -> None:
-        from tqdm.auto import tqdm
-
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            text = "progress=True shows a bar of tqdm, which is not installed; a function needs no package"
+            raise ModuleNotFoundError(text, name="tqdm") from None
         self.bar: Any = tqdm(desc=what, unit="chunk")
         self.signals = signals
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,20 @@ class _Lazy(BackendArray):  # type: ignore[misc]
         return self._typed(found.vindex[indexing.VectorizedIndexer(tuple(inner))])
 
 
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def _with_floats(value: Any) -> Any:
+    """An attribute with floats for the texts that stand for them where JSON has no number."""
+    if isinstance(value, str):
+        return _NOT_FINITE.get(value, value)
+    if isinstance(value, list):
+        return [_with_floats(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_floats(item) for name, item in value.items()}
+    return value
+
+
 def _dimensions(name: str, array: Array, attributes: Mapping[str, Any]) -> tuple[str, ...]:
     names = array.dimension_names or attributes.get("_ARRAY_DIMENSIONS")
     if names and len(names) == array.ndim and all(isinstance(dimension, str) for dimension in names):
@@ -87,13 +102,13 @@ class _Store(AbstractDataStore):  # type: ignore[misc]
         self.group, self.mask = group, use_zarr_fill_value_as_mask
 
     def get_attrs(self) -> Any:
-        return FrozenDict(self.group.attrs.asdict())
+        return FrozenDict(_with_floats(self.group.attrs.asdict()))
 
     def get_variables(self) -> Any:
         return FrozenDict((name, self._variable(name, array)) for name, array in self.group.arrays())
 
     def _variable(self, name: str, array: Array) -> Variable:
-        attributes = array.attrs.asdict()
+        attributes = _with_floats(array.attrs.asdict())
         dimensions = _dimensions(name, array, attributes)
         attributes.pop("_ARRAY_DIMENSIONS", None)
         attributes.pop("filters", None)
@@ -108,12 +123,11 @@ class _Store(AbstractDataStore):  # type: ignore[misc]
         if mask:
             if array.fill_value is not None:
                 attributes["_FillValue"] = array.fill_value
-        elif "_FillValue" in attributes:
+        elif isinstance(attributes.get("_FillValue"), str | list):
             from xarray.backends.zarr import FillValueCoder
 
             attributes["_FillValue"] = FillValueCoder.decode(attributes["_FillValue"], array.dtype)
         return Variable(dimensions, indexing.LazilyIndexedArray(_Lazy(array)), attributes, encoding)
-
 
 
 class NdzarrBackend(BackendEntrypoint):  # type: ignore[misc]
