@@ -180,7 +180,11 @@ impl Core {
                 Some((region.clone(), make_tile(axes, found, values, None)))
             });
             self.read_many(tiles.collect()).await?;
-            for ((_, region), elements) in selections.iter().zip(found.iter().flatten()) {
+            let read = selections
+                .iter()
+                .zip(&found)
+                .filter_map(|((_, region), found)| Some((region, found.as_ref()?)));
+            for (region, elements) in read {
                 for (row, MaskRow { numbers, results }) in elements.rows().into_iter().zip(mask.rows(region))
                 {
                     let selected = mask.selected(numbers.clone()).map(|number| &row[number - numbers.start]);

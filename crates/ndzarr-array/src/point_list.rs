@@ -216,7 +216,7 @@ impl Mask {
     pub(crate) fn chunks(&self, grid: &ChunkGrid) -> impl Iterator<Item = (Vec<u64>, Region, usize)> {
         let all: Vec<u64> = self.shape.iter().map(|&n| n as u64).collect();
         grid.overlaps(&Region::whole(&all)).filter_map(|overlap| {
-            let region = grid.clipped_region(&overlap.chunk)?;
+            let region = overlap.region();
             let n = self.rows(&region).map(|row| row.results.len()).sum();
             (n > 0).then_some((overlap.chunk, region, n))
         })
@@ -239,20 +239,17 @@ impl Mask {
     fn group(&self, region: Region, n: usize) -> Group {
         let lens: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
         let (mut coordinates, mut points) = (Vec::with_capacity(n * lens.len()), Vec::with_capacity(n));
-        let leading = lens.split_last().map_or(&[][..], |(_, leading)| leading);
+        let mut point = vec![0; lens.len()];
         for (row, MaskRow { numbers, results }) in self.rows(&region).enumerate() {
             points.extend(results);
+            let mut rest = row;
+            for (at, len) in point.iter_mut().zip(&lens).rev().skip(1) {
+                *at = rest % len;
+                rest /= len;
+            }
             for number in self.selected(numbers.clone()) {
-                let first = coordinates.len();
-                coordinates.resize(first + lens.len(), 0);
-                let mut rest = row;
-                for (axis, len) in leading.iter().enumerate().rev() {
-                    coordinates[first + axis] = rest % len;
-                    rest /= len;
-                }
-                if let Some(last) = coordinates[first..].last_mut() {
-                    *last = number - numbers.start;
-                }
+                point.last_mut().into_iter().for_each(|last| *last = number - numbers.start);
+                coordinates.extend_from_slice(&point);
             }
         }
         Group { region, coordinates: coordinates.into(), points }

@@ -75,12 +75,12 @@ impl Global {
 
     /// Opens the node at a place.
     pub(crate) fn open(&self, place: &Path) -> Result<AnyNode, Failure> {
-        Ok(self.open_with(place, &self.open_options())?.0)
+        Ok(self.open_options().open_node(place)?)
     }
 
-    /// Opens the node at a place, with a warning. Groups of N5's viewers may lack the version by which
-    /// N5 is known; such a folder is one if it has attributes.
-    pub(crate) fn open_with(
+    /// Opens the node at a place to show it, with a warning. Groups of N5's viewers may lack the version
+    /// by which N5 is known; such a folder is one if it has attributes. Nothing is written there.
+    pub(crate) fn open_to_show(
         &self,
         place: &Path,
         options: &OpenOptions,

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn lock_files_are_no_values() -> Result<(), StoreError> {
-        // The last one ends in the sign of Kelvin, whose lower case is an ordinary "k".
+        // The last one ends in the Kelvin sign, whose lower case is an ordinary "k".
         for key in ["c0.__lock", "a.__lock/b", ".__lock", "c0.__LOCK", "a.__Lock/b", "c0.__loc\u{212a}"] {
             assert!(of_key(Path::new("/data"), &Key::new(key)?).is_err(), "{key}");
             assert!(!is_segment(key.split('/').next().unwrap_or(key)), "{key}");

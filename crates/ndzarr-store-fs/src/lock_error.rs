@@ -33,8 +33,8 @@ impl From<TooLong> for io::Error {
     }
 }
 
-/// A file that is no lock file is found by the name of one, on a file system that ignores case or
-/// more. It may be anyone's.
+/// The file system takes another file for the lock file, since it ignores case, or more. It may be
+/// someone's value.
 #[derive(Debug)]
 pub(crate) struct Shadowed;
 

@@ -24,7 +24,7 @@ pub(crate) fn is_gone(e: &io::Error) -> bool {
 /// Whether this error means that the system cannot lock, not even later: ENOSYS, EOPNOTSUPP, ENOTSUP or
 /// EINVAL.
 pub(crate) fn never_locks(e: &io::Error) -> bool {
-    // Apart from EOPNOTSUPP on Apple's systems, and unknown to std there.
+    // On Apple's systems it is not EOPNOTSUPP, and std has no kind for it.
     #[cfg(unix)]
     if e.raw_os_error() == Some(rustix::io::Errno::NOTSUP.raw_os_error()) {
         return true;

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     for (number, path) in arguments.paths.iter().enumerate() {
-        let (node, warning) = global.open_with(path, &global.open_options())?;
+        let (node, warning) = global.open_to_show(path, &global.open_options())?;
         if number > 0 && !output.json() {
             output.line("")?;
         }

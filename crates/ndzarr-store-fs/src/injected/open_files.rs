@@ -32,8 +32,8 @@ fn is_open(path: &Path) -> bool {
 const TICKS: [i128; 4] = [1, 10_000_000, 1_000_000_000, 2_000_000_000];
 
 impl Share {
-    /// As FAT tells it: the number is the place of the name in its folder, and there are no times of
-    /// other changes.
+    /// As FAT has it: a file is known by where its name stands in the folder, and only changes of the
+    /// content have a time.
     fn seen(&self, stat: Stat, path: &Path) -> Stat {
         if self.tick == 1 {
             return stat;

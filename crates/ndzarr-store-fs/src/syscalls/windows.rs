@@ -72,11 +72,11 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// From 1601, when the time of Windows begins, in units of 100 ns.
-const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
+const TICKS_TO_1970: i128 = 116_444_736_000_000_000;
 
 pub(crate) fn file_stat(file: &File) -> io::Result<Stat> {
     let (metadata, more) = (file.metadata()?, win32::information(file)?);
-    let modified = i128::from(more.modified - TICKS_TO_1970) * 100;
+    let modified = (i128::from(more.modified) - TICKS_TO_1970) * 100;
     Ok(Stat {
         kind: metadata.file_type().into(),
         file: more.file,

@@ -179,8 +179,9 @@ fn a_read_only_value_is_read_and_not_replaced_half() -> Outcome {
     Ok(())
 }
 
-/// Caches have no others.
+/// Caches have no others. Wine does not replace open files, so there is none.
 #[test]
+#[ignore = "it needs NTFS"]
 fn a_light_pin_of_a_file_that_nothing_touched_for_a_while_is_checked() -> Outcome {
     let folder = tempfile::tempdir()?;
     let store = FsStore::new(folder.path());
@@ -188,8 +189,7 @@ fn a_light_pin_of_a_file_that_nothing_touched_for_a_while_is_checked() -> Outcom
     let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
     File::options().write(true).open(folder.path().join("a"))?.set_modified(an_hour_ago)?;
     let Fetched::Parts { pin, .. } = fetch(&store, "a", Of::Any)? else { panic!("just written") };
-    // There is none where open files are not replaced, so also in wine.
-    let Some(light) = pin.light() else { return Ok(()) };
+    let light = pin.light().ok_or("a pin that keeps the file open alone")?;
     assert!(matches!(fetch(&store, "a", Of::IfCurrent(light.clone()))?, Fetched::Parts { .. }));
     put(&store, "a", "other")?;
     assert!(matches!(fetch(&store, "a", Of::IfCurrent(light))?, Fetched::Changed));
