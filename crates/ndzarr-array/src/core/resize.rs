@@ -132,8 +132,9 @@ impl Core {
 
     /// Extends the array along an axis by elements. No other append gets the same range.
     ///
-    /// If the document can be held, the elements are written first, so every reader that sees the
-    /// new shape sees them. Otherwise the document is changed first, which reserves the range.
+    /// If the document can be held, or there are no other writers, the elements are written first, so
+    /// every reader that sees the new shape sees them. Otherwise the document is changed first, which
+    /// reserves the range.
     pub(super) async fn append_by(
         &mut self,
         axis: usize,
@@ -164,7 +165,8 @@ impl Core {
             let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
             let grown = self.reshaped(&shape, &change)?;
             grown.writable()?;
-            if !held.excludes_others() {
+            let is_locked = held.excludes_others();
+            if !is_locked && policy != ConcurrentUpdate::LastWriterWins {
                 if shape != was && held.publish(&change.document, policy).await? == Published::No {
                     continue;
                 }
@@ -173,8 +175,8 @@ impl Core {
                 return self.refresh(key, colour).await;
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
-            if shape != was {
-                // The written elements must not reappear when the array grows.
+            // The written elements must not reappear when the array grows.
+            if shape != was && is_locked {
                 let array = self.clone();
                 held.unless_published(move |held| array.tidy(held));
             }
@@ -192,6 +194,9 @@ impl Core {
                 }
                 Ok(Published::No) => {}
                 Err(error) => {
+                    if !is_locked && let Ok(held) = storage.hold(&key, &self.node.context.limits).await {
+                        let _ = self.trim_behind(held.value(), colour).await;
+                    }
                     match colour {
                         Colour::Blocking => work.end(),
                         Colour::Async => {
@@ -249,14 +254,16 @@ impl Core {
             }
             &again
         };
-        let trim = || {
-            let now = self.checked(document_shape(&self.node, held.value()))?;
-            let change = self.checked(change_shape(&self.node, held.value(), &now))?;
-            let mut all = self.reshaped(&now, &change)?;
-            all.options.cancel = None;
-            self.storage.wait(all.trim(&now, &now, Colour::Blocking))
-        };
-        let _: Result<()> = trim();
+        let _ = self.storage.wait(self.trim_behind(held.value(), Colour::Blocking));
+    }
+
+    /// Removes everything outside the shape in a document, although the call may have been cancelled.
+    async fn trim_behind(&self, document: Option<&[u8]>, colour: Colour) -> Result<()> {
+        let now = self.checked(document_shape(&self.node, document))?;
+        let change = self.checked(change_shape(&self.node, document, &now))?;
+        let mut all = self.reshaped(&now, &change)?;
+        all.options.cancel = None;
+        all.trim(&now, &now, colour).await
     }
 
     /// The same array, for writing with this assumption about the elements outside of it.

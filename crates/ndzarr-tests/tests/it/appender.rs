@@ -8,8 +8,9 @@ use bytes::Bytes;
 use ndarray::{Array2, Array3, ArrayD, Axis, IxDyn, Slice, array};
 use ndzarr::store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, StoreError, Wait, Want};
 use ndzarr::{
-    AnyArray, AnyElements, Array, ArrayBuilder, Cancel, ChunkEdges, ErrorKind, Format, FsStore, MemoryStore,
-    N5Axes, OpenOptions, Order, Result, RunOptions, Storage, Store, asynchronous, codec,
+    AnyArray, AnyElements, Array, ArrayBuilder, Cancel, ChunkEdges, ConcurrentUpdate, ErrorKind, Format,
+    FsStore, MemoryStore, N5Axes, OpenOptions, Order, Result, RunOptions, Storage, Store, asynchronous,
+    codec,
 };
 use ndzarr_store::{Exchanged, Temporary};
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, Random, block_on, forward};
@@ -198,7 +199,7 @@ fn any_axis_grows_and_texts_too() -> Result<()> {
 
 /// A store with locks that calls back after each publication.
 struct Watched {
-    inner: FsStore,
+    inner: Arc<dyn Store>,
     watch: Arc<Watch>,
 }
 
@@ -305,34 +306,46 @@ impl Temporary for WatchedTemporary {
     }
 }
 
-/// A reader at each moment at which anything changed.
+/// A reader at each moment at which anything changed: in stores without locks, if nobody else writes.
 #[test]
 fn no_reader_ever_sees_a_frame_that_is_not_there() {
+    let alone = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
     for (name, builder) in layouts() {
-        let folder = tempfile::tempdir().expect("a folder");
-        builder.create((folder.path(), "a")).expect("a new array").write(.., &frames(0..2)).expect("a write");
-        let (seen, path) = (Arc::new(Mutex::new(Vec::new())), folder.path().to_owned());
-        let watch = {
-            let seen = Arc::clone(&seen);
-            move || {
-                let now = stored(&Storage::folder(&path));
-                let n = now.shape()[0];
-                assert_eq!(now, frames(0..n).into_dyn(), "{name}");
-                seen.lock().expect("no panic").push(n);
+        let (folder, memory) = (tempfile::tempdir().expect("a folder"), MemoryStore::new());
+        let stores: [(Arc<dyn Store>, _); 2] = [
+            (Arc::new(FsStore::new(folder.path())), RunOptions::default()),
+            (Arc::new(memory), alone.clone()),
+        ];
+        for (inner, options) in stores {
+            let plain = Storage::blocking(Arc::clone(&inner));
+            let a = builder.clone().create((&plain, "a")).expect("a new array");
+            a.write(.., &frames(0..2)).expect("a write");
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let watch = {
+                let seen = Arc::clone(&seen);
+                move || {
+                    let now = stored(&plain);
+                    let n = now.shape()[0];
+                    assert_eq!(now, frames(0..n).into_dyn(), "{name}");
+                    seen.lock().expect("no panic").push(n);
+                }
+            };
+            let watched = Watched { inner, watch: Arc::new(watch) };
+            let a = Array::<u16>::open((Storage::blocking(watched), "a")).expect("the array");
+            let mut a = a.with_options(options);
+            let mut appender = a.appender(0).expect("an appender");
+            for n in 2..19 {
+                appender.push(&frame(n)).expect("a push");
+                if n % 5 != 0 {
+                    appender.publish().expect("published");
+                }
             }
-        };
-        let watched = Watched { inner: FsStore::new(folder.path()), watch: Arc::new(watch) };
-        let a = Array::<u16>::open((Storage::blocking(watched), "a")).expect("the array");
-        let mut appender = a.appender(0).expect("an appender");
-        for n in 2..19 {
-            appender.push(&frame(n)).expect("a push");
-            if n % 5 != 0 {
-                appender.publish().expect("published");
-            }
+            appender.finish().expect("published");
+            a.refresh().expect("the array");
+            a.append(0, &frames(19..26)).expect("an append");
+            let seen = seen.lock().expect("no panic");
+            assert!(seen.is_sorted() && seen.contains(&3) && seen.last() == Some(&26), "{name}: {seen:?}");
         }
-        appender.finish().expect("published");
-        let seen = seen.lock().expect("no panic");
-        assert!(seen.is_sorted() && seen.contains(&3) && seen.last() == Some(&19), "{name}: {seen:?}");
     }
 }
 
@@ -415,7 +428,7 @@ fn full_shards_are_written_once() -> Result<()> {
 #[test]
 fn what_does_not_fit_is_refused_and_the_appender_goes_on() -> Result<()> {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
-    let options = RunOptions::default().concurrent_update(ndzarr::ConcurrentUpdate::LastWriterWins);
+    let options = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
     let a = movie(&storage).with_options(options);
     assert_eq!(a.appender(3).expect_err("no such axis").kind(), ErrorKind::InvalidArgument);
     let mut appender = a.appender(0)?;

@@ -1,13 +1,14 @@
 //! Appends by several writers at once, and through stale handles.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::thread;
 
 use ndarray::{Array1, ArrayD, IxDyn, array};
 use ndzarr::store::StoreError;
 use ndzarr::{
     AnyArray, Array, ArrayBuilder, ConcurrentUpdate, ErrorKind, Format, FsStore, MemoryStore, RunOptions,
-    Storage, asynchronous, codec,
+    Storage, Store, asynchronous, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PlainStore, block_on};
 use serde_json::json;
@@ -158,16 +159,23 @@ fn a_shard_writer_keeps_what_others_append_meanwhile() -> Outcome {
     Ok(())
 }
 
-/// Under locks the elements come before the document: whatever fails, the shape is the old one.
+/// Under locks, and where nobody else writes, the elements come before the document: whatever fails,
+/// the shape is the old one.
 #[test]
 fn a_failed_append_leaves_nothing_outside() -> Outcome {
+    let calls = [Call::Lock, Call::Fetch, Call::Write, Call::Publish, Call::Put];
     for (name, builder) in layouts() {
-        for call in [Call::Lock, Call::Fetch, Call::Write, Call::Publish] {
+        for (call, has_locks) in calls.into_iter().flat_map(|call| [(call, true), (call, false)]) {
             for nth in 0..6 {
                 let folder = tempfile::tempdir()?;
-                let store = FaultStore::new(FsStore::new(folder.path()));
+                let (inner, policy): (Arc<dyn Store>, _) = match has_locks {
+                    true => (Arc::new(FsStore::new(folder.path())), ConcurrentUpdate::Merge),
+                    false => (Arc::new(MemoryStore::new()), ConcurrentUpdate::LastWriterWins),
+                };
+                let store = FaultStore::new(inner);
                 let storage = Storage::blocking(store.clone());
-                let mut a = builder.clone().create((&storage, "a"))?;
+                let a = builder.clone().create((&storage, "a"))?;
+                let mut a = a.with_options(RunOptions::default().concurrent_update(policy));
                 a.append(0, &Array1::from_elem(5, 1))?;
                 store.fail_nth(call, nth, StoreError::Unsupported("do this"));
                 let appended = a.append(0, &Array1::from_elem(30, 2));
