@@ -42,7 +42,7 @@ pub fn pyramid(source: &Path, target: &Path) -> Result<Multiscale> {
     let image = Multiscale::create(target, Format::Zarr3, &new, |layout| {
         layout.chunks([32, 64, 64]).shards([64, 128, 128]).codecs([codec::zstd(3)])
     })?;
-    par_map(&volume, &image.array(0)?.typed()?, |_, elements| elements)?;
+    par_map(&volume, &image.array(0)?.typed::<u16>()?, |_, elements| elements)?;
     image.make_levels(Downsample::Mean, &RunOptions::default())?;
     Ok(image)
 }

@@ -31,13 +31,13 @@ impl Core {
     /// [`chunks`](Self::chunks) for each chunk, and `chunk_edges` of [`spec`](Self::spec).
     #[must_use]
     pub fn chunk_shape(&self) -> Vec<u64> {
-        self.spec().inner_chunk_shape().unwrap_or_else(|| self.spec().chunk_shape.clone())
+        self.spec().inner_chunk_shape().unwrap_or_else(|| self.spec().unit_shape.clone())
     }
 
     /// Shape of a shard, in elements; `None` without shards.
     #[must_use]
     pub fn shard_shape(&self) -> Option<&[u64]> {
-        self.spec().inner_chunk_shape().map(|_| &self.spec().chunk_shape[..])
+        self.spec().inner_chunk_shape().map(|_| &self.spec().unit_shape[..])
     }
 
     /// All chunks, in C order of their indices, whether they are stored or not. In a sharded array,

@@ -240,6 +240,9 @@ impl AnyArray {
     /// of chunks that are not stored are the fill value. A bool is one byte, 0 or 1; a complex
     /// number is its real part, then its imaginary part; fields follow each other without gaps.
     ///
+    /// [`read`](Self::read) returns large results in memory that is aligned, which a `Vec<u8>` cannot be:
+    /// it is faster where chunks are stored without compression.
+    ///
     /// # Errors
     /// The elements have no fixed size, or an error of [`Array::read`].
     ///

@@ -155,6 +155,13 @@ impl Core {
         value.into_dim().expect("one element has no axes")
     }
 
+    /// The bytes that each of its elements takes in memory, without the contents of those of variable
+    /// size.
+    pub(crate) fn any_byte_len(&self) -> u64 {
+        let packed = || self.data_type().elem_size().unwrap_or(1);
+        with_held!(self.data_type(), T => size_of::<T>(), packed()) as u64
+    }
+
     /// Elements to be written as a box.
     pub(crate) fn any_source<'a, D: Dimension>(
         &'a self,

@@ -1,10 +1,15 @@
 //! Element types of an array: a Rust type, or a type known only at run time.
 
+use ndarray::ArrayD;
 use ndzarr_metadata::FillRequest;
 use ndzarr_model::{DataType, FillValue};
 
+use crate::any_elements::AnyElements;
+use crate::core::Core;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
+use crate::resolved::Resolved;
+use crate::storage::Colour;
 
 /// Stands in for a Rust type: the elements of an [`AnyArray`](crate::AnyArray), whose type is known
 /// only at run time.
@@ -17,6 +22,9 @@ pub struct Any;
     note = "a `struct` of your own becomes one by `#[derive(ndzarr::Structured)]`; an `AnyArray` holds elements of any type as bytes"
 )]
 pub trait ElementType: sealed::Sealed + Send + Sync + 'static {
+    /// Elements in memory: an `ArrayD` of a Rust type, or [`AnyElements`].
+    type Elements: Send + Sync;
+
     /// A value that a new array is filled with.
     type Fill: Clone + Send + Sync + 'static;
 
@@ -35,9 +43,24 @@ pub trait ElementType: sealed::Sealed + Send + Sync + 'static {
     /// Converts a fill value to the form that the request for a new array needs.
     #[doc(hidden)]
     fn fill_request(fill: &Self::Fill, new: &DataType) -> Result<FillRequest>;
+
+    /// The bytes that an element of an array takes in memory.
+    #[doc(hidden)]
+    fn byte_len(array: &Core) -> u64;
+
+    #[doc(hidden)]
+    fn read(array: &Core, resolved: &Resolved) -> impl Future<Output = Result<Self::Elements>> + Send;
+
+    #[doc(hidden)]
+    fn write(
+        array: &Core,
+        resolved: &Resolved,
+        elements: &Self::Elements,
+    ) -> impl Future<Output = Result<()>> + Send;
 }
 
 impl<T: Element> ElementType for T {
+    type Elements = ArrayD<T>;
     type Fill = T;
 
     fn new_type() -> Option<DataType> {
@@ -70,9 +93,22 @@ impl<T: Element> ElementType for T {
         fill.to_content(new, &mut content).map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
         Ok(FillRequest::Value(FillValue::defined(content)))
     }
+
+    fn byte_len(_: &Core) -> u64 {
+        size_of::<T>() as u64
+    }
+
+    async fn read(array: &Core, resolved: &Resolved) -> Result<ArrayD<T>> {
+        array.read_elements(resolved).await
+    }
+
+    async fn write(array: &Core, resolved: &Resolved, elements: &ArrayD<T>) -> Result<()> {
+        array.write_elements(resolved, elements.view(), Colour::Blocking).await
+    }
 }
 
 impl ElementType for Any {
+    type Elements = AnyElements;
     type Fill = FillRequest;
 
     fn new_type() -> Option<DataType> {
@@ -89,6 +125,18 @@ impl ElementType for Any {
 
     fn fill_request(fill: &FillRequest, _: &DataType) -> Result<FillRequest> {
         Ok(fill.clone())
+    }
+
+    fn byte_len(array: &Core) -> u64 {
+        array.any_byte_len()
+    }
+
+    async fn read(array: &Core, resolved: &Resolved) -> Result<AnyElements> {
+        array.read_any(resolved).await
+    }
+
+    async fn write(array: &Core, resolved: &Resolved, elements: &AnyElements) -> Result<()> {
+        array.write_any(resolved, elements, Colour::Blocking).await
     }
 }
 

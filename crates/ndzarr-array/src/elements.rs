@@ -11,6 +11,7 @@ use crate::convert_tile::FromBytes;
 use crate::core::Core;
 use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mask_source::MaskSource;
 use crate::point_list::{Group, Mask, MaskRow};
 use crate::point_tile::{PointSource, PointTile};
 use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
@@ -256,31 +257,36 @@ impl Core {
                 self.write_by(colour, &[(axes.region(), &*source)]).await
             }
             Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
-                for groups in mask.groups(self.data()?.grid()) {
-                    self.write_points(groups, &data, colour).await?;
-                }
-                Ok(())
+                let convert = T::to_bytes(stored);
+                let data =
+                    data.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error));
+                let data = self.named(data)?;
+                let source = |(_, region, _)| {
+                    let source = MaskSource::new(Arc::clone(mask), &region, data, Arc::clone(&convert));
+                    (region, source)
+                };
+                self.write_parts(mask.chunks(self.data()?.grid()).map(source), colour).await
             }
             Resolution::Points(_) | Resolution::Mask(_) => {
+                let convert = T::to_bytes(stored);
+                let source = |Group { region, coordinates, points }: Group| {
+                    let values = points.into_iter().map(|number| &data[[number]]);
+                    let source =
+                        PointSource::new(lengths(&region), coordinates, values, Arc::clone(&convert));
+                    (region, source)
+                };
                 let groups = self.named(resolved.points().groups(self.data()?.grid()))?;
-                self.write_points(groups, &data, colour).await
+                self.write_parts(groups.into_iter().map(source), colour).await
             }
         }
     }
 
-    async fn write_points<T: Element>(
+    async fn write_parts<S: Source>(
         &self,
-        groups: Vec<Group>,
-        data: &ArrayViewD<'_, T>,
+        sources: impl Iterator<Item = (Region, S)>,
         colour: Colour,
     ) -> Result<()> {
-        let convert = T::to_bytes(self.data_type());
-        let source = |Group { region, coordinates, points }: Group| {
-            let shape = lengths(&region);
-            let values = points.into_iter().map(|number| &data[[number]]);
-            (region, PointSource::new(shape, coordinates, values, Arc::clone(&convert)))
-        };
-        let sources: Vec<_> = groups.into_iter().map(source).collect();
+        let sources: Vec<_> = sources.collect();
         let parts: Vec<Part<'_>> =
             sources.iter().map(|(region, source)| (region.clone(), source as &dyn Source)).collect();
         self.write_by(colour, &parts).await

@@ -294,7 +294,7 @@ impl From<EngineError> for Error {
         };
         if let Some(place) = place {
             new.0.key = Some(place.key);
-            new.0.chunk = Some(place.chunk);
+            new.0.chunk = Some(place.unit);
             new.0.store = Some(place.store);
         }
         new

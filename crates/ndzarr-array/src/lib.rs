@@ -90,6 +90,7 @@ mod group_core;
 #[cfg(feature = "jiff")]
 mod jiff_times;
 mod located;
+mod mask_source;
 mod mode;
 mod n5_block;
 mod node;
@@ -157,8 +158,8 @@ pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks,
-    MemoryOrder, Progress, RunOptions,
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, MemoryOrder, Progress,
+    RunOptions, UnitPlace,
 };
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
@@ -170,7 +171,7 @@ pub use ndzarr_model::{
 };
 pub use node::Child;
 pub use number::{Cast, Number};
-pub use par::{par_fold, par_map};
+pub use par::{par_fold, par_map, par_write};
 pub use place::Place;
 pub use plain_element::{PlainElement, Repr};
 pub use points::Points;

@@ -181,7 +181,7 @@ impl Core {
         let chain = self.data()?.chain();
         let Some(encoded) = self.encoded_unit(block).await? else { return Ok(None) };
         chain
-            .decode_n5_block(&encoded, &self.spec().chunk_shape, &mut Workspace::new())
+            .decode_n5_block(&encoded, &self.spec().unit_shape, &mut Workspace::new())
             .map(Some)
             .map_err(|error| self.at_block(error.into(), block))
     }
@@ -192,11 +192,11 @@ impl Core {
 
     fn encode_n5_block<T: PlainElement>(&self, content: &N5Block<T>) -> Result<Vec<u8>> {
         let spec = self.spec();
-        let fits = content.size.len() == spec.chunk_shape.len()
-            && content.size.iter().zip(&spec.chunk_shape).all(|(size, limit)| size <= limit);
+        let fits = content.size.len() == spec.unit_shape.len()
+            && content.size.iter().zip(&spec.unit_shape).all(|(size, limit)| size <= limit);
         if !fits {
             let what =
-                format!("a block of size {:?}, but the block size is {:?}", content.size, spec.chunk_shape);
+                format!("a block of size {:?}, but the block size is {:?}", content.size, spec.unit_shape);
             return Err(self.name(Error::new(ErrorKind::WrongShape, what)));
         }
         let bytes: Vec<u8> =
@@ -206,7 +206,7 @@ impl Core {
 
     fn encode_n5_object(&self, object: &[u8]) -> Result<Vec<u8>> {
         self.check_object()?;
-        self.encoded_n5_block(object, &self.spec().chunk_shape)
+        self.encoded_n5_block(object, &self.spec().unit_shape)
     }
 
     fn encoded_n5_block(&self, bytes: &[u8], size: &[u64]) -> Result<Vec<u8>> {

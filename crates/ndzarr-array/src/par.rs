@@ -1,9 +1,8 @@
-//! Chunk-wise work on several threads: folds an array, maps one array into another.
+//! Chunk-wise work on several threads: folds an array, computes one, maps one into another.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-use ndarray::ArrayD;
 use ndzarr_engine::RunOptions;
 use ndzarr_grid::{ChunkGrid, Region};
 
@@ -11,7 +10,7 @@ use crate::array::Array;
 use crate::copy::decoded_shape;
 use crate::core::Core;
 use crate::each::{Counter, for_each, lock, n_threads};
-use crate::element::Element;
+use crate::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Task;
 use crate::storage::Colour;
@@ -20,8 +19,8 @@ use crate::storage::Colour;
 /// value of its thread, `reduce` combines two values, and `identity` makes the initial ones.
 ///
 /// Each chunk (each inner chunk, if there are shards) is read once; `fold` gets the part of it inside
-/// the array, and that part's place. A chunk that is not stored is the fill value. The order is not
-/// defined.
+/// the array, as an `ArrayD<T>` or [`AnyElements`](crate::AnyElements), and that part's place. A chunk
+/// that is not stored is the fill value. The order is not defined.
 ///
 /// The array's [`RunOptions`] set the number of threads, cancelling, and the progress that is
 /// called for each chunk. [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight) limits what
@@ -46,16 +45,16 @@ use crate::storage::Colour;
 /// assert_eq!(par_fold(&a, || 0, add, |a, b| a + b)?, 30_000);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
-pub fn par_fold<T: Element, A: Send>(
-    array: &Array<T>,
+pub fn par_fold<E: ElementType, A: Send>(
+    array: &Array<E>,
     identity: impl Fn() -> A + Sync,
-    fold: impl Fn(A, &Region, ArrayD<T>) -> A + Sync,
+    fold: impl Fn(A, &Region, E::Elements) -> A + Sync,
     reduce: impl Fn(A, A) -> A,
 ) -> Result<A> {
     let (core, run) = (&array.core, &array.core.options);
     let one = &part(core, run);
     let grid = core.inner_grid()?;
-    let len = bytes(grid.chunk_shape(), size_of::<T>() as u64);
+    let len = bytes(grid.chunk_shape(), E::byte_len(core));
     let threads = threads_for(run, len.saturating_mul(2));
     let counter = Counter::new(grid.n_overlaps(&Region::whole(core.shape())).unwrap_or(u64::MAX), run);
     // As many as threads are folding at a time.
@@ -63,7 +62,7 @@ pub fn par_fold<T: Element, A: Send>(
     let each = |region: Region| {
         let (values, identity, fold, counter) = (&values, &identity, &fold, &counter);
         async move {
-            let elements = one.read_elements(&one.resolve(&region)?).await?;
+            let elements = E::read(one, &one.resolve(&region)?).await?;
             let value = lock(values).pop();
             let value = fold(value.unwrap_or_else(identity), &region, elements);
             lock(values).push(value);
@@ -76,11 +75,62 @@ pub fn par_fold<T: Element, A: Send>(
     Ok(values.into_iter().reduce(reduce).unwrap_or_else(identity))
 }
 
+/// Computes an array, block by block on several threads: `block` gets a place in it and returns the
+/// elements there, as an `ArrayD<T>` or [`AnyElements`](crate::AnyElements). It may read other arrays.
+///
+/// A block consists of whole chunks (shards, if there are). The options of the array apply as for
+/// [`par_fold`]. Elements of variable size count with what they take without their contents.
+///
+/// # Errors
+/// One of `block`; its result has another shape than its place; a codec or the store fails; the call
+/// was cancelled. Blocks that were written stay.
+///
+/// ```
+/// use ndarray::s;
+/// use ndzarr_array::{Array, Error, Region, par_write};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let fine = Array::<u16>::builder([100, 100]).chunks([30, 30]).create((&store, "fine"))?;
+/// fine.fill([0..50, 0..100], 8)?;
+/// let coarse = Array::<u16>::builder([50, 50]).chunks([20, 20]).create((&store, "coarse"))?;
+/// par_write(&coarse, |place: &Region| {
+///     let ranges: Vec<_> = place.ranges().iter().map(|range| 2 * range.start..2 * range.end).collect();
+///     Ok::<_, Error>(fine.read(ranges)?.slice(s![..;2, ..;2]).to_owned().into_dyn())
+/// })?;
+/// assert_eq!(coarse.read([24..26, 0..1])?.column(0).to_vec(), [8, 0]);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+pub fn par_write<T: ElementType, E: From<Error> + Send>(
+    target: &Array<T>,
+    block: impl Fn(&Region) -> Result<T::Elements, E> + Sync,
+) -> Result<(), E> {
+    let core = &target.core;
+    let failure = Mutex::new(None);
+    let block = |region: Region| {
+        let (block, failure) = (&block, &failure);
+        async move {
+            block(&region).map_err(|error| {
+                lock(failure).get_or_insert(error);
+                Error::new(ErrorKind::Cancelled, "a block failed")
+            })
+        }
+    };
+    // Nothing of another array is decoded.
+    let decoded = vec![1; core.shape().len()];
+    let written = write_blocks::<T, _>(core, core, &core.options, (&decoded, 0), block);
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(written?),
+    }
+}
+
 /// Computes an array from another one of the same shape, block by block on several threads.
 ///
 /// A block consists of whole chunks (shards, if there are) of the target; `map` gets the elements of
 /// the source in it and its place, and returns as many for the target. The target may be the source
 /// itself. Blocks are larger than one chunk where that saves decoding chunks of the source again.
+/// [`par_write`] computes an array from others of any shape.
 ///
 /// The options of the source apply as for [`par_fold`]; those of the target say how it is written.
 ///
@@ -100,22 +150,38 @@ pub fn par_fold<T: Element, A: Send>(
 /// assert_eq!(rates.read([39..40, 59..60])?[[0, 0]], 2.5);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
-pub fn par_map<S: Element, T: Element>(
+pub fn par_map<S: ElementType, T: ElementType>(
     source: &Array<S>,
     target: &Array<T>,
-    map: impl Fn(&Region, ArrayD<S>) -> ArrayD<T> + Sync,
+    map: impl Fn(&Region, S::Elements) -> T::Elements + Sync,
 ) -> Result<()> {
     let (from, to, run) = (&source.core, &target.core, &source.core.options);
     if from.shape() != to.shape() {
         let what = format!("an array of {:?} for one of {:?}", from.shape(), to.shape());
         return Err(to.name(Error::new(ErrorKind::WrongShape, what)));
     }
-    let sizes = [size_of::<S>() as u64, size_of::<T>() as u64];
-    let (read, whole) = (decoded_shape(from)?, bytes(from.shape(), sizes[0]));
-    let units = to.grid()?;
+    let reads = &part(from, run);
+    let block = |region: Region| {
+        let map = &map;
+        async move { Ok(map(&region, S::read(reads, &reads.resolve(&region)?).await?)) }
+    };
+    write_blocks::<T, _>(from, to, run, (&decoded_shape(from)?, S::byte_len(from)), block)
+}
+
+/// Writes blocks of an array, which are made from what is decoded of another, of this shape and with
+/// elements of this many bytes.
+fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
+    from: &Core,
+    to: &Core,
+    run: &RunOptions,
+    (decoded, byte_len): (&[u64], u64),
+    block: impl Fn(Region) -> F + Sync,
+) -> Result<()> {
+    let sizes = [byte_len, T::byte_len(to)];
+    let (shape, units) = (to.shape(), to.grid()?);
     let task = Task {
-        shape: from.shape(),
-        read: &read,
+        shape,
+        read: decoded,
         write: units.chunk_shape(),
         sizes,
         converts: true,
@@ -124,28 +190,26 @@ pub fn par_map<S: Element, T: Element>(
         lanes: 1,
     };
     // What is encoded takes as much again, and so does a chunk that is decoded.
-    let unit = task.least_room().saturating_add(bytes(&read, sizes[0])).saturating_mul(2);
+    let unit = task.least_room().saturating_add(bytes(decoded, byte_len)).saturating_mul(2);
     let threads = threads_for(run, unit);
     // Small enough for each thread to have several.
+    let whole = bytes(shape, sizes[0].max(sizes[1]));
     let room =
         (run.bytes_in_flight / 2 / threads as u64).min(whole / (2 * threads as u64)).max(task.least_room());
-    let block = Task { room, ..task }.grown(None, false);
-    let block: Vec<u64> = block.iter().flat_map(|plan| &plan.block).map(|&len| len.max(1)).collect();
+    let larger = Task { room, ..task }.grown(None, false);
+    let larger: Vec<u64> = larger.iter().flat_map(|plan| &plan.block).map(|&len| len.max(1)).collect();
     let grid = match units.clone() {
         grid if grid.is_regular() => to.named(
-            ChunkGrid::regular(from.shape(), &block)
-                .map_err(|error| Error::new(ErrorKind::WrongShape, error)),
+            ChunkGrid::regular(shape, &larger).map_err(|error| Error::new(ErrorKind::WrongShape, error)),
         )?,
         grid => grid,
     };
-    let counter = Counter::new(grid.n_overlaps(&Region::whole(from.shape())).unwrap_or(u64::MAX), run);
-    let (reads, writes) = (part(from, run), part(to, &to.options));
+    let counter = Counter::new(grid.n_overlaps(&Region::whole(shape)).unwrap_or(u64::MAX), run);
+    let writes = part(to, &to.options);
     let each = |region: Region| {
-        let (reads, writes, map, counter) = (&reads, &writes, &map, &counter);
+        let (writes, counter, elements) = (&writes, &counter, block(region.clone()));
         async move {
-            let elements = reads.read_elements(&reads.resolve(&region)?).await?;
-            let elements = map(&region, elements);
-            writes.write_elements(&writes.resolve(&region)?, elements.view(), Colour::Blocking).await?;
+            T::write(writes, &writes.resolve(&region)?, &elements.await?).await?;
             counter.add(1);
             Ok(())
         }

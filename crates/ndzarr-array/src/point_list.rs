@@ -221,39 +221,6 @@ impl Mask {
             (n > 0).then_some((overlap.chunk, region, n))
         })
     }
-
-    /// Its points in each chunk, those of several chunks at a time.
-    pub(crate) fn groups(&self, grid: &ChunkGrid) -> impl Iterator<Item = Vec<Group>> {
-        let mut chunks = self.chunks(grid);
-        std::iter::from_fn(move || {
-            let (mut groups, mut n) = (Vec::new(), 0);
-            while n < FEW {
-                let Some((_, region, more)) = chunks.next() else { break };
-                groups.push(self.group(region, more));
-                n += more;
-            }
-            (!groups.is_empty()).then_some(groups)
-        })
-    }
-
-    fn group(&self, region: Region, n: usize) -> Group {
-        let lens: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
-        let (mut coordinates, mut points) = (Vec::with_capacity(n * lens.len()), Vec::with_capacity(n));
-        let mut point = vec![0; lens.len()];
-        for (row, MaskRow { numbers, results }) in self.rows(&region).enumerate() {
-            points.extend(results);
-            let mut rest = row;
-            for (at, len) in point.iter_mut().zip(&lens).rev().skip(1) {
-                *at = rest % len;
-                rest /= len;
-            }
-            for number in self.selected(numbers.clone()) {
-                point.last_mut().into_iter().for_each(|last| *last = number - numbers.start);
-                coordinates.extend_from_slice(&point);
-            }
-        }
-        Group { region, coordinates: coordinates.into(), points }
-    }
 }
 
 fn ones(words: &[u64]) -> usize {

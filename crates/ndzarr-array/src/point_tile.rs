@@ -23,9 +23,19 @@ struct Places {
 impl Places {
     /// A point, relative to the box.
     fn of(&self, number: usize) -> impl Iterator<Item = usize> {
+        self.point(number).iter().zip(&self.start).map(|(at, start)| at - start)
+    }
+
+    fn point(&self, number: usize) -> &[usize] {
         let n = self.start.len();
-        let point = &self.coordinates[number * n..(number + 1) * n];
-        point.iter().zip(&self.start).map(|(at, start)| at - start)
+        &self.coordinates[number * n..(number + 1) * n]
+    }
+
+    /// Whether this many points in C order are the whole box.
+    fn are_all(&self, n_points: usize) -> bool {
+        let n_elements = self.len.iter().try_fold(1_usize, |n, &len| n.checked_mul(len));
+        let is_new = |&number: &usize| number == 0 || self.point(number) != self.point(number - 1);
+        n_elements.is_some_and(|n| n <= n_points && (0..n_points).filter(is_new).count() == n)
     }
 
     /// The place of a point of a smaller box in a slice; `None` if it is outside.
@@ -131,6 +141,8 @@ impl<T: Clone + Send> Tile for PointTile<'_, T> {
 pub(crate) struct PointSource<'a, T: Clone> {
     places: Places,
     values: Vec<(usize, Cow<'a, T>)>,
+    /// Whether they are the whole box.
+    is_dense: bool,
     convert: ToBytes<T>,
 }
 
@@ -143,7 +155,8 @@ impl<'a, T: Clone> PointSource<'a, T> {
         convert: ToBytes<T>,
     ) -> Self {
         let places = Places { coordinates, start: vec![0; shape.len()], len: shape };
-        Self { places, values: values.map(Cow::Borrowed).enumerate().collect(), convert }
+        let values: Vec<_> = values.map(Cow::Borrowed).enumerate().collect();
+        Self { is_dense: places.are_all(values.len()), places, values, convert }
     }
 
     /// The values that may lie in a box: those within its range of the first axis.
@@ -193,7 +206,7 @@ impl<T: Clone + Send + Sync + 'static> Source for PointSource<'_, T> {
     }
 
     fn is_dense(&self) -> bool {
-        false
+        self.is_dense
     }
 
     fn touches(&self, start: &[usize], len: &[usize]) -> bool {
@@ -215,6 +228,7 @@ impl<T: Clone + Send + Sync + 'static> Source for PointSource<'_, T> {
         Box::new(PointSource {
             places,
             values: values.map(|(number, value)| (*number, Cow::Owned(value.clone().into_owned()))).collect(),
+            is_dense: self.is_dense,
             convert: Arc::clone(&self.convert),
         })
     }

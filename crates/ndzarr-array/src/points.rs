@@ -1,5 +1,7 @@
 //! `Points`: a selection of single elements by their coordinates, and masks of a whole array.
 
+use std::sync::Arc;
+
 use ndarray::{ArrayBase, Data, Dimension, Ix1};
 
 use crate::axis_selection::Integer;
@@ -97,6 +99,6 @@ impl<S: Data<Elem = bool>, D: Dimension> Selection for ArrayBase<S, D> {
             let given = self.shape();
             return Err(wrong(format!("a mask of shape {given:?} for an array of {shape:?}")));
         }
-        Ok(Resolved(Resolution::Mask(Mask::new(self.shape(), self.iter()))))
+        Ok(Resolved(Resolution::Mask(Arc::new(Mask::new(self.shape(), self.iter())))))
     }
 }

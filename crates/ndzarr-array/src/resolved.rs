@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, CowArray, Dimension, IxDyn, RawData};
 use ndzarr_grid::{Picks, Region};
@@ -19,7 +20,7 @@ pub(crate) enum Resolution {
     Axes(Axes),
     Points(PointList),
     /// The elements where it is true, in C order.
-    Mask(Mask),
+    Mask(Arc<Mask>),
 }
 
 /// What is selected along each axis, and the axes of the result.

@@ -153,7 +153,7 @@ pub(crate) fn check(
     let states = fold(workers, pieces, Default::default, each)?;
     let mut findings: BTreeSet<Finding> = states.into_iter().flat_map(|(_, findings)| findings).collect();
     findings.extend(report.take().into_iter().map(|damaged| Finding {
-        chunk: Some(damaged.place.chunk),
+        chunk: Some(damaged.place.unit),
         inner_chunk: damaged.inner_chunk,
         codec: damaged.codec,
         ..Finding::new(damaged.place.key, Kind::Damaged, damaged.what)

@@ -80,7 +80,7 @@ fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     }
     // Where chunks have lengths of their own, that of the first one.
     let first = spec.grid().ok().and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
-    first.unwrap_or_else(|| spec.chunk_shape.clone())
+    first.unwrap_or_else(|| spec.unit_shape.clone())
 }
 
 fn shown(attributes: &serde_json::Map<String, serde_json::Value>) -> Value {

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &ReadArguments, out: &mut dyn Write) -> Result<(), 
 /// a time is in memory.
 pub(crate) fn rows_of_chunks(array: &AnyArray, region: &[Range<u64>]) -> Vec<Vec<Range<u64>>> {
     let Some((first, others)) = region.split_first() else { return vec![Vec::new()] };
-    let step = array.spec().chunk_shape.first().copied().unwrap_or(1).max(1);
+    let step = array.spec().unit_shape.first().copied().unwrap_or(1).max(1);
     // The array refuses what does not fit.
     let fits = array.shape().first().is_some_and(|&length| first.end <= length);
     if !fits || first.start >= first.end {

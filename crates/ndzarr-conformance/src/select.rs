@@ -4,19 +4,35 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use ndzarr::ndarray::{Array1, ArrayD, IxDyn, Slice, SliceInfoElem};
-use ndzarr::{Array, Points};
+use ndzarr::store::block_on;
+use ndzarr::{Array, ErrorKind, Points, Result, Selection, asynchronous};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::place;
 use crate::failure::Failure;
 
-/// A selection, and the values to write there in C order, unless it is read.
+/// A selection to read, or to write.
 #[derive(Deserialize)]
 struct Request {
     #[serde(flatten)]
     selection: Selected,
+    /// To be written there, in C order.
     values: Option<Vec<i32>>,
+    /// To be written to all of its elements.
+    fill: Option<i32>,
+    /// By the calls of `asynchronous`.
+    #[serde(default)]
+    asynchronous: bool,
+}
+
+/// An array, and what to do with a selection of it.
+struct Call {
+    array: Array<i32>,
+    later: asynchronous::Array<i32>,
+    values: Option<Vec<i32>>,
+    fill: Option<i32>,
+    asynchronous: bool,
 }
 
 #[derive(Deserialize)]
@@ -24,6 +40,8 @@ struct Request {
 enum Selected {
     /// A list of indices for each axis.
     Lists(Vec<Vec<i64>>),
+    /// A mask of each axis.
+    Masks(Vec<Vec<bool>>),
     /// Start, end and step for each axis, or an index.
     Slices(Vec<SliceOrIndex>),
     /// Along dimensions by their names.
@@ -49,57 +67,86 @@ enum Along {
     /// Before masks: an empty one is a list.
     List(Vec<i64>),
     Mask(Vec<bool>),
+    Slice {
+        start: isize,
+        end: Option<isize>,
+        step: isize,
+    },
 }
 
-/// Answers each line of the input, a request, by a line: the shape and the elements in C order; or
-/// nothing but a line after a write.
-pub(crate) fn run(store: &Path, node: &str, out: &mut dyn Write) -> Result<(), Failure> {
+/// Answers each line of the input, a request, by a line: the shape and the elements in C order;
+/// nothing but a line after a write; or the error about a selection that does not fit.
+pub(crate) fn run(store: &Path, node: &str, out: &mut dyn Write) -> std::result::Result<(), Failure> {
     let array = Array::<i32>::open(place(store, node))?;
+    let later = block_on(asynchronous::Array::<i32>::open(place(store, node)))?;
     let shape: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
     for line in io::stdin().lines() {
-        let Request { selection, values } = serde_json::from_str(&line?)?;
-        match selection {
-            Selected::Lists(lists) => answer(&array, lists, values, out),
+        let Request { selection, values, fill, asynchronous } = serde_json::from_str(&line?)?;
+        let call = Call { array: array.clone(), later: later.clone(), values, fill, asynchronous };
+        let answer = match selection {
+            Selected::Lists(lists) => call.run(lists),
+            Selected::Masks(masks) => call.run(masks),
             Selected::Slices(slices) => {
                 let slices = slices.into_iter().map(|along| match along {
                     SliceOrIndex::Index(at) => SliceInfoElem::Index(at),
                     SliceOrIndex::Slice(start, end, step) => Slice { start, end, step }.into(),
                 });
                 let slices: Vec<SliceInfoElem> = slices.collect();
-                answer(&array, &slices[..], values, out)
+                call.run(&slices[..])
             }
             Selected::Names(names) => {
                 let by_name = names.into_iter().fold(array.by_name(), |by_name, (name, along)| match along {
                     Along::Index(at) => by_name.axis(name, at),
                     Along::Mask(mask) => by_name.axis(name, mask),
                     Along::List(list) => by_name.axis(name, list),
+                    Along::Slice { start, end, step } => by_name.axis(name, Slice { start, end, step }),
                 });
-                answer(&array, by_name, values, out)
+                call.run(by_name)
             }
-            Selected::Points(points) => answer(&array, Points::new(points), values, out),
-            Selected::Mask(mask) => answer(&array, ArrayD::from_shape_vec(IxDyn(&shape), mask)?, values, out),
+            Selected::Points(points) => call.run(Points::new(points)),
+            Selected::Mask(mask) => call.run(ArrayD::from_shape_vec(IxDyn(&shape), mask)?),
             Selected::Blocks(blocks) => {
                 let blocks: Vec<_> = blocks.into_iter().map(|(first, end)| first..end).collect();
-                answer(&array, array.blocks(blocks)?, values, out)
+                array.blocks(blocks).and_then(|region| call.run(region))
             }
-        }?;
+        };
+        match answer {
+            Ok(Value::Null) => writeln!(out)?,
+            Ok(found) => writeln!(out, "{found}")?,
+            Err(error) if error.kind() == ErrorKind::WrongShape => {
+                writeln!(out, "{}", json!({ "error": error.to_string() }))?;
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }
 
-fn answer<S: ndzarr::Selection>(
-    array: &Array<i32>,
-    selection: S,
-    values: Option<Vec<i32>>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let Some(values) = values else {
-        let found = array.read(selection)?;
-        let values: Vec<i32> = found.iter().copied().collect();
-        return Ok(writeln!(out, "{}", json!({ "shape": found.shape(), "values": values }))?);
-    };
-    let shape = selection.resolve(array.shape())?.shape();
-    let values = Array1::from(values).into_shape_with_order(IxDyn(&shape))?;
-    array.write(selection, &values)?;
-    Ok(writeln!(out)?)
+impl Call {
+    fn run<S: Selection>(self, selection: S) -> Result<Value> {
+        let Self { array, later, values, fill, asynchronous } = self;
+        if let Some(value) = fill {
+            match asynchronous {
+                true => block_on(later.fill(selection, value))?,
+                false => array.fill(selection, value)?,
+            }
+            return Ok(Value::Null);
+        }
+        if let Some(values) = values {
+            // Those that do not fit are refused when they are written.
+            let shape = selection.resolve(array.shape()).map_or_else(|_| vec![values.len()], |of| of.shape());
+            let values = Array1::from(values).into_dyn();
+            let values = values.to_shape(IxDyn(&shape)).unwrap_or_else(|_| values.view().into());
+            match asynchronous {
+                true => block_on(later.write(selection, &values))?,
+                false => array.write(selection, &values)?,
+            }
+            return Ok(Value::Null);
+        }
+        let found = match asynchronous {
+            true => block_on(later.read(selection))?.into_dyn(),
+            false => array.read(selection)?.into_dyn(),
+        };
+        Ok(json!({ "shape": found.shape(), "values": found.iter().collect::<Vec<_>>() }))
+    }
 }

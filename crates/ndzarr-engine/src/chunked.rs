@@ -8,7 +8,7 @@ use ndzarr_model::ChunkKeys;
 use ndzarr_store::{Key, StoreError};
 
 use crate::cache::{ArrayCache, IndexCache};
-use crate::{ChunkPlace, EngineError};
+use crate::{EngineError, UnitPlace};
 
 /// An array as the data path sees it: a grid of chunks, a codec chain, and the keys of the chunks.
 #[derive(Debug)]
@@ -129,8 +129,8 @@ impl ChunkedArray {
         Key::new(self.keys.fallback_key(chunk)?).ok()
     }
 
-    pub(crate) fn place(&self, store: &str, chunk: &[u64]) -> ChunkPlace {
-        ChunkPlace { store: store.to_owned(), key: self.keys.key(chunk), chunk: chunk.to_vec() }
+    pub(crate) fn place(&self, store: &str, chunk: &[u64]) -> UnitPlace {
+        UnitPlace { store: store.to_owned(), key: self.keys.key(chunk), unit: chunk.to_vec() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::scratch::with_workspace;
 use crate::wanted::Job;
-use crate::{Broken, ChunkPlace, EngineCause};
+use crate::{Broken, EngineCause, UnitPlace};
 
 /// How a read treats broken stored chunks.
 ///
@@ -32,7 +32,7 @@ pub struct DamageReport(Arc<Mutex<Vec<DamagedChunk>>>);
 #[non_exhaustive]
 pub struct DamagedChunk {
     /// The stored chunk (the shard in a sharded array).
-    pub place: ChunkPlace,
+    pub place: UnitPlace,
     /// Which inner chunk of the shard it is, relative to the shard's first, by the axes of the
     /// array; one index per level of nested shards. Empty: the whole value.
     pub inner_chunk: Vec<Vec<u64>>,
@@ -55,7 +55,7 @@ impl DamageReport {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn add(&self, place: ChunkPlace, broken: Broken) {
+    fn add(&self, place: UnitPlace, broken: Broken) {
         let Broken { inner_chunk, cause } = broken;
         let codec = cause.codec().map(str::to_owned);
         let what = match &cause {
@@ -71,11 +71,11 @@ impl DamageReport {
 /// How a read of one chunk treats its broken parts.
 pub(crate) struct OnDamage<'r> {
     report: Option<&'r DamageReport>,
-    place: &'r (dyn Fn() -> ChunkPlace + Sync),
+    place: &'r (dyn Fn() -> UnitPlace + Sync),
 }
 
 impl<'r> OnDamage<'r> {
-    pub(crate) fn new(damaged: &'r Damaged, place: &'r (dyn Fn() -> ChunkPlace + Sync)) -> Self {
+    pub(crate) fn new(damaged: &'r Damaged, place: &'r (dyn Fn() -> UnitPlace + Sync)) -> Self {
         let report = match damaged {
             Damaged::Fail => None,
             Damaged::FillAndReport(report) => Some(report),

@@ -9,18 +9,18 @@ use ndzarr_store::{Key, StoreError};
 #[derive(Debug)]
 pub struct EngineError {
     cause: EngineCause,
-    place: Option<Box<ChunkPlace>>,
+    place: Option<Box<UnitPlace>>,
 }
 
-/// The chunk that an error is about.
+/// The shard or, without shards, the chunk that an error is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChunkPlace {
+pub struct UnitPlace {
     /// Name of the store.
     pub store: String,
-    /// Key of the chunk.
+    /// Its key.
     pub key: String,
-    /// Index of the chunk in the grid.
-    pub chunk: Vec<u64>,
+    /// Its index in the grid.
+    pub unit: Vec<u64>,
 }
 
 /// The cause.
@@ -63,7 +63,7 @@ pub enum EngineCause {
 }
 
 impl EngineError {
-    pub(crate) fn at(cause: impl Into<EngineCause>, place: ChunkPlace) -> Self {
+    pub(crate) fn at(cause: impl Into<EngineCause>, place: UnitPlace) -> Self {
         Self { cause: cause.into(), place: Some(Box::new(place)) }
     }
 
@@ -75,13 +75,13 @@ impl EngineError {
 
     /// The chunk that it is about, if known.
     #[must_use]
-    pub fn place(&self) -> Option<&ChunkPlace> {
+    pub fn place(&self) -> Option<&UnitPlace> {
         self.place.as_deref()
     }
 
     /// Cause and chunk.
     #[must_use]
-    pub fn into_parts(self) -> (EngineCause, Option<ChunkPlace>) {
+    pub fn into_parts(self) -> (EngineCause, Option<UnitPlace>) {
         (self.cause, self.place.map(|place| *place))
     }
 }
@@ -95,7 +95,7 @@ impl<C: Into<EngineCause>> From<C> for EngineError {
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Some(place) => write!(f, "chunk {:?} ({} in {})", place.chunk, place.key, place.store),
+            Some(place) => write!(f, "chunk {:?} ({} in {})", place.unit, place.key, place.store),
             None => fmt::Display::fmt(&self.cause, f),
         }
     }

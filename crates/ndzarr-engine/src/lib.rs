@@ -144,7 +144,7 @@ pub use cancel::{Cancel, CancelOnDrop, Condition, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
 pub use damage::{DamageReport, Damaged, DamagedChunk};
-pub use error::{Broken, ChunkPlace, EngineCause, EngineError};
+pub use error::{Broken, EngineCause, EngineError, UnitPlace};
 pub use for_each::in_parallel;
 pub use growing_shard::PublishedShard;
 pub use io::{on_own_thread, pooled};

@@ -19,7 +19,7 @@ use crate::pieces::pieces_of;
 use crate::raw_layers;
 use crate::scratch::with_workspace;
 use crate::tile::{MakeTile, Piece};
-use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, Picked, RunOptions, Tile};
+use crate::{ChunkedArray, EngineCause, EngineError, Job, Picked, RunOptions, Tile, UnitPlace};
 
 /// Reads several regions of an array as one call, each into a tile of its shape. Missing chunks
 /// read as the fill value. A chunk that several regions meet is read once, unless one of them meets
@@ -122,7 +122,7 @@ impl<I: Io> Call<'_, I> {
         self.finish(&second, others).await
     }
 
-    fn at(&self, chunk: &[u64]) -> ChunkPlace {
+    fn at(&self, chunk: &[u64]) -> UnitPlace {
         self.array.place(&self.io.name(), chunk)
     }
 

@@ -60,7 +60,7 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
             let position = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Sharding(_)));
             let inner = match position.map(|at| (at, &codecs[at].config)) {
                 Some((0, CodecConfig::Sharding(sharding))) if codecs.len() == 1 => {
-                    request.shard_shape = Some(spec.chunk_shape.clone());
+                    request.shard_shape = Some(spec.unit_shape.clone());
                     request.chunk_shape.clone_from(&sharding.chunk_shape);
                     sharding.codecs.iter().map(|codec| codec.config.clone().into()).collect()
                 }
@@ -86,7 +86,7 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
     let same = made.data_type == spec.data_type
         && made.chunk_edges == spec.chunk_edges
         && made.custom_grid == spec.custom_grid
-        && made.chunk_shape == spec.chunk_shape
+        && made.unit_shape == spec.unit_shape
         && decode_alike(&made.codecs, &spec.codecs, &spec.data_type);
     same.then_some(request)
 }

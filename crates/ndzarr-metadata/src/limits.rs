@@ -147,7 +147,7 @@ impl Limits {
     pub(crate) fn check_array(&self, key: &str, spec: &ArraySpec) -> Result<(), MetadataError> {
         self.check_ndim(key, spec.shape.len())?;
         let elem_size = spec.data_type.elem_size().unwrap_or(1) as u64;
-        let byte_len = product(&spec.chunk_shape).and_then(|n| n.checked_mul(elem_size));
+        let byte_len = product(&spec.unit_shape).and_then(|n| n.checked_mul(elem_size));
         if byte_len.is_none_or(|byte_len| byte_len > self.chunk_bytes) {
             let limit = self.chunk_bytes;
             let what = format_args!("a chunk has {byte_len:?} bytes, more than the limit of {limit}");
@@ -155,7 +155,7 @@ impl Limits {
         }
         // The order of the axes does not change the number of inner chunks, as the transposes apply
         // only to the outer shape.
-        self.check_chain(key, &spec.codecs, &spec.chunk_shape, self.shard_levels)
+        self.check_chain(key, &spec.codecs, &spec.unit_shape, self.shard_levels)
     }
 
     /// Checks the number of dimensions: before codecs are read, each of which may have a number for

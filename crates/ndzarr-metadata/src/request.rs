@@ -88,7 +88,7 @@ impl ArrayRequest {
     /// ```
     #[must_use]
     pub fn like(spec: &ArraySpec) -> Self {
-        let mut request = Self::new(spec.shape.clone(), spec.chunk_shape.clone(), spec.data_type.clone());
+        let mut request = Self::new(spec.shape.clone(), spec.unit_shape.clone(), spec.data_type.clone());
         if !spec.data_type.is_element(FillValue::zero(&spec.data_type).bytes()) {
             request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
         }

@@ -139,7 +139,7 @@ fn lower(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataErro
 pub fn is_same_array(was: &ArraySpec, is: &ArraySpec) -> bool {
     let changed = ArraySpec {
         shape: is.shape.clone(),
-        chunk_shape: is.chunk_shape.clone(),
+        unit_shape: is.unit_shape.clone(),
         chunk_edges: is.chunk_edges.clone(),
         dimension_names: is.dimension_names.clone(),
         ..was.clone()
@@ -152,7 +152,7 @@ fn same_chunks(was: &ArraySpec, is: &ArraySpec) -> bool {
     match (&was.chunk_edges, &is.chunk_edges) {
         (None, None) => {
             was.custom_grid == is.custom_grid
-                && (was.custom_grid.is_some() || was.chunk_shape == is.chunk_shape)
+                && (was.custom_grid.is_some() || was.unit_shape == is.unit_shape)
         }
         (Some(was), Some(is)) => {
             was.len() == is.len() && was.iter().zip(is).all(|(was, is)| was.agrees_with(is))

@@ -19,11 +19,11 @@ pub type Attributes = serde_json::Map<String, serde_json::Value>;
 pub struct ArraySpec {
     /// Length of each dimension, in elements. Empty for a 0-d array, which has one element.
     pub shape: Vec<u64>,
-    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the
-    /// shards. For any other grid the greatest length along each axis. As long as `shape`; an entry
-    /// may be 0 only where that of `shape` is.
-    pub chunk_shape: Vec<u64>,
-    /// Lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
+    /// Shape of each shard or, without shards, of each chunk of the regular grid, in elements. For any
+    /// other grid the greatest length along each axis. As long as `shape`; an entry may be 0 only where
+    /// that of `shape` is.
+    pub unit_shape: Vec<u64>,
+    /// Their lengths along each axis of a rectilinear grid; `None` for a regular one.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
     /// A custom chunk grid; `chunk_edges` is then `None`.
     pub custom_grid: Option<CustomChunkGrid>,
@@ -50,7 +50,7 @@ impl ArraySpec {
     pub fn grid(&self) -> Result<ChunkGrid, GridError> {
         match (&self.custom_grid, &self.chunk_edges) {
             (Some(custom), _) => ChunkGrid::custom(&self.shape, Arc::clone(custom.grid())),
-            (None, None) => ChunkGrid::regular(&self.shape, &self.chunk_shape),
+            (None, None) => ChunkGrid::regular(&self.shape, &self.unit_shape),
             (None, Some(edges)) => ChunkGrid::rectilinear(&self.shape, edges),
         }
     }

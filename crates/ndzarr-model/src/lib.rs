@@ -8,7 +8,7 @@
 //!
 //! let spec = ArraySpec {
 //!     shape: vec![100, 80],
-//!     chunk_shape: vec![32, 32],
+//!     unit_shape: vec![32, 32],
 //!     chunk_edges: None,
 //!     custom_grid: None,
 //!     data_type: DataType::UInt { bits: 16 },

@@ -1,11 +1,10 @@
 //! Makes the elements of the coarser levels, each level from the one before, in bounded memory.
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-use ndzarr::ndarray::{ArrayD, IxDyn, SliceInfoElem};
-use ndzarr::{AnyArray, Array, DataType, MemoryStore, Region, RunOptions, for_each_type, par_map};
+use ndzarr::ndarray::{ArrayD, SliceInfoElem};
+use ndzarr::{AnyArray, Array, DataType, Region, RunOptions, for_each_type, par_write};
 
 use crate::downsample::{Downsample, Sample, advance, reduce};
 use crate::error::{Error, Result};
@@ -133,14 +132,10 @@ fn step<T: Sample>(
     one.progress = None;
     let fine: Array<T> = fine.typed::<T>()?.with_options(one);
     let coarse: Array<T> = coarse.typed::<T>()?.with_options(options.clone().bytes_in_flight(share));
-    // The elements that are replaced are not read, since their chunks may be damaged.
-    let nothing = Array::<T>::builder(coarse.shape())
-        .chunks(coarse.chunk_shape())
-        .create(MemoryStore::new())?
-        .with_options(options.clone().bytes_in_flight(share));
-    let failure = Mutex::new(None);
-    let result = par_map(&nothing, &coarse, |region, mut block| {
-        let made = parts.each(region, |part| {
+    par_write(&coarse, |region| {
+        let shape: Vec<usize> = region.shape().iter().map(|&len| len as usize).collect();
+        let mut block = ArrayD::from_elem(shape, T::default());
+        parts.each(region, |part| {
             let elements = fine.read(&parts.needed_for(part, method)[..])?;
             let within = part.relative_to(&region.start());
             let bounds = within.ranges().iter().map(|range| SliceInfoElem::Slice {
@@ -155,20 +150,9 @@ fn step<T: Sample>(
             };
             reduce(method, &elements, &factors, out);
             Ok(())
-        });
-        match made {
-            Ok(()) => block,
-            Err(error) => {
-                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                // A block of another shape stops the call.
-                ArrayD::from_shape_fn(IxDyn(&vec![0; region.ndim()]), |_| T::default())
-            }
-        }
-    });
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error.into()),
-        None => Ok(result?),
-    }
+        })?;
+        Ok(block)
+    })
 }
 
 /// The parts that a block of the coarser level is made in.

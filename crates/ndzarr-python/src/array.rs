@@ -338,7 +338,7 @@ impl RawArray {
         for chunk in found {
             let item = PyDict::new(py);
             item.set_item("key", chunk.place.key)?;
-            item.set_item("chunk", PyTuple::new(py, chunk.place.chunk)?)?;
+            item.set_item("chunk", PyTuple::new(py, chunk.place.unit)?)?;
             item.set_item("inner_chunk", chunk.inner_chunk)?;
             item.set_item("codec", chunk.codec)?;
             item.set_item("what", chunk.what)?;

@@ -108,7 +108,8 @@ pub enum StoreError {
     /// The store cannot do this at all.
     #[error("this store cannot {0}")]
     Unsupported(&'static str),
-    /// Something else, in the store's own words.
+    /// Something else, in the store's own words. To keep the error of another library as the source, use
+    /// [`StoreError::io`] with [`std::io::Error::other`].
     #[error("{action} {key}: {what}")]
     Other {
         /// The action.

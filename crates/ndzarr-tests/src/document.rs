@@ -30,7 +30,7 @@ pub(crate) fn check(documents: &[(&str, &[u8])], path: &str) {
 
 fn check_array(mut array: AnyArray) {
     let spec = array.spec().clone();
-    assert_eq!(spec.shape.len(), spec.chunk_shape.len());
+    assert_eq!(spec.shape.len(), spec.unit_shape.len());
     let json = fill_value_json(&spec.data_type, &spec.fill_value);
     // Objects of N5 can only be read by block: their type is unknown.
     let is_object = spec.data_type.to_string() == "object";

@@ -34,8 +34,8 @@ pub use ndzarr_array::{
     CopyLevel, CopyOptions, Datetime64, Element, Error, ErrorKind, FixedBytes, FixedUtf32, Float4E2M1Fn,
     Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz,
     Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, N5Block, Number, OpenOptions, Place,
-    PlainElement, Points, Resolved, Result, Selection, ShardWriter, Storage, Timedelta64, ToView,
-    asynchronous, copy, for_each_type, par_fold, par_map, s,
+    PlainElement, Points, Resolved, Result, Selection, ShardWriter, Storage, Timedelta64, asynchronous, copy,
+    for_each_type, par_fold, par_map, par_write, s,
 };
 pub use ndzarr_codec::CodecRegistry;
 /// ```

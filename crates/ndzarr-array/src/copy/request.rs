@@ -27,8 +27,8 @@ impl Layout {
     /// Whether an array can keep its chunks.
     pub(super) fn is_of(&self, spec: &ArraySpec) -> bool {
         let inner = spec.inner_chunk_shape();
-        let chunks = inner.as_ref().unwrap_or(&spec.chunk_shape);
-        let shards = inner.is_some().then_some(&spec.chunk_shape);
+        let chunks = inner.as_ref().unwrap_or(&spec.unit_shape);
+        let shards = inner.is_some().then_some(&spec.unit_shape);
         let is_grid = spec.chunk_edges.is_none() && spec.custom_grid.is_none();
         self.chunks.as_ref().is_none_or(|own| own == chunks && (is_grid || inner.is_some()))
             && self.shards.as_ref().is_none_or(|own| own.as_ref() == shards && (is_grid || own.is_none()))
@@ -91,7 +91,7 @@ impl Requests<'_> {
 
     /// Shapes of chunks and shards to try, those most like the source's and the options' first.
     fn shapes(&self, spec: &ArraySpec, layout: &Layout) -> Vec<(Vec<u64>, Option<Vec<u64>>)> {
-        let stored: Vec<u64> = spec.chunk_shape.iter().map(|&n| n.max(1)).collect();
+        let stored: Vec<u64> = spec.unit_shape.iter().map(|&n| n.max(1)).collect();
         let inner = spec.inner_chunks().pop().map(|(inner, _)| inner);
         let chunks = layout.chunks.clone().or_else(|| inner.clone()).unwrap_or_else(|| stored.clone());
         match (&layout.shards, &layout.chunks) {
@@ -133,7 +133,7 @@ impl Requests<'_> {
             // All of the source's codecs, as if its chunks were of this shape.
             let mut like = spec.clone();
             (like.chunk_edges, like.custom_grid) = (None, None);
-            like.chunk_shape = chunk_shape.to_vec();
+            like.unit_shape = chunk_shape.to_vec();
             like.codecs = codecs.into();
             all.extend(keep_chunks(&like, self.create, KeptKeys::Usual).map(|request| (request, None)));
         }
@@ -267,7 +267,7 @@ fn unsaid(spec: &ArraySpec, layout: &Layout, made: &ArraySpec) -> Vec<String> {
     let mut notes = Vec::new();
     let is_regular = |spec: &ArraySpec| spec.chunk_edges.is_none() && spec.custom_grid.is_none();
     if !is_regular(spec) && is_regular(made) && layout.chunks.is_none() && layout.shards.is_none() {
-        let chunks = made.inner_chunk_shape().unwrap_or_else(|| made.chunk_shape.clone());
+        let chunks = made.inner_chunk_shape().unwrap_or_else(|| made.unit_shape.clone());
         notes.push(format!("its chunks become regular, of {chunks:?}"));
     }
     let transposes = |spec: &ArraySpec| {

@@ -59,7 +59,7 @@ pub(crate) fn decoded_shape(array: &Core) -> Result<Vec<u64>> {
         Access::Indexed(_) => array.spec().inner_chunk_shape(),
         Access::Whole | Access::Raw { .. } => None,
     };
-    Ok(shape.unwrap_or_else(|| array.spec().chunk_shape.clone()))
+    Ok(shape.unwrap_or_else(|| array.spec().unit_shape.clone()))
 }
 
 fn bytes(shape: &[u64], size: u64) -> u64 {
@@ -73,14 +73,14 @@ impl Choice<'_> {
         let (source, target) = (self.source, self.target);
         let threads = n_threads(self.threads) as u64;
         let (Some(from), Some(to)) = (source.data_type().elem_size(), target.data_type().elem_size()) else {
-            let unit = bytes(&target.spec().chunk_shape, VLEN_BYTES).max(1);
+            let unit = bytes(&target.spec().unit_shape, VLEN_BYTES).max(1);
             let room = self.memory.unwrap_or(MEMORY) / unit;
             return Ok(Way::ByUnit(room.clamp(1, threads) as usize));
         };
         let sizes = [from as u64, to as u64];
         let (shape, read) = (source.shape(), decoded_shape(source)?);
         let unit: Vec<u64> =
-            target.spec().chunk_shape.iter().zip(shape).map(|(&len, &n)| len.min(n)).collect();
+            target.spec().unit_shape.iter().zip(shape).map(|(&len, &n)| len.min(n)).collect();
         let inner = target.spec().inner_chunk_shape();
         let by_pieces = inner.as_ref().filter(|_| has_pieces(target));
         // What reading and writing hold beside the blocks.

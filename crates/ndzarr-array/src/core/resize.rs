@@ -327,7 +327,7 @@ impl Core {
         if let NodeKind::Array(spec) = &mut node.kind {
             shape.clone_into(&mut spec.shape);
             if let Some(edges) = &change.chunk_edges {
-                spec.chunk_shape = edges.iter().map(ChunkEdges::max).collect();
+                spec.unit_shape = edges.iter().map(ChunkEdges::max).collect();
                 spec.chunk_edges = Some(edges.clone());
                 grid =
                     Some(self.named(spec.grid().map_err(|error| Error::new(ErrorKind::WrongShape, error)))?);

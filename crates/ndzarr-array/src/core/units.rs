@@ -131,7 +131,7 @@ impl Core {
     /// writers used. Otherwise it would reappear once the proper key is erased.
     pub(super) async fn settle_scalar(&self) -> Result<()> {
         let Some(other) = self.scalar_fallback() else { return Ok(()) };
-        let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
+        let limit = self.data()?.chain().encoded_limit(&self.spec().unit_shape);
         let Some((_, value)) = self.storage.document(&other, limit).await? else { return Ok(()) };
         let key = self.storage.named(self.data()?.key(&[]))?;
         let put = self.storage.put(&key, value.clone(), Precondition::Absent).await?;

@@ -173,7 +173,7 @@ fn array(
     let encoding = KeyEncoding::Draft { separator, scalar_index: dialect == Dialect::B };
     Ok(ArraySpec {
         shape,
-        chunk_shape,
+        unit_shape: chunk_shape,
         chunk_edges: None,
         custom_grid: None,
         data_type,

@@ -65,7 +65,7 @@ pub(crate) fn lower(
     }
     Ok(ArraySpec {
         shape,
-        chunk_shape,
+        unit_shape: chunk_shape,
         chunk_edges: None,
         custom_grid: None,
         fill_value: FillValue::zero(&data_type),

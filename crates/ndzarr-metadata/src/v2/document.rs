@@ -58,7 +58,7 @@ pub(crate) fn array(
     let dimension_names = dimension_names(attributes, shape.len());
     Ok(ArraySpec {
         shape,
-        chunk_shape,
+        unit_shape: chunk_shape,
         chunk_edges: None,
         custom_grid: None,
         data_type,

@@ -69,7 +69,7 @@ impl Alike {
         options.limits.check_document(key, document).ok()?;
         let (shape, attributes) = self.read(document)?;
         let spec = self.spec_of(path, shape)?;
-        chunk_grid::check(key, &spec.shape, &spec.chunk_shape, &spec.data_type).ok()?;
+        chunk_grid::check(key, &spec.shape, &spec.unit_shape, &spec.data_type).ok()?;
         options.limits.check_array(key, &spec).ok()?;
         Some(Node {
             format: Format::Zarr3,
@@ -131,7 +131,7 @@ impl Alike {
         }
         Some(ArraySpec {
             shape,
-            chunk_shape: spec.chunk_shape.clone(),
+            unit_shape: spec.unit_shape.clone(),
             chunk_edges: None,
             custom_grid: None,
             data_type: spec.data_type.clone(),

@@ -179,7 +179,7 @@ fn array(
     let dimension_names = dimension_names(key, document.get("dimension_names"), shape.len())?;
     Ok(ArraySpec {
         shape,
-        chunk_shape,
+        unit_shape: chunk_shape,
         chunk_edges: edges,
         custom_grid: custom,
         data_type,

@@ -59,7 +59,7 @@ fn d3_t01_dialect_a_with_an_endian_codec() {
     let node = store.open("foo/baz").expect("opens");
     assert_eq!(node.format, Format::DraftA);
     let spec = node.kind.array().expect("an array");
-    assert_eq!((&spec.shape[..], &spec.chunk_shape[..]), (&[4][..], &[2][..]));
+    assert_eq!((&spec.shape[..], &spec.unit_shape[..]), (&[4][..], &[2][..]));
     assert_eq!(spec.data_type, DataType::UInt { bits: 16 });
     assert_eq!(spec.fill_value, FillValue::defined(7u16.to_ne_bytes()));
     assert_eq!(configs(spec), [CodecConfig::Bytes { endian: Some(Endian::Big) }]);
@@ -284,7 +284,7 @@ fn d3_t19_sharding() {
     ] {
         for (base, open) in [(ARRAY_A, array_a as fn(&str) -> _), (ARRAY_B, array_b)] {
             let spec = open(&document(base, &sharded(uri, "[2]"))).expect(uri);
-            assert_eq!(spec.chunk_shape, [4]);
+            assert_eq!(spec.unit_shape, [4]);
             let [CodecConfig::Sharding(sharding)] = &configs(&spec)[..] else { panic!("{spec:?}") };
             assert_eq!(sharding.chunk_shape, [2]);
             assert_eq!(sharding.codecs[0].config, CodecConfig::Bytes { endian: Some(Endian::Big) });
@@ -302,7 +302,7 @@ fn d3_t19_sharding() {
     let mut members = sharded(uri, "[1]").to_vec();
     members[0].1 = "[]".to_owned();
     members.push(("chunk_grid".to_owned(), scalar));
-    assert!(array_b(&document(ARRAY_B, &members)).expect("as zarr-python 2").chunk_shape.is_empty());
+    assert!(array_b(&document(ARRAY_B, &members)).expect("as zarr-python 2").unit_shape.is_empty());
     refused(array_a(&document(ARRAY_A, &members)), &["chunks_per_shard"]);
     // A shorter list, for zarr-python 2's subarrays; the transpose is inside the shard.
     let plane = r#"{"type":"regular","chunk_shape":[2,3],"separator":"/"}"#.to_owned();
@@ -310,7 +310,7 @@ fn d3_t19_sharding() {
     members[0].1 = "[200,60]".to_owned();
     members.push(("chunk_grid".to_owned(), plane));
     let spec = array_b(&document(ARRAY_B, &members)).expect("padded with 1");
-    assert_eq!(spec.chunk_shape, [64, 3]);
+    assert_eq!(spec.unit_shape, [64, 3]);
     let [CodecConfig::Sharding(sharding)] = &configs(&spec)[..] else { panic!("{spec:?}") };
     assert_eq!(sharding.codecs[0].config, CodecConfig::Transpose { order: vec![1, 0] });
 }

@@ -201,7 +201,7 @@ fn dialect_a_is_written_as_its_text_has_it() {
         })
     );
     let spec = store.open("t").expect("opens").kind.array().expect("an array").clone();
-    assert_eq!((&spec.shape[..], &spec.chunk_shape[..]), (&[20, 30][..], &[20, 30][..]));
+    assert_eq!((&spec.shape[..], &spec.unit_shape[..]), (&[20, 30][..], &[20, 30][..]));
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn every_type_and_fill_value() {
                 let spec = node.kind.array().expect("an array");
                 assert_eq!(spec.fill_value, fill, "{format} {name} {byte:x}");
                 assert_eq!(spec.data_type, data_type);
-                assert_eq!((&spec.shape, &spec.chunk_shape), (&array.shape, &array.chunk_shape));
+                assert_eq!((&spec.shape, &spec.unit_shape), (&array.shape, &array.chunk_shape));
                 let endian = (data_type.swap_width() > 1).then_some(Endian::Big);
                 assert_eq!(spec.codecs[..], [CodecConfig::Bytes { endian }.into()]);
             }

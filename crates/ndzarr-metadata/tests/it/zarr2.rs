@@ -27,7 +27,7 @@ fn fails(members: &[(&str, &str)], in_message: &str) {
 fn v2_020_a_plain_array() {
     let spec = opens(&[]);
     assert_eq!(spec.shape, [4]);
-    assert_eq!(spec.chunk_shape, [2]);
+    assert_eq!(spec.unit_shape, [2]);
     assert_eq!(spec.data_type, DataType::UInt { bits: 16 });
     assert_eq!(spec.fill_value.bytes(), 7u16.to_ne_bytes());
     assert!(spec.fill_value.is_defined());
@@ -122,7 +122,7 @@ fn v2_t10_chunks() {
     fails(&[("chunks", "[2,2]")], "[2, 2]");
     fails(&[("chunks", "[0]")], "[0]");
     let spec = opens(&[("shape", "[0]"), ("chunks", "[0]")]);
-    assert_eq!((spec.shape, spec.chunk_shape), (vec![0], vec![0]));
+    assert_eq!((spec.shape, spec.unit_shape), (vec![0], vec![0]));
     for bad in ["[-1]", "[2.0]", "[18446744073709551616]", "2", "[\"2\"]", "null", "[true]"] {
         fails(&[("chunks", bad)], "chunks");
         fails(&[("shape", bad)], "shape");

@@ -30,7 +30,7 @@ pub(crate) fn fails(members: &[(&str, &str)], in_message: &str) {
 fn v3_t01_minimal_array() {
     let spec = opens(&[]);
     assert_eq!(spec.shape, [4]);
-    assert_eq!(spec.chunk_shape, [2]);
+    assert_eq!(spec.unit_shape, [2]);
     assert_eq!(spec.data_type, DataType::UInt { bits: 16 });
     assert_eq!(spec.fill_value.bytes(), 7u16.to_ne_bytes());
     assert_eq!(spec.codecs[..], [CodecConfig::Bytes { endian: Some(Endian::Little) }.into()]);

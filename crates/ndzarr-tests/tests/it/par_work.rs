@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ndarray::{Array2, ArrayD};
+use ndarray::{Array2, ArrayD, array};
 use ndzarr::{
-    Array, Cancel, ErrorKind, Format, MemoryStore, Order, Region, RunOptions, Storage, par_fold, par_map,
+    AnyArray, AnyElements, Array, Cancel, DataType, Error, ErrorKind, Format, MemoryStore, Number, Order,
+    Region, RunOptions, Storage, for_each_type, par_fold, par_map, par_write, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 
@@ -165,4 +166,121 @@ fn a_panic_stops_the_other_threads() {
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"the first of them"));
     let called = called.load(Ordering::SeqCst);
     assert!(called < 100_000, "{called} of 200,000");
+}
+
+#[test]
+fn arrays_of_any_type_are_folded_and_mapped() {
+    for a in sources() {
+        let any = AnyArray::from(a.clone());
+        let sum = par_fold(
+            &any,
+            || 0.0,
+            |sum, _, chunk| {
+                sum + for_each_type!(chunk, |chunk: Number| chunk.iter().map(|n| n.to_f64()).sum::<f64>(), _ => 0.0)
+            },
+            |a, b| a + b,
+        );
+        assert_eq!(sum.expect("a sum"), f64::from(3499 * 3500 / 2));
+        let b = Array::<u32>::builder([70, 50]).chunks([8, 8]).create((MemoryStore::new(), "b"));
+        let b = AnyArray::from(b.expect("a new array"));
+        par_map(&any, &b, |_, block| block).expect("a map");
+        assert_eq!(b.read(..).expect("elements"), data().into_dyn().into());
+        let wrong = |_: &Region, _: AnyElements| AnyElements::from(array![[1u8]].into_dyn());
+        assert_eq!(par_map(&any, &b, wrong).expect_err("bytes").kind(), ErrorKind::WrongType);
+    }
+    // Elements without a number: texts and raw bits.
+    for data_type in [DataType::String, DataType::Raw { bytes: 3 }] {
+        let new = || AnyArray::builder([5, 3]).chunks([2, 2]).data_type(data_type.clone());
+        let [a, b] = ["a", "b"].map(|path| new().create((MemoryStore::new(), path)).expect("a new array"));
+        match &data_type {
+            DataType::String => a.fill(s![2.., ..], "text").expect("a fill"),
+            _ => a.write_bytes(.., &(0..45).collect::<Vec<u8>>()).expect("bytes"),
+        }
+        par_map(&a, &b, |_, block| block).expect("a map");
+        assert_eq!(a.read(..).expect("elements"), b.read(..).expect("elements"));
+        let count = |n, _: &Region, chunk: AnyElements| n + chunk.shape().iter().product::<usize>();
+        assert_eq!(par_fold(&b, || 0, count, |a, b| a + b).expect("a count"), 15);
+    }
+}
+
+#[derive(Debug)]
+enum Mine {
+    Odd(u64),
+    Of(Error),
+}
+
+impl From<Error> for Mine {
+    fn from(error: Error) -> Self {
+        Self::Of(error)
+    }
+}
+
+#[test]
+fn an_array_is_computed_from_one_of_another_shape() {
+    let expected = data().t().mapv(|n| f64::from(n) + 1.0).into_dyn();
+    for a in sources() {
+        let b = Array::<f64>::builder([50, 70]).chunks([6, 9]).create((MemoryStore::new(), "b"));
+        let b = b.expect("a new array");
+        let transposed = |place: &Region| -> Result<ArrayD<f64>, Mine> {
+            let [rows, columns] = [0, 1].map(|axis| place.ranges()[axis].clone());
+            Ok(a.read([columns, rows])?.reversed_axes().mapv(|n| f64::from(n) + 1.0).into_dyn())
+        };
+        par_write(&b, transposed).expect("all blocks");
+        assert!(b.read(..).expect("elements") == expected);
+    }
+    // With an error of one's own, blocks of another shape, and an array of another type.
+    let c = Array::<u8>::builder([9]).chunks([2]).create((MemoryStore::new(), "c")).expect("a new array");
+    let odd = par_write(&c, |place| match place.start()[0] {
+        4 => Err(Mine::Odd(4)),
+        _ => Ok(ArrayD::ones(vec![place.shape()[0] as usize])),
+    });
+    assert!(matches!(odd, Err(Mine::Odd(4))), "{odd:?}");
+    let wrong = par_write(&c, |_| Ok::<_, Mine>(ArrayD::ones(vec![1, 1])));
+    assert!(matches!(&wrong, Err(Mine::Of(error)) if error.kind() == ErrorKind::WrongShape), "{wrong:?}");
+    let any = AnyArray::from(c);
+    let wrong = par_write(&any, |_| Ok::<_, Error>(array![1u16, 2].into_dyn().into()));
+    assert_eq!(wrong.expect_err("another type").kind(), ErrorKind::WrongType);
+}
+
+#[test]
+fn computing_keeps_to_the_options() {
+    let blocks = AtomicU64::new(0);
+    let new = |options: RunOptions| {
+        let shards = Array::<u64>::builder([64, 64]).chunks([4, 4]).shards([16, 16]);
+        shards.create((MemoryStore::new(), "a")).expect("a new array").with_options(options)
+    };
+    let ones = |place: &Region| -> Result<ArrayD<u64>, Error> {
+        // Whole shards.
+        assert!(place.ranges().iter().all(|range| range.start % 16 == 0 && range.end % 16 == 0), "{place:?}");
+        blocks.fetch_add(1, Ordering::Relaxed);
+        Ok(ArrayD::ones(place.shape().iter().map(|&len| len as usize).collect::<Vec<_>>()))
+    };
+    let last = Arc::new(AtomicU64::new(0));
+    let hears = Arc::clone(&last);
+    let heard = RunOptions::default().progress(move |progress| {
+        hears.fetch_add(progress.total << 32 | 1, Ordering::Relaxed);
+    });
+    let a = new(heard);
+    par_write(&a, ones).expect("all blocks");
+    let n = blocks.swap(0, Ordering::Relaxed);
+    assert_eq!(last.load(Ordering::Relaxed), n * (n << 32 | 1));
+    assert!(a.read(..).expect("elements").iter().all(|n| *n == 1));
+    let cancel = Cancel::new();
+    let stopped = par_write(&new(RunOptions::default().cancel(cancel.clone())), |place| {
+        cancel.cancel();
+        ones(place)
+    });
+    assert_eq!(stopped.expect_err("it is cancelled").kind(), ErrorKind::Cancelled);
+    // One shard of 2 KiB, and what is encoded of it, is in memory at a time.
+    let alone = AtomicU64::new(0);
+    let threads = NonZeroUsize::new(4);
+    let small = new(RunOptions::default().threads(threads).bytes_in_flight(6 << 10));
+    par_write(&small, |place| {
+        assert_eq!(alone.fetch_add(1, Ordering::SeqCst), 0);
+        assert_eq!(place.shape(), [16, 16]);
+        let block = ones(place);
+        alone.fetch_sub(1, Ordering::SeqCst);
+        block
+    })
+    .expect("all blocks");
 }

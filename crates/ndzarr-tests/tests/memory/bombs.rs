@@ -34,7 +34,7 @@ fn explode(name: &str, document: (&str, &Value), key: &str, value: Vec<u8>) {
     store.set(document.0, document.1.to_string()).expect("the key is valid");
     store.set(key, value).expect("the key is valid");
     let array = AnyArray::open(&store).unwrap_or_else(|error| panic!("{name}: {error:?}"));
-    let chunk: Vec<_> = array.spec().chunk_shape.iter().map(|&n| 0..n).collect();
+    let chunk: Vec<_> = array.spec().unit_shape.iter().map(|&n| 0..n).collect();
     // A context created at the first use may stay.
     for _ in 0..2 {
         let resident = Resident::reset();

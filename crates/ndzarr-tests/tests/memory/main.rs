@@ -3,6 +3,7 @@
 
 mod archive_bombs;
 mod bombs;
+mod bucket_reads;
 mod copies;
 mod damaged;
 mod hostile_servers;

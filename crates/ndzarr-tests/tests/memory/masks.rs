@@ -1,8 +1,8 @@
 //! Masks that select nearly everything.
 
-use ndarray::Array3;
-use ndzarr::{Array, MemoryStore, codec};
-use ndzarr_testkit::in_own_process;
+use ndarray::{Array1, Array3};
+use ndzarr::{Array, MemoryStore, asynchronous, codec};
+use ndzarr_testkit::{block_on, in_own_process};
 
 use crate::ALLOCATOR;
 
@@ -23,4 +23,32 @@ fn a_dense_mask_takes_the_memory_of_its_chunks() {
     assert_eq!((found.len(), found[0], found[result - 2]), (result - 1, 5, 3));
     // The result, about a bit for each element, and the chunks in work.
     assert!(peak < result + (24 << 20), "{} MiB", peak >> 20);
+}
+
+/// The same elements, in one shard: the elements that a unit selects have no list of their own.
+#[test]
+fn a_dense_mask_is_written_in_the_memory_of_its_shards() {
+    in_own_process!();
+    let array = Array::<u8>::builder([256; 3]).chunks([64; 3]).shards([256; 3]).codecs([codec::zstd(1)]);
+    let array = array.create((MemoryStore::new(), "a")).expect("it is new");
+    let mut mask = Array3::from_elem([256; 3], true);
+    mask[[0, 0, 0]] = false;
+    let values = Array1::from_shape_fn(mask.len() - 1, |at| (at >> 16) as u8);
+    let peak_of = |write: &dyn Fn()| {
+        let before = ALLOCATOR.current_usage();
+        ALLOCATOR.reset_peak_usage();
+        write();
+        ALLOCATOR.peak_usage().saturating_sub(before) >> 20
+    };
+    // About a bit for each element, the shard as it was and as it is, and the chunks in work.
+    let peak = peak_of(&|| array.write(&mask, &values).expect("a write"));
+    assert!(peak < 40, "{peak} MiB");
+    let peak = peak_of(&|| array.fill(&mask, 3).expect("a fill"));
+    assert!(peak < 40, "{peak} MiB");
+    // A copy of the values and of the mask for each chunk besides.
+    let other = asynchronous::Array::from(array.clone());
+    let peak = peak_of(&|| block_on(other.write(&mask, &values)).expect("a write"));
+    assert!(peak < 100, "{peak} MiB");
+    assert_eq!(array.read((255, 255, 255)).expect("a read")[[]], 255);
+    assert_eq!(array.read((0, 0, ..2)).expect("a read").to_vec(), [0, 0]);
 }

@@ -313,7 +313,7 @@ fn n5_reversed_axes_are_turned_round_once() {
     assert_eq!(document["blockSize"], json!([3, 2]));
     assert_eq!(document["axes"], json!(["x", "y"]));
     let spec = creation.node.kind.array().expect("an array");
-    assert_eq!((&spec.shape[..], &spec.chunk_shape[..]), (&[4, 5][..], &[2, 3][..]));
+    assert_eq!((&spec.shape[..], &spec.unit_shape[..]), (&[4, 5][..], &[2, 3][..]));
     assert_eq!(spec.dimension_names, request.dimension_names);
     assert!(matches!(&spec.codecs[0].config, CodecConfig::N5Block(b) if b.edge_blocks == EdgeBlocks::Padded));
 }

@@ -83,7 +83,7 @@ fn n5_every_peers_document_opens() {
         ),
     ] {
         let spec = dataset(document).expect(document);
-        assert_eq!((spec.shape.as_slice(), spec.chunk_shape.as_slice()), (&[5, 4][..], &[3, 2][..]));
+        assert_eq!((spec.shape.as_slice(), spec.unit_shape.as_slice()), (&[5, 4][..], &[3, 2][..]));
         assert_eq!(spec.data_type, DataType::UInt { bits: 16 });
         assert_eq!(compression(&spec), expected.map(CodecSpec::from), "{document}");
     }
@@ -94,7 +94,7 @@ fn n5_axes_are_native_or_reversed() {
     let document = r#"{"dataType":"uint16","compression":{"type":"raw"},"blockSize":[1,2,3],"dimensions":[5,6,7],"axes":["x","y","z"]}"#;
     let store = [("a/attributes.json", document)];
     let native = dataset(document).expect("valid");
-    assert_eq!((&native.shape[..], &native.chunk_shape[..]), (&[5, 6, 7][..], &[1, 2, 3][..]));
+    assert_eq!((&native.shape[..], &native.unit_shape[..]), (&[5, 6, 7][..], &[1, 2, 3][..]));
     assert_eq!(native.codecs[0].config, CodecConfig::Transpose { order: vec![2, 1, 0] });
     assert_eq!(native.codecs.len(), 2);
     assert_eq!(native.keys.key(&[1, 2, 3]), "a/1/2/3");
@@ -104,7 +104,7 @@ fn n5_axes_are_native_or_reversed() {
     let options = OpenOptions { n5_axes: N5Axes::Reversed, ..OpenOptions::default() };
     let node = open_with(&store, "a", &options).expect("valid").expect("there");
     let reversed = node.kind.array().expect("a dataset");
-    assert_eq!((&reversed.shape[..], &reversed.chunk_shape[..]), (&[7, 6, 5][..], &[3, 2, 1][..]));
+    assert_eq!((&reversed.shape[..], &reversed.unit_shape[..]), (&[7, 6, 5][..], &[3, 2, 1][..]));
     assert_eq!(reversed.codecs.len(), 1);
     assert_eq!(reversed.keys.key(&[3, 2, 1]), "a/1/2/3");
     assert_eq!(reversed.dimension_names, Some(["z", "y", "x"].map(|n| Some(n.to_owned())).to_vec()));
@@ -120,7 +120,7 @@ fn n5_axes_are_native_or_reversed() {
 fn n5_rank_0_has_one_block_named_0() {
     let spec = dataset(r#"{"blockSize":[],"compression":{"type":"raw"},"dataType":"int16","dimensions":[]}"#)
         .expect("tensorstore writes it");
-    assert!(spec.shape.is_empty() && spec.chunk_shape.is_empty());
+    assert!(spec.shape.is_empty() && spec.unit_shape.is_empty());
     assert_eq!(spec.keys.key(&[]), "a/0");
     assert_eq!(spec.keys.encoding, KeyEncoding::N5 { reversed: false });
 }
@@ -282,7 +282,7 @@ fn n5_sizes_may_be_written_as_floats_and_dimensions_may_be_0() {
         r#"{"dataType":"uint8","compression":{"type":"raw"},"blockSize":[3.0,2],"dimensions":[5.0,0]}"#,
     );
     let spec = spec.expect("lenient");
-    assert_eq!((&spec.shape[..], &spec.chunk_shape[..]), (&[5, 0][..], &[3, 2][..]));
+    assert_eq!((&spec.shape[..], &spec.unit_shape[..]), (&[5, 0][..], &[3, 2][..]));
 }
 
 #[test]

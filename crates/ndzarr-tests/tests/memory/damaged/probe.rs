@@ -178,7 +178,7 @@ fn beginning(array: &AnyArray) -> Vec<Range<u64>> {
 /// Bytes of a chunk and of the largest result.
 fn declared_bytes(array: &AnyArray) -> u64 {
     let read = byte_len(array, array.shape()).min(READ_ALL);
-    byte_len(array, &array.spec().chunk_shape).saturating_add(read)
+    byte_len(array, &array.spec().unit_shape).saturating_add(read)
 }
 
 fn byte_len(array: &AnyArray, shape: &[u64]) -> u64 {

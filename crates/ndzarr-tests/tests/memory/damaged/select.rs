@@ -174,7 +174,7 @@ fn targets(case: &Case) -> Vec<Target> {
         AnyNode::Group(_) => BTreeMap::new(),
     };
     let (chain, n_elements) = match &node {
-        AnyNode::Array(array) => (array.spec().codecs.to_vec(), array.spec().chunk_shape.iter().product()),
+        AnyNode::Array(array) => (array.spec().codecs.to_vec(), array.spec().unit_shape.iter().product()),
         AnyNode::Group(_) => (Vec::new(), 0),
     };
     let is_used = |key: &str| case.kind == Kind::Array || !key.contains('/');
