@@ -1,5 +1,5 @@
-//! The mean temperature of a region and a time of a dataset that xarray wrote: packed integers with
-//! missing values, and times by the conventions of CF.
+//! Climate data that xarray wrote: the mean temperature of a region and a time, from packed integers
+//! with missing values and times by the conventions of CF, and stations by their names.
 //!
 //! ```sh
 //! cargo run --release -p examples climate
@@ -8,31 +8,50 @@
 
 use std::path::Path;
 
-use ndzarr_cf::{Dataset, Result};
+use ndarray::ArrayD;
+use ndzarr::AnyElements;
+use ndzarr_cf::{Dataset, Result, Time};
+
+/// What the datasets have.
+#[derive(Debug)]
+pub struct Climate {
+    /// Over the last three days of June, and over middle Europe.
+    pub mean: f64,
+    /// The times of these days.
+    pub times: ArrayD<Option<Time>>,
+    /// The heights of two stations in metres.
+    pub heights: ArrayD<i16>,
+    /// Their codes.
+    pub codes: AnyElements,
+}
 
 /// Runs the example.
 ///
 /// # Errors
-/// The dataset cannot be read.
+/// The datasets cannot be read.
 pub fn main() -> Result<()> {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/cf");
-    for dataset in ["xarray-packed-v2", "xarray-packed-v3"] {
-        println!("{dataset}: {:.2} K", mean(&testdata.join(dataset).join("store"))?);
+    for format in ["v2", "v3"] {
+        let dataset = |name| testdata.join(format!("xarray-{name}-{format}/store"));
+        println!("{format}: {:?}", climate(&dataset("packed"), &dataset("kinds"))?);
     }
     Ok(())
 }
 
-/// The mean over the last three days of June, and over middle Europe.
+/// Reads both datasets.
 ///
 /// # Errors
-/// The dataset cannot be read.
-pub fn mean(place: &Path) -> Result<f64> {
-    let region = Dataset::open(place)?
-        .variable("t2m")?
-        .sel("time", "2001-06-28"..="2001-06-30")?
-        .sel("lat", 35.0..=50.0)?
-        .sel("lon", 2.0..=8.0)?;
+/// A dataset cannot be read.
+pub fn climate(weather: &Path, stations: &Path) -> Result<Climate> {
+    let t2m = Dataset::open(weather)?.variable("t2m")?;
+    let days = t2m.sel("time", "2001-06-28"..="2001-06-30")?;
+    let region = days.sel("lat", 35.0..=50.0)?.sel("lon", 2.0..=8.0)?;
     let temperatures = region.read_as::<f64>()?;
     let present: Vec<f64> = temperatures.into_iter().filter(|number| !number.is_nan()).collect();
-    Ok(present.iter().sum::<f64>() / present.len() as f64)
+    let mean = present.iter().sum::<f64>() / present.len() as f64;
+    let times = days.coordinate("time")?.read_times()?;
+
+    let heights = Dataset::open(stations)?.variable("height")?.sel("station", ["Oslo", "Bern"])?;
+    let codes = heights.coordinate("code")?.read()?;
+    Ok(Climate { mean, times, heights: heights.read_as()?, codes })
 }

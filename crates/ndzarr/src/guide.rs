@@ -6,6 +6,9 @@ pub mod opening {}
 #[doc = include_str!("../guide/reading.md")]
 pub mod reading {}
 
+#[doc = include_str!("../guide/selections.md")]
+pub mod selections {}
+
 #[doc = include_str!("../guide/writing.md")]
 pub mod writing {}
 

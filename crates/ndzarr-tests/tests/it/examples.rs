@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use examples::{async_read, climate, converter, dump, own_store, points, pyramid, tour};
-use ndarray::Array3;
-use ndzarr::{Array, Cancel, ErrorKind};
+use ndarray::{Array1, Array3, array};
+use ndzarr::{Array, Cancel, CopyOptions, DataType, Datetime64, ErrorKind, Group, TimeUnit, copy};
 
 /// What xarray makes of the box of the example about climate.
 const MEAN: f64 = 284.271_428_571_428_5;
@@ -24,16 +24,38 @@ fn a_store_of_ones_own_runs() {
     own_store::main().expect("the store never fails");
 }
 
-/// From xarray 2026.9: `ds.t2m.sel(time=slice("2001-06-28", "2001-06-30"), lat=slice(50, 35),
-/// lon=slice(2, 8)).mean()`, of 35 numbers and one that is missing.
+/// The mean is from xarray 2026.9: `ds.t2m.sel(time=slice("2001-06-28", "2001-06-30"),
+/// lat=slice(50, 35), lon=slice(2, 8)).mean()`, of 35 numbers and one that is missing; the rest is
+/// what was given to xarray.
 #[test]
-fn the_climate_has_the_mean_of_xarray() {
+fn the_climate_is_that_of_xarray() {
     climate::main().expect("the datasets are there");
-    for dataset in ["xarray-packed-v2", "xarray-packed-v3"] {
-        let store =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/cf").join(dataset).join("store");
-        let mean = climate::mean(&store).expect("it is a dataset");
-        assert!((mean - MEAN).abs() < 1e-11, "{dataset}: {mean}");
+    for format in ["v2", "v3"] {
+        let store = |name| testdata(&format!("cf/xarray-{name}-{format}/store"));
+        let check = |weather: &Path| {
+            let read = climate::climate(weather, &store("kinds")).expect("they are datasets");
+            assert!((read.mean - MEAN).abs() < 1e-11, "{format}: {}", read.mean);
+            let times = read.times.map(|time| time.expect("no time is missing").to_string());
+            let twice_a_day = [28, 29, 30]
+                .into_iter()
+                .flat_map(|day| ["00", "12"].map(|hour| format!("2001-06-{day}T{hour}:00:00")));
+            assert!(times.into_iter().eq(twice_a_day), "{format}");
+            assert_eq!(read.heights.as_slice(), Some(&[23, 540][..]));
+            assert_eq!(read.codes, array!["os", "b"].mapv(str::to_owned).into_dyn().into());
+        };
+        check(&store("packed"));
+        // Times in NumPy's own type.
+        let folder = tempfile::tempdir().expect("a folder");
+        let weather = folder.path().join("weather");
+        copy(store("packed"), &weather, &CopyOptions::new()).expect("a copy");
+        let group = Group::open(&weather).expect("a group");
+        group.erase("time").expect("it is there");
+        let seconds = DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 };
+        let time = Array::<Datetime64>::builder([6]).data_type(seconds).dimension_names(["time"]);
+        let time = group.create_array("time", time).expect("a new array");
+        let first = 993_686_400;
+        time.write(.., &Array1::from_iter((0..6).map(|n| Datetime64(first + n * 43_200)))).expect("it fits");
+        check(&weather);
     }
 }
 
