@@ -48,6 +48,34 @@ impl AnyArray {
         self.core.storage.wait(self.core.read_any(&resolved))?.into_dim()
     }
 
+    /// Reads a selection into elements of the array's type, in memory with any strides.
+    ///
+    /// # Errors
+    /// `out` has another type or shape (checked before any I/O), or an error of [`read`](Self::read).
+    /// After an error the content of `out` is unspecified.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{AnyArray, AnyElements, DataType};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let any = AnyArray::builder([2, 3]).data_type(DataType::Float { bits: 32 });
+    /// let any = any.create((MemoryStore::new(), "a"))?;
+    /// any.fill((1, ..), 0.5f32)?;
+    /// let mut columns = AnyElements::from(array![[7f32, 7.0], [7.0, 7.0]]);
+    /// any.read_into([0..2, 1..3], &mut columns)?;
+    /// assert_eq!(columns, array![[0f32, 0.0], [0.5, 0.5]].into());
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read_into<S: Selection, D: Dimension>(
+        &self,
+        selection: S,
+        out: &mut AnyElements<D>,
+    ) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        self.core.storage.wait(self.core.read_any_into(&resolved, out))
+    }
+
     /// Reads many selections as one task, like [`Array::read_many`](crate::Array::read_many).
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! `AnyElements`: ndarrays whose element type is known only at run time.
 
 use half::{bf16, f16};
-use ndarray::{Array, ArrayD, CowArray, Dimension, Ix0, IxDyn, arr0};
+use ndarray::{Array, ArrayD, ArrayViewMutD, CowArray, Dimension, Ix0, IxDyn, arr0};
 use num_complex::Complex;
 use serde_json::Value;
 
@@ -275,6 +275,17 @@ macro_rules! variants {
                     Self::Packed(array) => AnyElements::Packed(into_dim(array.into_dyn())?),
                 })
             }
+
+            /// Takes the elements of others of the same type and shape.
+            pub(crate) fn assign(&mut self, others: &AnyElements) {
+                match (self, others) {
+                    $((Self::$variant(to), AnyElements::$variant(from)) => {
+                        to.view_mut().into_dyn().assign(from);
+                    })*
+                    (Self::Packed(to), AnyElements::Packed(from)) => to.view_mut().into_dyn().assign(from),
+                    (to, from) => unreachable!("{} for {}", to.name(), from.name()),
+                }
+            }
         }
 
         $(
@@ -298,6 +309,15 @@ macro_rules! variants {
                 fn view<D: Dimension>(elements: &AnyElements<D>) -> Option<CowArray<'_, Self, IxDyn>> {
                     match elements {
                         AnyElements::$variant(array) => Some(array.view().into_dyn().into()),
+                        _ => None,
+                    }
+                }
+
+                fn view_mut<D: Dimension>(
+                    elements: &mut AnyElements<D>,
+                ) -> Option<ArrayViewMutD<'_, Self>> {
+                    match elements {
+                        AnyElements::$variant(array) => Some(array.view_mut().into_dyn()),
                         _ => None,
                     }
                 }
@@ -339,4 +359,9 @@ pub(crate) trait Held: Element {
     fn wrap(array: ArrayD<Self>) -> AnyElements;
 
     fn view<D: Dimension>(elements: &AnyElements<D>) -> Option<CowArray<'_, Self, IxDyn>>;
+
+    /// Their memory, if they lie there as this type.
+    fn view_mut<D: Dimension>(_: &mut AnyElements<D>) -> Option<ArrayViewMutD<'_, Self>> {
+        None
+    }
 }

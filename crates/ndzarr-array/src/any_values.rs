@@ -63,6 +63,43 @@ impl Core {
         })
     }
 
+    /// Reads a selection into elements of the array's type.
+    pub(crate) async fn read_any_into<D: Dimension>(
+        &self,
+        resolved: &Resolved,
+        out: &mut AnyElements<D>,
+    ) -> Result<()> {
+        self.check_any(resolved, out)?;
+        with_held!(self.data_type(), T => {
+            if let Some(view) = T::view_mut(out) {
+                return self.read_elements_into(resolved, view).await;
+            }
+        }, {
+            if let AnyElements::Packed(bytes) = out
+                && let Some(bytes) = bytes.as_slice_mut()
+            {
+                return self.read_bytes_into(resolved, bytes).await;
+            }
+        });
+        out.assign(&self.read_any(resolved).await?);
+        Ok(())
+    }
+
+    /// Checks that elements have the shape of a selection, and the type of the array.
+    pub(crate) fn check_any<D: Dimension>(&self, resolved: &Resolved, out: &AnyElements<D>) -> Result<()> {
+        if let AnyElements::Packed(array) = out {
+            let shape = resolved.shape().into_iter().chain(self.data_type().elem_size());
+            self.check_packed_shape(array.shape(), &shape.collect::<Vec<_>>())?;
+        }
+        let is_of_type = with_held!(self.data_type(), T => {
+            T::wrap(Array1::<T>::from_vec(Vec::new()).into_dyn()).name() == out.name()
+        }, matches!(out, AnyElements::Packed(_)));
+        match is_of_type {
+            true => self.named(resolved.check_shape(out.shape())),
+            false => Err(self.other_type(out)),
+        }
+    }
+
     /// Reads many selections as one task.
     pub(crate) async fn read_many_any(&self, selections: &[Resolved]) -> Result<Vec<AnyElements>> {
         with_held!(self.data_type(), T => {

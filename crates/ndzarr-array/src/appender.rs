@@ -30,7 +30,7 @@ use crate::to_view::ToView;
 /// - No lock is held between calls. Like [`append`](crate::Array::append), a publication locks the
 ///   document, then each shard in turn.
 /// - In stores without locks (buckets, memory) the shape comes first, as for `append`, to reserve the
-///   frames: until the shards are there, they read as the fill value. If nobody else writes to the
+///   frames: until the shards are there, they read as the fill value. If no one else writes to the
 ///   array, say [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins), and the shards come first
 ///   there too.
 ///

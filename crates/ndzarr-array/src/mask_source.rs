@@ -18,6 +18,8 @@ pub(crate) struct MaskSource<'a, T: Clone> {
     origin: Vec<usize>,
     /// All that the mask selects.
     values: CowArray<'a, T, Ix1>,
+    /// Whether it selects the whole box.
+    is_dense: bool,
     convert: ToBytes<T>,
 }
 
@@ -29,7 +31,8 @@ impl<'a, T: Clone> MaskSource<'a, T> {
         convert: ToBytes<T>,
     ) -> Self {
         let origin = region.start().iter().map(|&at| at as usize).collect();
-        Self { mask, origin, values: values.into(), convert }
+        let is_dense = mask.rows(region).all(|row| row.results.len() == row.numbers.len());
+        Self { mask, origin, values: values.into(), is_dense, convert }
     }
 
     /// A box of its box, in the mask.
@@ -81,7 +84,7 @@ impl<T: Clone + Send + Sync + 'static> Source for MaskSource<'_, T> {
     }
 
     fn is_dense(&self) -> bool {
-        false
+        self.is_dense
     }
 
     fn touches(&self, start: &[usize], len: &[usize]) -> bool {
@@ -102,6 +105,7 @@ impl<T: Clone + Send + Sync + 'static> Source for MaskSource<'_, T> {
             mask: Arc::new(Mask::new(len, selected.iter())),
             origin: vec![0; len.len()],
             values: CowArray::from(ndarray::Array1::from(values)),
+            is_dense: self.is_dense,
             convert: Arc::clone(&self.convert),
         })
     }

@@ -38,6 +38,27 @@ impl AnyArray {
         self.core.handed(|core| async move { core.read_any(&resolved).await }).await
     }
 
+    /// Like [`AnyArray::read_into`](crate::AnyArray::read_into). On a blocking store the elements are
+    /// read into a separate buffer and then copied, because the library's threads could outlive a
+    /// dropped future.
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_into`](crate::AnyArray::read_into).
+    pub async fn read_into<S: Selection, D: Dimension>(
+        &self,
+        selection: S,
+        out: &mut AnyElements<D>,
+    ) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        if !self.core.storage.is_blocking() {
+            return self.core.read_any_into(&resolved, out).await;
+        }
+        self.core.check_any(&resolved, out)?;
+        out.assign(&self.read_resolved(resolved).await?);
+        Ok(())
+    }
+
     /// Like [`AnyArray::read_many`](crate::AnyArray::read_many).
     ///
     /// # Errors

@@ -306,7 +306,7 @@ impl Temporary for WatchedTemporary {
     }
 }
 
-/// A reader at each moment at which anything changed: in stores without locks, if nobody else writes.
+/// A reader at each moment at which anything changed: in stores without locks, if no one else writes.
 #[test]
 fn no_reader_ever_sees_a_frame_that_is_not_there() {
     let alone = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);

@@ -159,7 +159,7 @@ fn a_shard_writer_keeps_what_others_append_meanwhile() -> Outcome {
     Ok(())
 }
 
-/// Under locks, and where nobody else writes, the elements come before the document: whatever fails,
+/// Under locks, and where no one else writes, the elements come before the document: whatever fails,
 /// the shape is the old one.
 #[test]
 fn a_failed_append_leaves_nothing_outside() -> Outcome {

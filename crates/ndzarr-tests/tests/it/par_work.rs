@@ -228,7 +228,7 @@ fn an_array_is_computed_from_one_of_another_shape() {
         par_write(&b, transposed).expect("all blocks");
         assert!(b.read(..).expect("elements") == expected);
     }
-    // With an error of one's own, blocks of another shape, and an array of another type.
+    // With an error of the caller's own, blocks of another shape, and an array of another type.
     let c = Array::<u8>::builder([9]).chunks([2]).create((MemoryStore::new(), "c")).expect("a new array");
     let odd = par_write(&c, |place| match place.start()[0] {
         4 => Err(Mine::Odd(4)),

@@ -426,3 +426,55 @@ fn numbers_are_converted_by_choice() -> Outcome {
     assert!(error.to_string().starts_with("the elements are string, which are not real numbers"), "{error}");
     Ok(())
 }
+
+/// Also of types whose elements are held as others, as bytes, or with contents of their own; on both sides.
+#[test]
+fn any_elements_are_read_into() -> Outcome {
+    for name in ["int16", "float8_e4m3", "complex_float8_e4m3", "r24", "string", "bool", "float64"] {
+        let any = new([5, 7], name)?;
+        match any.data_type() {
+            DataType::Raw { .. } => any.write_bytes(.., &(0..105).collect::<Vec<u8>>())?,
+            DataType::String => any.fill((2, ..), "text")?,
+            DataType::Bool => any.fill((2, ..), true)?,
+            DataType::SmallFloat(_) => any.fill((2, ..), 0.5f32)?,
+            DataType::ComplexOf(_) => any.fill((2, ..), Complex::new(0.5f32, 1.0))?,
+            DataType::Int { .. } => any.fill((2, ..), 5i16)?,
+            _ => any.fill((2, ..), 5f64)?,
+        }
+        let expected = any.read(s![..;-2, 1..4])?;
+        let mut out = any.read(s![2..5, 4..7])?;
+        assert_ne!(out, expected, "{name}");
+        any.read_into(s![..;-2, 1..4], &mut out)?;
+        assert_eq!(out, expected, "{name}");
+        let list = (vec![4_u64, 2, 2], 0..3);
+        let picked = any.read(&list)?;
+        any.read_into(&list, &mut out)?;
+        assert_eq!(out, picked, "{name}");
+
+        let slow = Storage::asynchronous(AsyncMemoryStore::new(Latency::default()));
+        let other = AnyArray::builder([5, 7]).chunks([2, 3]).data_type(any.data_type().clone());
+        let other = other.create((slow, "a"))?;
+        other.write(.., &any.read(..)?)?;
+        for any in [any, other] {
+            let store = any.path().to_owned();
+            let any = asynchronous::AnyArray::from(any);
+            block_on(any.read_into(s![..;-2, 1..4], &mut out))?;
+            assert_eq!(out, expected, "{name} {store}");
+            let error = block_on(any.read_into((0, ..3), &mut out)).expect_err("another shape");
+            assert_eq!(error.kind(), ErrorKind::WrongShape, "{name}");
+            let mut wrong = AnyElements::from(Array2::from_elem((3, 3), 0u64));
+            let error = block_on(any.read_into(s![..;-2, 1..4], &mut wrong)).expect_err("another type");
+            assert_eq!(error.kind(), ErrorKind::WrongType, "{name}");
+        }
+    }
+    let store = CountingStore::new(MemoryStore::new());
+    let any =
+        AnyArray::builder([4]).data_type(DataType::Bool).create((Storage::blocking(store.clone()), "a"))?;
+    store.reset();
+    let wrong = any.read_into(.., &mut AnyElements::from(array![0u8, 0, 0, 0]));
+    assert_eq!(wrong.expect_err("another type").kind(), ErrorKind::WrongType);
+    let wrong = any.read_into(.., &mut AnyElements::from(array![true, true]));
+    assert_eq!(wrong.expect_err("another shape").kind(), ErrorKind::WrongShape);
+    assert_eq!(store.reset().fetches, 0);
+    Ok(())
+}
