@@ -130,14 +130,13 @@ impl Erasure<'_> {
     /// Removes the lock file or temporary at `path`, which is `of` with a suffix.
     fn remove_lock_file(&self, path: &Path, of: &str) -> io::Result<()> {
         if is_removed(of) {
-            return match again(|| self.store.sys.unlink(path)) {
-                // Windows may keep it for as long as it is open.
-                Err(e) if is_in_use(&e) => {
-                    self.leaves_locks.set(true);
-                    Ok(())
-                }
-                removed => absent_is_fine(removed),
-            };
+            let removed = again(|| self.store.sys.unlink(path));
+            // Windows may keep it for as long as it is open, whether it says so or not.
+            if removed.as_ref().is_err_and(is_in_use) || again(|| self.store.sys.link_stat(path)).is_ok() {
+                self.leaves_locks.set(true);
+                return Ok(());
+            }
+            return absent_is_fine(removed);
         }
         let value = path.with_file_name(of);
         match is_temporary_of(of) {

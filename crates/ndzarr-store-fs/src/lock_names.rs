@@ -55,6 +55,13 @@ pub(crate) fn is_removed(name: &str) -> bool {
     name.strip_prefix(REMOVED).is_some_and(is_mark)
 }
 
+/// Whether a path is that of such a file.
+#[cfg(windows)]
+pub(crate) fn is_removed_path(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.strip_suffix(LOCK_SUFFIX)).is_some_and(is_removed)
+}
+
 /// Whether it may be the mark of an owner.
 pub(crate) fn is_mark(mark: &str) -> bool {
     mark.len() == MARK_LEN && mark.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))

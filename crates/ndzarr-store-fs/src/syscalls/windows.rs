@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use super::win32;
 pub(crate) use super::win32::{file_system, listed_name, path_of};
-use crate::lock_names::removed_path;
+use crate::lock_names::{is_removed_path, removed_path};
 use crate::stat::Stat;
 
 // Files are opened so that others may read, write, rename and remove them, as the standard library
@@ -134,8 +134,14 @@ pub(crate) fn unlink(path: &Path) -> io::Result<()> {
         // It could be renamed, but then not be removed.
         return Err(io::Error::new(ErrorKind::PermissionDenied, "the file to be removed is read-only"));
     }
-    let aside = removed_path(path);
-    fs::rename(path, &aside)?;
+    let aside = match is_removed_path(path) {
+        true => path.to_owned(),
+        false => {
+            let aside = removed_path(path);
+            fs::rename(path, &aside)?;
+            aside
+        }
+    };
     match fs::remove_file(&aside) {
         // Links to folders, and junctions, are removed as folders are.
         Err(e) if fs::symlink_metadata(&aside).is_ok_and(|entry| entry.file_type().is_symlink_dir()) => {

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Locked, Of, Precondition, Prefix, Store, StoreError, Wait, Want,
@@ -90,6 +90,23 @@ fn a_value_that_stays_open_is_an_error_and_the_call_can_be_repeated() -> Outcome
         put(&store, "a", "new")?;
     }
     assert_eq!(get(&store, "a")?.as_deref(), Some("new"));
+    Ok(())
+}
+
+/// A file that is open is gone once it is closed, at the latest; an erasure does not wait for that.
+#[test]
+fn a_folder_with_an_open_file_is_erased_at_once() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    put(&store, "a/b", "old")?;
+    let file = File::open(folder.path().join("a/b"))?;
+    let (start, prefix) = (Instant::now(), Prefix::new("a/")?);
+    store.erase_prefix(&prefix, Wait::Try)?;
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert_eq!(get(&store, "a/b")?, None);
+    drop(file);
+    store.erase_prefix(&prefix, Wait::Try)?;
+    assert!(!folder.path().join("a").exists());
     Ok(())
 }
 
