@@ -24,7 +24,7 @@ impl<T> Default for Sums<T> {
 }
 
 /// How many elements are summed at a time: they stay in the cache for several loops, and integers of 16
-/// bits do not overflow their sums.
+/// bits do not overflow their sums of 32 bits, nor their number 16 bits.
 const PART: usize = 4096;
 
 /// How many sums are kept next to each other, so that the processor adds several at once.
@@ -146,7 +146,7 @@ fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
 }
 
 macro_rules! small {
-    ($($type:ty, $unsigned:ty, $squares:ty;)*) => {$(
+    ($($type:ty, $unsigned:ty;)*) => {$(
         impl Summed for $type {
             fn distance(self, from: Self) -> f64 {
                 self.to_f64() - from.to_f64()
@@ -155,22 +155,28 @@ macro_rules! small {
             /// In integers: their sums are exact, and quick.
             fn sums(part: &[Self]) -> Sums<Self> {
                 let n = part.len() as u64;
-                let zeros: u32 = part.iter().map(|&number| u32::from(number == 0)).sum();
                 // From 0, so that they are not negative.
                 let above = |number: &Self| u32::from(number.wrapping_sub(Self::MIN) as $unsigned);
-                let sum = u64::from(part.iter().map(above).sum::<u32>());
-                let square = |number: &Self| <$squares>::from(above(number)) * <$squares>::from(above(number));
-                let squares = u64::from(part.iter().map(square).sum::<$squares>());
+                // The halves of a square, so that vectors have as many sums of 32 bits as they can.
+                let add = |(sum, low, high): (u32, u32, u32), number: u32| {
+                    let square = number * number;
+                    (sum + number, low + (square & 0xffff), high + (square >> 16))
+                };
+                let (sum, low, high) = part.iter().map(above).fold((0, 0, 0), add);
+                let (sum, squares) = (u64::from(sum), (u64::from(high) << 16) + u64::from(low));
+                let wider = |(low, high): (Self, Self), &number: &Self| (low.min(number), high.max(number));
+                let (low, high) = part.iter().fold((Self::MAX, Self::MIN), wider);
+                let zeros: u16 = match (low..=high).contains(&0) {
+                    true => part.iter().map(|&number| u16::from(number == 0)).sum(),
+                    false => 0,
+                };
                 // n * squares - sum * sum does not overflow 128 bits.
                 let spread = u128::from(n) * u128::from(squares) - u128::from(sum) * u128::from(sum);
                 Sums {
                     n,
                     n_nan: 0,
                     n_zero: zeros.into(),
-                    range: (n > 0).then(|| {
-                        let low = part.iter().copied().fold(Self::MAX, Self::min);
-                        (low, part.iter().copied().fold(Self::MIN, Self::max))
-                    }),
+                    range: (n > 0).then_some((low, high)),
                     mean: sum as f64 / n.max(1) as f64 + f64::from(Self::MIN),
                     squares: spread as f64 / n.max(1) as f64,
                 }
@@ -179,10 +185,10 @@ macro_rules! small {
     )*};
 }
 small! {
-    i8, u8, u32;
-    i16, u16, u64;
-    u8, u8, u32;
-    u16, u16, u64;
+    i8, u8;
+    i16, u16;
+    u8, u8;
+    u16, u16;
 }
 
 macro_rules! large {
