@@ -41,6 +41,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 
 const BUCKET_TESTS: &str = "real_servers::real_bucket";
 const WEB_TESTS: &str = "real_servers::real_web";
+/// Of those who meet in one chunk; without waits between their attempts they make twice as many.
+const MOST_REQUESTS: usize = 600;
 const LOSERS: &str = "real_servers::real_bucket_of_writers_that_meet";
 
 /// A server of S3.
@@ -65,11 +67,19 @@ fn start(kind: Kind) -> Result<Server, String> {
 fn on(kind: Kind) -> Result<(), String> {
     let server = start(kind)?;
     match kind {
-        Kind::Nginx | Kind::Lighttpd => {
+        Kind::Nginx | Kind::Lighttpd | Kind::Python => {
             pass(server.tell(&mut tests(WEB_TESTS)).env("NDZARR_REMOTE_FOLDER", server.served()))?;
         }
         Kind::S3sFs => return loses(server.tell(&mut tests(LOSERS))),
-        Kind::Moto | Kind::Azurite => pass(server.tell(&mut tests(BUCKET_TESTS)))?,
+        Kind::Azurite => pass(server.tell(&mut tests(BUCKET_TESTS)))?,
+        Kind::Moto => {
+            pass(server.tell(&mut tests(BUCKET_TESTS)))?;
+            let n = server.n_requests("/tests/writers/chunk/")?;
+            eprintln!("{n} requests for 120 updates of one chunk by 8 writers");
+            if !(240..MOST_REQUESTS).contains(&n) {
+                return Err(format!("RS-41: they are not between 240 and {MOST_REQUESTS}"));
+            }
+        }
     }
     let mut cross = Command::new(python::interpreter("remote")?);
     cross.arg(python::scripts().join("remote").join("cross.py")).arg(kind.name()).arg(server.served());

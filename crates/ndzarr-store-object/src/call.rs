@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::batch::{Batch, Refused};
 use crate::page::Page;
 
 tokio::task_local! {
@@ -32,6 +33,8 @@ pub(crate) enum Purpose {
     Values,
     /// A page of a list, which is taken from the answer; object_store gets this instead.
     Page(&'static str),
+    /// The removal of values, whose answer has one for each of them; object_store gets another one.
+    Erasure(Batch),
     /// Credentials, from a service that is not the store's.
     Credentials,
     /// Where a bucket is.
@@ -41,7 +44,7 @@ pub(crate) enum Purpose {
 impl Purpose {
     /// Whether the request may have the caller's headers and credentials, and be redirected.
     pub(crate) fn is_of_store(self) -> bool {
-        matches!(self, Self::Values | Self::Page(_))
+        matches!(self, Self::Values | Self::Page(_) | Self::Erasure(_))
     }
 }
 
@@ -70,6 +73,8 @@ pub(crate) struct Answer {
     pub(crate) no_credentials: Option<String>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) page: Option<Page>,
+    /// The names of values that were not erased, though others were; what is said is about the first.
+    pub(crate) refused: Vec<String>,
 }
 
 impl Call {
@@ -89,9 +94,21 @@ impl Call {
 }
 
 impl Answer {
+    /// A part of what was asked for is refused: that is what counts.
+    pub(crate) fn is_refused(&mut self, refused: Refused) {
+        let Refused { status, code, message, names } = refused;
+        (self.status, self.code, self.message, self.refused) = (status, code, message, names);
+    }
+
+    /// Whether all of it came, and says that the request succeeded. object_store may refuse it all the
+    /// same, for instance for want of an ETag.
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status) && self.transport.is_none()
+    }
+
     /// object_store refuses the head.
     pub(crate) fn has_bad_head(&mut self) {
-        self.is_final |= (200..300).contains(&self.status) && self.transport.is_none();
+        self.is_final |= self.is_success();
     }
 
     /// Whether the same request may succeed later.
@@ -144,7 +161,11 @@ impl Answer {
         let mut what = match (self.status, &self.transport) {
             (_, Some(transport)) => transport.clone(),
             (0, None) => "no answer".to_owned(),
-            (status, None) => format!("HTTP status {status}"),
+            (status, None) => match self.refused.len() {
+                0 => format!("HTTP status {status}"),
+                1 => "refused".to_owned(),
+                n => format!("refused, like {} other keys", n - 1),
+            },
         };
         for (name, text) in [("", &self.code), ("", &self.message), ("request ", &self.request_id)] {
             if let Some(text) = text {

@@ -32,6 +32,7 @@
 
 mod backend;
 mod backoff;
+mod batch;
 mod build;
 mod builder;
 mod call;
@@ -47,6 +48,7 @@ mod credential_process;
 mod credentials;
 mod endpoint;
 mod environment;
+mod erase;
 mod fault;
 mod hedge;
 mod ini;

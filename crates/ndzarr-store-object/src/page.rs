@@ -34,7 +34,10 @@ impl Page {
         if next.is_none() && element(text, "IsTruncated").is_some_and(|is| is.trim() == "true") {
             return Err(Told::last("the list goes on, but not where: the server does not know list-type=2"));
         }
+        // With a hierarchical namespace Azure lists folders among the values.
+        let is_folder = |it: &&str| azure && element(it, "ResourceType").as_deref() == Some("directory");
         let (keys, sizes) = elements(text, value)
+            .filter(|it| !is_folder(it))
             .filter_map(|it| Some((element(it, name)?, element(it, size).and_then(|size| size.parse().ok()))))
             .unzip();
         Ok(Self { keys, sizes, prefixes: named(folder, prefix), next })
@@ -47,7 +50,7 @@ pub(crate) fn element(text: &str, name: &str) -> Option<String> {
 }
 
 /// What is between the tags of each element of this name.
-fn elements<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = &'t str> {
+pub(crate) fn elements<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = &'t str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         loop {
@@ -137,6 +140,19 @@ mod tests {
         let expected =
             Page { keys: vec!["a".into()], sizes: vec![Some(23)], prefixes: vec!["b/".into()], next: None };
         assert_eq!(page.expect("it is complete"), expected);
+    }
+
+    #[test]
+    fn rs_18_a_folder_of_azure_is_not_among_the_values() {
+        let blob = |name: &str, kind: &str| {
+            format!(
+                "<Blob><Name>{name}</Name><Properties><Content-Length>0</Content-Length>\
+                 <ResourceType>{kind}</ResourceType></Properties></Blob>"
+            )
+        };
+        let blobs = blob("a", "directory") + &blob("a/b", "file");
+        let page = Page::read(&format!("<EnumerationResults><Blobs>{blobs}</Blobs></EnumerationResults>"));
+        assert_eq!(page.expect("it is complete").keys, ["a/b"]);
     }
 
     #[test]

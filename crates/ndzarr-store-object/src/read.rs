@@ -306,7 +306,8 @@ impl Inner {
         }
     }
 
-    fn is_no_bucket(&self, failure: &Failure) -> bool {
+    /// Whether the bucket itself is missing.
+    pub(crate) fn is_no_bucket(&self, failure: &Failure) -> bool {
         matches!(failure.answer.code.as_deref(), Some("NoSuchBucket" | "ContainerNotFound"))
     }
 }

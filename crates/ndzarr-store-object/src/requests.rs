@@ -188,7 +188,7 @@ impl Inner {
     }
 
     /// What attempts came to; `None` if there is to be one more.
-    fn ended<T>(
+    pub(crate) fn ended<T>(
         &self,
         attempts: &Attempts,
         result: object_store::Result<T>,
@@ -235,8 +235,7 @@ impl Inner {
             return StoreError::Other { action, key, what: failure.error.to_string() };
         }
         let mut what = answer.what();
-        // The status is as it should be.
-        if (200..300).contains(&answer.status) && answer.transport.is_none() {
+        if answer.is_success() {
             what = format!("{}, {what}", told::innermost(&failure.error));
         }
         if let Some(region) = &answer.region {

@@ -19,14 +19,12 @@ use crate::call::{CALL, Call, Purpose};
 use crate::client::Client;
 use crate::page::{Page, element};
 use crate::signing::Signing;
-use crate::told::{self, Told};
+use crate::told::{self, Told, quoted};
 
-/// The most bytes of an error, of a page of a list, and of any other answer but a value.
+/// The most bytes of an error, of a page of a list or the answer to an erasure, and of any other answer but a value.
 const ERROR_BYTES: usize = 64 << 10;
 const PAGE_BYTES: usize = 32 << 20;
 const OTHER_BYTES: usize = 4 << 20;
-/// The most characters that an error quotes from an answer.
-const QUOTED: usize = 300;
 const REDIRECTS: usize = 5;
 
 /// The headers that every host may see.
@@ -77,20 +75,29 @@ impl HttpLayer {
         let response = self.send(request, call).await?;
         let (mut parts, body) = response.into_parts();
         mend(&mut parts);
+        if reads && is_folder(&parts.headers) {
+            parts.status = http::StatusCode::NOT_FOUND;
+        }
         note(call, parts.status.as_u16(), &parts.headers);
         let body: HttpResponseBody = if !parts.status.is_success() {
             let text = read(body, ERROR_BYTES, Rest::Dropped).await.unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
-            let quoted = |name| Some(element(&text, name)?.chars().take(QUOTED).collect());
+            let named = |name| Some(quoted(&element(&text, name)?));
             let mut answer = call.answer();
-            answer.code = quoted("Code").or_else(|| answer.code.take());
-            answer.message = quoted("Message");
+            answer.code = named("Code").or_else(|| answer.code.take());
+            answer.message = named("Message");
             String::new().into()
         } else if let Purpose::Page(instead) = call.purpose {
             let text = read(body, PAGE_BYTES, Rest::Refused).await?;
             let page = Page::read(&String::from_utf8_lossy(&text)).map_err(of_answer)?;
             call.answer().page = Some(page);
             instead.to_owned().into()
+        } else if let Purpose::Erasure(batch) = call.purpose {
+            let text = read(body, PAGE_BYTES, Rest::Refused).await?;
+            if let Some(refused) = batch.refused(&String::from_utf8_lossy(&text)).map_err(of_answer)? {
+                call.answer().is_refused(refused);
+            }
+            batch.stand_in(&mut parts.headers).to_owned().into()
         } else if !reads || !call.purpose.is_of_store() {
             read(body, OTHER_BYTES, Rest::Refused).await?.into()
         } else {
@@ -158,6 +165,12 @@ impl HttpLayer {
     }
 }
 
+/// Whether this is a folder of Azure with a hierarchical namespace, which answers as an empty value does.
+fn is_folder(headers: &HeaderMap) -> bool {
+    let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
+    is("x-ms-resource-type", "directory") || is("x-ms-meta-hdi_isfolder", "true")
+}
+
 /// Changes the head of an answer so that object_store takes it.
 fn mend(head: &mut http::response::Parts) {
     // It refuses all for one that describes the value in other letters.
@@ -179,14 +192,14 @@ fn byte_len(range: &str) -> Option<u64> {
 
 /// Notes the head of an answer.
 fn note(call: &Call, status: u16, headers: &HeaderMap) {
-    let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.chars().take(QUOTED).collect());
+    let header = |name: &str| Some(quoted(headers.get(name)?.to_str().ok()?));
     call.has_head(status);
     let mut answer = call.answer();
     answer.request_id =
         ["x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid"].into_iter().find_map(header);
     answer.code = header("x-ms-error-code");
     answer.region = header("x-amz-bucket-region").filter(|_| matches!(status, 301 | 307 | 400));
-    let seconds: Option<String> = header(RETRY_AFTER.as_str());
+    let seconds = header(RETRY_AFTER.as_str());
     answer.retry_after = seconds.and_then(|seconds| Some(Duration::from_secs(seconds.parse().ok()?)));
 }
 

@@ -33,6 +33,14 @@ impl fmt::Display for Told {
 
 impl Error for Told {}
 
+/// The most characters that an error quotes from an answer.
+const QUOTED: usize = 300;
+
+/// A text of the service, as far as errors quote it.
+pub(crate) fn quoted(text: &str) -> String {
+    text.chars().take(QUOTED).collect()
+}
+
 /// The first of an error and its causes that is a `T`.
 pub(crate) fn find<'e, T: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e T> {
     chain(error).find_map(|cause| cause.downcast_ref())

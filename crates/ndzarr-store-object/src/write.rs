@@ -1,13 +1,11 @@
-//! Writes and erases values.
+//! Writes values.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_store::{Key, Precondition, Put, StoreError};
 use object_store::path::Path;
-use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions, PutPayload, UpdateVersion};
+use object_store::{Attribute, GetOptions, PutMode, PutOptions, PutPayload, UpdateVersion};
 use tokio::time::Instant;
 
 use crate::backoff::random;
@@ -93,6 +91,10 @@ impl Inner {
             let failure = Failure { error, answer, attempts: attempts.made, may_be_done };
             let answer = &failure.answer;
             let Some(mark) = &mark else {
+                // It has no ETag, so nothing can name the value.
+                if answer.is_success() {
+                    return Ok(Put::Done(None));
+                }
                 if (answer.is_passing() || answer.status == 409) && self.goes_on(&attempts, answer) {
                     continue;
                 }
@@ -176,66 +178,6 @@ impl Inner {
             Err(failure) if failure.answer.status == 404 => Ok(None),
             Err(failure) => Err(failure),
         }
-    }
-
-    pub(crate) async fn erase(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
-        match only_if {
-            _ if self.service == Service::Http => Err(StoreError::Unsupported("erase")),
-            Precondition::None => self.erase_one(key).await.map(|()| Put::Done(None)),
-            Precondition::Absent | Precondition::Current(_) => Ok(Put::Unsupported),
-        }
-    }
-
-    pub(crate) async fn erase_one(&self, key: &Key) -> Result<(), StoreError> {
-        let path = self.path(key)?;
-        let request = || async { self.delete(vec![path.clone()]).await };
-        match self.repeat(Purpose::Values, request).await {
-            Ok(_) => Ok(()),
-            Err(failure) if failure.answer.status == 404 => Ok(()),
-            Err(failure) => Err(self.erase_error(key, &failure)),
-        }
-    }
-
-    fn erase_error(&self, key: &Key, failure: &Failure) -> StoreError {
-        match failure.answer.status {
-            // The answer names the keys that could not be erased.
-            200..=299 if failure.answer.transport.is_none() => {
-                StoreError::Other { action: "erase", key: key.to_string(), what: failure.error.to_string() }
-            }
-            _ => self.write_error("erase", key, failure),
-        }
-    }
-
-    async fn delete(&self, paths: Vec<Path>) -> object_store::Result<()> {
-        let mut deleted = self.backend.store().delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
-        let mut failed = None;
-        while let Some(one) = deleted.next().await {
-            match one {
-                Ok(_) | Err(OsError::NotFound { .. }) => {}
-                Err(error) => failed = Some(error),
-            }
-        }
-        failed.map_or(Ok(()), Err)
-    }
-
-    pub(crate) async fn erase_keys(&self, keys: &[Key]) -> Result<(), StoreError> {
-        if self.service != Service::S3 {
-            let mut pending: FuturesUnordered<_> = FuturesUnordered::new();
-            for key in keys {
-                pending.push(self.erase_one(key));
-                if pending.len() >= 64 {
-                    pending.next().await.transpose()?;
-                }
-            }
-            return pending.try_collect().await;
-        }
-        for keys in keys.chunks(1000) {
-            let paths = keys.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
-            let request = || async { self.delete(paths.clone()).await };
-            let erased = self.repeat(Purpose::Values, request).await;
-            erased.map_err(|failure| self.erase_error(&keys[0], &failure))?;
-        }
-        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from urllib.parse import quote
 
 import numpy as np
 import tensorstore
@@ -27,6 +28,8 @@ LAYOUTS = {
     "v3-shards": {"format": "zarr3", "shard_shape": [16, 50]},
     "n5": {"format": "n5", "n5_axes": "reversed"},
 }
+# RS-34: URLs write these in another way, and so may clients.
+NAMES = ["a b", "x+y", "50% of", "%2F", "a%20b", "~", "é", "日本", "x?y=z#w", "a&b=c;d"]
 WRONG = []
 
 
@@ -54,14 +57,14 @@ def ndzarr_writes(place, node, layout):
         with open(spec, "w", encoding="utf-8") as file:
             json.dump({"shape": DATA.shape, "data_type": "uint16", "chunk_shape": [8, 25], **LAYOUTS[layout]}, file)
         DATA.tofile(elements)
-        ndzarr("write", place, node, "--spec", spec, "--in", elements)
+        ndzarr("write", place, quote(node) if "://" in place else node, "--spec", spec, "--in", elements)
 
 
 def ndzarr_reads(node, layout):
     axes = ["--n5-axes", "reversed"] if layout == "n5" else []
     with tempfile.TemporaryDirectory() as scratch:
         out = os.path.join(scratch, "elements")
-        ndzarr("read", ROOT, node, "--out", out, *axes)
+        ndzarr("read", ROOT, quote(node), "--out", out, *axes)
         return (np.fromfile(out, "<u2").reshape(DATA.shape) == DATA).all()
 
 
@@ -85,7 +88,7 @@ def obstore_azure(node, read_only):
 def obstore_http(node, read_only):
     from obstore.store import HTTPStore
 
-    store = HTTPStore.from_url(f"{ROOT}/{node}", client_options={"allow_http": True})
+    store = HTTPStore.from_url(f"{ROOT}/{quote(node)}", client_options={"allow_http": True})
     return zarr.storage.ObjectStore(store, read_only=read_only)
 
 
@@ -120,7 +123,7 @@ def tensorstore_s3(node):
 
 
 def tensorstore_http(node):
-    return {"driver": "http", "base_url": f"{ROOT}/{node}/"}
+    return {"driver": "http", "base_url": f"{ROOT}/{quote(node)}/"}
 
 
 def tensorstore_by(kvstore):
@@ -148,6 +151,16 @@ def tensorstore_by(kvstore):
     return write, read
 
 
+def keys_of_s3():
+    """What the bucket has, by a client that does not know of Zarr."""
+    import botocore.session
+
+    client = botocore.session.get_session().create_client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+    bucket, _, prefix = ROOT.removeprefix("s3://").partition("/")
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{prefix}/")
+    return {one["Key"].removeprefix(f"{prefix}/") for page in pages for one in page.get("Contents", [])}
+
+
 def compare(peer, write, read, layouts):
     for layout in layouts:
         check(f"{peer} reads {layout} by ndzarr", lambda: (read(f"ndzarr/{layout}", layout) == DATA).all())
@@ -157,22 +170,43 @@ def compare(peer, write, read, layouts):
             check(f"ndzarr reads {layout} by {peer}", lambda: ndzarr_reads(node, layout))
 
 
+def compare_names(peer, write, read):
+    for name in NAMES:
+        check(f"{peer} reads {name!r} by ndzarr", lambda: (read(f"odd/{name}", "v3") == DATA).all())
+        if write:
+            node = f"odd of {peer}/{name}"
+            write(node, "v3")
+            check(f"ndzarr reads {name!r} by {peer}", lambda: ndzarr_reads(node, "v3"))
+
+
 def main():
     server, folder = sys.argv[1:]
-    on_web = server in ("nginx", "lighttpd")
+    on_web = server in ("nginx", "lighttpd", "python")
+    place = f"{folder}/cross" if on_web else ROOT
     for layout in LAYOUTS:
-        ndzarr_writes(f"{folder}/cross" if on_web else ROOT, f"ndzarr/{layout}", layout)
+        ndzarr_writes(place, f"ndzarr/{layout}", layout)
         check(f"ndzarr reads {layout} by ndzarr", lambda: ndzarr_reads(f"ndzarr/{layout}", layout))
+    for name in NAMES:
+        ndzarr_writes(place, f"odd/{name}", "v3")
+        check(f"ndzarr reads {name!r} by ndzarr", lambda: ndzarr_reads(f"odd/{name}", "v3"))
     zarrs = [layout for layout in LAYOUTS if layout != "n5"]
     if on_web:
-        compare("obstore", None, zarr_python(obstore_http)[1], zarrs)
-        compare("tensorstore", None, tensorstore_by(tensorstore_http)[1], LAYOUTS)
+        peers = [("obstore", None, zarr_python(obstore_http)[1], zarrs)]
+        peers.append(("tensorstore", None, tensorstore_by(tensorstore_http)[1], LAYOUTS))
+        if server == "python":
+            # They need ranges for shards.
+            peers = [(*peer, [layout for layout in layouts if layout != "v3-shards"]) for *peer, layouts in peers]
     elif server == "azurite":
-        compare("obstore", *zarr_python(obstore_azure), zarrs)
+        peers = [("obstore", *zarr_python(obstore_azure), zarrs)]
     else:
-        compare("obstore", *zarr_python(obstore_s3), zarrs)
-        compare("s3fs", *zarr_python(s3fs), zarrs)
-        compare("tensorstore", *tensorstore_by(tensorstore_s3), LAYOUTS)
+        peers = [("obstore", *zarr_python(obstore_s3), zarrs), ("s3fs", *zarr_python(s3fs), zarrs)]
+        peers.append(("tensorstore", *tensorstore_by(tensorstore_s3), LAYOUTS))
+        keys = keys_of_s3()
+        for name in NAMES:
+            check(f"the key of {name!r} is its name", lambda: f"odd/{name}/zarr.json" in keys)
+    for peer, write, read, layouts in peers:
+        compare(peer, write, read, layouts)
+        compare_names(peer, write, read)
     return 1 if WRONG else 0
 
 

@@ -13,7 +13,7 @@ with your account, and leaves what it wrote below the prefix.
 | Amazon S3 | moto 5.2.5 (with a lock around its puts: by itself it loses updates), the testkit's server | zarr-python with obstore and s3fs, tensorstore | S3 itself, S3 Express |
 | Azure Blob Storage | azurite 3.37.0, the testkit's server | zarr-python with obstore | Azure itself |
 | Google Cloud Storage | only the testkit's server: no other has generations and ranges | none | Google itself |
-| web servers | nginx 1.22.1, lighttpd 1.4.69 (it serves the file `a` as `a/b`, too), the testkit's server | tensorstore, zarr-python with obstore | IPv6, HTTP/2, proxies |
+| web servers | nginx 1.22.1, lighttpd 1.4.69 (it serves the file `a` as `a/b`, too), Python's `http.server` (it has no ranges), the testkit's server | tensorstore, zarr-python with obstore | IPv6, HTTP/2, proxies |
 | what speaks like S3: R2, MinIO, Ceph, Backblaze B2 and others | the testkit's server that ignores conditions: updates are refused | none | all of it; s3s-fs 0.14.1 checks conditions too late and loses updates, `--only s3s-fs` shows how |
 ";
 

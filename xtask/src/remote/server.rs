@@ -21,6 +21,8 @@ pub(super) enum Kind {
     Nginx,
     /// HTTP without `If-Match`.
     Lighttpd,
+    /// HTTP without ranges and ETags: what people try first.
+    Python,
     /// S3 over files, where writers that meet lose values: a control.
     S3sFs,
 }
@@ -33,7 +35,8 @@ const ACCOUNT_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 impl Kind {
-    pub(super) const USUAL: [Self; 4] = [Self::Moto, Self::Azurite, Self::Nginx, Self::Lighttpd];
+    pub(super) const USUAL: [Self; 5] =
+        [Self::Moto, Self::Azurite, Self::Nginx, Self::Lighttpd, Self::Python];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -41,6 +44,7 @@ impl Kind {
             Self::Azurite => "azurite",
             Self::Nginx => "nginx",
             Self::Lighttpd => "lighttpd",
+            Self::Python => "python",
             Self::S3sFs => "s3s-fs",
         }
     }
@@ -79,6 +83,11 @@ impl Kind {
                 let path = configured(lighttpd(&host, &port, served))?;
                 let mut command = Command::new(program);
                 command.arg("-D").arg("-m").arg(modules).arg("-f").arg(path);
+                command
+            }
+            Self::Python => {
+                let mut command = Command::new(python::interpreter("remote")?);
+                command.args(["-m", "http.server", &port, "--bind", &host, "--directory"]).arg(served);
                 command
             }
             Self::S3sFs => {
@@ -121,6 +130,7 @@ pub(crate) struct Server {
     child: Child,
     address: SocketAddr,
     served: PathBuf,
+    log: PathBuf,
 }
 
 impl Server {
@@ -131,12 +141,13 @@ impl Server {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
         let address = free.map_err(|e| format!("a free port: {e}"))?;
         let log = folder.join("log");
-        let output = || File::create(&log).map_err(|e| format!("{}: {e}", log.display()));
+        let unwritable = |e: std::io::Error| format!("{}: {e}", log.display());
+        let output = File::create(&log).map_err(unwritable)?;
         let mut command = kind.command(address.port(), folder, &served)?;
-        command.stdin(Stdio::null()).stdout(output()?).stderr(output()?);
+        command.stdin(Stdio::null()).stdout(output.try_clone().map_err(unwritable)?).stderr(output);
         let child = command.spawn().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-        let mut server = Self { kind, child, address, served };
-        server.wait().map_err(|what| format!("{what}, see {}", log.display()))?;
+        let mut server = Self { kind, child, address, served, log };
+        server.wait().map_err(|what| format!("{what}, see {}", server.log.display()))?;
         if matches!(kind, Kind::Moto | Kind::Azurite) {
             let mut make = Command::new(python::interpreter("remote")?);
             make.arg(python::scripts().join("remote").join("bucket.py")).arg(BUCKET);
@@ -165,6 +176,16 @@ impl Server {
         &self.served
     }
 
+    /// How many requests for such addresses are in its log.
+    ///
+    /// # Errors
+    ///
+    /// It has no log.
+    pub(super) fn n_requests(&self, part: &str) -> Result<usize, String> {
+        let log = fs::read(&self.log).map_err(|e| format!("{}: {e}", self.log.display()))?;
+        Ok(String::from_utf8_lossy(&log).lines().filter(|line| line.contains(part)).count())
+    }
+
     /// Tells a client by its environment where the server is. No proxy stands between them.
     pub(crate) fn tell<'c>(&self, client: &'c mut Command) -> &'c mut Command {
         for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
@@ -185,7 +206,7 @@ impl Server {
                 .env("AZURE_STORAGE_ENDPOINT", format!("{endpoint}/{ACCOUNT}"))
                 .env("AZURE_STORAGE_ACCOUNT_NAME", ACCOUNT)
                 .env("AZURE_STORAGE_ACCOUNT_KEY", ACCOUNT_KEY),
-            Kind::Nginx | Kind::Lighttpd => client.env("NDZARR_REMOTE", endpoint),
+            Kind::Nginx | Kind::Lighttpd | Kind::Python => client.env("NDZARR_REMOTE", endpoint),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Endpoints of which it is not known whether they check the conditions of puts.
 
+use std::time::Duration;
+
 use ndzarr_store::{
     AsyncStore, Can, Fetch, Fetched, Key, Of, Pin, Precondition, Put, StoreError, Want, block_on,
 };
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::s3;
+use crate::{options, s3};
 
 type Outcome = Result<(), StoreError>;
 
@@ -103,6 +105,21 @@ fn an_endpoint_that_checks_creations_alone_is_not_trusted() -> Outcome {
     server.faults([updates.only_if(|request| request.header("if-match").is_some())]);
     let store = s3(&server, "");
     assert!(matches!(put(&store, "a", "one", Precondition::Absent)?, Put::Unsupported));
+    Ok(())
+}
+
+#[test]
+fn an_endpoint_without_etags_takes_values_and_no_conditions() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::NoEtag)]);
+    let store = s3(&server, "");
+    // It is not written again and again for want of a name.
+    assert!(matches!(put(&store, "a", "one", Precondition::None)?, Put::Done(None)));
+    assert_eq!(methods(&server), ["PUT"]);
+    let options = options(&server).retry_for(Duration::ZERO);
+    let store = ObjectStore::s3(BUCKET, "", &options)?;
+    assert!(matches!(put(&store, "b", "one", Precondition::Absent)?, Put::Unsupported));
+    assert_eq!(server.objects().keys(), ["a"]);
     Ok(())
 }
 

@@ -3,10 +3,13 @@
 
 mod conditions;
 mod containers;
+mod erasures;
 mod google;
 mod hedged;
 mod hostile;
+mod large_values;
 mod long_lists;
+mod outside;
 mod overload;
 mod profiles;
 mod proxies;

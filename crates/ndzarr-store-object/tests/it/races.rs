@@ -7,6 +7,7 @@ use std::time::Duration;
 use ndzarr_store::{
     AsyncStore, Fetch, Fetched, Key, Of, Precondition, Prefix, Put, StoreError, Want, block_on,
 };
+use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
 use crate::{options, s3, s3_with, tried_s3};
@@ -68,20 +69,29 @@ fn rs_17_rs_18_odd_names_are_left_out_of_lists() -> Outcome {
     Ok(())
 }
 
+/// With a hierarchical namespace they are listed, and read like empty values.
 #[test]
-fn rs_19_rs_20_lists_have_pages_and_erasures_go_by_the_thousand() -> Outcome {
-    let server = ObjectServer::start(Dialect::S3);
-    for number in 0..2499 {
-        server.objects().put(&format!("a/c/{number}"), "value");
+fn rs_18_folders_of_azure_are_neither_keys_nor_values() -> Outcome {
+    let server = ObjectServer::start(Dialect::Azure);
+    for folder in ["a", "a/c", "empty"] {
+        server.objects().make_folder(folder);
     }
-    server.objects().put("a/zarr.json", "value");
-    let store = s3(&server, "");
-    assert_eq!(block_on(store.list_prefix(&Prefix::root()))?.len(), 2500);
-    server.forget();
-    block_on(store.erase_prefix(&Prefix::new("a/")?))?;
-    assert!(server.objects().keys().is_empty());
-    // Three pages, the document, and three times up to a thousand chunks.
-    assert_eq!(server.traffic().requests, 7);
+    for name in ["a/zarr.json", "a/c/0"] {
+        server.objects().put(name, "value");
+    }
+    let options = RemoteOptions::new().endpoint(server.url()).account("lab");
+    let store = ObjectStore::azure(BUCKET, "", &options)?;
+    let all = [Key::new("a/c/0")?, Key::new("a/zarr.json")?];
+    assert_eq!(block_on(store.list_prefix(&Prefix::root()))?, all);
+    let listing = block_on(store.list_dir(&Prefix::new("a/")?))?;
+    assert_eq!((listing.keys, listing.prefixes), (vec!["zarr.json".to_owned()], vec!["c".to_owned()]));
+    for want in [Want::Size, Want::Whole { limit: 9 }, Want::Tail(1), Want::Ranges(vec![0..1])] {
+        let fetch = Fetch { key: Key::new("a/c")?, of: Of::Any, want };
+        let fetched = block_on(store.fetch(&fetch))?;
+        assert!(matches!(fetched, Fetched::Missing), "{:?}: {fetched:?}", fetch.want);
+    }
+    block_on(store.erase_prefix(&Prefix::root()))?;
+    assert_eq!(server.objects().keys(), ["a", "a/c", "empty"]);
     Ok(())
 }
 

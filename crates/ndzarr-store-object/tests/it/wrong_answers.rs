@@ -42,9 +42,27 @@ fn rs_04_a_race_for_a_new_key_is_run_again_and_has_one_winner() -> Outcome {
     assert!(matches!(put, Put::Done(Some(_))), "{put:?}");
     assert_eq!(server.objects().get("a").as_deref(), Some(&b"value"[..]));
 
+    // If no writer wins, and nothing is there, that is an error and not a conflict.
+    server.faults([FaultRule::always(Fault::Status(409)).of(&["PUT"])]);
+    let options = options(&server).retry_for(Duration::ZERO);
+    let put = create(&ObjectStore::s3(BUCKET, "", &options)?, "b", "value");
+    assert!(put.is_err(), "{put:?}");
+
     // On Azure it means that the blob is there.
     let server = ObjectServer::start(Dialect::Azure);
     let store = azure(&server);
+    assert!(matches!(create(&store, "tried", "value")?, Put::Done(_)));
+    server.objects().put("there", "of another");
+    server.forget();
+    assert!(matches!(create(&store, "there", "value")?, Put::Conflict));
+    assert!(server.traffic().requests <= 4, "of a loser: {:?}", server.traffic());
+    // The mark tells: it is the blob of this writer, whose answer was lost.
+    for fault in [Fault::Lost500, Fault::Lost] {
+        server.faults([FaultRule::always(fault.clone()).of(&["PUT"]).times(1)]);
+        let put = create(&store, &format!("{fault:?}"), "value")?;
+        assert!(matches!(put, Put::Done(Some(_))), "{fault:?}: {put:?}");
+    }
+    server.heal();
     for race in 0..20 {
         server.forget();
         let (key, start, winners) = (format!("race{race}"), Barrier::new(4), AtomicU32::new(0));
@@ -250,6 +268,16 @@ fn rs_15_a_redirect_to_a_folder_is_a_missing_value() -> Outcome {
             assert_eq!(server.requests()[0].status, Some(301));
         }
         assert_eq!(read(&store, "a/zarr.json")?.as_deref(), Some(&b"{}"[..]));
+    }
+    // However it is said, and also by a server that does not know how it is called: nothing is followed.
+    for status in [301, 302, 303, 307, 308] {
+        for to in ["/data/a/", "a/", "a/?", "http://127.0.0.1:1/data/a/", "//localhost:1/data/a/"] {
+            let head = format!("HTTP/1.1 {status} Moved\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
+            let (url, server) = answering(head);
+            let fetched = fetch(&ObjectStore::http(&format!("{url}/data"), &once())?, "a", Want::Tail(4))?;
+            assert!(matches!(fetched, Fetched::Missing), "{status} {to}: {fetched:?}");
+            server.join().expect("it answered");
+        }
     }
     Ok(())
 }

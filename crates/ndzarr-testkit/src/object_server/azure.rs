@@ -155,6 +155,7 @@ impl Call<'_> {
         match (blobs.get(name), if_match) {
             (None, _) => return error(404, "BlobNotFound"),
             (Some(blob), Some(tags)) if !matches(tags, &blob.etag) => return error(412, "ConditionNotMet"),
+            (Some(blob), _) if blob.is_folder() => return error(409, "DirectoryIsNotEmpty"),
             _ => blobs.remove(name),
         };
         common(Answer::new(202))
@@ -178,7 +179,10 @@ impl Call<'_> {
                 part.lines().find_map(|line| line.strip_prefix("DELETE ")?.strip_suffix(" HTTP/1.1"));
             let Some(target) = target else { return error(400, "InvalidInput") };
             let request = Request { method: "DELETE".into(), target: target.to_owned(), headers: Vec::new() };
-            let inner = answer_one(self, &request);
+            let inner = match self.twist {
+                Some(Twist::RefusedInside(code)) if answers.is_empty() => error(503, code),
+                _ => answer_one(self, &request),
+            };
             let head = String::from_utf8_lossy(&inner.head(&inner.content_length())).into_owned();
             answers += &format!(
                 "--batchresponse\r\nContent-Type: application/http\r\nContent-ID: {id}\r\n\r\n{head}"
@@ -256,13 +260,14 @@ impl Call<'_> {
             blobs += &match entry {
                 Entry::Prefix(name) => format!("<BlobPrefix>{}</BlobPrefix>", element("Name", name)),
                 Entry::Object(name, blob) => format!(
-                    "<Blob>{}<Properties>{}{}{}{}<BlobType>BlockBlob</BlobType></Properties></Blob>",
+                    "<Blob>{}<Properties>{}{}{}{}{}<BlobType>BlockBlob</BlobType></Properties></Blob>",
                     element("Name", name),
                     element("Last-Modified", http_date(blob.modified)),
                     // Without the quotes that the header has.
                     element("Etag", blob.etag.trim_matches('"')),
                     element("Content-Length", blob.data.len()),
                     element("Content-Type", "application/octet-stream"),
+                    if blob.is_folder() { element("ResourceType", "directory") } else { String::new() },
                 ),
             };
         }

@@ -73,6 +73,13 @@ impl Connection {
             }
             other => service::answer(&server.objects, &request, &body, other.as_ref().and_then(Fault::twist)),
         };
+        if let (416, Some(fault)) = (answer.status, &fault) {
+            let whole = || {
+                request.drop_headers(&["range", "x-ms-range"]);
+                service::answer(&server.objects, &request, &body, None)
+            };
+            answer = fault.outside(answer, whole);
+        }
         in_flight.answered(answer.status);
         if fault == Some(Fault::Lost) {
             return Ok(Next::End);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::answer::Answer;
 use super::request::Request;
 use crate::random::Random;
 
@@ -69,12 +70,22 @@ pub enum Fault {
     EndlessList,
     /// A body of 8 MiB, marked as gzip, that inflates to 1.3 GB.
     GzipBomb,
+    /// The first key of an erasure of several is refused with this code, inside an answer that says that
+    /// all is well.
+    RefusedInside(&'static str),
+    /// 416 does not say how large the value is, as from lighttpd.
+    NoSize,
+    /// Instead of 416 a part that ends before it begins, as from caddy and azurite.
+    NonsenseRange,
+    /// All of an empty value instead of 416, as from moto and nginx.
+    WholeIfEmpty,
 }
 
-/// A fault that the answer to a list must know of.
+/// A fault that the code of the service must know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Twist {
     EndlessList,
+    RefusedInside(&'static str),
 }
 
 impl Fault {
@@ -95,7 +106,33 @@ impl Fault {
     }
 
     pub(super) fn twist(&self) -> Option<Twist> {
-        (*self == Self::EndlessList).then_some(Twist::EndlessList)
+        match self {
+            Self::EndlessList => Some(Twist::EndlessList),
+            Self::RefusedInside(code) => Some(Twist::RefusedInside(code)),
+            _ => None,
+        }
+    }
+
+    /// What is answered to a range outside of a value: the service would refuse it so; `whole` answers
+    /// the same request without a range.
+    pub(super) fn outside(&self, refusal: Answer, whole: impl FnOnce() -> Answer) -> Answer {
+        match self {
+            Self::NoSize => {
+                let mut refusal = refusal.with_body("");
+                refusal.drop_headers(&["Content-Range"]);
+                refusal
+            }
+            Self::NonsenseRange => {
+                let mut part = whole();
+                let size = part.body.len();
+                part.status = 206;
+                // Of an empty value: `0--1/0`.
+                let last = size.checked_sub(1).map_or("-1".to_owned(), |last| last.to_string());
+                part.with("Content-Range", format!("bytes {size}-{last}/{size}")).with_body("")
+            }
+            Self::WholeIfEmpty => Some(whole()).filter(|whole| whole.body.is_empty()).unwrap_or(refusal),
+            _ => refusal,
+        }
     }
 }
 

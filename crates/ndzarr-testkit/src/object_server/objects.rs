@@ -115,6 +115,11 @@ impl Objects {
         self.put_with(key, stream, &[("Content-Encoding", "gzip")]);
     }
 
+    /// Makes a folder, as Azure has them with a hierarchical namespace.
+    pub fn make_folder(&self, name: &str) {
+        self.put_with(name, "", &[FOLDER]);
+    }
+
     /// The value of a key of [`BUCKET`].
     pub fn get(&self, key: &str) -> Option<Bytes> {
         self.lock().buckets.get(BUCKET)?.get(key).map(|object| object.data.clone())
@@ -155,6 +160,15 @@ impl Objects {
     /// Stops the clock, which ticks a second at each write: all values then have one time.
     pub fn hold_clock(&self) {
         self.lock().clock.held = true;
+    }
+}
+
+/// The header of a folder.
+const FOLDER: (&str, &str) = ("x-ms-resource-type", "directory");
+
+impl Object {
+    pub(super) fn is_folder(&self) -> bool {
+        self.headers.iter().any(|(name, value)| (&**name, &**value) == FOLDER)
     }
 }
 

@@ -256,10 +256,16 @@ impl Call<'_> {
         let quiet = text(body, "Quiet").as_deref() == Some("true");
         let mut state = self.objects.lock();
         let mut results = String::new();
+        let mut refused = match self.twist {
+            Some(Twist::RefusedInside(code)) => Some(code),
+            _ => None,
+        };
         for key in keys {
             let key = unescaped(key);
-            if state.protected.contains(&key) {
-                let cause = element("Code", "AccessDenied") + &element("Message", "Access Denied");
+            let denied = state.protected.contains(&key).then_some("AccessDenied");
+            if let Some(code) = refused.take().or(denied) {
+                let cause =
+                    element("Code", code) + &element("Message", format!("{code}, says the test server"));
                 results += &format!("<Error>{}{cause}</Error>", element("Key", &key));
                 continue;
             }

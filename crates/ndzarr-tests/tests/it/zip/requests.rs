@@ -2,7 +2,7 @@
 
 use ndzarr_store::{Fetch, Key, MemoryStore, Of, Store, Want};
 use ndzarr_store_zip::ZipStore;
-use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, block_on};
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on};
 
 use crate::zip::by_hand::{Archive, Entry, assert_value, fetch, key, memory};
 
@@ -49,6 +49,25 @@ fn a_stored_value_takes_one_request() {
     counting.reset();
     fetch(&store, "a", Want::Ranges(vec![7..8, 1000..1010])).expect("it reads");
     assert_eq!((counting.counts().fetches, counting.counts().bytes_read), (1, 11));
+}
+
+/// Compressed, it is read in pieces of 16 MiB, so that no more than one is in memory (C13 of the design).
+#[test]
+fn c13_a_large_compressed_value_is_read_in_pieces() {
+    // Bytes that do not compress: more than one piece.
+    let mut random = Random::seeded("a large value");
+    let value: Vec<u8> = (0..17 << 20).map(|_| random.below(256) as u8).collect();
+    let entry = Entry::deflated("a", &value);
+    assert!(entry.stored.len() > 16 << 20, "{}", entry.stored.len());
+    let stored_len = entry.stored.len() as u64;
+    let (counting, store) = counted(Archive::of(&[entry]).bytes());
+    counting.reset();
+    let read = fetch(&store, "a", Want::Whole { limit: 1 << 30 }).expect("it reads");
+    let counts = counting.counts();
+    assert!(read.expect("it is there") == [&value]);
+    assert_eq!((counts.fetches, counts.ranges), (2, 2));
+    // Nothing is read twice; the local header comes with the first piece.
+    assert!(counts.bytes_read < stored_len + 300, "{counts:?}");
 }
 
 #[test]

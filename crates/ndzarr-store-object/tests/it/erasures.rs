@@ -1,0 +1,207 @@
+//! Erasures of many values, some of which the service refuses.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, StoreError, block_on};
+use ndzarr_store_object::{ObjectStore, RemoteOptions};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+
+use crate::hostile::answering;
+use crate::{Outcome, options, s3};
+
+fn open(server: &ObjectServer, dialect: Dialect, prefix: &str) -> Result<ObjectStore, StoreError> {
+    let options = RemoteOptions::new().endpoint(server.url()).account("lab");
+    match dialect {
+        Dialect::S3 => ObjectStore::s3(BUCKET, prefix, &options),
+        Dialect::Gcs => ObjectStore::gcs(BUCKET, prefix, &options),
+        _ => ObjectStore::azure(BUCKET, prefix, &options),
+    }
+}
+
+fn keys(names: &[&str]) -> Result<Vec<Key>, StoreError> {
+    names.iter().map(Key::new).collect()
+}
+
+/// 2,499 chunks and their document, below this prefix.
+fn array(server: &ObjectServer, prefix: &str) {
+    for number in 0..2499 {
+        server.objects().put(&format!("{prefix}a/c/{number}"), "value");
+    }
+    server.objects().put(&format!("{prefix}a/zarr.json"), "value");
+}
+
+#[test]
+fn rs_19_rs_20_lists_have_pages_and_erasures_go_by_the_thousand() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    array(&server, "");
+    let store = s3(&server, "");
+    assert_eq!(block_on(store.list_prefix(&Prefix::root()))?.len(), 2500);
+    let (objects, is_late) = (server.objects().clone(), Arc::new(AtomicBool::new(false)));
+    let late = Arc::clone(&is_late);
+    server.before_each(move |_| {
+        let keys = objects.keys();
+        if keys.len() < 2499 && keys.iter().any(|key| key == "a/zarr.json") {
+            late.store(true, Ordering::Relaxed);
+        }
+    });
+    server.forget();
+    block_on(store.erase_prefix(&Prefix::new("a/")?))?;
+    assert!(server.objects().keys().is_empty());
+    // Three pages, the document, and three times up to a thousand chunks.
+    assert_eq!(server.traffic().requests, 7);
+    assert!(!is_late.load(Ordering::Relaxed), "a chunk was erased before the document");
+    Ok(())
+}
+
+#[test]
+fn rs_20_a_value_that_cannot_be_removed_is_named() -> Outcome {
+    // On S3 inside an answer that says that all is well.
+    let server = ObjectServer::start(Dialect::S3);
+    array(&server, "below/");
+    for kept in ["below/a/c/1700", "below/a/c/1777", "below/a/c/1778"] {
+        server.objects().protect(kept);
+    }
+    let store = s3(&server, "below");
+    let error = block_on(store.erase_prefix(&Prefix::new("a/")?)).expect_err("it is denied");
+    let StoreError::Denied { key, what, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(key, "a/c/1700");
+    let said = ["refused, like 2 other keys", "AccessDenied", "4442587FB7D0A2F9"];
+    assert!(said.iter().all(|said| what.contains(said)), "{what}");
+    // Three pages, the document, and the chunks up to those: nothing is asked for again.
+    let n_requests = server.traffic().requests;
+    assert!(n_requests <= 7, "{n_requests}");
+    let left = server.objects().keys();
+    assert!(left.contains(&"below/a/c/1700".to_owned()) && !left.contains(&"below/a/c/1701".to_owned()));
+
+    for dialect in [Dialect::S3, Dialect::Gcs, Dialect::Azure] {
+        let server = ObjectServer::start(dialect);
+        for name in ["p/a", "p/b", "p/c"] {
+            server.objects().put(name, "value");
+        }
+        server.objects().protect("p/b");
+        let store = open(&server, dialect, "p")?;
+        let one = Key::new("b")?;
+        for error in [
+            block_on(store.erase_keys(&keys(&["a", "b", "c"])?)).expect_err("one is denied"),
+            block_on(store.erase_keys(&keys(&["b"])?)).expect_err("it is denied"),
+            block_on(store.erase(&one, Precondition::None)).map(drop).expect_err("it is denied"),
+        ] {
+            let StoreError::Denied { key, .. } = &error else { panic!("{dialect:?}: {error:?}") };
+            assert_eq!(key, "b", "{dialect:?}");
+        }
+        assert!(server.traffic().requests <= 5, "{dialect:?}: {:?}", server.traffic());
+        assert_eq!(server.objects().get("p/b").as_deref(), Some(&b"value"[..]));
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_20_what_is_refused_for_a_while_is_asked_for_again_and_nothing_else() -> Outcome {
+    for code in ["SlowDown", "InternalError"] {
+        let server = ObjectServer::start(Dialect::S3);
+        let store = s3(&server, "");
+        for name in ["a", "b", "c"] {
+            server.objects().put(name, "value");
+        }
+        // Another writer is back before the second request.
+        let (objects, n_met) = (server.objects().clone(), std::sync::atomic::AtomicU32::new(0));
+        server.before_each(move |_| {
+            if n_met.fetch_add(1, Ordering::Relaxed) == 1 {
+                objects.put("c", "of another");
+            }
+        });
+        server.faults([FaultRule::always(Fault::RefusedInside(code)).times(1)]);
+        block_on(store.erase_keys(&keys(&["a", "b", "c"])?))?;
+        assert_eq!(server.objects().keys(), ["c"]);
+        assert_eq!(server.traffic().requests, 2, "{code}");
+    }
+    for (code, is_unknown) in [("SlowDown", false), ("InternalError", true)] {
+        let server = ObjectServer::start(Dialect::S3);
+        let options = options(&server).retry_for(Duration::ZERO);
+        let store = ObjectStore::s3(BUCKET, "", &options)?;
+        server.faults([FaultRule::always(Fault::RefusedInside(code))]);
+        let error = block_on(store.erase_keys(&keys(&["x", "y"])?)).expect_err("it is refused");
+        match (is_unknown, &error) {
+            (false, StoreError::Unavailable { key, .. }) | (true, StoreError::Unknown { key, .. }) => {
+                assert_eq!(key, "x");
+            }
+            _ => panic!("{code}: {error:?}"),
+        }
+        assert!(error.to_string().contains(code), "{error}");
+    }
+    let server = ObjectServer::start(Dialect::Azure);
+    server.objects().put("a", "value");
+    server.faults([FaultRule::always(Fault::RefusedInside("ServerBusy")).times(1)]);
+    block_on(open(&server, Dialect::Azure, "")?.erase_keys(&keys(&["a"])?))?;
+    assert_eq!((server.objects().keys(), server.traffic().requests), (vec![], 2));
+    Ok(())
+}
+
+/// object_store panics over some of these.
+#[test]
+fn answers_about_other_values_are_errors() -> Outcome {
+    let once = || RemoteOptions::new().account("lab").retry_for(Duration::ZERO);
+    let other = "<Key>other</Key><Code>AccessDenied</Code><Message>no</Message>";
+    let long = "z".repeat(100_000);
+    for (body, key) in [
+        (format!("<DeleteResult><Error>{other}</Error></DeleteResult>"), "other"),
+        (format!("<DeleteResult><Error><Key>a//b</Key><Code>{long}</Code></Error></DeleteResult>"), "a//b"),
+        (format!("<DeleteResult><Error><Key>{long}</Key></Error></DeleteResult>"), &long[..300]),
+        (
+            "<DeleteResult><Error><Code>AccessDenied</Code></Error></DeleteResult>".to_owned(),
+            "a and 1 other keys",
+        ),
+        (format!("<Error>{other}</Error>"), "a and 1 other keys"),
+        ("<DeleteResult><Deleted><Key>a</Key></Deleted>".to_owned(), "a and 1 other keys"),
+    ] {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        let (url, server) = answering(head + &body);
+        let store = ObjectStore::s3(BUCKET, "", &once().endpoint(url))?;
+        let error = block_on(store.erase_keys(&keys(&["a", "b"])?)).expect_err("not all are gone");
+        server.join().expect("it answered");
+        let (StoreError::Denied { key: found, .. }
+        | StoreError::Unknown { key: found, .. }
+        | StoreError::Other { key: found, .. }) = &error
+        else {
+            panic!("{error:?}")
+        };
+        assert_eq!(found, key);
+        assert!(error.to_string().len() < 1000, "{error}");
+    }
+    for inside in
+        ["Content-ID: 7\r\n\r\nHTTP/1.1 403 No\r\n\r\n", "X: \x01\r\n\r\nHTTP/1.1 500 No\r\n\r\n", ""]
+    {
+        let body = format!("--b\r\n{inside}\r\n--b--\r\n");
+        let head = "HTTP/1.1 202 Accepted\r\nContent-Type: multipart/mixed; boundary=b\r\n";
+        let (url, server) = answering(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()));
+        let store = ObjectStore::azure(BUCKET, "", &once().endpoint(url))?;
+        let error = block_on(store.erase_keys(&keys(&["a"])?)).expect_err("it is not gone");
+        server.join().expect("it answered");
+        assert!(error.to_string().starts_with("erase a: "), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn erasing_in_a_bucket_that_is_missing_is_an_error() -> Outcome {
+    for dialect in [Dialect::S3, Dialect::Gcs, Dialect::Azure] {
+        let server = ObjectServer::start(dialect);
+        let options = RemoteOptions::new().endpoint(server.url()).account("lab");
+        let store = match dialect {
+            Dialect::S3 => ObjectStore::s3("nowhere", "", &options),
+            Dialect::Gcs => ObjectStore::gcs("nowhere", "", &options),
+            _ => ObjectStore::azure("nowhere", "", &options),
+        }?;
+        let one = Key::new("a")?;
+        for erased in [
+            block_on(store.erase(&one, Precondition::None)).map(drop),
+            block_on(store.erase_keys(std::slice::from_ref(&one))),
+        ] {
+            let error = erased.expect_err("there is no bucket").to_string();
+            assert!(error.contains("NoSuchBucket") || error.contains("ContainerNotFound"), "{error}");
+        }
+    }
+    Ok(())
+}
