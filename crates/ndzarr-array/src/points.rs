@@ -79,7 +79,8 @@ impl Selection for Points {
         if let Some((one, other)) = self.uneven {
             return Err(wrong(format!("points with {one} and with {other} coordinates")));
         }
-        if self.n > 0 && self.n_axes != shape.len() {
+        // A list of no points has no number of coordinates.
+        if (self.n > 0 || self.n_axes > 0) && self.n_axes != shape.len() {
             let (n_axes, ndim) = (self.n_axes, shape.len());
             return Err(wrong(format!("points of {n_axes} coordinates for an array of {ndim} dimensions")));
         }

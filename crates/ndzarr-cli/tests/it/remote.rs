@@ -99,7 +99,16 @@ fn ctrl_c_interrupts_a_copy() {
     let (folder, server) = start();
     let copy = ["cp", "a.zarr", "s3://bucket/b.zarr", "--chunks", "16"];
     let held = server.hold();
-    let mut command = folder.command(&copy);
+    let mut command = match cfg!(target_os = "linux") {
+        true => {
+            // A shell that runs the tests in the background has signals by keys ignored.
+            let mut env = Command::new("env");
+            env.args(["--default-signal=INT", env!("CARGO_BIN_EXE_ndzarr")]).args(copy);
+            env.current_dir(folder.path("")).stdin(Stdio::null());
+            env
+        }
+        false => folder.command(&copy),
+    };
     let command = with_server(&mut command, &server).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = command.spawn().expect("it runs");
     // It is in the middle of its work, and gets no answers.

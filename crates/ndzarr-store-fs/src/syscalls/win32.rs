@@ -13,7 +13,7 @@ use std::ptr;
 
 use ndzarr_store::Wait;
 use windows_sys::Win32::Foundation::{
-    ERROR_IO_PENDING, ERROR_LOCK_VIOLATION, FILETIME, INVALID_HANDLE_VALUE,
+    ERROR_IO_PENDING, ERROR_LOCK_VIOLATION, ERROR_NO_MORE_FILES, FILETIME, INVALID_HANDLE_VALUE,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_NORMALIZED,
@@ -148,7 +148,13 @@ pub(crate) fn listed_name(path: &Path) -> io::Result<OsString> {
     // SAFETY: the path ends in a NUL, and `found` has the type that the call fills.
     let search = unsafe { FindFirstFileW(path.as_ptr(), &raw mut found) };
     if search == INVALID_HANDLE_VALUE {
-        return Err(io::Error::last_os_error());
+        return Err(match io::Error::last_os_error() {
+            // Its folder became empty meanwhile.
+            e if e.raw_os_error() == Some(ERROR_NO_MORE_FILES.cast_signed()) => {
+                io::ErrorKind::NotFound.into()
+            }
+            e => e,
+        });
     }
     // SAFETY: the search was opened a moment ago, and is not used after this.
     unsafe { FindClose(search) };

@@ -406,6 +406,7 @@ fn what_does_not_fit_is_refused_before_anything_is_read() {
     refused(array.read(Points::new([[0, 0, 0]])).map(drop), "points of 3 coordinates");
     refused(array.read(Points::new([vec![0, 0], vec![1]])).map(drop), "points with 2 and with 1 coordinates");
     refused(array.read(Points::by_axis([vec![0, 0], vec![1]])).map(drop), "points with 2 and with 1");
+    refused(array.read(Points::by_axis([[0; 0]; 3])).map(drop), "points of 3 coordinates");
     refused(array.read(&Array2::from_elem((6, 4), true)).map(drop), "a mask of shape [6, 4]");
     refused(array.write(Points::new([[0, 0]]), &[1, 2]), "an array of shape [2] for a selection of [1]");
     refused(array.read(array.by_name().axis("z", 0)).map(drop), r#"no dimension "z" among "y", "x""#);
