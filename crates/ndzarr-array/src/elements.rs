@@ -261,8 +261,8 @@ impl Core {
                 let data =
                     data.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error));
                 let data = self.named(data)?;
-                let source = |(_, region, _)| {
-                    let source = MaskSource::new(Arc::clone(mask), &region, data, Arc::clone(&convert));
+                let source = |(_, region, n)| {
+                    let source = MaskSource::new(Arc::clone(mask), &region, n, data, Arc::clone(&convert));
                     (region, source)
                 };
                 self.write_parts(mask.chunks(self.data()?.grid()).map(source), colour).await

@@ -27,11 +27,12 @@ impl<'a, T: Clone> MaskSource<'a, T> {
     pub(crate) fn new(
         mask: Arc<Mask>,
         region: &Region,
+        n_selected: usize,
         values: ArrayView1<'a, T>,
         convert: ToBytes<T>,
     ) -> Self {
         let origin = region.start().iter().map(|&at| at as usize).collect();
-        let is_dense = mask.rows(region).all(|row| row.results.len() == row.numbers.len());
+        let is_dense = region.shape().iter().product::<u64>() == n_selected as u64;
         Self { mask, origin, values: values.into(), is_dense, convert }
     }
 

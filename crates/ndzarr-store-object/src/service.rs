@@ -21,7 +21,8 @@ use crate::page::{Page, element};
 use crate::signing::Signing;
 use crate::told::{self, Told, quoted};
 
-/// The most bytes of an error, of a page of a list or the answer to an erasure, and of any other answer but a value.
+/// The most bytes of an error, of a page of a list or the answer to an erasure, and of any other
+/// answer but a value.
 const ERROR_BYTES: usize = 64 << 10;
 const PAGE_BYTES: usize = 32 << 20;
 const OTHER_BYTES: usize = 4 << 20;

@@ -165,8 +165,7 @@ impl Core {
             let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
             let grown = self.reshaped(&shape, &change)?;
             grown.writable()?;
-            let is_locked = held.excludes_others();
-            if !is_locked && policy != ConcurrentUpdate::LastWriterWins {
+            if !held.excludes_others() && policy != ConcurrentUpdate::LastWriterWins {
                 if shape != was && held.publish(&change.document, policy).await? == Published::No {
                     continue;
                 }
@@ -176,7 +175,7 @@ impl Core {
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
             // The written elements must not reappear when the array grows.
-            if shape != was && is_locked {
+            if shape != was && storage.is_blocking() {
                 let array = self.clone();
                 held.unless_published(move |held| array.tidy(held));
             }
@@ -194,9 +193,6 @@ impl Core {
                 }
                 Ok(Published::No) => {}
                 Err(error) => {
-                    if !is_locked && let Ok(held) = storage.hold(&key, &self.node.context.limits).await {
-                        let _ = self.trim_behind(held.value(), colour).await;
-                    }
                     match colour {
                         Colour::Blocking => work.end(),
                         Colour::Async => {
@@ -206,6 +202,12 @@ impl Core {
                             };
                             let _ = on_own_thread(end).await;
                         }
+                    }
+                    // No other thread may wait for an asynchronous store.
+                    if !storage.is_blocking()
+                        && let Ok(Some((_, now))) = storage.document(&key, limits.document_bytes).await
+                    {
+                        let _ = self.trim_behind(Some(&now), colour).await;
                     }
                     return Err(error);
                 }

@@ -294,7 +294,7 @@ impl HeldDocument {
 
     /// Replaces it, unless the new value exceeds the limits that the old one was read with.
     /// `policy` applies to a store that cannot serialize writers.
-    pub(crate) async fn publish(self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
+    pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
         let storage = self.storage.clone();
         let only_if = match &self.guard {
             Guard::Lock { .. } => {
@@ -315,7 +315,10 @@ impl HeldDocument {
             put = storage.put(&self.key, value.clone(), Precondition::None).await?;
         }
         match put {
-            Put::Done(_) => Ok(Published::Yes),
+            Put::Done(_) => {
+                self.undo = None;
+                Ok(Published::Yes)
+            }
             Put::Conflict => Ok(Published::No),
             Put::Unsupported => Err(self.cannot_take_turns()),
         }

@@ -199,7 +199,7 @@ fn erasing_in_a_bucket_that_is_missing_is_an_error() -> Outcome {
             block_on(store.erase(&one, Precondition::None)).map(drop),
             block_on(store.erase_keys(std::slice::from_ref(&one))),
         ] {
-            let error = erased.expect_err("there is no bucket").to_string();
+            let error = erased.expect_err("the bucket is missing").to_string();
             assert!(error.contains("NoSuchBucket") || error.contains("ContainerNotFound"), "{error}");
         }
     }

@@ -67,7 +67,7 @@ fn each_handle(mut check: impl FnMut(&str, &Handle, &dyn Fn() -> Counts)) {
 }
 
 fn is_refused<T>(result: Result<T, Error>, kind: ErrorKind, words: &str, what: &str) {
-    let Err(error) = result else { panic!("it is no error: {what}") };
+    let Err(error) = result else { panic!("it is not an error: {what}") };
     assert_eq!(error.kind(), kind, "{error}, {what}");
     assert!(error.to_string().contains(words), "{error}, {what}");
 }
