@@ -1,8 +1,9 @@
 //! Reads and writes elements of a Rust type: the implementation behind both sides.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IxDyn};
+use ndzarr_codec::Swap;
 use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::Region;
 use ndzarr_model::DataType;
@@ -11,14 +12,15 @@ use crate::convert_tile::FromBytes;
 use crate::core::Core;
 use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
-use crate::mask_source::MaskSource;
-use crate::point_list::{Group, Mask, MaskRow};
-use crate::point_tile::{PointSource, PointTile};
+use crate::mask_tile::{MaskSource, MaskTile};
+use crate::point_list::Group;
+use crate::point_tile::{PointSource, PointTile, PutPoint};
 use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
 use crate::steps::{Picks, Selected};
 use crate::storage::Colour;
 
-/// How values of a Rust type are made of stored elements, and stored.
+/// How values of a Rust type are made of stored elements. Behind the axes of a selection, a result may have one
+/// more, of the values that an element consists of.
 pub(crate) trait Values<T>: Sync {
     /// A result that is still to be read.
     fn blank(&self, shape: &[usize]) -> Result<ArrayD<T>>;
@@ -26,8 +28,8 @@ pub(crate) trait Values<T>: Sync {
     /// A tile for a view of a result; `fresh` if that is blank.
     fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o>;
 
-    /// Makes a value of the content of one element.
-    fn convert(&self) -> FromBytes<T>;
+    /// The tiles of points, for a view of a result.
+    fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)>;
 }
 
 /// Elements of a stored type.
@@ -42,8 +44,8 @@ impl<T: Element> Values<T> for Stored<'_> {
         T::tile(Output { view, axes, fresh, stored: self.0 })
     }
 
-    fn convert(&self) -> FromBytes<T> {
-        T::from_bytes(self.0)
+    fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {
+        value_tiles(groups, view, T::from_bytes(self.0))
     }
 }
 
@@ -63,7 +65,8 @@ impl Core {
             && let Some(ascending) = axes.ascending()
         {
             let mut out = self.named(values.blank(&ascending.shape()))?;
-            self.read_axes(&ascending, out.view_mut(), Fresh::Yes, values).await?;
+            let ascending = Resolved(Resolution::Axes(ascending));
+            self.read_into_view(&ascending, out.view_mut(), Fresh::Yes, values).await?;
             return Ok(axes.in_order(out));
         }
         let order = self.result_order(resolved);
@@ -93,7 +96,7 @@ impl Core {
         &self,
         selections: &[Resolved],
     ) -> Result<Vec<ArrayD<T>>> {
-        let (grid, stored) = (self.data()?.grid(), &Stored(self.data_type()));
+        let stored = &Stored(self.data_type());
         let ascending: Vec<Option<Resolved>> = selections.iter().map(Resolved::ascending).collect();
         let mut outs: Vec<Option<ArrayD<T>>> = selections.iter().map(|_| None).collect();
         let mut regions: Vec<(Region, MakeTile<'_>)> = Vec::new();
@@ -103,13 +106,10 @@ impl Core {
                     let order = self.result_order(ascending.as_ref().unwrap_or(resolved));
                     regions.push((axes.region(), make_tile(axes, out, stored, order)));
                 }
-                Resolution::Mask(mask) if mask.is_large(grid) => {
-                    *out = Some(self.read_elements(resolved).await?);
-                }
                 Resolution::Points(_) | Resolution::Mask(_) => {
                     let blank: ArrayD<T> = self.named(stored.blank(&resolved.shape()))?;
-                    let groups = self.named(resolved.points().groups(grid))?;
-                    regions.extend(point_tiles(groups, places(out.insert(blank).view_mut()), stored));
+                    let out = out.insert(blank).view_mut();
+                    regions.extend(self.tiles(resolved, out, Fresh::Yes, stored)?);
                 }
             }
         }
@@ -136,75 +136,45 @@ impl Core {
     }
 
     /// Reads a selection whose lists are in ascending order.
-    pub(crate) async fn read_into_view<T: Clone + Send + Sync>(
+    async fn read_into_view<T: Clone + Send + Sync>(
         &self,
         resolved: &Resolved,
         out: ArrayViewMutD<'_, T>,
         fresh: Fresh,
         values: &impl Values<T>,
     ) -> Result<()> {
+        self.read_many(self.tiles(resolved, out, fresh, values)?).await
+    }
+
+    /// The tiles of a selection whose lists are in ascending order, made just before their chunks are
+    /// read.
+    pub(crate) fn tiles<'o, T: Clone + Send + Sync>(
+        &self,
+        resolved: &'o Resolved,
+        out: ArrayViewMutD<'o, T>,
+        fresh: Fresh,
+        values: &'o impl Values<T>,
+    ) -> Result<Vec<(Region, MakeTile<'o>)>> {
         match &resolved.0 {
-            Resolution::Axes(axes) => self.read_axes(axes, out, fresh, values).await,
+            Resolution::Axes(axes) => {
+                let tile = values.tile(axes.unfold(out), selected(axes), fresh == Fresh::Yes);
+                Ok(vec![(axes.region(), made(tile))])
+            }
             Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
-                self.read_mask(mask, out, values).await
+                let out = if out.ndim() == 1 { out.insert_axis(Axis(1)) } else { out };
+                let out = out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error));
+                let found = Arc::new(Mutex::new(self.named(out)?));
+                let tile = |(_, region, _): (_, Region, _)| {
+                    let tile = MaskTile::new(mask, &region, &found, values);
+                    (region, made(Box::new(tile)))
+                };
+                Ok(mask.chunks(&self.inner_grid()?).map(tile).collect())
             }
             Resolution::Points(_) | Resolution::Mask(_) => {
                 let groups = self.named(resolved.points().groups(self.data()?.grid()))?;
-                self.read_many(point_tiles(groups, places(out), values)).await
+                Ok(values.point_tiles(groups, out))
             }
         }
-    }
-
-    /// Reads the chunks that have selected elements, some at a time, and takes those out of them.
-    async fn read_mask<T: Clone + Send + Sync>(
-        &self,
-        mask: &Mask,
-        mut out: ArrayViewMutD<'_, T>,
-        values: &impl Values<T>,
-    ) -> Result<()> {
-        /// The bytes of the chunks that are in memory at once; of one, if that has more.
-        const AT_ONCE: u64 = 64 << 20;
-        let grid = self.inner_grid()?;
-        let mut chunks = mask.chunks(&grid).map(|(_, region, _)| region).peekable();
-        while chunks.peek().is_some() {
-            let (mut selections, mut byte_len) = (Vec::new(), 0_u64);
-            while byte_len < AT_ONCE
-                && let Some(region) = chunks.next()
-            {
-                let n_elements = region.shape().iter().product::<u64>();
-                byte_len = byte_len.saturating_add(n_elements.saturating_mul(size_of::<T>() as u64));
-                selections.push((self.resolve(&region.ranges())?, region));
-            }
-            let mut found: Vec<Option<ArrayD<T>>> = selections.iter().map(|_| None).collect();
-            let tiles = selections.iter().zip(&mut found).filter_map(|((resolved, region), found)| {
-                let axes = resolved.in_order()?;
-                Some((region.clone(), make_tile(axes, found, values, None)))
-            });
-            self.read_many(tiles.collect()).await?;
-            let read = selections
-                .iter()
-                .zip(&found)
-                .filter_map(|((_, region), found)| Some((region, found.as_ref()?)));
-            for (region, elements) in read {
-                for (row, MaskRow { numbers, results }) in elements.rows().into_iter().zip(mask.rows(region))
-                {
-                    let selected = mask.selected(numbers.clone()).map(|number| &row[number - numbers.start]);
-                    results.zip(selected).for_each(|(to, element)| out[[to]].clone_from(element));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn read_axes<T: Send>(
-        &self,
-        axes: &Axes,
-        out: ArrayViewMutD<'_, T>,
-        fresh: Fresh,
-        values: &impl Values<T>,
-    ) -> Result<()> {
-        let tile = values.tile(axes.unfold(out), selected(axes), fresh == Fresh::Yes);
-        self.read_many(vec![(axes.region(), Box::new(|| Ok(tile)))]).await
     }
 
     /// Writes a selection.
@@ -262,7 +232,7 @@ impl Core {
                     data.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error));
                 let data = self.named(data)?;
                 let source = |(_, region, n)| {
-                    let source = MaskSource::new(Arc::clone(mask), &region, n, data, Arc::clone(&convert));
+                    let source = MaskSource::new(mask, &region, n, data, Arc::clone(&convert));
                     (region, source)
                 };
                 self.write_parts(mask.chunks(self.data()?.grid()).map(source), colour).await
@@ -344,25 +314,37 @@ fn make_tile<'o, T: Send>(
     })
 }
 
-/// The places of the elements of a result.
-fn places<T>(out: ArrayViewMutD<'_, T>) -> Vec<Option<&mut T>> {
-    out.into_iter().map(Some).collect()
+/// Passes on a tile that is there already.
+pub(crate) fn made<'t>(tile: Box<dyn Tile + 't>) -> MakeTile<'t> {
+    Box::new(|| Ok(tile))
+}
+
+/// The tiles of points, each of which is one value.
+pub(crate) fn value_tiles<'o, T: Send>(
+    groups: Vec<Group>,
+    view: ArrayViewMutD<'o, T>,
+    convert: FromBytes<T>,
+) -> Vec<(Region, MakeTile<'o>)> {
+    let put = move |place: &mut &'o mut T, content: &[u8], swap: &Swap| {
+        **place = convert(content, swap)?;
+        Ok(())
+    };
+    point_tiles(groups, view, Arc::new(put))
 }
 
 /// The tiles of points, made just before their chunk is read.
-fn point_tiles<'o, T: Clone + Send + 'o>(
+pub(crate) fn point_tiles<'o, P: Send + 'o>(
     groups: Vec<Group>,
-    mut places: Vec<Option<&'o mut T>>,
-    values: &impl Values<T>,
+    places: impl IntoIterator<Item = P>,
+    put: PutPoint<'o, P>,
 ) -> Vec<(Region, MakeTile<'o>)> {
-    let convert = values.convert();
+    let mut places: Vec<Option<P>> = places.into_iter().map(Some).collect();
     let tile = |Group { region, coordinates, points }: Group| {
-        let (shape, convert) = (lengths(&region), Arc::clone(&convert));
+        let (shape, put) = (lengths(&region), Arc::clone(&put));
         // Each point has a place of its own.
-        let places: Vec<&mut T> = points.iter().filter_map(|&number| places[number].take()).collect();
+        let places: Vec<P> = points.iter().filter_map(|&number| places[number].take()).collect();
         let make = move || {
-            let tile: Box<dyn Tile + 'o> =
-                Box::new(PointTile::new(shape, coordinates, places.into_iter(), convert));
+            let tile: Box<dyn Tile + 'o> = Box::new(PointTile::new(shape, coordinates, places, put));
             Ok(tile)
         };
         (region, Box::new(make) as MakeTile<'o>)

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayViewMutD};
 use ndzarr_codec::{LeafSwaps, Swap};
-use ndzarr_engine::Tile;
+use ndzarr_engine::{MakeTile, Tile};
+use ndzarr_grid::Region;
 use ndzarr_model::{DataType, Field, StructType};
 
 use crate::convert_tile::{ConvertTile, FromBytes};
 use crate::core::Core;
-use crate::elements::Values;
+use crate::elements::{Values, value_tiles};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::blank_of;
+use crate::point_list::Group;
 use crate::resolved::Resolved;
 use crate::steps::Selected;
 use crate::struct_plan::StructField;
@@ -58,11 +60,11 @@ impl<T: Clone + Send + Sync> Values<T> for Fields<T> {
     }
 
     fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, _: bool) -> Box<dyn Tile + 'o> {
-        Box::new(ConvertTile { view, axes, convert: self.convert() })
+        Box::new(ConvertTile { view, axes, convert: Arc::clone(&self.convert) })
     }
 
-    fn convert(&self) -> FromBytes<T> {
-        Arc::clone(&self.convert)
+    fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {
+        value_tiles(groups, view, Arc::clone(&self.convert))
     }
 }
 

@@ -90,7 +90,7 @@ mod group_core;
 #[cfg(feature = "jiff")]
 mod jiff_times;
 mod located;
-mod mask_source;
+mod mask_tile;
 mod mode;
 mod n5_block;
 mod node;

@@ -1,22 +1,29 @@
 //! Reads and writes elements of any type of fixed size as packed bytes.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
 use ndarray::{
-    ArrayBase, ArrayD, ArrayView, ArrayViewMut, Axis, CowArray, IxDyn, RawData, ShapeError, Slice,
+    ArrayBase, ArrayD, ArrayView, ArrayViewMut, ArrayViewMutD, Axis, CowArray, IxDyn, RawData, ShapeError,
+    Slice,
 };
-use ndzarr_engine::Source;
+use ndzarr_codec::Swap;
+use ndzarr_engine::{MakeTile, Source, Tile};
 use ndzarr_grid::Region;
+use ndzarr_model::DataType;
 use num_complex::Complex;
 
 use crate::byte_tile::{ByteSource, ByteTile, wrong_element};
 use crate::core::Core;
-use crate::element::{Element, Input};
-use crate::elements::{Fresh, Stored, lengths, selected};
+use crate::element::{Element, Input, Output};
+use crate::elements::{Fresh, Values, lengths, made, point_tiles, selected};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
-use crate::output::blank_bytes;
-use crate::resolved::Resolved;
-use crate::steps::Picks;
+use crate::output::{blank, blank_bytes};
+use crate::point_list::Group;
+use crate::resolved::{Resolution, Resolved};
+use crate::steps::{Picks, Selected};
 use crate::storage::Colour;
 
 /// Runs `$body` with `$t` a type that any bytes of the size of an element are, and whose byte order is
@@ -69,39 +76,56 @@ impl Core {
         fresh: Fresh,
         part: Option<(&Region, &Region)>,
     ) -> Result<()> {
-        let data_type = self.data_type();
-        let shape = part.map_or_else(|| resolved.shape(), |(_, whole)| lengths(whole));
-        with_plain!(data_type, out, T => {
-            let view = ArrayViewMut::from_shape(IxDyn(&shape), cast_slice_mut::<u8, T>(out));
-            let mut view = part_of(self.named(view.map_err(too_large))?, part);
-            if resolved.ascending().is_some() {
-                view.assign(&self.read_elements(resolved).await?);
-                return Ok(());
-            }
-            self.read_into_view(resolved, view, fresh, &Stored(data_type)).await
-        }, {
-            let Some(axes) = resolved.in_order() else {
-                let elements: ArrayD<Vec<u8>> = self.read_elements(resolved).await?;
-                elements.iter().zip(out.chunks_exact_mut(self.elem_size()?)).for_each(|(from, to)| {
-                    // Byte strings come without the NULs behind them.
-                    let (content, rest) = to.split_at_mut(from.len());
-                    content.copy_from_slice(from);
-                    rest.fill(0);
-                });
-                return Ok(());
-            };
-            let shape: Vec<usize> = shape.into_iter().chain(data_type.elem_size()).collect();
-            let view = self.named(ArrayViewMut::from_shape(IxDyn(&shape), out).map_err(too_large))?;
-            let view = part_of(view, part);
-            let tile = ByteTile::new(axes.unfold(view), selected(axes), fresh == Fresh::Yes, data_type);
-            self.read_many(vec![(axes.region(), Box::new(|| Ok(Box::new(tile))))]).await
-        })
+        let packed = Packed { data_type: self.data_type(), size: self.elem_size()? };
+        if let Some(ascending) = resolved.ascending() {
+            let mut bytes = self.named(blank_bytes(&ascending.shape(), packed.size))?;
+            self.read_many(self.packed_tiles(&ascending, &mut bytes, Fresh::Yes, None, &packed)?).await?;
+            out.copy_from_slice(&packed.in_order(resolved, ascending.shape(), bytes));
+            return Ok(());
+        }
+        self.read_many(self.packed_tiles(resolved, out, fresh, part, &packed)?).await
     }
 
-    /// Reads many selections of elements that have no Rust type as one task.
+    /// Reads many selections as one task.
     pub(crate) async fn read_many_bytes(&self, selections: &[Resolved]) -> Result<Vec<Vec<u8>>> {
-        let outs: Vec<ArrayD<Vec<u8>>> = self.read_many_elements(selections).await?;
-        Ok(outs.into_iter().map(|out| out.into_iter().flatten().collect()).collect())
+        let packed = Packed { data_type: self.data_type(), size: self.elem_size()? };
+        let ascending: Vec<Cow<'_, Resolved>> = selections
+            .iter()
+            .map(|resolved| resolved.ascending().map_or(Cow::Borrowed(resolved), Cow::Owned))
+            .collect();
+        let blank = |resolved: &Cow<'_, Resolved>| blank_bytes(&resolved.shape(), packed.size);
+        let mut outs = self.named(ascending.iter().map(blank).collect::<Result<Vec<_>>>())?;
+        let mut tiles = Vec::new();
+        for (resolved, out) in ascending.iter().zip(&mut outs) {
+            tiles.extend(self.packed_tiles(resolved, out, Fresh::Yes, None, &packed)?);
+        }
+        self.read_many(tiles).await?;
+        let read = selections.iter().zip(ascending).zip(outs);
+        Ok(read.map(|((resolved, read), out)| packed.in_order(resolved, read.shape(), out)).collect())
+    }
+
+    /// The tiles of a selection whose lists are in ascending order.
+    fn packed_tiles<'o>(
+        &self,
+        resolved: &'o Resolved,
+        out: &'o mut [u8],
+        fresh: Fresh,
+        part: Option<(&Region, &Region)>,
+        packed: &'o Packed<'o>,
+    ) -> Result<Vec<(Region, MakeTile<'o>)>> {
+        let mut shape = part.map_or_else(|| resolved.shape(), |(_, whole)| lengths(whole));
+        if let Some(axes) = resolved.in_order() {
+            with_plain!(packed.data_type, out, T => {
+                let view = ArrayViewMut::from_shape(IxDyn(&shape), cast_slice_mut::<u8, T>(out));
+                let view = axes.unfold(part_of(self.named(view.map_err(too_large))?, part));
+                let output =
+                    Output { view, axes: selected(axes), fresh: fresh == Fresh::Yes, stored: packed.data_type };
+                return Ok(vec![(axes.region(), made(T::tile(output)))]);
+            }, {});
+        }
+        shape.push(packed.size);
+        let view = self.named(ArrayViewMut::from_shape(IxDyn(&shape), out).map_err(too_large))?;
+        self.tiles(resolved, part_of(view, part), fresh, packed)
     }
 
     pub(crate) async fn write_bytes(&self, resolved: &Resolved, bytes: &[u8], colour: Colour) -> Result<()> {
@@ -210,6 +234,58 @@ pub(crate) fn part_of<S: RawData>(
         view.slice_axis_inplace(Axis(axis), Slice::from(range.start as usize..range.end as usize));
     }
     view
+}
+
+/// Packed elements: their bytes are one more axis, the last.
+struct Packed<'d> {
+    data_type: &'d DataType,
+    /// Of an element, in bytes.
+    size: usize,
+}
+
+impl Packed<'_> {
+    /// Brings elements of this shape, which were read in ascending order, into the order of the lists.
+    fn in_order(&self, resolved: &Resolved, mut shape: Vec<usize>, mut bytes: Vec<u8>) -> Vec<u8> {
+        let Resolution::Axes(axes) = &resolved.0 else { return bytes };
+        for (axis, positions) in axes.lists() {
+            let inner = shape[axis.index() + 1..].iter().product::<usize>() * self.size;
+            let mut ordered = Vec::with_capacity(bytes.len() / shape[axis.index()].max(1) * positions.len());
+            for outer in bytes.chunks_exact((shape[axis.index()] * inner).max(1)) {
+                positions.iter().for_each(|at| ordered.extend_from_slice(&outer[at * inner..][..inner]));
+            }
+            shape[axis.index()] = positions.len();
+            bytes = ordered;
+        }
+        bytes
+    }
+}
+
+impl Values<u8> for Packed<'_> {
+    fn blank(&self, shape: &[usize]) -> Result<ArrayD<u8>> {
+        blank(&[shape, &[self.size]].concat())
+    }
+
+    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, u8>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o> {
+        Box::new(ByteTile::new(view, axes, fresh, self.data_type))
+    }
+
+    fn point_tiles<'o>(
+        &self,
+        groups: Vec<Group>,
+        view: ArrayViewMutD<'o, u8>,
+    ) -> Vec<(Region, MakeTile<'o>)> {
+        let data_type = self.data_type.clone();
+        let put = move |place: &mut &'o mut [u8], content: &[u8], swap: &Swap| {
+            if content.len() != place.len() {
+                return Err(not_an_element(content, &data_type));
+            }
+            place.copy_from_slice(content);
+            swap.apply(place);
+            wrong_element(place, &data_type).map_or(Ok(()), |wrong| Err(not_an_element(wrong, &data_type)))
+        };
+        let bytes = view.into_slice().expect("packed elements are one slice");
+        point_tiles(groups, bytes.chunks_exact_mut(self.size), Arc::new(put))
+    }
 }
 
 fn too_large(error: ShapeError) -> Error {

@@ -190,7 +190,7 @@ impl Mask {
     }
 
     /// The rows along the last axis of a box, in C order.
-    pub(crate) fn rows(&self, region: &Region) -> impl Iterator<Item = MaskRow> {
+    pub(crate) fn rows<'m>(&'m self, region: &Region) -> impl Iterator<Item = MaskRow> + use<'m> {
         let lens: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
         let start = region.start();
         let (len, leading) = lens.split_last().map_or((1, &lens[..]), |(len, leading)| (*len, leading));

@@ -7,7 +7,7 @@ use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
 use ndzarr_engine::{EngineCause, Picked, Source, Tile};
 use ndzarr_grid::Region;
 
-use crate::convert_tile::{FromBytes, ToBytes, content, into_bytes};
+use crate::convert_tile::{ToBytes, content, into_bytes};
 use crate::steps;
 
 /// The places of points in a box.
@@ -64,28 +64,31 @@ impl Places {
     }
 }
 
+/// Puts the content of an element, which is in the given byte order, where it belongs.
+pub(crate) type PutPoint<'p, P> = Arc<dyn Fn(&mut P, &[u8], &Swap) -> Result<(), String> + Send + Sync + 'p>;
+
 /// Single elements that are read: each goes to its place in the result.
-pub(crate) struct PointTile<'a, T> {
+pub(crate) struct PointTile<'p, P> {
     places: Places,
     /// The number of each point, and where it goes.
-    points: Vec<(usize, &'a mut T)>,
-    convert: FromBytes<T>,
+    points: Vec<(usize, P)>,
+    put: PutPoint<'p, P>,
 }
 
-impl<'a, T> PointTile<'a, T> {
+impl<'p, P> PointTile<'p, P> {
     /// A tile for a box of this shape; the coordinates are relative to it.
     pub(crate) fn new(
         shape: Vec<usize>,
         coordinates: Arc<[usize]>,
-        points: impl Iterator<Item = &'a mut T>,
-        convert: FromBytes<T>,
+        points: Vec<P>,
+        put: PutPoint<'p, P>,
     ) -> Self {
         let places = Places { coordinates, start: vec![0; shape.len()], len: shape };
-        Self { places, points: points.enumerate().collect(), convert }
+        Self { places, points: points.into_iter().enumerate().collect(), put }
     }
 }
 
-impl<T: Clone + Send> Tile for PointTile<'_, T> {
+impl<P: Send> Tile for PointTile<'_, P> {
     fn shape(&self) -> Vec<usize> {
         self.places.len.clone()
     }
@@ -103,19 +106,18 @@ impl<T: Clone + Send> Tile for PointTile<'_, T> {
     }
 
     fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
-        for (number, value) in &mut self.points {
+        for (number, to) in &mut self.points {
             let place = self.places.within(*number, at, &part.extent, part.offset, &part.strides);
             let Some(place) = place else { continue };
             let content = content(elements, place).ok_or_else(steps::outside)?;
-            **value = (self.convert)(content, &part.swap).map_err(EngineCause::Element)?;
+            (self.put)(to, content, &part.swap).map_err(EngineCause::Element)?;
         }
         Ok(())
     }
 
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
-        let fill = (self.convert)(fill, &Swap::None).map_err(EngineCause::Element)?;
-        self.points.iter_mut().for_each(|(_, value)| (*value).clone_from(&fill));
-        Ok(())
+        let mut points = self.points.iter_mut();
+        points.try_for_each(|(_, to)| (self.put)(to, fill, &Swap::None)).map_err(EngineCause::Element)
     }
 
     fn contiguous(&mut self) -> Option<&mut [u8]> {
@@ -126,13 +128,13 @@ impl<T: Clone + Send> Tile for PointTile<'_, T> {
     where
         Self: 's,
     {
-        let Self { places, points, convert } = *self;
+        let Self { places, points, put } = *self;
         let is_front = |number: usize| places.of(number).nth(axis).is_some_and(|place| place < at);
         let (front, back): (Vec<_>, Vec<_>) = points.into_iter().partition(|(number, _)| is_front(*number));
         let (before, behind) = places.split_at(axis, at);
         (
-            Box::new(PointTile { places: before, points: front, convert: Arc::clone(&convert) }),
-            Box::new(PointTile { places: behind, points: back, convert }),
+            Box::new(PointTile { places: before, points: front, put: Arc::clone(&put) }),
+            Box::new(PointTile { places: behind, points: back, put }),
         )
     }
 }

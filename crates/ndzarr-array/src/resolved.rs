@@ -259,7 +259,7 @@ impl Axes {
 
     /// The lists along the axes of the result: the axis, and the position in the ascending list for
     /// each of its indices.
-    fn lists(&self) -> impl Iterator<Item = (Axis, &[usize])> {
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (Axis, &[usize])> {
         self.out.iter().enumerate().filter_map(|(at, out)| match out {
             OutAxis::Of(axis) => match &self.axes[*axis].order {
                 AxisOrder::Listed(positions) => Some((Axis(at), &positions[..])),

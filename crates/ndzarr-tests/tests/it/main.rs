@@ -65,6 +65,7 @@ mod one_thread;
 mod own_grids;
 mod own_selections;
 mod own_types;
+mod packed_elements;
 mod par_work;
 mod polled_by_others;
 mod real_servers;

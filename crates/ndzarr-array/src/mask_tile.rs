@@ -1,0 +1,226 @@
+//! The tile and the source of the elements that a mask selects in a chunk. They have nothing of their own for
+//! each element.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ndarray::{ArrayD, ArrayView1, ArrayViewMut1, ArrayViewMut2, CowArray, Ix1};
+use ndzarr_codec::{Elements, Layout, VlenBuffer};
+use ndzarr_engine::{EngineCause, Source, Tile};
+use ndzarr_grid::Region;
+
+use crate::convert_tile::{ToBytes, into_bytes};
+use crate::elements::Values;
+use crate::point_list::{Mask, MaskRow};
+use crate::steps::Picks;
+
+/// A box of a mask, from an index on.
+#[derive(Clone)]
+struct MaskBox {
+    mask: Arc<Mask>,
+    origin: Vec<usize>,
+}
+
+impl MaskBox {
+    fn new(mask: &Arc<Mask>, region: &Region) -> Self {
+        let origin = region.start().iter().map(|&at| at as usize).collect();
+        Self { mask: Arc::clone(mask), origin }
+    }
+
+    /// The rows of a smaller box.
+    fn rows(&self, start: &[usize], len: &[usize]) -> impl Iterator<Item = MaskRow> {
+        let begins = self.origin.iter().zip(start).map(|(origin, at)| (origin + at) as u64);
+        self.mask.rows(&Region::new(begins.zip(len).map(|(at, &len)| at..at + len as u64)))
+    }
+
+    /// The selected elements of a row: which of all that the mask selects they are, and their places in
+    /// the row.
+    fn selected(&self, row: MaskRow) -> impl Iterator<Item = (usize, usize)> {
+        let first = row.numbers.start;
+        row.results.zip(self.mask.selected(row.numbers).map(move |number| number - first))
+    }
+}
+
+/// All that a mask selects, which the tiles of its boxes share: for each element the values that it consists
+/// of.
+pub(crate) type Found<'o, T> = Arc<Mutex<ArrayViewMut2<'o, T>>>;
+
+/// Elements that are read where a mask selects them, in a box of it.
+pub(crate) struct MaskTile<'o, T> {
+    place: MaskBox,
+    shape: Vec<usize>,
+    found: Found<'o, T>,
+    values: &'o dyn Values<T>,
+}
+
+impl<'o, T> MaskTile<'o, T> {
+    pub(crate) fn new(
+        mask: &Arc<Mask>,
+        region: &Region,
+        found: &Found<'o, T>,
+        values: &'o dyn Values<T>,
+    ) -> Self {
+        let shape = region.shape().iter().map(|&n| n as usize).collect();
+        Self { place: MaskBox::new(mask, region), shape, found: Arc::clone(found), values }
+    }
+
+    /// Reads elements by a tile of their type.
+    fn by_tile(
+        &self,
+        shape: &[usize],
+        read: impl FnOnce(&mut dyn Tile) -> Result<(), EngineCause>,
+    ) -> Result<ArrayD<T>, EngineCause> {
+        let blank = self.values.blank(shape);
+        let mut elements = blank.map_err(|error| EngineCause::Tile(error.into()))?;
+        let all = shape.iter().map(|&len| (len, Picks::ALL)).collect();
+        read(&mut *self.values.tile(elements.view_mut(), all, false))?;
+        Ok(elements)
+    }
+}
+
+impl<T: Clone + Send> Tile for MaskTile<'_, T> {
+    fn shape(&self) -> Vec<usize> {
+        self.shape.clone()
+    }
+
+    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
+        if self.place.rows(at, &part.extent).all(|row| row.results.is_empty()) {
+            return Ok(());
+        }
+        let start = vec![0; part.extent.len()];
+        let elements = self.by_tile(&part.extent, |tile| tile.put(elements, part, &start))?;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let (row_len, width) = (part.extent.last().map_or(1, |len| *len), found.ncols());
+        let n_rows = part.extent.iter().rev().skip(1).product::<usize>();
+        let rows = elements.into_shape_with_order((n_rows, row_len, width)).expect("a result in C order");
+        for (elements, row) in rows.outer_iter().zip(self.place.rows(at, &part.extent)) {
+            for (to, place) in self.place.selected(row) {
+                set(found.row_mut(to), elements.row(place));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
+        let fill = self.by_tile(&vec![1; self.shape.len()], |tile| tile.fill(fill))?;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for row in self.place.rows(&vec![0; self.shape.len()], &self.shape) {
+            row.results.for_each(|to| set(found.row_mut(to), &fill));
+        }
+        Ok(())
+    }
+
+    fn contiguous(&mut self) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    where
+        Self: 's,
+    {
+        let Self { place, shape, found, values } = *self;
+        let (mut head, mut tail) = (shape.clone(), shape);
+        (head[axis], tail[axis]) = (at, tail[axis] - at);
+        let mut behind = place.clone();
+        behind.origin[axis] += at;
+        (
+            Box::new(MaskTile { place, shape: head, found: Arc::clone(&found), values }),
+            Box::new(MaskTile { place: behind, shape: tail, found, values }),
+        )
+    }
+}
+
+fn set<'v, T: Clone + 'v>(to: ArrayViewMut1<'_, T>, values: impl IntoIterator<Item = &'v T>) {
+    to.into_iter().zip(values).for_each(|(to, value)| to.clone_from(value));
+}
+
+/// Elements that are written where a mask selects them, in a box of it.
+pub(crate) struct MaskSource<'a, T: Clone> {
+    place: MaskBox,
+    /// All that the mask selects.
+    values: CowArray<'a, T, Ix1>,
+    /// Whether it selects the whole box.
+    is_dense: bool,
+    convert: ToBytes<T>,
+}
+
+impl<'a, T: Clone> MaskSource<'a, T> {
+    pub(crate) fn new(
+        mask: &Arc<Mask>,
+        region: &Region,
+        n_selected: usize,
+        values: ArrayView1<'a, T>,
+        convert: ToBytes<T>,
+    ) -> Self {
+        let is_dense = region.shape().iter().product::<u64>() == n_selected as u64;
+        Self { place: MaskBox::new(mask, region), values: values.into(), is_dense, convert }
+    }
+
+    /// Passes on the content of each element of a box, and where it goes.
+    fn each(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        offset: usize,
+        strides: &[isize],
+        mut put: impl FnMut(usize, &[u8]),
+    ) {
+        let (last, leading) = strides.split_last().map_or((0, strides), |(last, leading)| (*last, leading));
+        let mut content = Vec::new();
+        for (number, row) in self.place.rows(start, len).enumerate() {
+            let (mut rest, mut first) = (number, offset.cast_signed());
+            for (len, stride) in len.iter().zip(leading).rev() {
+                first += stride * (rest % len).cast_signed();
+                rest /= len;
+            }
+            for (result, place) in self.place.selected(row) {
+                content.clear();
+                (self.convert)(&self.values[result], &mut content);
+                put((first + last * place.cast_signed()).cast_unsigned(), &content);
+            }
+        }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Source for MaskSource<'_, T> {
+    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
+        self.each(start, len, offset, strides, into_bytes(out));
+    }
+
+    fn gather_vlen(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut VlenBuffer,
+        offset: usize,
+        strides: &[isize],
+    ) {
+        self.each(start, len, offset, strides, |at, content| out.set(at, content));
+    }
+
+    fn is_dense(&self) -> bool {
+        self.is_dense
+    }
+
+    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
+        self.place.rows(start, len).any(|row| !row.results.is_empty())
+    }
+
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
+        let (mut selected, mut values) = (Vec::with_capacity(len.iter().product()), Vec::new());
+        for row in self.place.rows(start, len) {
+            let first = selected.len();
+            selected.resize(first + row.numbers.len(), false);
+            for (result, place) in self.place.selected(row) {
+                selected[first + place] = true;
+                values.push(self.values[result].clone());
+            }
+        }
+        let mask = Arc::new(Mask::new(len, selected.iter()));
+        Box::new(MaskSource {
+            place: MaskBox { mask, origin: vec![0; len.len()] },
+            values: CowArray::from(ndarray::Array1::from(values)),
+            is_dense: self.is_dense,
+            convert: Arc::clone(&self.convert),
+        })
+    }
+}
