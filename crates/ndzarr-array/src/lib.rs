@@ -131,6 +131,7 @@ mod units;
 #[cfg(feature = "fs")]
 #[doc(hidden)]
 pub mod url;
+mod values;
 mod views;
 mod vlen_array;
 

@@ -9,9 +9,9 @@ use ndzarr_engine::{EngineCause, Source, Tile};
 use ndzarr_grid::Region;
 
 use crate::convert_tile::{ToBytes, into_bytes};
-use crate::elements::Values;
 use crate::point_list::{Mask, MaskRow};
 use crate::steps::Picks;
+use crate::values::Values;
 
 /// A box of a mask, from an index on.
 #[derive(Clone)]

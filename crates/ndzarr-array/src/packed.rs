@@ -18,13 +18,14 @@ use num_complex::Complex;
 use crate::byte_tile::{ByteSource, ByteTile, wrong_element};
 use crate::core::Core;
 use crate::element::{Element, Input, Output};
-use crate::elements::{Fresh, Values, lengths, made, point_tiles, selected};
+use crate::elements::{Fresh, selected};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::{blank, blank_bytes};
 use crate::point_list::Group;
 use crate::resolved::{Resolution, Resolved};
-use crate::steps::{Picks, Selected};
+use crate::steps::{Picks, Selected, lengths};
 use crate::storage::Colour;
+use crate::values::{Values, made, point_tiles};
 
 /// Runs `$body` with `$t` a type that any bytes of the size of an element are, and whose byte order is
 /// reversed as theirs, if there is one and the bytes are aligned for it. These are

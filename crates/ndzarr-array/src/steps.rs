@@ -4,7 +4,7 @@ use ndarray::{ArrayBase, ArrayView, ArrayViewD, Axis, CowArray, IxDyn, RawData, 
 use ndzarr_codec::strided::Strided;
 use ndzarr_engine::{EngineCause, Picked};
 pub(crate) use ndzarr_grid::Picks;
-use ndzarr_grid::Run;
+use ndzarr_grid::{Region, Run};
 
 /// The selection of a tile along each axis: the length of its box, and which of its indices are
 /// selected.
@@ -16,6 +16,11 @@ pub(crate) fn picked(axes: &[(usize, Picks)]) -> Picked {
         true => Picked::All,
         false => Picked::Along(axes.iter().map(|(_, picks)| picks.clone()).collect()),
     }
+}
+
+/// The shape of a box that fits into memory.
+pub(crate) fn lengths(region: &Region) -> Vec<usize> {
+    region.shape().iter().map(|&n| n as usize).collect()
 }
 
 /// Splits a selection in two at an index of one axis.

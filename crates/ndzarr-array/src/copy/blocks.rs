@@ -15,11 +15,11 @@ use crate::copy::conversion::Conversion;
 use crate::copy::note::Note;
 use crate::core::Core;
 use crate::each::check_cancel;
-use crate::elements::lengths;
 use crate::error::{Error, ErrorKind, Result};
 use crate::output::blank_bytes;
 use crate::packed::part_of;
 use crate::plan::{Plan, end_of_unit};
+use crate::steps::lengths;
 use crate::storage::Colour;
 
 /// One pass over an array.
