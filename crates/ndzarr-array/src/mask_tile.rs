@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ndarray::{ArrayD, ArrayView1, ArrayViewMut1, ArrayViewMut2, CowArray, Ix1};
+use ndarray::{ArrayD, ArrayView1, ArrayViewMut2, CowArray, Ix1};
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 use ndzarr_engine::{EngineCause, Source, Tile};
 use ndzarr_grid::Region;
@@ -89,12 +89,12 @@ impl<T: Clone + Send> Tile for MaskTile<'_, T> {
         let start = vec![0; part.extent.len()];
         let elements = self.by_tile(&part.extent, |tile| tile.put(elements, part, &start))?;
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let (row_len, width) = (part.extent.last().map_or(1, |len| *len), found.ncols());
-        let n_rows = part.extent.iter().rev().skip(1).product::<usize>();
-        let rows = elements.into_shape_with_order((n_rows, row_len, width)).expect("a result in C order");
-        for (elements, row) in rows.outer_iter().zip(self.place.rows(at, &part.extent)) {
+        let width = found.ncols();
+        let row_len = part.extent.last().map_or(1, |len| *len) * width;
+        let rows = elements.as_slice().expect("a result in C order").chunks_exact(row_len);
+        for (elements, row) in rows.zip(self.place.rows(at, &part.extent)) {
             for (to, place) in self.place.selected(row) {
-                set(found.row_mut(to), elements.row(place));
+                set(&mut found, to, &elements[place * width..][..width]);
             }
         }
         Ok(())
@@ -102,9 +102,10 @@ impl<T: Clone + Send> Tile for MaskTile<'_, T> {
 
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
         let fill = self.by_tile(&vec![1; self.shape.len()], |tile| tile.fill(fill))?;
+        let fill = fill.as_slice().expect("a result in C order");
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         for row in self.place.rows(&vec![0; self.shape.len()], &self.shape) {
-            row.results.for_each(|to| set(found.row_mut(to), &fill));
+            row.results.for_each(|to| set(&mut found, to, fill));
         }
         Ok(())
     }
@@ -129,8 +130,13 @@ impl<T: Clone + Send> Tile for MaskTile<'_, T> {
     }
 }
 
-fn set<'v, T: Clone + 'v>(to: ArrayViewMut1<'_, T>, values: impl IntoIterator<Item = &'v T>) {
-    to.into_iter().zip(values).for_each(|(to, value)| to.clone_from(value));
+/// Sets one element, of these values.
+fn set<T: Clone>(found: &mut ArrayViewMut2<'_, T>, to: usize, element: &[T]) {
+    match element {
+        [value] => found[[to, 0]].clone_from(value),
+        // Several of them are the bytes of a packed element.
+        _ => found.row_mut(to).into_slice().expect("packed elements are one slice").clone_from_slice(element),
+    }
 }
 
 /// Elements that are written where a mask selects them, in a box of it.
