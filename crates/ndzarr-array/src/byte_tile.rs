@@ -5,7 +5,7 @@ use std::ops::BitOr;
 use ndarray::{ArrayViewMut, ArrayViewMutD, Axis, CowArray, IxDyn, ShapeBuilder};
 use ndzarr_codec::strided::{Strided, fill_contiguous};
 use ndzarr_codec::{Elements, Layout, Swap};
-use ndzarr_engine::{EngineCause, Picked, Source, Tile};
+use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 use ndzarr_model::DataType;
 
 use crate::assign::{as_it_is, assign, stream};
@@ -167,8 +167,8 @@ impl Source for ByteSource<'_> {
         steps::is_dense(&self.axes)
     }
 
-    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
-        steps::touch(&self.axes, start, len)
+    fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
+        steps::coverage(&self.axes, start, len)
     }
 
     fn is_c_order(&self) -> bool {

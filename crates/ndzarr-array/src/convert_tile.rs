@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ndarray::{ArrayViewMutD, Axis, CowArray, IxDyn};
 use ndzarr_codec::strided::Strided;
 use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
-use ndzarr_engine::{EngineCause, Picked, Source, Tile};
+use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 
 use crate::steps::{self, Picks};
 
@@ -148,8 +148,8 @@ impl<T: Clone + Send + Sync + 'static> Source for ConvertSource<'_, T> {
         steps::is_dense(&self.axes)
     }
 
-    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
-        steps::touch(&self.axes, start, len)
+    fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
+        steps::coverage(&self.axes, start, len)
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray::{ArrayD, ArrayView1, ArrayViewMut2, CowArray, Ix1};
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
-use ndzarr_engine::{EngineCause, Source, Tile};
+use ndzarr_engine::{Coverage, EngineCause, Source, Tile};
 use ndzarr_grid::Region;
 
 use crate::convert_tile::{ToBytes, into_bytes};
@@ -207,8 +207,16 @@ impl<T: Clone + Send + Sync + 'static> Source for MaskSource<'_, T> {
         self.is_dense
     }
 
-    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
-        self.place.rows(start, len).any(|row| !row.results.is_empty())
+    fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
+        let (mut any, mut all) = (false, true);
+        for row in self.place.rows(start, len) {
+            any |= !row.results.is_empty();
+            all &= row.results.len() == row.numbers.len();
+            if any && !all {
+                return Coverage::Part;
+            }
+        }
+        if any { Coverage::All } else { Coverage::None }
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {

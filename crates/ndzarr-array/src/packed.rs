@@ -81,7 +81,8 @@ impl Core {
         if let Some(ascending) = resolved.ascending() {
             let mut bytes = self.named(blank_bytes(&ascending.shape(), packed.size))?;
             self.read_many(self.packed_tiles(&ascending, &mut bytes, Fresh::Yes, None, &packed)?).await?;
-            out.copy_from_slice(&packed.in_order(resolved, ascending.shape(), bytes));
+            let bytes = self.named(packed.in_order(resolved, ascending.shape(), bytes))?;
+            out.copy_from_slice(&bytes);
             return Ok(());
         }
         self.read_many(self.packed_tiles(resolved, out, fresh, part, &packed)?).await
@@ -102,7 +103,10 @@ impl Core {
         }
         self.read_many(tiles).await?;
         let read = selections.iter().zip(ascending).zip(outs);
-        Ok(read.map(|((resolved, read), out)| packed.in_order(resolved, read.shape(), out)).collect())
+        let in_order = |((resolved, read), out): ((_, Cow<'_, Resolved>), _)| {
+            packed.in_order(resolved, read.shape(), out)
+        };
+        self.named(read.map(in_order).collect::<Result<Vec<_>>>())
     }
 
     /// The tiles of a selection whose lists are in ascending order.
@@ -246,18 +250,24 @@ struct Packed<'d> {
 
 impl Packed<'_> {
     /// Brings elements of this shape, which were read in ascending order, into the order of the lists.
-    fn in_order(&self, resolved: &Resolved, mut shape: Vec<usize>, mut bytes: Vec<u8>) -> Vec<u8> {
-        let Resolution::Axes(axes) = &resolved.0 else { return bytes };
-        for (axis, positions) in axes.lists() {
-            let inner = shape[axis.index() + 1..].iter().product::<usize>() * self.size;
-            let mut ordered = Vec::with_capacity(bytes.len() / shape[axis.index()].max(1) * positions.len());
-            for outer in bytes.chunks_exact((shape[axis.index()] * inner).max(1)) {
-                positions.iter().for_each(|at| ordered.extend_from_slice(&outer[at * inner..][..inner]));
+    fn in_order(&self, resolved: &Resolved, mut shape: Vec<usize>, mut bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let axes = match &resolved.0 {
+            Resolution::Axes(axes) if !bytes.is_empty() => axes,
+            _ => return Ok(bytes),
+        };
+        for (Axis(axis), positions) in axes.lists() {
+            let inner = shape[axis + 1..].iter().product::<usize>() * self.size;
+            let outer = shape[axis] * inner;
+            shape[axis] = positions.len();
+            let mut ordered = blank_bytes(&shape, self.size)?;
+            let mut places = ordered.chunks_exact_mut(inner.max(1));
+            for elements in bytes.chunks_exact(outer.max(1)) {
+                let listed = positions.iter().zip(&mut places);
+                listed.for_each(|(at, place)| place.copy_from_slice(&elements[at * inner..][..inner]));
             }
-            shape[axis.index()] = positions.len();
             bytes = ordered;
         }
-        bytes
+        Ok(bytes)
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
-use ndzarr_engine::{EngineCause, Picked, Source, Tile};
+use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 use ndzarr_grid::Region;
 
 use crate::convert_tile::{ToBytes, content, into_bytes};
@@ -211,11 +211,22 @@ impl<T: Clone + Send + Sync + 'static> Source for PointSource<'_, T> {
         self.is_dense
     }
 
-    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
-        let none = vec![0; start.len()];
-        self.near(start, len)
-            .iter()
-            .any(|(number, _)| self.places.within(*number, start, len, 0, &none).is_some())
+    fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
+        let (near, none) = (self.near(start, len), vec![0; start.len()]);
+        let inside =
+            near.iter().filter(|(number, _)| self.places.within(*number, start, len, 0, &none).is_some());
+        let n_elements = len.iter().try_fold(1_usize, |n, &len| n.checked_mul(len));
+        if n_elements.is_none_or(|n| n > near.len()) {
+            return if inside.take(1).count() == 0 { Coverage::None } else { Coverage::Part };
+        }
+        let mut points: Vec<&[usize]> = inside.map(|(number, _)| self.places.point(*number)).collect();
+        // Those at one place follow each other.
+        points.dedup();
+        match points.len() {
+            0 => Coverage::None,
+            n if Some(n) == n_elements => Coverage::All,
+            _ => Coverage::Part,
+        }
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {

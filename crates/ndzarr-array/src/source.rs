@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayViewMut, CowArray, IxDyn, ShapeBuilder};
 use ndzarr_codec::strided::Strided;
-use ndzarr_engine::Source;
+use ndzarr_engine::{Coverage, Source};
 
 use crate::plain_element::PlainElement;
 use crate::steps::{self, Picks};
@@ -45,8 +45,8 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
         steps::is_dense(&self.axes)
     }
 
-    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
-        steps::touch(&self.axes, start, len)
+    fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
+        steps::coverage(&self.axes, start, len)
     }
 
     fn is_c_order(&self) -> bool {

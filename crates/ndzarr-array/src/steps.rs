@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayView, ArrayViewD, Axis, CowArray, IxDyn, RawData, ShapeBuilder, Slice};
 use ndzarr_codec::strided::Strided;
-use ndzarr_engine::{EngineCause, Picked};
+use ndzarr_engine::{Coverage, EngineCause, Picked};
 pub(crate) use ndzarr_grid::Picks;
 use ndzarr_grid::{Region, Run};
 
@@ -144,9 +144,14 @@ pub(crate) fn piece<T: Clone>(
     (CowArray::from(src.to_owned()), within)
 }
 
-/// Whether any of these indices lies in a box.
-pub(crate) fn touch(axes: &[Picks], start: &[usize], len: &[usize]) -> bool {
-    axes.iter().zip(start).zip(len).all(|((picks, &start), &len)| picks.hit(start, len).1 > 0)
+/// How many of the indices of a box are selected.
+pub(crate) fn coverage(axes: &[Picks], start: &[usize], len: &[usize]) -> Coverage {
+    let along = axes.iter().zip(start).zip(len).map(|((picks, &start), &len)| (picks.hit(start, len).1, len));
+    along.fold(Coverage::All, |before, (n, len)| match (before, n) {
+        (Coverage::None, _) | (_, 0) => Coverage::None,
+        _ if n < len => Coverage::Part,
+        _ => before,
+    })
 }
 
 /// Whether the selected elements are the whole box.

@@ -17,7 +17,7 @@ use crate::merge_ranges::first_part;
 use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::scratch::with_workspace;
 use crate::wanted::{check_inner_len, index_want};
-use crate::{EngineCause, FillChunks, Source};
+use crate::{Coverage, EngineCause, FillChunks, Source};
 
 /// The write of a region of one chunk. In order: fetch what it [`needs`](Self::needs), if anything,
 /// [`supply`](Self::supply) it, and [`encode`](Self::encode).
@@ -63,7 +63,8 @@ impl ChunkWrite {
         let bounds = array.grid.clipped_region(chunk).map(|inside| inside.shape()).unwrap_or_default();
         let shape = array.shape_of(chunk);
         let all = if array.outside == Outside::Shared { &shape } else { &bounds };
-        let dense = source.is_dense();
+        let len = || region.shape().iter().map(|&n| n as usize).collect::<Vec<_>>();
+        let dense = source.is_dense() || source.coverage(&source_start, &len()) == Coverage::All;
         let full = dense && region.contains(&Region::whole(all));
         let job = EncodeJob {
             chain: Arc::clone(&array.chain),
@@ -371,7 +372,7 @@ impl ShardPlan {
         let bounds: Vec<u64> = ranges.iter().zip(&self.shard.bounds).map(inside).collect();
         let place = Region::new(ranges.iter().cloned());
         let touched = place.intersection(&self.shard.region);
-        let (region, source_start, dense) = match self.purpose {
+        let (region, source_start, mut dense) = match self.purpose {
             Purpose::Trim if bounds == shape || old.is_none() => return as_it_is(old),
             Purpose::Trim if bounds.contains(&0) => return Ok(InnerPlan::Empty),
             Purpose::Trim => {
@@ -385,9 +386,6 @@ impl ShardPlan {
                 (touched.relative_to(&place.start()), start.collect(), dense)
             }
         };
-        // The shard was read: elements outside can be kept here wherever they have to be.
-        let all = if self.shard.outside == Outside::Fill { &bounds } else { shape };
-        let full = dense && region.contains(&Region::whole(all));
         let job = EncodeJob {
             chain: Arc::clone(self.sharding.chunks()),
             shape: shape.to_vec(),
@@ -401,10 +399,15 @@ impl ShardPlan {
         };
         if !dense && self.purpose != Purpose::Trim {
             let (start, len) = job.in_source()?;
-            if !source.touches(&start, &len) {
-                return as_it_is(old);
+            match source.coverage(&start, &len) {
+                Coverage::None => return as_it_is(old),
+                Coverage::Part => {}
+                Coverage::All => dense = true,
             }
         }
+        // The shard was read: elements outside can be kept here wherever they have to be.
+        let all = if self.shard.outside == Outside::Fill { &job.bounds } else { shape };
+        let full = dense && job.region.contains(&Region::whole(all));
         Ok(InnerPlan::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) })))
     }
 }
@@ -424,6 +427,10 @@ pub(crate) struct Nothing;
 
 impl Source for Nothing {
     fn gather(&self, _: &[usize], _: &[usize], _: &mut [u8], _: usize, _: &[isize]) {}
+
+    fn coverage(&self, _: &[usize], _: &[usize]) -> Coverage {
+        Coverage::None
+    }
 
     fn is_dense(&self) -> bool {
         false

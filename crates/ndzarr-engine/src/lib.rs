@@ -154,6 +154,6 @@ pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
 pub use read::{read, read_async};
 pub use shard_writer::ShardWriter;
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
-pub use tile::{MakeTile, Picked, PickedBox, Source, Tile};
+pub use tile::{Coverage, MakeTile, Picked, PickedBox, Source, Tile};
 pub use wanted::Job;
 pub use write::{Part, erase_in_turn, erase_prefix_in_turn, put_in_turn, write, write_async, write_pooled};

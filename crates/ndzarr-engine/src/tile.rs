@@ -117,6 +117,17 @@ pub(crate) fn put_from_anywhere(
     tile.put(elements, &early, at)
 }
 
+/// How many elements of a box there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// None of them.
+    None,
+    /// Some.
+    Part,
+    /// Every one.
+    All,
+}
+
 /// Elements to be written, in axes of the array.
 pub trait Source: Send + Sync {
     /// Copies out a box of elements in native byte order: the element `i` of the box goes to
@@ -149,10 +160,10 @@ pub trait Source: Send + Sync {
         false
     }
 
-    /// Whether it has any element of a box.
-    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
+    /// How much of a box it has.
+    fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
         let _ = (start, len);
-        true
+        Coverage::All
     }
 
     /// A copy of a box of it.

@@ -16,7 +16,7 @@ use crate::cover;
 use crate::for_each::n_threads;
 use crate::io::{Awaited, Here, Io, in_turns, now, on_own_thread, on_pool};
 use crate::new_shard::KeyChange;
-use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
+use crate::{ChunkedArray, ConcurrentUpdate, Coverage, EngineCause, EngineError, RunOptions, Source};
 
 /// A region of an array, and a source of its shape.
 pub type Part<'s> = (Region, &'s dyn Source);
@@ -202,7 +202,12 @@ impl<'s> Touched<'s> {
         let overlap = overlaps.nth_index(overlaps.n_indices() - (end - number))?;
         let from: Vec<_> = overlap.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
         let len: Vec<_> = overlap.in_chunk.shape().iter().map(|&n| n as usize).collect();
-        source.touches(&from, &len).then_some(Touch { overlap, source: *source, from, len })
+        (source.coverage(&from, &len) != Coverage::None).then_some(Touch {
+            overlap,
+            source: *source,
+            from,
+            len,
+        })
     }
 }
 

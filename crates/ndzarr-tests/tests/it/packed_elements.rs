@@ -68,6 +68,21 @@ fn every_selection_gives_elements_of_full_length() -> Outcome {
     Ok(())
 }
 
+/// Along the other axes there is more than ndarray can address, even of no elements.
+#[test]
+fn a_list_of_none_of_too_many_is_an_error() -> Outcome {
+    let huge = 1_u64 << if cfg!(target_pointer_width = "64") { 40 } else { 20 };
+    let any = AnyArray::builder([4, huge, huge]).data_type(fields(3)).chunks([1, 1 << 10, 1 << 10]);
+    let any = any.codecs([codec::gzip(1)]).create((MemoryStore::new(), "a"))?;
+    let none = (Vec::<i64>::new(), .., ..);
+    assert!(any.read_bytes(&none).is_err());
+    assert!(any.read_many([&none]).is_err());
+    let one = AnyArray::builder([4, 3]).data_type(fields(3)).create((MemoryStore::new(), "a"))?;
+    assert!(one.read_bytes((Vec::<i64>::new(), ..))?.is_empty());
+    assert!(matches!(&one.read_many([(Vec::<i64>::new(), ..)])?[0], AnyElements::Packed(a) if a.is_empty()));
+    Ok(())
+}
+
 /// Structures whose fields are turned one by one, read at points.
 #[test]
 fn points_of_structures_are_in_native_order() -> Outcome {

@@ -99,7 +99,7 @@ function pixels({ name, shape, data_type, bytes }, region = shape.map((n) => [0,
 console.log("     Running the example in Chromium");
 const folder = await mkdtemp(join(tmpdir(), "ndzarr-wasm-"));
 const small = join(folder, "browser.wasm");
-// What was compiled for one type after another lies side by side, where gzip sees that it is alike.
+// What was compiled for one type after another lies together, where gzip sees that it is alike.
 const PASSES = ["-Oz", "--reorder-functions-by-name", "--strip-debug"];
 execFileSync("wasm-opt", [...PASSES, ...FEATURES.map((name) => `--enable-${name}`), process.argv[2], "-o", small]);
 const module = await readFile(small);
