@@ -176,8 +176,8 @@ impl Core {
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
             // The written elements must not reappear when the array grows.
             if shape != was && storage.is_blocking() {
-                let array = self.clone();
-                held.unless_published(move |held| array.tidy(held));
+                let (array, shape) = (self.clone(), shape.clone());
+                held.unless_published(move |held| array.tidy(held, &shape));
             }
             let mut work = Unfinished { held: Some(held), stop };
             let done = match writer.write_added(axis, was[axis], added, colour).await {
@@ -207,7 +207,7 @@ impl Core {
                     if !storage.is_blocking()
                         && let Ok(Some((_, now))) = storage.document(&key, limits.document_bytes).await
                     {
-                        let _ = self.trim_behind(Some(&now), colour).await;
+                        let _ = self.trim_behind(Some(&now), &shape, colour).await;
                     }
                     return Err(error);
                 }
@@ -237,9 +237,9 @@ impl Core {
         Ok(())
     }
 
-    /// Removes everything outside the shape in a document. A failure is not reported: the caller has
-    /// an error already, or is gone. Resizing to the same shape tries again.
-    fn tidy(&self, held: &HeldDocument) {
+    /// Removes what was written up to a shape, of what is outside the shape in a document. A failure is
+    /// not reported: the caller has an error already, or is gone. Resizing to the same shape tries again.
+    fn tidy(&self, held: &HeldDocument, written: &[u64]) {
         let (key, limits) = (shape_key(&self.node), &self.node.context.limits);
         let again;
         let held = if held.excludes_others() {
@@ -256,16 +256,17 @@ impl Core {
             }
             &again
         };
-        let _ = self.storage.wait(self.trim_behind(held.value(), Colour::Blocking));
+        let _ = self.storage.wait(self.trim_behind(held.value(), written, Colour::Blocking));
     }
 
-    /// Removes everything outside the shape in a document, although the call may have been cancelled.
-    async fn trim_behind(&self, document: Option<&[u8]>, colour: Colour) -> Result<()> {
+    /// The same, although the call may have been cancelled.
+    async fn trim_behind(&self, document: Option<&[u8]>, written: &[u64], colour: Colour) -> Result<()> {
         let now = self.checked(document_shape(&self.node, document))?;
         let change = self.checked(change_shape(&self.node, document, &now))?;
         let mut all = self.reshaped(&now, &change)?;
         all.options.cancel = None;
-        all.trim(&now, &now, colour).await
+        let was: Vec<u64> = now.iter().zip(written).map(|(&now, &written)| now.max(written)).collect();
+        all.trim(&now, &was, colour).await
     }
 
     /// The same array, for writing with this assumption about the elements outside of it.

@@ -1,14 +1,17 @@
 //! Appends by several writers at once, and through stale handles.
 
 use std::error::Error;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, ready};
 use ndarray::{Array1, ArrayD, IxDyn, array};
-use ndzarr::store::StoreError;
+use ndzarr::store::{Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{
-    AnyArray, Array, ArrayBuilder, ConcurrentUpdate, ErrorKind, Format, FsStore, MemoryStore, RunOptions,
-    Storage, Store, asynchronous, codec,
+    AnyArray, Array, ArrayBuilder, AsyncStore, ConcurrentUpdate, ErrorKind, Format, FsStore, MemoryStore,
+    RunOptions, Storage, Store, asynchronous, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PlainStore, block_on};
 use serde_json::json;
@@ -159,22 +162,69 @@ fn a_shard_writer_keeps_what_others_append_meanwhile() -> Outcome {
     Ok(())
 }
 
+/// The same values, with futures that are ready at once and without locks; whether they are listed.
+#[derive(Debug)]
+struct Ready(FaultStore<Arc<dyn Store>>, bool);
+
+impl AsyncStore for Ready {
+    fn name(&self) -> String {
+        Store::name(&self.0)
+    }
+
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+        Box::pin(ready(self.0.fetch(fetch)))
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(ready(self.0.put(key, parts, only_if)))
+    }
+
+    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(ready(self.0.erase(key, only_if)))
+    }
+
+    fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
+        Box::pin(ready(if self.1 { self.0.list_dir(prefix) } else { Err(StoreError::Unsupported("list")) }))
+    }
+
+    fn can(&self) -> Can {
+        Can { lock: false, list: self.1, ..self.0.can() }
+    }
+
+    fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+        block_on(future);
+        Ok(())
+    }
+}
+
 /// Under locks, and where no one else writes, the elements come before the document: whatever fails,
 /// the shape is the old one.
 #[test]
 fn a_failed_append_leaves_nothing_outside() -> Outcome {
     let calls = [Call::Lock, Call::Fetch, Call::Write, Call::Publish, Call::Put];
     for (name, builder) in layouts() {
-        for (call, has_locks) in calls.into_iter().flat_map(|call| [(call, true), (call, false)]) {
+        let kinds = ["locks", "memory", "asynchronous", "without lists"];
+        for (call, kind) in calls.into_iter().flat_map(|call| kinds.map(|kind| (call, kind))) {
             for nth in 0..6 {
                 let folder = tempfile::tempdir()?;
-                let (inner, policy): (Arc<dyn Store>, _) = match has_locks {
-                    true => (Arc::new(FsStore::new(folder.path())), ConcurrentUpdate::Merge),
-                    false => (Arc::new(MemoryStore::new()), ConcurrentUpdate::LastWriterWins),
+                let (inner, policy): (Arc<dyn Store>, _) = match kind {
+                    "locks" => (Arc::new(FsStore::new(folder.path())), ConcurrentUpdate::Merge),
+                    _ => (Arc::new(MemoryStore::new()), ConcurrentUpdate::LastWriterWins),
                 };
                 let store = FaultStore::new(inner);
-                let storage = Storage::blocking(store.clone());
-                let a = builder.clone().create((&storage, "a"))?;
+                let storage = match kind {
+                    "asynchronous" => Storage::asynchronous(Ready(store.clone(), true)),
+                    "without lists" => Storage::asynchronous(Ready(store.clone(), false)),
+                    _ => Storage::blocking(store.clone()),
+                };
+                // Creating an array of the draft takes a list.
+                builder.clone().create((&Storage::blocking(store.clone()), "a"))?;
+                let a = Array::<u16>::open((&storage, "a"))?;
                 let mut a = a.with_options(RunOptions::default().concurrent_update(policy));
                 a.append(0, &Array1::from_elem(5, 1))?;
                 store.fail_nth(call, nth, StoreError::Unsupported("do this"));
@@ -188,10 +238,10 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
                 // The append is complete if only copies of the document could not be updated; the
                 // error says so.
                 let is_done = error.to_string().contains("the change is stored");
-                assert_eq!(a.shape(), [if is_done { 35 } else { 5 }], "{name}: {error}");
+                assert_eq!(a.shape(), [if is_done { 35 } else { 5 }], "{name}, {kind}: {error}");
                 a.resize([40])?;
                 let sum: u32 = a.read(..)?.iter().map(|&n| u32::from(n)).sum();
-                assert_eq!(sum, if is_done { 65 } else { 5 }, "{name}: {call:?} {nth}");
+                assert_eq!(sum, if is_done { 65 } else { 5 }, "{name}, {kind}: {call:?} {nth}");
             }
         }
     }
