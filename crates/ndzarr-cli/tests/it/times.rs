@@ -17,7 +17,7 @@ fn commands_are_as_quick_as_promised() {
     let group = Group::create(folder.path("g"), Format::Zarr3).expect("it is new");
     // 256 MiB of waves and noise each.
     let shape = [512, 512, 512];
-    let noise = |at: usize| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60) as u16;
+    let noise = |at: usize| ((at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60) as u16;
     let wave =
         |x: usize, y: usize| ((x as f64 / 20.0).sin() * 500.0 + (y as f64 / 30.0).cos() * 500.0) as u16;
     for name in ["a", "b"] {
