@@ -89,9 +89,10 @@ fn number(number: i128) -> isize {
     isize::try_from(number).unwrap_or(isize::MIN)
 }
 
-/// The opposite: what did not fit is outside an axis of any length.
+/// The opposite: what did not fit is outside an axis of any length, and behind it, so that no range ends there
+/// before it starts.
 fn exact(number: isize) -> i128 {
-    if number == isize::MIN { i128::MIN / 2 } else { number as i128 }
+    if number == isize::MIN { i128::MAX / 2 } else { number as i128 }
 }
 
 /// An integer. One impl for all of them lets the compiler infer the dimensions of a selection before

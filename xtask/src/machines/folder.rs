@@ -55,7 +55,7 @@ impl Folder {
                 .arg(&self.root)
                 .arg(mirror),
         )?;
-        for file in ["etc/ssl/certs/ca-certificates.crt", "etc/resolv.conf"] {
+        for file in ["etc/ssl/certs/ca-certificates.crt", "etc/resolv.conf", "etc/hosts"] {
             let (from, to) = (Path::new("/").join(file), self.root.join(file));
             fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
         }
@@ -115,7 +115,7 @@ impl Folder {
         command.args(["--mount", "--propagation", "private", "sh", "-ec"]);
         command.arg(format!(
             r#"root=$1 project=$2 inside=$3; shift 3
-            mount --bind /dev "$root/dev"; mount -t proc proc "$root/proc"
+            mount --rbind /dev "$root/dev"; mount -t proc proc "$root/proc"
             if [ -d "$root$inside" ]; then
                 mount --bind "$project" "$root$inside"; mount -o remount,bind,ro "$root$inside"
             fi
