@@ -428,10 +428,6 @@ pub(crate) struct Nothing;
 impl Source for Nothing {
     fn gather(&self, _: &[usize], _: &[usize], _: &mut [u8], _: usize, _: &[isize]) {}
 
-    fn coverage(&self, _: &[usize], _: &[usize]) -> Coverage {
-        Coverage::None
-    }
-
     fn is_dense(&self) -> bool {
         false
     }

@@ -160,10 +160,11 @@ pub trait Source: Send + Sync {
         false
     }
 
-    /// How much of a box it has.
+    /// How much of a box it has. [`Part`](Coverage::Part), of one that is not dense, is never wrong; of
+    /// [`All`](Coverage::All) the stored values are not read.
     fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
         let _ = (start, len);
-        Coverage::All
+        if self.is_dense() { Coverage::All } else { Coverage::Part }
     }
 
     /// A copy of a box of it.

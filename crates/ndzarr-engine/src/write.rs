@@ -202,12 +202,8 @@ impl<'s> Touched<'s> {
         let overlap = overlaps.nth_index(overlaps.n_indices() - (end - number))?;
         let from: Vec<_> = overlap.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
         let len: Vec<_> = overlap.in_chunk.shape().iter().map(|&n| n as usize).collect();
-        (source.coverage(&from, &len) != Coverage::None).then_some(Touch {
-            overlap,
-            source: *source,
-            from,
-            len,
-        })
+        let is_met = source.coverage(&from, &len) != Coverage::None;
+        is_met.then_some(Touch { overlap, source: *source, from, len })
     }
 }
 
