@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ndarray::{ArrayD, ArrayView1, ArrayViewMut2, CowArray, Ix1};
+use ndarray::{ArrayD, ArrayView1, ArrayViewMut2, CowArray, Ix1, s};
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 use ndzarr_engine::{Coverage, EngineCause, Source, Tile};
 use ndzarr_grid::Region;
@@ -93,6 +93,12 @@ impl<T: Clone + Send> Tile for MaskTile<'_, T> {
         let row_len = part.extent.last().map_or(1, |len| *len) * width;
         let rows = elements.as_slice().expect("a result in C order").chunks_exact(row_len);
         for (elements, row) in rows.zip(self.place.rows(at, &part.extent)) {
+            if row.results.len() == row.numbers.len()
+                && let Some(found) = found.slice_mut(s![row.results.clone(), ..]).into_slice()
+            {
+                found.clone_from_slice(elements);
+                continue;
+            }
             for (to, place) in self.place.selected(row) {
                 set(&mut found, to, &elements[place * width..][..width]);
             }
