@@ -299,6 +299,7 @@ impl Values<u8> for Packed<'_> {
     }
 }
 
+/// The memory has the right length already, so only the shape itself may be too large.
 fn too_large(error: ShapeError) -> Error {
-    Error::new(ErrorKind::WrongShape, error)
+    Error::new(ErrorKind::OutOfMemory, error)
 }

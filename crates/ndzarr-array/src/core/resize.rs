@@ -237,8 +237,9 @@ impl Core {
         Ok(())
     }
 
-    /// Removes what was written up to a shape, of what is outside the shape in a document. A failure is
-    /// not reported: the caller has an error already, or is gone. Resizing to the same shape tries again.
+    /// Removes what an append has written for the shape `written`, but not published: whatever lies outside
+    /// the shape in the document. A failure is not reported: the caller has an error already, or is gone.
+    /// Resizing to the same shape tries again.
     fn tidy(&self, held: &HeldDocument, written: &[u64]) {
         let (key, limits) = (shape_key(&self.node), &self.node.context.limits);
         let again;

@@ -158,7 +158,7 @@ fn grids_without_chunks_and_huge_ones() -> Result<()> {
     assert_eq!(huge.units().stored()?.len(), 1);
     // More than any number.
     let most = Array::<u8>::builder([u64::MAX, u64::MAX]).chunks([1, 1]).create((&memory, "most"))?;
-    // More than an `isize`, which is no end before the start.
+    // A bound above `isize::MAX` is refused: the range is not empty.
     for bounds in [ndzarr::s![5..u64::MAX, 1], ndzarr::s![u64::MAX - 1.., 1]] {
         assert_eq!(most.chunks_in(bounds).expect_err("it is too long").kind(), ErrorKind::WrongShape);
     }

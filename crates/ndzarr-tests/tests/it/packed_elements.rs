@@ -1,8 +1,8 @@
-//! Elements that have no Rust type, packed: short byte strings, small floats and structures of odd sizes.
+//! Elements as packed bytes: short byte strings, structures of odd sizes, and types that not all bytes are of.
 
 use ndarray::{Array2, Array3, Dimension, array};
 use ndzarr::{
-    AnyArray, AnyElements, DataType, Endian, Field, Format, MemoryStore, Points, StructType, codec,
+    AnyArray, AnyElements, DataType, Endian, ErrorKind, Field, Format, MemoryStore, Points, StructType, codec,
 };
 
 type Outcome = Result<(), ndzarr::Error>;
@@ -75,8 +75,8 @@ fn a_list_of_none_of_too_many_is_an_error() -> Outcome {
     let any = AnyArray::builder([4, huge, huge]).data_type(fields(3)).chunks([1, 1 << 10, 1 << 10]);
     let any = any.codecs([codec::gzip(1)]).create((MemoryStore::new(), "a"))?;
     let none = (Vec::<i64>::new(), .., ..);
-    assert!(any.read_bytes(&none).is_err());
-    assert!(any.read_many([&none]).is_err());
+    assert_eq!(any.read_bytes(&none).expect_err("too large").kind(), ErrorKind::OutOfMemory);
+    assert_eq!(any.read_many([&none]).expect_err("too large").kind(), ErrorKind::OutOfMemory);
     let one = AnyArray::builder([4, 3]).data_type(fields(3)).create((MemoryStore::new(), "a"))?;
     assert!(one.read_bytes((Vec::<i64>::new(), ..))?.is_empty());
     assert!(matches!(&one.read_many([(Vec::<i64>::new(), ..)])?[0], AnyElements::Packed(a) if a.is_empty()));
@@ -95,6 +95,19 @@ fn points_of_structures_are_in_native_order() -> Outcome {
     assert_eq!(any.units().encoded(&[0])?.as_deref(), Some(&[0, 1, 9, 2, 3, 9, 0, 4, 9][..]));
     assert_eq!(any.read_bytes(Points::new([[1], [0]]))?, [element(0x203), element(1)].concat());
     assert_eq!(any.read_bytes(array![true, false, true])?, [element(1), element(4)].concat());
+    Ok(())
+}
+
+/// A byte that is no boolean is an error only where it is selected.
+#[test]
+fn points_are_checked() -> Outcome {
+    let memory = MemoryStore::new();
+    let any = AnyArray::builder([4]).data_type(DataType::Bool).codecs([]).create((&memory, "a"))?;
+    memory.set("a/c/0", vec![1, 0, 2, 1])?;
+    assert_eq!(any.read_bytes(Points::new([[3], [1]]))?, [1, 0]);
+    assert_eq!(any.read_bytes(array![true, true, false, true])?, [1, 0, 1]);
+    let error = any.read_bytes(Points::new([[0], [2]])).expect_err("2 is none");
+    assert!(error.to_string().contains("[2]") && error.to_string().contains("a/c/0"), "{error}");
     Ok(())
 }
 
