@@ -5,10 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 
-use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
 use ndarray::{Array1, ArrayD, IxDyn, array};
-use ndzarr::store::{Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::store::{Can, DirListing, Prefix, StoreError};
 use ndzarr::{
     AnyArray, Array, ArrayBuilder, AsyncStore, ConcurrentUpdate, ErrorKind, Format, FsStore, MemoryStore,
     RunOptions, Storage, Store, asynchronous, codec,
@@ -171,22 +170,7 @@ impl AsyncStore for Ready {
         Store::name(&self.0)
     }
 
-    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
-        Box::pin(ready(self.0.fetch(fetch)))
-    }
-
-    fn put<'a>(
-        &'a self,
-        key: &'a Key,
-        parts: &'a [Bytes],
-        only_if: Precondition,
-    ) -> BoxFuture<'a, Result<Put, StoreError>> {
-        Box::pin(ready(self.0.put(key, parts, only_if)))
-    }
-
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
-        Box::pin(ready(self.0.erase(key, only_if)))
-    }
+    ready!(0);
 
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
         Box::pin(ready(if self.1 { self.0.list_dir(prefix) } else { Err(StoreError::Unsupported("list")) }))

@@ -1,6 +1,9 @@
 //! The library as its users see it, and the stores of the workspace.
 #![deny(unsafe_code)]
 
+#[macro_use]
+mod ready;
+
 mod appender;
 mod appender_turns;
 mod appenders_meet;
