@@ -63,7 +63,9 @@ pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
     if !cfg!(any(target_os = "linux", target_os = "android")) {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    let stat = match fs::read_to_string(format!("/proc/{process}/stat")) {
+    // That of the first thread, which is the same: for a program under QEMU, `/proc/<its own id>/stat` says
+    // when the thread was started that reads it.
+    let stat = match fs::read_to_string(format!("/proc/{process}/task/{process}/stat")) {
         Ok(stat) => stat,
         // Without /proc no process can be checked.
         Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/stat")? => {
@@ -95,5 +97,12 @@ mod tests {
         // Of another user, unless the tests run as root.
         assert!(exists(1));
         assert_eq!(process_start(child.id()).expect("/proc is there"), None);
+    }
+
+    #[test]
+    fn a_thread_knows_when_its_process_was_started() {
+        let start = || process_start(std::process::id()).expect("/proc is there").expect("it runs");
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        assert_eq!(std::thread::spawn(start).join().expect("no panic"), start());
     }
 }
