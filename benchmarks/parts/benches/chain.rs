@@ -177,7 +177,7 @@ fn shard_index(c: &mut Criterion) {
         for _ in 0..n * n * n {
             shard.add(2).expect("it is small");
         }
-        let (_, encoded) = sharding.end(&shard, &mut workspace).expect("it encodes");
+        let (_, encoded) = sharding.end(shard, &mut workspace).expect("it encodes");
         let encoded = bytes::Bytes::from(encoded);
         group.throughput(Throughput::Elements(n * n * n));
         group.bench_function(BenchmarkId::new("decode", n * n * n), |b| {

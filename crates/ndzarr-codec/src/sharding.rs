@@ -203,11 +203,21 @@ impl Sharding {
     ///
     /// # Errors
     /// The codecs of the index fail.
-    pub fn end(&self, shard: &ShardBuilder, workspace: &mut Workspace) -> Result<(u64, Vec<u8>), CodecError> {
+    pub fn end(
+        &self,
+        mut shard: ShardBuilder,
+        workspace: &mut Workspace,
+    ) -> Result<(u64, Vec<u8>), CodecError> {
         let (mut out, mut shape) = (Vec::new(), shard.layout.counts().to_vec());
         shape.push(2);
-        self.index.encode(bytemuck::cast_slice(&shard.entries), &shape, workspace, &mut out)?;
-        Ok((shard.index_at(), out))
+        let at = shard.index_at();
+        let entries = bytemuck::cast_slice_mut(&mut shard.entries);
+        // An index may be large: its byte order is changed where it is.
+        match self.index.is_c_order() {
+            true => self.index.encode_stored(entries, &shape, workspace, &mut out)?,
+            false => self.index.encode(entries, &shape, workspace, &mut out)?,
+        }
+        Ok((at, out))
     }
 
     /// Decodes a complete shard, into C order and native byte order.
@@ -360,7 +370,7 @@ impl Sharding {
             write_at(out, at, &encoded)
         })?;
         workspace.give_bytes(encoded);
-        let (at, index) = self.end(&shard, workspace)?;
+        let (at, index) = self.end(shard, workspace)?;
         write_at(out, at, &index)
     }
 

@@ -167,7 +167,7 @@ impl<'l> NewShard<'l> {
         if fill_chunks == FillChunks::Erase && self.builder.is_empty() {
             return Ok(KeyChange::Erase);
         }
-        let (at, index) = with_workspace(|workspace| self.sharding.end(&self.builder, workspace))?;
+        let (at, index) = with_workspace(|workspace| self.sharding.end(self.builder, workspace))?;
         match &mut self.out {
             Out::Locked { turn, .. } => {
                 turn.write_at(at, &index)?;

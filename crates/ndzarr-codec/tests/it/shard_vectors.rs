@@ -232,6 +232,6 @@ fn parts_of_a_shard_go_together() {
     let mut new = ShardBuilder::new(layout).expect("there is memory for two entries");
     assert_eq!(new.add(4).expect("it is small"), 0);
     new.skip();
-    let (at, index) = sharding.end(&new, &mut workspace).expect("it encodes");
+    let (at, index) = sharding.end(new, &mut workspace).expect("it encodes");
     assert_eq!((at, index), (4, tail.to_vec()));
 }

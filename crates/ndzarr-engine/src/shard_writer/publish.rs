@@ -157,7 +157,7 @@ impl ShardWriter {
             }
         }
         let (mut at, index) =
-            with_workspace(|workspace| self.sharding()?.end(&shard, workspace).map_err(EngineCause::from))?;
+            with_workspace(|workspace| self.sharding()?.end(shard, workspace).map_err(EngineCause::from))?;
         match self.layout.ends_with_index() {
             true => at = temporary.append(&index)?,
             false => temporary.write_at(at, &index)?,

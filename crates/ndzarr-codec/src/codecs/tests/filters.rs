@@ -381,7 +381,11 @@ fn pcodec_in_every_mode() {
                 panic!("{mode:?} {delta:?}: not encoded")
             };
             let config = CodecConfig::Pcodec(ndzarr_model::PcodecConfig::default());
-            let bytes: &[u8] = bytemuck::cast_slice(numbers);
+            let mut bytes = bytemuck::cast_slice::<T, u8>(numbers).to_vec();
+            if cfg!(target_endian = "big") {
+                // On bytes the codec's numbers are little-endian.
+                bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+            }
             assert!(
                 exact(&config, &stored, bytes.len()).is_ok_and(|decoded| decoded == bytes),
                 "{mode:?} {delta:?}"
