@@ -16,19 +16,19 @@ mod volume;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::python;
+use crate::{python, wheel};
 pub(crate) use args::Args;
 use dataset::Data;
 use definition::{Definition, Row};
 use table::Done;
 use turn::Report;
-use verdict::{BESIDE_BEFORE, ENOUGH, Job, Samples, Target, Time, Verdict};
+use verdict::{BESIDE_BEFORE, ENOUGH, Job, Samples, Target, Verdict};
 
 /// Runs the task.
 ///
@@ -54,7 +54,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
             let title = row.title(definition);
             let wanted = args.only.is_empty()
                 || args.only.iter().any(|only| *only == definition.name || *only == title.replace(',', ""));
-            if wanted && !(args.quick && row.full_only) {
+            let left_out = args.quick && row.full_only || args.against.is_some() && definition.python;
+            if wanted && !left_out {
                 chosen.push((definition, row));
             }
         }
@@ -70,7 +71,11 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         }
         None => None,
     };
-    python::interpreter("bench")?;
+    let pinned = python::interpreter("bench")?;
+    let with_wheel = match chosen.iter().any(|(definition, _)| definition.python) {
+        true => wheel::installed("bench", false)?,
+        false => PathBuf::new(),
+    };
     let data = Data::new()?;
     for (definition, row) in &chosen {
         for definition in [Some(*definition), row.into_c.as_ref().map(|other| &all[other])].iter().flatten() {
@@ -84,7 +89,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
     let mut done = Vec::new();
     for (definition, row) in chosen {
-        let bench = Bench { all: &all, data: &data, definition, row, args, rounds, before: before.as_ref() };
+        let python = if definition.python { &with_wheel } else { &pinned };
+        let bench =
+            Bench { all: &all, data: &data, definition, row, python, args, rounds, before: before.as_ref() };
         let finished = bench.run(&bar)?;
         bar.suspend(|| {
             eprintln!("{}", finished.line());
@@ -161,6 +168,8 @@ struct Bench<'b> {
     data: &'b Data,
     definition: &'b Definition,
     row: &'b Row,
+    /// The interpreter of the engines in Python.
+    python: &'b Path,
     args: &'b Args,
     rounds: usize,
     /// The rows that the other commit has.
@@ -269,7 +278,7 @@ impl Bench<'_> {
     fn target(&self) -> Target {
         match self.before {
             Some(_) => BESIDE_BEFORE,
-            None => Target { ratio: self.row.target, time: Time::Wall },
+            None => Target { ratio: self.row.target, time: self.row.time },
         }
     }
 
@@ -313,7 +322,8 @@ impl Bench<'_> {
         request["path"] = json!(target.as_deref().unwrap_or(dataset));
         let file = self.data.request_file();
         fs::write(&file, request.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
-        let mut report = turn::run(turn::command(engine, &file)?)?;
+        let program = if engine == "ndzarr" { &self.row.by } else { engine };
+        let mut report = turn::run(turn::command(program, self.python, &file)?)?;
         let Some(target) = target else {
             let found = report.checksum;
             // Without an independent value the engines have to agree.
@@ -332,7 +342,7 @@ impl Bench<'_> {
             check["operation"] = json!("read");
             check["region"] = json!(shape.iter().map(|n| [0, *n]).collect::<Vec<_>>());
             fs::write(&file, check.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
-            let read = turn::run(turn::command("tensorstore", &file)?)?;
+            let read = turn::run(turn::command("tensorstore", self.python, &file)?)?;
             if read.checksum != *expected {
                 return Err(format!(
                     "tensorstore reads {:?} from what it wrote, not {expected:?}",

@@ -1,4 +1,8 @@
-"""What an engine in Python is told, measures and answers: as benchmarks/protocol has it."""
+"""What an engine in Python is told, measures and answers: as benchmarks/protocol has it.
+
+Two operations are of Python alone: "elements" reads each element that `chunks` lists in a call of its own,
+"slices" each plane across the last axis.
+"""
 
 import glob
 import json

@@ -85,6 +85,16 @@ elif operation == "points":
     measure = Measure()
     result = opened().vindex[tuple(points.T)].read().result()
     measure.stop().print_for([result])
+elif operation == "elements":
+    measure = Measure()
+    array = opened()
+    results = [array[tuple(point)].read().result() for point in R["chunks"]]
+    measure.stop().print_for(results)
+elif operation == "slices":
+    measure = Measure()
+    array = opened()
+    results = [array[:, :, at].read().result() for (at,) in R["chunks"]]
+    measure.stop().print_for(results)
 elif operation == "outer":
     rows, columns = R["chunks"]
     measure = Measure()

@@ -1,4 +1,4 @@
-"""zarr-python, plain or with the pipeline of zarrs-python (`--zarrs`)."""
+"""zarr-python, plain or with another pipeline: its own fused one (`--fused`), that of zarrs-python (`--zarrs`) or ours (`--ndzarr`)."""
 
 import sys
 
@@ -12,6 +12,13 @@ if "--zarrs" in sys.argv:
     import zarrs  # noqa: F401
 
     zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.chunk_concurrent_minimum": R["threads"]})
+elif "--fused" in sys.argv:
+    zarr.config.set({"codec_pipeline.path": "zarr.core.codec_pipeline.FusedCodecPipeline"})
+elif "--ndzarr" in sys.argv:
+    import ndzarr
+
+    ndzarr.config.threads = R["threads"]
+    zarr.config.set({"codec_pipeline.path": "ndzarr.zarr.NdzarrCodecPipeline"})
 
 operation = R["operation"]
 if operation in ("read", "read-stored", "read-into-f"):
@@ -59,6 +66,16 @@ elif operation == "points":
     measure = Measure()
     result = zarr.open_array(R["path"], mode="r").vindex[tuple(points.T)]
     measure.stop().print_for([result])
+elif operation == "elements":
+    measure = Measure()
+    array = zarr.open_array(R["path"], mode="r")
+    results = [array[tuple(point)] for point in R["chunks"]]
+    measure.stop().print_for(results)
+elif operation == "slices":
+    measure = Measure()
+    array = zarr.open_array(R["path"], mode="r")
+    results = [array[:, :, at] for (at,) in R["chunks"]]
+    measure.stop().print_for(results)
 elif operation == "outer":
     rows, columns = map(np.array, R["chunks"])
     measure = Measure()

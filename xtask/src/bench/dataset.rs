@@ -128,7 +128,7 @@ impl Data {
         let mut bytes = volume.read()?;
         let shape = &volume.shape;
         let mut hasher = crc32fast::Hasher::new();
-        if row.operation == "points" {
+        if matches!(&row.operation[..], "points" | "elements") {
             for point in chunks {
                 let region: Vec<[u64; 2]> = point.iter().map(|&at| [at, at + 1]).collect();
                 runs(&bytes, shape, &region).for_each(|run| hasher.update(&bytes[run]));
@@ -137,6 +137,11 @@ impl Data {
             for (&row, &column) in rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column)))
             {
                 let region = [[row, row + 1], [column, column + 1], [0, shape[2]]];
+                runs(&bytes, shape, &region).for_each(|run| hasher.update(&bytes[run]));
+            }
+        } else if row.operation == "slices" {
+            for at in chunks {
+                let region = [[0, shape[0]], [0, shape[1]], [at[0], at[0] + 1]];
                 runs(&bytes, shape, &region).for_each(|run| hasher.update(&bytes[run]));
             }
         } else if row.operation == "mask" {
@@ -180,9 +185,11 @@ impl Data {
         let mut random = Random::new(5);
         let mut anywhere = |axis: usize| random.next() % base.shape[axis];
         match &row.operation[..] {
-            "points" => {
-                return (0..10_000).map(|_| (0..base.shape.len()).map(&mut anywhere).collect()).collect();
+            "points" | "elements" => {
+                let n = if row.operation == "points" { 10_000 } else { 200 };
+                return (0..n).map(|_| (0..base.shape.len()).map(&mut anywhere).collect()).collect();
             }
+            "slices" => return (0..base.shape[2]).step_by(32).map(|at| vec![at]).collect(),
             "outer" => return (0..2).map(|axis| (0..64).map(|_| anywhere(axis)).collect()).collect(),
             _ => {}
         }

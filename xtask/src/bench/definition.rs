@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::verdict::Job;
+use super::verdict::{Job, Time};
 use crate::python::repository;
 
 /// One workload, with one row for each operation on it.
@@ -24,6 +24,9 @@ pub(super) struct Definition {
     /// The region, as start and end along each axis; everything if absent.
     #[serde(default)]
     pub(super) region: Vec<[u64; 2]>,
+    /// Whether all engines are called from Python, ndzarr as its wheel.
+    #[serde(default)]
+    pub(super) python: bool,
     /// How many random inner chunks are read.
     #[serde(default)]
     pub(super) n_chunks: usize,
@@ -60,8 +63,14 @@ pub(super) struct Row {
     pub(super) operation: String,
     /// Instead of the operation, where there are several rows of one.
     pub(super) name: Option<String>,
+    /// The engine that is ndzarr here.
+    #[serde(default = "ndzarr")]
+    pub(super) by: String,
     /// The greatest allowed ratio of the time to the best peer's.
     pub(super) target: f64,
+    /// The time that it is of.
+    #[serde(default)]
+    pub(super) time: Time,
     /// Why it may be slower than at an earlier commit.
     pub(super) gives_up: Option<String>,
     pub(super) peers: Vec<String>,
@@ -92,6 +101,10 @@ pub(super) struct Row {
     /// Whether a short run leaves it out.
     #[serde(default)]
     pub(super) full_only: bool,
+}
+
+fn ndzarr() -> String {
+    "ndzarr".to_owned()
 }
 
 fn two() -> usize {
@@ -196,10 +209,10 @@ fn files<T: DeserializeOwned>(checkout: &Path) -> Result<Vec<T>, String> {
     Ok(all)
 }
 
-/// W2 before W10, and W9 before W9s.
-pub(super) fn order(name: &str) -> (u32, String) {
+/// W2 before W10, W9 before W9s, and those in Python at the end.
+pub(super) fn order(name: &str) -> (bool, u32, String) {
     let digits: String = name.chars().skip(1).take_while(char::is_ascii_digit).collect();
-    (digits.parse().unwrap_or(u32::MAX), name.to_owned())
+    (!name.starts_with('W'), digits.parse().unwrap_or(u32::MAX), name.to_owned())
 }
 
 #[cfg(test)]
@@ -231,8 +244,8 @@ mod tests {
 
     #[test]
     fn workloads_come_in_the_order_of_their_numbers() {
-        let mut names = ["W10", "W9s", "W1", "W9", "W2"];
+        let mut names = ["P1", "W10", "W9s", "W1", "W9", "W2"];
         names.sort_by_key(|name| order(name));
-        assert_eq!(names, ["W1", "W2", "W9", "W9s", "W10"]);
+        assert_eq!(names, ["W1", "W2", "W9", "W9s", "W10", "P1"]);
     }
 }

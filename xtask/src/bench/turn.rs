@@ -61,8 +61,8 @@ pub(super) fn before() -> PathBuf {
     python::target().join("bench-before")
 }
 
-/// The files and properties of an engine.
-pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
+/// The files and properties of an engine; those in Python run with this interpreter.
+pub(super) fn command(engine: &str, python: &Path, request: &Path) -> Result<Command, String> {
     let script = match engine {
         "ndzarr" | "ndzarr-file-locks" | "ndzarr-into-c" | "ndzarr-one-call" => {
             return Ok(program("engine-ndzarr", request));
@@ -74,17 +74,19 @@ pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
         }
         "zarrs" | "floor" => return Ok(program(&format!("engine-{engine}"), request)),
         "tensorstore" | "tensorstore-less-memory" => "tensorstore_engine.py",
-        "zarr-python" | "zarr-python-zarrs" => "zarr_python.py",
+        "ndzarr-python" => "ndzarr_engine.py",
+        "zarr-python" | "zarr-python-fused" | "zarr-python-ndzarr" | "zarr-python-zarrs" => "zarr_python.py",
+        "zarrista" => "zarrista_engine.py",
         "z5py" => "z5py_engine.py",
         "acquire-zarr" => "acquire_engine.py",
         _ => return Err(format!("there is no engine {engine}")),
     };
-    let mut command = Command::new(python::interpreter("bench")?);
+    let mut command = Command::new(python);
     command.arg(python::engines().join(script));
-    match engine {
-        "zarr-python-zarrs" => _ = command.arg("--zarrs"),
-        "tensorstore-less-memory" => _ = command.arg("--less-memory"),
-        _ => {}
+    if let Some(pipeline) = engine.strip_prefix("zarr-python-") {
+        command.arg(format!("--{pipeline}"));
+    } else if engine == "tensorstore-less-memory" {
+        command.arg("--less-memory");
     }
     command.arg(request);
     Ok(command)
@@ -98,7 +100,7 @@ fn program(name: &str, request: &Path) -> Command {
 
 /// Whether it writes into the value that readers see, so that a crash or a reader sees half of it.
 pub(super) fn writes_in_place(engine: &str) -> bool {
-    matches!(engine, "zarrs" | "zarr-python-zarrs" | "z5py")
+    matches!(engine, "zarrs" | "zarr-python-zarrs" | "zarrista" | "z5py")
 }
 
 /// Runs a turn to its end.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::turn::{Frames, Report};
 
@@ -13,8 +13,10 @@ pub(super) const ENOUGH: usize = 5;
 pub(super) type Samples = BTreeMap<String, Vec<Option<Report>>>;
 
 /// The time that a ratio is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Time {
+    #[default]
     Wall,
     Processor,
 }
@@ -78,8 +80,11 @@ pub(super) struct Medians {
 
 impl Medians {
     /// The time that counts.
-    fn time_ms(&self) -> f64 {
-        self.frames.map_or(self.wall_ms, |frames| frames.p99_ns as f64 / 1e6)
+    fn time_ms(&self, time: Time) -> f64 {
+        match time {
+            Time::Processor => self.cpu_ms,
+            Time::Wall => self.frames.map_or(self.wall_ms, |frames| frames.p99_ns as f64 / 1e6),
+        }
     }
 }
 
@@ -194,7 +199,7 @@ pub(super) fn judge(samples: &Samples, target: Target, memory: Option<u64>, job:
     let best = engines
         .iter()
         .filter(|(engine, medians)| !["ndzarr", "floor"].contains(&engine.as_str()) && comparable(medians))
-        .min_by(|a, b| a.1.time_ms().total_cmp(&b.1.time_ms()));
+        .min_by(|a, b| a.1.time_ms(target.time).total_cmp(&b.1.time_ms(target.time)));
     let best_peer = best.and_then(|(engine, _)| ratio(samples, engine, target.time));
     let memory_met = memory.and_then(|most| ours.map(|ours| keeps(&ours, most)));
     let met = match &best_peer {
