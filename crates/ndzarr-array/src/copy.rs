@@ -11,14 +11,16 @@ mod options;
 mod request;
 mod temporary;
 mod way;
+mod window;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ndzarr_metadata::{
     ArrayRequest, CreateOptions, Existing, KeptKeys, MemberKind, Node, NodeKind, NodePath, OpenOptions,
     Wanted, check_request, keep_chunks,
 };
-use ndzarr_model::Attributes;
+use ndzarr_model::{ArraySpec, Attributes};
 
 use crate::copy::apart::Asked;
 pub(crate) use crate::copy::apart::would_remove;
@@ -26,9 +28,10 @@ use crate::copy::chunks::n_units;
 use crate::copy::conversion::Conversion;
 use crate::copy::request::Requests;
 use crate::copy::way::{Choice, Way};
+use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::check_cancel;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::nodes;
 use crate::place::Place;
@@ -117,6 +120,10 @@ pub(crate) async fn copy_by(
         let plan = run.plan_array(root, target_path, Whole::Array).await?;
         return run.carry_out(vec![plan]).await;
     }
+    if options.slices.is_some() {
+        let what = format!("\"{}\" is a group, and slices are of one array", root.path);
+        return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| run.source.name()));
+    }
     let place = Place::from((&run.source, root.path.as_str())).locate()?;
     let reads = open.clone();
     let below = run.source.ask(colour, move |_| async move { reads.group(place).await?.walk().await });
@@ -173,6 +180,8 @@ enum What {
 
 struct ArrayPlan {
     request: ArrayRequest,
+    /// The part of the array that is copied, if not all of it.
+    window: Option<Window>,
     conversion: Option<Conversion>,
     /// Where elements are encoded again.
     way: Option<Way>,
@@ -230,6 +239,12 @@ impl Run<'_> {
         let is_same = self.is_same(&node, &path).await?;
         let create = self.create_options(&node, is_same);
         let Some(spec) = node.kind.array() else { return Err(nodes::not_a("an array", &node, &self.source)) };
+        let slices = self.options.slices.as_ref();
+        let window = slices.map(|slices| Window::new(slices, &spec.shape)).transpose();
+        let window = window.map_err(|error| error.in_store(|| self.source.name()))?;
+        let spec = &*window.as_ref().map_or(Cow::Borrowed(spec), |window| {
+            Cow::Owned(ArraySpec { shape: window.shape(), ..spec.clone() })
+        });
         let (requests, mut out) = (self.requests(&node, &create), converted(&node, &path, MemberKind::Array));
 
         let layout = match whole {
@@ -244,7 +259,7 @@ impl Run<'_> {
             conversion => conversion.map_err(|error| requests.refuse(&error.to_string()))?,
         };
         let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
-        let can_keep = conversion.is_none() && layout.is_of(spec);
+        let can_keep = conversion.is_none() && window.is_none() && layout.is_of(spec);
         let kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
         out.level = match &kept {
             Some(_) if is_same => CopyLevel::Metadata,
@@ -273,6 +288,7 @@ impl Run<'_> {
                 let choice = Choice {
                     source: &source,
                     target: &target,
+                    window: window.as_ref(),
                     conversion: conversion.as_ref(),
                     memory: self.options.memory,
                     more_memory: self.options.more_memory,
@@ -280,13 +296,13 @@ impl Run<'_> {
                     threads: self.options.run.threads,
                 };
                 let chosen = choice.way()?;
-                out.notes.extend(way::said(&chosen, &source));
-                out.temporary_bytes = way::temporary_bytes(&chosen, &source);
+                out.notes.extend(way::said(&chosen, spec));
+                out.temporary_bytes = way::temporary_bytes(&chosen, spec);
                 units = n_units(&target)?.saturating_mul(chosen.passes());
                 way = Some(chosen);
             }
         }
-        let what = What::Array(Box::new(ArrayPlan { request, conversion, way, units }));
+        let what = What::Array(Box::new(ArrayPlan { request, window, conversion, way, units }));
         Ok(Planned { node, path, create, what, out })
     }
 

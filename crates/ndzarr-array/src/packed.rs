@@ -154,9 +154,16 @@ impl Core {
         })
     }
 
-    /// Reads a region into its part of memory that holds the packed elements of a larger one.
-    pub(crate) async fn read_part(&self, region: &Region, memory: &mut [u8], whole: &Region) -> Result<()> {
-        self.read_packed(&self.resolve(region)?, memory, Fresh::No, Some((region, whole))).await
+    /// Reads a selection whose lists are in ascending order into a part, which is a region, of memory that holds the
+    /// packed elements of a larger one.
+    pub(crate) async fn read_part(
+        &self,
+        resolved: &Resolved,
+        memory: &mut [u8],
+        region: &Region,
+        whole: &Region,
+    ) -> Result<()> {
+        self.read_packed(resolved, memory, Fresh::No, Some((region, whole))).await
     }
 
     /// The elements of a region, in memory that holds the packed elements of a larger one.

@@ -17,6 +17,8 @@ use crate::verbs::info::Stored;
 pub(crate) struct Change<'c> {
     pub(crate) data_type: Option<&'c DataType>,
     pub(crate) codecs: Option<&'c [CodecSpec]>,
+    /// The shape of what is copied, if that is not all of an array.
+    pub(crate) part: Option<&'c [u64]>,
 }
 
 /// What a copy is expected to take, in bytes, and the disks that it goes to; `None` on other machines.
@@ -102,8 +104,12 @@ impl Space {
 }
 
 impl Change<'_> {
-    /// What bytes of an array become with elements of the new size.
+    /// What bytes of all of an array become: of the part that is copied, with elements of the new size.
     pub(crate) fn resized(self, bytes: u64, array: &AnyArray) -> u64 {
+        let bytes = self.part.map_or(bytes, |part| {
+            let n = |shape: &[u64]| shape.iter().fold(1, |n: u64, &len| n.saturating_mul(len));
+            scaled(bytes, n(part), n(array.shape()))
+        });
         match (array.data_type().elem_size(), self.data_type.and_then(DataType::elem_size)) {
             (Some(from), Some(to)) => scaled(bytes, to as u64, from as u64),
             _ => bytes,

@@ -13,12 +13,14 @@ use crate::assign::assign;
 use crate::chunks::Chunks as Units;
 use crate::copy::conversion::Conversion;
 use crate::copy::note::Note;
+use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::check_cancel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::output::blank_bytes;
 use crate::packed::part_of;
 use crate::plan::{Plan, end_of_unit};
+use crate::resolved::Resolved;
 use crate::steps::lengths;
 use crate::storage::Colour;
 
@@ -26,6 +28,8 @@ use crate::storage::Colour;
 pub(super) struct Pass<'o> {
     pub(super) source: Core,
     pub(super) target: Core,
+    /// The part of the source that is copied, if not all of it. All regions are of this part.
+    pub(super) window: Option<&'o Window>,
     pub(super) plan: Plan,
     /// Shape of what is decoded at once.
     pub(super) read: Vec<u64>,
@@ -80,7 +84,9 @@ struct Reading {
     block: Block,
     before: Option<Arc<Block>>,
     stored: Vec<u8>,
+    /// What has to be read, and what that is of the source.
     missing: Region,
+    selected: Resolved,
     size: usize,
 }
 
@@ -227,7 +233,7 @@ impl Pass<'_> {
         before: Option<Arc<Block>>,
         spare: &mut Spare,
     ) -> Result<Reading> {
-        let (shape, region) = (self.source.shape(), &step.region);
+        let (shape, region) = (self.target.shape(), &step.region);
         let mut ranges = region.ranges().to_vec();
         let mut missing = ranges.clone();
         let mut carried = None;
@@ -248,6 +254,10 @@ impl Pass<'_> {
             }
         }
         let (whole, missing) = (Region::new(ranges), Region::new(missing));
+        let selected = match self.window {
+            Some(window) => window.of(&missing),
+            None => source.resolve(&missing)?,
+        };
         let size = self.target.data_type().elem_size().unwrap_or(1);
         let bytes = memory(spare.blocks.pop().unwrap_or_default(), &whole, size)?;
         let stored = match &self.conversion {
@@ -264,6 +274,7 @@ impl Pass<'_> {
             before: carried,
             stored,
             missing,
+            selected,
             size,
         })
     }
@@ -347,10 +358,10 @@ impl Reading {
             return Ok(self);
         }
         let Some(conversion) = &self.conversion else {
-            self.source.read_part(&self.missing, bytes, whole).await?;
+            self.source.read_part(&self.selected, bytes, &self.missing, whole).await?;
             return Ok(self);
         };
-        self.source.read_part(&self.missing, &mut self.stored, &self.missing).await?;
+        self.source.read_part(&self.selected, &mut self.stored, &self.missing, &self.missing).await?;
         let mut shape = lengths(whole);
         shape.push(self.size);
         let view = ArrayViewMut::from_shape(IxDyn(&shape), &mut bytes[..]);

@@ -163,7 +163,7 @@ impl Run<'_> {
     async fn array(&self, plan: Planned, begun: Begun, counter: &Counter) -> Result<CopiedNode> {
         let Planned { node, path, create, what, mut out } = plan;
         let What::Array(array) = what else { return Ok(out) };
-        let ArrayPlan { request, conversion, way, .. } = *array;
+        let ArrayPlan { request, window, conversion, way, .. } = *array;
         let (of_new, at) = (create.clone(), path.clone());
         let asked = request.clone();
         let concluded = move |existing| {
@@ -218,6 +218,7 @@ impl Run<'_> {
         let chunks = Chunks {
             source,
             target,
+            window: window.as_ref(),
             conversion,
             fill_differs,
             resumed: resumed == Begun::Before,
@@ -239,7 +240,10 @@ impl Run<'_> {
     /// The note of a copy of an array that will be this one.
     fn note(&self, node: &Node, to: &Node, level: CopyLevel) -> Note {
         let prefix = to.kind.array().map(|spec| spec.keys.prefix.clone()).unwrap_or_default();
-        let made = format!("{level:?} {:?}", to.documents);
+        let mut made = format!("{level:?} {:?}", to.documents);
+        if let Some(slices) = &self.options.slices {
+            made += &format!(" of {slices:?}");
+        }
         Note::new((&self.source, node), prefix, made, &self.options.numbers)
     }
 

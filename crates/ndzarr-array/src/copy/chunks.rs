@@ -12,6 +12,7 @@ use crate::copy::conversion::Conversion;
 use crate::copy::note::Note;
 use crate::copy::temporary::Temporary;
 use crate::copy::way::{Way, decoded_shape};
+use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::{Counter, for_each, n_threads};
 use crate::error::{Error, ErrorKind, Result};
@@ -21,10 +22,16 @@ use crate::storage::Colour;
 /// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;
 
+/// Up to this number of chunks of the target, those of the source are asked for rather than listed, where a
+/// part of it is copied: one page of a list has as many.
+const FEW: u64 = 1000;
+
 /// The chunks of a source array and of its target.
 pub(super) struct Chunks<'o> {
     pub(super) source: Core,
     pub(super) target: Core,
+    /// The part of the source that is copied, if not all of it.
+    pub(super) window: Option<&'o Window>,
     pub(super) conversion: Option<Conversion>,
     /// Whether chunks that are not stored have to be, because the fill values differ.
     pub(super) fill_differs: bool,
@@ -73,8 +80,14 @@ impl Chunks<'_> {
     pub(super) async fn encode(&self, way: &Way) -> Result<u64> {
         let (source, target) = (&self.source, &self.target);
         let (grid, all) = (target.grid()?, n_units(target)?);
-        let stored = if self.fill_differs { None } else { Some(stored(source, self.colour).await?) };
-        let needed = touched(stored.as_ref(), target);
+        let stored = match self.window {
+            _ if self.fill_differs => None,
+            None => Some(stored(source, self.colour).await?),
+            // A list is of all of the array.
+            Some(_) if all <= FEW => None,
+            Some(_) => listed(source, self.colour).await?,
+        };
+        let needed = self.touched(stored.as_ref(), target);
         let n = needed.n();
         let needed = self.without_there(needed, target).await?;
         let left = needed.n();
@@ -83,7 +96,7 @@ impl Chunks<'_> {
             let (units, n_between) = (between.grid()?, n_units(&between)?.max(1));
             let needed = match left {
                 0 => Units::new(between.unit_grid()).listed(Vec::new()),
-                _ => self.without_there(touched(stored.as_ref(), &between), &between).await?,
+                _ => self.without_there(self.touched(stored.as_ref(), &between), &between).await?,
             };
             let worth = |n: u64| (u128::from(n) * u128::from(all) / u128::from(n_between)) as u64;
             let done = AtomicU64::new(0);
@@ -93,7 +106,7 @@ impl Chunks<'_> {
             };
             count(n_between - needed.n().min(n_between));
             let steps = steps(first, &units, needed)?;
-            self.pass([source, &between], first, (None, None), steps, &count).await?;
+            self.pass([source, &between], self.window, first, (None, None), steps, &count).await?;
         }
         let (conversion, count) = (self.conversion.clone(), |n| self.counter.add(n));
         count(all.saturating_sub(left));
@@ -101,15 +114,16 @@ impl Chunks<'_> {
             Way::ByUnit(threads) => self.by_unit(needed, *threads).await?,
             Way::Blocks(plan) => {
                 let steps = steps(plan, &grid, needed)?;
-                self.pass([source, target], plan, (conversion, None), steps, &count).await?;
+                self.pass([source, target], self.window, plan, (conversion, None), steps, &count).await?;
             }
             Way::Pieces(plan) => {
                 let steps = pieces(plan, &grid, needed.map(|unit| unit.index));
-                self.pass([source, target], plan, (conversion, None), steps, &count).await?;
+                self.pass([source, target], self.window, plan, (conversion, None), steps, &count).await?;
             }
             Way::Twice(chunks, _, plan) => {
                 let (source, steps) = (self.between(chunks)?, steps(plan, &grid, needed)?);
-                self.pass([&source, target], plan, (conversion, Some(self.note)), steps, &count).await?;
+                let by = (conversion, Some(self.note));
+                self.pass([&source, target], None, plan, by, steps, &count).await?;
             }
         }
         Ok(n)
@@ -117,7 +131,25 @@ impl Chunks<'_> {
 
     /// The array between two passes, in these chunks.
     fn between(&self, chunks: &[u64]) -> Result<Core> {
-        self.temporary.array(&self.source, chunks)
+        self.temporary.array(&self.source, self.target.shape(), chunks)
+    }
+
+    /// The units of an array that have elements of these of the source, or all.
+    fn touched(&self, chunks: Option<&Units>, of: &Core) -> Units {
+        let grid = of.unit_grid();
+        let all = Units::new(grid.clone());
+        let Some(chunks) = chunks else { return all };
+        let mut numbers = Vec::new();
+        for chunk in chunks.clone() {
+            let region = Region::new(chunk.ranges);
+            let region = self.window.map_or(region.clone(), |window| window.within(&region));
+            for overlap in grid.overlaps(&region) {
+                // Neighbours often touch the same.
+                let number = all.number_of_any(&overlap.chunk);
+                numbers.extend(number.filter(|number| numbers.last() != Some(number)));
+            }
+        }
+        all.listed(numbers)
     }
 
     /// Those of these units of an array that an earlier copy has not written.
@@ -134,6 +166,7 @@ impl Chunks<'_> {
     async fn pass(
         &self,
         [source, target]: [&Core; 2],
+        window: Option<&Window>,
         plan: &Plan,
         (conversion, note): (Option<Conversion>, Option<&Note>),
         steps: Steps,
@@ -148,7 +181,7 @@ impl Chunks<'_> {
         let (source, target) = (source.clone(), target.clone());
         let read = decoded_shape(&source)?;
         let colour = self.colour;
-        Pass { source, target, plan: plan.clone(), read, conversion, note, run: &run, count, colour }
+        Pass { source, target, window, plan: plan.clone(), read, conversion, note, run: &run, count, colour }
             .copy(steps)
             .await
     }
@@ -164,7 +197,11 @@ impl Chunks<'_> {
         let (source, target, grid) = (&source, &target, &target.grid()?);
         let copy = |chunk: Chunk| async move {
             let Some(region) = grid.clipped_region(&chunk.index) else { return Ok(()) };
-            let (from, to) = ((source.clone(), source.resolve(&region)?), target.resolve(&region)?);
+            let selected = match self.window {
+                Some(window) => window.of(&region),
+                None => source.resolve(&region)?,
+            };
+            let (from, to) = ((source.clone(), selected), target.resolve(&region)?);
             let read = move |_| async move { from.0.read_vlen(&from.1).await };
             let elements = source.storage.ask(self.colour, read).await?;
             target.write_vlen(&to, &elements, self.colour).await?;
@@ -185,21 +222,6 @@ pub(super) fn n_units(array: &Core) -> Result<u64> {
         let what = format!("an array of shape {:?} has too many chunks to be copied", array.shape());
         array.name(Error::new(ErrorKind::Unsupported, what))
     })
-}
-
-/// The units of an array that have elements of these of another, or all.
-fn touched(chunks: Option<&Units>, of: &Core) -> Units {
-    let grid = of.unit_grid();
-    let all = Units::new(grid.clone());
-    let Some(chunks) = chunks else { return all };
-    let mut numbers = Vec::new();
-    for chunk in chunks.clone() {
-        for overlap in grid.overlaps(&Region::new(chunk.ranges)) {
-            // Neighbours often touch the same.
-            numbers.extend(all.number_of_any(&overlap.chunk).filter(|number| numbers.last() != Some(number)));
-        }
-    }
-    all.listed(numbers)
 }
 
 /// The stored units inside an array, listed if the store can do so, else all.

@@ -1,5 +1,6 @@
 //! Options of a copy, and its report.
 
+use ndarray::SliceInfoElem;
 use ndzarr_engine::{CancelOnDrop, RunOptions};
 use ndzarr_metadata::{
     CodecRequest, CreateOptions, Existing, Format, Limits, MemberKind, N5Axes, N5GroupDocuments,
@@ -35,6 +36,8 @@ pub struct CopyOptions {
     /// Its format is replaced by the one above.
     pub(super) create: CreateOptions,
     pub(super) open: OpenOptions<Blocking>,
+    /// What is copied of the source; `None`: everything.
+    pub(super) slices: Option<Vec<SliceInfoElem>>,
     pub(super) layout: Layout,
     pub(super) numbers: Numbers,
     pub(super) memory: Option<u64>,
@@ -71,6 +74,7 @@ impl CopyOptions {
             format: None,
             create: CreateOptions::new(Format::Zarr3),
             open: OpenOptions::new(),
+            slices: None,
             layout: Layout::default(),
             numbers: Numbers::default(),
             memory: None,
@@ -88,6 +92,31 @@ impl CopyOptions {
     pub(crate) fn stoppable(&self) -> (CancelOnDrop, Self) {
         let (stop, run) = self.run.part();
         (stop, Self { run, ..self.clone() })
+    }
+
+    /// Copies a part of an array, see [`s!`](crate::s): a range for each axis, with a step where not every
+    /// index is wanted. Attributes stay as they are, also those that describe places or sizes.
+    ///
+    /// A copy fails if its source is a group, or if a slice is a single index: it has the axes of its
+    /// source.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, CopyOptions, copy, s};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let a = Array::<u16>::builder([4, 6]).chunks([2, 4]).create((&store, "a"))?;
+    /// a.write(.., &ndarray::Array2::from_shape_fn((4, 6), |(y, x)| (10 * y + x) as u16))?;
+    ///
+    /// copy((&store, "a"), (&store, "part"), &CopyOptions::new().select(s![1..3, ..;2]))?;
+    /// let part = Array::<u16>::open((&store, "part"))?;
+    /// assert_eq!(part.read((.., ..))?, ndarray::array![[10, 12, 14], [20, 22, 24]]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn select(mut self, slices: impl AsRef<[SliceInfoElem]>) -> Self {
+        self.slices = Some(slices.as_ref().to_vec());
+        self
     }
 
     /// The format of the target. Default: that of the source.

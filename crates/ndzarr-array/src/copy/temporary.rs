@@ -26,10 +26,10 @@ impl Temporary {
         Self { storage: place.storage, prefix: format!("{folder}{name}/") }
     }
 
-    /// An array of the elements of another one, in other chunks and not encoded.
-    pub(super) fn array(&self, source: &Core, chunks: &[u64]) -> Result<Core> {
-        let (spec, shape) = (source.spec(), source.shape().to_vec());
-        let mut request = ArrayRequest::new(shape, chunks.to_vec(), spec.data_type.clone());
+    /// An array of this shape for elements of another one, in other chunks and not encoded.
+    pub(super) fn array(&self, source: &Core, shape: &[u64], chunks: &[u64]) -> Result<Core> {
+        let spec = source.spec();
+        let mut request = ArrayRequest::new(shape.to_vec(), chunks.to_vec(), spec.data_type.clone());
         request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
         let mut node = check_request(&NodePath::root(), &request, &CreateOptions::new(Format::Zarr3))?;
         if let NodeKind::Array(spec) = &mut node.kind {

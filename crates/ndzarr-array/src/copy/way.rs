@@ -4,8 +4,10 @@ use std::num::NonZeroUsize;
 
 use ndzarr_codec::Access;
 use ndzarr_engine::AnyStore;
+use ndzarr_model::ArraySpec;
 
 use crate::copy::conversion::Conversion;
+use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::n_threads;
 use crate::error::{Error, ErrorKind, Result};
@@ -43,6 +45,8 @@ const VLEN_BYTES: u64 = 64;
 pub(super) struct Choice<'c> {
     pub(super) source: &'c Core,
     pub(super) target: &'c Core,
+    /// The part of the source that is copied, if not all of it.
+    pub(super) window: Option<&'c Window>,
     pub(super) conversion: Option<&'c Conversion>,
     /// `None`: as much as it takes, and enough.
     pub(super) memory: Option<u64>,
@@ -78,7 +82,7 @@ impl Choice<'_> {
             return Ok(Way::ByUnit(room.clamp(1, threads) as usize));
         };
         let sizes = [from as u64, to as u64];
-        let (shape, read) = (source.shape(), decoded_shape(source)?);
+        let (shape, read) = (target.shape(), decoded_shape(source)?);
         let unit: Vec<u64> =
             target.spec().unit_shape.iter().zip(shape).map(|(&len, &n)| len.min(n)).collect();
         let inner = target.spec().inner_chunk_shape();
@@ -87,13 +91,16 @@ impl Choice<'_> {
         let reads = Beside::of_reads(source, bytes(&read, sizes[0]), threads);
         let memory = self.memory.unwrap_or(MEMORY);
         let regular = source.data()?.grid().is_regular() || source.spec().inner_chunk_shape().is_some();
+        // As far as the part is concerned.
+        let read = self.window.map_or(read.clone(), |window| window.thinned(&read));
         let base = Task {
             shape,
             read: &read,
             write: &unit,
             sizes,
             converts: self.conversion.is_some(),
-            carries: regular,
+            // A part begins anywhere in a chunk.
+            carries: regular && self.window.is_none(),
             room: 0,
             lanes: threads,
         };
@@ -159,7 +166,7 @@ impl Choice<'_> {
 }
 
 /// What a plan says in a report.
-pub(super) fn said(way: &Way, source: &Core) -> Option<String> {
+pub(super) fn said(way: &Way, copied: &ArraySpec) -> Option<String> {
     match way {
         Way::ByUnit(_) => None,
         Way::Blocks(plan) | Way::Pieces(plan) if plan.decodes < 1.005 => None,
@@ -167,16 +174,16 @@ pub(super) fn said(way: &Way, source: &Core) -> Option<String> {
             Some(format!("chunks of the source are decoded {:.2} times", plan.decodes))
         }
         Way::Twice(..) => {
-            let bytes = temporary_bytes(way, source);
+            let bytes = temporary_bytes(way, copied);
             Some(format!("it goes through a temporary array of up to {bytes} bytes"))
         }
     }
 }
 
 /// Size of the temporary array.
-pub(super) fn temporary_bytes(way: &Way, source: &Core) -> u64 {
-    match (way, source.data_type().elem_size()) {
-        (Way::Twice(..), Some(size)) => bytes(source.shape(), size as u64),
+pub(super) fn temporary_bytes(way: &Way, copied: &ArraySpec) -> u64 {
+    match (way, copied.data_type.elem_size()) {
+        (Way::Twice(..), Some(size)) => bytes(&copied.shape, size as u64),
         _ => 0,
     }
 }

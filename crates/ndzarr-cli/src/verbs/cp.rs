@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::Bar;
+use crate::selection::Selected;
 use crate::sizes::{self, plural};
 use crate::space::{Change, Space};
 use crate::verbs::info::kind_name;
@@ -48,6 +49,10 @@ pub(crate) struct Arguments {
     /// Type of the elements, by its name in Zarr v3: float32, uint8.
     #[arg(long, value_parser = parse_type, value_name = "TYPE")]
     dtype: Option<DataType>,
+    /// Copy this part of an array, as NumPy selects it: "0:100, :, ::2". A single index would drop an axis,
+    /// and is an error.
+    #[arg(long, allow_hyphen_values = true, value_name = "SELECTION")]
+    select: Option<String>,
     /// Multiply each number by this one.
     #[arg(long, allow_negative_numbers = true, value_name = "FACTOR")]
     scale: Option<f64>,
@@ -95,14 +100,26 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let replaces = arguments.overwrite && check_replaced(&arguments.target, global)?;
     let arrays = global.open_arrays(&arguments.source)?;
     let found = || arrays.iter().filter_map(|found| found.array.as_ref().ok());
-    let bytes = found().filter_map(describe::byte_len).fold(0, u64::saturating_add);
-    let options = options(arguments, replaces, global);
+    let selected = selected(arguments, global)?;
+    let part = selected.as_ref().map(Selected::shape);
+    let change = Change {
+        data_type: arguments.dtype.as_ref(),
+        codecs: arguments.codec.as_deref(),
+        part: part.as_deref(),
+    };
+    // Of the source, as far as it is copied.
+    let copied_bytes =
+        |array| Some(Change { data_type: None, ..change }.resized(describe::byte_len(array)?, array));
+    let bytes = found().filter_map(copied_bytes).fold(0, u64::saturating_add);
+    let mut options = options(arguments, replaces, global);
+    if let Some(selected) = &selected {
+        options = options.select(selected.window(&[]));
+    }
     let call = |options: &CopyOptions| {
         copied(&arguments.source, &arguments.target, options)
             .map_err(|error| explained(error, arguments, replaces))
     };
     let space = Space::of_disks(&arguments.target, arguments.temp.as_deref());
-    let change = Change { data_type: arguments.dtype.as_ref(), codecs: arguments.codec.as_deref() };
     // An interrupted copy has taken a part of it already.
     let is_checked = !arguments.force && !arguments.resume && {
         let size = |array| Some(change.resized(describe::byte_len(array)?, array));
@@ -137,7 +154,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     nodes.iter().try_for_each(|node| node.print(global, output))?;
     // The last line is that of the copy.
     let outcome = match arguments.verify {
-        true => compare(arguments, global, &nodes, output)?,
+        true => compare(arguments, selected, global, &nodes, output)?,
         false => Outcome::Good,
     };
     let n_arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array).count();
@@ -163,6 +180,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }
     }
     Ok(outcome)
+}
+
+/// What `--select` takes of the source, which has to be an array.
+fn selected(arguments: &Arguments, global: &Global) -> Result<Option<Selected>, Failure> {
+    let Some(text) = &arguments.select else { return Ok(None) };
+    match global.open(&arguments.source)? {
+        AnyNode::Array(array) => Selected::parse(Some(text), array.shape()).map(Some),
+        AnyNode::Group(_) => {
+            let source = arguments.source.display();
+            Err(Failure::usage(format_args!("{source} is a group: --select takes a part of one array")))
+        }
+    }
 }
 
 fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOptions {
@@ -406,10 +435,12 @@ fn foreseen(
 /// Compares what was copied with its source.
 fn compare(
     arguments: &Arguments,
+    part: Option<Selected>,
     global: &Global,
     nodes: &[Copied],
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
+    let how = diff::How::exact(part);
     let converts = arguments.dtype.is_some() || arguments.scale.is_some() || arguments.offset.is_some();
     let arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array);
     let [source, target] = [&arguments.source, &arguments.target].map(|place| global.open(place));
@@ -429,7 +460,7 @@ fn compare(
         let found = match converts {
             // The numbers are others: whether they can be read is all that can be said.
             true => verify::check(&b, &places, global, output)?,
-            false => diff::compare("", &a, &b, &places, &diff::How::exact(), global, output)?,
+            false => diff::compare("", &a, &b, &places, &how, global, output)?,
         };
         outcome = outcome.and(found);
     }

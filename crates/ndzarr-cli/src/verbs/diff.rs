@@ -1,11 +1,12 @@
 //! `ndzarr diff`: compares arrays, or all arrays of two groups.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use ndzarr::{AnyArray, AnyNode, Group, MemberKind, Progress, RunOptions};
+use ndzarr::{AnyArray, AnyNode, Group, MemberKind, Progress, Resolved, RunOptions, Selection};
 use serde_json::{Value, json};
 
 use crate::arguments::Global;
@@ -46,12 +47,22 @@ pub(crate) struct How {
     show: usize,
     equality: Equality,
     attributes: bool,
+    /// Of the first array this part is compared, with all of the second.
+    part: Option<Selected>,
 }
 
 impl How {
-    /// Elements alone, which must be equal.
-    pub(crate) fn exact() -> Self {
-        Self { show: 10, equality: Equality::Value, attributes: false }
+    /// Elements alone, which must be equal: those of a part of the first array, or of all of it.
+    pub(crate) fn exact(part: Option<Selected>) -> Self {
+        Self { show: 10, equality: Equality::Value, attributes: false, part }
+    }
+
+    /// What is compared with a box of the second array.
+    fn of_first(&self, a: &AnyArray, ranges: &[Range<u64>]) -> Result<Resolved, Failure> {
+        Ok(match &self.part {
+            Some(part) => part.window(ranges).resolve(a.shape())?,
+            None => ranges.resolve(a.shape())?,
+        })
     }
 }
 
@@ -64,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         None if arguments.bits => Equality::Bits,
         None => Equality::Value,
     };
-    let how = How { show: arguments.show, equality, attributes: arguments.attributes };
+    let how = How { show: arguments.show, equality, attributes: arguments.attributes, part: None };
     let places = [&*arguments.a, &*arguments.b];
     match (global.open(&arguments.a)?, global.open(&arguments.b)?) {
         (AnyNode::Array(a), AnyNode::Array(b)) => {
@@ -178,10 +189,10 @@ pub(crate) fn compare(
     global: &Global,
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
-    if a.shape() != b.shape() {
-        let text =
-            format!("shapes differ: {} and {}", describe::shape(a.shape()), describe::shape(b.shape()));
-        say(path, "shape", json!([a.shape(), b.shape()]), text, output)?;
+    let shape = how.part.as_ref().map_or_else(|| a.shape().to_vec(), Selected::shape);
+    if shape != b.shape() {
+        let text = format!("shapes differ: {} and {}", describe::shape(&shape), describe::shape(b.shape()));
+        say(path, "shape", json!([shape, b.shape()]), text, output)?;
         return Ok(Outcome::Found);
     }
     if a.data_type() != b.data_type() {
@@ -209,8 +220,9 @@ pub(crate) fn compare(
     let shown: Vec<([Value; 2], [String; 2])> = first
         .iter()
         .map(|index| {
-            let [a, b] = [a, b].map(|array| element(array, index));
-            let ((ja, ta), (jb, tb)) = (a?, b?);
+            let ranges: Vec<_> = index.iter().map(|&at| at..at + 1).collect();
+            let (ja, ta) = element(a, how.of_first(a, &ranges)?)?;
+            let (jb, tb) = element(b, ranges.resolve(b.shape())?)?;
             Ok::<_, Failure>(([ja, jb], [ta, tb]))
         })
         .collect::<Result<_, _>>()?;
@@ -231,9 +243,8 @@ pub(crate) fn compare(
 }
 
 /// An element as JSON and as text.
-fn element(array: &AnyArray, index: &[u64]) -> Result<(Value, String), Failure> {
-    let ranges: Vec<_> = index.iter().map(|&at| at..at + 1).collect();
-    let elements = array.read(&ranges[..])?;
+fn element(array: &AnyArray, at: Resolved) -> Result<(Value, String), Failure> {
+    let elements = array.read(at)?;
     let mut shown = None;
     for_each(&elements, |element| {
         shown = Some((element.json(array.data_type()), element.text(array.data_type())));
@@ -263,19 +274,20 @@ fn elements(
     how: &How,
     global: &Global,
 ) -> Result<Different, Failure> {
-    let shape = a.shape();
+    let shape = b.shape();
     let workers = global.workers(places);
     let size = a.data_type().elem_size().unwrap_or(64).max(1) as u64;
     let most = (AT_ONCE / 2 / workers.get() as u64 / size).max(1);
     let block = block(shape, &a.chunk_shape(), &b.chunk_shape(), most);
     let volume = block.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
     let blocks = Selected::whole(shape).boxes(&block, volume.max(LEAST / size).min(most));
-    let bar = Bar::new(global, describe::byte_len(a).unwrap_or(0));
+    let bar = Bar::new(global, describe::byte_len(b).unwrap_or(0));
     let (hear, done, total) = (bar.hear(), AtomicU64::new(0), blocks.n_boxes());
     let run = RunOptions::default().threads(std::num::NonZeroUsize::MIN);
     let [a, b] = [a, b].map(|array| array.clone().with_options(run.clone()));
-    let each = |state: &mut (Different, [Vec<u8>; 2]), ranges: Vec<std::ops::Range<u64>>| {
+    let each = |state: &mut (Different, [Vec<u8>; 2]), ranges: Vec<Range<u64>>| {
         let (different, buffers) = state;
+        let boxes = [how.of_first(&a, &ranges)?, ranges.resolve(shape)?];
         let lengths: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
         let mut take = |n: u64| {
             different.n += 1;
@@ -285,18 +297,18 @@ fn elements(
             }
         };
         if a.data_type().elem_size().is_none() {
-            let (of_a, of_b) = (a.read_vlen(&ranges[..])?, b.read_vlen(&ranges[..])?);
+            let (of_a, of_b) = (a.read_vlen(&boxes[0])?, b.read_vlen(&boxes[1])?);
             (0..).zip(of_a.iter().zip(&of_b)).filter(|(_, (a, b))| a != b).for_each(|(n, _)| take(n));
         } else {
             let n = lengths.iter().fold(size, |all, &n| all.saturating_mul(n)) as usize;
-            for (array, buffer) in [&a, &b].into_iter().zip(buffers.iter_mut()) {
+            for ((array, buffer), part) in [&a, &b].into_iter().zip(buffers.iter_mut()).zip(&boxes) {
                 if buffer.len() < n {
                     let more = n - buffer.len();
                     let lack = |_| Failure::new(format_args!("the elements {ranges:?} do not fit in memory"));
                     buffer.try_reserve_exact(more).map_err(lack)?;
                     buffer.resize(n, 0);
                 }
-                array.read_bytes_into(&ranges[..], &mut buffer[..n])?;
+                array.read_bytes_into(part, &mut buffer[..n])?;
             }
             differing(&buffers[0][..n], &buffers[1][..n], a.data_type(), how.equality, &mut take);
         }
@@ -314,7 +326,7 @@ fn elements(
 }
 
 /// The index in the array of an element of a block.
-fn index_of(n: u64, lengths: &[u64], ranges: &[std::ops::Range<u64>]) -> Vec<u64> {
+fn index_of(n: u64, lengths: &[u64], ranges: &[Range<u64>]) -> Vec<u64> {
     let (mut rest, mut index) = (n, vec![0; lengths.len()]);
     for axis in (0..lengths.len()).rev() {
         index[axis] = ranges[axis].start + rest % lengths[axis];

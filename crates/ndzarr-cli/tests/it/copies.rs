@@ -24,6 +24,37 @@ fn chunks_codecs_types_and_formats_change() {
 }
 
 #[test]
+fn a_part_is_copied_and_compared() {
+    let folder = Folder::new();
+    let array = Array::<u16>::builder([20, 30]).chunks([5, 30]).codecs([codec::gzip(5)]);
+    folder.array("a.zarr", array, |index| (30 * index[0] + index[1]) as u16);
+    let cp = ["cp", "a.zarr", "b.zarr", "--select", "-3:, ::-7", "--verify"];
+    let lines = folder.json(&cp);
+    let done = lines.iter().find_map(|line| line.get("done")).expect("what was done");
+    assert_eq!((&done["arrays"], &done["byte_len"]), (&json!(1), &json!(3 * 5 * 2)));
+    let copy = Array::<u16>::open(folder.path("b.zarr")).expect("it is there");
+    assert_eq!((copy.shape(), copy.chunk_shape()), (&[3, 5][..], vec![5, 30]));
+    assert_eq!(
+        copy.read([2..3, 0..5]).expect("it is read").into_raw_vec_and_offset().0,
+        [599, 592, 585, 578, 571]
+    );
+    let said =
+        folder.good(&["cp", "a.zarr", "c.zarr", "--select", "[4:11, 5:6]", "--verify", "--dtype", "float32"]);
+    assert!(said.contains("every chunk of the copy can be read"), "{said}");
+    let said = folder.good(&["cp", "a.zarr", "d.zarr", "--select", "...", "--chunks", "7,7", "--verify"]);
+    assert!(said.contains("source and copy are equal"), "{said}");
+
+    // As elsewhere, ranges are clipped, and an index outside is wrong; one inside would drop its axis.
+    folder.good(&["cp", "a.zarr", "e.zarr", "--select", "18:100"]);
+    let error = folder.bad(3, &["cp", "a.zarr", "f.zarr", "--select", "3"]);
+    assert!(error.contains("take a range of length 1 instead of an index"), "{error}");
+    assert!(folder.bad(2, &["cp", "a.zarr", "f.zarr", "--select", "20"]).contains("outside"));
+    Group::create(folder.path("g.zarr"), Format::Zarr3).expect("it is new");
+    assert!(folder.bad(2, &["cp", "g.zarr", "f.zarr", "--select", "0:1"]).contains("is a group"));
+    assert!(!folder.path("f.zarr").exists());
+}
+
+#[test]
 fn groups_are_copied_with_all_below() {
     let folder = Folder::new();
     let root = Group::create(folder.path("g.zarr"), Format::Zarr3).expect("it is new");

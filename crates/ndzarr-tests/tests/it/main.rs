@@ -28,6 +28,7 @@ mod copy;
 mod copy_formats;
 mod copy_numbers;
 mod copy_onto_itself;
+mod copy_parts;
 mod copy_resumed;
 mod costs;
 mod create_options;
