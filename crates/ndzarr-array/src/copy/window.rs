@@ -47,7 +47,7 @@ impl Window {
         self.0.iter().map(|along| along.n).collect()
     }
 
-    /// How many of so many neighbours of the array, at most, it has along each axis.
+    /// The most elements that it has, along each axis, of a box of the array with these lengths.
     pub(super) fn thinned(&self, lens: &[u64]) -> Vec<u64> {
         self.0.iter().zip(lens).map(|(along, len)| len.div_ceil(along.step)).collect()
     }
