@@ -190,7 +190,7 @@ fn what_has_no_part_is_refused_before_anything_is_written() {
         let error = copy((&store, source), (&store, "b"), &CopyOptions::new().select(&part));
         assert_eq!(error.expect_err("it has none").kind(), kind, "{source} {part:?}");
     }
-    // In place there is no part.
+    // A part needs another target.
     let options = CopyOptions::new().format(Format::Zarr2).select(s![0..1, ..]);
     let error = copy((&store, "g/a"), (&store, "g/a"), &options).expect_err("it needs another target");
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);

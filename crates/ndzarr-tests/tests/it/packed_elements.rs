@@ -98,7 +98,7 @@ fn points_of_structures_are_in_native_order() -> Outcome {
     Ok(())
 }
 
-/// A byte that is no boolean is an error only where it is selected.
+/// A byte that is not a boolean is an error only where it is selected.
 #[test]
 fn points_are_checked() -> Outcome {
     let memory = MemoryStore::new();
