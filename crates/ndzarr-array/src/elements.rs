@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IxDyn};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IndexLonger, IxDyn};
 use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::Region;
 use ndzarr_model::DataType;
@@ -17,6 +17,9 @@ use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
 use crate::steps::{Picks, Selected, lengths};
 use crate::storage::Colour;
 use crate::values::{Values, made, value_tiles};
+
+/// What is written, and where.
+pub(crate) type Sources<'d> = Vec<(Region, Box<dyn Source + 'd>)>;
 
 /// Elements of a stored type.
 pub(crate) struct Stored<'d>(pub(crate) &'d DataType);
@@ -53,7 +56,7 @@ impl Core {
             let mut out = self.named(values.blank(&ascending.shape()))?;
             let ascending = Resolved(Resolution::Axes(ascending));
             self.read_into_view(&ascending, out.view_mut(), Fresh::Yes, values).await?;
-            return Ok(axes.in_order(out));
+            return self.named(axes.in_order(out));
         }
         let order = self.result_order(resolved);
         let mut out = self.named(blank(values, &resolved.shape(), order.as_deref()))?;
@@ -102,9 +105,9 @@ impl Core {
         self.read_many(regions).await?;
         let in_order = |(resolved, out): (&Resolved, ArrayD<T>)| match &resolved.0 {
             Resolution::Axes(axes) => axes.in_order(out),
-            Resolution::Points(_) | Resolution::Mask(_) => out,
+            Resolution::Points(_) | Resolution::Mask(_) => Ok(out),
         };
-        Ok(selections.iter().zip(outs.into_iter().flatten()).map(in_order).collect())
+        self.named(selections.iter().zip(outs.into_iter().flatten()).map(in_order).collect())
     }
 
     /// Reads a selection into existing memory of its shape.
@@ -199,52 +202,56 @@ impl Core {
         data: ArrayViewD<'_, T>,
         colour: Colour,
     ) -> Result<()> {
+        self.write_sources(self.sources(resolved, data)?, colour).await
+    }
+
+    /// The sources of a selection.
+    pub(crate) fn sources<'d, T: Element>(
+        &'d self,
+        resolved: &'d Resolved,
+        data: ArrayViewD<'d, T>,
+    ) -> Result<Sources<'d>> {
         let stored = self.data_type();
+        let wrong = |error| Error::new(ErrorKind::WrongShape, error);
         match &resolved.0 {
             Resolution::Axes(axes) => {
                 let ascending = axes.ascending();
                 let (axes, elements) = match &ascending {
                     Some(ascending) => {
-                        (ascending, CowArray::from(ascending.unfold(axes.ascending_data(data))))
+                        let data = self.named(axes.ascending_data(data))?;
+                        (ascending, CowArray::from(ascending.unfold(data)))
                     }
                     None => (axes, CowArray::from(axes.unfold(data))),
                 };
                 let source = T::source(Input { elements, axes: axes.picks(), stored });
-                self.write_by(colour, &[(axes.region(), &*source)]).await
+                Ok(vec![(axes.region(), source)])
             }
             Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
                 let convert = T::to_bytes(stored);
-                let data =
-                    data.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error));
-                let data = self.named(data)?;
-                let source = |(_, region, n)| {
+                let data = self.named(data.into_dimensionality().map_err(wrong))?;
+                let source = |(_, region, n)| -> (Region, Box<dyn Source + 'd>) {
                     let source = MaskSource::new(mask, &region, n, data, Arc::clone(&convert));
-                    (region, source)
+                    (region, Box::new(source))
                 };
-                self.write_parts(mask.chunks(self.data()?.grid()).map(source), colour).await
+                Ok(mask.chunks(self.data()?.grid()).map(source).collect())
             }
             Resolution::Points(_) | Resolution::Mask(_) => {
                 let convert = T::to_bytes(stored);
-                let source = |Group { region, coordinates, points }: Group| {
-                    let values = points.into_iter().map(|number| &data[[number]]);
+                let source = |Group { region, coordinates, points }| -> (Region, Box<dyn Source + 'd>) {
+                    let values = points.into_iter().map(|number| data.index([number]));
                     let source =
                         PointSource::new(lengths(&region), coordinates, values, Arc::clone(&convert));
-                    (region, source)
+                    (region, Box::new(source))
                 };
                 let groups = self.named(resolved.points().groups(self.data()?.grid()))?;
-                self.write_parts(groups.into_iter().map(source), colour).await
+                Ok(groups.into_iter().map(source).collect())
             }
         }
     }
 
-    async fn write_parts<S: Source>(
-        &self,
-        sources: impl Iterator<Item = (Region, S)>,
-        colour: Colour,
-    ) -> Result<()> {
-        let sources: Vec<_> = sources.collect();
+    pub(crate) async fn write_sources(&self, sources: Sources<'_>, colour: Colour) -> Result<()> {
         let parts: Vec<Part<'_>> =
-            sources.iter().map(|(region, source)| (region.clone(), source as &dyn Source)).collect();
+            sources.iter().map(|(region, source)| (region.clone(), &**source as &dyn Source)).collect();
         self.write_by(colour, &parts).await
     }
 

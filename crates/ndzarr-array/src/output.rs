@@ -1,7 +1,7 @@
 //! Allocates the ndarray arrays that reads return, aligned and without touching their pages.
 
 use bytemuck::Zeroable;
-use ndarray::{Array1, ArrayD, IxDyn, s};
+use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, s};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::raw;
@@ -18,9 +18,7 @@ const ALIGNMENT: usize = 64;
 
 /// A new array of zero bytes in standard layout. Large ones consist of untouched pages.
 pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
-    let too_large = || {
-        Error::new(ErrorKind::OutOfMemory, format!("a result of shape {shape:?} does not fit into memory"))
-    };
+    let too_large = || too_large(shape);
     let size = size_of::<T>().max(1);
     // ndarray requires the product of all non-zero lengths to be addressable.
     let n = shape
@@ -59,14 +57,45 @@ pub(crate) fn blank_bytes(shape: &[usize], size: usize) -> Result<Vec<u8>> {
 
 /// A new array of copies of one value in standard layout.
 pub(crate) fn blank_of<T: Clone>(shape: &[usize], value: &T) -> Result<ArrayD<T>> {
-    let too_large = || {
-        Error::new(ErrorKind::OutOfMemory, format!("a result of shape {shape:?} does not fit into memory"))
-    };
-    let n = shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len)).ok_or_else(too_large)?;
-    let mut elements = Vec::new();
-    elements.try_reserve_exact(n).map_err(|_| too_large())?;
+    let (mut elements, n) = room(shape)?;
     elements.resize(n, value.clone());
-    ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|_| too_large())
+    ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|_| too_large(shape))
+}
+
+/// A new array of the elements at these indices along some axes, in ascending order; in standard layout.
+pub(crate) fn taken<T: Clone>(from: ArrayViewD<'_, T>, lists: &[(Axis, &[usize])]) -> Result<ArrayD<T>> {
+    let mut shape = from.shape().to_vec();
+    lists.iter().for_each(|(axis, indices)| shape[axis.index()] = indices.len());
+    let (mut elements, _) = room(&shape)?;
+    take(from, 0, lists, &mut elements);
+    ArrayD::from_shape_vec(IxDyn(&shape), elements).map_err(|_| too_large(&shape))
+}
+
+/// Appends elements of a part that is one index along each of the axes before `first`.
+fn take<T: Clone>(from: ArrayViewD<'_, T>, first: usize, lists: &[(Axis, &[usize])], to: &mut Vec<T>) {
+    match lists {
+        [] => match from.to_slice() {
+            Some(from) => to.extend_from_slice(from),
+            None => to.extend(from.iter().cloned()),
+        },
+        [(axis, indices), lists @ ..] if axis.index() == first => match from.ndim() {
+            1 => to.extend(indices.iter().map(|&at| from[at].clone())),
+            _ => indices.iter().for_each(|&at| take(from.index_axis(Axis(0), at), first + 1, lists, to)),
+        },
+        _ => from.outer_iter().for_each(|from| take(from, first + 1, lists, to)),
+    }
+}
+
+/// Room for the elements of an array, and their number.
+fn room<T>(shape: &[usize]) -> Result<(Vec<T>, usize)> {
+    let n = shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len)).ok_or_else(|| too_large(shape))?;
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(n).map_err(|_| too_large(shape))?;
+    Ok((elements, n))
+}
+
+fn too_large(shape: &[usize]) -> Error {
+    Error::new(ErrorKind::OutOfMemory, format!("a result of shape {shape:?} does not fit into memory"))
 }
 
 #[cfg(test)]

@@ -138,20 +138,24 @@ impl Core {
         self.check_packed(bytes)?;
         let size = self.check_bytes(resolved, bytes.len())?;
         let (data_type, mut shape) = (self.data_type(), resolved.shape());
-        with_plain!(data_type, bytes, T => {
+        let elements: ArrayD<Vec<u8>>;
+        let sources = with_plain!(data_type, bytes, T => {
             let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(bytes));
-            self.write_view(resolved, self.named(view.map_err(too_large))?, colour).await
+            self.sources(resolved, self.named(view.map_err(too_large))?)?
         }, {
-            let Some(axes) = resolved.in_order() else {
-                let elements = bytes.chunks_exact(size).map(<[u8]>::to_vec).collect();
-                let elements = ArrayD::from_shape_vec(IxDyn(&shape), elements);
-                return self.write_view(resolved, self.named(elements.map_err(too_large))?.view(), colour).await;
-            };
-            shape.push(size);
-            let bytes = self.named(ArrayView::from_shape(IxDyn(&shape), bytes).map_err(too_large))?;
-            let source = ByteSource { bytes: CowArray::from(axes.unfold(bytes)), axes: axes.picks() };
-            self.write_by(colour, &[(axes.region(), &source)]).await
-        })
+            if let Some(axes) = resolved.in_order() {
+                shape.push(size);
+                let bytes = self.named(ArrayView::from_shape(IxDyn(&shape), bytes).map_err(too_large))?;
+                let source = ByteSource { bytes: CowArray::from(axes.unfold(bytes)), axes: axes.picks() };
+                let source: Box<dyn Source> = Box::new(source);
+                vec![(axes.region(), source)]
+            } else {
+                let each = bytes.chunks_exact(size).map(<[u8]>::to_vec).collect();
+                elements = self.named(ArrayD::from_shape_vec(IxDyn(&shape), each).map_err(too_large))?;
+                self.sources(resolved, elements.view())?
+            }
+        });
+        self.write_sources(sources, colour).await
     }
 
     /// Reads a selection whose lists are in ascending order into a part, which is a region, of memory that holds the
@@ -257,24 +261,11 @@ struct Packed<'d> {
 
 impl Packed<'_> {
     /// Brings elements of this shape, which were read in ascending order, into the order of the lists.
-    fn in_order(&self, resolved: &Resolved, mut shape: Vec<usize>, mut bytes: Vec<u8>) -> Result<Vec<u8>> {
-        let axes = match &resolved.0 {
-            Resolution::Axes(axes) if !bytes.is_empty() => axes,
-            _ => return Ok(bytes),
-        };
-        for (Axis(axis), positions) in axes.lists() {
-            let inner = shape[axis + 1..].iter().product::<usize>() * self.size;
-            let outer = shape[axis] * inner;
-            shape[axis] = positions.len();
-            let mut ordered = blank_bytes(&shape, self.size)?;
-            let mut places = ordered.chunks_exact_mut(inner.max(1));
-            for elements in bytes.chunks_exact(outer.max(1)) {
-                let listed = positions.iter().zip(&mut places);
-                listed.for_each(|(at, place)| place.copy_from_slice(&elements[at * inner..][..inner]));
-            }
-            bytes = ordered;
-        }
-        Ok(bytes)
+    fn in_order(&self, resolved: &Resolved, mut shape: Vec<usize>, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let Resolution::Axes(axes) = &resolved.0 else { return Ok(bytes) };
+        shape.push(self.size);
+        let elements = ArrayD::from_shape_vec(IxDyn(&shape), bytes).map_err(too_large)?;
+        Ok(axes.in_order(elements)?.into_raw_vec_and_offset().0)
     }
 }
 

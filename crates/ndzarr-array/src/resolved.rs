@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, CowArray, Dimension, IxDyn, RawData};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, RawData};
 use ndzarr_grid::{Picks, Region};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::output::taken;
 use crate::point_list::{Mask, PointList};
 
 /// A selection applied to an array of known shape.
@@ -223,14 +224,7 @@ impl Axes {
                 view = view.index_axis_move(Axis(at), 0);
             }
         }
-        let of = |out: &OutAxis| match out {
-            OutAxis::Of(axis) => Some(*axis),
-            OutAxis::New => None,
-        };
-        let axes: Vec<usize> = self.out.iter().filter_map(of).collect();
-        if !axes.is_sorted() {
-            let mut order: Vec<usize> = (0..axes.len()).collect();
-            order.sort_by_key(|&at| axes[at]);
+        if let Some(order) = self.permutation() {
             view = view.permuted_axes(order);
         }
         for (axis, resolved) in self.axes.iter().enumerate() {
@@ -242,6 +236,18 @@ impl Axes {
             }
         }
         view
+    }
+
+    /// The axes of the result that are of the array, in the order of the array's; `None` if they are.
+    fn permutation(&self) -> Option<Vec<usize>> {
+        let of = |out: &OutAxis| match out {
+            OutAxis::Of(axis) => Some(*axis),
+            OutAxis::New => None,
+        };
+        let axes: Vec<usize> = self.out.iter().filter_map(of).collect();
+        let mut order: Vec<usize> = (0..axes.len()).collect();
+        order.sort_by_key(|&at| axes[at]);
+        Some(order).filter(|order| !order.is_sorted())
     }
 
     /// The same selection with its lists in ascending order, each index once; `None` if they are.
@@ -270,26 +276,20 @@ impl Axes {
     }
 
     /// Brings the result of [`ascending`](Self::ascending) into the order of the lists.
-    pub(crate) fn in_order<T: Clone>(&self, ascending: ArrayD<T>) -> ArrayD<T> {
-        if self.lists().next().is_none() {
-            return ascending;
-        }
-        let out = self.lists().fold(ascending, |out, (axis, positions)| out.select(axis, positions));
-        // ndarray chooses the layout of what it selects.
-        if out.is_standard_layout() { out } else { out.as_standard_layout().into_owned() }
+    pub(crate) fn in_order<T: Clone>(&self, ascending: ArrayD<T>) -> Result<ArrayD<T>> {
+        let lists: Vec<_> = self.lists().collect();
+        if lists.is_empty() { Ok(ascending) } else { taken(ascending.view(), &lists) }
     }
 
     /// The opposite of [`in_order`](Self::in_order). Where an index repeats, the last one counts.
-    pub(crate) fn ascending_data<T: Clone>(&self, data: ArrayViewD<'_, T>) -> ArrayD<T> {
-        let mut ascending = CowArray::from(data);
-        for (axis, positions) in self.lists() {
+    pub(crate) fn ascending_data<T: Clone>(&self, data: ArrayViewD<'_, T>) -> Result<ArrayD<T>> {
+        let last = |(axis, positions): (Axis, &[usize])| {
             let n = positions.iter().max().map_or(0, |last| last + 1);
             let mut last = vec![0; n];
-            for (at, &position) in positions.iter().enumerate() {
-                last[position] = at;
-            }
-            ascending = CowArray::from(ascending.select(axis, &last));
-        }
-        ascending.into_owned()
+            positions.iter().enumerate().for_each(|(at, &position)| last[position] = at);
+            (axis, last)
+        };
+        let last: Vec<_> = self.lists().map(last).collect();
+        taken(data, &last.iter().map(|(axis, last)| (*axis, &last[..])).collect::<Vec<_>>())
     }
 }

@@ -1,8 +1,9 @@
 //! Elements as packed bytes: short byte strings, structures of odd sizes, and types that not all bytes are of.
 
-use ndarray::{Array2, Array3, Dimension, array};
+use ndarray::{Array2, Array3, Dimension, arr0, array};
 use ndzarr::{
-    AnyArray, AnyElements, DataType, Endian, ErrorKind, Field, Format, MemoryStore, Points, StructType, codec,
+    AnyArray, AnyElements, DataType, Endian, Error, ErrorKind, Field, Format, MemoryStore, Points,
+    StructType, codec,
 };
 
 type Outcome = Result<(), ndzarr::Error>;
@@ -80,6 +81,31 @@ fn a_list_of_none_of_too_many_is_an_error() -> Outcome {
     let one = AnyArray::builder([4, 3]).data_type(fields(3)).create((MemoryStore::new(), "a"))?;
     assert!(one.read_bytes((Vec::<i64>::new(), ..))?.is_empty());
     assert!(matches!(&one.read_many([(Vec::<i64>::new(), ..)])?[0], AnyElements::Packed(a) if a.is_empty()));
+    Ok(())
+}
+
+/// Indices that repeat select more than any memory holds, of few elements; what is written has no memory of
+/// its own, either.
+#[test]
+fn lists_that_repeat_too_often_are_an_error() -> Outcome {
+    for n_lists in [3, 4] {
+        let any = AnyArray::builder([2; 4]).data_type(DataType::UInt { bits: 16 });
+        let any = any.create((MemoryStore::new(), "a"))?;
+        let array = any.clone().typed::<u16>()?;
+        let list: Vec<i64> = [1, 0].repeat(1 << 15);
+        let one: Vec<i64> = vec![1];
+        let lists = [&list, &list, &list, if n_lists == 4 { &list } else { &one }];
+        let selection = (lists[0], lists[1], lists[2], lists[3]);
+        let too_large = |error: Error| assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+        too_large(array.read(&selection).expect_err("too large"));
+        too_large(array.read_many([&selection]).expect_err("too large"));
+        too_large(any.read_bytes(&selection).expect_err("too large"));
+        // ndarray has no views of 2^64 elements.
+        if let Some(data) = arr0(7_u16).broadcast(lists.map(Vec::len)) {
+            array.write(&selection, &data)?;
+            assert_eq!(array.read((.., .., .., 1))?, arr0(7).broadcast([2; 3]).expect("it is one value"));
+        }
+    }
     Ok(())
 }
 
