@@ -64,6 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         return Err("no row has this name".to_owned());
     }
     build()?;
+    turn::install(chosen.iter().flat_map(|(_, row)| peers(row, args)))?;
     let before = match &args.against {
         Some(commit) => {
             build_before(commit)?;
@@ -126,6 +127,12 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
     let wrong: Vec<&str> = done.iter().flat_map(|row| &row.failures).map(String::as_str).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// The peers of a row that are asked for.
+fn peers<'r>(row: &'r Row, args: &'r Args) -> impl Iterator<Item = &'r String> {
+    let named = if args.quick { &row.quick } else { &row.peers };
+    named.iter().filter(|peer| args.vs.is_empty() || args.vs.contains(peer))
 }
 
 /// Builds the engines, each by itself: built together they would share the features of their
@@ -265,10 +272,8 @@ impl Bench<'_> {
         if self.args.against.is_some() {
             return vec!["ndzarr".to_owned(), turn::BEFORE.to_owned()];
         }
-        let named = if self.args.quick { &self.row.quick } else { &self.row.peers };
-        let wanted = |peer: &&String| self.args.vs.is_empty() || self.args.vs.contains(peer);
         let mut engines = vec!["ndzarr".to_owned()];
-        engines.extend(named.iter().filter(wanted).cloned());
+        engines.extend(peers(self.row, self.args).cloned());
         if self.row.floor {
             engines.push("floor".to_owned());
         }

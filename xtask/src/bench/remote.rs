@@ -173,7 +173,8 @@ fn turn(row: &Row, engine: &str, server: &Server, folder: &Path) -> Result<(Repo
         }
     };
     command.arg(&request).env("AWS_ACCESS_KEY_ID", "an-id").env("AWS_SECRET_ACCESS_KEY", "a-secret");
-    command.env("AWS_REGION", "us-east-1");
+    // As in `turn`.
+    command.env("AWS_REGION", "us-east-1").env("OPENBLAS_NUM_THREADS", "1");
     let report = turn::run(command)?;
     Ok((report, server.ask("counts")?))
 }

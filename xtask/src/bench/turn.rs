@@ -79,10 +79,19 @@ pub(super) fn command(engine: &str, python: &Path, request: &Path) -> Result<Com
         "zarrista" => "zarrista_engine.py",
         "z5py" => "z5py_engine.py",
         "acquire-zarr" => "acquire_engine.py",
+        "rechunker" => "rechunker_engine.py",
+        "zarrs_reencode" => "reencode_engine.py",
         _ => return Err(format!("there is no engine {engine}")),
     };
-    let mut command = Command::new(python);
-    command.arg(python::engines().join(script));
+    let mut command = match engine {
+        "rechunker" => Command::new(python::interpreter("rechunker")?),
+        _ => Command::new(python),
+    };
+    // NumPy's threads for matrices, which no row has, are busy for a tenth of a second after they start.
+    command.env("OPENBLAS_NUM_THREADS", "1").arg(python::engines().join(script));
+    if engine == "zarrs_reencode" {
+        command.arg(tools().join("bin").join(engine));
+    }
     if let Some(pipeline) = engine.strip_prefix("zarr-python-") {
         command.arg(format!("--{pipeline}"));
     } else if engine == "tensorstore-less-memory" {
@@ -90,6 +99,40 @@ pub(super) fn command(engine: &str, python: &Path, request: &Path) -> Result<Com
     }
     command.arg(request);
     Ok(command)
+}
+
+/// Where programs of peers are installed.
+fn tools() -> PathBuf {
+    python::target().join("bench-tools")
+}
+
+/// Installs what these engines need of their own.
+///
+/// # Errors
+/// It cannot be had or built.
+pub(super) fn install<'e>(engines: impl Iterator<Item = &'e String>) -> Result<(), String> {
+    for engine in engines {
+        if engine == "rechunker" {
+            python::interpreter(engine)?;
+        }
+        if engine == "zarrs_reencode" {
+            let mut command = Command::new(env!("CARGO"));
+            command.args([
+                "install",
+                "--quiet",
+                "--locked",
+                "zarrs_tools",
+                "--version",
+                "0.8.1",
+                "--bin",
+                engine,
+            ]);
+            python::succeed(
+                command.arg("--root").arg(tools()).arg("--target-dir").arg(tools().join("build")),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 fn program(name: &str, request: &Path) -> Command {
@@ -100,7 +143,7 @@ fn program(name: &str, request: &Path) -> Command {
 
 /// Whether it writes into the value that readers see, so that a crash or a reader sees half of it.
 pub(super) fn writes_in_place(engine: &str) -> bool {
-    matches!(engine, "zarrs" | "zarr-python-zarrs" | "zarrista" | "z5py")
+    matches!(engine, "zarrs" | "zarrs_reencode" | "zarr-python-zarrs" | "zarrista" | "z5py")
 }
 
 /// Runs a turn to its end.

@@ -97,12 +97,12 @@ fn lists_that_repeat_too_often_are_an_error() -> Outcome {
         let lists = [&list, &list, &list, if n_lists == 4 { &list } else { &one }];
         let selection = (lists[0], lists[1], lists[2], lists[3]);
         let too_large = |error: Error| assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
-        too_large(array.read(&selection).expect_err("too large"));
-        too_large(array.read_many([&selection]).expect_err("too large"));
-        too_large(any.read_bytes(&selection).expect_err("too large"));
+        too_large(array.read(selection).expect_err("too large"));
+        too_large(array.read_many([selection]).expect_err("too large"));
+        too_large(any.read_bytes(selection).expect_err("too large"));
         // ndarray has no views of 2^64 elements.
         if let Some(data) = arr0(7_u16).broadcast(lists.map(Vec::len)) {
-            array.write(&selection, &data)?;
+            array.write(selection, &data)?;
             assert_eq!(array.read((.., .., .., 1))?, arr0(7).broadcast([2; 3]).expect("it is one value"));
         }
     }
