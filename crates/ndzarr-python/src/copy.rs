@@ -1,18 +1,22 @@
 //! `copy`: the planned copy of the library.
 
+use ndzarr::ndarray::SliceInfoElem;
 use ndzarr::{Cast, CopyLevel, CopyOptions, Existing, MemberKind, copy as copy_nodes};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::dtype;
+use crate::key::Key;
 use crate::options::{Opening, codec, format, n5_axes};
 use crate::run::{Watch, run};
 
 /// What the target has that the source has not.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Change {
+pub(crate) struct Change<'py> {
+    /// Slices, and the shape of the array.
+    select: Option<(Bound<'py, PyTuple>, Vec<u64>)>,
     format: Option<String>,
     n5_axes: String,
     chunks: Option<Vec<u64>>,
@@ -39,10 +43,13 @@ pub(crate) fn copy<'py>(
     target: &str,
     to: Opening,
     dtype: Option<&Bound<'_, PyAny>>,
-    change: Change,
+    change: Change<'py>,
     watch: Watch,
 ) -> PyResult<Bound<'py, PyList>> {
     let mut options = CopyOptions::new().open(from.options()?).n5_axes(n5_axes(&change.n5_axes)?);
+    if let Some((slices, shape)) = &change.select {
+        options = options.select(slices_of(slices, shape)?);
+    }
     if let Some(name) = &change.format {
         options = options.format(format(name)?);
     }
@@ -104,6 +111,13 @@ pub(crate) fn copy<'py>(
         nodes.append(item)?;
     }
     Ok(nodes)
+}
+
+fn slices_of(slices: &Bound<'_, PyTuple>, shape: &[u64]) -> PyResult<Vec<SliceInfoElem>> {
+    match Key::new(slices, shape)? {
+        Key::Basic(slices) => Ok(slices),
+        _ => Err(PyValueError::new_err("a part that is copied is given by slices")),
+    }
 }
 
 fn level(level: CopyLevel) -> PyResult<&'static str> {

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _codecs, _ndzarr
+from . import _codecs, _keys, _ndzarr
 from ._array import Array
 from ._attributes import dumps
 from ._calls import Progress, watch, watched
@@ -276,7 +276,7 @@ def _as_where(place: Place | Array | Group, storage_options: StorageOptions | No
 
 #: What a copy changes unless it is given: nothing.
 _KEEP: dict[str, Any] = {
-    **dict.fromkeys(("format", "chunks", "shards", "codecs", "scale", "offset", "memory", "temporary")),
+    **dict.fromkeys(("select", "format", "chunks", "shards", "codecs", "scale", "offset", "memory", "temporary")),
     **dict.fromkeys(("no_shards", "saturate", "resume", "overwrite", "record_losses", "metadata_only"), False),
 }
 
@@ -285,6 +285,7 @@ def copy(
     source: Place | Array | Group,
     target: Place,
     *,
+    select: Any = None,
     format: Format | None = None,
     chunks: Shape | None = None,
     shards: Shape | None | Literal[False] = None,
@@ -308,6 +309,8 @@ def copy(
     """Copies an array, or a group with everything below it: to another place, format, chunking, encoding
     or type. What is not given stays as in the source.
 
+    `select` copies a part of an array: slices, as in `a[0:100, :, ::2]`, with `numpy.s_` or in a tuple.
+
     Chunks are copied byte for byte where the target can have them. Elsewhere elements go through
     `memory` ("256MiB" unless given) in blocks of whole chunks of the target, so that chunks of the source
     are decoded as few times as possible; where they would be more than 2.5 times, a temporary array beside
@@ -329,6 +332,9 @@ def copy(
     >>> report = ndzarr.copy(a, "memory://copy/columns", chunks=(4, 2), codecs=["zstd"])
     >>> report[0]["level"], int(ndzarr.open("memory://copy/columns")[3, 5])
     ('reencoded', 7)
+    >>> report = ndzarr.copy(a, "memory://copy/part", select=(slice(1, 3), slice(None, None, 2)))
+    >>> ndzarr.open("memory://copy/part").shape
+    (2, 3)
     """
     of_place = None if isinstance(source, Node) else n5_axes
     from_ = _as_where(source, source_storage_options, source_n5_axes or of_place or "native")
@@ -336,6 +342,7 @@ def copy(
     to = _where(target, None, axes, storage_options, threads, False, "merge")
     change = {
         **_KEEP,
+        "select": None if select is None else _part(select, source, from_),
         "format": format,
         "n5_axes": axes,
         "chunks": None if chunks is None else as_shape(chunks),
@@ -353,6 +360,14 @@ def copy(
     }
     with watched(progress, "copy") as how:
         return _ndzarr.copy(from_.place, opening_of(from_), to.place, opening_of(to), dtype, change, how)
+
+
+def _part(select: Any, source: Place | Array | Group, where: Where) -> tuple[tuple[Any, ...], Shape]:
+    """The slices of a part, and the shape of the array that they are for."""
+    array = source if isinstance(source, Node) else opened("any", where)
+    if not isinstance(array, Array):
+        raise NodeKindError(f"{where.place} is a group: `select` copies a part of one array")
+    return _keys.basic(select, array.ndim), array.shape
 
 
 def convert(
