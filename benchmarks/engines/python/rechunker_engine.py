@@ -34,4 +34,12 @@ plan = rechunk(
 )
 with dask.config.set(scheduler="threads", num_workers=R["threads"]):
     plan.execute()
-measure.stop().print()
+measure.stop()
+# tensorstore, which checks the copy, does not know this member.
+path = os.path.join(R["path"], ".zarray")
+with open(path) as f:
+    document = json.load(f)
+document["compressor"].pop("checksum", None)
+with open(path, "w") as f:
+    json.dump(document, f)
+measure.print()
