@@ -220,44 +220,6 @@ BLOSC = codec("blosc", cname="zlib", clevel=3, shuffle="noshuffle", typesize=4, 
 
 @pytest.mark.parametrize("dtype", ["<i4", ">i4"])
 @pytest.mark.parametrize(
-    "select",
-    [
-        np.s_[2:5],
-        np.s_[..., ::3],
-        np.s_[-3:, 1:11:4, ::-2],
-        np.s_[:, 20:, :],
-        (slice(None), slice(3, 9)),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("axes", ["native", "reversed"])
-def test_copies_a_part(folder: str, stored: ndzarr.Array, cube: Any, select: Any, axes: Any) -> None:
-    n5 = f"{folder}/a.n5/s0"
-    ndzarr.copy(stored, n5, format="n5", n5_axes=axes)
-    expected = cube[select]
-    for source in (stored, f"{folder}/cube"):
-        ndzarr.copy(source, f"{folder}/part", select=select, chunks=(3, 5, 4), overwrite=True)
-        np.testing.assert_array_equal(ndzarr.open_array(f"{folder}/part")[...], expected)
-    ndzarr.copy(n5, f"{folder}/part", select=select, format="zarr3", overwrite=True, source_n5_axes=axes)
-    np.testing.assert_array_equal(ndzarr.open_array(f"{folder}/part")[...], expected)
-
-
-def test_a_part_that_cannot_be_copied(folder: str, stored: ndzarr.Array) -> None:
-    for wrong in (0, np.s_[:, 0], np.s_[:, None]):
-        with pytest.raises(ValueError, match="range of length 1"):
-            ndzarr.copy(stored, f"{folder}/b", select=wrong)
-    with pytest.raises(IndexError, match="too many"):
-        ndzarr.copy(stored, f"{folder}/b", select=np.s_[:, :, :, :])
-    with pytest.raises(IndexError, match="not by"):
-        ndzarr.copy(stored, f"{folder}/b", select=[0, 1])
-    group = ndzarr.create_group(f"{folder}/g")
-    for source in (group, f"{folder}/g"):
-        with pytest.raises(TypeError, match="is a group"):
-            ndzarr.copy(source, f"{folder}/b", select=np.s_[:])
-    assert not os.path.exists(f"{folder}/b")
-
-
-@pytest.mark.parametrize(
     ("codecs", "stored"),
     [
         ("zstd", ["bytes", codec("zstd", level=3, checksum=False)]),
@@ -371,6 +333,44 @@ def test_copies(folder: str, stored: ndzarr.Array, cube: Any) -> None:
     for wrong in ("1.2.3", "5 apples", "-1"):
         with pytest.raises(ValueError, match="number of bytes"):
             ndzarr.copy(stored, f"{folder}/e", memory=wrong)
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        np.s_[2:5],
+        np.s_[..., ::3],
+        np.s_[-3:, 1:11:4, ::-2],
+        np.s_[:, 20:, :],
+        (slice(None), slice(3, 9)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("axes", ["native", "reversed"])
+def test_copies_a_part(folder: str, stored: ndzarr.Array, cube: Any, select: Any, axes: Any) -> None:
+    n5 = f"{folder}/a.n5/s0"
+    ndzarr.copy(stored, n5, format="n5", n5_axes=axes)
+    expected = cube[select]
+    for source in (stored, f"{folder}/cube"):
+        ndzarr.copy(source, f"{folder}/part", select=select, chunks=(3, 5, 4), overwrite=True)
+        np.testing.assert_array_equal(ndzarr.open_array(f"{folder}/part")[...], expected)
+    ndzarr.copy(n5, f"{folder}/part", select=select, format="zarr3", overwrite=True, source_n5_axes=axes)
+    np.testing.assert_array_equal(ndzarr.open_array(f"{folder}/part")[...], expected)
+
+
+def test_a_part_that_cannot_be_copied(folder: str, stored: ndzarr.Array) -> None:
+    for wrong in (0, np.s_[:, 0], np.s_[:, None]):
+        with pytest.raises(ValueError, match="range of length 1"):
+            ndzarr.copy(stored, f"{folder}/b", select=wrong)
+    with pytest.raises(IndexError, match="too many"):
+        ndzarr.copy(stored, f"{folder}/b", select=np.s_[:, :, :, :])
+    with pytest.raises(IndexError, match="not by"):
+        ndzarr.copy(stored, f"{folder}/b", select=[0, 1])
+    group = ndzarr.create_group(f"{folder}/g")
+    for source in (group, f"{folder}/g"):
+        with pytest.raises(TypeError, match="is a group"):
+            ndzarr.copy(source, f"{folder}/b", select=np.s_[:])
+    assert not os.path.exists(f"{folder}/b")
 
 
 @pytest.mark.parametrize(
