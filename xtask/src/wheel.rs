@@ -190,8 +190,11 @@ fn test(python: &Path, set: &str, more: &[OsString]) -> Result<(), String> {
     python::succeed(pytest.current_dir(package()).env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null()))
 }
 
-/// zarr-python's own tests, from a checkout that is not changed.
+/// zarr-python's own tests, from a checkout that is not changed, with what they need beside pytest.
 fn zarr_tests(python: &Path, folder: &Path) -> Result<(), String> {
+    let needed =
+        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "hypothesis", "pytest-asyncio"];
+    python::succeed(Command::new(python).args(needed))?;
     let script = python::scripts().join("wheel").join("zarr_tests.py");
     python::succeed(Command::new(python).arg(script).arg(folder).env("PYTHONDONTWRITEBYTECODE", "1"))
 }
