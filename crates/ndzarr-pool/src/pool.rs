@@ -190,20 +190,22 @@ impl Pool {
         state.is_watched = watcher.spawn(move || pool.watch(patience)).is_ok();
     }
 
-    /// Waits until no job was begun for some time, and then runs those that wait.
+    /// Waits until no job was begun for some time, and then runs those that wait. Ends once nothing was
+    /// to do for as long: jobs that follow each other closely would start a thread each time otherwise.
     fn watch(self: &Arc<Self>, patience: Duration) {
         IS_OWN.set(true);
         let never = Condvar::new();
         let mut state = self.state();
         loop {
-            let begun = state.begun;
-            if state.jobs.is_empty() {
-                state.is_watched = false;
-                return;
-            }
+            let (begun, was_empty) = (state.begun, state.jobs.is_empty());
             state = never.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
-            if state.begun == begun {
-                break;
+            match (state.begun == begun, state.jobs.is_empty()) {
+                (true, true) => {
+                    state.is_watched = false;
+                    return;
+                }
+                (true, false) if !was_empty => break,
+                _ => {}
             }
         }
         state.is_watched = false;
