@@ -230,22 +230,6 @@ impl Storage {
         })
     }
 
-    async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        match &self.0 {
-            AnyStore::Blocking(store) => store.list_dir(prefix),
-            AnyStore::Async(store) => store.list_dir(prefix).await,
-        }
-    }
-
-    /// The keys and prefixes directly below a prefix; empty if the store cannot list.
-    pub(crate) async fn listing(&self, prefix: &str) -> Result<DirListing> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        match self.list_dir(&Prefix::new(prefix).map_err(in_store)?).await {
-            Err(StoreError::Unsupported(_)) => Ok(DirListing::default()),
-            listing => listing.map_err(in_store),
-        }
-    }
-
     /// Identifies the folder of a node, if there are symbolic links on the way to it.
     pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
         let AnyStore::Blocking(store) = &self.0 else { return Ok(None) };
@@ -350,14 +334,7 @@ impl Storage {
                 }
                 Need::Listings(prefixes) => {
                     for prefix in prefixes {
-                        let listing = match Prefix::new(prefix) {
-                            Ok(prefix) => self
-                                .list_dir(&prefix)
-                                .await
-                                .map_err(|error| Error::from(error).in_store(|| self.name()))?,
-                            Err(_) => DirListing::default(),
-                        };
-                        let DirListing { keys, prefixes } = listing;
+                        let DirListing { keys, prefixes } = self.list_dir(prefix).await?;
                         known.add_listing(prefix.clone(), Listing { keys, prefixes });
                     }
                 }

@@ -132,6 +132,18 @@ impl<'g> Children<'g> {
         resolve(children.look(known).map(|()| children))
     }
 
+    /// The prefix whose listing has the children, if a part of the listing has some of them and nothing
+    /// of the others. In the drafts a child may have keys in one part and a prefix in another one.
+    #[must_use]
+    pub fn listed_in_parts(group: &Node, consolidated: Option<&Consolidated>) -> Option<String> {
+        let is_array = matches!(group.kind, NodeKind::Array(_));
+        match group.format {
+            _ if is_array || consolidated.is_some() => None,
+            Format::Zarr2 | Format::Zarr3 | Format::N5 => Some(group.path.prefix()),
+            Format::DraftA | Format::DraftB => None,
+        }
+    }
+
     fn look(&mut self, known: &Known) -> Result<(), Stop> {
         let group = self.group;
         if matches!(group.kind, NodeKind::Array(_)) {

@@ -166,19 +166,28 @@ impl Inner {
         }
         Ok(keys)
     }
+}
 
-    pub(crate) async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        let (mut listing, mut pages) = (DirListing::default(), Pages::new(prefix, Some("/")));
-        let mut room = Room::new();
-        while let Some(page) = pages.turn(self).await? {
-            room.take(prefix, &page)?;
-            let keys = self.keys(prefix, &page);
-            listing.keys.extend(keys.iter().map(|key| key.name().to_owned()));
-            let below = format!("{}{prefix}", self.prefix);
-            let names = page.prefixes.iter().filter_map(|name| name.strip_prefix(&below)?.strip_suffix('/'));
-            listing.prefixes.extend(names.filter(|name| Key::new(name).is_ok()).map(str::to_owned));
-        }
-        Ok(listing)
+/// What is directly below a prefix, page by page.
+pub(crate) struct Listings {
+    prefix: Prefix,
+    pages: Pages,
+    room: Room,
+}
+
+impl Listings {
+    pub(crate) fn new(prefix: &Prefix) -> Self {
+        Self { prefix: prefix.clone(), pages: Pages::new(prefix, Some("/")), room: Room::new() }
+    }
+
+    pub(crate) async fn turn(&mut self, inner: &Inner) -> Result<Option<DirListing>, StoreError> {
+        let Some(page) = self.pages.turn(inner).await? else { return Ok(None) };
+        self.room.take(&self.prefix, &page)?;
+        let keys = inner.keys(&self.prefix, &page).iter().map(|key| key.name().to_owned()).collect();
+        let below = format!("{}{}", inner.prefix, self.prefix);
+        let names = page.prefixes.iter().filter_map(|name| name.strip_prefix(&below)?.strip_suffix('/'));
+        let prefixes = names.filter(|name| Key::new(name).is_ok()).map(str::to_owned).collect();
+        Ok(Some(DirListing { keys, prefixes }))
     }
 }
 

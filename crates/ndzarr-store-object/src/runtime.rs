@@ -11,6 +11,10 @@ use tokio::task::JoinHandle;
 /// own and leaks the other. It is never dropped: dropping one inside of a task panics.
 static RUNTIME: Mutex<Option<(u32, Runtime)>> = Mutex::new(None);
 
+/// A thread looks for answers after so many tasks (tokio: 61): hundreds of requests begin together, and
+/// the first connections would be idle until all of them have begun.
+const TASKS_BETWEEN_LOOKS: u32 = 8;
+
 /// The runtime of this process, started at the first call.
 pub(crate) fn runtime() -> std::io::Result<Handle> {
     let mut runtime = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -20,7 +24,12 @@ pub(crate) fn runtime() -> std::io::Result<Handle> {
     {
         return Ok(runtime.handle().clone());
     }
-    let new = Builder::new_multi_thread().worker_threads(2).thread_name("ndzarr-io").enable_all().build()?;
+    let new = Builder::new_multi_thread()
+        .worker_threads(2)
+        .event_interval(TASKS_BETWEEN_LOOKS)
+        .thread_name("ndzarr-io")
+        .enable_all()
+        .build()?;
     let handle = new.handle().clone();
     if let Some(old) = runtime.replace((process, new)) {
         std::mem::forget(old);

@@ -19,6 +19,7 @@ use crate::conditions::Conditions;
 use crate::conflicts::Conflicts;
 use crate::hedge::Hedge;
 use crate::limit::Limit;
+use crate::list::Listings;
 use crate::options::RemoteOptions;
 use crate::runtime::{Task, runtime};
 use crate::signing::Signing;
@@ -129,8 +130,24 @@ impl AsyncStore for ObjectStore {
     }
 
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
-        let prefix = prefix.clone();
-        self.run(|inner| async move { inner.list_dir(&prefix).await })
+        let mut listings = Listings::new(prefix);
+        self.run(|inner| async move {
+            let mut whole = DirListing::default();
+            while let Some(DirListing { keys, prefixes }) = listings.turn(&inner).await? {
+                whole.keys.extend(keys);
+                whole.prefixes.extend(prefixes);
+            }
+            Ok(whole)
+        })
+    }
+
+    fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
+        Box::pin(stream::try_unfold(Listings::new(prefix), move |mut listings| {
+            self.run(|inner| async move {
+                let listing = listings.turn(&inner).await?;
+                Ok(listing.map(|listing| (listing, listings)))
+            })
+        }))
     }
 
     fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {

@@ -104,6 +104,9 @@ macro_rules! forward {
             fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
                 (**self).list_dir(prefix)
             }
+            fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
+                (**self).list_dir_pages(prefix)
+            }
             fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
                 (**self).list_prefix(prefix)
             }

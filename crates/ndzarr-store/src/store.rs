@@ -330,6 +330,16 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(Err(StoreError::Unsupported("list"))))
     }
 
+    /// The listing of [`list_dir`](Self::list_dir) page by page, in the order of the store, so that work
+    /// on the first names can begin while the next ones are listed. Ends after an error.
+    fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
+        if let Some(inner) = self.inner() {
+            return inner.list_dir_pages(prefix);
+        }
+        let prefix = prefix.clone();
+        Box::pin(stream::once(async move { self.list_dir(&prefix).await }))
+    }
+
     /// Like [`Store::list_prefix`].
     fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         if let Some(inner) = self.inner() {

@@ -36,7 +36,10 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.wait(self.0.list_dir(prefix))
+        let pages: Vec<DirListing> = self.wait(self.0.list_dir_pages(prefix).try_collect())?;
+        let (keys, prefixes): (Vec<_>, Vec<_>) =
+            pages.into_iter().map(|page| (page.keys, page.prefixes)).unzip();
+        Ok(DirListing { keys: keys.concat(), prefixes: prefixes.concat() })
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {

@@ -1,18 +1,25 @@
 //! Opens the children of all groups of a level at once.
 
+use std::collections::VecDeque;
+use std::future::{poll_fn, ready};
+use std::num::NonZeroUsize;
 use std::slice;
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
-use futures_util::{StreamExt, stream};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use ndzarr_engine::{AnyStore, in_parallel};
-use ndzarr_metadata::{Children, ConsolidatedUse, Known, Node, NodeKind, OpenedChild, Wanted};
-use ndzarr_store::block_on;
+use ndzarr_metadata::{
+    Children, Consolidated, ConsolidatedUse, Known, Listing, Node, NodeKind, OpenedChild, Wanted,
+};
+use ndzarr_store::{DirListing, block_on};
 
 use super::{ChildCore, GroupCore, NodeCore};
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// A group that was listed.
+/// A group that was listed, or a part of its list.
 struct Parent<'g> {
     group: &'g GroupCore,
     children: Children<'g>,
@@ -20,28 +27,18 @@ struct Parent<'g> {
     beside: OnceLock<Core>,
 }
 
-/// The children of each group, unordered.
-///
-/// All groups are listed first. Then their children are opened as one task, however they are
-/// distributed: if each thread opened the children of one group, all would wait for the largest
-/// group, or start more threads.
+/// What may be a child: the index of its group, which page of the group's list it is on, and where; or
+/// the error of the list.
+type Candidate<'g> = (usize, Result<(Arc<Parent<'g>>, usize)>);
+
+/// The children of each group, by path.
 pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCore>>> {
     let Some(first) = groups.first() else { return Vec::new() };
-    let parents = first.each(groups.iter().collect(), GroupCore::listed).await;
-    let n_children = |parent: &Result<Parent<'_>>| parent.as_ref().map_or(0, |parent| parent.children.len());
-    let tasks =
-        parents.iter().enumerate().flat_map(|(i, parent)| (0..n_children(parent)).map(move |at| (i, at)));
-    let all = &parents;
-    let open = |(i, at): (usize, usize)| async move {
-        match &all[i] {
-            Ok(parent) => (i, parent.open(at).await),
-            Err(_) => (i, Ok(None)),
-        }
+    let opened = match &first.storage.0 {
+        AnyStore::Blocking(_) => opened_by_threads(groups, first.options.threads),
+        AnyStore::Async(_) => opened_at_once(groups, first.options.requests_in_flight.get()).await,
     };
-    let opened = first.each(tasks.collect(), open).await;
-
-    let room = |parent: Result<Parent<'_>>| parent.map(|parent| Vec::with_capacity(parent.children.len()));
-    let mut found: Vec<Result<Vec<ChildCore>>> = parents.into_iter().map(room).collect();
+    let mut found: Vec<Result<Vec<ChildCore>>> = groups.iter().map(|_| Ok(Vec::new())).collect();
     for (i, child) in opened {
         match (&mut found[i], child) {
             (Ok(children), Ok(child)) => children.extend(child),
@@ -49,7 +46,74 @@ pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCor
             (Err(_), Ok(_)) => {}
         }
     }
+    for children in found.iter_mut().flatten() {
+        children.sort_by(|a, b| a.path.cmp(&b.path));
+        // A store may name a prefix on two pages.
+        children.dedup_by(|a, b| a.path == b.path);
+    }
     found
+}
+
+/// All groups are listed first. Then their children are opened as one task, however they are
+/// distributed: if each thread opened the children of one group, all would wait for the largest group,
+/// or start more threads.
+fn opened_by_threads(
+    groups: &[GroupCore],
+    threads: Option<NonZeroUsize>,
+) -> Vec<(usize, Result<Option<ChildCore>>)> {
+    let listed = in_parallel(groups.iter().collect(), threads, |group: &GroupCore| block_on(group.listed()));
+    let candidates = listed.into_iter().enumerate().flat_map(candidates).collect();
+    in_parallel(candidates, threads, |candidate| block_on(open(candidate)))
+}
+
+/// All groups are listed at once, and children are opened while the lists go on, in any order: behind a
+/// slow answer, an ordered buffer would hold back the next requests.
+async fn opened_at_once<'g>(
+    groups: &'g [GroupCore],
+    at_once: usize,
+) -> Vec<(usize, Result<Option<ChildCore>>)> {
+    let pages = |(i, group): (usize, &'g GroupCore)| group.pages().map(move |page| (i, page)).boxed();
+    let pages: Vec<_> = groups.iter().enumerate().map(pages).collect();
+    let mut pages = stream::iter(pages).flatten_unordered(at_once).fuse();
+    let mut waiting = VecDeque::new();
+    let (mut opening, mut opened) = (FuturesUnordered::new(), Vec::new());
+    poll_fn(|context| {
+        loop {
+            let is_listed = loop {
+                match pages.poll_next_unpin(context) {
+                    Poll::Ready(Some(page)) => waiting.extend(candidates(page)),
+                    Poll::Ready(None) => break true,
+                    Poll::Pending => break false,
+                }
+            };
+            let room = at_once - opening.len();
+            opening.extend(waiting.drain(..room.min(waiting.len())).map(open));
+            match opening.poll_next_unpin(context) {
+                Poll::Ready(Some(child)) => opened.push(child),
+                Poll::Ready(None) if is_listed => return Poll::Ready(()),
+                _ => return Poll::Pending,
+            }
+        }
+    })
+    .await;
+    opened
+}
+
+fn candidates((i, page): (usize, Result<Parent<'_>>)) -> impl Iterator<Item = Candidate<'_>> {
+    let (page, error) = match page {
+        Ok(page) => (Some(Arc::new(page)), None),
+        Err(error) => (None, Some(error)),
+    };
+    let places =
+        page.into_iter().flat_map(|page| (0..page.children.len()).map(move |at| Ok((page.clone(), at))));
+    places.chain(error.map(Err)).map(move |candidate| (i, candidate))
+}
+
+async fn open((i, candidate): Candidate<'_>) -> (usize, Result<Option<ChildCore>>) {
+    match candidate {
+        Ok((page, at)) => (i, page.open(at).await),
+        Err(error) => (i, Err(error)),
+    }
 }
 
 impl Parent<'_> {
@@ -85,35 +149,42 @@ impl Parent<'_> {
 }
 
 impl GroupCore {
-    /// Runs a call for each item and keeps the results in order: on several threads, or all
-    /// concurrently if the store does not block.
-    async fn each<T: Send, R: Send, F: Future<Output = R> + Send>(
-        &self,
-        items: Vec<T>,
-        work: impl Fn(T) -> F + Sync,
-    ) -> Vec<R> {
-        match &self.storage.0 {
-            AnyStore::Blocking(_) => in_parallel(items, self.options.threads, |item| block_on(work(item))),
-            AnyStore::Async(_) => {
-                let at_once = self.options.requests_in_flight.get();
-                let work = &work;
-                let numbered = |(at, item)| async move { (at, work(item).await) };
-                // In any order: behind a slow answer, `buffered` would hold back the next requests.
-                let mut found: Vec<(usize, R)> = stream::iter(items.into_iter().enumerate())
-                    .map(numbered)
-                    .buffer_unordered(at_once)
-                    .collect()
-                    .await;
-                found.sort_unstable_by_key(|&(at, _)| at);
-                found.into_iter().map(|(_, result)| result).collect()
-            }
-        }
+    async fn listed(&self) -> Result<Parent<'_>> {
+        self.parent(&mut Known::new(), self.view.get().await?).await
     }
 
-    async fn listed(&self) -> Result<Parent<'_>> {
-        let (consolidated, options) = (self.view.get().await?, self.view.options(Wanted::Any));
+    /// The children in as many parts as the store lists them in.
+    fn pages(&self) -> impl Stream<Item = Result<Parent<'_>>> + Send {
+        let pages = async move {
+            let consolidated = self.view.get().await?;
+            let listings = match Children::listed_in_parts(&self.node, consolidated.as_deref()) {
+                Some(prefix) => {
+                    let pages = self.storage.list_dir_pages(&prefix);
+                    pages.map_ok(move |page| Some((prefix.clone(), page))).boxed()
+                }
+                None => stream::once(ready(Ok(None))).boxed(),
+            };
+            // With the documents above the children, which are read once.
+            let known = Known::new();
+            Ok::<_, Error>(stream::try_unfold((listings, known), move |(mut listings, mut known)| {
+                let consolidated = consolidated.clone();
+                async move {
+                    let Some(listing) = listings.try_next().await? else { return Ok(None) };
+                    if let Some((prefix, DirListing { keys, prefixes })) = listing {
+                        known.add_listing(prefix, Listing { keys, prefixes });
+                    }
+                    let page = self.parent(&mut known, consolidated).await?;
+                    Ok(Some((page, (listings, known))))
+                }
+            }))
+        };
+        stream::once(pages).try_flatten()
+    }
+
+    async fn parent(&self, known: &mut Known, consolidated: Option<Arc<Consolidated>>) -> Result<Parent<'_>> {
+        let options = self.view.options(Wanted::Any);
         let list = |known: &Known| Children::of(&self.node, consolidated.clone(), known, options.clone());
-        let children = self.storage.conclude(&mut Known::new(), &options.limits, list).await?;
+        let children = self.storage.conclude(known, &options.limits, list).await?;
         Ok(Parent { group: self, children, beside: OnceLock::new() })
     }
 

@@ -1,13 +1,49 @@
 //! Lists the keys of a store.
 
-use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, stream};
 use ndzarr_engine::AnyStore;
-use ndzarr_store::{Key, Prefix};
+use ndzarr_store::{DirListing, Key, Prefix, StoreError};
 
 use super::Storage;
 use crate::error::Result;
 
 impl Storage {
+    /// What is directly below a prefix; nothing if no key can begin so.
+    pub(super) async fn list_dir(&self, prefix: &str) -> Result<DirListing> {
+        let Ok(prefix) = Prefix::new(prefix) else { return Ok(DirListing::default()) };
+        self.named(match &self.0 {
+            AnyStore::Blocking(store) => store.list_dir(&prefix),
+            AnyStore::Async(store) => store.list_dir(&prefix).await,
+        })
+    }
+
+    /// The same, in as many parts as the store lists it in.
+    pub(crate) fn list_dir_pages(&self, prefix: &str) -> BoxStream<'_, Result<DirListing>> {
+        match (&self.0, Prefix::new(prefix)) {
+            (AnyStore::Async(store), Ok(prefix)) => {
+                store.list_dir_pages(&prefix).map(|page| self.named(page)).boxed()
+            }
+            _ => {
+                let prefix = prefix.to_owned();
+                stream::once(async move { self.list_dir(&prefix).await }).boxed()
+            }
+        }
+    }
+
+    /// The keys and prefixes directly below a prefix; empty if the store cannot list.
+    pub(crate) async fn listing(&self, prefix: &str) -> Result<DirListing> {
+        let prefix = self.named(Prefix::new(prefix))?;
+        let listing = match &self.0 {
+            AnyStore::Blocking(store) => store.list_dir(&prefix),
+            AnyStore::Async(store) => store.list_dir(&prefix).await,
+        };
+        match listing {
+            Err(StoreError::Unsupported(_)) => Ok(DirListing::default()),
+            listing => self.named(listing),
+        }
+    }
+
     /// Passes on each key below a prefix, and the length of its value in bytes, in no particular order.
     /// The prefix ends in `/`, or is empty, which means all keys. No value is read.
     ///

@@ -1,14 +1,22 @@
 //! The children of a group, opened from what was read to list them.
 
+use std::future::{poll_fn, ready};
 use std::num::NonZeroUsize;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ndzarr::store::{Key, Precondition};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{
-    Any, AnyNode, Array, Child, CopyOptions, ErrorKind, Format, Group, MemberKind, MemoryStore, RunOptions,
-    Storage, Store, copy,
+    Any, AnyNode, Array, AsyncStore, Child, CopyOptions, ErrorKind, Format, Group, MemberKind, MemoryStore,
+    RunOptions, Storage, Store, copy,
 };
+use ndzarr_store::block_on;
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
 use serde_json::json;
 
@@ -324,4 +332,111 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
     assert_eq!(last, Some(MemberKind::Group));
     let group = children.into_iter().find(|child| child.kind() == Some(MemberKind::Group)).expect("a group");
     assert!(group.array::<Any>().expect_err("a group").to_string().contains("not an array"));
+}
+
+/// An asynchronous store that lists so many names at once, the last one of a page on the next one, too.
+#[derive(Debug)]
+struct Paged {
+    memory: MemoryStore,
+    page: usize,
+    fetches: AtomicUsize,
+    /// Whether a page was asked for, and nothing fetched that the one before it named.
+    waited: AtomicBool,
+}
+
+impl AsyncStore for Paged {
+    fn name(&self) -> String {
+        "pages".to_owned()
+    }
+
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+        self.fetches.fetch_add(1, Ordering::Relaxed);
+        Box::pin(ready(self.memory.fetch(fetch)))
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(ready(self.memory.put(key, parts, only_if)))
+    }
+
+    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(ready(self.memory.erase(key, only_if)))
+    }
+
+    fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
+        Box::pin(ready(self.memory.list_dir(prefix)))
+    }
+
+    fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
+        let DirListing { keys, prefixes } = self.memory.list_dir(prefix).expect("memory lists");
+        let mut names: Vec<(String, bool)> = keys.into_iter().map(|name| (name, true)).collect();
+        names.extend(prefixes.into_iter().map(|name| (name, false)));
+        // As a bucket has them: a prefix ends in a slash.
+        names.sort_by_key(|(name, is_key)| if *is_key { name.clone() } else { format!("{name}/") });
+        let page = move |begin: usize| {
+            let end = names.len().min(begin + self.page + 1);
+            let part = |keys: bool| {
+                let named = names[begin..end].iter().filter(|(_, is_key)| *is_key == keys);
+                named.map(|(name, _)| name.clone()).collect()
+            };
+            let listing = DirListing { keys: part(true), prefixes: part(false) };
+            (listing, (end < names.len()).then_some(begin + self.page))
+        };
+        Box::pin(stream::unfold(Some(0), move |begin| {
+            let answer = begin.map(&page);
+            async move {
+                let (listing, next) = answer?;
+                let before = self.fetches.load(Ordering::Relaxed);
+                let start = Instant::now();
+                while begin > Some(0) && self.fetches.load(Ordering::Relaxed) == before {
+                    if start.elapsed() > Duration::from_millis(100) {
+                        self.waited.store(true, Ordering::Relaxed);
+                        break;
+                    }
+                    yield_now().await;
+                }
+                Some((Ok(listing), next))
+            }
+        }))
+    }
+    fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+        block_on(future);
+        Ok(())
+    }
+}
+
+async fn yield_now() {
+    let mut is_second = false;
+    poll_fn(|context| {
+        context.waker().wake_by_ref();
+        if std::mem::replace(&mut is_second, true) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+}
+
+#[test]
+fn children_on_several_pages_of_a_list_are_opened_while_it_goes_on() {
+    for format in FORMATS {
+        let memory = MemoryStore::new();
+        fill(&Storage::from(memory.clone()), format);
+        let group = Group::open((memory.clone(), "g")).expect("the group");
+        let expected = (all(group.children().expect("a listing")), all(group.walk().expect("a listing")));
+        for page in [1, 2, 3, 11, 100] {
+            let (fetches, waited) = Default::default();
+            let store = Arc::new(Paged { memory: memory.clone(), page, fetches, waited });
+            let storage = Storage::asynchronous(Arc::clone(&store));
+            let group = Group::open((storage, "g")).expect("the group");
+            let found = group.children().expect("a listing");
+            let is_draft = matches!(format, Format::DraftA | Format::DraftB);
+            // A page of one name may hold none of a child.
+            if page > 1 && !is_draft {
+                assert!(!store.waited.load(Ordering::Relaxed), "{format}, pages of {page}");
+            }
+            assert_eq!((all(found), all(group.walk().expect("a listing"))), expected, "{format} {page}");
+        }
+    }
 }
