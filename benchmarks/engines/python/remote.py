@@ -1,5 +1,6 @@
 """Peers in a bucket: `remote.py PEER request.json`, as benchmarks/remote/src/request.rs has it."""
 
+import functools
 import os
 import socket
 import sys
@@ -88,24 +89,26 @@ class Zarr:
         self.zarr = zarr
         zarr.config.set({"async.concurrency": IN_FLIGHT, "threading.max_workers": 2})
 
-    def store(self, path):
+    # One for the bucket: only then do arrays share its connections.
+    @functools.cache
+    def store(self):
         if PEER == "zarr-s3fs":
             # Its own pool has 10 connections.
             pool = {"config_kwargs": {"max_pool_connections": IN_FLIGHT}}
             options = {"endpoint_url": R["endpoint"], "skip_instance_cache": True, **pool}
-            url = f"s3://{R['bucket']}/{path}"
+            url = f"s3://{R['bucket']}"
             return self.zarr.storage.FsspecStore.from_url(url, storage_options=options, read_only=True)
         from obstore.store import S3Store
 
         options = {"client_options": {"allow_http": True}, "virtual_hosted_style_request": False}
-        store = S3Store(R["bucket"], prefix=path, endpoint=R["endpoint"], **options)
+        store = S3Store(R["bucket"], endpoint=R["endpoint"], **options)
         return self.zarr.storage.ObjectStore(store, read_only=True)
 
     def version(self):
         return {"zarr2": 2, "zarr3": 3}.get(R["format"])
 
     def open(self, path=None):
-        return self.zarr.open_array(self.store(path or R["path"]), mode="r", zarr_format=self.version())
+        return self.zarr.open_array(self.store(), path=path or R["path"], mode="r", zarr_format=self.version())
 
     def warm(self):
         try:
@@ -120,12 +123,14 @@ class Zarr:
         return array[region]
 
     def list(self):
-        group = self.zarr.open_group(self.store(R["path"]), mode="r", zarr_format=self.version())
+        group = self.zarr.open_group(self.store(), path=R["path"], mode="r", zarr_format=self.version())
         return [f"{name} {list(array.shape)}" for name, array in group.arrays()]
 
 
 peer = Tensorstore() if PEER == "tensorstore" else Zarr()
 peer.warm()
+if R["warm"]:
+    peer.read(peer.open(R["warm"]), ...)
 if OPERATION == "open":
     measure = start()
     array = peer.open()

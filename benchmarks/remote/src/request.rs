@@ -39,6 +39,8 @@ pub struct Request {
     pub path: String,
     /// `zarr2`, `zarr3` or `n5`: peers are told.
     pub format: String,
+    /// An array that is read first: its requests open the connections.
+    pub warm: Option<String>,
     /// The port for [`control`](crate::control).
     pub control: String,
 }

@@ -39,6 +39,8 @@ struct Row {
     operation: String,
     path: String,
     format: String,
+    /// The array that is read before the clock starts, so that connections are open.
+    warm: Option<String>,
     /// Milliseconds at each latency.
     target: Option<[f64; 2]>,
     /// The most requests.
@@ -162,6 +164,7 @@ fn turn(row: &Row, engine: &str, server: &Server, folder: &Path) -> Result<(Repo
         "control": control,
         "path": row.path,
         "format": row.format,
+        "warm": row.warm,
     });
     fs::write(&request, text.to_string()).map_err(|e| format!("{}: {e}", request.display()))?;
     let mut command = match engine {

@@ -18,6 +18,9 @@ fn main() -> Result<(), Failure> {
     let open = || Array::<u16>::open(&url);
     // The threads of the library and of its requests are started, as those of the other engines are.
     let _ = Array::<Any>::open(format!("{root}/missing|{}:", request.format));
+    if let Some(warm) = &request.warm {
+        let _: ArrayD<u16> = Array::<u16>::open(format!("{root}/{warm}|{}:", request.format))?.read(..)?;
+    }
     let start = || {
         forget(&request.control);
         Measure::start()
