@@ -11,8 +11,8 @@ use crate::told::{Told, quoted};
 pub(crate) enum Batch {
     /// "DeleteObjects".
     S3,
-    /// "Blob Batch", here of one value.
-    Azure,
+    /// "Blob Batch", and of how many values.
+    Azure(usize),
 }
 
 /// What was not erased.
@@ -22,7 +22,8 @@ pub(crate) struct Refused {
     pub(crate) status: u16,
     pub(crate) code: Option<String>,
     pub(crate) message: Option<String>,
-    /// Names as the service has them; the rest is about the first one. Empty if the answer has none.
+    /// Names as the service has them: keys, at Azure indices of the request. The rest is about the first
+    /// one. Empty if the answer has none.
     pub(crate) names: Vec<String>,
 }
 
@@ -34,7 +35,7 @@ impl Batch {
     pub(crate) fn refused(self, text: &str) -> Result<Option<Refused>, Told> {
         match self {
             Self::S3 => of_s3(text),
-            Self::Azure => of_azure(text),
+            Self::Azure(n) => of_azure(text, n),
         }
     }
 
@@ -43,7 +44,8 @@ impl Batch {
         match self {
             // It has to have something, and may have anything.
             Self::S3 => "<DeleteResult><Deleted><Key>a</Key></Deleted></DeleteResult>",
-            Self::Azure => {
+            // What is not in it is gone, too.
+            Self::Azure(_) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("multipart/mixed; boundary=b"));
                 "--b\r\nContent-ID: 0\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n--b--\r\n"
             }
@@ -64,10 +66,13 @@ fn of_s3(text: &str) -> Result<Option<Refused>, Told> {
         let names = element(error, "Key").into_iter().collect();
         Refused { status, code, message: named("Message"), names }
     });
-    // What is absent counts as erased.
-    let errors = errors.filter(|refused| refused.status != 404);
+    Ok(together(errors))
+}
+
+/// What is absent counts as erased.
+fn together(errors: impl Iterator<Item = Refused>) -> Option<Refused> {
     let mut all: Option<Refused> = None;
-    for mut error in errors {
+    for mut error in errors.filter(|refused| refused.status != 404) {
         let Some(first) = &mut all else {
             all = Some(error);
             continue;
@@ -78,7 +83,7 @@ fn of_s3(text: &str) -> Result<Option<Refused>, Told> {
         }
         first.names.append(&mut error.names);
     }
-    Ok(all)
+    all
 }
 
 /// The status of a code: "Amazon S3 API Reference", "Error responses".
@@ -92,26 +97,44 @@ fn status(code: &str) -> u16 {
     }
 }
 
-fn of_azure(text: &str) -> Result<Option<Refused>, Told> {
-    let inner = text.find("HTTP/1.1 ").map(|at| &text[at + "HTTP/1.1 ".len()..]);
-    let status: Option<u16> = inner.and_then(|inner| inner.get(..3)?.parse().ok());
-    let (Some(inner), Some(status)) = (inner, status) else {
-        return Err(Told::passing("the answer to an erasure is not complete"));
-    };
-    let has_code = |line: &str| {
-        let (name, code) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("x-ms-error-code").then(|| quoted(code.trim()))
+/// A part for each value, which its header "Content-ID" names; or one about the whole request.
+fn of_azure(text: &str, n: usize) -> Result<Option<Refused>, Told> {
+    let incomplete = || Told::passing("the answer to an erasure is not complete");
+    let text = text.trim();
+    let boundary = text.lines().next().filter(|line| line.len() > 2 && line.starts_with("--"));
+    let boundary = boundary.ok_or_else(incomplete)?.trim_end();
+    let parts =
+        text.strip_suffix("--").and_then(|text| text.strip_suffix(boundary)).ok_or_else(incomplete)?;
+    let mut answers = vec![None; n];
+    for part in parts.split(boundary).skip(1) {
+        let (id, answer) = of_part(part).ok_or_else(incomplete)?;
+        match id.map(|id| answers.get_mut(id)) {
+            Some(Some(place)) => *place = Some(answer),
+            Some(None) => return Err(incomplete()),
+            None if !(200..300).contains(&answer.status) => return Ok(Some(answer)),
+            None => {}
+        }
+    }
+    let answers: Vec<Refused> = answers.into_iter().collect::<Option<_>>().ok_or_else(incomplete)?;
+    Ok(together(answers.into_iter().filter(|answer| !(200..300).contains(&answer.status))))
+}
+
+fn of_part(part: &str) -> Option<(Option<usize>, Refused)> {
+    let (head, inner) = part.split_once("HTTP/1.1 ")?;
+    let header = |text: &str, wanted: &str| {
+        let mut headers = text.lines().filter_map(|line| line.split_once(':'));
+        let (_, value) = headers.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted))?;
+        Some(value.trim().to_owned())
     };
     let named = |name| Some(quoted(&element(inner, name)?));
-    Ok(match status {
-        200..=299 | 404 => None,
-        _ => Some(Refused {
-            status,
-            code: inner.lines().find_map(has_code).or_else(|| named("Code")),
-            message: named("Message"),
-            names: Vec::new(),
-        }),
-    })
+    let id: Option<usize> = header(head, "content-id").map(|id| id.parse()).transpose().ok()?;
+    let refused = Refused {
+        status: inner.get(..3)?.parse().ok()?,
+        code: header(inner, "x-ms-error-code").map(|code| quoted(&code)).or_else(|| named("Code")),
+        message: named("Message"),
+        names: id.iter().map(ToString::to_string).collect(),
+    };
+    Some((id, refused))
 }
 
 #[cfg(test)]
@@ -164,19 +187,44 @@ mod tests {
             assert!(Batch::S3.refused(&whole[..end]).is_err(), "{}", &whole[..end]);
         }
         for text in ["", "<html>Welcome to our network</html>", "HTTP/1.1", "HTTP/1.1 é20"] {
-            assert!(Batch::S3.refused(text).is_err() && Batch::Azure.refused(text).is_err(), "{text}");
+            assert!(Batch::S3.refused(text).is_err() && Batch::Azure(1).refused(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn rs_20_the_answer_inside_that_of_azure_counts() {
-        let answer = |inner: &str| format!("--b\r\nContent-ID: 7\r\n\r\nHTTP/1.1 {inner}\r\n--b--\r\n");
-        for gone in ["202 Accepted\r\n", "404 The specified blob does not exist.\r\n"] {
-            assert_eq!(Batch::Azure.refused(&answer(gone)).expect("it is complete"), None);
-        }
+    fn rs_20_the_answers_inside_that_of_azure_count() {
+        let part = |id: usize, inner: &str| format!("--b\r\ncontent-ID: {id}\r\n\r\nHTTP/1.1 {inner}\r\n");
         let denied =
             "403 No\r\nX-Ms-Error-Code: AuthorizationFailure\r\n\r\n<Error><Message>why</Message></Error>";
-        let expected = refused(403, "AuthorizationFailure", &[]);
-        assert_eq!(Batch::Azure.refused(&answer(denied)).expect("it is complete"), Some(expected));
+        let busy = "503 Busy\r\n\r\n<Error><Code>ServerBusy</Code><Message>why</Message></Error>";
+        let (done, absent) = ("202 Accepted\r\n", "404 The specified blob does not exist.\r\n");
+        for (answers, expected) in [
+            (vec![done], None),
+            (vec![absent, done, absent], None),
+            (vec![denied], Some(refused(403, "AuthorizationFailure", &["0"]))),
+            (vec![done, busy, absent, busy], Some(refused(503, "ServerBusy", &["1", "3"]))),
+            (vec![busy, done, denied], Some(refused(403, "AuthorizationFailure", &["2", "0"]))),
+        ] {
+            let n = answers.len();
+            let parts: Vec<String> = answers.iter().enumerate().map(|(id, inner)| part(id, inner)).collect();
+            // In any order.
+            for parts in [parts.concat(), parts.iter().rev().map(String::as_str).collect()] {
+                let text = format!("{parts}--b--\r\n");
+                let mut found = Batch::Azure(n).refused(&text).expect("it is complete");
+                if let (Some(found), Some(expected)) = (&mut found, &expected) {
+                    found.names.sort_by_key(|name| expected.names.iter().position(|other| other == name));
+                }
+                assert_eq!(found, expected, "{text}");
+                for end in 0..text.trim_end().len() {
+                    assert!(Batch::Azure(n).refused(&text[..end]).is_err(), "{}", &text[..end]);
+                }
+                // Nothing is known about a value that it leaves out, or one that is not of the request.
+                assert!(Batch::Azure(n + 1).refused(&text).is_err());
+                assert!(Batch::Azure(n - 1).refused(&text).is_err());
+            }
+        }
+        let whole = "--b\r\n\r\nHTTP/1.1 400 No\r\nx-ms-error-code: InvalidInput\r\n\r\n\r\n--b--";
+        let expected = Refused { message: None, ..refused(400, "InvalidInput", &[]) };
+        assert_eq!(Batch::Azure(7).refused(whole).expect("it is complete"), Some(expected));
     }
 }

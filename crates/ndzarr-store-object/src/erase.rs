@@ -14,8 +14,6 @@ use crate::requests::{Attempts, Failure};
 use crate::store::{Inner, Service};
 use crate::told::quoted;
 
-/// The most keys of one request: "DeleteObjects".
-const TOGETHER: usize = 1000;
 /// Requests of one call where each has one key.
 const AT_ONCE: usize = 64;
 
@@ -33,38 +31,39 @@ impl Inner {
     }
 
     pub(crate) async fn erase_keys(&self, keys: &[Key]) -> Result<(), StoreError> {
-        match self.service {
-            Service::Http => Err(StoreError::Unsupported("erase")),
-            Service::S3 => {
-                for keys in keys.chunks(TOGETHER) {
-                    self.erase_together(keys).await?;
-                }
-                Ok(())
-            }
-            Service::Gcs | Service::Azure => {
-                let mut pending: FuturesUnordered<_> = FuturesUnordered::new();
-                for key in keys {
-                    pending.push(self.erase_one(key));
-                    if pending.len() >= AT_ONCE {
-                        pending.next().await.transpose()?;
-                    }
-                }
-                pending.try_collect().await
+        let (together, at_once) = match self.service {
+            Service::Http => return Err(StoreError::Unsupported("erase")),
+            // "DeleteObjects".
+            Service::S3 => (1000, 1),
+            // "Blob Batch".
+            Service::Azure => (256, 1),
+            Service::Gcs => (1, AT_ONCE),
+        };
+        let mut pending = FuturesUnordered::new();
+        for keys in keys.chunks(together) {
+            pending.push(self.erase_together(keys));
+            if pending.len() >= at_once {
+                pending.next().await.transpose()?;
             }
         }
+        pending.try_collect().await
     }
 
-    /// Erases values by one request, which only on S3 has more than one key.
+    /// Erases values by one request.
     async fn erase_together(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let purpose = match self.service {
-            Service::S3 => Purpose::Erasure(Batch::S3),
-            Service::Azure => Purpose::Erasure(Batch::Azure),
-            Service::Gcs | Service::Http => Purpose::Values,
-        };
         let mut paths = keys.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
         let mut attempts = Attempts::default();
         loop {
-            let (result, answer) = self.attempt(&mut attempts, purpose, self.delete(paths.clone())).await;
+            let purpose = match self.service {
+                Service::S3 => Purpose::Erasure(Batch::S3),
+                Service::Azure => Purpose::Erasure(Batch::Azure(paths.len())),
+                Service::Gcs | Service::Http => Purpose::Values,
+            };
+            let (result, mut answer) = self.attempt(&mut attempts, purpose, self.delete(paths.clone())).await;
+            if self.service == Service::Azure {
+                let name = |at: &String| Some(paths.get(at.parse::<usize>().ok()?)?.as_ref().to_owned());
+                answer.refused = answer.refused.iter().filter_map(name).collect();
+            }
             let refused: HashSet<_> = answer.refused.iter().cloned().collect();
             match self.ended(&attempts, result, answer) {
                 Some(Ok(_)) => return Ok(()),

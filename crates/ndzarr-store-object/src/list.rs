@@ -102,6 +102,10 @@ impl Room {
 }
 
 impl Inner {
+    pub(crate) fn listings(prefix: &Prefix) -> Listings {
+        Listings { prefix: prefix.clone(), pages: Pages::new(prefix, Some("/")), room: Room::new() }
+    }
+
     /// The pages of all that is below a prefix.
     pub(crate) fn pages(prefix: &Prefix) -> Pages {
         Pages::new(prefix, None)
@@ -176,10 +180,6 @@ pub(crate) struct Listings {
 }
 
 impl Listings {
-    pub(crate) fn new(prefix: &Prefix) -> Self {
-        Self { prefix: prefix.clone(), pages: Pages::new(prefix, Some("/")), room: Room::new() }
-    }
-
     pub(crate) async fn turn(&mut self, inner: &Inner) -> Result<Option<DirListing>, StoreError> {
         let Some(page) = self.pages.turn(inner).await? else { return Ok(None) };
         self.room.take(&self.prefix, &page)?;

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 /// own and leaks the other. It is never dropped: dropping one inside of a task panics.
 static RUNTIME: Mutex<Option<(u32, Runtime)>> = Mutex::new(None);
 
-/// A thread looks for answers after so many tasks (tokio: 61): hundreds of requests begin together, and
+/// A thread looks for answers after this many tasks (tokio: 61): hundreds of requests begin together, and
 /// the first connections would be idle until all of them have begun.
 const TASKS_BETWEEN_LOOKS: u32 = 8;
 

@@ -19,7 +19,6 @@ use crate::conditions::Conditions;
 use crate::conflicts::Conflicts;
 use crate::hedge::Hedge;
 use crate::limit::Limit;
-use crate::list::Listings;
 use crate::options::RemoteOptions;
 use crate::runtime::{Task, runtime};
 use crate::signing::Signing;
@@ -130,7 +129,7 @@ impl AsyncStore for ObjectStore {
     }
 
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
-        let mut listings = Listings::new(prefix);
+        let mut listings = Inner::listings(prefix);
         self.run(|inner| async move {
             let mut whole = DirListing::default();
             while let Some(DirListing { keys, prefixes }) = listings.turn(&inner).await? {
@@ -142,7 +141,7 @@ impl AsyncStore for ObjectStore {
     }
 
     fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
-        Box::pin(stream::try_unfold(Listings::new(prefix), move |mut listings| {
+        Box::pin(stream::try_unfold(Inner::listings(prefix), move |mut listings| {
             self.run(|inner| async move {
                 let listing = listings.turn(&inner).await?;
                 Ok(listing.map(|listing| (listing, listings)))

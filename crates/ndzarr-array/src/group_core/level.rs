@@ -75,13 +75,19 @@ async fn opened_at_once<'g>(
     let pages = |(i, group): (usize, &'g GroupCore)| group.pages().map(move |page| (i, page)).boxed();
     let pages: Vec<_> = groups.iter().enumerate().map(pages).collect();
     let mut pages = stream::iter(pages).flatten_unordered(at_once).fuse();
-    let mut waiting = VecDeque::new();
+    let mut waiting: VecDeque<Candidate<'g>> = VecDeque::new();
     let (mut opening, mut opened) = (FuturesUnordered::new(), Vec::new());
     poll_fn(|context| {
         loop {
             let is_listed = loop {
                 match pages.poll_next_unpin(context) {
-                    Poll::Ready(Some(page)) => waiting.extend(candidates(page)),
+                    Poll::Ready(Some((i, page))) => {
+                        if page.is_err() {
+                            // Its children will not be returned.
+                            waiting.retain(|(other, _)| *other != i);
+                        }
+                        waiting.extend(candidates((i, page)));
+                    }
                     Poll::Ready(None) => break true,
                     Poll::Pending => break false,
                 }

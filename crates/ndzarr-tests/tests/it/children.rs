@@ -334,7 +334,7 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
     assert!(group.array::<Any>().expect_err("a group").to_string().contains("not an array"));
 }
 
-/// An asynchronous store that lists so many names at once, the last one of a page on the next one, too.
+/// An asynchronous store that lists `page` names at once; the last one of a page is on the next one, too.
 #[derive(Debug)]
 struct Paged {
     memory: MemoryStore,
