@@ -185,19 +185,20 @@ impl Pool {
         if state.is_watched || all_sleep || state.jobs.is_empty() || state.extra >= MOST_EXTRA {
             return;
         }
-        let (pool, patience) = (Arc::clone(self), PATIENCE * (1 << state.extra.min(6)));
+        let pool = Arc::clone(self);
         let watcher = thread::Builder::new().name("ndzarr-extra".to_owned());
-        state.is_watched = watcher.spawn(move || pool.watch(patience)).is_ok();
+        state.is_watched = watcher.spawn(move || pool.watch()).is_ok();
     }
 
     /// Waits until no job was begun for some time, and then runs those that wait. Ends once nothing was
     /// to do for as long: jobs that follow each other closely would start a thread each time otherwise.
-    fn watch(self: &Arc<Self>, patience: Duration) {
+    fn watch(self: &Arc<Self>) {
         IS_OWN.set(true);
         let never = Condvar::new();
         let mut state = self.state();
         loop {
             let (begun, was_empty) = (state.begun, state.jobs.is_empty());
+            let patience = PATIENCE * (1 << state.extra.min(6));
             state = never.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
             match (state.begun == begun, state.jobs.is_empty()) {
                 (true, true) => {
