@@ -350,6 +350,6 @@ fn every_default_of_the_store_traits_asks_the_store_inside() {
             }
         }
     }
-    assert_eq!(seen, 22);
+    assert_eq!(seen, 23);
     let _: Option<&dyn AsyncStore> = AsyncMemoryStore::new(Latency::default()).inner();
 }
