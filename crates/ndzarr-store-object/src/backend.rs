@@ -1,6 +1,8 @@
 //! A bucket as object_store sees it.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use object_store::ObjectStore;
 use object_store::list::PaginatedListStore;
@@ -15,6 +17,9 @@ pub(crate) struct Backend {
     lists: Option<Arc<dyn PaginatedListStore>>,
     #[cfg(feature = "s3")]
     regional: Option<Regional>,
+    /// The same bucket, where values are erased one by one; used once the service has refused a batch.
+    each: Option<Arc<dyn ObjectStore>>,
+    is_without_batches: AtomicBool,
 }
 
 impl Backend {
@@ -29,6 +34,32 @@ impl Backend {
             lists: None,
             #[cfg(feature = "s3")]
             regional: None,
+            each: None,
+            is_without_batches: AtomicBool::new(false),
+        }
+    }
+
+    #[cfg(feature = "s3")]
+    pub(crate) fn or_each(self, each: Option<Arc<impl ObjectStore>>) -> Self {
+        Self { each: each.map(|store| store as _), ..self }
+    }
+
+    /// Whether the service has refused to erase several values at once.
+    pub(crate) fn is_without_batches(&self) -> bool {
+        self.is_without_batches.load(Relaxed)
+    }
+
+    /// From now on values are erased one by one; false if they cannot be.
+    pub(crate) fn end_batches(&self) -> bool {
+        self.is_without_batches.store(self.each.is_some(), Relaxed);
+        self.is_without_batches()
+    }
+
+    /// The store by which values are erased.
+    pub(crate) fn eraser(&self) -> &dyn ObjectStore {
+        match &self.each {
+            Some(each) if self.is_without_batches() => &**each,
+            _ => self.store(),
         }
     }
 

@@ -134,7 +134,9 @@ impl ObjectStore {
         };
         let is_unknown = region.is_none() && endpoint.is_none();
         let regional = is_unknown.then(|| Regional::new(bucket, builder.clone(), connector));
-        let backend = Backend::new(build(builder, &name)?).in_region(regional);
+        // Not all that speaks like Amazon has "DeleteObjects".
+        let each = endpoint.is_some().then(|| build(builder.clone().with_disable_bulk_delete(true), &name));
+        let backend = Backend::new(build(builder, &name)?).in_region(regional).or_each(each.transpose()?);
         Self::new(backend, Service::S3, &name, prefix, options, signing)
     }
 

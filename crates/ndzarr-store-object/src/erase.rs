@@ -27,37 +27,60 @@ impl Inner {
     }
 
     pub(crate) async fn erase_one(&self, key: &Key) -> Result<(), StoreError> {
-        self.erase_together(std::slice::from_ref(key)).await
+        self.erase_keys(std::slice::from_ref(key)).await
     }
 
     pub(crate) async fn erase_keys(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let (together, at_once) = match self.service {
+        let together = match self.service {
             Service::Http => return Err(StoreError::Unsupported("erase")),
+            Service::Gcs => return self.erase_each(keys).await,
             // "DeleteObjects".
-            Service::S3 => (1000, 1),
+            Service::S3 => 1000,
             // "Blob Batch".
-            Service::Azure => (256, 1),
-            Service::Gcs => (1, AT_ONCE),
+            Service::Azure => 256,
         };
-        let mut pending = FuturesUnordered::new();
         for keys in keys.chunks(together) {
-            pending.push(self.erase_together(keys));
-            if pending.len() >= at_once {
+            if self.backend.is_without_batches() {
+                self.erase_each(keys).await?;
+                continue;
+            }
+            match self.erase_together(self.paths(keys)?, true).await {
+                Err(failure) if matches!(failure.answer.status, 405 | 501) && self.backend.end_batches() => {
+                    self.erase_each(keys).await?;
+                }
+                erased => erased.map_err(|failure| self.erase_error(keys, &failure))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A request for each value.
+    async fn erase_each(&self, keys: &[Key]) -> Result<(), StoreError> {
+        let mut pending = FuturesUnordered::new();
+        for key in keys.chunks(1) {
+            pending.push(async move {
+                let erased = self.erase_together(self.paths(key)?, false).await;
+                erased.map_err(|failure| self.erase_error(key, &failure))
+            });
+            if pending.len() >= AT_ONCE {
                 pending.next().await.transpose()?;
             }
         }
         pending.try_collect().await
     }
 
-    /// Erases values by one request.
-    async fn erase_together(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let mut paths = keys.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
+    fn paths(&self, keys: &[Key]) -> Result<Vec<Path>, StoreError> {
+        keys.iter().map(|key| self.path(key)).collect()
+    }
+
+    /// Erases values by one request, which has a batch if there may be several.
+    async fn erase_together(&self, mut paths: Vec<Path>, in_batch: bool) -> Result<(), Failure> {
         let mut attempts = Attempts::default();
         loop {
             let purpose = match self.service {
-                Service::S3 => Purpose::Erasure(Batch::S3),
+                Service::S3 if in_batch => Purpose::Erasure(Batch::S3),
                 Service::Azure => Purpose::Erasure(Batch::Azure(paths.len())),
-                Service::Gcs | Service::Http => Purpose::Values,
+                _ => Purpose::Values,
             };
             let (result, mut answer) = self.attempt(&mut attempts, purpose, self.delete(paths.clone())).await;
             if self.service == Service::Azure {
@@ -70,7 +93,7 @@ impl Inner {
                 Some(Err(failure)) if failure.answer.status == 404 && !self.is_no_bucket(&failure) => {
                     return Ok(());
                 }
-                Some(Err(failure)) => return Err(self.erase_error(keys, &failure)),
+                Some(Err(failure)) => return Err(failure),
                 // The others are gone, unless they were written again since.
                 None if paths.iter().any(|path| refused.contains(path.as_ref())) => {
                     paths.retain(|path| refused.contains(path.as_ref()));
@@ -99,7 +122,8 @@ impl Inner {
     }
 
     async fn delete(&self, paths: Vec<Path>) -> object_store::Result<()> {
-        let mut deleted = self.backend.store().delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
+        let mut deleted =
+            self.backend.eraser().delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
         while let Some(one) = deleted.next().await {
             match one {
                 Ok(_) | Err(OsError::NotFound { .. }) => {}

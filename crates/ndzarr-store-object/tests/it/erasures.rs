@@ -142,6 +142,26 @@ fn rs_20_what_is_refused_for_a_while_is_asked_for_again_and_nothing_else() -> Ou
     Ok(())
 }
 
+#[test]
+fn a_service_without_batches_erases_one_by_one() -> Outcome {
+    for status in [405, 501] {
+        let server = ObjectServer::start(Dialect::S3);
+        let names = ["p/a", "p/b", "p/c", "p/d", "p/e"];
+        names.iter().for_each(|name| server.objects().put(name, "value"));
+        server.objects().protect("p/e");
+        server.faults([FaultRule::always(Fault::Status(status)).of(&["POST"])]);
+        let store = s3(&server, "p");
+        block_on(store.erase_keys(&keys(&["a", "b", "absent"])?))?;
+        assert_eq!(server.traffic().requests, 4, "{status}: a batch, and each of its keys");
+        block_on(store.erase(&Key::new("c")?, Precondition::None))?;
+        assert_eq!(server.traffic().requests, 5, "{status}: no other batch is tried");
+        let error = block_on(store.erase_keys(&keys(&["d", "e"])?)).expect_err("one is denied");
+        assert!(matches!(&error, StoreError::Denied { key, .. } if key == "e"), "{error:?}");
+        assert_eq!(server.objects().keys(), ["p/e"]);
+    }
+    Ok(())
+}
+
 /// object_store panics over some of these.
 #[test]
 fn answers_about_other_values_are_errors() -> Outcome {
