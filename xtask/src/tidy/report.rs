@@ -19,7 +19,7 @@ const PAGES: [(&str, &[&str]); 5] = [
     ),
     ("guide", &["docs/guide/"]),
     ("decisions", &["docs/decisions/"]),
-    ("written by programs", &["docs/support.md"]),
+    ("written by programs", &["docs/cli.md", "docs/support.md"]),
     ("other docs", &["docs/"]),
 ];
 
