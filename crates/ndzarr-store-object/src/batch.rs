@@ -108,6 +108,8 @@ fn of_azure(text: &str, n: usize) -> Result<Option<Refused>, Told> {
     let mut answers = vec![None; n];
     for part in parts.split(boundary).skip(1) {
         let (id, answer) = of_part(part).ok_or_else(incomplete)?;
+        // The only answer may leave out what it is about.
+        let id = id.or((n == 1).then_some(0));
         match id.map(|id| answers.get_mut(id)) {
             Some(Some(place)) => *place = Some(answer),
             Some(None) => return Err(incomplete()),
@@ -223,6 +225,9 @@ mod tests {
                 assert!(Batch::Azure(n - 1).refused(&text).is_err());
             }
         }
+        let alone = "--b\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n--b--";
+        assert_eq!(Batch::Azure(1).refused(alone).expect("it is complete"), None);
+        assert!(Batch::Azure(2).refused(alone).is_err());
         let whole = "--b\r\n\r\nHTTP/1.1 400 No\r\nx-ms-error-code: InvalidInput\r\n\r\n\r\n--b--";
         let expected = Refused { message: None, ..refused(400, "InvalidInput", &[]) };
         assert_eq!(Batch::Azure(7).refused(whole).expect("it is complete"), Some(expected));

@@ -11,11 +11,17 @@ use crate::error::Result;
 impl Storage {
     /// What is directly below a prefix; nothing if no key can begin so.
     pub(super) async fn list_dir(&self, prefix: &str) -> Result<DirListing> {
-        let Ok(prefix) = Prefix::new(prefix) else { return Ok(DirListing::default()) };
-        self.named(match &self.0 {
-            AnyStore::Blocking(store) => store.list_dir(&prefix),
-            AnyStore::Async(store) => store.list_dir(&prefix).await,
-        })
+        match Prefix::new(prefix) {
+            Ok(prefix) => self.named(self.dir(&prefix).await),
+            Err(_) => Ok(DirListing::default()),
+        }
+    }
+
+    async fn dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        match &self.0 {
+            AnyStore::Blocking(store) => store.list_dir(prefix),
+            AnyStore::Async(store) => store.list_dir(prefix).await,
+        }
     }
 
     /// The same, in as many parts as the store lists it in.
@@ -33,12 +39,7 @@ impl Storage {
 
     /// The keys and prefixes directly below a prefix; empty if the store cannot list.
     pub(crate) async fn listing(&self, prefix: &str) -> Result<DirListing> {
-        let prefix = self.named(Prefix::new(prefix))?;
-        let listing = match &self.0 {
-            AnyStore::Blocking(store) => store.list_dir(&prefix),
-            AnyStore::Async(store) => store.list_dir(&prefix).await,
-        };
-        match listing {
+        match self.dir(&self.named(Prefix::new(prefix))?).await {
             Err(StoreError::Unsupported(_)) => Ok(DirListing::default()),
             listing => self.named(listing),
         }

@@ -157,7 +157,9 @@ fn a_service_without_batches_erases_one_by_one() -> Outcome {
         assert_eq!(server.traffic().requests, 5, "{status}: no other batch is tried");
         let error = block_on(store.erase_keys(&keys(&["d", "e"])?)).expect_err("one is denied");
         assert!(matches!(&error, StoreError::Denied { key, .. } if key == "e"), "{error:?}");
-        assert_eq!(server.objects().keys(), ["p/e"]);
+        // The other one may be gone, or left when the first error ends the call.
+        let left = server.objects().keys();
+        assert!(left == ["p/e"] || left == ["p/d", "p/e"], "{left:?}");
     }
     Ok(())
 }
