@@ -55,10 +55,10 @@ impl Backend {
         self.is_without_batches()
     }
 
-    /// The store by which values are erased.
-    pub(crate) fn eraser(&self) -> &dyn ObjectStore {
+    /// The store that erases values: in a batch, or one by a request.
+    pub(crate) fn eraser(&self, in_batch: bool) -> &dyn ObjectStore {
         match &self.each {
-            Some(each) if self.is_without_batches() => &**each,
+            Some(each) if !in_batch => &**each,
             _ => self.store(),
         }
     }

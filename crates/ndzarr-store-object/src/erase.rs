@@ -73,7 +73,7 @@ impl Inner {
         keys.iter().map(|key| self.path(key)).collect()
     }
 
-    /// Erases values by one request, which has a batch if there may be several.
+    /// Erases values by one request: a batch, or that of a single value.
     async fn erase_together(&self, mut paths: Vec<Path>, in_batch: bool) -> Result<(), Failure> {
         let mut attempts = Attempts::default();
         loop {
@@ -82,7 +82,8 @@ impl Inner {
                 Service::Azure => Purpose::Erasure(Batch::Azure(paths.len())),
                 _ => Purpose::Values,
             };
-            let (result, mut answer) = self.attempt(&mut attempts, purpose, self.delete(paths.clone())).await;
+            let request = self.delete(paths.clone(), in_batch);
+            let (result, mut answer) = self.attempt(&mut attempts, purpose, request).await;
             if self.service == Service::Azure {
                 let name = |at: &String| Some(paths.get(at.parse::<usize>().ok()?)?.as_ref().to_owned());
                 answer.refused = answer.refused.iter().filter_map(name).collect();
@@ -121,9 +122,9 @@ impl Inner {
         self.write_error("erase", key, failure)
     }
 
-    async fn delete(&self, paths: Vec<Path>) -> object_store::Result<()> {
+    async fn delete(&self, paths: Vec<Path>, in_batch: bool) -> object_store::Result<()> {
         let mut deleted =
-            self.backend.eraser().delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
+            self.backend.eraser(in_batch).delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
         while let Some(one) = deleted.next().await {
             match one {
                 Ok(_) | Err(OsError::NotFound { .. }) => {}

@@ -161,6 +161,16 @@ fn a_service_without_batches_erases_one_by_one() -> Outcome {
         let left = server.objects().keys();
         assert!(left == ["p/e"] || left == ["p/d", "p/e"], "{left:?}");
     }
+    // A batch that is sent again, after another call has met the refusal.
+    let server = ObjectServer::start(Dialect::S3);
+    ["a", "b", "c", "d"].iter().for_each(|name| server.objects().put(name, "value"));
+    let busy = FaultRule::always(Fault::Status(503)).of(&["POST"]).times(1);
+    server.faults([busy, FaultRule::always(Fault::Status(501)).of(&["POST"])]);
+    let (store, some, others) = (s3(&server, ""), keys(&["a", "b"])?, keys(&["c", "d"])?);
+    let (one, other) =
+        block_on(futures_util::future::join(store.erase_keys(&some), store.erase_keys(&others)));
+    one.and(other)?;
+    assert_eq!((server.objects().keys(), server.traffic().requests), (vec![], 7));
     Ok(())
 }
 
