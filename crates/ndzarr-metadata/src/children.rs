@@ -132,8 +132,8 @@ impl<'g> Children<'g> {
         resolve(children.look(known).map(|()| children))
     }
 
-    /// The prefix whose listing has the children, if a part of the listing has some of them and nothing
-    /// of the others. In the drafts a child may have keys in one part and a prefix in another one.
+    /// The prefix whose listing names the children, if each part of the listing can be looked at alone.
+    /// In the drafts a child may have a key in one part and a prefix in another one.
     #[must_use]
     pub fn listed_in_parts(group: &Node, consolidated: Option<&Consolidated>) -> Option<String> {
         let is_array = matches!(group.kind, NodeKind::Array(_));

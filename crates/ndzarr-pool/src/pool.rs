@@ -190,8 +190,8 @@ impl Pool {
         state.is_watched = watcher.spawn(move || pool.watch()).is_ok();
     }
 
-    /// Waits until no job was begun for some time, and then runs those that wait. Ends once nothing was
-    /// to do for as long: jobs that follow each other closely would start a thread each time otherwise.
+    /// Waits until no job was begun for some time, and then runs those that wait. Without any, it ends:
+    /// not sooner, since bursts of jobs that follow each other would start a thread each.
     fn watch(self: &Arc<Self>) {
         IS_OWN.set(true);
         let never = Condvar::new();

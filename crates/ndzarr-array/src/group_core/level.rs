@@ -57,12 +57,15 @@ pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCor
 /// All groups are listed first. Then their children are opened as one task, however they are
 /// distributed: if each thread opened the children of one group, all would wait for the largest group,
 /// or start more threads.
-fn opened_by_threads(
-    groups: &[GroupCore],
+fn opened_by_threads<'g>(
+    groups: &'g [GroupCore],
     threads: Option<NonZeroUsize>,
 ) -> Vec<(usize, Result<Option<ChildCore>>)> {
-    let listed = in_parallel(groups.iter().collect(), threads, |group: &GroupCore| block_on(group.listed()));
-    let candidates = listed.into_iter().enumerate().flat_map(candidates).collect();
+    let pages = |group: &'g GroupCore| block_on(group.pages().collect::<Vec<_>>());
+    let listed = in_parallel(groups.iter().collect(), threads, pages);
+    let pages = listed.into_iter().enumerate();
+    let pages = pages.flat_map(|(i, pages)| pages.into_iter().map(move |page| (i, page)));
+    let candidates = pages.flat_map(candidates).collect();
     in_parallel(candidates, threads, |candidate| block_on(open(candidate)))
 }
 
@@ -155,10 +158,6 @@ impl Parent<'_> {
 }
 
 impl GroupCore {
-    async fn listed(&self) -> Result<Parent<'_>> {
-        self.parent(&mut Known::new(), self.view.get().await?).await
-    }
-
     /// The children in as many parts as the store lists them in.
     fn pages(&self) -> impl Stream<Item = Result<Parent<'_>>> + Send {
         let pages = async move {

@@ -1,17 +1,15 @@
 //! The children of a group, opened from what was read to list them.
 
-use std::future::{poll_fn, ready};
+use std::future::ready;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
-use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::store::{DirListing, Key, Precondition, Prefix, StoreError};
 use ndzarr::{
     Any, AnyNode, Array, AsyncStore, Child, CopyOptions, ErrorKind, Format, Group, MemberKind, MemoryStore,
     RunOptions, Storage, Store, copy,
@@ -337,10 +335,9 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
 /// An asynchronous store that lists `page` names at once; the last one of a page is on the next one, too.
 #[derive(Debug)]
 struct Paged {
-    memory: MemoryStore,
+    memory: CountingStore<MemoryStore>,
     page: usize,
-    fetches: AtomicUsize,
-    /// Whether a page was asked for, and nothing fetched that the one before it named.
+    /// Whether a page had to come before anything was fetched that the one before it named.
     waited: AtomicBool,
 }
 
@@ -349,23 +346,7 @@ impl AsyncStore for Paged {
         "pages".to_owned()
     }
 
-    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
-        self.fetches.fetch_add(1, Ordering::Relaxed);
-        Box::pin(ready(self.memory.fetch(fetch)))
-    }
-
-    fn put<'a>(
-        &'a self,
-        key: &'a Key,
-        parts: &'a [Bytes],
-        only_if: Precondition,
-    ) -> BoxFuture<'a, Result<Put, StoreError>> {
-        Box::pin(ready(self.memory.put(key, parts, only_if)))
-    }
-
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
-        Box::pin(ready(self.memory.erase(key, only_if)))
-    }
+    ready!(memory);
 
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
         Box::pin(ready(self.memory.list_dir(prefix)))
@@ -390,32 +371,25 @@ impl AsyncStore for Paged {
             let answer = begin.map(&page);
             async move {
                 let (listing, next) = answer?;
-                let before = self.fetches.load(Ordering::Relaxed);
-                let start = Instant::now();
-                while begin > Some(0) && self.fetches.load(Ordering::Relaxed) == before {
-                    if start.elapsed() > Duration::from_millis(100) {
+                let before = self.memory.counts().fetches;
+                let mut turns = 0;
+                while begin > Some(0) && self.memory.counts().fetches == before {
+                    turns += 1;
+                    if turns > 100 {
                         self.waited.store(true, Ordering::Relaxed);
                         break;
                     }
-                    yield_now().await;
+                    tokio::task::yield_now().await;
                 }
                 Some((Ok(listing), next))
             }
         }))
     }
+
     fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
         block_on(future);
         Ok(())
     }
-}
-
-async fn yield_now() {
-    let mut is_second = false;
-    poll_fn(|context| {
-        context.waker().wake_by_ref();
-        if std::mem::replace(&mut is_second, true) { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
 }
 
 #[test]
@@ -426,8 +400,8 @@ fn children_on_several_pages_of_a_list_are_opened_while_it_goes_on() {
         let group = Group::open((memory.clone(), "g")).expect("the group");
         let expected = (all(group.children().expect("a listing")), all(group.walk().expect("a listing")));
         for page in [1, 2, 3, 11, 100] {
-            let (fetches, waited) = Default::default();
-            let store = Arc::new(Paged { memory: memory.clone(), page, fetches, waited });
+            let counting = CountingStore::new(memory.clone());
+            let store = Arc::new(Paged { memory: counting, page, waited: AtomicBool::new(false) });
             let storage = Storage::asynchronous(Arc::clone(&store));
             let group = Group::open((storage, "g")).expect("the group");
             let found = group.children().expect("a listing");
