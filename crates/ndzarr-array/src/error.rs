@@ -2,6 +2,8 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::io;
+use std::sync::Arc;
 
 use ndzarr_codec::CodecError;
 use ndzarr_engine::{EngineCause, EngineError};
@@ -11,8 +13,9 @@ use ndzarr_store::StoreError;
 
 /// Why a call failed. Callers can act on its [`kind`](Self::kind); the rest tells where and why.
 ///
-/// Where applicable, the message names the chunk, the key and the store. `source` is the underlying
-/// cause, if there is one.
+/// Where applicable, the message names the chunk, the key and the store, and it includes the messages of
+/// all causes. `source` is for programs: that of an error of a store is the [`StoreError`], whose source
+/// is the [`std::io::Error`] of the system.
 ///
 /// ```
 /// use ndzarr_array::{Array, ErrorKind};
@@ -28,17 +31,19 @@ use ndzarr_store::StoreError;
 /// assert_eq!((error.key(), error.chunk()), (Some("a/c/1"), Some(&[1][..])));
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     what: String,
     store: Option<String>,
     key: Option<String>,
     chunk: Option<Vec<u64>>,
+    inner_chunk: Vec<Vec<u64>>,
     codec: Option<String>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 /// The kind of a failure.
@@ -64,8 +69,18 @@ pub enum ErrorKind {
     WrongShape,
     /// An argument is invalid, or the format cannot express it.
     InvalidArgument,
-    /// The store failed: permission, network, disk.
+    /// The store failed in another way than the following four.
     Store,
+    /// The store refuses access: permissions of files, a read-only file system, missing or wrong
+    /// credentials of a service.
+    Denied,
+    /// The store was not reached, did not answer in time, or asked to slow down, or the process has
+    /// too many open files. The same call can succeed later.
+    Unavailable,
+    /// There is no space left, or a quota is used up. The old value stays.
+    StorageFull,
+    /// The answer to a write was lost: the value may be the old or the new one.
+    UnknownOutcome,
     /// The store cannot serialize writers.
     NoLocking,
     /// Another writer intervened, or held a lock for longer than the store waits. Repeating the
@@ -83,7 +98,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     pub(crate) fn new(kind: ErrorKind, what: impl fmt::Display) -> Self {
         let what = what.to_string();
-        Self(Box::new(Inner { kind, what, store: None, key: None, chunk: None, codec: None, source: None }))
+        Self(Box::new(Inner {
+            kind,
+            what,
+            store: None,
+            key: None,
+            chunk: None,
+            inner_chunk: Vec::new(),
+            codec: None,
+            source: None,
+        }))
     }
 
     pub(crate) fn in_store(mut self, store: impl FnOnce() -> String) -> Self {
@@ -127,14 +151,14 @@ impl Error {
 
     /// Adjusts the kind after the call has done its work: repeating it would do the work twice.
     pub(crate) fn once_done(mut self) -> Self {
-        if self.0.kind == ErrorKind::Conflict {
+        if matches!(self.0.kind, ErrorKind::Conflict | ErrorKind::Unavailable) {
             self.0.kind = ErrorKind::Store;
         }
         self
     }
 
     fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Box::new(source));
+        self.0.source = Some(Arc::new(source));
         self
     }
 
@@ -157,6 +181,30 @@ impl Error {
         self.0.chunk.as_deref()
     }
 
+    /// Which inner chunk of the shard it concerns, relative to the shard's first, by the axes of the
+    /// array; one index per level of nested shards. Empty: the whole chunk or shard.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, codec};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let builder = Array::<u16>::builder([8]).chunks([2]).shards([8]).codecs([codec::crc32c()]);
+    /// let a = builder.create((&store, "a"))?;
+    /// a.fill(.., 1)?;
+    /// let mut shard = store.get("a/c/0").expect("one shard").to_vec();
+    /// shard[6] ^= 1;
+    /// store.set("a/c/0", shard)?;
+    ///
+    /// let error = a.read(..).unwrap_err();
+    /// assert_eq!((error.chunk(), error.inner_chunk()), (Some(&[0][..]), &[vec![1]][..]));
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn inner_chunk(&self) -> &[Vec<u64>] {
+        &self.0.inner_chunk
+    }
+
     /// The name of the codec that rejected the chunk, or that the codec chain cannot have.
     #[must_use]
     pub fn codec(&self) -> Option<&str> {
@@ -172,11 +220,15 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { what, store, key, chunk, .. } = &*self.0;
+        let Inner { what, store, key, chunk, inner_chunk, .. } = &*self.0;
         f.write_str(what)?;
         let mut separator = " (";
         if let Some(chunk) = chunk {
             write!(f, "{separator}chunk {chunk:?}")?;
+            separator = ", ";
+        }
+        for inner_chunk in inner_chunk {
+            write!(f, "{separator}inner chunk {inner_chunk:?}")?;
             separator = ", ";
         }
         if let Some(key) = key {
@@ -196,13 +248,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {self}", self.0.kind)?;
-        let mut source = self.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
+        write!(f, "{:?}: {self}", self.0.kind)
     }
 }
 
@@ -214,29 +260,58 @@ impl StdError for Error {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        let (kind, what, key) = match &error {
-            StoreError::InvalidKey { key, .. } => {
-                (ErrorKind::InvalidArgument, "no valid key", Some(key.clone()))
+        const FAILED: &str = "the store failed";
+        let (kind, what) = match &error {
+            StoreError::InvalidKey { .. } => (ErrorKind::InvalidArgument, "not a valid key"),
+            StoreError::Io { .. } if error.is_out_of_files() => (ErrorKind::Unavailable, FAILED),
+            StoreError::Io { source, .. } => (kind_of(source), FAILED),
+            StoreError::NoBucket { .. } => (ErrorKind::NotFound, FAILED),
+            StoreError::Denied { .. } => (ErrorKind::Denied, FAILED),
+            StoreError::Unavailable { .. } => (ErrorKind::Unavailable, FAILED),
+            StoreError::Unknown { .. } => (ErrorKind::UnknownOutcome, FAILED),
+            StoreError::OutOfRange { .. } | StoreError::TooLarge { .. } => {
+                (ErrorKind::Corrupt, "the stored value has the wrong size")
             }
-            StoreError::Io { key, .. }
-            | StoreError::Denied { key, .. }
-            | StoreError::Unavailable { key, .. }
-            | StoreError::Unknown { key, .. }
-            | StoreError::Other { key, .. } => (ErrorKind::Store, "the store failed", Some(key.clone())),
-            StoreError::OutOfRange { key, .. } | StoreError::TooLarge { key, .. } => {
-                (ErrorKind::Corrupt, "the stored value has the wrong size", Some(key.to_string()))
-            }
-            StoreError::Busy { key, .. } => (ErrorKind::Conflict, "the lock was not free", Some(key.clone())),
-            StoreError::LockLost { key, .. } => (ErrorKind::Conflict, "the lock was lost", Some(key.clone())),
-            StoreError::Unsupported(_) => (ErrorKind::Unsupported, "the store cannot do this", None),
-            _ => (ErrorKind::Store, "the store failed", None),
+            StoreError::Busy { .. } => (ErrorKind::Conflict, "the lock was not free"),
+            StoreError::LockLost { .. } => (ErrorKind::Conflict, "the lock was lost"),
+            StoreError::Unsupported(_) => (ErrorKind::Unsupported, "the store cannot do this"),
+            _ => (ErrorKind::Store, FAILED),
         };
-        let mut new = Self::new(kind, format!("{what}: {error}"));
-        new.0.key = key.filter(|key| !key.is_empty());
-        match error {
-            StoreError::Io { source, .. } => new.because(source),
-            _ => new,
+        let mut what = format!("{what}: {error}");
+        let mut cause = error.source();
+        while let Some(source) = cause {
+            what = format!("{what}: {source}");
+            cause = source.source();
         }
+        let mut new = Self::new(kind, what);
+        new.0.key = error.key().filter(|key| !key.is_empty()).map(str::to_owned);
+        new.because(error)
+    }
+}
+
+/// The kind of an error of the system.
+///
+/// `EIO` and `EFBIG` stay [`Store`](ErrorKind::Store): neither waiting nor free space helps. So does
+/// `ENOENT`: a file that should exist does not, which is not the absence of a node.
+fn kind_of(error: &io::Error) -> ErrorKind {
+    use io::ErrorKind as Io;
+    match error.kind() {
+        Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::Denied,
+        Io::StorageFull | Io::QuotaExceeded => ErrorKind::StorageFull,
+        Io::OutOfMemory => ErrorKind::OutOfMemory,
+        Io::TimedOut
+        | Io::ConnectionRefused
+        | Io::ConnectionReset
+        | Io::ConnectionAborted
+        | Io::NotConnected
+        | Io::HostUnreachable
+        | Io::NetworkUnreachable
+        | Io::NetworkDown
+        | Io::StaleNetworkFileHandle
+        | Io::ResourceBusy
+        | Io::WouldBlock
+        | Io::Interrupted => ErrorKind::Unavailable,
+        _ => ErrorKind::Store,
     }
 }
 
@@ -277,6 +352,7 @@ impl From<CodecError> for Error {
 
 impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
+        let inner_chunk = error.inner_chunk().to_vec();
         let (cause, place) = error.into_parts();
         let mut new = match cause {
             EngineCause::Store(error) => Self::from(error),
@@ -286,6 +362,7 @@ impl From<EngineError> for Error {
                 Ok(error) => *error,
                 Err(error) => Self::new(ErrorKind::OutOfMemory, error),
             },
+            cause @ EngineCause::KeepsChanging => Self::new(ErrorKind::Conflict, cause),
             EngineCause::Cancelled => Self::new(ErrorKind::Cancelled, EngineCause::Cancelled),
             EngineCause::NoLocking => Self::new(ErrorKind::NoLocking, EngineCause::NoLocking),
             cause @ EngineCause::Grid(_) => Self::new(ErrorKind::InvalidMetadata, cause),
@@ -295,6 +372,7 @@ impl From<EngineError> for Error {
         if let Some(place) = place {
             new.0.key = Some(place.key);
             new.0.chunk = Some(place.unit);
+            new.0.inner_chunk = inner_chunk;
             new.0.store = Some(place.store);
         }
         new

@@ -24,7 +24,7 @@ pub(crate) struct Contents {
 pub(crate) struct Entry {
     pub(crate) name: String,
     /// Why it cannot be opened, if so.
-    array: Result<AnyArray, String>,
+    array: ndzarr::Result<AnyArray>,
     /// Its values, once labels were searched among them.
     pub(crate) kept: Kept,
 }
@@ -35,7 +35,6 @@ impl Contents {
         arrays: impl IntoIterator<Item = (String, ndzarr::Result<AnyArray>)>,
     ) -> Self {
         let entry = |(name, array): (String, ndzarr::Result<AnyArray>)| {
-            let array = array.map_err(|error| error.to_string());
             (name.clone(), Arc::new(Entry { name, array, kept: Kept::default() }))
         };
         Self { group, variables: arrays.into_iter().map(entry).collect() }
@@ -123,7 +122,9 @@ impl Contents {
 
 impl Entry {
     pub(crate) fn array(&self) -> Result<&AnyArray> {
-        self.array.as_ref().map_err(|what| Error::variable(&self.name, format!("cannot be opened: {what}")))
+        self.array
+            .as_ref()
+            .map_err(|error| Error::Unopened { variable: self.name.clone(), error: error.clone() })
     }
 
     /// The names of its dimensions, if they have names.

@@ -9,6 +9,15 @@ pub enum Error {
     /// An array or group could not be opened, read, written or created.
     #[error(transparent)]
     Array(#[from] ndzarr::Error),
+    /// The array of a variable could not be opened.
+    #[error("the variable {variable:?} cannot be opened: {error}")]
+    Unopened {
+        /// The name of the variable.
+        variable: String,
+        /// Why not.
+        #[source]
+        error: ndzarr::Error,
+    },
     /// An attribute of a variable does not comply with the conventions.
     #[error("the attribute {attribute:?} of the variable {variable:?} {what}")]
     Attribute {
@@ -53,7 +62,7 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> Option<ErrorKind> {
         match self {
-            Self::Array(error) => Some(error.kind()),
+            Self::Array(error) | Self::Unopened { error, .. } => Some(error.kind()),
             _ => None,
         }
     }

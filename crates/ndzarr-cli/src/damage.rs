@@ -193,11 +193,12 @@ fn first_element(mut chunk: Chunk) -> Chunk {
 fn finding(error: ndzarr::Error) -> Result<Finding, Failure> {
     let kind = match error.kind() {
         ErrorKind::Corrupt => Kind::Damaged,
-        ErrorKind::Store => Kind::Unreadable,
+        ErrorKind::Store | ErrorKind::Denied | ErrorKind::Unavailable => Kind::Unreadable,
         _ => return Err(error.into()),
     };
     Ok(Finding {
         chunk: error.chunk().map(<[u64]>::to_vec),
+        inner_chunk: error.inner_chunk().to_vec(),
         codec: error.codec().map(str::to_owned),
         ..Finding::new(error.key().unwrap_or_default(), kind, chain(&error))
     })

@@ -1,6 +1,7 @@
 //! Errors of the library as exceptions of Python.
 
 use std::error::Error as _;
+use std::io;
 
 use ndzarr::Error;
 use pyo3::prelude::*;
@@ -9,29 +10,30 @@ use pyo3::types::PyTuple;
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// The exception of an error, with its causes in the message.
+/// The exception of an error, with the number that the system gave it.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    let mut message = error.to_string();
     let mut errno = None;
     let mut source = error.source();
     while let Some(cause) = source {
-        if let Some(cause) = cause.downcast_ref::<std::io::Error>() {
-            errno = errno.or(cause.raw_os_error());
-        }
-        let text = cause.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
+        errno = errno.or(cause.downcast_ref().and_then(io::Error::raw_os_error));
         source = cause.source();
     }
     let kind = format!("{:?}", error.kind());
-    made(py, &kind, &message, error.key(), error.chunk(), errno)
+    let place = Place { key: error.key(), chunk: error.chunk(), inner_chunk: error.inner_chunk() };
+    made(py, &kind, &error.to_string(), &place, errno)
 }
 
 /// An exception of a kind, without a key.
 pub(crate) fn of_kind(py: Python<'_>, kind: &str, message: &str) -> PyErr {
-    made(py, kind, message, None, None, None)
+    made(py, kind, message, &Place::default(), None)
+}
+
+/// What an error concerns.
+#[derive(Default)]
+struct Place<'r> {
+    key: Option<&'r str>,
+    chunk: Option<&'r [u64]>,
+    inner_chunk: &'r [Vec<u64>],
 }
 
 /// `ndzarr._errors.make` knows the class of each kind.
@@ -39,14 +41,15 @@ fn made(
     py: Python<'_>,
     kind: &str,
     message: &str,
-    key: Option<&str>,
-    chunk: Option<&[u64]>,
+    &Place { key, chunk, inner_chunk }: &Place<'_>,
     errno: Option<i32>,
 ) -> PyErr {
     let make = || -> PyResult<PyErr> {
         let make = MAKE.import(py, "ndzarr._errors", "make")?;
         let chunk = chunk.map(|chunk| PyTuple::new(py, chunk)).transpose()?;
-        Ok(PyErr::from_value(make.call1((kind, message, key, chunk, errno))?))
+        let inner_chunk: Vec<_> = inner_chunk.iter().map(|at| PyTuple::new(py, at)).collect::<Result<_, _>>()?;
+        let inner_chunk = PyTuple::new(py, inner_chunk)?;
+        Ok(PyErr::from_value(make.call1((kind, message, key, chunk, inner_chunk, errno))?))
     };
     make().unwrap_or_else(|error| error)
 }

@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from importlib.util import find_spec
@@ -470,16 +471,50 @@ def test_py29_the_interpreter_ends_in_the_middle_of_a_read(folder: str) -> None:
         assert run(code, f"{folder}/a") == "end"
 
 
-def test_writes_in_a_folder_that_is_read_only(folder: str) -> None:
-    if os.getuid() == 0:
-        pytest.skip("root may write anywhere")
-    ndzarr.create(f"{folder}/a", shape=4, dtype="i4")
-    os.chmod(f"{folder}/a", 0o500)
+def test_what_is_not_permitted_is_a_permission_error() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        # pytest's own folder is for its user only.
+        assert run(DENIED, folder).splitlines() == [
+            f"{call} AccessError True 13 {key}"
+            for call, key in [
+                ("read", "a/c/0"), ("write", "a/c/1"), ("attributes", "a/zarr.json"), ("create", "b/zarr.json"),
+                ("open", "closed/zarr.json"),
+            ]
+        ]
+
+
+DENIED = """
+import os, sys
+import ndzarr
+folder = sys.argv[1]
+a = ndzarr.create(folder, "a", shape=4, chunks=2, dtype="i4")
+a[...] = 1
+os.chmod(f"{folder}/a/c/0", 0)
+ndzarr.create(folder, "closed", shape=1, dtype="i4")
+os.chmod(f"{folder}/closed/zarr.json", 0)
+for path in ["a/c", "a", ""]:
+    os.chmod(f"{folder}/{path}", 0o555)
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+
+def attempt(name, call):
     try:
-        with pytest.raises(PermissionError):
-            ndzarr.open_array(f"{folder}/a")[0] = 1
-    finally:
-        os.chmod(f"{folder}/a", 0o700)
+        call()
+    except OSError as error:
+        denied = isinstance(error, PermissionError)
+        print(name, type(error).__name__, denied, error.errno, error.key)
+
+attempt("read", lambda: a[0])
+attempt("write", lambda: a.__setitem__(slice(2, 4), 2))
+attempt("attributes", lambda: a.attrs.update(x=1))
+attempt("create", lambda: ndzarr.create(folder, "b", shape=3, dtype="i4"))
+attempt("open", lambda: ndzarr.open(folder, "closed"))
+for path in ["a/c", "a", ""]:
+    if os.stat(f"{folder}/{path}").st_uid == os.getuid():
+        os.chmod(f"{folder}/{path}", 0o755)
+"""
 
 
 def test_py32_beside_other_libraries_with_blosc(folder: str) -> None:

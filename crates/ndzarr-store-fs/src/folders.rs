@@ -24,6 +24,7 @@ impl FsStore {
         const ATTEMPTS: usize = 1000;
         let folder = path.parent().unwrap_or(path);
         let mut made = MadeFolders::default();
+        let mut last = None;
         for _ in 0..ATTEMPTS {
             if let Some(done) = call()? {
                 return Ok((done, made));
@@ -32,12 +33,13 @@ impl FsStore {
                 Err(e) if !is_not_found(&e) => return Err(e),
                 // Windows reports a missing folder where a file has the name of one.
                 Err(_) | Ok(0) if self.is_below_file(folder) => return Err(ErrorKind::NotADirectory.into()),
-                Err(_) | Ok(0) => {}
+                Err(e) => last = Some(e),
+                Ok(0) => {}
                 // Not a new value, which would remove them.
                 Ok(levels) => made.0 = Some((self.clone(), path.to_owned(), levels)),
             }
         }
-        Err(io::Error::new(ErrorKind::NotFound, "its folder cannot be created"))
+        Err(last.unwrap_or_else(|| io::Error::other("its folder is removed again and again")))
     }
 
     fn is_below_file(&self, folder: &Path) -> bool {

@@ -1,16 +1,17 @@
 //! The error of every store.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Key;
 
 /// Why a store could not do what it was asked. An absent key is not an error.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StoreError {
     /// No value can have this name.
-    #[error("{key:?} {what}")]
     InvalidKey {
         /// The key or prefix as given.
         key: String,
@@ -18,18 +19,15 @@ pub enum StoreError {
         what: &'static str,
     },
     /// The operating system or the network refused.
-    #[error("{action} {key}")]
     Io {
         /// The action: "open", "read", "write", "sync", "publish", "lock", "list" …
         action: &'static str,
         /// Its key or prefix.
         key: String,
         /// The error of the system.
-        #[source]
         source: Arc<std::io::Error>,
     },
     /// A range extends beyond the end of a value.
-    #[error("{key}: bytes {start}..{end} requested, but the value has {size}")]
     OutOfRange {
         /// Key of the value.
         key: Key,
@@ -41,7 +39,6 @@ pub enum StoreError {
         size: u64,
     },
     /// A value is larger than the caller's limit.
-    #[error("{key}: {size} bytes are stored, more than the limit of {limit}")]
     TooLarge {
         /// Key of the value.
         key: Key,
@@ -51,7 +48,6 @@ pub enum StoreError {
         limit: u64,
     },
     /// Waiting for the write lock of a key timed out.
-    #[error("{key} is locked by {} and was not free after {waited:.1?}", holder.as_deref().unwrap_or("another writer"))]
     Busy {
         /// Key or prefix of the lock.
         key: String,
@@ -62,15 +58,22 @@ pub enum StoreError {
     },
     /// The write lock of a key was lost while it was held: this process did not renew it in time,
     /// and another writer took it over. Nothing was written; retrying is safe.
-    #[error("{action} {key}: another writer took over its lock, which was not renewed in time")]
     LockLost {
         /// The action: "publish", "erase" …
         action: &'static str,
         /// Key of the lock.
         key: String,
     },
+    /// The service was reached, and has no such bucket, container or account.
+    NoBucket {
+        /// The action.
+        action: &'static str,
+        /// Its key or prefix.
+        key: String,
+        /// The answer of the service, without secrets.
+        what: String,
+    },
     /// The service refused: no credentials, wrong ones, or none that allow this.
-    #[error("{action} {key}: not allowed: {what}")]
     Denied {
         /// The action.
         action: &'static str,
@@ -84,7 +87,6 @@ pub enum StoreError {
     },
     /// The service was not reached, did not answer in time, or asked to slow down and went on to do
     /// so. Nothing was written; retrying later is safe.
-    #[error("{action} {key}: no success in {attempts} attempts: {what}")]
     Unavailable {
         /// The action.
         action: &'static str,
@@ -96,7 +98,6 @@ pub enum StoreError {
         what: String,
     },
     /// The answer to a write was lost: the value may be the old or the new one.
-    #[error("{action} {key}: the outcome is unknown: {what}")]
     Unknown {
         /// The action.
         action: &'static str,
@@ -106,11 +107,9 @@ pub enum StoreError {
         what: String,
     },
     /// The store cannot do this at all.
-    #[error("this store cannot {0}")]
     Unsupported(&'static str),
     /// Something else, in the store's own words. To keep the error of another library as the source, use
     /// [`StoreError::io`] with [`std::io::Error::other`].
-    #[error("{action} {key}: {what}")]
     Other {
         /// The action.
         action: &'static str,
@@ -127,6 +126,24 @@ impl StoreError {
         Self::Io { action, key: key.to_string(), source: Arc::new(source) }
     }
 
+    /// The key or prefix that it concerns, as the store names it.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::OutOfRange { key, .. } | Self::TooLarge { key, .. } => Some(key.as_str()),
+            Self::InvalidKey { key, .. }
+            | Self::Io { key, .. }
+            | Self::Busy { key, .. }
+            | Self::LockLost { key, .. }
+            | Self::NoBucket { key, .. }
+            | Self::Denied { key, .. }
+            | Self::Unavailable { key, .. }
+            | Self::Unknown { key, .. }
+            | Self::Other { key, .. } => Some(key),
+            Self::Unsupported(_) => None,
+        }
+    }
+
     /// Whether the process or the system has no more file descriptors: the caller can close some
     /// and retry.
     #[must_use]
@@ -136,5 +153,48 @@ impl StoreError {
         const NUMBERS: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
         matches!(self, Self::Io { source, .. }
             if source.raw_os_error().is_some_and(|number| NUMBERS.contains(&number)))
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidKey { key, what } => write!(f, "{key:?} {what}"),
+            Self::Io { action, key, .. } => write!(f, "{action} {key}"),
+            Self::OutOfRange { key, start, end, size } => {
+                write!(f, "{key}: bytes {start}..{end} requested, but the value has {size}")
+            }
+            Self::TooLarge { key, size, limit } => {
+                write!(f, "{key}: {size} bytes are stored, more than the limit of {limit}")
+            }
+            Self::Busy { key, waited, holder } => {
+                let holder = holder.as_deref().unwrap_or("another writer");
+                write!(f, "{key} is locked by {holder} and was not free after {waited:.1?}")
+            }
+            Self::LockLost { action, key } => {
+                write!(f, "{action} {key}: another writer took over its lock, which was not renewed in time")
+            }
+            Self::Denied { action, key, what, .. } => write!(f, "{action} {key}: not allowed: {what}"),
+            Self::Unavailable { action, key, attempts, what } => {
+                write!(f, "{action} {key}: no success in {attempts} attempts: {what}")
+            }
+            Self::Unknown { action, key, what } => {
+                write!(f, "{action} {key}: the outcome is unknown: {what}")
+            }
+            Self::Unsupported(what) => write!(f, "this store cannot {what}"),
+            Self::NoBucket { action, key, what } | Self::Other { action, key, what } => {
+                write!(f, "{action} {key}: {what}")
+            }
+        }
+    }
+}
+
+/// By hand: `thiserror` would return the `Arc`, which a caller cannot downcast to the error in it.
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(&**source),
+            _ => None,
+        }
     }
 }

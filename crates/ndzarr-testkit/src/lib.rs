@@ -23,6 +23,8 @@ pub use fault_store::{Call, FaultStore};
 pub use lock_order_store::{LockOrder, LockOrderStore};
 pub use ndzarr_store::block_on;
 pub use object_server::ObjectServer;
+#[cfg(target_os = "linux")]
+pub use own_process::run_without_root;
 pub use own_process::{OwnProcess, has_own_process, has_started, run_with_variables};
 pub use pieces_store::PiecesStore;
 pub use plain_store::PlainStore;

@@ -67,8 +67,30 @@ pub fn run_with_variables(test: &str, variables: &[(&str, &str)]) {
     });
 }
 
+/// Runs a test again, `module::test`, in a process of a user who is not root, if this one is root's:
+/// permissions are then checked.
+///
+/// # Panics
+///
+/// When the test fails, or is not there.
+#[cfg(target_os = "linux")]
+pub fn run_without_root(test: &str) {
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    let own = std::fs::metadata("/proc/self").expect("a process is in /proc");
+    run(test, |command| match own.uid() {
+        0 => command.uid(NOBODY).gid(NOBODY).current_dir("/"),
+        _ => command,
+    });
+}
+
 fn run(test: &str, prepare: impl FnOnce(&mut Command) -> &mut Command) {
-    let program = env::current_exe().expect("the system says which program this is");
+    let program = match cfg!(target_os = "linux") {
+        // Also for a user who may not enter its folder.
+        true => "/proc/self/exe".into(),
+        false => env::current_exe().expect("the system says which program this is"),
+    };
     let mut command = Command::new(program);
     command.args(["--exact", test, "--nocapture"]).env(STARTED, "");
     let output = prepare(&mut command).output().expect("the program starts");

@@ -29,6 +29,7 @@ from ._errors import (
     NoMemoryError,
     NotFoundError,
     StoreError,
+    UnavailableError,
     UnsupportedError,
 )
 from ._group import Group
@@ -55,6 +56,7 @@ __all__ = [
     "NodeKindError",
     "NotFoundError",
     "StoreError",
+    "UnavailableError",
     "UnsupportedError",
     "__version__",
     "config",

@@ -21,6 +21,7 @@ __all__ = [
     "NodeKindError",
     "NotFoundError",
     "StoreError",
+    "UnavailableError",
     "UnsupportedError",
 ]
 
@@ -45,6 +46,8 @@ class NdzarrError(Exception):
     """The key of the value or document that it concerns, from the root of the store."""
     chunk: tuple[int, ...] | None = None
     """The index of the chunk (or shard) that it concerns."""
+    inner_chunk: tuple[tuple[int, ...], ...] = ()
+    """Which inner chunk of the shard it concerns, from the shard's first: an index for each level of shards."""
 
 
 class NotFoundError(NdzarrError, FileNotFoundError):
@@ -94,7 +97,11 @@ class StoreError(NdzarrError, OSError):
 
 
 class AccessError(StoreError, PermissionError):
-    """The store refused access."""
+    """The store refused access: permissions of files, or the credentials of a service."""
+
+
+class UnavailableError(StoreError, ConnectionError, TimeoutError):
+    """The store was not reached, or did not answer in time: the same call can succeed later."""
 
 
 class ConflictError(NdzarrError, RuntimeError):
@@ -113,6 +120,14 @@ class InternalError(NdzarrError, RuntimeError):
     """A defect of ndzarr."""
 
 
+_NUMBERS = {
+    "NotFound": _errno.ENOENT,
+    "AlreadyExists": _errno.EEXIST,
+    "Denied": _errno.EACCES,
+    "StorageFull": _errno.ENOSPC,
+}
+"""For errors that are not of the operating system."""
+
 _CLASSES: dict[str, type[NdzarrError]] = {
     "NotFound": NotFoundError,
     "WrongNodeKind": NodeKindError,
@@ -124,6 +139,10 @@ _CLASSES: dict[str, type[NdzarrError]] = {
     "WrongShape": BoundsError,
     "InvalidArgument": ArgumentError,
     "Store": StoreError,
+    "Denied": AccessError,
+    "Unavailable": UnavailableError,
+    "StorageFull": StoreError,
+    "UnknownOutcome": StoreError,
     "NoLocking": ConflictError,
     "Conflict": ConflictError,
     "Cancelled": CancelledError,
@@ -137,14 +156,12 @@ def make(
     message: str,
     key: str | None = None,
     chunk: tuple[int, ...] | None = None,
+    inner_chunk: tuple[tuple[int, ...], ...] = (),
     errno: int | None = None,
 ) -> NdzarrError:
     """The exception of a kind."""
-    cls = _CLASSES.get(kind, NdzarrError)
-    if cls is StoreError and errno in (_errno.EACCES, _errno.EPERM, _errno.EROFS):
-        cls = AccessError
-    error = cls(message)
-    error.kind, error.key, error.chunk = kind, key, chunk
+    error = _CLASSES.get(kind, NdzarrError)(message)
+    error.kind, error.key, error.chunk, error.inner_chunk = kind, key, chunk, inner_chunk
     if isinstance(error, OSError):
-        error.errno = errno
+        error.errno = _NUMBERS.get(kind) if errno is None else errno
     return error

@@ -193,14 +193,14 @@ fn rs_16_a_denied_chunk_may_be_missing_and_a_denied_document_is_an_error() -> Ou
         assert_eq!(a.read(..)?, array![1, 2, 0, 0].into_dyn(), "{path}");
         // What would be overwritten may be there.
         let error = a.write([2..3], &array![5]).expect_err("the rest of the chunk is denied");
-        assert_eq!(error.kind(), ErrorKind::Store, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
         a.write([2..4], &array![5, 6])?;
     }
     // Nothing at all may be read.
     server.faults([FaultRule::always(Fault::Status(403))]);
     for options in [&options, &lenient] {
         let error = AnyArray::open(open(options, "zarr3")?).expect_err("documents are denied");
-        assert_eq!(error.kind(), ErrorKind::Store, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
         assert!(error.to_string().contains("AccessDenied"), "{error}");
     }
     Ok(())

@@ -279,10 +279,10 @@ mod links {
 
         let confined = FsStore::builder(sandbox.root()).links(Links::Confine).build();
         let error = AnyArray::open((&confined, "a")).expect_err("leads out");
-        assert_eq!(error.kind(), ErrorKind::Store, "{error:?}");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
         assert!(format!("{error:?}").contains("leads out of the store"), "{error:?}");
         let error = Group::create((&confined, "a/b"), Format::Zarr2).expect_err("leads out");
-        assert_eq!(error.kind(), ErrorKind::Store, "{error:?}");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
         sandbox.check("confined");
     }
 

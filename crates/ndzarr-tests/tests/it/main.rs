@@ -41,6 +41,7 @@ mod dependents;
 mod descriptors;
 mod draft_scalar;
 mod dropped_documents;
+mod error_kinds;
 mod escapes;
 mod everyday;
 mod examples;
@@ -52,6 +53,7 @@ mod held_up;
 mod hierarchy_model;
 mod in_flight;
 #[cfg(not(target_arch = "s390x"))]
+mod inner_chunk_errors;
 mod interleavings;
 mod jiff_times;
 mod keys;

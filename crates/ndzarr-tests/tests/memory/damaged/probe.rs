@@ -124,7 +124,9 @@ impl<'t> Probe<'t> {
                 error.chunk().is_some()
                     && (beyond || matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported))
             }
-            Role::Document | Role::Attributes => !matches!(error.kind(), ErrorKind::Store),
+            Role::Document | Role::Attributes => {
+                !matches!(error.kind(), ErrorKind::Store | ErrorKind::Denied | ErrorKind::Unavailable)
+            }
         };
         if allowed { Ok(()) } else { Err(format!("this is no error about the file: {error:?}")) }
     }
