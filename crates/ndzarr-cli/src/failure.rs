@@ -26,6 +26,7 @@ pub(crate) struct Failed {
     store: Option<String>,
     key: Option<String>,
     chunk: Option<Vec<u64>>,
+    inner_chunk: Vec<Vec<u64>>,
 }
 
 impl Failure {
@@ -81,6 +82,7 @@ impl Failure {
             "store": failed.store,
             "key": failed.key,
             "chunk": failed.chunk,
+            "inner_chunk": failed.inner_chunk,
         }})
     }
 }
@@ -94,6 +96,7 @@ impl From<Error> for Failure {
             store: error.store().map(str::to_owned),
             key: error.key().map(str::to_owned),
             chunk: error.chunk().map(<[u64]>::to_vec),
+            inner_chunk: error.inner_chunk().to_vec(),
         }))
     }
 }

@@ -1,5 +1,7 @@
 //! The error of this crate.
 
+use std::fmt;
+
 /// Why a chain cannot be bound, or a value cannot be decoded or encoded.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -64,6 +66,15 @@ impl CodecError {
     /// New values cannot be encoded.
     pub fn encode(codec: &'static str, what: impl ToString) -> Self {
         Self::Encode { codec, what: what.to_string() }
+    }
+
+    /// The same about a part of the value.
+    pub(crate) fn of_part(mut self, part: impl fmt::Display) -> Self {
+        if let Self::Config { what, .. } | Self::Corrupt { what, .. } | Self::Encode { what, .. } = &mut self
+        {
+            *what = format!("{part}: {what}");
+        }
+        self
     }
 
     /// Name of the codec that it concerns.

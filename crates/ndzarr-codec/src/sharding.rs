@@ -11,7 +11,8 @@ use crate::strided::{self, Strided, Walk};
 use crate::vlen::{cut, n_slots, put_vlen, strides_of};
 use crate::workspace::Buffer;
 use crate::{
-    Binding, CodecChain, CodecError, Elements, VlenBuffer, VlenSlot, Workspace, bounded, c_strides, sink,
+    Binding, CodecChain, CodecError, Elements, Layout, VlenBuffer, VlenSlot, Workspace, bounded, c_strides,
+    sink,
 };
 
 const NAME: &str = "sharding_indexed";
@@ -191,10 +192,12 @@ impl Sharding {
             return Err(too_few(value_len, &layout));
         }
         let mut entries = Default::default();
-        self.index.decode(encoded, &self.index_shape(shard_shape), workspace, |elements, layout| {
+        let take = |elements: Elements<'_>, layout: &Layout| {
             entries = ShardIndex::entries_of(elements, layout, encoded);
             Ok::<_, CodecError>(())
-        })?;
+        };
+        let decoded = self.index.decode(encoded, &self.index_shape(shard_shape), workspace, take);
+        decoded.map_err(|error| error.of_part("the index of the shard"))?;
         Ok(ShardIndex::new(entries, &layout, value_len, self.payload))
     }
 
@@ -392,7 +395,8 @@ impl Sharding {
         let mut walk = Walk::new(&axes, 0, 0);
         let mut linear = 0;
         while let Some((offset, _)) = walk.next() {
-            visit(linear, offset.cast_unsigned())?;
+            visit(linear, offset.cast_unsigned())
+                .map_err(|error| error.of_part(format_args!("inner chunk number {linear}")))?;
             linear += 1;
         }
         Ok(())

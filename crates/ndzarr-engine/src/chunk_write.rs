@@ -76,6 +76,7 @@ impl ChunkWrite {
             old: None,
             outside: array.outside,
             fill_chunks,
+            inner_chunk: Vec::new(),
         };
         let old = if full { Old::Irrelevant } else { Old::Unknown };
         Self { key, job, purpose: Purpose::Elements { dense }, old }
@@ -208,8 +209,9 @@ impl ChunkWrite {
                     InnerPlan::Encode(inner) => {
                         let InnerJob { mut job, old } = *inner;
                         if let Some(range) = old {
-                            check_inner_len(&job.chain, &job.shape, &range)?;
-                            job.old = Some(shard.old(range)?);
+                            let checked = check_inner_len(&job.chain, &job.shape, &range);
+                            let value = checked.map_err(Into::into).and_then(|()| shard.old(range));
+                            job.old = Some(value.map_err(|cause| cause.within(&job.inner_chunk))?);
                         }
                         jobs.push(job);
                         None
@@ -345,7 +347,10 @@ impl ShardPlan {
     fn next(&mut self, source: &dyn Source) -> Result<Option<InnerPlan>, EngineCause> {
         let Some(chunk) = self.next.clone() else { return Ok(None) };
         let old = match &self.old {
-            Some(index) => index.entry(self.number)?,
+            Some(index) => {
+                let entry = index.entry(self.number).map_err(EngineCause::from);
+                entry.map_err(|cause| cause.within(&[self.index_of(&chunk)]))?
+            }
             None => None,
         };
         self.number += 1;
@@ -353,6 +358,15 @@ impl ShardPlan {
             self.next = None;
         }
         self.inner_plan(&chunk, old, source).map(Some)
+    }
+
+    /// The index of an inner chunk by the axes of the array.
+    fn index_of(&self, chunk: &[u64]) -> Vec<u64> {
+        let mut index = vec![0; chunk.len()];
+        for (&axis, &at) in self.shard.axes.iter().zip(chunk) {
+            index[axis] = at;
+        }
+        index
     }
 
     fn inner_plan(
@@ -396,6 +410,7 @@ impl ShardPlan {
             old: None,
             outside: self.shard.outside,
             fill_chunks: self.shard.fill_chunks,
+            inner_chunk: vec![self.index_of(chunk)],
         };
         if !dense && self.purpose != Purpose::Trim {
             let (start, len) = job.in_source()?;

@@ -36,11 +36,21 @@ pub(crate) struct EncodeJob {
     /// How to treat its elements outside the bounds.
     pub(crate) outside: Outside,
     pub(crate) fill_chunks: FillChunks,
+    /// Which inner chunk it is, as in [`Broken`](crate::Broken).
+    pub(crate) inner_chunk: Vec<Vec<u64>>,
 }
 
 impl EncodeJob {
     /// Encodes the new value; `None` if it is all fill value and must not be stored.
     pub(crate) fn run(
+        &self,
+        source: &dyn Source,
+        workspace: &mut Workspace,
+    ) -> Result<Option<Vec<u8>>, EngineCause> {
+        self.encoded(source, workspace).map_err(|cause| cause.within(&self.inner_chunk))
+    }
+
+    fn encoded(
         &self,
         source: &dyn Source,
         workspace: &mut Workspace,

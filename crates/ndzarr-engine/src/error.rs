@@ -10,6 +10,7 @@ use ndzarr_store::{Key, StoreError};
 pub struct EngineError {
     cause: EngineCause,
     place: Option<Box<UnitPlace>>,
+    inner_chunk: Vec<Vec<u64>>,
 }
 
 /// The shard or, without shards, the chunk that an error is about.
@@ -60,11 +61,14 @@ pub enum EngineCause {
     /// The caller cancelled the call.
     #[error("cancelled")]
     Cancelled,
+    /// Any of these, within a shard.
+    #[error(transparent)]
+    Inner(Box<Broken>),
 }
 
 impl EngineError {
     pub(crate) fn at(cause: impl Into<EngineCause>, place: UnitPlace) -> Self {
-        Self { cause: cause.into(), place: Some(Box::new(place)) }
+        Self { place: Some(Box::new(place)), ..Self::from(cause) }
     }
 
     /// The cause.
@@ -79,6 +83,13 @@ impl EngineError {
         self.place.as_deref()
     }
 
+    /// Which inner chunk of the shard it is about, as in
+    /// [`DamagedChunk`](crate::DamagedChunk::inner_chunk); empty if it is about the whole value.
+    #[must_use]
+    pub fn inner_chunk(&self) -> &[Vec<u64>] {
+        &self.inner_chunk
+    }
+
     /// Cause and chunk.
     #[must_use]
     pub fn into_parts(self) -> (EngineCause, Option<UnitPlace>) {
@@ -88,7 +99,8 @@ impl EngineError {
 
 impl<C: Into<EngineCause>> From<C> for EngineError {
     fn from(cause: C) -> Self {
-        Self { cause: cause.into(), place: None }
+        let Broken { inner_chunk, cause } = Broken::new(&[], cause.into());
+        Self { cause, place: None, inner_chunk }
     }
 }
 
@@ -111,6 +123,23 @@ impl std::error::Error for EngineError {
 }
 
 impl EngineCause {
+    /// The same in an inner chunk of a shard, unless it is known to be in one.
+    pub(crate) fn within(self, inner_chunk: &[Vec<u64>]) -> Self {
+        match self {
+            cause if inner_chunk.is_empty() => cause,
+            cause => Self::Inner(Box::new(Broken::new(inner_chunk, cause))),
+        }
+    }
+
+    /// The error of the store, if that is the cause.
+    pub(crate) fn of_store(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error) => Some(error),
+            Self::Inner(broken) => broken.cause.of_store(),
+            _ => None,
+        }
+    }
+
     /// Whether the stored value is at fault, not the store, the configuration or the caller.
     #[must_use]
     pub fn is_corrupt(&self) -> bool {
@@ -120,6 +149,7 @@ impl EngineCause {
             Self::Store(error) => {
                 matches!(error, StoreError::OutOfRange { .. } | StoreError::TooLarge { .. })
             }
+            Self::Inner(broken) => broken.cause.is_corrupt(),
             Self::KeepsChanging
             | Self::NoLocking
             | Self::CannotList { .. }
@@ -134,18 +164,31 @@ impl EngineCause {
     pub fn codec(&self) -> Option<&str> {
         match self {
             Self::Codec(error) => error.codec(),
+            Self::Inner(broken) => broken.cause.codec(),
             _ => None,
         }
     }
 }
 
-/// Broken parts of one stored value.
-#[derive(Debug)]
+/// A part of one stored value that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}")]
 pub struct Broken {
     /// As in [`DamagedChunk`](crate::DamagedChunk).
     pub inner_chunk: Vec<Vec<u64>>,
     /// The cause.
+    #[source]
     pub cause: EngineCause,
+}
+
+impl Broken {
+    /// A cause, and the inner chunk where it is known to be; otherwise this one.
+    pub(crate) fn new(inner_chunk: &[Vec<u64>], cause: EngineCause) -> Self {
+        match cause {
+            EngineCause::Inner(broken) => *broken,
+            cause => Self { inner_chunk: inner_chunk.to_vec(), cause },
+        }
+    }
 }
 
 /// The store did not return what was requested.

@@ -337,7 +337,8 @@ impl InnerChunks {
     /// The job for one inner chunk.
     pub(crate) fn job<'t>(&self, piece: Piece<'t>) -> Result<Job<'t>, EngineCause> {
         let Piece { overlap: Overlap { chunk, in_chunk, .. }, output } = piece;
-        let (tile, mut wanted) = (output.tile()?, self.shard.part(&chunk, &in_chunk));
+        let tile = output.tile()?;
+        let mut wanted = self.shard.part(&chunk, &in_chunk);
         // Errors of an inner chunk are known by now, and either reported or treated as missing.
         wanted.at = self.shard.entry(&chunk).unwrap_or(None);
         if let (Some((cache, version)), Some(at)) = (&self.cache, &wanted.at) {
@@ -349,8 +350,9 @@ impl InnerChunks {
         let content = match wanted.ranges() {
             Ok(ranges) if wanted.at.is_some() => match &self.state {
                 Fetching::Here(fetched) => {
-                    let parts = ranges.iter().map(|range| fetched.cut(range)).collect::<Result<_, _>>()?;
-                    wanted.content(parts, 0)?
+                    let parts = ranges.iter().map(|range| fetched.cut(range)).collect::<Result<_, _>>();
+                    let content = parts.and_then(|parts| wanted.content(parts, 0));
+                    content.map_err(|cause| cause.within(&wanted.inner_chunk))?
                 }
                 Fetching::Late => wanted.one_range().map_or(Content::Missing, Content::Late),
                 Fetching::Open { .. } => return Err(bad_answer()),

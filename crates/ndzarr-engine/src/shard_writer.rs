@@ -250,12 +250,15 @@ impl ShardWriter {
             old: None,
             outside: self.array.outside,
             fill_chunks: self.options.fill_chunks,
+            inner_chunk: vec![inner.to_vec()],
         };
         let encoded = with_workspace(|workspace| job.run(source, workspace))?;
         let state = match (encoded, &self.temporary) {
             (None, _) => InnerState::Empty,
             (Some(encoded), Some(temporary)) => {
-                InnerState::Spilled(temporary.append(&encoded)?, encoded.len() as u64)
+                let at = temporary.append(&encoded).map_err(EngineCause::from);
+                let at = at.map_err(|cause| cause.within(&job.inner_chunk))?;
+                InnerState::Spilled(at, encoded.len() as u64)
             }
             (Some(encoded), None) => InnerState::Memory(encoded.into()),
         };

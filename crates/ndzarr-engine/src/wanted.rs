@@ -184,10 +184,10 @@ impl Wanted {
     pub(crate) fn give_up(&self, cause: EngineCause, damage: &mut Damage) -> Result<(), EngineCause> {
         match damage {
             Some(damage) if cause.is_corrupt() => {
-                damage.push(Broken { inner_chunk: self.inner_chunk.clone(), cause });
+                damage.push(Broken::new(&self.inner_chunk, cause));
                 Ok(())
             }
-            _ => Err(cause),
+            _ => Err(cause.within(&self.inner_chunk)),
         }
     }
 
@@ -244,7 +244,7 @@ impl<'t> Job<'t> {
     /// # Errors
     /// The stored value is broken; the tile's type does not allow the elements.
     pub fn run(mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
-        self.attempt(workspace)
+        self.attempt(workspace).map_err(|cause| cause.within(&self.wanted.inner_chunk))
     }
 
     /// Like [`run`](Self::run), but fills the elements missing from a broken value and returns what
@@ -256,14 +256,14 @@ impl<'t> Job<'t> {
         match self.attempt(workspace) {
             Ok(()) => Ok(None),
             Err(cause) if cause.is_corrupt() => self.fill_over(cause).map(Some),
-            Err(cause) => Err(cause),
+            Err(cause) => Err(cause.within(&self.wanted.inner_chunk)),
         }
     }
 
     /// Fills the elements that a broken value does not have.
     pub(crate) fn fill_over(mut self, cause: EngineCause) -> Result<Broken, EngineCause> {
         self.tile.fill(self.wanted.chain.fill().bytes())?;
-        Ok(Broken { inner_chunk: self.wanted.inner_chunk, cause })
+        Ok(Broken::new(&self.wanted.inner_chunk, cause))
     }
 
     /// The range of the pinned value that it still needs.
@@ -340,12 +340,16 @@ impl<'t> Job<'t> {
     ) -> Option<impl FnOnce(&mut Workspace) -> Result<Arc<Decoded>, EngineCause> + Send + 'static> {
         let Content::Whole(encoded) = &mut self.content else { return None };
         let (encoded, wanted) = (std::mem::take(encoded), self.wanted.clone());
-        Some(move |workspace: &mut Workspace| decode_and_keep(&wanted, &encoded, workspace))
+        Some(move |workspace: &mut Workspace| {
+            decode_and_keep(&wanted, &encoded, workspace).map_err(|cause| cause.within(&wanted.inner_chunk))
+        })
     }
 
     /// Puts decoded elements in place.
     pub(crate) fn put(&mut self, decoded: &Decoded) -> Result<(), EngineCause> {
-        put(&self.wanted, &mut *self.tile, decoded.elements(), &decoded.layout)
+        let Self { wanted, tile, .. } = self;
+        put(wanted, &mut **tile, decoded.elements(), &decoded.layout)
+            .map_err(|cause| cause.within(&wanted.inner_chunk))
     }
 }
 

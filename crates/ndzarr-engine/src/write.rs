@@ -246,7 +246,7 @@ where
 {
     for _ in 0..LOST_LOCKS {
         match write().await {
-            Err(EngineCause::Store(StoreError::LockLost { .. })) => {}
+            Err(cause) if matches!(cause.of_store(), Some(StoreError::LockLost { .. })) => {}
             written => return written,
         }
     }
