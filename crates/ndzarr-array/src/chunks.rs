@@ -54,8 +54,9 @@ pub struct Chunks {
 enum Met {
     All,
     Along(Arc<[Along]>),
-    /// By their numbers, which are ascending, and the lengths of their stored values in bytes.
-    Listed(Arc<[u64]>, Option<Arc<[u64]>>),
+    /// By their numbers, which are ascending, and the lengths of their stored values in bytes, as far as
+    /// they are known.
+    Listed(Arc<[u64]>, Option<Arc<[Option<u64>]>>),
     /// Those that a custom grid has. They are counted when it first matters.
     Custom(Arc<OnceLock<Vec<u64>>>),
 }
@@ -86,7 +87,7 @@ pub struct Chunk {
     /// The part of it that is inside the box of the selection it was found by; else the same as
     /// `ranges`.
     pub overlap: Vec<Range<u64>>,
-    /// The length of its stored value in bytes, in a list of what is stored.
+    /// The length of its stored value in bytes, in a list of what is stored, if it can be looked at.
     pub byte_len: Option<u64>,
 }
 
@@ -204,9 +205,9 @@ impl Chunks {
         if self.has(chunk) { self.number(chunk) } else { None }
     }
 
-    /// Those with these numbers; a value of this length is stored of each. If a number is given
-    /// more than once, the first counts.
-    pub(crate) fn stored(self, mut found: Vec<(u64, u64)>) -> Self {
+    /// Those with these numbers; a value of this length is stored of each, if it is known. If a number
+    /// is given more than once, the first counts.
+    pub(crate) fn stored(self, mut found: Vec<(u64, Option<u64>)>) -> Self {
         found.sort_by_key(|(number, _)| *number);
         found.dedup_by_key(|(number, _)| *number);
         let numbers = found.iter().map(|(number, _)| *number).collect();
@@ -251,7 +252,7 @@ impl Chunks {
             }
             Met::Listed(numbers, byte_lens) => {
                 let n = n as usize;
-                (numbers[n], byte_lens.as_ref().map(|byte_lens| byte_lens[n]))
+                (numbers[n], byte_lens.as_ref().and_then(|byte_lens| byte_lens[n]))
             }
             Met::Custom(numbers) => (self.counted(numbers)[n as usize], None),
         };

@@ -141,6 +141,10 @@ pub(crate) async fn copy_by(
         let node =
             run.source.ask(colour, move |storage| async move { nodes::open(&storage, &path, &reads).await });
         let node = node.await?;
+        if let (Err(error), None) = (child.node, node.kind.array()) {
+            // It cannot be listed.
+            return Err(error);
+        }
         plans.push(match node.kind {
             NodeKind::Array(_) => run.plan_array(node, target, Whole::Group).await?,
             NodeKind::Group | NodeKind::ImplicitGroup => run.plan_group(node, target).await?,

@@ -54,7 +54,8 @@ pub enum ErrorKind {
     NotFound,
     /// There is a group where an array was expected, or the reverse.
     WrongNodeKind,
-    /// There is something already.
+    /// There is something already: `overwrite()` of a builder replaces a node, `Group::erase` removes
+    /// one, and `CopyOptions::resume` goes on with a copy.
     AlreadyExists,
     /// Metadata does not comply with its format.
     InvalidMetadata,
@@ -81,7 +82,9 @@ pub enum ErrorKind {
     StorageFull,
     /// The answer to a write was lost: the value may be the old or the new one.
     UnknownOutcome,
-    /// The store cannot serialize writers.
+    /// The store cannot serialize writers: whole chunks can be overwritten all the same, and
+    /// [`ConcurrentUpdate::LastWriterWins`](ndzarr_model::ConcurrentUpdate::LastWriterWins) changes the
+    /// rest as well.
     NoLocking,
     /// Another writer intervened, or held a lock for longer than the store waits. Repeating the
     /// call can succeed.
@@ -299,6 +302,8 @@ fn kind_of(error: &io::Error) -> ErrorKind {
         Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::Denied,
         Io::StorageFull | Io::QuotaExceeded => ErrorKind::StorageFull,
         Io::OutOfMemory => ErrorKind::OutOfMemory,
+        // Of an archive, whose values have checksums.
+        Io::InvalidData => ErrorKind::Corrupt,
         Io::TimedOut
         | Io::ConnectionRefused
         | Io::ConnectionReset
@@ -338,8 +343,10 @@ impl From<MetadataError> for Error {
 impl From<CodecError> for Error {
     fn from(error: CodecError) -> Self {
         let kind = match &error {
-            CodecError::Unknown { .. } | CodecError::Disabled { .. } => ErrorKind::Unsupported,
-            CodecError::Corrupt { .. } => ErrorKind::Corrupt,
+            CodecError::Unknown { .. } | CodecError::Disabled { .. } | CodecError::OtherCount { .. } => {
+                ErrorKind::Unsupported
+            }
+            CodecError::Corrupt { .. } | CodecError::Excess { .. } => ErrorKind::Corrupt,
             CodecError::Encode { .. } => ErrorKind::InvalidArgument,
             CodecError::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             _ => ErrorKind::InvalidMetadata,

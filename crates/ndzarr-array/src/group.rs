@@ -333,8 +333,9 @@ impl Group {
     /// them has the nodes below that group.
     ///
     /// # Errors
-    /// A group cannot be listed. A node that cannot be opened does not fail the call; the error is
-    /// in that node, and nodes below a group that cannot be opened are left out.
+    /// This group cannot be listed. A node that cannot be opened, or a group below that cannot be
+    /// listed, does not fail the call: the error is in that node, which has no kind, and what is below
+    /// it is left out.
     ///
     /// ```
     /// use ndzarr_array::{Array, Format, Group};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::chunks::{Chunk, Chunks};
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mode::{Asynchronous, Blocking};
 use crate::selection::Selection;
 
@@ -106,13 +106,31 @@ impl Units {
     }
 
     /// The stored units, in C order of their indices, and the lengths of their values as
-    /// [`byte_len`](Chunk::byte_len). Lists the keys and reads no value. Other keys, and units
-    /// outside the shape, are left out.
+    /// [`byte_len`](Chunk::byte_len), which is `None` of a value that cannot be looked at. Lists the
+    /// keys and reads no value. Other keys, and units outside the shape, are left out.
+    ///
+    /// # Errors
+    /// The store fails, or cannot list, a folder of the array included.
+    pub fn stored(&self) -> Result<Chunks> {
+        self.core.storage.wait(self.core.all_stored_units())
+    }
+
+    /// The same, but folders below that of the array that cannot be listed are passed to `unlisted`, and
+    /// the list goes on without the units in them.
     ///
     /// # Errors
     /// The store fails, or cannot list.
-    pub fn stored(&self) -> Result<Chunks> {
-        self.core.storage.wait(self.core.stored_units())
+    pub fn stored_but(&self, mut unlisted: impl FnMut(Error) + Send) -> Result<Chunks> {
+        self.core.storage.wait(self.core.stored_units(&mut unlisted))
+    }
+
+    /// Reads the index of a shard, and checks that each of its entries leads to bytes of the value. No
+    /// inner chunk is read. Chunks without an index, and those that are not stored, are not looked at.
+    ///
+    /// # Errors
+    /// The index is corrupt; the unit does not exist; the store fails.
+    pub fn check_index(&self, unit: &[u64]) -> Result<()> {
+        self.core.storage.wait(self.core.check_index(unit))
     }
 
     /// The encoded bytes of a unit as stored; `None` if it is not stored.
@@ -158,7 +176,7 @@ impl Units<Asynchronous> {
     /// # Errors
     /// The same as for [`Units::stored`].
     pub async fn stored(&self) -> Result<Chunks> {
-        self.core.handed(|core| async move { core.stored_units().await }).await
+        self.core.handed(|core| async move { core.all_stored_units().await }).await
     }
 
     /// Like [`Units::encoded`].

@@ -4,10 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ndzarr::{AnyArray, AnyNode, ErrorKind, Format, MemberKind, N5Axes, OpenOptions, RunOptions};
+use ndzarr::{
+    AnyArray, AnyNode, ConcurrentUpdate, ErrorKind, Format, MemberKind, N5Axes, OpenOptions, RunOptions,
+};
 
 use crate::failure::Failure;
 use crate::formats;
+use crate::places::shown;
 
 /// Arguments that every verb takes.
 #[derive(Args, Clone, Debug)]
@@ -30,6 +33,10 @@ pub(crate) struct Global {
     /// How the axes of N5 arrays are shown, selected and created.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "ORDER")]
     pub(crate) n5_axes: Axes,
+    /// Change parts of chunks and documents also where the service has neither locks nor conditional
+    /// writes, as Backblaze B2: of several writers the last one wins.
+    #[arg(long, global = true)]
+    pub(crate) last_writer_wins: bool,
     /// Look for this format alone, where several are in one place, or none is detected. With `cp`,
     /// `import` and `pyramid` it is the format of what they make.
     #[arg(long, global = true, value_parser = formats::read(), value_name = "FORMAT")]
@@ -75,7 +82,15 @@ impl Global {
 
     /// Opens the node at a place.
     pub(crate) fn open(&self, place: &Path) -> Result<AnyNode, Failure> {
-        Ok(self.open_options().open_node(place)?)
+        self.open_by(&self.open_options(), place)
+    }
+
+    /// Opens the node at a place, for calls that run as the arguments say.
+    pub(crate) fn open_by(&self, options: &OpenOptions, place: &Path) -> Result<AnyNode, Failure> {
+        Ok(match options.open_node(place)? {
+            AnyNode::Array(array) => AnyNode::Array(array.with_options(self.run())),
+            AnyNode::Group(group) => AnyNode::Group(group.with_options(self.run())),
+        })
     }
 
     /// Opens the node at a place to show it, with a warning. Groups of N5's viewers may lack the version
@@ -103,7 +118,7 @@ impl Global {
             AnyNode::Array(array) => Ok(array.with_options(self.run())),
             AnyNode::Group(_) => Err(Failure::usage(format_args!(
                 "{} is a group; name one of its arrays, which `ndzarr ls -r` lists",
-                place.display()
+                shown(place)
             ))),
         }
     }
@@ -137,15 +152,14 @@ impl Global {
         // The target may not be there yet.
         let there = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
         let Some(there) = there else { return Ok(()) };
-        let refuse =
-            |what: String| Err(Failure::new(format_args!("{} is inside of {what}", target.display())));
+        let refuse = |what: String| Err(Failure::new(format_args!("{} is inside of {what}", shown(&target))));
         let source = source.and_then(local_folder).and_then(|source| source.canonicalize().ok());
         if source.is_some_and(|source| there.starts_with(source)) {
             return refuse("the source".to_owned());
         }
         for folder in there.ancestors().filter(|folder| has_document(folder)) {
             if let Ok(AnyNode::Array(_)) = self.open_options().open_node(folder) {
-                return refuse(format!("the array {}", folder.display()));
+                return refuse(format!("the array {}", shown(folder)));
             }
         }
         Ok(())
@@ -153,7 +167,11 @@ impl Global {
 
     /// How calls run.
     pub(crate) fn run(&self) -> RunOptions {
-        RunOptions::default().threads(self.threads)
+        let policy = match self.last_writer_wins {
+            true => ConcurrentUpdate::LastWriterWins,
+            false => ConcurrentUpdate::default(),
+        };
+        RunOptions::default().threads(self.threads).concurrent_update(policy)
     }
 
     /// How many threads work at a time on chunks of the arrays at these places, each on one.

@@ -54,13 +54,14 @@ pub(crate) enum Command {
     Diff(diff::Arguments),
     /// Name each broken key, and what is wrong with it. The exit status is 1 if there is one.
     ///
-    /// Documents, every stored chunk and consolidated metadata are checked. A chunk that is not stored
-    /// does not count as damage.
+    /// Documents, every stored chunk and consolidated metadata are checked, and what cannot be read hides
+    /// nothing else. A chunk that is not stored does not count as damage.
     Verify(verify::Arguments),
     /// Remove what killed writers have left, put damaged chunks aside, renew consolidated metadata.
     ///
     /// Without `--yes` it only says what it would do, and the exit status is 1 if that is anything.
-    /// Nothing else may write meanwhile.
+    /// Nothing else may write meanwhile. What other programs may read stays, and so does what can be
+    /// decoded of a damaged shard.
     Repair(repair::Arguments),
     /// Least, greatest and mean numbers, deviation, percentiles, a histogram.
     Stats(stats::Arguments),

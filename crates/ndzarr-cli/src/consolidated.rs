@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ndzarr::store::Listed;
 use ndzarr::{AnyNode, ConsolidatedUse, ErrorKind, Group, OpenOptions};
 use serde_json::Value;
 
@@ -71,7 +72,8 @@ impl State {
 /// Whether there is anything below a path in a group.
 fn has_keys(group: &Group, path: &str) -> Result<bool, Failure> {
     let mut n = 0;
-    group.storage().each_key(&below(&format!("{}{path}", below(group.path()))), |_, _| n += 1)?;
+    let prefix = below(&format!("{}{path}", below(group.path())));
+    group.storage().each_key(&prefix, |_, listed| n += u64::from(!matches!(listed, Listed::Folder)))?;
     Ok(n > 0)
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ndzarr::metadata::ArraySpec;
-use ndzarr::store::Key;
+use ndzarr::store::{Key, Listed};
 use ndzarr::{AnyNode, ConsolidatedUse, ErrorKind, Format, MemberKind, OpenOptions, Place};
 
 use crate::arguments::local_folder;
@@ -17,6 +17,8 @@ pub(crate) struct Contents {
     pub(crate) n_groups: u64,
     pub(crate) n_keys: u64,
     pub(crate) byte_len: u64,
+    /// Documents of the node's format.
+    pub(crate) n_documents: u64,
     /// Keys that belong to neither a document nor a chunk, in order.
     pub(crate) orphans: Vec<String>,
     /// Keys of what a copy leaves until it has ended.
@@ -25,7 +27,7 @@ pub(crate) struct Contents {
     pub(crate) unknown: Vec<String>,
     /// Keys of documents of other formats than the node's.
     pub(crate) of_other_formats: Vec<String>,
-    /// Files that a store does not list, but removes with their folder.
+    /// Files that a store does not list, but removes with their folder, and folders that cannot be listed.
     pub(crate) hidden: Vec<String>,
     /// What the keys begin with.
     prefixes: Vec<String>,
@@ -78,15 +80,29 @@ impl Contents {
             AnyNode::Array(array) => array.format(),
             AnyNode::Group(group) => group.format(),
         };
-        let Self { n_keys, byte_len, orphans, of_copies, unknown, of_other_formats, prefixes, .. } =
-            &mut contents;
+        let Self {
+            n_keys,
+            byte_len,
+            n_documents,
+            orphans,
+            of_copies,
+            unknown,
+            of_other_formats,
+            prefixes,
+            ..
+        } = &mut contents;
         for prefix in prefixes {
-            let listed = storage.each_key(prefix, |key, len| {
+            let listed = storage.each_key(prefix, |key, listed| {
+                // Of folders only those on this machine are looked at, by `at`.
+                if matches!(listed, Listed::Folder | Listed::Unlisted(_)) {
+                    return;
+                }
                 *n_keys += 1;
-                *byte_len += len;
+                *byte_len += listed.byte_len().unwrap_or(0);
                 if is_of_copy(&key[prefix.len()..]) {
                     of_copies.push(key.to_owned());
                 } else if is_document(key) {
+                    *n_documents += u64::from(is_of(format, key));
                     of_other_formats.extend(Some(key.to_owned()).filter(|key| !is_of(format, key)));
                 } else if is_chunk(&arrays, key) {
                 } else if prefixes_in(key).any(|prefix| broken.contains(prefix)) {
@@ -140,14 +156,19 @@ pub(crate) struct Entry {
 }
 
 /// What is to be kept of everything below a folder but the folders that are keys, and lock files. Links
-/// are not followed.
+/// are not followed. A folder that cannot be listed is an entry without a key.
 pub(crate) fn entries(folder: &Path, is_kept: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>, Failure> {
     let (mut found, mut pending) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(at) = pending.pop() {
         let list = match std::fs::read_dir(&at) {
             Ok(list) => list,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(Failure::of_file(&at, &error)),
+            Err(error) if at == *folder => return Err(Failure::of_file(&at, &error)),
+            Err(_) => {
+                let entry = Entry { name: format!("{}/", below_folder(folder, &at)), key: None };
+                found.extend(Some(entry).filter(&is_kept));
+                continue;
+            }
         };
         for entry in list {
             let entry = entry.map_err(|error| Failure::of_file(&at, &error))?;
@@ -157,20 +178,24 @@ pub(crate) fn entries(folder: &Path, is_kept: impl Fn(&Entry) -> bool) -> Result
                 continue;
             }
             let is_name = |name: &str| !name.contains('\\') && Key::new(name).is_ok();
-            let is_other = !(kind.is_dir() || kind.is_file() || kind.is_symlink());
-            let is_key = !is_other && name.to_str().is_some_and(is_name);
+            let is_key = name.to_str().is_some_and(is_name);
             let path = entry.path();
             if is_key && kind.is_dir() {
                 pending.push(path);
                 continue;
             }
-            let parts = path.strip_prefix(folder).unwrap_or(&path).iter().map(|part| part.to_string_lossy());
-            let name = parts.collect::<Vec<_>>().join("/");
+            let name = below_folder(folder, &path);
             found.extend(Some(Entry { key: is_key.then(|| name.clone()), name }).filter(&is_kept));
         }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
+}
+
+/// A path from a folder, to be shown.
+fn below_folder(folder: &Path, path: &Path) -> String {
+    let parts = path.strip_prefix(folder).unwrap_or(path).iter().map(|part| part.to_string_lossy());
+    parts.collect::<Vec<_>>().join("/")
 }
 
 /// The prefixes of the keys of a node, and of all below it. At the root that is the whole store.
@@ -235,9 +260,13 @@ pub(crate) fn may_be_chunk(prefix: &str, key: &str) -> bool {
     (has_c || parts.peek().is_some()) && parts.all(is_number)
 }
 
-/// Whether a key, below a node, is one that `copy` uses.
+/// Whether a key, below a node, is one that `copy` uses, or one by which a bucket is tried out.
 pub(crate) fn is_of_copy(below: &str) -> bool {
-    below.split('/').any(|name| name == ".ndzarr-copy" || name.starts_with(".ndzarr-temporary"))
+    let is_it = |name: &str| {
+        name == ".ndzarr-copy"
+            || [".ndzarr-temporary", ".ndzarr-trial-"].iter().any(|it| name.starts_with(it))
+    };
+    below.split('/').any(is_it)
 }
 
 /// The prefix of everything below a path.
@@ -257,7 +286,7 @@ mod tests {
         assert!(is_document("meta/group.json") && !is_document("meta/a/group.json"));
         assert!(!is_document("a/README.md") && !is_document("a.array.json"));
         assert!(is_of_copy(".ndzarr-copy") && is_of_copy("a/.ndzarr-temporary/8x8/0.0"));
-        assert!(!is_of_copy("a/ndzarr-copy"));
+        assert!(is_of_copy("a/.ndzarr-trial-0123") && !is_of_copy("a/ndzarr-copy"));
     }
 
     #[test]

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::codec::CodecConfig;
 use ndzarr::metadata::ArraySpec;
-use ndzarr::{AnyArray, Chunk, DamageReport, ErrorKind, Progress, RunOptions};
+use ndzarr::{
+    AnyArray, Chunk, DamageReport, DamagedChunk, DataType, ErrorKind, Format, Progress, RunOptions,
+    for_each_type,
+};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, chain};
@@ -30,6 +33,8 @@ pub(crate) struct Finding {
 pub(crate) enum Kind {
     /// A chunk that cannot be decoded.
     Damaged,
+    /// A chunk that ndzarr refuses and other programs may read.
+    Odd,
     /// A value that the store does not give.
     Unreadable,
     /// A chunk that is not stored, where all were expected.
@@ -40,17 +45,21 @@ pub(crate) enum Kind {
     Stale,
     /// A key that belongs to no node.
     Orphan,
+    /// Valid values that have no elements to decode, which does not count as damage.
+    Undecoded,
 }
 
 impl Kind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Damaged => "damaged",
+            Self::Odd => "odd",
             Self::Unreadable => "unreadable",
             Self::Missing => "missing",
             Self::Document => "document",
             Self::Stale => "stale",
             Self::Orphan => "orphan",
+            Self::Undecoded => "undecoded",
         }
     }
 }
@@ -99,6 +108,16 @@ pub(crate) struct Checked {
     /// Stored chunks, or shards.
     pub(crate) n_units: u64,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) undecoded: Undecoded,
+}
+
+/// Valid values that have no elements to decode: blocks of N5 that hold objects, or another number of
+/// elements than they have places.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Undecoded {
+    pub(crate) n: u64,
+    /// What the first of them is.
+    pub(crate) what: Option<String>,
 }
 
 /// Looks at all stored chunks of an array.
@@ -111,7 +130,8 @@ pub(crate) fn check(
     let report = DamageReport::new();
     let run = RunOptions::default().threads(NonZeroUsize::MIN);
     let one = array.clone().with_options(run.fill_damaged(&report));
-    let units = match array.units().stored() {
+    let mut unlisted = Vec::new();
+    let units = match array.units().stored_but(|error| unlisted.push(error)) {
         Ok(stored) => stored,
         // A web server does not list: then every chunk is asked for.
         Err(error) if error.kind() == ErrorKind::Unsupported => array.units().iter(),
@@ -132,33 +152,81 @@ pub(crate) fn check(
         Box::new(units)
     };
     let total = if by_inner { n_units.saturating_mul(inner_per_shard(array)) } else { n_units };
-    let each = |state: &mut (Vec<u8>, Vec<Finding>), piece: Chunk| {
-        let (buffer, findings) = state;
+    let each = |state: &mut Looked, piece: Chunk| {
+        let Looked { buffer, findings, undecoded } = state;
         if depth == Depth::Quick {
             findings.extend(sized(array, &piece));
         }
         let failed = match (depth, is_sharded) {
             (Depth::Full, _) => decode(&one, &piece, buffer),
-            // The first element of a shard is found by its index.
-            (Depth::Quick, true) => decode(&one, &first_element(piece), buffer),
+            (Depth::Quick, true) => array.units().check_index(&piece.index),
             (Depth::Quick, false) => Ok(()),
         };
         if let Err(error) = failed {
-            findings.push(finding(error)?);
+            match look_at_block(array, &piece, error) {
+                Ok(what) => undecoded.add(1, Some(what)),
+                Err(error) => findings.push(finding(&error)),
+            }
         }
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         hear(Progress::new(done, total.max(done)));
         Ok(())
     };
-    let states = fold(workers, pieces, Default::default, each)?;
-    let mut findings: BTreeSet<Finding> = states.into_iter().flat_map(|(_, findings)| findings).collect();
-    findings.extend(report.take().into_iter().map(|damaged| Finding {
+    let mut findings: BTreeSet<Finding> = unlisted.iter().map(finding).collect();
+    let mut undecoded = Undecoded::default();
+    for looked in fold(workers, pieces, Looked::default, each)? {
+        findings.extend(looked.findings);
+        undecoded.add(looked.undecoded.n, looked.undecoded.what);
+    }
+    findings.extend(report.take().into_iter().map(of_damage));
+    Ok(Checked { n_units, findings: findings.into_iter().collect(), undecoded })
+}
+
+/// What a thread has found, and its memory for elements.
+#[derive(Default)]
+struct Looked {
+    buffer: Vec<u8>,
+    findings: Vec<Finding>,
+    undecoded: Undecoded,
+}
+
+impl Undecoded {
+    fn add(&mut self, n: u64, what: Option<String>) {
+        self.n += n;
+        self.what = self.what.take().or(what);
+    }
+}
+
+fn of_damage(damaged: DamagedChunk) -> Finding {
+    let (kind, what) = match damaged.may_be_read {
+        true => (Kind::Odd, format!("{}; others may read it", damaged.what)),
+        false => (Kind::Damaged, damaged.what),
+    };
+    Finding {
         chunk: Some(damaged.place.unit),
         inner_chunk: damaged.inner_chunk,
         codec: damaged.codec,
-        ..Finding::new(damaged.place.key, Kind::Damaged, damaged.what)
-    }));
-    Ok(Checked { n_units, findings: findings.into_iter().collect() })
+        ..Finding::new(damaged.place.key, kind, what)
+    }
+}
+
+/// What a block of N5 is that has no elements for its chunk, if all of it can be decoded; otherwise why
+/// the chunk cannot be read.
+fn look_at_block(array: &AnyArray, block: &Chunk, error: ndzarr::Error) -> Result<String, ndzarr::Error> {
+    if array.format() != Format::N5 {
+        return Err(error);
+    }
+    if *array.data_type() == DataType::Object {
+        array.n5_blocks().read_object(&block.index)?;
+        return Ok("objects, which only their writer understands".to_owned());
+    }
+    if error.kind() != ErrorKind::Unsupported {
+        return Err(error);
+    }
+    for_each_type!(array.data_type(), T: Number => {
+        array.clone().typed::<T>()?.n5_blocks().read(&block.index)?;
+        Ok("another number of elements than places (varlength)".to_owned())
+    }, _ => Err(error))
 }
 
 fn inner_per_shard(array: &AnyArray) -> u64 {
@@ -182,26 +250,26 @@ fn decode(one: &AnyArray, chunk: &Chunk, buffer: &mut Vec<u8>) -> Result<(), ndz
     }
 }
 
-fn first_element(mut chunk: Chunk) -> Chunk {
-    for range in chunk.ranges.iter_mut().chain(&mut chunk.overlap) {
-        range.end = range.end.min(range.start + 1);
+/// Whether a block of N5 can be decoded, whatever number of elements it has.
+pub(crate) fn is_valid_block(array: &AnyArray, block: &Chunk) -> Result<bool, Failure> {
+    match array.read_bytes(block) {
+        Ok(_) => Ok(true),
+        Err(error) => Ok(look_at_block(array, block, error).is_ok()),
     }
-    chunk
 }
 
-/// A failed read as a finding, unless it says nothing about the stored value.
-fn finding(error: ndzarr::Error) -> Result<Finding, Failure> {
+/// A failed read as a finding.
+fn finding(error: &ndzarr::Error) -> Finding {
     let kind = match error.kind() {
         ErrorKind::Corrupt => Kind::Damaged,
-        ErrorKind::Store | ErrorKind::Denied | ErrorKind::Unavailable => Kind::Unreadable,
-        _ => return Err(error.into()),
+        _ => Kind::Unreadable,
     };
-    Ok(Finding {
+    Finding {
         chunk: error.chunk().map(<[u64]>::to_vec),
         inner_chunk: error.inner_chunk().to_vec(),
         codec: error.codec().map(str::to_owned),
-        ..Finding::new(error.key().unwrap_or_default(), kind, chain(&error))
-    })
+        ..Finding::new(error.key().unwrap_or_default(), kind, chain(error))
+    }
 }
 
 /// What the size of a value says.

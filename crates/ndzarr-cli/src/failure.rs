@@ -1,11 +1,12 @@
 //! Why a verb failed: its message, its exit status, and its form in JSON.
 
-use std::error::Error as _;
 use std::fmt::Display;
 use std::io;
 
-use ndzarr::Error;
+use ndzarr::{Error, ErrorKind};
 use serde_json::{Value, json};
+
+use crate::places::shown;
 
 /// Why a verb did not end as it should.
 #[derive(Debug)]
@@ -38,6 +39,16 @@ impl Failure {
         Self::Usage(message.to_string())
     }
 
+    /// The same with another message.
+    pub(crate) fn map_message(mut self, map: impl Fn(String) -> String) -> Self {
+        match &mut self {
+            Self::Usage(message) => *message = map(std::mem::take(message)),
+            Self::Failed(failed) => failed.message = map(std::mem::take(&mut failed.message)),
+            Self::Closed => {}
+        }
+        self
+    }
+
     /// The same with a hint behind it.
     pub(crate) fn with_hint(mut self, hint: &str) -> Self {
         if let Self::Failed(failed) = &mut self {
@@ -48,7 +59,7 @@ impl Failure {
 
     /// A failed operation on a local file.
     pub(crate) fn of_file(path: &std::path::Path, error: &io::Error) -> Self {
-        Self::new(format_args!("{}: {error}", path.display()))
+        Self::new(format_args!("{}: {error}", shown(path)))
     }
 
     /// The exit status: 2 is what clap uses for bad usage, 141 what a shell reports of a program that
@@ -90,8 +101,12 @@ impl Failure {
 /// With the whole chain of causes, without repetitions.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        let mut message = chain(&error);
+        if error.kind() == ErrorKind::NoLocking {
+            message += "; --last-writer-wins lets it";
+        }
         Self::Failed(Box::new(Failed {
-            message: chain(&error),
+            message,
             kind: Some(snake(&format!("{:?}", error.kind()))),
             store: error.store().map(str::to_owned),
             key: error.key().map(str::to_owned),
@@ -113,6 +128,11 @@ impl From<io::Error> for Failure {
 
 /// An error with its causes.
 pub(crate) fn chain(error: &Error) -> String {
+    with_causes(error)
+}
+
+/// The same of any error.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -20,7 +20,9 @@ mod outcome;
 mod output;
 mod parallel;
 mod picture;
+mod places;
 mod progress;
+mod quarantine;
 mod ranks;
 mod selection;
 mod sizes;
@@ -38,6 +40,7 @@ use crate::command::Cli;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{Output, harmless, wants_color};
+use crate::places::without_secrets_of;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -46,13 +49,19 @@ fn main() -> ExitCode {
             let text = error.render().to_string();
             let text = text.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
             let message = text.strip_prefix("error: ").unwrap_or(&text);
-            return fail(&Failure::usage(message), true, false);
+            return fail(Failure::usage(message), true, false);
         }
-        Err(error) => {
-            let code = error.exit_code();
+        Err(error) if error.use_stderr() => {
+            let text = error.render().to_string();
+            let shown = harmless_text(text.clone());
             // The stream may be closed.
+            let _ = if shown == text { error.print() } else { write!(io::stderr(), "{shown}") };
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+        // Help, or the version.
+        Err(error) => {
             let _ = error.print();
-            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     let mut output = Output::new(&cli.global);
@@ -64,7 +73,7 @@ fn main() -> ExitCode {
             // What was found before belongs before the error.
             let _ = output.flush();
             let color = wants_color(cli.global.color, io::stderr().is_terminal());
-            fail(&failure, cli.global.json, color)
+            fail(failure, cli.global.json, color)
         }
     }
 }
@@ -75,10 +84,17 @@ fn wants_json() -> bool {
     std::env::args_os().skip(1).take_while(before_operands).any(|argument| argument == "--json")
 }
 
-fn fail(failure: &Failure, json: bool, color: bool) -> ExitCode {
+/// The text of an error without the secrets of URLs among the arguments.
+fn harmless_text(text: String) -> String {
+    let arguments: Vec<String> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+    without_secrets_of(arguments.iter().map(String::as_str), text)
+}
+
+fn fail(failure: Failure, json: bool, color: bool) -> ExitCode {
+    let failure = failure.map_message(harmless_text);
     // If standard error is gone too, nothing can be said.
     let mut err = io::stderr().lock();
-    let _ = match failure {
+    let _ = match &failure {
         Failure::Closed => Ok(()),
         failure if json => writeln!(err, "{}", failure.json()),
         failure => {

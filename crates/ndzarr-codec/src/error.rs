@@ -36,6 +36,22 @@ pub enum CodecError {
         /// The fault in the value.
         what: String,
     },
+    /// A stored value that is complete, but goes on after its end. Some readers ignore that.
+    #[error("{codec}: {what}")]
+    Excess {
+        /// Name of the codec.
+        codec: &'static str,
+        /// What follows the end.
+        what: String,
+    },
+    /// A stored value that is valid, but has no element for each place of its chunk.
+    #[error("{codec}: {what}")]
+    OtherCount {
+        /// Name of the codec.
+        codec: &'static str,
+        /// How many elements there are, and how many places.
+        what: String,
+    },
     /// New values cannot be encoded.
     #[error("{codec} cannot encode: {what}")]
     Encode {
@@ -83,9 +99,11 @@ impl CodecError {
         match self {
             Self::Unknown { name } => Some(name),
             Self::Disabled { name, .. } => Some(name),
-            Self::Config { codec, .. } | Self::Corrupt { codec, .. } | Self::Encode { codec, .. } => {
-                Some(codec)
-            }
+            Self::Config { codec, .. }
+            | Self::Corrupt { codec, .. }
+            | Self::Excess { codec, .. }
+            | Self::OtherCount { codec, .. }
+            | Self::Encode { codec, .. } => Some(codec),
             Self::OutOfMemory { .. } => None,
         }
     }
@@ -93,6 +111,6 @@ impl CodecError {
     /// Whether the stored value is at fault, rather than the configuration or this build.
     #[must_use]
     pub fn is_corrupt(&self) -> bool {
-        matches!(self, Self::Corrupt { .. })
+        matches!(self, Self::Corrupt { .. } | Self::Excess { .. })
     }
 }

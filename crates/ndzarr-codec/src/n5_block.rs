@@ -344,8 +344,8 @@ impl Plain for N5Block {
         let Header { extent, n_elements, payload } = self.header(value, shape)?;
         let places: u64 = extent.iter().product();
         if n_elements != places {
-            let what = format!("varlength block of {n_elements} elements, but only {places} fit");
-            return Err(CodecError::corrupt(NAME, what));
+            let what = format!("a varlength block of {n_elements} elements for {places} places");
+            return Err(CodecError::OtherCount { codec: NAME, what });
         }
         Ok(Payload { bytes: payload, extent: extent.into(), byte_len: self.byte_len(n_elements)? })
     }

@@ -40,6 +40,9 @@ pub struct DamagedChunk {
     pub codec: Option<String>,
     /// The problem.
     pub what: String,
+    /// Whether other programs may read it all the same: its codecs give all elements, of which some are
+    /// not valid in their type (a bool of 2), or it goes on after its end.
+    pub may_be_read: bool,
 }
 
 impl DamageReport {
@@ -63,7 +66,8 @@ impl DamageReport {
             EngineCause::Store(error) => error.to_string(),
             other => other.to_string(),
         };
-        let found = DamagedChunk { place, inner_chunk, codec, what };
+        let may_be_read = cause.may_be_read();
+        let found = DamagedChunk { place, inner_chunk, codec, what, may_be_read };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(found);
     }
 }

@@ -46,7 +46,7 @@ pub enum EngineCause {
     /// This store cannot serialize two writers.
     #[error(
         "this store has neither locks nor conditional writes, so a partial update could lose what others write: \
-         overwrite whole chunks, or choose ConcurrentUpdate::LastWriterWins"
+         overwrite whole chunks, or let the last writer win"
     )]
     NoLocking,
     /// A custom chunk grid covers elements twice or not at all.
@@ -156,6 +156,16 @@ impl EngineCause {
             | Self::Grid(_)
             | Self::Tile(_)
             | Self::Cancelled => false,
+        }
+    }
+
+    /// Whether other programs may read a broken value all the same: its codecs give all elements, of
+    /// which some are not valid in their type, or it goes on after its end.
+    pub(crate) fn may_be_read(&self) -> bool {
+        match self {
+            Self::Element(_) | Self::Codec(CodecError::Excess { .. }) => true,
+            Self::Inner(broken) => broken.cause.may_be_read(),
+            _ => false,
         }
     }
 

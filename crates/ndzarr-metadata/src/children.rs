@@ -209,6 +209,22 @@ impl<'g> Children<'g> {
         self.candidates.is_empty()
     }
 
+    /// The name of one of them.
+    ///
+    /// # Panics
+    /// `at` is out of range.
+    #[must_use]
+    pub fn name(&self, at: usize) -> &str {
+        match &self.candidates[at] {
+            Candidate::Document(path, _) => path.name().unwrap_or_default(),
+            Candidate::Member(member) => &member.name,
+            Candidate::Part(Listing { keys, prefixes }) => {
+                let name = prefixes.first().or(keys.first());
+                name.map_or("", |name| name.split('.').next().unwrap_or(name))
+            }
+        }
+    }
+
     /// The known facts about one of them before anything is read for it.
     ///
     /// # Panics

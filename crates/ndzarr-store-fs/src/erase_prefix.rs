@@ -104,7 +104,15 @@ impl Erasure<'_> {
                     .is_some_and(|name| !is_numbered(name.strip_suffix(LOCK_SUFFIX).unwrap_or(name)));
             if is_first { self.remove_entry(&entry)? } else { later.push(entry) }
         }
-        later.iter().try_for_each(|entry| self.remove_entry(entry))
+        // What may not be removed keeps nothing else.
+        let mut outcome = Ok(());
+        for entry in later {
+            match self.remove_entry(&entry) {
+                Err(e) if e.kind() == ErrorKind::PermissionDenied => outcome = outcome.and(Err(e)),
+                removed => removed?,
+            }
+        }
+        outcome
     }
 
     fn remove_entry(&self, entry: &DirEntry) -> io::Result<()> {

@@ -7,7 +7,7 @@ use ndzarr_store::{Prefix, StoreError, Wait};
 
 use crate::FsStore;
 use crate::key_path::of_prefix;
-use crate::lock_names::LOCK_SUFFIX;
+use crate::lock_names::{LOCK_SUFFIX, is_temporary_of};
 use crate::locks::Take;
 use crate::os_error::is_absent;
 use crate::syscalls::again;
@@ -20,6 +20,17 @@ pub struct Leftover {
     pub path: String,
     /// Its size in bytes.
     pub byte_len: u64,
+}
+
+impl Leftover {
+    /// The key whose writer has left it, if it has the name of such a file.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        let of = self.path.strip_suffix(LOCK_SUFFIX)?;
+        let name = of.rsplit('/').next().unwrap_or(of);
+        let key = is_temporary_of(name).unwrap_or(name);
+        of.get(..of.len() - (name.len() - key.len())).filter(|_| !key.is_empty())
+    }
 }
 
 impl FsStore {
@@ -52,11 +63,30 @@ impl FsStore {
     /// # Errors
     /// A folder or a lock file cannot be read.
     pub fn leftovers(&self, prefix: &Prefix) -> Result<Vec<Leftover>, StoreError> {
-        let folder = of_prefix(self.root(), prefix)?;
+        let mut first = None;
+        let found = self.leftovers_but(prefix, |error| first = first.take().or(Some(error)))?;
+        first.map_or(Ok(found), Err)
+    }
+
+    /// The same, but what cannot be read, a folder or a lock file, is passed to `unlisted`, and the list
+    /// goes on.
+    ///
+    /// # Errors
+    /// The prefix is no folder of this store; its drive is gone.
+    pub fn leftovers_but(
+        &self,
+        prefix: &Prefix,
+        mut unlisted: impl FnMut(StoreError),
+    ) -> Result<Vec<Leftover>, StoreError> {
+        let mut pending = vec![of_prefix(self.root(), prefix)?];
         self.check_drive(prefix)?;
         let mut found = Vec::new();
-        let listed = self.list_leftovers(folder, &mut found);
-        listed.map_err(|e| StoreError::io("list what writers have left in", prefix, e))?;
+        while let Some(folder) = pending.pop() {
+            if let Err(error) = self.list_leftovers(&folder, &mut pending, &mut found) {
+                let below = folder.strip_prefix(self.root()).unwrap_or(&folder).display();
+                unlisted(StoreError::io("list what writers have left in", below, error));
+            }
+        }
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
     }
@@ -97,32 +127,42 @@ impl FsStore {
         }
     }
 
-    fn list_leftovers(&self, folder: PathBuf, found: &mut Vec<Leftover>) -> io::Result<()> {
-        let mut pending = vec![folder];
-        while let Some(folder) = pending.pop() {
-            let entries = match again(|| self.sys.list(&folder)) {
-                Ok(entries) => entries,
+    /// Those in a folder, and the folders in it. The error is the first of an entry; it ends nothing.
+    fn list_leftovers(
+        &self,
+        folder: &Path,
+        pending: &mut Vec<PathBuf>,
+        found: &mut Vec<Leftover>,
+    ) -> io::Result<()> {
+        let entries = match again(|| self.sys.list(folder)) {
+            Ok(entries) => entries,
+            Err(e) if is_absent(&e) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let mut outcome = Ok(());
+        for entry in entries {
+            let entry = entry?;
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
                 Err(e) if is_absent(&e) => continue,
-                Err(e) => return Err(e),
+                Err(e) => {
+                    outcome = outcome.and(Err(e));
+                    continue;
+                }
             };
-            for entry in entries {
-                let entry = entry?;
-                let kind = match entry.file_type() {
-                    Ok(kind) => kind,
-                    Err(e) if is_absent(&e) => continue,
-                    Err(e) => return Err(e),
-                };
-                let path = entry.path();
-                if kind.is_dir() {
-                    pending.push(path);
-                } else if kind.is_file()
-                    && entry.file_name().to_str().is_some_and(|name| name.ends_with(LOCK_SUFFIX))
-                {
-                    found.extend(self.leftover(&path)?);
+            let path = entry.path();
+            if kind.is_dir() {
+                pending.push(path);
+            } else if kind.is_file()
+                && entry.file_name().to_str().is_some_and(|name| name.ends_with(LOCK_SUFFIX))
+            {
+                match self.leftover(&path) {
+                    Ok(leftover) => found.extend(leftover),
+                    Err(e) => outcome = outcome.and(Err(e)),
                 }
             }
         }
-        Ok(())
+        outcome
     }
 
     /// A lock file, unless a writer holds it.

@@ -75,9 +75,11 @@
 //!
 //! # What is listed
 //! Values and folders, through symbolic links. Left out are lock files, names that are not keys
-//! (not UTF-8, with a backslash), pipes and devices, and links back to a folder that they lie in. A
-//! link that leads nowhere is listed as a value, and reading it is an error that names the link:
-//! git-annex and DataLad leave these for files that are not fetched.
+//! (not UTF-8, with a backslash), and links back to a folder that they lie in. A link that leads
+//! nowhere is listed as a value, and reading it is an error that names the link: git-annex and
+//! DataLad leave these for files that are not fetched. So are pipes, sockets and devices, which are
+//! not read either. A key that leads to a folder is absent if something is in the folder, as it may be
+//! in a bucket; an empty folder in the place of a value is an error.
 //! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once behind links, however
 //! many lead there. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any
 //! other, and are listed.

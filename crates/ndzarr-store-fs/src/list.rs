@@ -45,7 +45,8 @@ impl FsStore {
         Ok(listing)
     }
 
-    /// How an entry is listed; `None` if it is neither value nor folder, or leads back up.
+    /// How an entry is listed; `None` if it leads back up, or went away. What is neither file nor folder
+    /// counts as a value that cannot be read, and so does a link that cannot be followed.
     fn kind(
         &self,
         entry: &DirEntry,
@@ -58,27 +59,16 @@ impl FsStore {
             Err(e) if is_absent(&e) => return Ok(None),
             Err(e) => return Err(e),
         };
-        if kind.is_file() {
-            return Ok(Some(Kind::Value));
-        }
         if kind.is_dir() {
             return Ok(Some(Kind::Folder));
         }
         if !kind.is_symlink() {
-            return Ok(None);
-        }
-        let target = match again(|| self.sys.stat(&entry.path())) {
-            Ok(target) => target,
-            // Counts as a value that cannot be read.
-            Err(e) if is_absent(&e) || is_loop(&e) => return Ok(Some(Kind::Value)),
-            Err(e) => return Err(e),
-        };
-        if target.is_file() {
             return Ok(Some(Kind::Value));
         }
-        if !target.is_dir() {
-            return Ok(None);
-        }
+        let target = match again(|| self.sys.stat(&entry.path())) {
+            Ok(target) if target.is_dir() => target,
+            _ => return Ok(Some(Kind::Value)),
+        };
         // Without the links that lead to a folder on their own path, every descent ends. A walk
         // enters each folder behind links once, see `folder_behind_link`, which limits the number
         // of descents.

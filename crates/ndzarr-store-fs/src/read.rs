@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use ndzarr_store::{Fetched, FetchedPieces, Key, Of, Pin, StoreError, Want};
+use ndzarr_store::{DirListing, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Want};
 
 use crate::file_system::FileSystem;
 use crate::identity::{Identity, Pinned};
@@ -111,7 +111,7 @@ impl FsStore {
         // A pin of another store is unknown here.
         let Some(Pinned { file, identity, is_settled }) = pin.get::<Pinned>() else { return Ok(None) };
         let Some(file) = file else {
-            return Ok(self.open(key)?.filter(|value| value.identity == *identity));
+            return Ok(unless_folder(self.open(key))?.filter(|value| value.identity == *identity));
         };
         if matches!(of, Of::IfCurrent(_)) {
             match self.path_to_read(key)? {
@@ -137,7 +137,7 @@ impl FsStore {
         };
         let (stat, file_system) = self.fresh_stat(&file).map_err(failed)?;
         if stat.is_dir() {
-            return Ok(None);
+            return self.check_folder(key).map(|()| None);
         }
         if !stat.is_file() {
             return Err(failed(not_a_file()));
@@ -178,7 +178,7 @@ impl FsStore {
     /// The file that the key currently leads to, if it is a value.
     pub(crate) fn current(&self, key: &Key, path: &Path) -> Result<Option<Stat>, StoreError> {
         match once_free(&*self.sys, || self.sys.stat(path)) {
-            Ok(stat) if stat.is_dir() => Ok(None),
+            Ok(stat) if stat.is_dir() => self.check_folder(key).map(|()| None),
             Ok(stat) => Ok(Some(stat)),
             Err(e) if is_absent(&e) => self.absent(key, path),
             Err(e) => Err(StoreError::io("look up", key, e)),
@@ -192,9 +192,22 @@ impl FsStore {
         if self.devices.is_portable(pinned.identity.device()) {
             // Metadata of a file that is not open may be outdated there.
             let is_it = |now: Value| now.identity == pinned.identity;
-            return Ok(pinned.identity.is_precise() && self.open(key)?.is_some_and(is_it));
+            return Ok(pinned.identity.is_precise() && unless_folder(self.open(key))?.is_some_and(is_it));
         }
-        Ok(self.current(key, path)?.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
+        let now = unless_folder(self.current(key, path))?;
+        Ok(now.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
+    }
+
+    /// Whether the folder that a key leads to has something in it: then it is the folder of other keys,
+    /// as a bucket may have them, and this one is absent. An empty folder is of no key: what has put it
+    /// there in place of the value is not known, and an error.
+    fn check_folder(&self, key: &Key) -> Result<(), StoreError> {
+        let failed = |e| StoreError::io("open", key, e);
+        let prefix = Prefix::new(format!("{key}/"))?;
+        if self.list(&prefix)? == DirListing::default() {
+            return Err(failed(io::Error::new(ErrorKind::IsADirectory, "an empty folder is in its place")));
+        }
+        Ok(())
     }
 
     /// Nothing, unless a symbolic link on the way is dangling, or the drive is gone: then the value is
@@ -328,6 +341,14 @@ impl fmt::Display for Dangling {
 }
 
 impl Error for Dangling {}
+
+/// What a key leads to, for a pin: an empty folder in the place of its value is another one.
+fn unless_folder<T>(found: Result<Option<T>, StoreError>) -> Result<Option<T>, StoreError> {
+    match found {
+        Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => Ok(None),
+        found => found,
+    }
+}
 
 fn is_dangling(e: &io::Error) -> bool {
     e.get_ref().is_some_and(|inner| inner.is::<Dangling>())

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Prefix, StoreError, Want};
+use ndzarr_store::{DirListing, Fetch, Fetched, Key, Listed, Of, Prefix, StoreError, Want};
 use object_store::list::PaginatedListOptions;
 
 use crate::call::Purpose;
@@ -145,17 +145,17 @@ impl Inner {
     }
 
     /// The keys of a page and the lengths of their values. Where the page has none, each is asked for.
-    pub(crate) async fn sizes(&self, prefix: &Prefix, page: &Page) -> Result<Vec<(Key, u64)>, StoreError> {
+    pub(crate) async fn sizes(&self, prefix: &Prefix, page: &Page) -> Result<Vec<(Key, Listed)>, StoreError> {
         let mut sizes = Vec::with_capacity(page.keys.len());
         for (name, size) in page.keys.iter().zip(&page.sizes) {
             let Some(key) = self.key(prefix, name) else { continue };
             if let Some(size) = size {
-                sizes.push((key, *size));
+                sizes.push((key, Listed::Value(*size)));
                 continue;
             }
             let fetch = Fetch { key, of: Of::Any, want: Want::Size };
             if let Fetched::Parts { size, .. } = self.fetch(&fetch).await? {
-                sizes.push((fetch.key, size));
+                sizes.push((fetch.key, Listed::Value(size)));
             }
         }
         Ok(sizes)

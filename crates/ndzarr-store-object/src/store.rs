@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use ndzarr_store::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, Key, PerProcess, Precondition, Prefix, Put, RangeMerging,
-    StoreError, block_on,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Listed, PerProcess, Precondition, Prefix, Put,
+    RangeMerging, StoreError, block_on,
 };
 use object_store::path::Path;
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -164,7 +164,7 @@ impl AsyncStore for ObjectStore {
         }))
     }
 
-    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
         Box::pin(stream::try_unfold(Inner::pages(prefix), move |mut pages| {
             let prefix = prefix.clone();
             self.run(|inner| async move {

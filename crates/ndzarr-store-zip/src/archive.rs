@@ -1,5 +1,6 @@
 //! `Archive`: an archive that is a value of a store, read over `Io`.
 
+use std::io as std_io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -127,7 +128,7 @@ impl Archive {
             && *range == (0..entry.size)
             && crc_of(part) != entry.crc
         {
-            return Err(failed("read", key, WRONG_CRC));
+            return Err(broken(key, WRONG_CRC));
         }
         Ok(parts)
     }
@@ -139,17 +140,17 @@ impl Archive {
         entry: &Entry,
         wanted: &[Range<u64>],
     ) -> Result<Vec<Bytes>, StoreError> {
-        let broken = |what: String| failed("read", key, what);
-        let mut inflate = Inflate::new(entry.method, entry.size, wanted).map_err(broken)?;
+        let inflate = Inflate::new(entry.method, entry.size, wanted);
+        let mut inflate = inflate.map_err(|what| failed("read", key, what))?;
         let mut at = 0;
         while at < entry.stored_len {
             let end = entry.stored_len.min(at + PIECE_BYTES);
             for piece in self.raw(io, key, entry, &[at..end]).await? {
-                inflate.feed(&piece).map_err(broken)?;
+                inflate.feed(&piece).map_err(|what| broken(key, what))?;
             }
             at = end;
         }
-        inflate.finish(entry.crc).map_err(broken)
+        inflate.finish(entry.crc).map_err(|what| broken(key, what))
     }
 
     /// Ranges of an entry as it is stored. Where it begins says its local header, which comes with
@@ -259,6 +260,11 @@ fn crc_of(bytes: &[u8]) -> u32 {
 
 const CHANGED: Broken = "it was changed since it was opened; open it again";
 const BAD_ANSWER: Broken = "the store returned other bytes than it was asked for";
+
+/// The error for a value whose bytes are not those that were packed.
+fn broken(key: &Key, what: impl Into<String>) -> StoreError {
+    StoreError::io("read", key, std_io::Error::new(std_io::ErrorKind::InvalidData, what.into()))
+}
 
 fn failed(action: &'static str, key: &Key, what: impl Into<String>) -> StoreError {
     StoreError::Other { action, key: key.to_string(), what: what.into() }

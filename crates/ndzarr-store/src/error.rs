@@ -144,6 +144,11 @@ impl StoreError {
         }
     }
 
+    /// Whether it may be about this value alone, so that a list goes on.
+    pub(crate) fn is_of_one_value(&self) -> bool {
+        matches!(self, Self::Io { .. } | Self::Denied { .. }) && !self.is_out_of_files()
+    }
+
     /// Whether the process or the system has no more file descriptors: the caller can close some
     /// and retry.
     #[must_use]

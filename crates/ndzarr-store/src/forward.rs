@@ -9,8 +9,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use crate::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put,
-    RangeMerging, Store, StoreError, Temporary, Wait,
+    AsyncStore, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Listed, Locked, Precondition, Prefix,
+    Put, RangeMerging, Store, StoreError, Temporary, Wait,
 };
 
 /// A pointer to a store is a store. Every method is forwarded, so none falls back to its default.
@@ -60,7 +60,7 @@ macro_rules! forward {
             fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
                 (**self).list_prefix(prefix)
             }
-            fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+            fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
                 (**self).list_sizes(prefix, take)
             }
             fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
@@ -116,7 +116,7 @@ macro_rules! forward {
             fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
                 (**self).list_pages(prefix)
             }
-            fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+            fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
                 (**self).list_sizes(prefix)
             }
             fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {

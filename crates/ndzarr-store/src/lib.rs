@@ -76,4 +76,4 @@ pub use lock::{Exchanged, KeyLock, Locked, Temporary, Wait};
 pub use memory::MemoryStore;
 #[doc(hidden)]
 pub use per_process::PerProcess;
-pub use store::{AsyncStore, Can, DirListing, Precondition, Put, RangeMerging, Store};
+pub use store::{AsyncStore, Can, DirListing, Listed, Precondition, Put, RangeMerging, Store};

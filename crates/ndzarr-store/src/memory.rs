@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait};
+use crate::{
+    DirListing, Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait,
+};
 
 /// A store in this process's memory. Clones share their values.
 ///
@@ -177,10 +179,10 @@ impl Store for MemoryStore {
         Ok(below(&self.values(), prefix).cloned().collect())
     }
 
-    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
         for key in self.list_prefix(prefix)? {
             let byte_len = self.values().get(&key).map(|value| value.bytes.len() as u64);
-            byte_len.into_iter().for_each(|byte_len| take(&key, byte_len));
+            byte_len.into_iter().for_each(|byte_len| take(&key, Listed::Value(byte_len)));
         }
         Ok(())
     }

@@ -201,27 +201,39 @@ pub trait Store: fmt::Debug + Send + Sync {
             return inner.list_prefix(prefix);
         }
         let mut keys = Vec::new();
-        walk(self, prefix, |key| {
-            keys.push(key);
+        walk(self, prefix, |found| {
+            match found {
+                Found::Key(key) => keys.push(key),
+                Found::Folder(_) => {}
+                Found::Unlisted(_, error) => return Err(error),
+            }
             Ok(())
         })?;
         Ok(keys)
     }
 
     /// Passes on every key below a prefix, unordered, each once, and the length of its value in
-    /// bytes. A value that is erased meanwhile may be left out. The default asks for each length
-    /// alone, and has the names in one folder in memory.
+    /// bytes. A value that is erased meanwhile may be left out. A value that cannot be looked at, and
+    /// a folder below the prefix that is empty or cannot be listed, are passed on as [`Listed`] says.
+    /// The default asks for each length alone, and has the names in one folder in memory.
     ///
     /// # Errors
-    /// The same as for [`list_dir`](Self::list_dir) and [`fetch`](Self::fetch).
-    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+    /// The same as for [`list_dir`](Self::list_dir) and [`fetch`](Self::fetch), if they are not about
+    /// one value or folder.
+    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
         if let Some(inner) = self.inner() {
             return inner.list_sizes(prefix, take);
         }
-        walk(self, prefix, |key| {
-            let fetch = Fetch { key, of: Of::Any, want: Want::Size };
-            if let Fetched::Parts { size, .. } = self.fetch(&fetch)? {
-                take(&fetch.key, size);
+        walk(self, prefix, |found| {
+            match found {
+                Found::Key(key) => {
+                    let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+                    if let Some(listed) = Listed::of_size(self.fetch(&fetch))? {
+                        take(&fetch.key, listed);
+                    }
+                }
+                Found::Folder(folder) => take(&folder, Listed::Folder),
+                Found::Unlisted(folder, error) => take(&folder, Listed::Unlisted(error)),
             }
             Ok(())
         })
@@ -373,16 +385,14 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// The keys of [`list_prefix`](Self::list_prefix) and the lengths of their values, in bytes, page
     /// by page. A value that is erased meanwhile may be left out. Ends after an error. The default
     /// asks for each length alone.
-    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
         if let Some(inner) = self.inner() {
             return inner.list_sizes(prefix);
         }
         let size = move |key: Key| async move {
             let fetch = Fetch { key, of: Of::Any, want: Want::Size };
-            Ok(match self.fetch(&fetch).await? {
-                Fetched::Parts { size, .. } => Some((fetch.key, size)),
-                Fetched::Missing | Fetched::Changed => None,
-            })
+            let listed = Listed::of_size(self.fetch(&fetch).await)?;
+            Ok(listed.map(|listed| (fetch.key, listed)))
         };
         let sizes = move |page: Vec<Key>| {
             let found = stream::iter(page).map(size).buffer_unordered(SIZES_AT_ONCE);
@@ -498,31 +508,53 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         if let Some(inner) = self.inner() {
             return inner.block_on(future);
         }
-        Err(StoreError::Unsupported(
-            "be waited for by a blocking call, since it has no `AsyncStore::block_on`: use the asynchronous call",
-        ))
+        Err(StoreError::Unsupported("be waited for by a blocking call: use the asynchronous call"))
     }
 }
 
-/// Visits every key below a prefix.
+/// What is found below a prefix.
+enum Found {
+    Key(Key),
+    /// A folder with nothing in it, by its path without the slash.
+    Folder(Key),
+    /// A folder that cannot be listed.
+    Unlisted(Key, StoreError),
+}
+
+/// Visits everything below a prefix, which itself has to be listed.
 fn walk<S: Store + ?Sized>(
     store: &S,
     prefix: &Prefix,
-    mut visit: impl FnMut(Key) -> Result<(), StoreError>,
+    mut visit: impl FnMut(Found) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let mut pending = VecDeque::from([prefix.clone()]);
+    // Each with its folder, which the first one does not have.
+    let mut pending: VecDeque<(Prefix, Option<Key>)> = VecDeque::from([(prefix.clone(), None)]);
     let mut entered = HashSet::new();
     // Level by level, so that of several links to a folder the uppermost is followed.
-    while let Some(prefix) = pending.pop_front() {
-        if store.place(&prefix)?.is_some_and(|place| !entered.insert(place)) {
-            continue;
-        }
-        let listing = store.list_dir(&prefix)?;
+    while let Some((prefix, folder)) = pending.pop_front() {
+        let listed = store.place(&prefix).and_then(|place| {
+            let is_new = place.is_none_or(|place| entered.insert(place));
+            is_new.then(|| store.list_dir(&prefix)).transpose()
+        });
+        let listing = match (listed, folder) {
+            (Ok(None), _) => continue,
+            (Ok(Some(listing)), Some(folder)) if listing == DirListing::default() => {
+                visit(Found::Folder(folder))?;
+                continue;
+            }
+            (Ok(Some(listing)), _) => listing,
+            (Err(error), Some(folder)) if error.is_of_one_value() => {
+                visit(Found::Unlisted(folder, error))?;
+                continue;
+            }
+            (Err(error), _) => return Err(error),
+        };
         for name in listing.keys {
-            visit(prefix.key(&name)?)?;
+            visit(Found::Key(prefix.key(&name)?))?;
         }
         for name in listing.prefixes {
-            pending.push_back(Prefix::new(format!("{prefix}{name}/"))?);
+            let folder = prefix.key(&name)?;
+            pending.push_back((Prefix::new(format!("{prefix}{name}/"))?, Some(folder)));
         }
     }
     Ok(())
@@ -594,6 +626,41 @@ pub struct DirListing {
     pub keys: Vec<String>,
     /// Last segments of the prefixes, without the closing `/`.
     pub prefixes: Vec<String>,
+}
+
+/// What a list with lengths says of a key.
+#[derive(Clone, Debug)]
+pub enum Listed {
+    /// It has a value of this length, in bytes.
+    Value(u64),
+    /// It has a value that cannot be looked at: a link that leads nowhere, a device, a file that others
+    /// may not see.
+    Unreadable(StoreError),
+    /// It has no value, and cannot have one: it names a folder with nothing in it.
+    Folder,
+    /// It names a folder that cannot be listed: what is in there is not known.
+    Unlisted(StoreError),
+}
+
+impl Listed {
+    /// What the answer to a request for the length of a value says; `None` if it is not there.
+    fn of_size(answer: Result<Fetched, StoreError>) -> Result<Option<Self>, StoreError> {
+        match answer {
+            Ok(Fetched::Parts { size, .. }) => Ok(Some(Self::Value(size))),
+            Ok(Fetched::Missing | Fetched::Changed) => Ok(None),
+            Err(error) if error.is_of_one_value() => Ok(Some(Self::Unreadable(error))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The length of the value, in bytes, if it can be looked at.
+    #[must_use]
+    pub fn byte_len(&self) -> Option<u64> {
+        match self {
+            Self::Value(byte_len) => Some(*byte_len),
+            Self::Unreadable(_) | Self::Folder | Self::Unlisted(_) => None,
+        }
+    }
 }
 
 /// When two ranges of one value are better read as one.

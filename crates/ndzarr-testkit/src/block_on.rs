@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use ndzarr_store::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Listed, Precondition, Prefix, Put, RangeMerging, Store,
     StoreError, Wait,
 };
 
@@ -46,9 +46,9 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
         self.wait(self.0.list_prefix(prefix))
     }
 
-    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
-        let pages: Vec<Vec<(Key, u64)>> = self.wait(self.0.list_sizes(prefix).try_collect())?;
-        pages.iter().flatten().for_each(|(key, byte_len)| take(key, *byte_len));
+    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
+        let pages: Vec<Vec<(Key, Listed)>> = self.wait(self.0.list_sizes(prefix).try_collect())?;
+        pages.into_iter().flatten().for_each(|(key, listed)| take(&key, listed));
         Ok(())
     }
 

@@ -115,7 +115,7 @@ macro_rules! forward {
         fn list_sizes(
             &self,
             prefix: &$crate::ndzarr_store::Prefix,
-            take: &mut dyn FnMut(&$crate::ndzarr_store::Key, u64),
+            take: &mut dyn FnMut(&$crate::ndzarr_store::Key, $crate::ndzarr_store::Listed),
         ) -> Result<(), $crate::ndzarr_store::StoreError> {
             $crate::ndzarr_store::Store::list_sizes(&self.$field, prefix, take)
         }

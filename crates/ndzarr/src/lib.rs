@@ -103,7 +103,7 @@ pub mod store {
     //! Stores, and what one of your own is made of.
 
     pub use ndzarr_store::{
-        BoxFuture, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Locked, Of, Pin,
+        BoxFuture, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Listed, Locked, Of, Pin,
         Precondition, Prefix, Put, StoreError, Temporary, Wait, Want, block_on, bytes,
     };
     #[cfg(feature = "fs")]

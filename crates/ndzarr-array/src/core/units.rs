@@ -1,8 +1,9 @@
 //! What the keys of an array hold, encoded: shards, or chunks without shards.
 
 use bytes::Bytes;
+use ndzarr_codec::{Access, Workspace};
 use ndzarr_grid::ChunkGrid;
-use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, Precondition, Put, StoreError, Want};
 
 use super::{Core, no_chunks};
 use crate::chunks::Chunks;
@@ -52,23 +53,35 @@ impl Core {
         Err(self.name(Error::new(ErrorKind::Unsupported, what)))
     }
 
-    /// The stored units inside the array, by a list of the keys and the lengths of values.
-    pub(crate) async fn stored_units(&self) -> Result<Chunks> {
+    /// The stored units inside the array, by a list of the keys and the lengths of values. Folders that
+    /// cannot be listed, in which units may be, are passed on.
+    pub(crate) async fn stored_units(&self, unlisted: &mut (dyn FnMut(Error) + Send)) -> Result<Chunks> {
         let all = Chunks::new(self.unit_grid());
-        let (mut found, mut others, mut beyond) = (Vec::new(), Vec::new(), None);
-        let mut take = |key: &Key, byte_len: u64| {
-            // The usual key counts, if the value is under another as well.
-            match self.number_of(&all, key) {
-                Some((Some(number), true)) => found.push((number, byte_len)),
-                Some((Some(number), false)) => others.push((number, byte_len)),
-                Some((None, _)) => beyond = Some(key.clone()),
-                None => {}
+        let mut found = Vec::new();
+        let mut others = Vec::new();
+        let mut beyond = None;
+        let mut take = |key: &Key, listed: Listed| {
+            let byte_len = listed.byte_len();
+            match (listed, self.number_of(&all, key)) {
+                (Listed::Unlisted(error), _) => unlisted(self.name(error)),
+                // The usual key counts, if the value is under another as well.
+                (_, Some((Some(number), true))) => found.push((number, byte_len)),
+                (_, Some((Some(number), false))) => others.push((number, byte_len)),
+                (_, Some((None, _))) => beyond = Some(key.clone()),
+                (_, None) => {}
             }
         };
         self.storage.each_size(&self.spec().keys.prefix, &mut take).await?;
         self.check_numbered(beyond)?;
         found.extend(others);
         Ok(all.stored(found))
+    }
+
+    /// The same, if all folders can be listed.
+    pub(crate) async fn all_stored_units(&self) -> Result<Chunks> {
+        let mut first = None;
+        let stored = self.stored_units(&mut |error| first = first.take().or(Some(error))).await?;
+        first.map_or(Ok(stored), Err)
     }
 
     /// The stored units inside the array, by a list of the keys alone.
@@ -98,6 +111,33 @@ impl Core {
         }
         let Some(key) = self.spec().keys.fallback_key(unit) else { return Ok(None) };
         Ok(self.storage.document(&key, limit).await?.map(|(_, value)| value))
+    }
+
+    /// Reads the index of a shard, and checks where each of its entries leads. What is not a shard, or
+    /// behind further codecs, has no index to be read by itself.
+    pub(crate) async fn check_index(&self, unit: &[u64]) -> Result<()> {
+        let key = self.existing_unit(unit)?;
+        let chain = self.data()?.chain();
+        let (Access::Indexed(sharding), Some(shape)) = (chain.access(), self.grid()?.shape_of(unit)) else {
+            return Ok(());
+        };
+        let shape = chain.stored(&shape);
+        let layout = sharding.layout(&shape);
+        let want = match layout.ends_with_index() {
+            true => Want::Tail(layout.index_len()),
+            false => Want::Ranges(vec![0..layout.index_len()]),
+        };
+        let fetched = self.storage.fetch(&Fetch { key: key.clone(), of: Of::Any, want }).await;
+        let (size, parts) = match self.storage.named(fetched.or_else(StoreError::or_missing))? {
+            Fetched::Parts { size, parts, .. } => (size, parts),
+            Fetched::Missing | Fetched::Changed => return Ok(()),
+        };
+        let encoded = parts.into_iter().next().unwrap_or_default();
+        let check = || {
+            let index = sharding.decode_index(&encoded, &shape, size, &mut Workspace::new())?;
+            (0..index.n_chunks()).try_for_each(|number| index.entry(number).map(drop))
+        };
+        check().map_err(|error| self.name(Error::from(error).at_chunk(key.to_string(), unit)))
     }
 
     /// Replaces the encoded bytes of a unit, whatever its old content.

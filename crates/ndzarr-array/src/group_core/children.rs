@@ -27,17 +27,32 @@ impl GroupCore {
     }
 
     pub(crate) async fn walk(&self) -> Result<Vec<ChildCore>> {
-        let (mut found, mut entered) = (Vec::new(), Entered(HashSet::new()));
+        let mut found: Vec<ChildCore> = Vec::new();
+        let mut entered = Entered(HashSet::new());
+        // Where each group of the level is among those that were found; the first is not.
+        let mut places = vec![None];
         let mut level = Vec::from_iter(entered.if_new(self.clone())?);
         while !level.is_empty() {
             let below = children_of(&level).await;
             level.clear();
-            for children in below {
-                let children = children?;
-                found.reserve(children.len());
+            for (children, place) in below.into_iter().zip(std::mem::take(&mut places)) {
+                let children = match (children, place) {
+                    (Ok(children), _) => children,
+                    (Err(error), None) => return Err(error),
+                    (Err(error), Some(place)) => {
+                        let group: &mut ChildCore = &mut found[place];
+                        (group.kind, group.node) = (None, Err(error));
+                        continue;
+                    }
+                };
                 for child in children {
-                    if let Ok(NodeCore::Group(group)) = child.node.as_deref() {
-                        level.extend(entered.if_new(group.clone())?);
+                    let group = match child.node.as_deref() {
+                        Ok(NodeCore::Group(group)) => entered.if_new(group.clone())?,
+                        _ => None,
+                    };
+                    if let Some(group) = group {
+                        level.push(group);
+                        places.push(Some(found.len()));
                     }
                     found.push(child);
                 }

@@ -17,7 +17,7 @@ use ndzarr_store::{DirListing, block_on};
 
 use super::{ChildCore, GroupCore, NodeCore};
 use crate::core::Core;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A group that was listed, or a part of its list.
 struct Parent<'g> {
@@ -134,7 +134,14 @@ impl Parent<'_> {
             group.storage.guess(&mut known, limits, slice::from_ref(key)).await;
         }
         let conclude = |known: &Known| self.children.open(at, known);
-        let found = group.storage.conclude(&mut known, limits, conclude).await?;
+        let found = match group.storage.conclude(&mut known, limits, conclude).await {
+            // A document that cannot be read says nothing of the others; a service that fails does.
+            Err(error) if is_of_one_document(&error, &group.storage.0) => {
+                let path = group.below(self.children.name(at));
+                return Ok(Some(ChildCore { path, kind: None, node: Err(error) }));
+            }
+            found => found?,
+        };
         Ok(found.map(|OpenedChild { name, kind, node }| {
             let path = match &node {
                 Ok(node) => node.path.as_str().to_owned(),
@@ -154,6 +161,14 @@ impl Parent<'_> {
         let array = self.group.array_of(node, self.beside.get())?;
         self.beside.get_or_init(|| array.clone());
         Ok(array)
+    }
+}
+
+fn is_of_one_document(error: &Error, store: &AnyStore) -> bool {
+    match error.kind() {
+        ErrorKind::Denied | ErrorKind::Corrupt => true,
+        ErrorKind::Store => matches!(store, AnyStore::Blocking(_)),
+        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::AnyStore;
-use ndzarr_store::{DirListing, Key, Prefix, StoreError};
+use ndzarr_store::{DirListing, Key, Listed, Prefix, StoreError};
 
 use super::Storage;
 use crate::error::Result;
@@ -46,10 +46,11 @@ impl Storage {
     }
 
     /// Passes on each key below a prefix, and the length of its value in bytes, in no particular order.
-    /// The prefix ends in `/`, or is empty, which means all keys. No value is read.
+    /// The prefix ends in `/`, or is empty, which means all keys. No value is read. What cannot be
+    /// looked at or listed below the prefix is passed on as well, as [`Listed`] says.
     ///
     /// # Errors
-    /// The store fails, or cannot list.
+    /// The store fails, or cannot list the prefix.
     ///
     /// ```
     /// use ndzarr_array::{Array, Storage};
@@ -58,13 +59,13 @@ impl Storage {
     /// let storage = Storage::from(MemoryStore::new());
     /// Array::<u8>::builder([4]).chunks([2]).create((&storage, "a"))?.fill([0..1], 1)?;
     /// let mut keys = Vec::new();
-    /// storage.each_key("a/", |key, _byte_len| keys.push(key.to_owned()))?;
+    /// storage.each_key("a/", |key, listed| keys.push((key.to_owned(), listed.byte_len())))?;
     /// keys.sort();
-    /// assert_eq!(keys, ["a/c/0", "a/zarr.json"]);
+    /// assert_eq!(keys[0], ("a/c/0".to_owned(), Some(2)));
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
-    pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, u64) + Send) -> Result<()> {
-        self.wait(self.each_size(prefix, &mut |key, byte_len| take(key.as_str(), byte_len)))
+    pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, Listed) + Send) -> Result<()> {
+        self.wait(self.each_size(prefix, &mut |key, listed| take(key.as_str(), listed)))
     }
 
     /// Passes on every key below a prefix. No value is looked at.
@@ -88,7 +89,7 @@ impl Storage {
     pub(crate) async fn each_size(
         &self,
         prefix: &str,
-        take: &mut (dyn FnMut(&Key, u64) + Send),
+        take: &mut (dyn FnMut(&Key, Listed) + Send),
     ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         let store = match &self.0 {
@@ -97,7 +98,7 @@ impl Storage {
         };
         let mut pages = store.list_sizes(&prefix);
         while let Some(page) = pages.next().await {
-            self.named(page)?.iter().for_each(|(key, byte_len)| take(key, *byte_len));
+            self.named(page)?.into_iter().for_each(|(key, listed)| take(&key, listed));
         }
         Ok(())
     }

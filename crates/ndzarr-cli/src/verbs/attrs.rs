@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::places::shown;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         AnyNode::Group(group) => group.attributes(),
     };
     let no_attribute =
-        |name: &str| Failure::new(format_args!("{} has no attribute {name:?}", arguments.path.display()));
+        |name: &str| Failure::new(format_args!("{} has no attribute {name:?}", shown(&arguments.path)));
     let change = match &arguments.action {
         None => return print(&Value::Object(attributes.clone()), output),
         Some(Action::Get { name }) => {
@@ -86,9 +87,36 @@ fn parse(values: &[String]) -> Result<Map<String, Value>, Failure> {
             let what = format!("{json:?} is not JSON: {error}; a string has quotes: '{name}=\"…\"'");
             Failure::usage(what)
         })?;
+        if let Some(number) = integers(json).find(|number| !is_exact(number)) {
+            let what = format!("{number} does not fit in 64 bits, and would be stored as another number");
+            return Err(Failure::usage(format_args!(
+                "{what}; as a string it is kept: '{name}=\"{number}\"'"
+            )));
+        }
         Ok((name.to_owned(), value))
     };
     values.iter().map(pair).collect()
+}
+
+/// The integers in a text of JSON.
+fn integers(json: &str) -> impl Iterator<Item = &str> {
+    // Between quotes is text; a quote in it is escaped.
+    let mut in_text = false;
+    let mut is_escaped = false;
+    let parts = json.split(move |c: char| {
+        let ends_text = in_text && c == '"' && !is_escaped;
+        is_escaped = in_text && c == '\\' && !is_escaped;
+        let is_outside = !in_text;
+        in_text = if ends_text { false } else { in_text || c == '"' };
+        !is_outside || !(c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.'))
+    });
+    parts.filter(|part| {
+        part.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty()
+    })
+}
+
+fn is_exact(integer: &str) -> bool {
+    integer.parse::<i64>().is_ok() || integer.parse::<u64>().is_ok()
 }
 
 #[cfg(test)]
@@ -98,9 +126,16 @@ mod tests {
     #[test]
     fn values_are_json() {
         let values = ["a=1", "b=\"x=y\"", "c={\"d\": null}"].map(str::to_owned);
+        for exact in
+            ["a=18446744073709551615", "a=-9223372036854775808", "a=1e300", "a=0.12345678901234567890123"]
+        {
+            assert!(parse(&[exact.to_owned()]).is_ok(), "{exact}");
+        }
+        let text = r#"a={"123456789012345678901234567890\"": "\\\"123456789012345678901234567890"}"#;
+        assert!(parse(&[text.to_owned()]).is_ok());
         let parsed = parse(&values).expect("it is valid");
         assert_eq!(Value::Object(parsed).to_string(), r#"{"a":1,"b":"x=y","c":{"d":null}}"#);
-        for wrong in ["a", "=1", "a=x", "a="] {
+        for wrong in ["a", "=1", "a=x", "a=", "a=[1, -9223372036854775809]", "a=18446744073709551616"] {
             assert!(parse(&[wrong.to_owned()]).is_err(), "{wrong}");
         }
     }

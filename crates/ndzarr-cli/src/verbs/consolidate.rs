@@ -8,6 +8,7 @@ use ndzarr::{AnyNode, ConsolidatedUse};
 use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::places::shown;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -17,12 +18,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
-    let AnyNode::Group(mut group) = options.open_node(&arguments.path)? else {
-        return Err(Failure::usage(format_args!("{} is an array, not a group", arguments.path.display())));
+    let AnyNode::Group(mut group) = global.open_by(&options, &arguments.path)? else {
+        return Err(Failure::usage(format_args!("{} is an array, not a group", shown(&arguments.path))));
     };
     group.consolidate()?;
     if global.verbose && !output.json() {
-        output.line(format!("{}: consolidated", arguments.path.display()))?;
+        output.line(format!("{}: consolidated", shown(&arguments.path)))?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use crate::contents::{Contents, Entry, entries, is_document, is_of_copy, may_be_
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::places::shown;
 use crate::progress::Bar;
 use crate::selection::Selected;
 use crate::sizes::{self, plural};
@@ -117,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let call = |options: &CopyOptions| {
         copied(&arguments.source, &arguments.target, options)
-            .map_err(|error| explained(error, arguments, replaces))
+            .map_err(|error| explained(error, arguments, replaces, global))
     };
     let space = Space::of_disks(&arguments.target, arguments.temp.as_deref());
     // An interrupted copy has taken a part of it already.
@@ -141,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             return foreseen(&space, global, &nodes, bytes, output).map(|()| Outcome::Good);
         }
         if let Some(what) = space.lack() {
-            let target = arguments.target.display();
+            let target = shown(&arguments.target);
             return Err(Failure::new(format_args!("{target}: {what}; --force copies all the same")));
         }
     }
@@ -188,7 +189,7 @@ fn selected(arguments: &Arguments, global: &Global) -> Result<Option<Selected>, 
     match global.open(&arguments.source)? {
         AnyNode::Array(array) => Selected::parse(Some(text), array.shape()).map(Some),
         AnyNode::Group(_) => {
-            let source = arguments.source.display();
+            let source = shown(&arguments.source);
             Err(Failure::usage(format_args!("{source} is a group: --select takes a part of one array")))
         }
     }
@@ -246,7 +247,7 @@ fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOption
 /// is something to replace: where there is nothing, the writer itself refuses what is in its way.
 pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Failure> {
     let refuse = |what: &str| {
-        Failure::new(format_args!("{}: {what}; remove it yourself if it is not needed", target.display()))
+        Failure::new(format_args!("{}: {what}; remove it yourself if it is not needed", shown(target)))
     };
     let node = match global.open_options().open_node(target) {
         Ok(node) => node,
@@ -303,11 +304,17 @@ fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool,
 }
 
 /// An error of the library, with the argument that helps.
-fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool) -> Failure {
+fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool, global: &Global) -> Failure {
     let hint = match error.kind() {
         ErrorKind::OutOfMemory => "give more with --memory or --force, or take smaller chunks",
         ErrorKind::AlreadyExists if !arguments.overwrite && !arguments.resume => {
-            "--resume goes on with an interrupted copy, --overwrite replaces what is there"
+            return match check_replaced(&arguments.target, global) {
+                Ok(_) => Failure::from(error).with_hint(
+                    "--resume goes on with an interrupted copy, --overwrite replaces what is there",
+                ),
+                // It would refuse it.
+                Err(refusal) => refusal,
+            };
         }
         ErrorKind::AlreadyExists if replaces => "`ndzarr rm` removes what is there",
         ErrorKind::AlreadyExists if arguments.overwrite => {

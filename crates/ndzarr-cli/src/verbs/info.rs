@@ -12,6 +12,7 @@ use crate::describe;
 use crate::failure::Failure;
 use crate::image::{self, Effort};
 use crate::output::{Output, Paint};
+use crate::places::shown;
 use crate::sizes::{self, plural};
 
 #[derive(Args, Debug)]
@@ -36,9 +37,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 let stored = if arguments.quick { None } else { Stored::of(&array)? };
                 match output.json() {
                     true => output.value(&array_json(&array, global, stored.as_ref()))?,
-                    false => {
-                        array_text(&array, &path.display().to_string(), global, stored.as_ref(), output)?
-                    }
+                    false => array_text(&array, &shown(path), global, stored.as_ref(), output)?,
                 }
             }
             AnyNode::Group(group) => {
@@ -57,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                         output.value(&value)?;
                     }
                     false => {
-                        group_text(&group, &path.display().to_string(), &members, output)?;
+                        group_text(&group, &shown(path), &members, output)?;
                         images_text(&images, effort, output)?;
                         warning.into_iter().try_for_each(|what| fact("warning", what, output))?;
                     }
@@ -69,25 +68,58 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 }
 
 /// How much of an array is stored.
+#[derive(Debug, Default)]
 pub(crate) struct Stored {
     pub(crate) n: u64,
     pub(crate) of: u64,
     pub(crate) bytes: u64,
+    /// How many of the values cannot be looked at.
+    n_unreadable: u64,
+    /// How many folders cannot be listed, in which there may be more.
+    n_unlisted: u64,
 }
 
 impl Stored {
     /// By a list of the keys; `None` if the store cannot list.
     pub(crate) fn of(array: &AnyArray) -> Result<Option<Self>, Failure> {
         let units = array.units();
-        match units.stored() {
-            Ok(stored) => Ok(Some(Self {
-                n: stored.len() as u64,
-                of: units.iter().len() as u64,
-                bytes: stored.filter_map(|unit| unit.byte_len).sum(),
-            })),
-            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(None),
-            Err(error) => Err(error.into()),
+        let mut n_unlisted = 0;
+        let stored = match units.stored_but(|_| n_unlisted += 1) {
+            Ok(stored) => stored,
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let of = units.iter().len() as u64;
+        let mut found = Self { n: stored.len() as u64, of, n_unlisted, ..Self::default() };
+        for unit in stored {
+            match unit.byte_len {
+                Some(byte_len) => found.bytes += byte_len,
+                None => found.n_unreadable += 1,
+            }
         }
+        Ok(Some(found))
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "units": self.n,
+            "of_units": self.of,
+            "byte_len": self.bytes,
+            "unreadable": self.n_unreadable,
+            "unlisted": self.n_unlisted,
+        })
+    }
+
+    /// What could not be looked at: a part of a line, or nothing.
+    pub(crate) fn left_out(&self) -> String {
+        let mut text = String::new();
+        if self.n_unreadable > 0 {
+            text += &format!(", {} cannot be read", plural(self.n_unreadable, "value", "values"));
+        }
+        if self.n_unlisted > 0 {
+            text += &format!(", {} cannot be listed", plural(self.n_unlisted, "folder", "folders"));
+        }
+        text
     }
 }
 
@@ -110,10 +142,7 @@ fn members(group: &Group) -> Result<Vec<(String, Option<MemberKind>)>, Failure> 
 
 fn array_json(array: &AnyArray, global: &Global, stored: Option<&Stored>) -> Value {
     let mut value = describe::array(array, global.n5_axes());
-    value["stored"] = stored.map_or(
-        Value::Null,
-        |stored| json!({"units": stored.n, "of_units": stored.of, "byte_len": stored.bytes}),
-    );
+    value["stored"] = stored.map_or(Value::Null, Stored::json);
     value
 }
 
@@ -150,13 +179,17 @@ fn array_text(
     if let Some(all) = all {
         fact("size", &sizes::shown(all), output)?;
     }
-    if let Some(Stored { n, of, bytes }) = stored {
+    if let Some(stored) = stored {
+        let Stored { n, of, bytes, .. } = stored;
+        let left_out = stored.left_out();
         let what = if array.shard_shape().is_some() { "shards" } else { "chunks" };
         let ratio = match all {
-            Some(all) if *bytes > 0 && n == of => format!(", ratio {:.2}", all as f64 / *bytes as f64),
+            Some(all) if *bytes > 0 && n == of && left_out.is_empty() => {
+                format!(", ratio {:.2}", all as f64 / *bytes as f64)
+            }
             _ => String::new(),
         };
-        fact("stored", &format!("{} in {n} of {of} {what}{ratio}", sizes::shown(*bytes)), output)?;
+        fact("stored", &format!("{} in {n} of {of} {what}{ratio}{left_out}", sizes::shown(*bytes)), output)?;
     }
     attributes(array.attributes(), output)?;
     array.warnings().iter().try_for_each(|warning| fact("warning", warning, output))

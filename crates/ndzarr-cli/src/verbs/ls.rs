@@ -84,7 +84,7 @@ fn print(
             Err(error) => value["error"] = chain(error).into(),
         }
         if let Some(stored) = stored {
-            value["stored"] = json!({"units": stored.n, "of_units": stored.of, "byte_len": stored.bytes});
+            value["stored"] = stored.json();
         }
         return output.value(&value);
     }
@@ -104,7 +104,7 @@ fn print(
         }
     }
     if let Some(stored) = stored {
-        line += &format!("  {}", sizes::shown(stored.bytes));
+        line += &format!("  {}{}", sizes::shown(stored.bytes), stored.left_out());
     }
     output.line(line)
 }

@@ -11,6 +11,7 @@ use crate::arguments::{Global, parse_shape};
 use crate::failure::Failure;
 use crate::image::{self, Effort};
 use crate::output::Output;
+use crate::places::shown;
 use crate::progress::Bar;
 use crate::sizes::{self, plural};
 use crate::verbs::cp::check_replaced;
@@ -93,7 +94,7 @@ impl From<Method> for Downsample {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
-    let name = arguments.source.display();
+    let name = shown(&arguments.source);
     let image = match (global.open(&arguments.source)?, &arguments.target) {
         (AnyNode::Array(array), Some(target)) => of_array(&array, target, arguments, global)?,
         (AnyNode::Group(group), None) => in_place(&group, arguments, global)?,
@@ -115,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let [finest, coarsest] = shapes;
     let n_levels = plural(image.levels.len() as u64, "level", "levels");
     let [finest, coarsest] = [finest?, coarsest?].map(|array| describe::shape(array.shape()));
-    let place = arguments.target.as_ref().unwrap_or(&arguments.source).display();
+    let place = shown(arguments.target.as_ref().unwrap_or(&arguments.source));
     output.line(format!("{place}: {n_levels}, from {finest} to {coarsest}"))
 }
 
@@ -156,10 +157,12 @@ fn of_array(
     let (bar, options) = options(array, arguments, global);
     let made = Multiscale::create_from(array, target, format, &new, layout, &options);
     bar.finish();
-    made.map_err(|error| match error.kind() {
-        Some(ErrorKind::AlreadyExists) => {
+    made.map_err(|error| match (error.kind(), check_replaced(target, global)) {
+        (Some(ErrorKind::AlreadyExists), Ok(_)) => {
             Failure::from(error).with_hint("--overwrite replaces what is there")
         }
+        // It would refuse it.
+        (Some(ErrorKind::AlreadyExists), Err(refusal)) => refusal,
         _ => error.into(),
     })
 }
@@ -177,7 +180,7 @@ fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Mul
     if let Some((argument, _)) = of_new.iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::usage(format_args!("{argument} is for the image of an array")));
     }
-    let place = arguments.source.display();
+    let place = shown(&arguments.source);
     let found = Multiscale::find(group)?;
     let [image] = &found[..] else {
         let what = match found.len() {

@@ -1,25 +1,25 @@
 //! `ndzarr repair`: removes what killed writers have left, puts damaged chunks aside, renews
 //! consolidated metadata.
 
-use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndzarr::{AnyArray, AnyNode, Chunk};
+use ndzarr::store::Prefix;
+use ndzarr::{AnyArray, AnyNode, Chunk, DamageReport, RunOptions};
 use ndzarr_store_fs::{FsStore, Leftover};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::arguments::{Global, has_document, is_remote, local_folder};
-use crate::contents::{Contents, below};
+use crate::arguments::{Global, is_remote, local_folder};
+use crate::contents::{Contents, below, is_document, is_of_copy, may_be_chunk, prefixes_in};
 use crate::damage::{Depth, Finding, Kind, check, is_broken};
 use crate::describe;
-use crate::failure::Failure;
+use crate::failure::{Failure, with_causes};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::Bar;
+use crate::quarantine::{Quarantine, Value};
 use crate::sizes::plural;
 use crate::verbs::verify::{Nodes, print};
 
@@ -56,12 +56,22 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let (actions, others) = plan(arguments, &nodes, global)?;
     // What is wrong and cannot be repaired.
     others.iter().try_for_each(|finding| print(finding, output))?;
-    let mut quarantine = Quarantine::of(arguments);
+    let local = local_folder(&arguments.path);
+    let mut quarantine = Quarantine::new(arguments.quarantine.clone(), local.as_deref());
+    let is_chunk = |action: &Action| matches!(action, Action::Chunk { .. });
+    if arguments.yes && !quarantine.is_somewhere() && actions.iter().any(is_chunk) {
+        let what = "--quarantine says where damaged chunks are kept; it is a local folder";
+        return Err(Failure::usage(what));
+    }
     let (mut n_done, mut n_left) = (0, 0);
     for action in &actions {
         let done = match arguments.yes {
             false => None,
-            true => Some(act(action, arguments, &nodes, &mut quarantine, global)?),
+            // One that fails is left, and says why.
+            true => Some(
+                act(action, arguments, &nodes, &mut quarantine, global)
+                    .unwrap_or_else(|failure| Some(failure.message().to_owned())),
+            ),
         };
         match done {
             Some(None) => n_done += 1,
@@ -96,8 +106,19 @@ fn plan(
     let mut others: Vec<Finding> =
         nodes.findings.iter().filter(|finding| finding.kind != Kind::Stale).cloned().collect();
     if let Some(folder) = local_folder(&arguments.path) {
-        let left = FsStore::new(&folder).leftovers(&ndzarr::store::Prefix::root()).map_err(Failure::new)?;
-        actions.extend(left.into_iter().map(Action::Leftover));
+        let store = FsStore::new(&folder);
+        let left = store.leftovers_but(&Prefix::root(), |error| {
+            others.push(Finding::new(".", Kind::Unreadable, with_causes(&error)));
+        });
+        for leftover in left.map_err(|error| Failure::new(with_causes(&error)))? {
+            match leftover.key().filter(|key| may_be_key(key, nodes)) {
+                Some(_) => actions.push(Action::Leftover(leftover)),
+                None => {
+                    let what = "it ends like a lock file, and is not that of a document or chunk";
+                    others.push(Finding::new(leftover.path, Kind::Orphan, what));
+                }
+            }
+        }
         if let Some(root) = &nodes.root {
             let contents = Contents::of(root, &global.open_options())?;
             // Only where the document is there the copy has ended. Beside a group the note stays until
@@ -118,6 +139,7 @@ fn plan(
         let checked = check(array, depth, global.workers(&[&arguments.path]), bar.hear())?;
         bar.finish();
         for finding in checked.findings {
+            // What others may read stays.
             match finding.kind {
                 Kind::Damaged if finding.chunk.is_some() => {
                     actions.push(Action::Chunk { array: Box::new(array.clone()), finding });
@@ -144,7 +166,8 @@ fn act(
     match action {
         Action::Leftover(leftover) => {
             let Some(folder) = local_folder(&arguments.path) else { return Ok(Some("not local".to_owned())) };
-            let removed = FsStore::new(folder).remove_leftover(leftover).map_err(Failure::new)?;
+            let removed = FsStore::new(folder).remove_leftover(leftover);
+            let removed = removed.map_err(|error| Failure::new(with_causes(&error)))?;
             Ok((!removed).then(|| "a writer holds it".to_owned()))
         }
         Action::OfCopy { key } => {
@@ -171,7 +194,8 @@ fn act(
             let Some(AnyNode::Group(root)) = &nodes.root else {
                 return Ok(Some("it is not a group".to_owned()));
             };
-            let mut group = global.open_options().open_group((root.storage(), &**path))?;
+            let group = global.open_options().open_group((root.storage(), &**path))?;
+            let mut group = group.with_options(global.run());
             group.consolidate()?;
             Ok(None)
         }
@@ -179,7 +203,7 @@ fn act(
 }
 
 /// Copies a damaged chunk into the quarantine, and takes it out of the array: its elements become the
-/// fill value. Of a shard only the damaged inner chunk goes.
+/// fill value. Of a shard only what is damaged goes.
 fn put_aside(
     array: &AnyArray,
     finding: &Finding,
@@ -191,6 +215,9 @@ fn put_aside(
     let Some(unit) = unit_at(array, chunk) else {
         return Ok(Some("it is outside of the array".to_owned()));
     };
+    if quarantine.rebuilt.contains(&finding.key) {
+        return Ok(None);
+    }
     let part = inner_part(array, &unit.ranges, &finding.inner_chunk);
     let mut looked_at = unit.clone();
     if let Some(part) = &part {
@@ -201,17 +228,80 @@ fn put_aside(
     }
     // A shard is kept as it was before its first inner chunk was taken out.
     if !quarantine.kept.contains(&finding.key) {
-        if let Some(why) = quarantine.keep(array, &finding.key, chunk, arguments, nodes)? {
-            return Ok(Some(why));
+        // Of the draft, whose chunks are not below the folder of the array, the whole key.
+        let name = below_root(nodes, &finding.key).unwrap_or(&finding.key);
+        if !is_below(name) {
+            return Ok(Some("its key leads out of the folder".to_owned()));
         }
+        let local = local_path(arguments, nodes, &finding.key).filter(|from| from.is_file());
+        let value = match local {
+            Some(path) => Value::File(path),
+            None => match array.units().encoded(chunk)? {
+                Some(bytes) => Value::Bytes(bytes),
+                None => return Ok(Some("it is not stored any more".to_owned())),
+            },
+        };
+        quarantine.keep(name, &value)?;
         quarantine.kept.insert(finding.key.clone());
     }
-    match part {
-        // All of its elements are written, so that nothing of it is decoded.
-        Some(ranges) => array.fill(&ranges[..], array.fill_value())?,
-        None => array.units().erase(chunk)?,
+    let Some(ranges) = part else {
+        array.units().erase(chunk)?;
+        return Ok(None);
+    };
+    // All of its elements are written, so that nothing of it is decoded.
+    if array.fill(&ranges[..], array.fill_value()).is_ok() {
+        return Ok(None);
     }
+    // The rest of the shard cannot be kept as it is stored: some of it is damaged as well.
+    if let Some(why) = rebuild(array, &unit)? {
+        return Ok(Some(why));
+    }
+    quarantine.rebuilt.insert(finding.key.clone());
     Ok(None)
+}
+
+/// Writes a shard again with what can be decoded of it, and removes it if that is nothing; the answer is
+/// why it was not done.
+fn rebuild(array: &AnyArray, shard: &Chunk) -> Result<Option<String>, Failure> {
+    let damage = DamageReport::new();
+    let run = RunOptions::default().fill_damaged(&damage);
+    let sound = array.clone().with_options(run);
+    let is_odd = || damage.take().iter().any(|damaged| damaged.may_be_read);
+    let odd = || Some("other programs may read other parts of this shard".to_owned());
+    let Ok(writer) = array.shard_writer(&shard.index) else {
+        // Behind further codecs a shard is one value.
+        let elements = sound.read(shard)?;
+        if is_odd() {
+            return Ok(odd());
+        }
+        array.write(shard, &elements)?;
+        return Ok(None);
+    };
+    for chunk in writer.chunks() {
+        let elements = sound.read(&chunk)?;
+        if is_odd() {
+            return Ok(odd());
+        }
+        writer.write_chunk(&chunk.index, &elements)?;
+    }
+    writer.finish()?;
+    Ok(None)
+}
+
+/// Whether a path from the folder of the node may be that of a document or a chunk, also of an array that
+/// is gone.
+fn may_be_key(path: &str, nodes: &Nodes) -> bool {
+    let above = nodes.root.as_ref().map_or_else(String::new, |root| below(root.path()));
+    let key = format!("{above}{path}");
+    let is_chunk = |array: &AnyArray| {
+        let keys = &array.spec().keys;
+        let name = key.strip_prefix(&keys.prefix);
+        name.is_some_and(|name| keys.encoding.decode(name, array.shape().len()).is_some())
+    };
+    is_document(&key)
+        || is_of_copy(path)
+        || nodes.arrays.iter().any(is_chunk)
+        || prefixes_in(&key).any(|prefix| may_be_chunk(prefix, &key))
 }
 
 /// The unit with this index.
@@ -231,56 +321,6 @@ fn unit_at(array: &AnyArray, index: &[u64]) -> Option<Chunk> {
     units.get(usize::try_from(number).ok()?).filter(|unit| unit.index == index)
 }
 
-/// Where damaged chunks are kept.
-struct Quarantine {
-    folder: Option<PathBuf>,
-    /// The keys whose values are in it.
-    kept: BTreeSet<String>,
-}
-
-impl Quarantine {
-    fn of(arguments: &Arguments) -> Self {
-        let beside = || local_folder(&arguments.path).map(|folder| beside(&folder));
-        Self { folder: arguments.quarantine.clone().or_else(beside), kept: BTreeSet::new() }
-    }
-
-    /// Copies the value of a key; the answer is why it was not done.
-    fn keep(
-        &self,
-        array: &AnyArray,
-        key: &str,
-        chunk: &[u64],
-        arguments: &Arguments,
-        nodes: &Nodes,
-    ) -> Result<Option<String>, Failure> {
-        let Some(folder) = &self.folder else {
-            return Err(Failure::usage(
-                "--quarantine says where damaged chunks are kept; it is a local folder",
-            ));
-        };
-        // Of the draft, whose chunks are not below the folder of the array, the whole key.
-        let name = below_root(nodes, key).unwrap_or(key);
-        if !is_below(name) {
-            return Ok(Some("its key leads out of the folder".to_owned()));
-        }
-        let (mut file, path) = new_file(folder, name)?;
-        let failed = |error: std::io::Error| Failure::of_file(&path, &error);
-        match local_path(arguments, nodes, key).filter(|from| from.is_file()) {
-            Some(from) => {
-                let mut value = fs::File::open(&from).map_err(|error| Failure::of_file(&from, &error))?;
-                std::io::copy(&mut value, &mut file).map_err(failed)?;
-            }
-            None => match array.units().encoded(chunk)? {
-                Some(value) => file.write_all(&value).map_err(failed)?,
-                None => return Ok(Some("it is not stored any more".to_owned())),
-            },
-        }
-        // Before the value is removed its copy is on the disk.
-        file.sync_all().map_err(failed)?;
-        Ok(None)
-    }
-}
-
 /// The part of the array that an inner chunk is; `None` for the whole value.
 fn inner_part(array: &AnyArray, shard: &[Range<u64>], inner_chunk: &[Vec<u64>]) -> Option<Vec<Range<u64>>> {
     let levels = array.spec().inner_chunks();
@@ -294,38 +334,6 @@ fn inner_part(array: &AnyArray, shard: &[Range<u64>], inner_chunk: &[Vec<u64>]) 
         found = true;
     }
     found.then_some(ranges)
-}
-
-/// The folder beside a folder, or beside the hierarchy that it is in: N5 would take a folder inside for
-/// a group.
-fn beside(folder: &Path) -> PathBuf {
-    // Without links and `..`.
-    let real = folder.canonicalize().or_else(|_| std::path::absolute(folder));
-    let real = real.unwrap_or_else(|_| folder.to_owned());
-    let above = real.ancestors().filter(|above| above.file_name().is_some() && has_document(above));
-    let root = above.last().unwrap_or(&real);
-    let mut name = root.file_name().unwrap_or_default().to_owned();
-    name.push(".quarantine");
-    root.with_file_name(name).join(real.strip_prefix(root).unwrap_or(Path::new("")))
-}
-
-/// A file that is not there yet.
-fn new_file(folder: &Path, name: &str) -> Result<(fs::File, PathBuf), Failure> {
-    let path = folder.join(name);
-    let above = path.parent().unwrap_or(folder);
-    fs::create_dir_all(above).map_err(|error| Failure::of_file(above, &error))?;
-    for number in 0..10_000 {
-        let path = match number {
-            0 => path.clone(),
-            number => PathBuf::from(format!("{}.{number}", path.display())),
-        };
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((file, path)),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::of_file(&path, &error)),
-        }
-    }
-    Err(Failure::new(format_args!("{} has too many versions", path.display())))
 }
 
 /// A key from the folder of the node.
@@ -358,9 +366,9 @@ fn say(action: &Action, done: Option<Option<String>>, output: &mut Output) -> Re
     };
     if output.json() {
         let (status, why) = match done {
-            None => ("planned", Value::Null),
-            Some(None) => ("done", Value::Null),
-            Some(Some(why)) => ("left", why.into()),
+            None => ("planned", None),
+            Some(None) => ("done", None),
+            Some(Some(why)) => ("left", Some(why)),
         };
         return output
             .value(&json!({"action": name, "key": key, "what": what, "status": status, "why": why}));
@@ -372,25 +380,4 @@ fn say(action: &Action, done: Option<Option<String>>, output: &mut Output) -> Re
         Some(None) => format!("{name} {key}: {what}"),
         Some(Some(why)) => format!("left {key}: {why}"),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_quarantine_is_beside_the_hierarchy() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let root = folder.path().canonicalize().expect("it is there");
-        let setup = root.join("c.n5/setup0/timepoint0");
-        fs::create_dir_all(&setup).expect("a folder");
-        assert_eq!(beside(&setup), root.join("c.n5/setup0/timepoint0.quarantine"));
-        fs::write(root.join("c.n5/attributes.json"), "{}").expect("a file");
-        // The folder between has no document, but N5 takes it for a group.
-        let inside = root.join("c.n5.quarantine/setup0/timepoint0");
-        assert_eq!(beside(&setup), inside);
-        assert_eq!(beside(&setup.join("../timepoint0")), inside);
-        assert_eq!(beside(&root.join("c.n5/setup0/..")), root.join("c.n5.quarantine"));
-        assert_eq!(beside(Path::new("/data/a.zarr/")), Path::new("/data/a.zarr.quarantine"));
-    }
 }

@@ -7,10 +7,11 @@ use clap::Args;
 use ndzarr::ConsolidatedUse;
 use serde_json::json;
 
-use crate::arguments::{Global, local_folder};
+use crate::arguments::{Global, has_document, local_folder};
 use crate::contents::Contents;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::places::shown;
 use crate::sizes::{self, plural};
 
 #[derive(Args, Debug)]
@@ -26,13 +27,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
-    let place = arguments.path.display();
+    let place = shown(&arguments.path);
     if let Some(target) = local_folder(&arguments.path).and_then(|folder| target_of_link(&folder)) {
-        let target = target.display();
+        let target = shown(&target);
         return Err(Failure::new(format_args!("{place} is a link to {target}: remove the one or the other")));
     }
+    let folder = local_folder(&arguments.path).and_then(|folder| folder.canonicalize().ok());
     let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
-    let node = options.open_node(&arguments.path)?;
+    let node = global.open_by(&options, &arguments.path)?;
     let looked = || {
         let contents = Contents::at(&arguments.path, &node, &options)?;
         let n = plural(contents.strangers().count() as u64, "file", "files");
@@ -41,7 +43,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 "{place} holds {n} that do not belong to it, such as {key:?}; --force removes them too"
             )));
         }
-        let names_format = global.format.is_some() || names_format(&place.to_string());
+        // Any folder is a group of N5 for those who say so.
+        let is_stated = folder.as_ref().is_none_or(|folder| folder.ancestors().any(has_document));
+        if let Some(key) = contents.strangers().next().filter(|_| !is_stated && contents.n_documents == 0) {
+            return Err(Failure::new(format_args!(
+                "nothing in {place} says that it is an array or a group, and it holds {n} that do not belong to \
+                 one, such as {key:?}; remove it yourself if it is not needed"
+            )));
+        }
+        let names_format = global.format.is_some() || names_format(&arguments.path.to_string_lossy());
         if let Some(key) = contents.of_other_formats.first().filter(|_| names_format && !arguments.force) {
             return Err(Failure::new(format_args!(
                 "{place} is a node of another format as well, by {key:?}, which would go with it; --force removes both"

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::arguments::{Global, is_remote};
 use crate::consolidated::State;
 use crate::contents::Contents;
-use crate::damage::{Checked, Depth, Finding, Kind, check as check_array};
+use crate::damage::{Checked, Depth, Finding, Kind, Undecoded, check as check_array};
 use crate::failure::{Failure, chain};
 use crate::outcome::Outcome;
 use crate::output::{Output, Paint};
@@ -38,8 +38,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let nodes = Nodes::open(&arguments.path, global)?;
-    let mut found = nodes.findings.clone();
+    let mut n_found = nodes.findings.len() as u64;
     let mut n_units = 0;
+    let mut n_undecoded = 0;
     let mut unprotected = Vec::new();
     let total = nodes.arrays.iter().filter_map(describe::byte_len).fold(0, u64::saturating_add);
     for finding in &nodes.findings {
@@ -47,19 +48,20 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     for array in &nodes.arrays {
         let bar = Bar::new(global, describe::byte_len(array).unwrap_or(total));
-        let mut checked = check_array(array, depth, global.workers(&[&arguments.path]), bar.hear())?;
+        let checked = check_array(array, depth, global.workers(&[&arguments.path]), bar.hear())?;
         bar.finish();
-        if arguments.expect_all {
-            checked.findings.extend(missing(array)?);
-            checked.findings.sort();
-        }
         n_units += checked.n_units;
+        n_found += checked.findings.len() as u64;
         if checked.n_units > 0 && !checksum::is_protected(array.spec()) {
             unprotected.push(array.path().to_owned());
         }
         checked.findings.iter().try_for_each(|finding| print(finding, output))?;
+        if arguments.expect_all {
+            n_found = n_found.saturating_add(print_missing(array, output)?);
+        }
+        n_undecoded += checked.undecoded.n;
+        print_undecoded(array, &checked.undecoded, global, output)?;
         output.flush()?;
-        found.extend(checked.findings);
     }
     if arguments.orphans
         && let Some(root) = &nodes.root
@@ -68,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         for key in contents.orphans.iter().chain(&contents.of_copies) {
             let finding = Finding::new(key, Kind::Orphan, "it belongs to no array or group");
             print(&finding, output)?;
-            found.push(finding);
+            n_found += 1;
         }
     }
     let n_arrays = nodes.arrays.len() as u64;
@@ -76,23 +78,24 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         output.value(&json!({"done": {
             "arrays": n_arrays,
             "units": n_units,
-            "found": found.len(),
+            "found": n_found,
+            "undecoded": n_undecoded,
             "without_checksum": unprotected,
         }}))?;
     } else if !global.quiet {
         let how = if depth == Depth::Quick { "looked at" } else { "decoded" };
         output.line(format!(
             "{how} {} of {}: {}",
-            plural(n_units, "stored value", "stored values"),
+            plural(n_units - n_undecoded.min(n_units), "stored value", "stored values"),
             plural(n_arrays, "array", "arrays"),
-            if found.is_empty() { "nothing wrong".to_owned() } else { format!("{} wrong", found.len()) },
+            if n_found == 0 { "nothing wrong".to_owned() } else { format!("{n_found} wrong") },
         ))?;
         if !unprotected.is_empty() {
             let names = names(&unprotected);
             output.line(format!("without a checksum, so that changed bytes may go unnoticed: {names}"))?;
         }
     }
-    Ok(if found.is_empty() { Outcome::Good } else { Outcome::Found })
+    Ok(if n_found == 0 { Outcome::Good } else { Outcome::Found })
 }
 
 /// Some of the paths.
@@ -119,7 +122,7 @@ impl Nodes {
         let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
         let root = match options.open_node(place) {
             Ok(root) => root,
-            Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidMetadata | ErrorKind::Corrupt) => {
                 nodes.findings.push(of_document(&error, ""));
                 return Ok(nodes);
             }
@@ -170,8 +173,13 @@ impl Nodes {
     }
 }
 
+/// A node that cannot be opened, by its document or its path.
 fn of_document(error: &ndzarr::Error, path: &str) -> Finding {
-    Finding::new(error.key().unwrap_or(path), Kind::Document, chain(error))
+    let kind = match error.kind() {
+        ErrorKind::InvalidMetadata | ErrorKind::Unsupported | ErrorKind::Corrupt => Kind::Document,
+        _ => Kind::Unreadable,
+    };
+    Finding::new(error.key().unwrap_or(path), kind, chain(error))
 }
 
 /// Decodes an array and prints what is wrong.
@@ -182,23 +190,62 @@ pub(crate) fn check(
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
     let bar = Bar::new(global, describe::byte_len(array).unwrap_or(0));
-    let Checked { findings, .. } = check_array(array, Depth::Full, global.workers(places), bar.hear())?;
+    let checked = check_array(array, Depth::Full, global.workers(places), bar.hear())?;
     bar.finish();
+    let Checked { findings, undecoded, .. } = checked;
     findings.iter().try_for_each(|finding| print(finding, output))?;
+    print_undecoded(array, &undecoded, global, output)?;
     Ok(if findings.is_empty() { Outcome::Good } else { Outcome::Found })
 }
 
-fn missing(array: &AnyArray) -> Result<Vec<Finding>, Failure> {
+/// How many chunks that are not stored are named; the others are counted.
+const NAMED: u64 = 100_000;
+
+/// Names chunks that are not stored; the answer is how many there are. Their number has no limit.
+fn print_missing(array: &AnyArray, output: &mut Output) -> Result<u64, Failure> {
     let units = array.units();
-    let mut stored = units.stored()?.peekable();
-    let mut findings = Vec::new();
+    // What is in a folder that cannot be listed is not known to be missing.
+    let mut n_unlisted = 0;
+    let stored = units.stored_but(|_| n_unlisted += 1)?;
+    if n_unlisted > 0 {
+        return Ok(0);
+    }
+    let n_all = units.iter().grid_shape().iter().fold(1_u64, |n, &len| n.saturating_mul(len));
+    let n_missing = n_all.saturating_sub(stored.len() as u64);
+    let mut stored = stored.peekable();
+    let mut n_named = 0;
     for unit in &units {
+        if n_named == n_missing.min(NAMED) {
+            break;
+        }
         if stored.next_if(|there| there.index == unit.index).is_none() {
             let finding = Finding::new(units.key(&unit.index), Kind::Missing, "it is not stored");
-            findings.push(Finding { chunk: Some(unit.index), ..finding });
+            print(&Finding { chunk: Some(unit.index), ..finding }, output)?;
+            n_named += 1;
         }
     }
-    Ok(findings)
+    if n_named < n_missing {
+        let what = format!("{} more chunks are not stored", n_missing - n_named);
+        print(&Finding::new(array.path(), Kind::Missing, what), output)?;
+    }
+    Ok(n_missing)
+}
+
+/// Says which values of an array are valid and could not be decoded all the same.
+fn print_undecoded(
+    array: &AnyArray,
+    undecoded: &Undecoded,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Undecoded { n, what: Some(what) } = undecoded else { return Ok(()) };
+    let what = format!("{} valid, and not decoded: {what}", plural(*n, "block is", "blocks are"));
+    let path = if array.path().is_empty() { "." } else { array.path() };
+    match output.json() {
+        true => output.value(&Finding::new(path, Kind::Undecoded, what).json()),
+        false if global.quiet => Ok(()),
+        false => output.line(format!("{path}: {what}")),
+    }
 }
 
 pub(crate) fn print(finding: &Finding, output: &mut Output) -> Result<(), Failure> {

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::image::{self, Effort};
 use crate::output::Output;
 use crate::picture::{Canvas, Pixels, lines, png};
+use crate::places::shown;
 use crate::progress::Bar;
 use crate::selection::{Along, Boxes, Selected};
 
@@ -137,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         let range = range.map_or(Value::Null, |range| json!(range.map(float)));
         return output.value(&json!({
             "path": array.path(),
-            "file": arguments.output.as_ref().map(|path| path.display().to_string()),
+            "file": arguments.output.as_ref().map(|path| shown(path)),
             "height": size[0],
             "width": size[1],
             "black_and_white": range,
@@ -237,7 +238,7 @@ impl Plane {
         image::find(group, Effort::Full)?.into_iter().next().ok_or_else(|| {
             Failure::usage(format_args!(
                 "{} is a group without an image; name one of its arrays, which `ndzarr ls -r` lists",
-                arguments.path.display()
+                shown(&arguments.path)
             ))
         })
     }

@@ -10,10 +10,14 @@ mod pictures;
 mod pyramids;
 mod reference;
 mod remote;
+mod repairs;
+mod secrets;
 mod shell;
 mod space;
 mod statistics;
 mod times;
+#[cfg(unix)]
+mod unreadable;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

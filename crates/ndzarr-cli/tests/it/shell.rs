@@ -273,3 +273,32 @@ fn a_named_format_does_not_take_another_with_it() {
     draft.create(folder.path("d.zarr")).expect("it is new");
     folder.good(&["info", "d.zarr", "--format", "zarr3-draft"]);
 }
+
+/// Any folder is a group of N5 for those who say so.
+#[test]
+fn a_folder_that_nothing_calls_a_group_is_not_removed() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("home/papers")).expect("a folder");
+    std::fs::write(folder.path("home/papers/thesis.tex"), "years").expect("a file");
+    let error = folder.bad(3, &["rm", "-y", "--force", "--format", "n5", "home"]);
+    assert!(error.contains("nothing in home says that it is an array or a group"), "{error}");
+    assert!(folder.path("home/papers/thesis.tex").is_file());
+    // In a container of N5 it is a group without a document.
+    std::fs::write(folder.path("attributes.json"), r#"{"n5": "2.0.0"}"#).expect("a file");
+    folder.bad(3, &["rm", "-y", "home"]);
+    folder.good(&["rm", "-y", "--force", "--format", "n5", "home"]);
+    assert!(!folder.path("home").exists());
+}
+
+#[test]
+fn overwriting_is_suggested_only_where_it_is_allowed() {
+    let folder = Folder::new();
+    for name in ["a.zarr", "b.zarr"] {
+        folder.array(name, ndzarr::Array::<u8>::builder([2]), |_| 1);
+    }
+    let copy = ["cp", "a.zarr", "b.zarr"];
+    assert!(folder.bad(3, &copy).contains("--overwrite replaces what is there"));
+    std::fs::write(folder.path("b.zarr/thesis.tex"), "years").expect("a file");
+    let error = folder.bad(3, &copy);
+    assert!(!error.contains("--overwrite") && error.contains("thesis.tex"), "{error}");
+}

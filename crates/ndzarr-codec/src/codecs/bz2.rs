@@ -6,6 +6,8 @@ use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "bz2";
+/// What each stream begins with.
+const MAGIC: &[u8] = b"BZh";
 /// The most input to pass to the compressor at once, in bytes: it counts in 32 bits. Small in
 /// tests, so that they cover it.
 const STEP: usize = if cfg!(test) { 50_000 } else { 1 << 30 };
@@ -22,13 +24,16 @@ impl BytesToBytes for Bz2 {
 
     fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let mut sink = Sink::new(NAME, dst);
-        let mut rest = src;
-        loop {
-            rest = decode_stream(rest, &mut sink)?;
-            if rest.is_empty() {
-                return sink.finish();
+        let mut rest = decode_stream(src, &mut sink)?;
+        while !rest.is_empty() {
+            if !rest.starts_with(&MAGIC[..rest.len().min(MAGIC.len())]) {
+                sink.finish()?;
+                let what = format!("{} bytes after the end of the stream", rest.len());
+                return Err(CodecError::Excess { codec: NAME, what });
             }
+            rest = decode_stream(rest, &mut sink)?;
         }
+        sink.finish()
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {

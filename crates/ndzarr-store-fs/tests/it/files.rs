@@ -80,9 +80,46 @@ fn refusals_leave_no_folders() -> Outcome {
     Ok(())
 }
 
+/// In a bucket a key may be absent while there are others below it, and there are no empty folders.
+#[test]
+fn an_empty_folder_in_the_place_of_a_value_is_an_error() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    fs::create_dir_all(folder.path().join("c/0/1"))?;
+    let error = fetch(&store, "c/0/1", Of::Any, WHOLE).expect_err("nothing says that it is absent");
+    assert!(error.to_string().contains("c/0/1"), "{error}");
+    assert!(store.has(&Key::new("c/0/1")?).is_err());
+    assert!(matches!(fetch(&store, "c/0", Of::Any, WHOLE)?, Fetched::Missing));
+    fs::write(folder.path().join("c/0/1/2"), "value")?;
+    assert!(matches!(fetch(&store, "c/0/1", Of::Any, WHOLE)?, Fetched::Missing));
+    assert!(!store.has(&Key::new("c/0/1")?)?);
+    Ok(())
+}
+
 #[cfg(unix)]
 #[test]
-fn what_is_no_value_is_not_listed() -> Outcome {
+fn a_list_of_lengths_goes_on_after_what_cannot_be_looked_at() -> Outcome {
+    use ndzarr_store::Listed;
+
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    put(&store, "a", "value")?;
+    put(&store, "z", "longer value")?;
+    fs::create_dir(folder.path().join("empty"))?;
+    std::os::unix::fs::symlink("nowhere", folder.path().join("link"))?;
+    let mut listed = Vec::new();
+    store.list_sizes(&Prefix::root(), &mut |key, what| listed.push((key.to_string(), what)))?;
+    listed.sort_by(|a, b| a.0.cmp(&b.0));
+    let kinds: Vec<(&str, Option<u64>)> = listed.iter().map(|(key, it)| (&**key, it.byte_len())).collect();
+    assert_eq!(kinds, [("a", Some(5)), ("empty", None), ("link", None), ("z", Some(12))]);
+    assert!(matches!(&listed[1].1, Listed::Folder));
+    assert!(matches!(&listed[2].1, Listed::Unreadable(error) if error.to_string().contains("link")));
+    Ok(())
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_key_is_not_listed_and_what_cannot_be_read_is() -> Outcome {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::net::UnixListener;
@@ -100,7 +137,7 @@ fn what_is_no_value_is_not_listed() -> Outcome {
     let _socket = UnixListener::bind(folder.path().join("socket"))?;
     assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status()?.success());
     let listing = store.list_dir(&Prefix::root())?;
-    assert_eq!(listing.keys, [".n5tmp1", ".zarray", "0.partial", "a", "é"]);
+    assert_eq!(listing.keys, [".n5tmp1", ".zarray", "0.partial", "a", "pipe", "socket", "é"]);
     assert_eq!(listing.prefixes, ["c"]);
     // It never gets a writer; waiting for one would take for ever.
     assert!(fetch(&store, "pipe", Of::Any, WHOLE).is_err());

@@ -318,8 +318,8 @@ fn a_store_around_another_has_all_that_it_has() -> Tested {
     assert_eq!((store.can(), store.writes_wait()), (inner.can(), inner.writes_wait()));
     assert_eq!(store.range_merging(), inner.range_merging());
     let mut sizes = Vec::new();
-    store.list_sizes(&Prefix::root(), &mut |key, size| sizes.push((key.to_string(), size)))?;
-    assert_eq!(sizes, [("a/b".to_owned(), 5)]);
+    store.list_sizes(&Prefix::root(), &mut |key, listed| sizes.push((key.to_string(), listed.byte_len())))?;
+    assert_eq!(sizes, [("a/b".to_owned(), Some(5))]);
     assert_eq!(store.1.load(Ordering::Relaxed), 0, "the inner store looked itself");
     store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
     assert!(inner.list_prefix(&Prefix::root())?.is_empty());
