@@ -2,19 +2,21 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use ndzarr::codec::CodecSpec;
 use ndzarr::ndarray::{ArrayView, IxDyn};
-use ndzarr::{AnyArray, AnyNode, CopyLevel, CopyOptions, DataType, Endian, ErrorKind, Format, copy};
+use ndzarr::{AnyArray, AnyNode, CopyLevel, CopyOptions, DataType, Endian, Format, copy};
 
-use crate::arguments::{Global, is_remote, local_folder, parse_shape};
+use crate::arguments::{Global, local_folder, parse_shape};
 use crate::contents::Contents;
 use crate::failure::Failure;
 use crate::npy::{self, Header};
 use crate::output::Output;
+use crate::places::shown;
 use crate::selection::Selected;
+use crate::staging::Staging;
 use crate::{codecs, describe, formats, sizes};
 
 #[derive(Args, Debug)]
@@ -22,7 +24,7 @@ pub(crate) struct Arguments {
     /// A .npy file, or with `--dtype` and `--shape` a file of packed elements; `-` is standard input.
     file: PathBuf,
     /// Where the array will be. Until it is complete, it is beside that, with `.importing` behind its
-    /// name, or in the folder for temporary files if the target is remote.
+    /// name, or if the target is remote in a new folder for temporary files.
     target: PathBuf,
     /// Shape of an array of packed elements.
     #[arg(long, value_parser = parse_shape, value_name = "SHAPE", requires = "dtype")]
@@ -90,66 +92,47 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         builder = builder.shards(shards.clone());
     }
     // Half an array must not look like a whole one, so the array is there once it is complete.
-    let part = part_of(&arguments.target);
-    let array = builder.create(&part).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Failure::from(error).with_hint(
-            "it was left by an import that was interrupted, or belongs to one that still runs; in the first case \
-             `ndzarr rm` removes it",
-        ),
-        _ => error.into(),
+    let staging = Staging::for_target(&arguments.target)?;
+    let part = &staging.place;
+    let folder = local_folder(part);
+    let array = builder.create(part).inspect_err(|_| {
+        // It was made for this array.
+        let _ = folder.as_ref().map(std::fs::remove_dir);
     })?;
     let array = array.with_options(global.run());
     // Chunks are copied as they are.
     let options = CopyOptions::new().open(global.open_options()).n5_axes(global.n5_axes());
     let options = options.at_most(CopyLevel::Rekeyed).run(global.run());
     // First of all, whether there is something at the target.
-    let made = copy(&part, &arguments.target, &options.clone().dry_run())
+    let made = copy(part, &arguments.target, &options.clone().dry_run())
         .map_err(Failure::from)
         .and_then(|_| fill(&array, &header, &mut from))
-        .and_then(|()| Ok(copy(&part, &arguments.target, &options)?));
+        .and_then(|()| Ok(copy(part, &arguments.target, &options)?));
     let (bytes, data_type) = (describe::byte_len(&array).unwrap_or(0), array.data_type().to_string());
     let node = AnyNode::Array(array);
-    let contents = Contents::at(&part, &node, &global.open_options());
+    let contents = Contents::at(part, &node, &global.open_options());
     let is_alone = contents.is_ok_and(|contents| contents.strangers().next().is_none());
     let is_gone = is_alone && node.erase_self().is_ok();
-    if let Some(folder) = local_folder(&part).filter(|_| is_gone) {
+    if let Some(folder) = folder.filter(|_| is_gone) {
         let _ = std::fs::remove_dir(folder);
     }
     match made {
         Err(failure) if is_gone => return Err(failure),
-        Err(failure) => return Err(failure.with_hint(&format!("{} should be removed", part.display()))),
+        Err(failure) => return Err(failure.with_hint(&format!("{} should be removed", shown(part)))),
         Ok(_) if !is_gone => {
             return Err(Failure::new(format_args!(
                 "{} is complete; {} could not be removed",
-                arguments.target.display(),
-                part.display()
+                shown(&arguments.target),
+                shown(part)
             )));
         }
         Ok(_) => {}
     }
     if global.verbose && !output.json() {
         let bytes = sizes::shown(bytes);
-        output.line(format!("{}: {data_type} of {bytes}", arguments.target.display()))?;
+        output.line(format!("{}: {data_type} of {bytes}", shown(&arguments.target)))?;
     }
     Ok(())
-}
-
-/// Where the array is until it is complete: beside the target, so that chunks can be copied cheaply. What
-/// goes to another machine is in the folder for temporary files, so that it goes there once.
-fn part_of(target: &Path) -> PathBuf {
-    const NAME: &str = ".importing";
-    if is_remote(target) {
-        return std::env::temp_dir().join(format!("ndzarr-{}{NAME}", std::process::id()));
-    }
-    let Some(text) = target.to_str() else {
-        let mut name = target.as_os_str().to_owned();
-        name.push(NAME);
-        return name.into();
-    };
-    // Behind a format may be a node; otherwise the root is meant.
-    let root = text.strip_suffix(':').and_then(|text| text.rsplit_once('|'));
-    let (root, format) = root.map_or((text, String::new()), |(root, format)| (root, format!("|{format}:")));
-    format!("{}{NAME}{format}", root.trim_end_matches('/')).into()
 }
 
 /// Writes the elements that follow the header, in runs of the file that reach over whole chunks as far
@@ -210,18 +193,6 @@ fn transposed(bytes: &[u8], ranges: &[std::ops::Range<u64>], size: usize) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parts_are_beside_the_target() {
-        for (target, part) in [
-            ("a/b.zarr/", "a/b.zarr.importing"),
-            ("file:///a|zarr3:", "file:///a.importing|zarr3:"),
-            ("a|n5:b/c", "a|n5:b/c.importing"),
-        ] {
-            assert_eq!(part_of(Path::new(target)), Path::new(part));
-        }
-        assert_eq!(part_of(Path::new("s3://bucket/a.zarr")).parent(), Some(&*std::env::temp_dir()));
-    }
 
     #[test]
     fn fortran_order_is_turned() {

@@ -145,6 +145,17 @@ fn an_import_that_is_killed_leaves_no_array() {
     assert!(!folder.path("a.zarr.importing").exists());
 }
 
+#[test]
+fn an_import_uses_no_place_that_is_there() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("a.zarr.importing")).expect("a folder");
+    std::fs::write(folder.path("a.zarr.importing/thesis.tex"), "years").expect("a file");
+    std::fs::write(folder.path("x.raw"), [1, 2]).expect("a file");
+    let import = ["import", "x.raw", "a.zarr", "--dtype", "uint8", "--shape", "2"];
+    assert!(folder.bad(3, &import).contains("a.zarr.importing exists"));
+    assert_eq!(files(&folder.path("")), ["a.zarr.importing/thesis.tex", "x.raw"]);
+}
+
 /// The slowest axis has one index: a row of it is the whole array, of 1 GiB.
 #[cfg(target_os = "linux")]
 #[test]

@@ -123,3 +123,69 @@ fn ctrl_c_interrupts_a_copy() {
     assert!(again.expect("it runs").status.success());
     assert!(server.objects().get("b.zarr/zarr.json").is_some());
 }
+
+/// As Backblaze B2, which ignores conditions.
+#[test]
+fn without_turns_a_change_needs_an_argument_that_the_error_names() {
+    use ndzarr_testkit::object_server::{Fault, FaultRule};
+
+    let (folder, server) = start();
+    let run = |arguments: &[&str]| {
+        Ran::of(&with_server(&mut folder.command(arguments), &server).output().expect("it runs"))
+    };
+    assert_eq!(run(&["cp", "a.zarr", "s3://bucket/a.zarr"]).status, 0);
+    server.faults([FaultRule::always(Fault::NoConditions)]);
+    let set = ["attrs", "s3://bucket/a.zarr", "set", "x=1"];
+    let ran = run(&set);
+    assert!(ran.status == 3 && ran.err.contains("--last-writer-wins"), "{ran:?}");
+    let ran = run(&[&set[..], &["--last-writer-wins"]].concat());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert_eq!(run(&["attrs", "s3://bucket/a.zarr", "get", "x"]).out, "1\n");
+}
+
+/// What goes to a bucket is first in a folder of its own, which goes in any case.
+#[cfg(unix)]
+#[test]
+fn an_import_into_a_bucket_leaves_nothing_on_this_machine() {
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+
+    let (folder, server) = start();
+    std::fs::create_dir(folder.path("tmp")).expect("a folder");
+    let import = ["import", "-", "s3://bucket/b.zarr", "--dtype", "u1", "--shape", "4", "--chunks", "1"];
+    let begin = || {
+        let mut command = folder.command(&import);
+        with_server(&mut command, &server).env("TMPDIR", folder.path("tmp"));
+        command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
+    };
+    let staged = || std::fs::read_dir(folder.path("tmp")).expect("a folder").flatten().next();
+    // It is killed while it waits for elements, and fails for want of them.
+    for signal in [Some("-TERM"), None] {
+        let mut child = begin();
+        let around = loop {
+            assert!(child.try_wait().expect("its status").is_none());
+            if let Some(around) = staged().filter(|around| around.path().join("array/zarr.json").exists()) {
+                break around;
+            }
+        };
+        assert_eq!(around.metadata().expect("it is there").permissions().mode() & 0o777, 0o700);
+        if let Some(signal) = signal {
+            let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            assert!(kill.expect("every Unix has it").success());
+        }
+        drop(child.stdin.take());
+        assert!(!child.wait_with_output().expect("it ends").status.success());
+        assert!(staged().is_none(), "{signal:?}");
+        assert!(server.objects().keys().is_empty());
+    }
+    let mut child = begin();
+    child.stdin.take().expect("it is piped").write_all(&[1, 2, 3, 4]).expect("it reads");
+    assert!(child.wait_with_output().expect("it ends").status.success());
+    assert!(staged().is_none());
+    assert_eq!(server.objects().keys().len(), 5);
+    // Each chunk was sent once.
+    let puts = |met: &&ndzarr_testkit::object_server::Met| {
+        met.request.method == "PUT" && met.request.path().is_some_and(|path| path.contains("/c/"))
+    };
+    assert_eq!(server.requests().iter().filter(puts).count(), 4);
+}
