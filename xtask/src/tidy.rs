@@ -9,6 +9,7 @@ mod layers;
 mod lexer;
 mod links;
 mod manifests;
+mod messages;
 mod report;
 mod rust_version;
 mod sources;

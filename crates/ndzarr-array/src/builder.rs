@@ -396,7 +396,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
 
     async fn make_new(mut self, place: Located) -> Result<Core> {
         let data_type = self.data_type.ok_or_else(|| {
-            let what = "no type of the elements is given: set it with `data_type`";
+            let what = "the type of the elements is not given";
             Error::new(ErrorKind::InvalidArgument, what)
         })?;
         E::check_new(&data_type)?;

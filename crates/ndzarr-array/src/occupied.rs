@@ -25,8 +25,8 @@ pub(crate) async fn check(
     let listing = storage.listing(prefix).await?;
     if has_chunks(storage, spec, &listing).await? {
         let what = format!(
-            "{prefix:?} holds chunks that would show in the new array, left by a removal that was interrupted, say; \
-             overwrite() removes them"
+            "{prefix:?} holds chunks that would show in the new array, left by a removal that was interrupted, say: \
+             remove or overwrite them"
         );
         return Err(occupied(storage, what));
     }
@@ -85,7 +85,7 @@ fn occupied(storage: &Storage, what: String) -> Error {
 
 fn has_nodes(storage: &Storage, node: &Node, document: &str) -> Error {
     let what = format!(
-        "a group with nodes below it is at \"{}\" ({document}), and an array has none; Group::erase removes them",
+        "a group with nodes below it is at \"{}\" ({document}), and an array has none: remove the group first",
         node.path
     );
     occupied(storage, what)

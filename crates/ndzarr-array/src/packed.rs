@@ -217,7 +217,8 @@ impl Core {
     fn elem_size(&self) -> Result<usize> {
         let size = self.data_type().elem_size().filter(|&size| size > 0);
         self.named(size.ok_or_else(|| {
-            let what = format!("{} has no fixed size: use read_vlen and write_vlen", self.data_type());
+            let what =
+                format!("{} has no fixed size, so its elements are not packed bytes", self.data_type());
             Error::new(ErrorKind::InvalidArgument, what)
         }))
     }

@@ -208,7 +208,7 @@ pub(crate) fn bounds(given: impl Iterator<Item = AxisBounds>, shape: &[u64]) -> 
     let given: Vec<AxisBounds> = given.collect();
     let n_axes = given.iter().filter(|axis| axis.0 != Bounds::NewAxis).count();
     if n_axes != shape.len() {
-        let hint = if given.len() == 1 { "; `..` alone (without s!) selects everything" } else { "" };
+        let hint = if given.len() == 1 { "; `..` by itself selects everything" } else { "" };
         return Err(wrong(format!(
             "a selection of {n_axes} axes for an array of {} dimensions{hint}",
             shape.len()

@@ -175,9 +175,8 @@ pub(crate) fn parse(path: &Path) -> Result<Option<Url>> {
         Ok(root) => root,
         Err(Refused::Scheme) => {
             let what = format!(
-                "ndzarr has no store for URLs of the scheme {scheme:?}; the known ones are {SCHEMES}. For others, \
-                 implement `Store` or `AsyncStore`, as the chapter \"Extending\" of the guide shows, and open the \
-                 array in it"
+                "ndzarr has no store for URLs of the scheme {scheme:?}; the known ones are {SCHEMES}. The chapter \
+                 \"Extending\" of the guide shows how programs add others"
             );
             return Err(Error::new(ErrorKind::Unsupported, what));
         }

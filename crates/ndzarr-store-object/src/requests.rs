@@ -240,7 +240,7 @@ impl Inner {
         }
         if let Some(region) = &answer.region {
             what +=
-                &format!("; the bucket is in the region {region}: set AWS_REGION or `RemoteOptions::region`");
+                &format!("; the bucket is in the region {region}: set AWS_REGION, or name it in the options");
         }
         match answer.status {
             401 | 403 => {
@@ -250,7 +250,7 @@ impl Inner {
                 let may_be_absent = action == "read" && answer.may_be_absent();
                 let or_missing = may_be_absent && self.options.missing_if_denied;
                 if may_be_absent && !or_missing {
-                    what += "; if this service denies what is absent, set `missing_if_denied`";
+                    what += "; if this service denies what is absent, an option takes it for missing";
                 }
                 StoreError::Denied { action, key, what, or_missing }
             }

@@ -97,8 +97,7 @@ fn certificate(fault: &CertificateError) -> String {
             format!("{of_server} is not for {}, but for {}", expected.to_str(), presented.join(", "))
         }
         CertificateError::UnknownIssuer => format!(
-            "{of_server} comes from an authority that is not trusted; name it by SSL_CERT_FILE or \
-             `RemoteOptions::root_certificate`"
+            "{of_server} comes from an authority that is not trusted; name it by SSL_CERT_FILE or in the options"
         ),
         fault => format!("{of_server} is refused: {fault}"),
     }

@@ -96,7 +96,7 @@ impl<S> fmt::Debug for ZipStore<S> {
     }
 }
 
-const READ_ONLY: StoreError = StoreError::Unsupported("change an archive; `ZipWriter` writes a new one");
+const READ_ONLY: StoreError = StoreError::Unsupported("change an archive, only write a new one");
 
 const READS: Can = Can { write: false, put_if: false, erase_if: false, lock: false, list: true };
 

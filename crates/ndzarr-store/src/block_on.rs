@@ -59,6 +59,6 @@ impl dyn AsyncStore + '_ {
     pub fn wait<F: Future>(&self, future: F) -> Result<F::Output, StoreError> {
         let mut output = None;
         self.block_on(pin!(async { output = Some(future.await) }))?;
-        output.ok_or(StoreError::Unsupported("run a future: its `block_on` returned before the future ended"))
+        output.ok_or(StoreError::Unsupported("run a future: it stopped waiting before the future ended"))
     }
 }

@@ -3,6 +3,7 @@
 
 use super::layers::Workspace;
 use super::lexer::{Kind, Token, lex, starts_with};
+use super::messages::rust_names;
 use super::tests_in_src::{test_modules, without_tests};
 use super::tree::Tree;
 use super::violation::Violation;
@@ -66,6 +67,11 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
                 if package.published {
                     found.extend(macros(&code, &PRINTING, "has no place in a library"));
                     found.extend(process(&code));
+                }
+                // What ndzarr-derive says is for those who write Rust.
+                let is_printed = package.published && package.name != "ndzarr-derive";
+                if is_printed || package.name == "ndzarr-cli" {
+                    found.extend(rust_names(&code));
                 }
                 if PURE.contains(&package.name.as_str()) {
                     found.extend(io(&code));

@@ -86,7 +86,7 @@ impl Conversion {
         self.widen(fill.bytes(), &mut wide);
         if let Some(number) = self.narrow(&wide, &mut bytes) {
             let what = format!(
-                "the fill value {} becomes {}, which is out of range of {}; Cast::Saturating takes the nearest number",
+                "the fill value {} becomes {}, which is out of range of {}; a saturating cast takes the nearest number",
                 self.shown(fill.bytes()),
                 show(number),
                 self.to

@@ -123,7 +123,7 @@ impl Note {
             return Err(self.refused(
                 storage,
                 match *there == self.text {
-                    true => "a copy that has not ended began here: resume() goes on with it",
+                    true => "a copy that has not ended began here, and can be resumed",
                     false => "a copy of another source, or with other options, began here and has not ended",
                 },
             ));

@@ -260,7 +260,7 @@ impl HeldDocument {
 
     fn cannot_take_turns(&self) -> Error {
         let what = "this store has neither locks nor conditional writes, so that a change of a document could undo \
-                    another's; ConcurrentUpdate::LastWriterWins makes it all the same";
+                    another's: it is made only if the last writer may win";
         Error::new(ErrorKind::NoLocking, what)
             .in_document(Some(self.key.as_str()))
             .in_store(|| self.storage.name())

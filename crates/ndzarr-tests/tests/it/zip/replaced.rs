@@ -65,8 +65,8 @@ fn pins_name_values_of_one_archive() {
 #[test]
 fn archives_are_not_written_to() {
     let store = open(archive(1)).expect("it opens");
-    assert_fails(store.put(&key("a"), &[], ndzarr_store::Precondition::None), "ZipWriter");
-    assert_fails(store.erase(&key("a"), ndzarr_store::Precondition::None), "ZipWriter");
+    assert_fails(store.put(&key("a"), &[], ndzarr_store::Precondition::None), "only write a new one");
+    assert_fails(store.erase(&key("a"), ndzarr_store::Precondition::None), "only write a new one");
     let memory = memory("");
     assert_fails(ZipWriter::create(memory, key("b.zip")), "temporaries");
 }
