@@ -3,8 +3,9 @@
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
-use crate::page::{element, elements};
-use crate::told::{Told, quoted};
+use crate::secrets::Secrets;
+use crate::told::Told;
+use crate::xml::{End, each_element, element};
 
 /// How a service is asked to erase several values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,22 @@ pub(crate) struct Refused {
     /// Names as the service has them: keys, at Azure indices of the request. The rest is about the first
     /// one. Empty if the answer has none.
     pub(crate) names: Vec<String>,
+}
+
+impl Refused {
+    /// As far as errors quote it.
+    pub(crate) fn without(self, secrets: &Secrets) -> Self {
+        Self {
+            code: self.code.map(|code| secrets.quoted(&code)),
+            message: self.message.map(|message| secrets.quoted(&message)),
+            ..self
+        }
+    }
+
+    /// Whether there was nothing to erase.
+    fn is_absent(&self) -> bool {
+        self.status == 404 && !self.code.as_deref().is_some_and(is_no_bucket)
+    }
 }
 
 impl Batch {
@@ -54,25 +71,29 @@ impl Batch {
 }
 
 fn of_s3(text: &str) -> Result<Option<Refused>, Told> {
-    let document = text.trim_end();
-    let is_empty = document.contains("<DeleteResult") && document.ends_with("/>");
-    if !is_empty && !document.ends_with("</DeleteResult>") {
-        return Err(Told::passing("the answer to an erasure is not complete"));
-    }
-    let errors = elements(document, "Error").map(|error| {
-        let named = |name| Some(quoted(&element(error, name)?));
-        let code = named("Code");
-        let status = code.as_deref().map_or(400, status);
-        let names = element(error, "Key").into_iter().collect();
-        Refused { status, code, message: named("Message"), names }
+    let (mut is_result, mut errors) = (false, Vec::new());
+    let mut error = Refused::default();
+    let end = each_element(text, |names, text| match names {
+        ["DeleteResult"] => is_result = true,
+        ["DeleteResult", "Error", "Key"] => error.names = vec![text],
+        ["DeleteResult", "Error", "Code"] => error.code = Some(text),
+        ["DeleteResult", "Error", "Message"] => error.message = Some(text),
+        ["DeleteResult", "Error"] => {
+            let status = error.code.as_deref().map_or(400, status);
+            errors.push(Refused { status, ..std::mem::take(&mut error) });
+        }
+        _ => {}
     });
-    Ok(together(errors))
+    match end == End::Whole && is_result {
+        true => Ok(together(errors.into_iter())),
+        false => Err(Told::passing("the answer to an erasure is not complete")),
+    }
 }
 
 /// What is absent counts as erased.
 fn together(errors: impl Iterator<Item = Refused>) -> Option<Refused> {
     let mut all: Option<Refused> = None;
-    for mut error in errors.filter(|refused| refused.status != 404) {
+    for mut error in errors.filter(|refused| !refused.is_absent()) {
         let Some(first) = &mut all else {
             all = Some(error);
             continue;
@@ -86,11 +107,16 @@ fn together(errors: impl Iterator<Item = Refused>) -> Option<Refused> {
     all
 }
 
+/// Whether a code says that the bucket or the container itself is missing.
+pub(crate) fn is_no_bucket(code: &str) -> bool {
+    matches!(code, "NoSuchBucket" | "ContainerNotFound")
+}
+
 /// The status of a code: "Amazon S3 API Reference", "Error responses".
 fn status(code: &str) -> u16 {
     match code {
         "AccessDenied" | "AllAccessDisabled" => 403,
-        "NoSuchKey" | "NoSuchVersion" => 404,
+        "NoSuchKey" | "NoSuchVersion" | "NoSuchBucket" => 404,
         "InternalError" | "OperationAborted" => 500,
         "SlowDown" | "ServiceUnavailable" => 503,
         _ => 400,
@@ -128,11 +154,11 @@ fn of_part(part: &str) -> Option<(Option<usize>, Refused)> {
         let (_, value) = headers.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted))?;
         Some(value.trim().to_owned())
     };
-    let named = |name| Some(quoted(&element(inner, name)?));
+    let named = |name| element(inner, name);
     let id: Option<usize> = header(head, "content-id").map(|id| id.parse()).transpose().ok()?;
     let refused = Refused {
         status: inner.get(..3)?.parse().ok()?,
-        code: header(inner, "x-ms-error-code").map(|code| quoted(&code)).or_else(|| named("Code")),
+        code: header(inner, "x-ms-error-code").or_else(|| named("Code")),
         message: named("Message"),
         names: id.iter().map(ToString::to_string).collect(),
     };

@@ -12,7 +12,6 @@ use crate::conditions::{self, Conditions};
 use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
-use crate::endpoint;
 use crate::fault::{bad, wrong_credentials};
 use crate::hedge::Hedge;
 use crate::options::{Credentials, RemoteOptions};
@@ -20,6 +19,7 @@ use crate::options::{Credentials, RemoteOptions};
 use crate::profile::Profile;
 #[cfg(feature = "s3")]
 use crate::region::{self, Regional};
+use crate::setting::{self, Setting, Use};
 use crate::signing::Signing;
 use crate::source::{self, Source};
 use crate::store::{Inner, ObjectStore, Service};
@@ -33,12 +33,22 @@ fn no_retries() -> RetryConfig {
 }
 
 fn allows_http(endpoint: Option<&str>) -> bool {
-    endpoint.is_some_and(|url| url.starts_with("http://"))
+    let scheme = endpoint.and_then(|url| url.split_once("://"));
+    scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http"))
 }
 
-fn given(settings: &[(&str, &str)]) -> Source {
-    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Source::Settings { settings, name: "the options".to_owned() }
+/// Credentials of the options: the names of object_store, those for users, and values.
+fn given(settings: &[(&str, &str, &str)]) -> Source {
+    let setting = |(key, name, value): &(&str, &str, &str)| ((*key).to_owned(), Setting::new(*name, *value));
+    Source::Settings { settings: settings.iter().map(setting).collect(), name: "the options".to_owned() }
+}
+
+/// Checks what becomes a part of URLs. Errors have the name of the store, which is as good as known then.
+fn check(bucket: &str, settings: &[(Option<&Setting>, Use)], name: &str) -> Result<(), StoreError> {
+    let bucket = setting::check(bucket, Use::Name).map_err(|what| format!("the name of the bucket {what}"));
+    let mut settings = settings.iter().filter_map(|(setting, used)| setting.map(|setting| (setting, *used)));
+    let checked = bucket.and_then(|()| settings.try_for_each(|(setting, used)| setting.check(used)));
+    checked.map_err(|what| bad(what, &name.replace(char::is_control, "")))
 }
 
 impl ObjectStore {
@@ -87,27 +97,32 @@ impl ObjectStore {
     #[cfg(feature = "s3")]
     pub fn s3(bucket: &str, prefix: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         let mut name = format!("s3://{bucket}");
-        let (mut region, endpoint) = (options.region.clone(), options.endpoint.as_deref());
-        let mut endpoint = endpoint.map(str::to_owned);
+        let mut region = options.region.clone();
+        let mut endpoint = options.endpoint.clone();
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Ok(Source::Unsigned),
             Some(Credentials::Key { id, secret, session_token }) => {
-                let mut settings = vec![("aws_access_key_id", &**id), ("aws_secret_access_key", &**secret)];
-                settings.extend(session_token.as_deref().map(|token| ("aws_session_token", token)));
+                let mut settings = vec![
+                    ("aws_access_key_id", "the id of the key", &**id),
+                    ("aws_secret_access_key", "the secret of the key", &**secret),
+                ];
+                let token = session_token.as_deref();
+                settings.extend(token.map(|token| ("aws_session_token", "the session token", token)));
                 Ok(given(&settings))
             }
             Some(Credentials::Variables(set)) => {
                 let profile = Profile::find(Variables(set));
                 if let Ok(profile) = &profile {
-                    region = region.or_else(|| profile.region().map(str::to_owned));
-                    endpoint = endpoint.or_else(|| profile.endpoint().map(str::to_owned));
+                    region = region.or_else(|| profile.setting("region"));
+                    endpoint = endpoint.or_else(|| profile.setting("endpoint_url"));
                 }
                 source::aws(Variables(set), &profile, endpoint.as_deref())
             }
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let source = source.map_err(|what| bad(what, &name))?;
-        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
+        let settings = [(endpoint.as_ref(), Use::Endpoint), (region.as_ref(), Use::Name)];
+        check(bucket, &settings, &name)?;
         let signing = Signing::new(!matches!(source, Source::Unsigned));
         let connector = Connector::new(options, endpoint.as_deref(), &signing);
         let mut builder = object_store::aws::AmazonS3Builder::new()
@@ -117,7 +132,7 @@ impl ObjectStore {
             .with_retry(no_retries())
             .with_http_connector(connector.clone());
         if let Some(endpoint) = &endpoint {
-            builder = builder.with_endpoint(endpoint);
+            builder = builder.with_endpoint(&endpoint.value);
             name = format!("s3+{}/{bucket}", endpoint.trim_end_matches('/'));
         }
         let builder = match source {
@@ -150,18 +165,25 @@ impl ObjectStore {
 
         let mut name = format!("gs://{bucket}");
         let endpoint = options.endpoint.as_deref();
-        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
+        check(bucket, &[(options.endpoint.as_ref(), Use::Endpoint)], &name)?;
         let mut bearer = None;
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Source::Unsigned,
-            Some(Credentials::ServiceAccount(json)) => given(&[("google_service_account_key", json)]),
+            Some(Credentials::ServiceAccount(json)) => {
+                given(&[("google_service_account_key", "the service account", json)])
+            }
             Some(Credentials::Bearer(token)) => {
+                setting::check(token, Use::Text).map_err(|what| bad(format!("the token {what}"), &name))?;
                 bearer = Some(GcpCredential { bearer: token.clone() });
                 Source::Unsigned
             }
-            Some(Credentials::Variables(set)) => source::google(Variables(set), endpoint),
+            Some(Credentials::Variables(set)) => {
+                source::google(Variables(set), endpoint).map_err(|what| bad(what, &name))?
+            }
             Some(_) => return Err(wrong_credentials(&name)),
         };
+        let of_file = source::base_url(&source).filter(|_| endpoint.is_none());
+        check(bucket, &[(of_file.as_ref(), Use::Endpoint)], &name)?;
         let signing = Signing::new(bearer.is_some() || !matches!(source, Source::Unsigned));
         let mut builder = GoogleCloudStorageBuilder::new()
             .with_bucket_name(bucket)
@@ -195,12 +217,17 @@ impl ObjectStore {
         let account = account.ok_or_else(|| bad("the account is not given", container))?;
         let mut name = format!("az://{account}/{container}");
         let endpoint = options.endpoint.as_deref();
-        endpoint.iter().try_for_each(|url| endpoint::check(url, &name))?;
+        let settings = [(options.endpoint.as_ref(), Use::Endpoint), (options.account.as_ref(), Use::Name)];
+        check(container, &settings, &name)?;
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Source::Unsigned,
-            Some(Credentials::AccountKey(key)) => given(&[("azure_storage_account_key", key)]),
-            Some(Credentials::Bearer(token)) => given(&[("azure_storage_token", token)]),
-            Some(Credentials::Variables(set)) => source::azure(Variables(set), endpoint),
+            Some(Credentials::AccountKey(key)) => {
+                given(&[("azure_storage_account_key", "the account key", key)])
+            }
+            Some(Credentials::Bearer(token)) => given(&[("azure_storage_token", "the token", token)]),
+            Some(Credentials::Variables(set)) => {
+                source::azure(Variables(set), endpoint).map_err(|what| bad(what, &name))?
+            }
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let signing = Signing::new(!matches!(source, Source::Unsigned));
@@ -224,7 +251,7 @@ impl ObjectStore {
     /// The text is not a URL. No request is made.
     #[cfg(feature = "http")]
     pub fn http(url: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
-        endpoint::check(url, "a web server")?;
+        setting::check(url, Use::Url).map_err(|what| bad(format!("the URL {what}"), "a web server"))?;
         // A query may be a secret.
         let name = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         let signing = Signing::new(false);

@@ -10,14 +10,16 @@ use object_store::list::PaginatedListStore;
 use crate::credentials::{Guarded, Origin, malformed};
 use crate::fault::{bad, wrong_credentials};
 use crate::options::RemoteOptions;
+use crate::setting::{Setting, Use};
 use crate::signing::Signing;
 use crate::source::{Settings, Source};
 
 /// The same builder with settings.
 fn set<B, K: FromStr>(builder: B, settings: Settings, with: impl Fn(B, K, String) -> B) -> Result<B, String> {
-    settings.into_iter().try_fold(builder, |builder, (name, value)| {
+    settings.into_iter().try_fold(builder, |builder, (name, setting)| {
         let key = name.parse().map_err(|_| format!("object_store has no setting {name}"))?;
-        Ok(with(builder, key, value))
+        setting.check(Use::of(&name))?;
+        Ok(with(builder, key, setting.value))
     })
 }
 
@@ -28,6 +30,8 @@ pub(crate) trait Builder: Clone {
     type Key: FromStr;
     /// What signatures are made with that are then removed.
     fn none() -> Self::Credential;
+    /// What a credential has that goes into a header or a query, with its names.
+    fn texts(credential: &Self::Credential) -> Vec<(&'static str, &str)>;
     fn unsigned(self) -> Self;
     fn set(self, key: Self::Key, value: String) -> Self;
     fn provided(self, by: Arc<dyn CredentialProvider<Credential = Self::Credential>>) -> Self;
@@ -36,7 +40,7 @@ pub(crate) trait Builder: Clone {
 }
 
 macro_rules! builder {
-    ($feature:literal, $builder:ty, $store:ty, $credential:ty, $key:ty, $none:expr) => {
+    ($feature:literal, $builder:ty, $store:ty, $credential:ty, $key:ty, $none:expr, $texts:expr) => {
         #[cfg(feature = $feature)]
         impl Builder for $builder {
             type Store = $store;
@@ -44,6 +48,10 @@ macro_rules! builder {
             type Key = $key;
             fn none() -> $credential {
                 $none
+            }
+            fn texts(credential: &$credential) -> Vec<(&'static str, &str)> {
+                let texts: fn(&$credential) -> Vec<(&'static str, &str)> = $texts;
+                texts(credential)
             }
             fn unsigned(self) -> Self {
                 // Some requests look for credentials in any case.
@@ -72,7 +80,12 @@ builder!(
     object_store::aws::AmazonS3,
     object_store::aws::AwsCredential,
     object_store::aws::AmazonS3ConfigKey,
-    object_store::aws::AwsCredential { key_id: String::new(), secret_key: String::new(), token: None }
+    object_store::aws::AwsCredential { key_id: String::new(), secret_key: String::new(), token: None },
+    |credential| {
+        let token = credential.token.as_deref().unwrap_or_default();
+        let (id, secret) = (&*credential.key_id, &*credential.secret_key);
+        vec![("the id of the key", id), ("the secret of the key", secret), ("the session token", token)]
+    }
 );
 builder!(
     "gcs",
@@ -80,7 +93,8 @@ builder!(
     object_store::gcp::GoogleCloudStorage,
     object_store::gcp::GcpCredential,
     object_store::gcp::GoogleConfigKey,
-    object_store::gcp::GcpCredential { bearer: String::new() }
+    object_store::gcp::GcpCredential { bearer: String::new() },
+    |credential| vec![("the token", &*credential.bearer)]
 );
 builder!(
     "azure",
@@ -88,7 +102,15 @@ builder!(
     object_store::azure::MicrosoftAzure,
     object_store::azure::AzureCredential,
     object_store::azure::AzureConfigKey,
-    object_store::azure::AzureCredential::BearerToken(String::new())
+    object_store::azure::AzureCredential::BearerToken(String::new()),
+    |credential| match credential {
+        object_store::azure::AzureCredential::BearerToken(token) => vec![("the token", &**token)],
+        object_store::azure::AzureCredential::SASToken(pairs) => {
+            pairs.iter().flat_map(|(name, value)| [name, value]).map(|text| ("the SAS", &**text)).collect()
+        }
+        // It signs, and is not sent.
+        object_store::azure::AzureCredential::AccessKey(_) => Vec::new(),
+    }
 );
 
 /// A builder whose credentials come from a source.
@@ -129,7 +151,11 @@ pub(crate) fn provided<B: Builder>(
     signing: &Signing,
 ) -> B {
     let (signing, none) = (signing.clone(), Arc::new(B::none()));
-    let guarded = Guarded { from, origin, signing, none, last: Mutex::default() };
+    let check = |credential: &B::Credential| {
+        let mut texts = B::texts(credential).into_iter();
+        texts.try_for_each(|(name, text)| Setting::new(name, text).check(Use::Text))
+    };
+    let guarded = Guarded { from, origin, signing, none, check, last: Mutex::default() };
     builder.provided(Arc::new(guarded))
 }
 

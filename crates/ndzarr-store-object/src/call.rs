@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::batch::{Batch, Refused};
+use crate::batch::{Batch, Refused, is_no_bucket};
 use crate::page::Page;
 
 tokio::task_local! {
@@ -145,6 +145,11 @@ impl Answer {
         self.status == 403 && matches!(self.code.as_deref(), None | Some("AccessDenied"))
     }
 
+    /// Whether the bucket itself is missing.
+    pub(crate) fn is_no_bucket(&self) -> bool {
+        self.code.as_deref().is_some_and(is_no_bucket)
+    }
+
     /// How long the service wants to be left alone; no server can have a call wait for longer than this.
     pub(crate) fn wait(&self) -> Duration {
         self.retry_after.unwrap_or_default().min(Duration::from_secs(60))
@@ -167,6 +172,9 @@ impl Answer {
                 n => format!("refused, like {} other keys", n - 1),
             },
         };
+        if let Some(wait) = self.retry_after {
+            what.push_str(&format!(", to be tried again after {} s", wait.as_secs()));
+        }
         for (name, text) in [("", &self.code), ("", &self.message), ("request ", &self.request_id)] {
             if let Some(text) = text {
                 what.push_str(&format!(", {name}{text}"));

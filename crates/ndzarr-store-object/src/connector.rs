@@ -10,6 +10,7 @@ use rustls::ClientConfig;
 use crate::certificates::Certificates;
 use crate::client::Client;
 use crate::options::RemoteOptions;
+use crate::secrets;
 use crate::service::HttpLayer;
 use crate::signing::Signing;
 
@@ -107,6 +108,8 @@ impl HttpConnector for Connector {
         Ok(HttpClient::new(HttpLayer {
             client: client.map_err(failed)?,
             headers: options.headers.clone(),
+            secrets: secrets::of_options(options),
+            patience: options.read_timeout,
             signing: self.signing.clone(),
         }))
     }

@@ -41,6 +41,8 @@ pub(crate) struct Guarded<C> {
     pub(crate) signing: Signing,
     /// What signatures are made with that are then removed.
     pub(crate) none: Arc<C>,
+    /// Whether a credential can be used, or what is wrong with it.
+    pub(crate) check: fn(&C) -> Result<(), String>,
     pub(crate) last: Mutex<Option<Last<C>>>,
 }
 
@@ -99,6 +101,9 @@ impl<C> Guarded<C> {
             let fetched = CALL.scope(call.clone(), tokio::time::timeout(limit, self.from.get_credential()));
             let error = match fetched.await {
                 Ok(Ok(credential)) => {
+                    if let Err(what) = (self.check)(&credential) {
+                        break (Some(failed(what)), call.answer().clone());
+                    }
                     *self.last() = Some(Last { credential: Arc::clone(&credential), pause: None });
                     if let Some(name) = machine.filter(|_| found() != Some(true)) {
                         machines().insert(name.clone(), true);
@@ -134,10 +139,13 @@ impl<C> Guarded<C> {
             None => format!("no answer within {} s", limit.as_secs()),
         };
         let what = format!("there are no credentials from {name}: {why}");
-        let told = Told::last(&what);
-        let _ = CALL.try_with(|call| call.answer().no_credentials = Some(what));
-        Err(object_store::Error::Generic { store: "credentials", source: Box::new(told) })
+        let _ = CALL.try_with(|call| call.answer().no_credentials = Some(what.clone()));
+        Err(failed(what))
     }
+}
+
+fn failed(what: String) -> object_store::Error {
+    object_store::Error::Generic { store: "credentials", source: Box::new(Told::last(what)) }
 }
 
 /// Why there are none. The texts of other crates may quote files, answers and URLs, which have secrets.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::endpoint::Endpoint;
 use crate::options::{Credentials, RemoteOptions};
+use crate::setting::Setting;
 use crate::source::{AWS, AWS_MORE, AZURE, AZURE_MORE, GOOGLE_MORE, GOOGLE_SETS};
 use crate::store::Service;
 use crate::variables::Variables;
@@ -42,25 +42,26 @@ impl RemoteOptions {
     /// ```
     pub fn from_environment(service: Service, variable: impl Fn(&str) -> Option<String>) -> Self {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
+        let first =
+            |names: &[&'static str]| names.iter().find_map(|name| Some(Setting::new(*name, variable(name)?)));
         let mut options = Self::new();
         let seconds = first(&["AWS_METADATA_SERVICE_TIMEOUT", "GCE_METADATA_TIMEOUT"]);
-        if let Some(seconds) = seconds.and_then(|seconds| seconds.parse().ok()) {
+        if let Some(seconds) = seconds.and_then(|seconds| seconds.value.parse().ok()) {
             options.metadata_timeout = Duration::from_secs(seconds);
         }
         let (sets, more, unsigned): (Sets, _, _) = match service {
             Service::S3 => {
                 options.region = first(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
-                options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]).map(Endpoint);
+                options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
                 (AWS, AWS_MORE, "AWS_SKIP_SIGNATURE")
             }
             Service::Gcs => {
-                options.endpoint = variable("GOOGLE_BASE_URL").map(Endpoint);
+                options.endpoint = first(&["GOOGLE_BASE_URL"]);
                 (GOOGLE_SETS, GOOGLE_MORE, "GOOGLE_SKIP_SIGNATURE")
             }
             Service::Azure => {
                 options.account = first(&["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"]);
-                options.endpoint = variable("AZURE_STORAGE_ENDPOINT").map(Endpoint);
+                options.endpoint = first(&["AZURE_STORAGE_ENDPOINT"]);
                 (AZURE, AZURE_MORE, "AZURE_SKIP_SIGNATURE")
             }
             Service::Http => return options,

@@ -9,7 +9,7 @@ use object_store::Error as OsError;
 use object_store::path::Path;
 
 use crate::batch::Batch;
-use crate::call::{CALL, Purpose};
+use crate::call::{Answer, CALL, Purpose};
 use crate::requests::{Attempts, Failure};
 use crate::store::{Inner, Service};
 use crate::told::quoted;
@@ -45,7 +45,7 @@ impl Inner {
                 continue;
             }
             match self.erase_together(self.paths(keys)?, true).await {
-                Err(failure) if matches!(failure.answer.status, 405 | 501) && self.backend.end_batches() => {
+                Err(failure) if is_unknown_request(&failure.answer) && self.backend.end_batches() => {
                     self.erase_each(keys).await?;
                 }
                 erased => erased.map_err(|failure| self.erase_error(keys, &failure))?,
@@ -91,7 +91,7 @@ impl Inner {
             let refused: HashSet<_> = answer.refused.iter().cloned().collect();
             match self.ended(&attempts, result, answer) {
                 Some(Ok(_)) => return Ok(()),
-                Some(Err(failure)) if failure.answer.status == 404 && !self.is_no_bucket(&failure) => {
+                Some(Err(failure)) if !in_batch && self.is_absent(&paths, &failure.answer).await => {
                     return Ok(());
                 }
                 Some(Err(failure)) => return Err(failure),
@@ -102,6 +102,23 @@ impl Inner {
                 None => {}
             }
         }
+    }
+
+    /// Whether an answer to the erasure of each value says that there is none. A server that does not know
+    /// such requests may answer so, too: if it does not name the value as what is missing, it is asked.
+    async fn is_absent(&self, paths: &[Path], answer: &Answer) -> bool {
+        if answer.status != 404 || answer.is_no_bucket() {
+            return false;
+        }
+        if matches!(answer.code.as_deref(), Some("NoSuchKey" | "NoSuchVersion" | "BlobNotFound")) {
+            return true;
+        }
+        for path in paths {
+            if !matches!(self.marked(path).await, Ok(None)) {
+                return false;
+            }
+        }
+        true
     }
 
     fn erase_error(&self, keys: &[Key], failure: &Failure) -> StoreError {
@@ -137,4 +154,9 @@ impl Inner {
             _ => Err(OsError::Generic { store: "http", source: "refused inside the answer".into() }),
         }
     }
+}
+
+/// Whether an answer to a batch says that the server knows no batches.
+fn is_unknown_request(answer: &Answer) -> bool {
+    matches!(answer.status, 404 | 405 | 501) && !answer.is_no_bucket()
 }

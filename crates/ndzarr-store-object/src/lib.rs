@@ -46,7 +46,6 @@ mod container;
 #[cfg(feature = "s3")]
 mod credential_process;
 mod credentials;
-mod endpoint;
 mod environment;
 mod erase;
 mod fault;
@@ -67,7 +66,9 @@ mod read;
 mod region;
 mod requests;
 mod runtime;
+mod secrets;
 mod service;
+mod setting;
 mod signing;
 mod source;
 mod state;
@@ -77,6 +78,7 @@ mod trial;
 mod unranged;
 mod variables;
 mod write;
+mod xml;
 
 pub use options::{Credentials, RemoteOptions};
 pub use store::{ObjectStore, Service};

@@ -7,7 +7,7 @@ use object_store::list::PaginatedListOptions;
 
 use crate::call::Purpose;
 use crate::page::Page;
-use crate::store::{Inner, Service};
+use crate::store::{Inner, LONGEST, Service};
 
 /// The most pages without a name in a row. Services send some, for instance where much was erased.
 const EMPTY_PAGES: u32 = 1000;
@@ -73,7 +73,7 @@ impl Pages {
         self.is_done = page.next.is_none();
         self.next.clone_from(&page.next);
         if !self.is_done && (self.next == self.earlier || self.n_empty == EMPTY_PAGES) {
-            return Err(endless(&self.prefix, "the pages of the list do not end"));
+            return Err(failed(&self.prefix, "the pages of the list do not end"));
         }
         if self.n_pages.is_power_of_two() {
             self.earlier = page.next.clone();
@@ -82,7 +82,7 @@ impl Pages {
     }
 }
 
-fn endless(prefix: &Prefix, what: &str) -> StoreError {
+fn failed(prefix: &Prefix, what: &str) -> StoreError {
     StoreError::Other { action: "list", key: prefix.to_string(), what: what.to_owned() }
 }
 
@@ -96,7 +96,7 @@ impl Room {
 
     pub(crate) fn take(&mut self, prefix: &Prefix, page: &Page) -> Result<(), StoreError> {
         let byte_len: usize = page.keys.iter().chain(&page.prefixes).map(String::len).sum();
-        self.0 = self.0.checked_sub(byte_len as u64).ok_or_else(|| endless(prefix, "too many names"))?;
+        self.0 = self.0.checked_sub(byte_len as u64).ok_or_else(|| failed(prefix, "too many names"))?;
         Ok(())
     }
 }
@@ -115,6 +115,14 @@ impl Inner {
         let Pages { prefix, delimiter, after, next, .. } = pages;
         let Some(lists) = self.backend.lists() else { return Err(StoreError::Unsupported("list")) };
         let below = format!("{}{prefix}", self.prefix);
+        if [Some(&below), after.as_ref(), next.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|text| text.len() > LONGEST)
+        {
+            let what = format!("a name or the mark of the next page has more than {LONGEST} bytes");
+            return Err(failed(prefix, &what));
+        }
         let instead = match self.service {
             Service::Azure => "<EnumerationResults><Blobs></Blobs></EnumerationResults>",
             _ => "<ListBucketResult></ListBucketResult>",
@@ -141,7 +149,7 @@ impl Inner {
 
     fn key(&self, prefix: &Prefix, name: &str) -> Option<Key> {
         let name = name.strip_prefix(&self.prefix).filter(|name| name.starts_with(prefix.as_str()))?;
-        Key::new(name).ok()
+        Key::new(name).ok().filter(|key| self.path(key).is_ok())
     }
 
     /// The keys of a page and the lengths of their values. Where the page has none, each is asked for.
@@ -186,7 +194,8 @@ impl Listings {
         let keys = inner.keys(&self.prefix, &page).iter().map(|key| key.name().to_owned()).collect();
         let below = format!("{}{}", inner.prefix, self.prefix);
         let names = page.prefixes.iter().filter_map(|name| name.strip_prefix(&below)?.strip_suffix('/'));
-        let prefixes = names.filter(|name| Key::new(name).is_ok()).map(str::to_owned).collect();
+        let is_name = |name: &&str| Key::new(name).is_ok_and(|key| inner.path(&key).is_ok());
+        let prefixes = names.filter(is_name).map(str::to_owned).collect();
         Ok(Some(DirListing { keys, prefixes }))
     }
 }

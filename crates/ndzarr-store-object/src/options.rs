@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use ndzarr_store::StoreError;
 use tokio::runtime::Handle;
 
-use crate::endpoint::Endpoint;
+use crate::setting::Setting;
 
 /// How a service is reached. Every constructor of [`ObjectStore`](crate::ObjectStore) takes the same
 /// options, and uses those that its service has.
@@ -22,9 +22,9 @@ use crate::endpoint::Endpoint;
 /// ```
 #[derive(Clone, Debug)]
 pub struct RemoteOptions {
-    pub(crate) endpoint: Option<Endpoint>,
-    pub(crate) region: Option<String>,
-    pub(crate) account: Option<String>,
+    pub(crate) endpoint: Option<Setting>,
+    pub(crate) region: Option<Setting>,
+    pub(crate) account: Option<Setting>,
     pub(crate) credentials: Option<Credentials>,
     pub(crate) roots: Vec<Vec<u8>>,
     pub(crate) headers: HeaderMap,
@@ -70,7 +70,7 @@ impl RemoteOptions {
     /// The URL of the service, for those that speak like it.
     #[must_use]
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
-        self.endpoint = Some(Endpoint(url.into()));
+        self.endpoint = Some(Setting::new("the endpoint", url));
         self
     }
 
@@ -78,14 +78,14 @@ impl RemoteOptions {
     /// credentials, once for the process; at an [`endpoint`](Self::endpoint) it is `us-east-1`.
     #[must_use]
     pub fn region(mut self, region: impl Into<String>) -> Self {
-        self.region = Some(region.into());
+        self.region = Some(Setting::new("the region", region));
         self
     }
 
     /// The account of an Azure container.
     #[must_use]
     pub fn account(mut self, account: impl Into<String>) -> Self {
-        self.account = Some(account.into());
+        self.account = Some(Setting::new("the account", account));
         self
     }
 
@@ -127,14 +127,17 @@ impl RemoteOptions {
         self
     }
 
-    /// How long no byte may go or come: 30 s if not given. A request as a whole has no limit.
+    /// How long it may be that nothing is sent, or that fewer than 4 KiB of an answer come: 30 s if not
+    /// given. Large values take as long as they take.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
     }
 
-    /// For how long failed requests are repeated, at most eight times: 60 s if not given.
+    /// For how long failed requests are repeated, at most eight times: 60 s if not given. The last
+    /// attempt may take longer, by the [`read_timeout`](Self::read_timeout). Nothing waits for a service
+    /// that wants to be left alone for longer.
     #[must_use]
     pub fn retry_for(mut self, time: Duration) -> Self {
         self.retry_for = time;

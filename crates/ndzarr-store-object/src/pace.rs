@@ -1,5 +1,5 @@
-//! The limit on the time in which nothing of a request or of its answer moves. That of reqwest begins with
-//! the request and does not begin again while its body is sent.
+//! The limit on the time in which hardly anything of a request or of its answer moves. That of reqwest begins
+//! with the request and does not begin again while its body is sent.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +16,10 @@ use crate::told::Told;
 
 /// The connection takes a piece when it has sent most of those before.
 const PIECE: usize = 64 << 10;
+
+/// The least bytes of an answer that come in the time of the limit, unless it ends. With 256 requests at once
+/// that is 35 kB/s of a connection, if the limit is 30 s.
+const LEAST: usize = 4 << 10;
 
 /// When a request last moved, and for how long it may not.
 #[derive(Clone, Debug)]
@@ -44,7 +48,7 @@ impl Pace {
                 let until = self.last().checked_add(self.limit);
                 let Some(until) = until else { return std::future::pending().await };
                 if until <= Instant::now() {
-                    return stopped(self.limit);
+                    return stopped("nothing was sent or came", self.limit);
                 }
                 sleep_until(until).await;
             }
@@ -63,14 +67,14 @@ impl Pace {
         }
     }
 
-    /// A body that fails when nothing of it comes for too long.
+    /// A body that fails when too little of it comes for too long.
     pub(crate) fn of_answer(&self, body: reqwest::Body) -> Received {
-        Received { body, limit: self.limit, wait: None }
+        Received { body, limit: self.limit, wait: None, came: 0 }
     }
 }
 
-fn stopped(limit: Duration) -> HttpError {
-    let what = format!("nothing was sent or came for {} s", limit.as_secs_f64());
+fn stopped(what: &str, limit: Duration) -> HttpError {
+    let what = format!("{what} for {} s", limit.as_secs_f64());
     HttpError::new(HttpErrorKind::Timeout, Told::passing(what))
 }
 
@@ -134,8 +138,9 @@ impl Body for Sent {
 pub(crate) struct Received {
     body: reqwest::Body,
     limit: Duration,
-    /// Since the last frame came.
+    /// The time in which at least [`LEAST`] bytes come, and how many did.
     wait: Option<Pin<Box<Sleep>>>,
+    came: usize,
 }
 
 impl Body for Received {
@@ -148,12 +153,20 @@ impl Body for Received {
     ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
         let this = self.get_mut();
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
-            this.wait = None;
+            let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+            this.came += data.map_or(0, Bytes::len);
+            if this.came >= LEAST {
+                (this.wait, this.came) = (None, 0);
+            }
             return Poll::Ready(frame.map(|frame| frame.map_err(of_client)));
         }
         let wait = this.wait.get_or_insert_with(|| Box::pin(sleep(this.limit)));
         ready!(wait.as_mut().poll(context));
-        Poll::Ready(Some(Err(stopped(this.limit))))
+        let what = match this.came {
+            0 => "nothing came".to_owned(),
+            came => format!("only {came} bytes came"),
+        };
+        Poll::Ready(Some(Err(stopped(&what, this.limit))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -2,6 +2,7 @@
 //! like, and takes the marker of a folder for a value.
 
 use crate::told::Told;
+use crate::xml::{End, each_element};
 
 /// Names as the service has them, from the root of the bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,104 +15,56 @@ pub(crate) struct Page {
     pub(crate) next: Option<String>,
 }
 
+/// An entry of a list that is being read.
+#[derive(Default)]
+struct Entry {
+    name: Option<String>,
+    size: Option<u64>,
+    is_folder: bool,
+}
+
 impl Page {
     /// Reads a `ListBucketResult` (S3, Google) or `EnumerationResults` (Azure).
     ///
     /// # Errors
     /// It is anything else, a part of one, or one that goes on and does not say how.
     pub(crate) fn read(text: &str) -> Result<Self, Told> {
-        let azure = text.contains("<EnumerationResults");
-        let end = if azure { "</EnumerationResults>" } else { "</ListBucketResult>" };
-        if !text.trim_end().ends_with(end) {
+        let mut page = Self::default();
+        let mut entry = Entry::default();
+        let (mut is_list, mut is_truncated, mut has_nameless) = (false, false, false);
+        let end = each_element(text, |names, text| match names {
+            ["ListBucketResult"] | ["EnumerationResults"] => is_list = true,
+            ["ListBucketResult", "IsTruncated"] => is_truncated = text.trim() == "true",
+            ["ListBucketResult", "NextContinuationToken"] | ["EnumerationResults", "NextMarker"] => {
+                page.next = Some(text).filter(|next| !next.is_empty());
+            }
+            [_, "CommonPrefixes", "Prefix"] | [_, "Blobs", "BlobPrefix", "Name"] => page.prefixes.push(text),
+            [_, "Contents", "Key"] | [_, "Blobs", "Blob", "Name"] => entry.name = Some(text),
+            [_, "Contents", "Size"] | [_, "Blobs", "Blob", "Properties", "Content-Length"] => {
+                entry.size = text.trim().parse().ok();
+            }
+            // With a hierarchical namespace Azure lists folders among the values.
+            [_, "Blobs", "Blob", "Properties", "ResourceType"] => entry.is_folder = text == "directory",
+            [_, "Contents"] | [_, "Blobs", "Blob"] => match std::mem::take(&mut entry) {
+                Entry { is_folder: true, .. } => {}
+                Entry { name: Some(name), size, .. } => {
+                    page.keys.push(name);
+                    page.sizes.push(size);
+                }
+                Entry { name: None, .. } => has_nameless = true,
+            },
+            _ => {}
+        });
+        if end == End::Cut || !is_list {
             return Err(Told::passing("the answer is not a complete list"));
         }
-        let [value, folder, name, prefix, size, next] = match azure {
-            true => ["Blob", "BlobPrefix", "Name", "Name", "Content-Length", "NextMarker"],
-            false => ["Contents", "CommonPrefixes", "Key", "Prefix", "Size", "NextContinuationToken"],
-        };
-        let named = |outer, inner| elements(text, outer).filter_map(move |it| element(it, inner)).collect();
-        let next = element(text, next).filter(|next| !next.is_empty());
-        if next.is_none() && element(text, "IsTruncated").is_some_and(|is| is.trim() == "true") {
+        if has_nameless {
+            return Err(Told::last("an entry of the list has no name"));
+        }
+        if page.next.is_none() && is_truncated {
             return Err(Told::last("the list goes on, but not where: the server does not know list-type=2"));
         }
-        // With a hierarchical namespace Azure lists folders among the values.
-        let is_folder = |it: &&str| azure && element(it, "ResourceType").as_deref() == Some("directory");
-        let (keys, sizes) = elements(text, value)
-            .filter(|it| !is_folder(it))
-            .filter_map(|it| Some((element(it, name)?, element(it, size).and_then(|size| size.parse().ok()))))
-            .unzip();
-        Ok(Self { keys, sizes, prefixes: named(folder, prefix), next })
-    }
-}
-
-/// The text of the first element of this name.
-pub(crate) fn element(text: &str, name: &str) -> Option<String> {
-    elements(text, name).next().map(unescaped)
-}
-
-/// What is between the tags of each element of this name.
-pub(crate) fn elements<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = &'t str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        loop {
-            let (_, tag) = rest.split_once('<')?;
-            rest = tag;
-            let Some(after) = tag.strip_prefix(name) else { continue };
-            if !after.starts_with(['>', ' ']) {
-                continue;
-            }
-            let (attributes, inside) = after.split_once('>')?;
-            rest = inside;
-            if attributes.ends_with('/') {
-                continue;
-            }
-            let end = inside.find(&format!("</{name}>"))?;
-            rest = &inside[end..];
-            return Some(&inside[..end]);
-        }
-    })
-}
-
-/// No name of a character is longer, with its semicolon. More is not looked at: a list may have many `&`.
-const LONGEST: usize = 12;
-
-fn unescaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
-        out.push_str(before);
-        let end = after.bytes().take(LONGEST).position(|byte| byte == b';');
-        let known = end.and_then(|end| Some((character(&after[..end])?, &after[end + 1..])));
-        match known {
-            Some((character, after)) => {
-                out.push(character);
-                rest = after;
-            }
-            None => {
-                out.push('&');
-                rest = after;
-            }
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-fn character(name: &str) -> Option<char> {
-    match name {
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "amp" => Some('&'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => {
-            let number = name.strip_prefix('#')?;
-            let code = match number.strip_prefix('x') {
-                Some(hex) => u32::from_str_radix(hex, 16),
-                None => number.parse(),
-            };
-            char::from_u32(code.ok()?)
-        }
+        Ok(page)
     }
 }
 
@@ -171,5 +124,21 @@ mod tests {
             assert!(Page::read(&whole[..end]).is_err());
         }
         assert!(Page::read("<html>Welcome to our network</html>").is_err());
+    }
+
+    #[test]
+    fn names_in_cdata_are_names_and_an_entry_without_one_is_an_error() {
+        let page = |inside: &str| Page::read(&format!("<ListBucketResult>{inside}</ListBucketResult>"));
+        let cdata = "<Contents><Key><![CDATA[a/c/0]]></Key><Size><![CDATA[7]]></Size></Contents>\
+                     <CommonPrefixes><Prefix><![CDATA[b/]]></Prefix></CommonPrefixes>";
+        let read = page(cdata).expect("it is complete");
+        assert_eq!(
+            (read.keys, read.sizes, read.prefixes),
+            (vec!["a/c/0".into()], vec![Some(7)], vec!["b/".into()])
+        );
+        assert!(page("<Contents><Size>7</Size></Contents>").expect_err("it has no key").is_final);
+        // A key of an entry is not that of another element.
+        let owner = "<Contents><Key>a</Key><Owner><Key>b</Key></Owner></Contents>";
+        assert_eq!(page(owner).expect("it is complete").keys, ["a"]);
     }
 }

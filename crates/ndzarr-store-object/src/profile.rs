@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::ini;
+use crate::setting::Setting;
 use crate::variables::Variables;
 
 /// What is said of a profile in both files.
@@ -77,12 +78,9 @@ impl Profile {
         self.values.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    pub(crate) fn region(&self) -> Option<&str> {
-        self.get("region")
-    }
-
-    pub(crate) fn endpoint(&self) -> Option<&str> {
-        self.get("endpoint_url")
+    /// The same as a setting, by the name of the profile.
+    pub(crate) fn setting(&self, name: &str) -> Option<Setting> {
+        Some(Setting::new(format!("{name} of the profile {:?}", self.name), self.get(name)?))
     }
 }
 

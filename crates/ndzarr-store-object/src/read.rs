@@ -9,7 +9,6 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, StoreError, Want};
 use object_store::{Error as OsError, GetOptions, GetRange};
 
 use crate::call::{CALL, Purpose};
-use crate::requests::Failure;
 use crate::state::State;
 use crate::store::{Inner, Service};
 use crate::unranged::Unranged;
@@ -293,7 +292,7 @@ impl Inner {
         match self.read(Purpose::Values, request).await {
             Ok((got, _)) => got,
             Err(failure) => match failure.answer.status {
-                404 | 410 if self.is_no_bucket(&failure) => Err(self.error("read", key, &failure)),
+                404 | 410 if failure.answer.is_no_bucket() => Err(self.error("read", key, &failure)),
                 404 | 410 if pinned.is_some() => Ok(Got::Changed),
                 404 | 410 => Ok(Got::Missing),
                 // It may have been removed: without the pin the answer is a denial.
@@ -304,10 +303,5 @@ impl Inner {
                 _ => Err(self.error("read", key, &failure)),
             },
         }
-    }
-
-    /// Whether the bucket itself is missing.
-    pub(crate) fn is_no_bucket(&self, failure: &Failure) -> bool {
-        matches!(failure.answer.code.as_deref(), Some("NoSuchBucket" | "ContainerNotFound"))
     }
 }

@@ -207,9 +207,10 @@ impl Inner {
     /// Whether there is to be one more attempt after this answer.
     pub(crate) fn goes_on(&self, attempts: &Attempts, answer: &Answer) -> bool {
         let most = if answer.is_unknown_host() { MOST_LOOKUPS } else { MOST_ATTEMPTS };
-        !attempts.is_over
-            && attempts.made < most
-            && attempts.since.is_none_or(|since| since.elapsed() < self.options.retry_for)
+        // A service that wants to be left alone for longer is not waited for at all.
+        let wait = answer.retry_after.unwrap_or_default();
+        let is_in_time = |since: Instant| since.elapsed().saturating_add(wait) < self.options.retry_for;
+        !attempts.is_over && attempts.made < most && attempts.since.is_none_or(is_in_time)
     }
 
     /// The error for the caller of a write without a condition.
@@ -243,6 +244,13 @@ impl Inner {
                 &format!("; the bucket is in the region {region}: set AWS_REGION, or name it in the options");
         }
         match answer.status {
+            404 if answer.is_no_bucket() => StoreError::NoBucket { action, key, what },
+            407 => StoreError::Denied {
+                action,
+                key,
+                what: format!("{what}; {}", told::PROXY),
+                or_missing: false,
+            },
             401 | 403 => {
                 if !self.signing.is_on() {
                     what += "; nothing was signed, for lack of credentials";

@@ -1,6 +1,7 @@
 //! The HTTP client below object_store: keeps what it hides, follows redirects carefully, and bounds
 //! what it reads.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,9 +18,11 @@ use object_store::client::{
 
 use crate::call::{CALL, Call, Purpose};
 use crate::client::Client;
-use crate::page::{Page, element};
+use crate::page::Page;
+use crate::secrets::Secrets;
 use crate::signing::Signing;
-use crate::told::{self, Told, quoted};
+use crate::told::{self, Told};
+use crate::xml::element;
 
 /// The most bytes of an error, of a page of a list or the answer to an erasure, and of any other
 /// answer but a value.
@@ -44,7 +47,19 @@ const SIGNATURE: [HeaderName; 4] = [
 pub(crate) struct HttpLayer {
     pub(crate) client: Arc<Client>,
     pub(crate) headers: HeaderMap,
+    /// Those of the options.
+    pub(crate) secrets: Vec<String>,
+    /// How long the rest of an error is waited for.
+    pub(crate) patience: Duration,
     pub(crate) signing: Signing,
+}
+
+/// What was sent to a service, which may repeat it.
+struct Sent {
+    headers: HeaderMap,
+    uri: http::Uri,
+    /// The body of a request for credentials.
+    form: Bytes,
 }
 
 impl HttpService for HttpLayer {
@@ -73,34 +88,45 @@ impl HttpService for HttpLayer {
 impl HttpLayer {
     async fn answered(&self, request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
         let reads = request.method().is_safe();
-        let response = self.send(request, call).await?;
+        let is_text = is_text(&request);
+        let (response, sent) = self.send(request, call).await?;
         let (mut parts, body) = response.into_parts();
         mend(&mut parts);
         if reads && is_folder(&parts.headers) {
             parts.status = http::StatusCode::NOT_FOUND;
         }
-        note(call, parts.status.as_u16(), &parts.headers);
+        call.has_head(parts.status.as_u16());
+        let secrets = || Secrets::of(&self.secrets, &sent.headers, &sent.uri, &sent.form);
         let body: HttpResponseBody = if !parts.status.is_success() {
-            let text = read(body, ERROR_BYTES, Rest::Dropped).await.unwrap_or_default();
+            let secrets = secrets();
+            note(call, &parts, &secrets);
+            let text = read_error(body, self.patience).await;
             let text = String::from_utf8_lossy(&text);
-            let named = |name| Some(quoted(&element(&text, name)?));
+            let named = |name| Some(secrets.quoted(&element(&text, name)?));
             let mut answer = call.answer();
             answer.code = named("Code").or_else(|| answer.code.take());
             answer.message = named("Message");
             String::new().into()
         } else if let Purpose::Page(instead) = call.purpose {
-            let text = read(body, PAGE_BYTES, Rest::Refused).await?;
+            let text = read(body, PAGE_BYTES).await?;
             let page = Page::read(&String::from_utf8_lossy(&text)).map_err(of_answer)?;
             call.answer().page = Some(page);
             instead.to_owned().into()
         } else if let Purpose::Erasure(batch) = call.purpose {
-            let text = read(body, PAGE_BYTES, Rest::Refused).await?;
-            if let Some(refused) = batch.refused(&String::from_utf8_lossy(&text)).map_err(of_answer)? {
-                call.answer().is_refused(refused);
+            let text = read(body, PAGE_BYTES).await?;
+            let refused = batch.refused(&String::from_utf8_lossy(&text)).map_err(of_answer)?;
+            if let Some(refused) = refused {
+                let secrets = secrets();
+                note(call, &parts, &secrets);
+                call.answer().is_refused(refused.without(&secrets));
             }
             batch.stand_in(&mut parts.headers).to_owned().into()
         } else if !reads || !call.purpose.is_of_store() {
-            read(body, OTHER_BYTES, Rest::Refused).await?.into()
+            let bytes = read(body, OTHER_BYTES).await?;
+            if is_text && !is_word(&bytes) {
+                return Err(of_answer(Told::last("the answer is not that of a metadata service")));
+            }
+            bytes.into()
         } else {
             body
         };
@@ -109,7 +135,7 @@ impl HttpLayer {
 
     /// Sends a request; one that reads follows redirects. Another host gets neither credentials nor
     /// headers that the caller set.
-    async fn send(&self, mut request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
+    async fn send(&self, mut request: HttpRequest, call: &Call) -> Result<(HttpResponse, Sent), HttpError> {
         let is_of_store = call.purpose.is_of_store();
         // `is_empty` of object_store 0.14.2 is true of payloads that are not.
         let is_empty_write = !request.method().is_safe() && request.body().content_length() == 0;
@@ -129,6 +155,11 @@ impl HttpLayer {
             headers.extend(self.headers.clone());
         }
         let headers = headers.clone();
+        let form = match call.purpose {
+            Purpose::Credentials => request.body().as_bytes().cloned().unwrap_or_default(),
+            _ => Bytes::new(),
+        };
+        let sent = Sent { headers, uri: request.uri().clone(), form };
         let reads = request.method().is_safe();
         let (mut uri, method) = (request.uri().clone(), request.method().clone());
         let own = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?.origin();
@@ -138,17 +169,21 @@ impl HttpLayer {
             let is_moved = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
             let follows = reads && is_of_store && is_moved;
             let Some(to) = to.and_then(|to| to.to_str().ok()).filter(|_| follows) else {
-                return Ok(response);
+                return Ok((response, sent));
             };
             let from = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?;
             let to = from.join(to).map_err(undecodable)?;
             // A folder is no value.
             if to.path().strip_suffix('/') == Some(from.path()) {
                 *response.status_mut() = http::StatusCode::NOT_FOUND;
-                return Ok(response);
+                return Ok((response, sent));
             }
             if from.scheme() == "https" && to.scheme() != "https" {
                 return Err(of_answer(Told::last("redirected from https to a host without it")));
+            }
+            if !may_lead(&from, &to) {
+                let what = "redirected to this machine, or to the services of its network";
+                return Err(of_answer(Told::last(what)));
             }
             if n_redirects == REDIRECTS {
                 return Err(of_answer(Told::last(format!("redirected more than {REDIRECTS} times"))));
@@ -159,10 +194,33 @@ impl HttpLayer {
             *request.uri_mut() = uri.clone();
             // Whatever else there is may be a secret or signed, and names the first host.
             let is_own = to.origin() == own;
-            let kept = headers.iter().filter(|(name, _)| is_own || PUBLIC.contains(name));
+            let kept = sent.headers.iter().filter(|(name, _)| is_own || PUBLIC.contains(name));
             request.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
         }
         unreachable!("the loop returns")
+    }
+}
+
+/// Whether a redirect may lead there. Services of this machine, and of its own link, where metadata services
+/// are, answer every caller that is near: pages of others must not send one there.
+fn may_lead(from: &reqwest::Url, to: &reqwest::Url) -> bool {
+    let address = |url: &reqwest::Url| {
+        let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
+        if host == "localhost" || host.ends_with(".localhost") {
+            return Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        }
+        host.parse().ok().map(|ip: IpAddr| ip.to_canonical())
+    };
+    let is_here = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+    let is_of_link = |ip: IpAddr| match ip {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        // The second is that of EC2.
+        IpAddr::V6(ip) => ip.is_unicast_link_local() || ip.segments()[..2] == [0xfd00, 0xec2],
+    };
+    match address(to) {
+        Some(ip) if is_here(ip) => address(from).is_some_and(is_here),
+        Some(ip) if is_of_link(ip) => address(from) == Some(ip),
+        _ => true,
     }
 }
 
@@ -191,17 +249,27 @@ fn byte_len(range: &str) -> Option<u64> {
     last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
 }
 
-/// Notes the head of an answer.
-fn note(call: &Call, status: u16, headers: &HeaderMap) {
-    let header = |name: &str| Some(quoted(headers.get(name)?.to_str().ok()?));
-    call.has_head(status);
+/// Notes what the head of an answer says that is not what was asked for.
+fn note(call: &Call, head: &http::response::Parts, secrets: &Secrets) {
+    let header = |name: &str| Some(secrets.quoted(head.headers.get(name)?.to_str().ok()?));
     let mut answer = call.answer();
     answer.request_id =
         ["x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid"].into_iter().find_map(header);
     answer.code = header("x-ms-error-code");
-    answer.region = header("x-amz-bucket-region").filter(|_| matches!(status, 301 | 307 | 400));
+    answer.region = header("x-amz-bucket-region").filter(|_| matches!(head.status.as_u16(), 301 | 307 | 400));
     let seconds = header(RETRY_AFTER.as_str());
     answer.retry_after = seconds.and_then(|seconds| Some(Duration::from_secs(seconds.parse().ok()?)));
+}
+
+/// Whether object_store puts the answer to a request into a header or a URL: those of the metadata service
+/// of EC2 to a request for a token, or for the name of a role.
+fn is_text(request: &HttpRequest) -> bool {
+    let path = request.uri().path();
+    path.ends_with("/latest/api/token") || path.ends_with("/iam/security-credentials/")
+}
+
+fn is_word(bytes: &[u8]) -> bool {
+    bytes.iter().all(u8::is_ascii_graphic)
 }
 
 fn undecodable(error: impl std::error::Error + Send + Sync + 'static) -> HttpError {
@@ -212,24 +280,62 @@ fn of_answer(told: Told) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, told)
 }
 
-/// The part of a body that is over the limit.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Dropped,
-    Refused,
-}
-
-async fn read(body: HttpResponseBody, limit: usize, rest: Rest) -> Result<Bytes, HttpError> {
+/// All of a body.
+async fn read(body: HttpResponseBody, limit: usize) -> Result<Bytes, HttpError> {
     let mut stream = body.bytes_stream();
     let mut bytes = BytesMut::new();
     while let Some(part) = stream.try_next().await? {
-        if bytes.len() + part.len() <= limit {
-            bytes.extend_from_slice(&part);
-        } else if rest == Rest::Refused {
+        if bytes.len() + part.len() > limit {
             return Err(of_answer(Told::last(format!("the answer has more than {limit} bytes"))));
-        } else {
-            break;
         }
+        bytes.extend_from_slice(&part);
     }
     Ok(bytes.freeze())
+}
+
+/// As much of the body of an error as comes in this time: what is known without it counts.
+async fn read_error(body: HttpResponseBody, patience: Duration) -> Bytes {
+    let mut stream = body.bytes_stream();
+    let mut bytes = BytesMut::new();
+    let all = async {
+        while let Ok(Some(part)) = stream.try_next().await {
+            let room = ERROR_BYTES - bytes.len();
+            bytes.extend_from_slice(&part[..part.len().min(room)]);
+            if part.len() > room {
+                break;
+            }
+        }
+    };
+    // What has come is kept.
+    let _ = tokio::time::timeout(patience, all).await;
+    bytes.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_do_not_lead_to_what_only_this_machine_reaches() {
+        for (from, to, expected) in [
+            ("http://a.example.org", "http://b.example.org", true),
+            ("http://a.example.org", "http://192.0.2.1", true),
+            ("http://a.example.org", "http://localhost:80", false),
+            ("http://a.example.org", "http://127.0.0.1:80", false),
+            ("http://a.example.org", "http://2130706433/", false),
+            ("http://a.example.org", "http://[::1]/", false),
+            ("http://a.example.org", "http://[::ffff:127.0.0.1]/", false),
+            ("http://a.example.org", "http://0.0.0.0/", false),
+            ("http://a.example.org", "http://169.254.169.254/latest/meta-data", false),
+            ("http://a.example.org", "http://[fd00:ec2::254]/", false),
+            ("http://a.example.org", "http://[fe80::1]/", false),
+            ("http://127.0.0.1:1", "http://169.254.169.254/", false),
+            ("http://127.0.0.1:1", "http://127.0.0.2:2", true),
+            ("http://localhost:1", "http://[::1]:2", true),
+            ("http://169.254.1.1", "http://169.254.1.1/b", true),
+        ] {
+            let [from, to] = [from, to].map(|url| reqwest::Url::parse(url).expect("a URL"));
+            assert_eq!(may_lead(&from, &to), expected, "{from} {to}");
+        }
+    }
 }

@@ -9,10 +9,11 @@ use crate::container::Container;
 use crate::credential_process::CredentialProcess;
 #[cfg(feature = "s3")]
 use crate::profile::Profile;
+use crate::setting::{self, Setting, Use};
 use crate::variables::Variables;
 
-/// Names and values of settings that object_store knows.
-pub(crate) type Settings = Vec<(String, String)>;
+/// Settings by the names that object_store knows.
+pub(crate) type Settings = Vec<(String, Setting)>;
 
 /// Where credentials come from.
 #[derive(Debug)]
@@ -33,10 +34,9 @@ pub(crate) enum Source {
 
 impl Source {
     fn of(variables: Variables<'_>, names: &[&str]) -> Settings {
-        let set = names
-            .iter()
-            .filter_map(|name| Some((name.to_ascii_lowercase(), variables.get(name)?.to_owned())));
-        set.collect()
+        let setting =
+            |name: &&str| Some((name.to_ascii_lowercase(), Setting::new(*name, variables.get(name)?)));
+        names.iter().filter_map(setting).collect()
     }
 
     /// The first of these sets of variables that is complete.
@@ -97,7 +97,10 @@ pub(crate) const GOOGLE_SETS: &[(&[&str], &[&str])] = &[
     (&["GOOGLE_SERVICE_ACCOUNT_KEY"], &[]),
     (&["GOOGLE_APPLICATION_CREDENTIALS"], &[]),
 ];
-pub(crate) const AZURE_MORE: &[&str] = &["AZURE_MSI_ENDPOINT", "IDENTITY_ENDPOINT"];
+const AZURE_IDENTITY: &[&str] = &["AZURE_MSI_ENDPOINT", "IDENTITY_ENDPOINT"];
+/// What the managed identity of an app is asked with.
+const AZURE_HEADER: &str = "IDENTITY_HEADER";
+pub(crate) const AZURE_MORE: &[&str] = &[AZURE_IDENTITY[0], AZURE_IDENTITY[1], AZURE_HEADER];
 pub(crate) const AZURE: &[(&[&str], &[&str])] = &[
     (&["AZURE_STORAGE_ACCOUNT_KEY"], &[]),
     (&["AZURE_STORAGE_ACCESS_KEY"], &[]),
@@ -142,8 +145,12 @@ pub(crate) fn aws(
     if variables.is_yes("AWS_EC2_METADATA_DISABLED") || (metadata.is_none() && !is_below(endpoint, AMAZON)) {
         return Ok(Source::Unsigned);
     }
-    let setting =
-        metadata.map(|url| ("aws_metadata_endpoint".to_owned(), url.trim_end_matches('/').to_owned()));
+    let setting = metadata.map(|url| Setting::new("AWS_EC2_METADATA_SERVICE_ENDPOINT", url));
+    setting.iter().try_for_each(|setting| setting.check(Use::Endpoint))?;
+    let setting = setting.map(|mut setting| {
+        setting.value.truncate(setting.value.trim_end_matches('/').len());
+        ("aws_metadata_endpoint".to_owned(), setting)
+    });
     let name = format!("the metadata service of EC2 {}", metadata.unwrap_or_default());
     Ok(Source::Machine { settings: setting.into_iter().collect(), name })
 }
@@ -152,9 +159,8 @@ pub(crate) fn aws(
 #[cfg(feature = "s3")]
 fn of_profile(profile: &Profile) -> Option<Source> {
     let settings = |names: &[(&str, &str)]| -> Settings {
-        let set =
-            names.iter().filter_map(|(from, to)| Some(((*to).to_owned(), profile.get(from)?.to_owned())));
-        set.collect()
+        let setting = |(from, to): &(&str, &str)| Some(((*to).to_owned(), profile.setting(from)?));
+        names.iter().filter_map(setting).collect()
     };
     let has = |name: &&str| profile.get(name).is_some();
     let name = format!("the profile {:?}", profile.name());
@@ -162,7 +168,8 @@ fn of_profile(profile: &Profile) -> Option<Source> {
     // A key beside a role is what the role is asked for with.
     let is_of_role = has(&"role_arn");
     if !is_of_role && key[..2].iter().any(has) {
-        return Some(Source::Settings { settings: settings(&key.map(|name| (name, name))), name });
+        let settings = settings(&key.map(|name| (name, name)));
+        return Some(Source::Settings { settings, name });
     }
     if let Some(command) = profile.get("credential_process").filter(|_| !is_of_role) {
         return Some(Source::Process(CredentialProcess::new(&name, command)));
@@ -173,7 +180,8 @@ fn of_profile(profile: &Profile) -> Option<Source> {
             ("web_identity_token_file", "aws_web_identity_token_file"),
             ("role_session_name", "aws_role_session_name"),
         ];
-        return Some(Source::Settings { settings: settings(&names), name });
+        let settings = settings(&names);
+        return Some(Source::Settings { settings, name });
     }
     ["sso_session", "sso_start_url", "role_arn", "login_session"].iter().any(has).then(|| {
         // AWS's own program signs in, assumes roles, and prints what it gets.
@@ -184,23 +192,46 @@ fn of_profile(profile: &Profile) -> Option<Source> {
 }
 
 /// The source for Google.
-pub(crate) fn google(variables: Variables<'_>, endpoint: Option<&str>) -> Source {
+///
+/// # Errors
+///
+/// What variables say cannot be used.
+pub(crate) fn google(variables: Variables<'_>, endpoint: Option<&str>) -> Result<Source, String> {
     if let Some(source) = Source::first(variables, GOOGLE_SETS) {
-        return source;
+        return Ok(source);
     }
     if let Some(path) = gcloud_file(variables).filter(|path| path.exists()) {
         let name = format!("{}, the file of gcloud", path.display());
-        let setting = ("google_application_credentials".to_owned(), path.display().to_string());
-        return Source::Settings { settings: vec![setting], name };
+        let setting = Setting::new(&name, path.display().to_string());
+        let settings = vec![("google_application_credentials".to_owned(), setting)];
+        return Ok(Source::Settings { settings, name });
     }
     let metadata = ["GCE_METADATA_HOST", "GCE_METADATA_ROOT", "GCE_METADATA_IP"];
-    let metadata = metadata.iter().find_map(|name| variables.get(name));
-    if variables.is_yes("NO_GCE_CHECK") || (metadata.is_none() && !is_below(endpoint, GOOGLE)) {
-        return Source::Unsigned;
+    let metadata: Vec<_> = metadata.iter().filter_map(|name| Some((name, variables.get(name)?))).collect();
+    if variables.is_yes("NO_GCE_CHECK") || (metadata.is_empty() && !is_below(endpoint, GOOGLE)) {
+        return Ok(Source::Unsigned);
     }
     // object_store reads the variables by itself.
-    let name = format!("the metadata service of Compute Engine {}", metadata.unwrap_or_default());
-    Source::Machine { settings: Settings::new(), name }
+    for (name, host) in &metadata {
+        setting::check(host, Use::Host).map_err(|what| format!("{name} {what}"))?;
+    }
+    let host = metadata.first().map(|(_, host)| *host).unwrap_or_default();
+    let name = format!("the metadata service of Compute Engine {host}");
+    Ok(Source::Machine { settings: Settings::new(), name })
+}
+
+/// The endpoint that the document of a service account names, which object_store takes if no other is
+/// given.
+#[cfg(feature = "gcs")]
+pub(crate) fn base_url(source: &Source) -> Option<Setting> {
+    let Source::Settings { settings, name } = source else { return None };
+    let document = settings.iter().find_map(|(key, setting)| match &**key {
+        "google_service_account_key" => Some(setting.value.clone().into_bytes()),
+        "google_service_account" | "google_service_account_path" => std::fs::read(&setting.value).ok(),
+        _ => None,
+    });
+    let document: serde_json::Value = serde_json::from_slice(&document?).ok()?;
+    Some(Setting::new(format!("gcs_base_url of {name}"), document.get("gcs_base_url")?.as_str()?))
 }
 
 /// Where `gcloud auth application-default login` leaves its file.
@@ -215,17 +246,24 @@ fn gcloud_file(variables: Variables<'_>) -> Option<PathBuf> {
 }
 
 /// The source for Azure.
-pub(crate) fn azure(variables: Variables<'_>, endpoint: Option<&str>) -> Source {
+///
+/// # Errors
+///
+/// What variables say cannot be used.
+pub(crate) fn azure(variables: Variables<'_>, endpoint: Option<&str>) -> Result<Source, String> {
     if let Some(source) = Source::first(variables, AZURE) {
-        return source;
+        return Ok(source);
     }
-    let metadata = AZURE_MORE.iter().find_map(|name| variables.get(name));
+    let metadata = AZURE_IDENTITY.iter().find_map(|name| variables.get(name));
     if metadata.is_none() && !is_below(endpoint, MICROSOFT) {
-        return Source::Unsigned;
+        return Ok(Source::Unsigned);
     }
-    let settings = Source::of(variables, &[AZURE_MORE, &["AZURE_CLIENT_ID"]].concat());
+    // object_store reads it by itself.
+    let header = variables.get(AZURE_HEADER).unwrap_or_default();
+    setting::check(header, Use::Text).map_err(|what| format!("{AZURE_HEADER} {what}"))?;
+    let settings = Source::of(variables, &[AZURE_IDENTITY, &["AZURE_CLIENT_ID"]].concat());
     let name = format!("the managed identity {}", metadata.unwrap_or_default());
-    Source::Machine { settings, name }
+    Ok(Source::Machine { settings, name })
 }
 
 #[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
@@ -239,7 +277,7 @@ mod tests {
         }
     }
 
-    fn variables(names: &[&str]) -> Settings {
+    fn variables(names: &[&str]) -> Vec<(String, String)> {
         names.iter().map(|name| ((*name).to_owned(), "a".to_owned())).collect()
     }
 
@@ -260,16 +298,18 @@ mod tests {
         assert_eq!(of(&["AWS_ROLE_ARN"]), None);
         let set = variables(&["AZURE_CLIENT_SECRET", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"]);
         let expected = ["azure_client_secret", "azure_client_id", "azure_tenant_id"];
-        assert_eq!(settings(azure(Variables(&set), None)).expect("a client's secret"), expected);
+        let source = azure(Variables(&set), None).expect("they are valid");
+        assert_eq!(settings(source).expect("a client's secret"), expected);
     }
 
     #[test]
     fn rs_27_credentials_of_machines_are_for_the_stores_of_their_owner() {
-        let none = Settings::new();
+        let none = Vec::new();
         let asks = |endpoint| {
             let aws = aws(Variables(&none), &Ok(Profile::default()), endpoint).expect("no profile is needed");
-            let all = [aws, google(Variables(&none), endpoint), azure(Variables(&none), endpoint)];
-            all.map(|source| matches!(source, Source::Machine { .. }))
+            let google = google(Variables(&none), endpoint).expect("nothing is set");
+            let azure = azure(Variables(&none), endpoint).expect("nothing is set");
+            [aws, google, azure].map(|source| matches!(source, Source::Machine { .. }))
         };
         assert_eq!(asks(None), [true; 3]);
         assert_eq!(asks(Some("https://s3.eu-west-1.amazonaws.com")), [true, false, false]);
@@ -283,8 +323,9 @@ mod tests {
         ] {
             assert_eq!(asks(Some(other)), [false; 3], "{other}");
         }
-        let set = variables(&["AWS_EC2_METADATA_SERVICE_ENDPOINT"]);
-        let aws_of = |set: &Settings| {
+        let endpoint = ("AWS_EC2_METADATA_SERVICE_ENDPOINT".to_owned(), "http://127.0.0.1:1".to_owned());
+        let set = vec![endpoint];
+        let aws_of = |set: &Vec<(String, String)>| {
             aws(Variables(set), &Ok(Profile::default()), Some("http://127.0.0.1")).expect("no profile")
         };
         assert!(matches!(aws_of(&set), Source::Machine { .. }));

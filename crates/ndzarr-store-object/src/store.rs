@@ -61,12 +61,22 @@ pub enum Service {
     Http,
 }
 
+/// The most bytes of a name or of the mark of a page; services take 1,024 of a name. object_store panics
+/// over URLs of more than 64 KiB, and a byte may take three.
+pub(crate) const LONGEST: usize = 8 << 10;
+
 impl Inner {
     pub(crate) fn path(&self, key: &Key) -> Result<Path, StoreError> {
-        Path::parse(format!("{}{key}", self.prefix)).map_err(|error| StoreError::Other {
-            action: "name",
+        let name = format!("{}{key}", self.prefix);
+        if name.len() > LONGEST {
+            return Err(StoreError::InvalidKey {
+                key: key.to_string(),
+                what: "is longer than services take",
+            });
+        }
+        Path::parse(name).map_err(|_| StoreError::InvalidKey {
             key: key.to_string(),
-            what: error.to_string(),
+            what: "has a control character, which services refuse",
         })
     }
 }

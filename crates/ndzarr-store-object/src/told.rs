@@ -33,6 +33,9 @@ impl fmt::Display for Told {
 
 impl Error for Told {}
 
+/// What a proxy wants that refuses a request.
+pub(crate) const PROXY: &str = "the proxy wants a name and a password: give them in HTTP_PROXY and HTTPS_PROXY, as http://name:password@host";
+
 /// The most characters that an error quotes from an answer.
 const QUOTED: usize = 300;
 
@@ -64,6 +67,9 @@ pub(crate) fn transport(error: &(dyn Error + 'static)) -> (String, bool) {
     }
     if let Some(rustls::Error::InvalidCertificate(fault)) = find(error) {
         return (certificate(fault), true);
+    }
+    if chain(error).any(|cause| cause.to_string().contains("proxy authorization required")) {
+        return (PROXY.to_owned(), true);
     }
     let mut text = error.to_string();
     for cause in chain(error).skip(1) {
@@ -98,6 +104,12 @@ fn certificate(fault: &CertificateError) -> String {
         }
         CertificateError::UnknownIssuer => format!(
             "{of_server} comes from an authority that is not trusted; name it by SSL_CERT_FILE or in the options"
+        ),
+        // The crate that checks it has a type for this, which rustls does not show.
+        fault if format!("{fault:?}").contains("CaUsedAsEndEntity") => format!(
+            "{of_server} is one of an authority, as `openssl req -x509` makes them: make it with \
+             `-addext basicConstraints=critical,CA:FALSE`, and name it by SSL_CERT_FILE or \
+             `RemoteOptions::root_certificate`"
         ),
         fault => format!("{of_server} is refused: {fault}"),
     }

@@ -104,7 +104,9 @@ impl Inner {
                 return Ok(Put::Unsupported);
             }
             let refused = matches!(answer.status, 409 | 412 | 304)
-                || (answer.status == 404 && matches!(only_if, Precondition::Current(_)));
+                || (answer.status == 404
+                    && matches!(only_if, Precondition::Current(_))
+                    && !answer.is_no_bucket());
             if !refused && !answer.is_passing() {
                 return Err(self.error("write", key, &failure));
             }
@@ -168,7 +170,7 @@ impl Inner {
     }
 
     /// The current state, and the mark of the put that made it.
-    async fn marked(&self, path: &Path) -> Result<Option<(State, Option<String>)>, Failure> {
+    pub(crate) async fn marked(&self, path: &Path) -> Result<Option<(State, Option<String>)>, Failure> {
         let head = || self.backend.store().get_opts(path, GetOptions::new().with_head(true));
         match self.repeat(Purpose::Values, head).await {
             Ok((found, _)) => {

@@ -144,7 +144,7 @@ fn rs_20_what_is_refused_for_a_while_is_asked_for_again_and_nothing_else() -> Ou
 
 #[test]
 fn a_service_without_batches_erases_one_by_one() -> Outcome {
-    for status in [405, 501] {
+    for status in [404, 405, 501] {
         let server = ObjectServer::start(Dialect::S3);
         let names = ["p/a", "p/b", "p/c", "p/d", "p/e"];
         names.iter().for_each(|name| server.objects().put(name, "value"));
@@ -234,9 +234,46 @@ fn erasing_in_a_bucket_that_is_missing_is_an_error() -> Outcome {
             block_on(store.erase(&one, Precondition::None)).map(drop),
             block_on(store.erase_keys(std::slice::from_ref(&one))),
         ] {
-            let error = erased.expect_err("the bucket is missing").to_string();
-            assert!(error.contains("NoSuchBucket") || error.contains("ContainerNotFound"), "{error}");
+            let error = erased.expect_err("the bucket is missing");
+            assert!(matches!(error, StoreError::NoBucket { .. }), "{error:?}");
         }
+    }
+    Ok(())
+}
+
+/// What a server says that does not know a request is not what it says of a value that is absent.
+#[test]
+fn an_erasure_that_a_server_does_not_know_is_an_error() -> Outcome {
+    for dialect in [Dialect::S3, Dialect::Gcs, Dialect::Azure] {
+        let server = ObjectServer::start(dialect);
+        server.objects().put("a", "value");
+        server.faults([FaultRule::always(Fault::Status(404)).of(&["POST", "DELETE"])]);
+        let store = open(&server, dialect, "")?;
+        for erased in [
+            block_on(store.erase(&Key::new("a")?, Precondition::None)).map(drop),
+            block_on(store.erase_keys(&keys(&["a", "absent"])?)),
+            block_on(store.erase_prefix(&Prefix::root())),
+        ] {
+            let error = erased.expect_err("it is still there").to_string();
+            assert!(error.starts_with("erase a") && error.contains("404"), "{dialect:?}: {error}");
+        }
+        assert_eq!(server.objects().keys(), ["a"]);
+        // Each by a request, and asked for again: it is not there.
+        let absent = block_on(store.erase_keys(&keys(&["absent"])?));
+        assert_eq!(absent.is_ok(), dialect != Dialect::Azure, "{dialect:?}: {absent:?}");
+    }
+    let head = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    let part = "HTTP/1.1 404 The specified container does not exist.\r\nx-ms-error-code: ContainerNotFound";
+    let body = format!("--b\r\nContent-ID: 0\r\n\r\n{part}\r\n\r\n\r\n--b--\r\n");
+    let multipart = "HTTP/1.1 202 Accepted\r\nContent-Type: multipart/mixed; boundary=b\r\n";
+    for answer in [head.to_owned(), format!("{multipart}Content-Length: {}\r\n\r\n{body}", body.len())] {
+        let (url, server) = answering(answer);
+        let options = RemoteOptions::new().account("lab").retry_for(Duration::ZERO).endpoint(url);
+        let store = ObjectStore::azure(BUCKET, "", &options)?;
+        let error = block_on(store.erase_keys(&keys(&["a"])?)).expect_err("it is not gone");
+        server.join().expect("it answered");
+        let is_no_container = error.to_string().contains("ContainerNotFound");
+        assert_eq!(matches!(error, StoreError::NoBucket { .. }), is_no_container, "{error:?}");
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
 
+use crate::saying::Saying;
 use crate::{Outcome, read};
 
 /// The server plays the proxy: it meets what clients would ask one, and refuses it.
@@ -88,4 +89,21 @@ fn the_token_of_a_container_goes_through_no_proxy() {
     assert_eq!(met.len(), 1);
     assert_eq!(met[0].request.target, format!("http://data.invalid/{BUCKET}/a"));
     assert!(met[0].request.header("authorization").is_some_and(|signed| signed.contains("=an-id/")));
+}
+
+#[test]
+fn a_proxy_that_wants_a_password_is_asked_once() -> Outcome {
+    const TEST: &str = "proxies::a_proxy_that_wants_a_password_is_asked_once";
+    if has_started() {
+        for url in ["http://data.invalid", "https://data.invalid"] {
+            let error = read(&ObjectStore::http(url, &RemoteOptions::new())?, "a").expect_err("it refuses");
+            assert!(error.to_string().contains("the proxy wants a name and a password"), "{error}");
+        }
+        return Ok(());
+    }
+    let proxy = Saying::always("407 Proxy Authentication Required", "");
+    run_with_variables(TEST, &[("HTTP_PROXY", &*proxy.url()), ("HTTPS_PROXY", &proxy.url())]);
+    // One for each URL.
+    assert_eq!(proxy.n_met(), 2);
+    Ok(())
 }

@@ -50,3 +50,15 @@ fn credentials_and_own_headers_stay_with_their_host() -> Result<(), StoreError> 
     }
     Ok(())
 }
+
+#[test]
+fn a_redirect_to_a_metadata_service_is_an_error() -> Result<(), StoreError> {
+    let server = ObjectServer::start(Dialect::Http);
+    server.faults([FaultRule::always(Fault::RedirectTo("http://169.254.169.254".into()))]);
+    let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want: Want::Tail(1) };
+    let error = block_on(ObjectStore::http(&server.url(), &RemoteOptions::new())?.fetch(&fetch));
+    let error = error.expect_err("nothing is asked there");
+    assert!(error.to_string().contains("redirected to this machine, or to the services"), "{error}");
+    assert_eq!(server.traffic().requests, 1);
+    Ok(())
+}

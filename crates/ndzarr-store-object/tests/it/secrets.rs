@@ -1,10 +1,15 @@
 //! No secret shows in an error or in `Debug`, whatever credentials fail.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use ndzarr_store::{AsyncStore, Key};
 use ndzarr_store::{Precondition, Prefix, StoreError, block_on};
 use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
+use crate::saying::{Saying, answer};
 use crate::{Outcome, read};
 
 /// Part of every secret here.
@@ -200,4 +205,82 @@ fn rs_39_a_name_and_password_in_a_url_are_refused_and_not_quoted() {
             assert!(!said.contains(SECRET), "{said}");
         }
     }
+}
+
+/// Ways to write a text.
+const FORMS: [fn(&str) -> String; 6] = [
+    str::to_owned,
+    |text| text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
+    |text| text.bytes().map(|byte| format!("&amp;#{byte};")).collect(),
+    |text| text.bytes().map(|byte| format!("\\u{byte:04x}")).collect(),
+    |text| text.chars().map(|letter| format!("{letter}&#10;")).collect(),
+    |text| base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text),
+];
+
+#[test]
+fn rs_39_no_secret_shows_that_a_service_repeats() -> Outcome {
+    // Only these letters are in every form of all of them.
+    let token = "s3cr3tt0k3nOFtheUSER";
+    let session = Credentials::Key {
+        id: "an-id".into(),
+        secret: "n0tS3ntAtAll".into(),
+        session_token: Some(token.into()),
+    };
+    let sas = ("AZURE_STORAGE_SAS_TOKEN".to_owned(), format!("sv=2024-11-04&sig={token}"));
+    let sas = Credentials::Variables(vec![sas]);
+    let cases: [(Make, Option<Credentials>); 5] = [
+        (ObjectStore::s3, Some(session)),
+        (ObjectStore::gcs, Some(Credentials::Bearer(token.into()))),
+        (ObjectStore::azure, Some(Credentials::Bearer(token.into()))),
+        (ObjectStore::azure, Some(sas)),
+        (ObjectStore::s3, None),
+    ];
+    for form in FORMS {
+        for (make, credentials) in &cases {
+            let has_met = Arc::new(AtomicBool::new(false));
+            let met = Arc::clone(&has_met);
+            let server = Saying::start(move |head, _| {
+                let line = head.lines().find(|line| line.contains(token)).unwrap_or_default();
+                met.fetch_or(!line.is_empty(), Ordering::SeqCst);
+                let line = form(line);
+                let body = format!("<Error><Code>{line}</Code><Message>you sent {line}</Message></Error>");
+                answer(&format!("400 No\r\nx-amz-request-id: {}\r\nx-ms-error-code: {token}", "a"), &body)
+            });
+            let mut options = RemoteOptions::new().endpoint(server.url()).account("lab");
+            options = match credentials {
+                Some(credentials) => options.credentials(credentials.clone()),
+                None => options.header("x-lab-password", token)?,
+            };
+            let said = said(*make, &options.retry_for(Duration::ZERO));
+            assert!(has_met.load(Ordering::SeqCst), "nothing was repeated");
+            for part in [token, &form(token), &token[..10], &form(&token[3..12])] {
+                assert!(!said.contains(part), "{part} of {said}");
+            }
+            assert!(said.contains("repeats a secret"), "{said}");
+        }
+    }
+    // What is not secret is quoted.
+    let server =
+        Saying::always("400 No", "<Error><Code>Odd</Code><Message>the date is odd</Message></Error>");
+    let options = RemoteOptions::new().endpoint(server.url()).credentials(Credentials::key("an-id", token));
+    assert!(said(ObjectStore::s3, &options).contains("Odd, the date is odd"));
+    Ok(())
+}
+
+#[test]
+fn rs_39_no_secret_shows_that_a_service_for_tokens_repeats() {
+    let authority = Saying::start(|_, body| {
+        answer("400 No", &format!("<Error><Code>invalid</Code><Message>{body}</Message></Error>"))
+    });
+    let secret = "s3cr3tOFtheCL1ENT";
+    let client = [
+        ("AZURE_CLIENT_ID", "an-id"),
+        ("AZURE_CLIENT_SECRET", secret),
+        ("AZURE_TENANT_ID", "a-tenant"),
+        ("AZURE_AUTHORITY_HOST", &*authority.url()),
+        ("AZURE_STORAGE_ACCOUNT_NAME", "lab"),
+        ("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:9"),
+    ];
+    let said = said(ObjectStore::azure, &of(Service::Azure, &client));
+    assert!(said.contains("repeats a secret") && !said.contains(secret), "{said}");
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use ndzarr_store::{AsyncStore, Fetch, Key, Precondition, Put, StoreError, Want, block_on};
+use ndzarr_store::{AsyncStore, Fetch, Key, Precondition, Prefix, Put, StoreError, Want, block_on};
 use ndzarr_store_object::RemoteOptions;
 use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer};
 
@@ -152,4 +152,62 @@ fn rs_23_a_dropped_read_ends_its_request() -> Result<(), StoreError> {
     assert_eq!(part(block_on(second)?), "a value");
     assert_eq!(server.traffic().requests, 2);
     Ok(())
+}
+
+/// A server that sends a byte now and then, in a value and in an error.
+#[test]
+fn rs_22_an_answer_of_which_hardly_anything_comes_ends() {
+    let ok = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nETag: \"a\"\r\n\
+              Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n\r\n";
+    let denied = "HTTP/1.1 403 Forbidden\r\n\r\n<Error><Code>AccessDenied</Code>";
+    let list = "HTTP/1.1 200 OK\r\n\r\n<ListBucketResult>";
+    for head in [ok, denied, list] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let clock = VirtualClock::start();
+        let options = RemoteOptions::new()
+            .endpoint(format!("http://{}", listener.local_addr().expect("it is bound")))
+            .connect_timeout(10 * HOUR)
+            .read_timeout(HOUR)
+            .retry_for(Duration::ZERO)
+            .runtime(clock.handle());
+        let store = s3_with(&options, "");
+        let reader = thread::spawn(move || match head == list {
+            true => block_on(store.list_prefix(&Prefix::root())).map(drop),
+            false => block_on(store.fetch(&whole("a"))).map(drop),
+        });
+        let (mut stream, _) = listener.accept().expect("the store connects");
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("a request");
+            request.extend(byte);
+        }
+        stream.write_all(head.as_bytes()).expect("it is read");
+        let mut n_bytes = 0;
+        while !reader.is_finished() {
+            // It may have gone away.
+            let _ = stream.write_all(b"a");
+            clock.advance(HOUR / 10);
+            n_bytes += 1;
+            assert!(n_bytes < 1000, "it waits for each byte: {head}");
+        }
+        let error = reader.join().expect("it does not panic").expect_err("it does not end");
+        match head == denied {
+            true => assert!(error.to_string().contains("AccessDenied"), "{error}"),
+            false => assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}"),
+        }
+    }
+}
+
+/// A wait for longer than failed requests are repeated for is left to the caller.
+#[test]
+fn rs_30_a_service_that_wants_to_be_left_alone_for_a_day_is_an_error_at_once() {
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::RetryAfter { status: 503, seconds: 86_400 })]);
+    let clock = VirtualClock::start();
+    let store = s3_with(&options(&server).connect_timeout(HOUR).runtime(clock.handle()), "");
+    // The clock stands still.
+    let error = block_on(store.fetch(&whole("a"))).expect_err("it is refused");
+    assert!(matches!(error, StoreError::Unavailable { attempts: 1, .. }), "{error:?}");
+    assert!(error.to_string().contains("to be tried again after 86400 s"), "{error}");
 }

@@ -113,6 +113,11 @@ fn wrong_certificates_are_errors_that_say_why() -> Outcome {
         assert!(error.to_string().contains(part), "{error}");
     }
     assert_eq!(server.traffic().requests, 0);
+    let tls = TlsServer::start_as_authority(&server, &authority, "127.0.0.1");
+    let options = RemoteOptions::new().endpoint(tls.url()).root_certificate(authority.der());
+    let error = read(&ObjectStore::s3(BUCKET, "", &options)?, "a").expect_err("it is that of an authority");
+    assert!(error.to_string().contains("basicConstraints=critical,CA:FALSE"), "{error}");
+    assert!(matches!(error, StoreError::Other { .. }), "one attempt is enough: {error:?}");
     Ok(())
 }
 

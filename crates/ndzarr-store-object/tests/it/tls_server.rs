@@ -40,10 +40,11 @@ impl Authority {
     }
 
     /// A certificate for this host name or address that ends with this year.
-    fn certify(&self, host: &str, last_year: i32) -> ServerConfig {
+    fn certify(&self, host: &str, last_year: i32, is_ca: IsCa) -> ServerConfig {
         let key = KeyPair::generate().expect("a key");
         let mut parameters = CertificateParams::new(vec![host.to_owned()]).expect("a name");
         parameters.distinguished_name = named("the server of a test");
+        parameters.is_ca = is_ca;
         parameters.not_before = date_time_ymd(2000, 1, 1);
         parameters.not_after = date_time_ymd(last_year, 12, 31);
         let certificate = parameters.signed_by(&key, &self.issuer).expect("a certificate");
@@ -73,7 +74,16 @@ pub(crate) struct TlsServer {
 impl TlsServer {
     /// With a certificate for `host` that ends with this year.
     pub(crate) fn start(to: &ObjectServer, authority: &Authority, host: &str, last_year: i32) -> Self {
-        let acceptor = TlsAcceptor::from(Arc::new(authority.certify(host, last_year)));
+        Self::of(to, authority.certify(host, last_year, IsCa::NoCa))
+    }
+
+    /// With a certificate that could sign others.
+    pub(crate) fn start_as_authority(to: &ObjectServer, authority: &Authority, host: &str) -> Self {
+        Self::of(to, authority.certify(host, 2999, IsCa::Ca(BasicConstraints::Unconstrained)))
+    }
+
+    fn of(to: &ObjectServer, config: ServerConfig) -> Self {
+        let acceptor = TlsAcceptor::from(Arc::new(config));
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).expect("a free port");
         let (address, to) = (listener.local_addr().expect("it is bound"), to.address());
