@@ -45,7 +45,7 @@ impl AnyArray {
     /// ```
     pub fn read<S: Selection>(&self, selection: S) -> Result<AnyElements<S::OutDim>> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.read_any(&resolved))?.into_dim()
+        self.core.wait(self.core.read_any(&resolved))?.into_dim()
     }
 
     /// Reads a selection into elements of the array's type, in memory with any strides.
@@ -73,7 +73,7 @@ impl AnyArray {
         out: &mut AnyElements<D>,
     ) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.read_any_into(&resolved, out))
+        self.core.wait(self.core.read_any_into(&resolved, out))
     }
 
     /// Reads many selections as one task, like [`Array::read_many`](crate::Array::read_many).
@@ -97,7 +97,7 @@ impl AnyArray {
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<AnyElements<S::OutDim>>> {
         let resolved = self.core.resolve_all(selections)?;
-        let outs = self.core.storage.wait(self.core.read_many_any(&resolved))?;
+        let outs = self.core.wait(self.core.read_many_any(&resolved))?;
         outs.into_iter().map(AnyElements::into_dim).collect()
     }
 
@@ -134,7 +134,7 @@ impl AnyArray {
         cast: Cast,
     ) -> Result<NdArray<T, S::OutDim>> {
         let resolved = self.core.resolve(&selection)?;
-        into_dim(self.core.storage.wait(self.core.read_as(&resolved, cast))?)
+        into_dim(self.core.wait(self.core.read_as(&resolved, cast))?)
     }
 
     /// Writes a selection. `data` has the shape of the selection, in elements, and the type of the
@@ -157,7 +157,7 @@ impl AnyArray {
     /// ```
     pub fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.write_any(&resolved, data, Colour::Blocking))
+        self.core.wait(self.core.write_any(&resolved, data, Colour::Blocking))
     }
 
     /// Sets every element of a selection to one value of the array's type: `5u16`, `"text"`, or what
@@ -179,7 +179,7 @@ impl AnyArray {
     /// ```
     pub fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.fill_any(&resolved, &value.into(), Colour::Blocking))
+        self.core.wait(self.core.fill_any(&resolved, &value.into(), Colour::Blocking))
     }
 
     /// The fill value; zero if the metadata has none.
@@ -206,7 +206,7 @@ impl AnyArray {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn read_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
-        self.core.storage.wait(self.core.read_any(&self.core.chunk(chunk)?))
+        self.core.wait(self.core.read_any(&self.core.chunk(chunk)?))
     }
 
     /// Writes the part of a chunk that lies inside the array, like
@@ -217,7 +217,7 @@ impl AnyArray {
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
-        self.core.storage.wait(self.core.write_any(&resolved, data, Colour::Blocking))
+        self.core.wait(self.core.write_any(&resolved, data, Colour::Blocking))
     }
 
     /// Extends the array along an axis with `data`, like [`Array::append`](crate::Array::append).
@@ -287,7 +287,7 @@ impl AnyArray {
     /// ```
     pub fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.read_bytes(&resolved))
+        self.core.wait(self.core.read_bytes(&resolved))
     }
 
     /// Reads a selection into existing memory, packed as by [`read_bytes`](Self::read_bytes). It may
@@ -310,7 +310,7 @@ impl AnyArray {
     /// ```
     pub fn read_bytes_into(&self, selection: impl Selection, out: &mut [u8]) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.read_bytes_into(&resolved, out))
+        self.core.wait(self.core.read_bytes_into(&resolved, out))
     }
 
     /// Writes a selection from elements packed in C order and in native byte order.
@@ -320,7 +320,7 @@ impl AnyArray {
     /// of the type (both checked before any I/O). Also any error of [`Array::write`].
     pub fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.write_bytes(&resolved, bytes, Colour::Blocking))
+        self.core.wait(self.core.write_bytes(&resolved, bytes, Colour::Blocking))
     }
 
     /// Extends the array along an axis by the elements in `bytes`, like [`Array::append`]. They are
@@ -366,7 +366,7 @@ impl AnyArray {
     /// ```
     pub fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.read_vlen(&resolved))
+        self.core.wait(self.core.read_vlen(&resolved))
     }
 
     /// Writes the contents of elements of variable size to a selection, in C order.
@@ -376,7 +376,7 @@ impl AnyArray {
     /// of them is not of the type; an error of [`Array::write`].
     pub fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.write_vlen(&resolved, elements, Colour::Blocking))
+        self.core.wait(self.core.write_vlen(&resolved, elements, Colour::Blocking))
     }
 
     /// Reads one field of the structured elements of a selection, and does not examine the others.
@@ -409,6 +409,6 @@ impl AnyArray {
         selection: S,
     ) -> Result<NdArray<T, S::OutDim>> {
         let resolved = self.core.resolve(&selection)?;
-        into_dim(self.core.storage.wait(self.core.read_field(name, &resolved))?)
+        into_dim(self.core.wait(self.core.read_field(name, &resolved))?)
     }
 }

@@ -31,9 +31,9 @@ pub(crate) fn open_in_memory(store: ndzarr_store::MemoryStore, path: &str) -> Re
 
 #[cfg(feature = "zip")]
 pub(crate) fn open_remote(store: Arc<dyn AsyncStore>, name: &str) -> Result<Storage> {
-    let archive = ndzarr_store_zip::ZipStore::open_async(Arc::clone(&store), ndzarr_store::Key::new(name)?);
-    let archive = store.wait(archive).and_then(|opened| opened);
-    archive.map(Storage::asynchronous).map_err(|error| Error::from(error).in_store(|| store.name()))
+    let storage = Storage::from(Arc::clone(&store));
+    let archive = ndzarr_store_zip::ZipStore::open_async(store, ndzarr_store::Key::new(name)?);
+    storage.named(storage.wait(archive)).map(Storage::asynchronous)
 }
 
 #[cfg(not(feature = "zip"))]

@@ -264,7 +264,7 @@ impl<E: ElementType> Array<E> {
     /// ```
     pub fn refresh(&mut self) -> Result<()> {
         let mut core = self.core.clone();
-        self.core.storage.wait(core.refresh_handle())?;
+        self.core.wait(core.refresh_handle())?;
         self.core = core;
         Ok(())
     }
@@ -275,7 +275,7 @@ impl<E: ElementType> Array<E> {
     /// # Errors
     /// There is no such axis; the array is gone, or its chunks cannot be encoded; the store fails.
     pub fn appender(&self, axis: usize) -> Result<Appender<E>> {
-        self.core.storage.wait(Appender::begin(self.core.clone(), axis))
+        self.core.wait(Appender::begin(self.core.clone(), axis))
     }
 
     /// The units in which the array is stored: one key holds each, a shard or, without shards, a
@@ -309,7 +309,7 @@ impl<T: Element> Array<T> {
     }
 
     fn read_resolved(&self, resolved: &Resolved) -> Result<ArrayD<T>> {
-        self.core.storage.wait(self.core.read_elements(resolved))
+        self.core.wait(self.core.read_elements(resolved))
     }
 
     /// Reads many selections as one task that the threads share. For small selections this is
@@ -334,7 +334,7 @@ impl<T: Element> Array<T> {
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<NdArray<T, S::OutDim>>> {
         let resolved = self.core.resolve_all(selections)?;
-        let outs = self.core.storage.wait(self.core.read_many_elements(&resolved))?;
+        let outs = self.core.wait(self.core.read_many_elements(&resolved))?;
         outs.into_iter().map(into_dim).collect()
     }
 
@@ -350,7 +350,7 @@ impl<T: Element> Array<T> {
         out: &mut ArrayRef<T, D>,
     ) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.read_elements_into(&resolved, out.view_mut().into_dyn()))
+        self.core.wait(self.core.read_elements_into(&resolved, out.view_mut().into_dyn()))
     }
 
     /// Writes a selection. `data` has the shape of the selection, in elements.
@@ -366,7 +366,7 @@ impl<T: Element> Array<T> {
     pub fn write<S: Selection>(&self, selection: S, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         let data = data.to_view();
-        self.core.storage.wait(self.core.write_elements(&resolved, data, Colour::Blocking))
+        self.core.wait(self.core.write_elements(&resolved, data, Colour::Blocking))
     }
 
     /// Sets every element of a selection to one value, as [`write`](Self::write) would. Filling
@@ -376,7 +376,7 @@ impl<T: Element> Array<T> {
     /// The same as for [`write`](Self::write).
     pub fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.storage.wait(self.core.fill_elements(&resolved, value, Colour::Blocking))
+        self.core.wait(self.core.fill_elements(&resolved, value, Colour::Blocking))
     }
 
     /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value if
@@ -400,7 +400,7 @@ impl<T: Element> Array<T> {
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
-        self.core.storage.wait(self.core.write_elements(&resolved, data.to_view(), Colour::Blocking))
+        self.core.wait(self.core.write_elements(&resolved, data.to_view(), Colour::Blocking))
     }
 
     /// The fill value; zero if the metadata has none.

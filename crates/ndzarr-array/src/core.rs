@@ -208,6 +208,11 @@ impl Core {
         Call::new(self.options.cancel.as_ref()).run(self.storage.handed_change(move || call(core))).await
     }
 
+    /// Runs a blocking call, which the options can cancel.
+    pub(crate) fn wait<T, E: Into<Error>>(&self, call: impl Future<Output = Result<T, E>>) -> Result<T> {
+        self.storage.wait_unless(self.options.cancel.as_ref(), call)
+    }
+
     /// Runs a blocking call that changes the store.
     pub(crate) fn wait_change<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         self.storage.wait_change(self.options.cancel.as_ref(), call)
@@ -215,7 +220,7 @@ impl Core {
 
     pub(crate) fn write(&self, parts: &[Part<'_>]) -> Result<()> {
         let AnyStore::Blocking(store) = &self.storage.0 else {
-            return self.storage.wait(self.write_async(parts));
+            return self.wait(self.write_async(parts));
         };
         let data = self.writable()?;
         self.wait_change(self.settle_scalar())?;

@@ -63,11 +63,14 @@ pub(crate) async fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
     let (items, failed) = (Mutex::new(items), AtomicBool::new(false));
     let (error, panic) = (Mutex::new(None), Mutex::new(None));
     let call = Call::current();
+    let each = &each;
     let work = || {
         let _entered = call.clone().enter();
         while !failed.load(Ordering::Relaxed) {
             let Some(item) = lock(&items).next() else { return };
-            let one = |item| source.wait(async { target.wait(each(item)) });
+            let cancel = run.cancel.as_ref();
+            let in_target = |item| async move { target.wait_unless(cancel, each(item)) };
+            let one = |item| source.wait_unless(cancel, in_target(item));
             // A panic stops the other threads as an error does, and is passed on as it is.
             let one = AssertUnwindSafe(|| check_cancel(run).and_then(|()| one(item)));
             match catch_unwind(one) {

@@ -323,7 +323,7 @@ impl Group {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn children(&self) -> Result<Vec<Child>> {
-        let children = self.core.storage.wait(self.core.children())?;
+        let children = self.core.wait(self.core.children())?;
         Ok(children.into_iter().map(Child::new).collect())
     }
 
@@ -351,7 +351,7 @@ impl Group {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn walk(&self) -> Result<Vec<Child>> {
-        let found = self.core.storage.wait(self.core.walk())?;
+        let found = self.core.wait(self.core.walk())?;
         Ok(found.into_iter().map(Child::new).collect())
     }
 
@@ -360,7 +360,7 @@ impl Group {
     /// # Errors
     /// The same as for [`Array::open`].
     pub fn array<E: ElementType>(&self, name: &str) -> Result<Array<E>> {
-        let core = self.core.storage.wait(self.core.array(name))?;
+        let core = self.core.wait(self.core.array(name))?;
         core.named(E::check_stored(core.data_type()))?;
         Ok(core.into())
     }
@@ -370,7 +370,7 @@ impl Group {
     /// # Errors
     /// The same as for [`open`](Self::open).
     pub fn group(&self, name: &str) -> Result<Self> {
-        self.core.storage.wait(self.core.group(name)).map(Self::from)
+        self.core.wait(self.core.group(name)).map(Self::from)
     }
 
     /// Creates an array below this group, in the group's format. With
@@ -396,7 +396,7 @@ impl Group {
     /// # Errors
     /// The metadata there is invalid; the store fails.
     pub fn contains(&self, name: &str) -> Result<bool> {
-        self.core.storage.wait(self.core.contains(name))
+        self.core.wait(self.core.contains(name))
     }
 
     /// Removes a node below this group with everything below it, documents first. A symbolic link

@@ -230,6 +230,11 @@ impl GroupCore {
         Call::new(self.options.cancel.as_ref()).run(self.storage.handed_change(move || call(group))).await
     }
 
+    /// Runs a blocking call, which the options can cancel.
+    pub(crate) fn wait<T, E: Into<Error>>(&self, call: impl Future<Output = Result<T, E>>) -> Result<T> {
+        self.storage.wait_unless(self.options.cancel.as_ref(), call)
+    }
+
     /// Runs a blocking call that changes the store.
     pub(crate) fn wait_change<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         self.storage.wait_change(self.options.cancel.as_ref(), call)

@@ -76,7 +76,7 @@ impl<T: PlainElement> N5Blocks<T> {
     /// The array is not an N5 dataset; the block does not exist; the block is corrupt; the store
     /// fails.
     pub fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
-        self.core.storage.wait(self.core.read_n5_block(block))
+        self.core.wait(self.core.read_n5_block(block))
     }
 
     /// Writes a block as given: as a varlength block (mode 1) if its elements do not exactly fill
@@ -119,7 +119,7 @@ impl N5Blocks<Any> {
     /// # Errors
     /// The array has another type; the block does not exist; the block is corrupt; the store fails.
     pub fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
-        self.core.storage.wait(self.core.read_n5_object(block))
+        self.core.wait(self.core.read_n5_object(block))
     }
 
     /// Writes the bytes of a block of a dataset of type `object`.

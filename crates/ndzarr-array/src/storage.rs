@@ -17,6 +17,7 @@ use ndzarr_store::{
 };
 
 mod call;
+mod cancelled;
 mod create;
 #[cfg(feature = "fs")]
 mod folder;
@@ -30,6 +31,7 @@ mod sync;
 mod tests;
 
 pub(crate) use call::{Call, Colour, run_change};
+use cancelled::unless_cancelled;
 #[cfg(feature = "fs")]
 use folder::Folder;
 pub(crate) use held_document::{HeldDocument, LostLocks, Published};
@@ -141,13 +143,26 @@ impl Storage {
     /// Runs a future that waits only for this store, on the calling thread. Every blocking call
     /// ends here.
     pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
+        self.wait_unless(None, future)
+    }
+
+    /// Like [`wait`](Self::wait), for a call that `cancel` stops: over an asynchronous store it ends
+    /// even if the store never answers.
+    pub(crate) fn wait_unless<T, E: Into<Error>>(
+        &self,
+        cancel: Option<&Cancel>,
+        future: impl Future<Output = Result<T, E>>,
+    ) -> Result<T> {
         match &self.0 {
             // The library's threads do whatever is left to wait for.
             AnyStore::Blocking(_) => block_on(future).map_err(E::into),
-            AnyStore::Async(store) => match store.wait(future) {
-                Ok(output) => output.map_err(E::into),
-                Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
-            },
+            AnyStore::Async(store) => {
+                let future = async { future.await.map_err(E::into) };
+                match store.wait(unless_cancelled(cancel, future)) {
+                    Ok(output) => output,
+                    Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
+                }
+            }
         }
     }
 
@@ -157,7 +172,7 @@ impl Storage {
         cancel: Option<&Cancel>,
         future: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        self.wait(Call::new(cancel).run(future))
+        self.wait_unless(cancel, Call::new(cancel).run(future))
     }
 
     pub(crate) fn is_blocking(&self) -> bool {

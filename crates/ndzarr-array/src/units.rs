@@ -102,7 +102,7 @@ impl Units {
     /// # Errors
     /// The unit does not exist; the store fails.
     pub fn is_stored(&self, unit: &[u64]) -> Result<bool> {
-        self.core.storage.wait(self.core.is_unit_stored(unit))
+        self.core.wait(self.core.is_unit_stored(unit))
     }
 
     /// The stored units, in C order of their indices, and the lengths of their values as
@@ -112,7 +112,7 @@ impl Units {
     /// # Errors
     /// The store fails, or cannot list, a folder of the array included.
     pub fn stored(&self) -> Result<Chunks> {
-        self.core.storage.wait(self.core.all_stored_units())
+        self.core.wait(self.core.all_stored_units())
     }
 
     /// The same, but folders below that of the array that cannot be listed are passed to `unlisted`, and
@@ -121,7 +121,7 @@ impl Units {
     /// # Errors
     /// The store fails, or cannot list.
     pub fn stored_but(&self, mut unlisted: impl FnMut(Error) + Send) -> Result<Chunks> {
-        self.core.storage.wait(self.core.stored_units(&mut unlisted))
+        self.core.wait(self.core.stored_units(&mut unlisted))
     }
 
     /// Reads the index of a shard, and checks that each of its entries leads to bytes of the value. No
@@ -130,7 +130,7 @@ impl Units {
     /// # Errors
     /// The index is corrupt; the unit does not exist; the store fails.
     pub fn check_index(&self, unit: &[u64]) -> Result<()> {
-        self.core.storage.wait(self.core.check_index(unit))
+        self.core.wait(self.core.check_index(unit))
     }
 
     /// The encoded bytes of a unit as stored; `None` if it is not stored.
@@ -138,7 +138,7 @@ impl Units {
     /// # Errors
     /// The unit does not exist; the store fails.
     pub fn encoded(&self, unit: &[u64]) -> Result<Option<Bytes>> {
-        self.core.storage.wait(self.core.encoded_unit(unit))
+        self.core.wait(self.core.encoded_unit(unit))
     }
 
     /// Replaces a unit by encoded bytes, serialized with its other writers. The bytes are not

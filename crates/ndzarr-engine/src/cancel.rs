@@ -1,9 +1,12 @@
 //! Revokes a call's right to change the store.
 
+use std::cell::RefCell;
 use std::fmt;
+use std::future::poll_fn;
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Store, StoreError, Wait, Want};
@@ -44,6 +47,12 @@ struct Turns {
     /// The number of values being published, and how many of those without a lock.
     publishing: usize,
     unlocked: usize,
+    /// Who waits for the cancellation.
+    waiting: Vec<(u64, Waker)>,
+}
+
+thread_local! {
+    static SCOPE: RefCell<Option<Cancel>> = const { RefCell::new(None) };
 }
 
 /// The state of a lock.
@@ -73,11 +82,12 @@ impl Cancel {
     ///
     /// Locks held by the work are released at once, unless they are in use at this moment.
     pub fn cancel(&self) {
-        let held = {
+        let (held, waiting) = {
             let mut turns = self.turns();
             self.0.cancelled.store(true, Ordering::SeqCst);
-            std::mem::take(&mut turns.held)
+            (std::mem::take(&mut turns.held), std::mem::take(&mut turns.waiting))
         };
+        waiting.into_iter().for_each(|(_, waker)| waker.wake());
         for state in held {
             // If the lock is in use, its user finds it gone and drops it.
             let lock = std::mem::replace(&mut *lock_of(&state), LockState::Gone);
@@ -89,6 +99,39 @@ impl Cancel {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::SeqCst) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
+    }
+
+    /// Waits until cancellation is requested.
+    pub async fn cancelled(&self) {
+        let mut waiting = Waiting { cancel: self, registered: None };
+        poll_fn(|context| waiting.poll(context)).await;
+    }
+
+    /// Runs calls that this stops besides what their options say, such as those that open and create
+    /// nodes, which have none. A call that waits for an asynchronous store ends at once; others end where
+    /// they look at their options.
+    ///
+    /// ```
+    /// use ndzarr_engine::Cancel;
+    ///
+    /// let cancel = Cancel::new();
+    /// assert!(cancel.scope(|| Cancel::of_scope().is_some()) && Cancel::of_scope().is_none());
+    /// ```
+    pub fn scope<R>(&self, calls: impl FnOnce() -> R) -> R {
+        struct Scope(Option<Cancel>);
+        impl Drop for Scope {
+            fn drop(&mut self) {
+                SCOPE.set(self.0.take());
+            }
+        }
+        let _scope = Scope(SCOPE.replace(Some(self.clone())));
+        calls()
+    }
+
+    /// What stops the calls of this thread, by [`scope`](Self::scope).
+    #[must_use]
+    pub fn of_scope() -> Option<Self> {
+        SCOPE.with_borrow(Clone::clone)
     }
 
     /// Waits until nothing is being published. After [`cancel`](Self::cancel), nothing will be.
@@ -113,6 +156,39 @@ impl Cancel {
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
         self.0.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A wait for a cancellation.
+struct Waiting<'c> {
+    cancel: &'c Cancel,
+    /// The number that the waker is registered by, with the work and every whole that it is a part of.
+    registered: Option<(u64, Waker)>,
+}
+
+impl Waiting<'_> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if !self.registered.as_ref().is_some_and(|(_, waker)| waker.will_wake(context.waker())) {
+            static NEXT: AtomicU64 = AtomicU64::new(0);
+            self.forget();
+            let registered = (NEXT.fetch_add(1, Ordering::Relaxed), context.waker().clone());
+            outwards(Some(self.cancel)).for_each(|cancel| cancel.turns().waiting.push(registered.clone()));
+            self.registered = Some(registered);
+        }
+        if self.cancel.is_cancelled() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn forget(&mut self) {
+        let Some((number, _)) = self.registered.take() else { return };
+        for cancel in outwards(Some(self.cancel)) {
+            cancel.turns().waiting.retain(|(known, _)| *known != number);
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.forget();
     }
 }
 

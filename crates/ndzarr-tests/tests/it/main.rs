@@ -18,6 +18,7 @@ mod bucket_faults;
 mod buckets;
 mod builder_registry;
 mod callers_threads;
+mod cancelled_remote;
 mod children;
 mod chunk_cache;
 mod chunks;
