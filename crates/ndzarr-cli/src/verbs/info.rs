@@ -47,16 +47,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 match output.json() {
                     true => {
                         let mut value = describe::group(&group);
-                        value["members"] = members
-                            .iter()
-                            .map(|(name, kind)| json!({"name": name, "node": kind_name(*kind)}))
-                            .collect();
+                        value["members"] = members_json(members.as_deref());
                         add_images(&mut value, &images, effort);
                         warning.into_iter().for_each(|what| warn(&mut value, what));
                         output.value(&value)?;
                     }
                     false => {
-                        group_text(&group, &shown(path), &members, output)?;
+                        group_text(&group, &shown(path), members.as_deref(), output)?;
                         images_text(&images, effort, output)?;
                         warning.into_iter().try_for_each(|what| fact("warning", what, output))?;
                     }
@@ -86,7 +83,7 @@ impl Stored {
         let mut n_unlisted = 0;
         let stored = match units.stored_but(|_| n_unlisted += 1) {
             Ok(stored) => stored,
-            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
+            Err(error) if cannot_list(&error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let of = units.iter().len() as u64;
@@ -131,13 +128,28 @@ pub(crate) fn kind_name(kind: Option<MemberKind>) -> Option<&'static str> {
     })
 }
 
-fn members(group: &Group) -> Result<Vec<(String, Option<MemberKind>)>, Failure> {
+/// The name of a member, and its kind if its document shows it.
+type Member = (String, Option<MemberKind>);
+
+/// `None` if they cannot be listed, as on a web server; the group is there all the same.
+fn members(group: &Group) -> Result<Option<Vec<Member>>, Failure> {
     match group.children() {
-        Ok(children) => Ok(children.iter().map(|child| (child.name().to_owned(), child.kind())).collect()),
-        // A web server does not list; the group is there all the same.
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Vec::new()),
+        Ok(children) => {
+            Ok(Some(children.iter().map(|child| (child.name().to_owned(), child.kind())).collect()))
+        }
+        Err(error) if cannot_list(&error) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the store does not list, or does not allow it: S3 asks for another permission than for reading.
+fn cannot_list(error: &ndzarr::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied)
+}
+
+fn members_json(members: Option<&[Member]>) -> Value {
+    let Some(members) = members else { return Value::Null };
+    members.iter().map(|(name, kind)| json!({"name": name, "node": kind_name(*kind)})).collect()
 }
 
 fn array_json(array: &AnyArray, global: &Global, stored: Option<&Stored>) -> Value {
@@ -198,15 +210,18 @@ fn array_text(
 fn group_text(
     group: &Group,
     name: &str,
-    members: &[(String, Option<MemberKind>)],
+    members: Option<&[Member]>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     output.line(format!("{name}: a group of {}", group.format()))?;
-    let n = |kind| members.iter().filter(|(_, of_member)| *of_member == kind).count() as u64;
+    let n = |kind| members.iter().flat_map(|all| all.iter()).filter(|(_, it)| *it == kind).count() as u64;
     let arrays = plural(n(Some(MemberKind::Array)), "array", "arrays");
     let groups = plural(n(Some(MemberKind::Group)), "group", "groups");
-    fact("members", &format!("{arrays}, {groups}"), output)?;
-    for (name, kind) in members {
+    match members {
+        Some(_) => fact("members", &format!("{arrays}, {groups}"), output)?,
+        None => fact("members", "cannot be listed here", output)?,
+    }
+    for (name, kind) in members.unwrap_or_default() {
         let after = match kind {
             Some(MemberKind::Array) => "",
             Some(MemberKind::Group) => "/",

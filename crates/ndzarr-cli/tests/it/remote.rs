@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use ndzarr::{Array, codec};
 use ndzarr_testkit::ObjectServer;
-use ndzarr_testkit::object_server::Dialect;
+use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule};
 use serde_json::json;
 
 use crate::{Folder, Ran};
@@ -67,6 +67,36 @@ fn verbs_work_on_a_bucket() {
     run(0, &["rm", "--yes", place]);
     assert_eq!(server.objects().keys(), ["g.zarr/zarr.json"]);
     assert!(run(3, &["info", place]).err.contains("g.zarr/a"));
+}
+
+/// That there are none is another matter.
+#[test]
+fn members_that_cannot_be_listed_are_not_counted() {
+    let (folder, server) = (Folder::new(), ObjectServer::start(Dialect::Http));
+    server.objects().put("g/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    server.objects().put("g/a/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let place = format!("{}/g", server.url());
+    let text = folder.good(&["info", &place]);
+    assert!(text.contains("members      cannot be listed here\n"), "{text}");
+    let value: serde_json::Value =
+        serde_json::from_str(&folder.good(&["info", "--json", &place])).expect("JSON");
+    assert_eq!(value["members"], json!(null));
+
+    // A bucket whose readers may not list it.
+    let (folder, server) = start();
+    let run = |arguments: &[&str]| {
+        let ran = Ran::of(&with_server(&mut folder.command(arguments), &server).output().expect("it runs"));
+        assert_eq!(ran.status, 0, "{arguments:?}: {ran:?}");
+        ran.out
+    };
+    run(&["cp", "a.zarr", "s3://bucket/g/a", "--quiet"]);
+    server.objects().put("g/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let denied = FaultRule::always(Fault::Status(403)).only_if(|it| it.query("list-type").is_some());
+    server.faults([denied]);
+    assert!(run(&["info", "s3://bucket/g"]).contains("members      cannot be listed here\n"));
+    let info: serde_json::Value =
+        serde_json::from_str(&run(&["info", "s3://bucket/g/a", "--json"])).expect("JSON");
+    assert_eq!((&info["shape"], &info["stored"]), (&json!([128]), &json!(null)));
 }
 
 /// The `script` of util-linux gives it a terminal, which gets no progress before half a second.
