@@ -11,6 +11,7 @@ use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, as_integral_i128, json, show};
 use crate::n5::compression;
 use crate::n5::document::RESERVED;
+use crate::v2::DIMENSION_NAMES as ARRAY_DIMENSIONS;
 use crate::{ArrayRequest, CreateOptions, FillRequest, Format, MetadataError, N5Axes, Order};
 
 /// Maximum rank and block edge in a block's header.
@@ -45,7 +46,8 @@ pub(crate) fn lower(
         return Err(MetadataError::invalid(key, what));
     }
     let compression = compression::lower(key, members, elem_size)?;
-    let mut dimension_names = dimension_names(members.get("axes"), shape.len());
+    let mut dimension_names =
+        names_in_axes(members, shape.len()).or_else(|| names_of_python(members, shape.len()));
     let block =
         CodecConfig::N5Block(Box::new(N5BlockConfig { compression, edge_blocks: EdgeBlocks::default() }));
     let mut codecs = vec![CodecSpec::from(block)];
@@ -173,12 +175,41 @@ fn byte_len(chunk_shape: &[u64], elem_size: usize) -> Option<u64> {
     isize::try_from(len).ok().map(|_| len)
 }
 
+/// Names of the dimensions; `None` for one without a name.
+type Names = Vec<Option<String>>;
+
 /// The names in `axes`, in the order of the document. It only counts if it has one string per
 /// dimension.
-fn dimension_names(axes: Option<&Json<'_>>, rank: usize) -> Option<Vec<Option<String>>> {
-    let names: Option<Vec<&str>> = axes?.as_array()?.iter().map(Json::as_str).collect();
+fn names_in_axes(members: &Members<'_>, rank: usize) -> Option<Names> {
+    names(members.get("axes")?, rank)
+}
+
+/// The names in `_ARRAY_DIMENSIONS`, in the order of the document. Programs that write it (xarray,
+/// zarr-python 2, z5py) show arrays with the axes reversed, and list the names as they show them.
+fn names_of_python(members: &Members<'_>, rank: usize) -> Option<Names> {
+    let mut names = names(members.get(ARRAY_DIMENSIONS)?, rank)?;
+    names.reverse();
+    Some(names)
+}
+
+fn names(list: &Json<'_>, rank: usize) -> Option<Names> {
+    let names: Option<Vec<&str>> = list.as_array()?.iter().map(Json::as_str).collect();
     let names = names.filter(|names| names.len() == rank && names.iter().any(|name| !name.is_empty()))?;
     Some(names.into_iter().map(|name| (!name.is_empty()).then(|| name.to_owned())).collect())
+}
+
+/// What is odd about the names of the dimensions.
+pub(crate) fn odd_names(members: &Members<'_>, rank: usize) -> Option<String> {
+    let in_axes = names_in_axes(members, rank)?;
+    let of_python = names_of_python(members, rank)?;
+    (in_axes != of_python).then(|| {
+        let axes = members.get("axes").map(show).unwrap_or_default();
+        let python = members.get(ARRAY_DIMENSIONS).map(show).unwrap_or_default();
+        format!(
+            "axes names the dimensions {axes}, and {ARRAY_DIMENSIONS}, whose order is the reverse, {python}: \
+             axes counts"
+        )
+    })
 }
 
 /// The members of a new dataset, the format's four first, the user's last.
@@ -217,7 +248,10 @@ pub(crate) fn raise(
         }
         members.insert(name, value);
     }
-    Ok(members)
+    match odd_names(&members, request.shape.len()) {
+        Some(what) => Err(MetadataError::inexpressible(Format::N5, what)),
+        None => Ok(members),
+    }
 }
 
 fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {

@@ -13,6 +13,9 @@ pub(crate) fn dataset(path: &NodePath, contents: &Contents, axes: N5Axes) -> Res
     if contents.get("compression").is_none() {
         warnings.push(format!("{key}: compressionType is a member of N5 1.x, which few programs read"));
     }
+    if let Some(what) = dataset::odd_names(&contents.members, spec.shape.len()) {
+        warnings.push(format!("{key}: {what}"));
+    }
     Ok(Node {
         format: Format::N5,
         path: path.clone(),

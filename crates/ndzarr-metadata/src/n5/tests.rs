@@ -15,6 +15,7 @@ use crate::{
 };
 
 mod create;
+mod names;
 mod open;
 
 /// A store as a list of keys and values; all other keys are known to be absent.

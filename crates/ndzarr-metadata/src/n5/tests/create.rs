@@ -293,7 +293,13 @@ fn n5_what_has_no_form_is_refused() {
         r.dimension_names = Some(vec![Some("x".into()), Some("y".into())]);
         r.attributes = attributes(json!({"axes": ["a", "b"]}));
     });
+    refused("names and those of Python in the same order", &|r| {
+        r.dimension_names = Some(vec![Some("x".into()), Some("y".into())]);
+        r.attributes = attributes(json!({"_ARRAY_DIMENSIONS": ["x", "y"]}));
+    });
     let mut fine = base();
+    fine.dimension_names = Some(vec![Some("x".into()), Some("y".into())]);
+    fine.attributes = attributes(json!({"_ARRAY_DIMENSIONS": ["y", "x"]}));
     fine.endian = Some(Endian::Big);
     fine.separator = Some('/');
     fine.fill_value = FillRequest::Json(json!(0.0));
