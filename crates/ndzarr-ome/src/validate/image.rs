@@ -136,6 +136,12 @@ fn axes(findings: &mut Findings, entry: &Value, minor: u32) -> Option<usize> {
     if !list.is_sorted_by_key(rank) {
         findings.must("axes", "be in the order time, channel or another type, space");
     }
+    let space = list.iter().filter(|axis| rank(axis) == 2).filter_map(|axis| axis["name"].as_str());
+    let space: Vec<&str> = space.collect();
+    let is_zyx = space == ["z", "y", "x"];
+    if !is_zyx && space.len() == 3 && ["z", "y", "x"].iter().all(|name| space.contains(name)) {
+        findings.should("axes", format!("have z, y, x in this order, not {}", space.join(", ")));
+    }
     Some(n_axes)
 }
 

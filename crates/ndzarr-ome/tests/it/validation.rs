@@ -125,6 +125,25 @@ fn what_an_image_of_0_4_lacks_is_named() {
     );
 }
 
+/// 0.4 and 0.5, "multiscales" metadata: three axes of space "SHOULD be ordered as zyx".
+#[test]
+fn axes_of_space_in_another_order_are_a_finding() {
+    let with = |names: &[&str]| {
+        let n = names.len();
+        let document = changed(v04(), "/multiscales/0/axes", json!(space(names)));
+        let each = json!([scale(&vec![1.0; n])]);
+        let document = changed(document, "/multiscales/0/datasets/0/coordinateTransformations", each.clone());
+        changed(document, "/multiscales/0/coordinateTransformations", each)
+    };
+    let turned = with(&["x", "y", "z"]);
+    assert_eq!(findings(&turned, Requirement::Must), [""; 0]);
+    let should = findings(&turned, Requirement::Should);
+    assert_eq!(should, ["multiscales[0].axes should have z, y, x in this order, not x, y, z"]);
+    for names in [&["z", "y", "x"][..], &["y", "x"], &["a", "b", "c"]] {
+        assert_eq!(findings(&with(names), Requirement::Should), [""; 0], "{names:?}");
+    }
+}
+
 #[test]
 fn what_an_image_of_0_6_lacks_is_named() {
     let at = "/ome/multiscales/0";
