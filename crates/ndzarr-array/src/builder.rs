@@ -18,7 +18,7 @@ use crate::located::Located;
 use crate::mode::Blocking;
 use crate::open_options::OpenOptions;
 use crate::to_shape::ToShape;
-use crate::{attributes, occupied};
+use crate::{attributes, nodes, occupied};
 
 /// Describes a new array. See [`Array::builder`](crate::Array::builder).
 ///
@@ -452,7 +452,7 @@ async fn create(
     options: &CreateOptions,
     registry: &CodecRegistry,
 ) -> Result<Core> {
-    place.check(options.format)?;
+    nodes::check_new(&place, options.format).await?;
     let (storage, path) = (place.storage, NodePath::new(&place.path)?);
     let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
     let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;

@@ -100,7 +100,7 @@ impl GroupCore {
         extensions: Extensions,
         unknown_type: UnknownType,
     ) -> Result<Self> {
-        place.check(options.format)?;
+        nodes::check_new(&place, options.format).await?;
         let (storage, path) = (place.storage, NodePath::new(&place.path)?);
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
         let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;

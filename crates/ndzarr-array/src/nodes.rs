@@ -3,7 +3,7 @@
 #[cfg(feature = "fs")]
 use std::path::Path;
 
-use ndzarr_metadata::{Known, Node, NodeKind, NodePath, OpenOptions};
+use ndzarr_metadata::{Format, Known, Node, NodeKind, NodePath, OpenOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
@@ -100,6 +100,35 @@ async fn find_above(folder: &Path, options: &OpenOptions) -> Result<Option<(Stor
         }
     }
     Ok(None)
+}
+
+/// Checks the place of a new node: its format, and that the folders above are none of an array.
+pub(crate) async fn check_new(place: &Located, format: Format) -> Result<()> {
+    place.check(format)?;
+    #[cfg(feature = "fs")]
+    if let Some(folder) = &place.folder
+        && let Some((storage, node)) = nearest_above(folder).await
+        && matches!(node.kind, NodeKind::Array(_))
+    {
+        return Err(not_a("a group", &node, &storage));
+    }
+    Ok(())
+}
+
+/// The node of the nearest folder above that is one.
+#[cfg(feature = "fs")]
+async fn nearest_above(folder: &Path) -> Option<(Storage, Node)> {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    for above in absolute.ancestors().skip(1) {
+        let documents = ["zarr.json", ".zarray", ".zgroup", "attributes.json"];
+        if documents.iter().any(|name| above.join(name).is_file()) {
+            let storage = Storage::folder(above);
+            if let Ok(node) = open(&storage, "", &OpenOptions::default()).await {
+                return Some((storage, node));
+            }
+        }
+    }
+    None
 }
 
 /// Describes a folder in which no node was found.

@@ -111,6 +111,28 @@ fn creating_looks_once_for_what_is_left() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn nothing_is_created_in_a_folder_below_an_array() -> Outcome {
+    for format in [Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA] {
+        let folder = tempfile::tempdir()?;
+        let above = folder.path().join("a");
+        Array::<u8>::builder([3]).format(format).create(&above)?;
+        for below in ["b", "b/c"] {
+            let place = above.join(below);
+            let array = Array::<u8>::builder([3]).format(format).overwrite().create(&place);
+            let group = Group::create(&place, format);
+            let kinds = [array.err().map(|error| error.kind()), group.err().map(|error| error.kind())];
+            assert_eq!(kinds, [Some(ErrorKind::WrongNodeKind); 2], "{format} {below}");
+            assert!(!above.join("b").exists());
+        }
+        // A group may be in between.
+        let group = folder.path().join("g");
+        Group::create(&group, format)?;
+        Array::<u8>::builder([3]).format(format).create(group.join("b"))?;
+    }
+    Ok(())
+}
+
 /// A store in which another process sets an attribute of the root, just after its document was read
 /// for the first time.
 #[derive(Debug)]
