@@ -54,6 +54,55 @@ def test_py26_datasets_are_identical_to_those_of_the_engine_zarr(folder: str, za
     xr.testing.assert_identical(lazy.load(), xr.open_dataset(path, engine="zarr", consolidated=consolidated).load())
 
 
+def encoded_dataset() -> Any:
+    """What each decoder of xarray changes."""
+    found = dataset()
+    found["letters"] = (("x", "n"), np.array([list("ab"), list("cd"), list("ef"), list("gh")], "S1"))
+    found["wait"] = ("x", np.array([1, 2, 3, 4], "m8[s]"))
+    found["t2m"].attrs["coordinates"] = "lat"
+    return found
+
+
+DECODERS: list[dict[str, Any]] = [
+    {},
+    {"decode_cf": False},
+    {"decode_cf": False, "drop_variables": "name"},
+    {"mask_and_scale": False},
+    {"mask_and_scale": {"packed": False, "t2m": True}},
+    {"decode_times": False},
+    {"decode_timedelta": True},
+    {"decode_timedelta": False},
+    {"use_cftime": False},
+    {"concat_characters": False},
+    {"decode_coords": False},
+    {"decode_coords": "all"},
+    {"drop_variables": ["name", "lat"]},
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("options", DECODERS, ids=str)
+def test_py26_each_decoder_does_what_it_does_with_the_engine_zarr(folder: str, options: Any) -> None:
+    path = f"{folder}/d.zarr"
+    encoded_dataset().to_zarr(path, zarr_format=2, consolidated=False)
+    calls: list[Any] = [
+        xr.open_dataset,
+        lambda place, **more: xr.open_datatree(place, **more).to_dataset(),
+        lambda place, **more: xr.open_groups(place, **more)["/"],
+        xr.open_mfdataset,
+    ]
+    for call in calls:
+        expected, found = (call(path, engine=engine, **options).load() for engine in ("zarr", "ndzarr"))
+        xr.testing.assert_identical(found, expected)
+        assert set(found.coords) == set(expected.coords)
+        for name in expected.variables:
+            assert found[name].dtype == expected[name].dtype, name
+    if options == {"decode_cf": False}:
+        # What the others could have hidden from both engines.
+        raw = xr.open_dataset(path, engine="ndzarr", **options)
+        assert (raw.packed.dtype, raw.time.dtype.kind, raw.letters.dtype) == ("i2", "i", "S1")
+
+
 def odd_dataset() -> Any:
     """Attributes and fill values for which JSON has no number."""
     found = xr.Dataset(
@@ -159,6 +208,35 @@ def test_n5_containers(folder: str) -> None:
     assert turned.s0.dims == ("z", "y", "x")
     np.testing.assert_array_equal(turned.s0.values, x.T)
     assert found.s0.encoding["preferred_chunks"] == {"x": 2, "y": 3, "z": 4}
+
+
+@pytest.mark.parametrize("axes", ["native", "reversed"])
+def test_names_of_python_on_n5_are_on_their_axes(folder: str, axes: Any) -> None:
+    # As z5py and xarray through zarr-python 2 write an array of shape (4, 5, 6) whose axes are z, y, x.
+    x = np.arange(120, dtype="i2").reshape(4, 5, 6)
+    root = ndzarr.create_group(f"{folder}/c.n5", format="n5", n5_axes="reversed")
+    a = root.create_array("raw", shape=x.shape, dtype="i2", chunks=2, attributes={"_ARRAY_DIMENSIONS": ["z", "y", "x"]})
+    a[...] = x
+    found = xr.open_dataset(f"{folder}/c.n5", n5_axes=axes)
+    assert dict(found.sizes) == {"z": 4, "y": 5, "x": 6}
+    np.testing.assert_array_equal(found.raw.transpose("z", "y", "x").values, x)
+    assert "_ARRAY_DIMENSIONS" not in found.raw.attrs
+    b = ndzarr.open_array(f"{folder}/c.n5/raw", n5_axes=axes)
+    assert b.dimension_names == (("z", "y", "x") if axes == "reversed" else ("x", "y", "z"))
+    assert b.warnings == ()
+    b.attrs["axes"] = ["a", "b", "c"]
+    assert ["axes counts" in warning for warning in ndzarr.open(f"{folder}/c.n5/raw").warnings] == [True]
+
+
+def test_names_that_z5py_wrote(folder: str) -> None:
+    z5py = pytest.importorskip("z5py")
+    file = z5py.File(f"{folder}/c.n5", mode="w")
+    raw = file.create_dataset("raw", shape=(4, 5, 6), chunks=(2, 2, 2), dtype="int16")
+    raw[:] = np.arange(120).reshape(4, 5, 6)
+    raw.attrs["_ARRAY_DIMENSIONS"] = ["z", "y", "x"]
+    for axes in ("native", "reversed"):
+        found = xr.open_dataset(f"{folder}/c.n5", n5_axes=axes)
+        np.testing.assert_array_equal(found.raw.isel(z=3).transpose("y", "x").values, raw[3])
 
 
 def test_trees(folder: str) -> None:

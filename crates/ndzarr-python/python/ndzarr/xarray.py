@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from xarray import Dataset, Variable
+from xarray import Dataset, DataTree, Variable
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
+from xarray.backends.zarr import FillValueCoder
 from xarray.coding.strings import create_vlen_dtype
 from xarray.core import indexing
 from xarray.core.utils import FrozenDict
@@ -19,9 +20,6 @@ from ._array import Array
 from ._group import Group
 from ._open import open_group
 from ._places import StorageOptions, is_url
-
-if TYPE_CHECKING:
-    from xarray import DataTree
 
 __all__ = ["NdzarrBackend"]
 
@@ -89,7 +87,9 @@ def _with_floats(value: Any) -> Any:
 
 
 def _dimensions(name: str, array: Array, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-    names = array.dimension_names or attributes.get("_ARRAY_DIMENSIONS")
+    names = array.dimension_names
+    if names is None and array.format != "n5":
+        names = attributes.get("_ARRAY_DIMENSIONS")
     if names and len(names) == array.ndim and all(isinstance(dimension, str) for dimension in names):
         return tuple(str(dimension) for dimension in names)
     return tuple(f"{name}_dim_{axis}" for axis in range(array.ndim))
@@ -124,8 +124,6 @@ class _Store(AbstractDataStore):  # type: ignore[misc]
             if array.fill_value is not None:
                 attributes["_FillValue"] = array.fill_value
         elif isinstance(attributes.get("_FillValue"), str | list):
-            from xarray.backends.zarr import FillValueCoder
-
             attributes["_FillValue"] = FillValueCoder.decode(attributes["_FillValue"], array.dtype)
         return Variable(dimensions, indexing.LazilyIndexedArray(_Lazy(array)), attributes, encoding)
 
@@ -136,14 +134,7 @@ class NdzarrBackend(BackendEntrypoint):  # type: ignore[misc]
     description = "Zarr v2, Zarr v3 and N5 by ndzarr"
     url = "https://github.com/ndzarr/ndzarr"
     supports_groups = True
-    open_dataset_parameters = (
-        "filename_or_obj",
-        "drop_variables",
-        "group",
-        "n5_axes",
-        "storage_options",
-        "use_zarr_fill_value_as_mask",
-    )
+    # `open_dataset_parameters` are those of the signature: `decode_cf=False` is for the decoders in it.
 
     def open_dataset(
         self,
@@ -192,8 +183,6 @@ class NdzarrBackend(BackendEntrypoint):  # type: ignore[misc]
         return found
 
     def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:
-        from xarray import DataTree
-
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
@@ -206,7 +195,7 @@ class NdzarrBackend(BackendEntrypoint):  # type: ignore[misc]
 
     @staticmethod
     def _group(place: Any, group: str | None, n5_axes: Any, storage_options: StorageOptions | None) -> Group:
-        path = os.fspath(place)
+        path = os.fsdecode(place)
         if not is_url(path):
             path = os.path.expanduser(path)
         root = open_group(path, n5_axes=n5_axes, storage_options=storage_options)
