@@ -294,6 +294,42 @@ def test_py25_a_write_that_waits_does_not_stop_other_arrays(folder: str) -> None
     assert z[...].tolist() == [9, 9, *range(2, 8)]
 
 
+def test_an_empty_selection_writes_nothing(folder: str, written: set[str]) -> None:
+    z = made(folder, np.arange(6, dtype="i4").reshape(3, 2), chunks=(2, 2))
+    written.clear()
+    for key in (slice(4, -1), slice(0, 0), slice(3, None), slice(2, 1), (slice(None), slice(2, 2))):
+        # No warning of a write without locks, which is an error here.
+        z[key] = np.zeros(np.zeros((3, 2))[key].shape, "i4")
+        z[key] = 7
+    z.oindex[np.array([], int), :] = 7
+    z.oindex[np.zeros(3, bool), 0] = 7
+    z.vindex[np.array([], int), np.array([], int)] = np.zeros(0, "i4")
+    assert written == set()
+    np.testing.assert_array_equal(z[...], np.arange(6).reshape(3, 2))
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_nothing_warns(folder: str, zarr_format: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        z = zarr.create_array(f"{folder}/z", shape=4, chunks=2, dtype="i4", zarr_format=zarr_format)
+        z[:] = 1
+        z[1:3] = [5, 6]
+        assert z[:].tolist() == [1, 5, 6, 1]
+
+
+def test_an_earlier_zarr_python_is_an_error(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zarr.abc.codec import CodecPipeline
+
+    from ndzarr.zarr import NdzarrCodecPipeline
+
+    # zarr-python 3.0 makes pipelines from codecs only: they do not know which files to lock.
+    monkeypatch.delattr(CodecPipeline, "from_array_metadata_and_store")
+    monkeypatch.delattr(NdzarrCodecPipeline, "from_array_metadata_and_store")
+    with pytest.raises(ImportError, match="zarr-python 3.1 or later"):
+        NdzarrCodecPipeline.from_codecs([])
+
+
 def test_arrays_are_pickled(folder: str) -> None:
     z = made(folder, np.arange(20), chunks=(3,))
     again = pickle.loads(pickle.dumps(z))

@@ -5,7 +5,8 @@ processes may share chunks and shards, and none loses what another has written.
 
     zarr.config.set({"codec_pipeline.path": "ndzarr.zarr.NdzarrCodecPipeline"})
 
-or, in the environment, `ZARR_CODEC_PIPELINE__PATH=ndzarr.zarr.NdzarrCodecPipeline`. Other stores than
+or, in the environment, `ZARR_CODEC_PIPELINE__PATH=ndzarr.zarr.NdzarrCodecPipeline`. It needs zarr-python 3.1
+or later, and is an `ImportError` where it is used with an earlier one. Other stores than
 `LocalStore`, and data types and codecs that ndzarr does not have, keep zarr-python's own pipeline.
 """
 
@@ -17,9 +18,11 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import numpy.ma
 from zarr.abc.codec import CodecPipeline
 from zarr.core.array import create_codec_pipeline
 from zarr.core.codec_pipeline import BatchedCodecPipeline
@@ -51,6 +54,11 @@ class NdzarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
     @classmethod
     def from_codecs(cls, codecs: Iterable[Any], **options: Any) -> CodecPipeline:
         """zarr-python's own pipeline: without a store there are no files to lock."""
+        if not hasattr(CodecPipeline, "from_array_metadata_and_store"):
+            raise ImportError(
+                "ndzarr's codec pipeline needs zarr-python 3.1 or later, and this is "
+                f"{version('zarr')}, which does not say where an array is: writers could not take turns"
+            )
         return BatchedCodecPipeline.from_codecs(codecs, **options)
 
     @classmethod
@@ -171,8 +179,10 @@ class NdzarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
         read_only = bool(self.store.read_only)
         memory = _plain(value.as_ndarray_like())
         plan = None if read_only else self._plan(batch, memory, drop_axes)
+        if plan is None and not read_only and all(_selects_nothing(item) for item in batch):
+            return
         if plan is None or not await _in_thread(self._write, plan, batch[0][1], memory):
-            if batch and not read_only:
+            if not read_only:
                 warnings.warn(
                     "this write is zarr-python's own, which takes no locks: what others write to the same chunks at "
                     "the same time may be lost",
@@ -195,8 +205,7 @@ class NdzarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
         """The one selection that a batch of chunks makes up; `None` if it makes up none."""
         if not batch or type(memory) is not np.ndarray:
             return None
-        grid = getattr(self.metadata, "chunk_grid", None)
-        if self.metadata.zarr_format == 3 and not hasattr(grid, "chunk_shape"):
+        if self.metadata.zarr_format == 3 and not hasattr(self.metadata.chunk_grid, "chunk_shape"):
             return None
         return _Plan.of(batch, self._keys(), len(self.metadata.shape), drop_axes)
 
@@ -234,6 +243,13 @@ async def _in_thread(call: Callable[..., bool], *args: Any) -> bool:
         if not done.cancelled():
             done.exception()
         raise
+
+
+def _selects_nothing(item: Item) -> bool:
+    """Whether no element of a chunk is selected."""
+    _, spec, selection, _, _ = item
+    axes = selection if isinstance(selection, tuple) else (selection,)
+    return any(len(_moved(axis, 0, n)) == 0 for axis, n in zip(axes, spec.shape, strict=False))
 
 
 def _plain(memory: Any) -> Any:
