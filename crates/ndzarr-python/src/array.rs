@@ -11,7 +11,7 @@ use crate::error::{of_kind, raised};
 use crate::json;
 use crate::key::Key;
 use crate::memory::{Access, Call, append, contents, fills, is_usable, vlen_elements};
-use crate::run::{Watch, run};
+use crate::run::{Watch, look};
 use crate::turn::Known;
 use crate::verify;
 
@@ -203,7 +203,7 @@ impl RawArray {
         let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         let shape = Self::shape_of(py, &any, &key)?;
-        let elements = self.call(&any, &watch).run(py, |any| any.read_vlen(&key))?;
+        let elements = self.call(&any, &watch).look(py, move |any| any.read_vlen(&key))?;
         Ok((contents(py, any.data_type(), elements)?, PyTuple::new(py, shape)?))
     }
 
@@ -308,7 +308,7 @@ impl RawArray {
     /// The index and the number of bytes of each stored chunk, or shard.
     fn stored(&self, py: Python<'_>, watch: Watch) -> PyResult<Vec<(Vec<u64>, Option<u64>)>> {
         let any = self.known.get(py);
-        let stored = self.call(&any, &watch).run(py, |any| any.units().stored())?;
+        let stored = self.call(&any, &watch).look(py, |any| any.units().stored())?;
         Ok(stored.map(|unit| (unit.index, unit.byte_len)).collect())
     }
 
@@ -333,7 +333,7 @@ impl RawArray {
     /// Reads everything and returns what is damaged.
     fn verify<'py>(&self, py: Python<'py>, watch: Watch) -> PyResult<Bound<'py, PyList>> {
         let any = self.known.get(py);
-        let found = run(py, &watch, self.options.clone(), |options| verify::damaged(&any, options))?;
+        let found = look(py, &watch, self.options.clone(), move |options| verify::damaged(&any, options))?;
         let list = PyList::empty(py);
         for chunk in found {
             let item = PyDict::new(py);

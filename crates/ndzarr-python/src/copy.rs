@@ -1,5 +1,7 @@
 //! `copy`: the planned copy of the library.
 
+use std::path::PathBuf;
+
 use ndzarr::ndarray::SliceInfoElem;
 use ndzarr::{Cast, CopyLevel, CopyOptions, Existing, MemberKind, copy as copy_nodes};
 use pyo3::exceptions::PyValueError;
@@ -8,7 +10,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::dtype;
 use crate::key::Key;
-use crate::options::{Opening, codec, format, n5_axes};
+use crate::options::{Opening, codec, format, given, n5_axes};
 use crate::run::{Watch, run};
 
 /// What the target has that the source has not.
@@ -27,7 +29,7 @@ pub(crate) struct Change<'py> {
     offset: Option<f64>,
     saturate: bool,
     memory: Option<u64>,
-    temporary: Option<String>,
+    temporary: Option<PathBuf>,
     resume: bool,
     overwrite: bool,
     record_losses: bool,
@@ -38,14 +40,17 @@ pub(crate) struct Change<'py> {
 #[pyfunction]
 pub(crate) fn copy<'py>(
     py: Python<'py>,
-    source: &str,
-    from: Opening,
-    target: &str,
-    to: Opening,
+    source: PathBuf,
+    from: &Bound<'py, PyAny>,
+    target: PathBuf,
+    to: &Bound<'py, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
-    change: Change<'py>,
+    change: &Bound<'py, PyAny>,
     watch: Watch,
 ) -> PyResult<Bound<'py, PyList>> {
+    let from: Opening = given(from)?;
+    let to: Opening = given(to)?;
+    let change: Change<'py> = given(change)?;
     let mut options = CopyOptions::new().open(from.options()?).n5_axes(n5_axes(&change.n5_axes)?);
     if let Some((slices, shape)) = &change.select {
         options = options.select(slices_of(slices, shape)?);
@@ -81,7 +86,7 @@ pub(crate) fn copy<'py>(
     if let Some(memory) = change.memory {
         options = options.memory(memory);
     }
-    if let Some(temporary) = &change.temporary {
+    if let Some(temporary) = change.temporary {
         options = options.temporary(to.place(temporary));
     }
     if change.resume {

@@ -1,13 +1,15 @@
 //! `RawGroup`, and the functions that open and create nodes.
 
+use std::path::PathBuf;
+
 use ndzarr::{AnyNode, ArrayBuilder, ErrorKind, Group, MemberKind, RunOptions};
 use pyo3::prelude::*;
 
 use crate::array::RawArray;
 use crate::dtype;
 use crate::json;
-use crate::options::{New, Opening};
-use crate::run::{Watch, run};
+use crate::options::{New, Opening, given};
+use crate::run::{Watch, look, run};
 use crate::turn::Known;
 
 /// An opened group.
@@ -47,10 +49,21 @@ impl RawGroup {
         &self,
         py: Python<'_>,
         watch: &Watch,
-        call: impl FnOnce(&mut Group) -> ndzarr::Result<R> + Send,
+        call: impl FnOnce(&Group) -> ndzarr::Result<R> + Send,
     ) -> PyResult<R> {
         let group = self.known.get(py);
-        run(py, watch, self.options.clone(), |options| call(&mut group.with_options(options)))
+        run(py, watch, self.options.clone(), |options| call(&group.with_options(options)))
+    }
+
+    /// Runs a call that changes nothing.
+    fn look<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        watch: &Watch,
+        call: impl FnOnce(&Group) -> ndzarr::Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let group = self.known.get(py);
+        look(py, watch, self.options.clone(), move |options| call(&group.with_options(options)))
     }
 
     fn change(
@@ -110,16 +123,16 @@ impl RawGroup {
         recursive: bool,
         watch: Watch,
     ) -> PyResult<Vec<(String, &'static str)>> {
-        self.run(py, &watch, |group| {
+        self.look(py, &watch, move |group| {
             let found = if recursive { group.walk()? } else { group.children()? };
             Ok(found.into_iter().map(|child| (child.path(), kind(child.kind()))).collect())
         })
     }
 
     /// Opens a node by its name or relative path.
-    fn open(&self, py: Python<'_>, name: &str, watch: Watch) -> PyResult<Node> {
-        let node = self.run(py, &watch, |group| match group.array(name) {
-            Err(error) if error.kind() == ErrorKind::WrongNodeKind => group.group(name).map(AnyNode::Group),
+    fn open(&self, py: Python<'_>, name: String, watch: Watch) -> PyResult<Node> {
+        let node = self.look(py, &watch, move |group| match group.array(&name) {
+            Err(error) if error.kind() == ErrorKind::WrongNodeKind => group.group(&name).map(AnyNode::Group),
             array => array.map(AnyNode::Array),
         })?;
         Node::new(py, node, self.options.clone())
@@ -130,11 +143,12 @@ impl RawGroup {
         py: Python<'_>,
         name: &str,
         dtype: &Bound<'_, PyAny>,
-        new: New,
-        opening: Opening,
+        new: &Bound<'_, PyAny>,
+        opening: &Bound<'_, PyAny>,
         watch: Watch,
     ) -> PyResult<RawArray> {
-        let builder = planned(py, dtype, new, &opening)?;
+        let opening: Opening = given(opening)?;
+        let builder = planned(py, dtype, given(new)?, &opening)?;
         let array = self.run(py, &watch, |group| group.create_array(name, builder))?;
         RawArray::new(py, array, opening.run())
     }
@@ -162,13 +176,15 @@ impl RawGroup {
 #[pyfunction]
 pub(crate) fn open(
     py: Python<'_>,
-    path: &str,
-    wanted: &str,
-    opening: Opening,
+    path: PathBuf,
+    wanted: String,
+    opening: &Bound<'_, PyAny>,
     watch: Watch,
 ) -> PyResult<Node> {
-    let (place, options) = (opening.place(path), opening.options()?);
-    let node = run(py, &watch, opening.run(), |_| match wanted {
+    let opening: Opening = given(opening)?;
+    let place = opening.place(path);
+    let options = opening.options()?;
+    let node = look(py, &watch, opening.run(), move |_| match &*wanted {
         "array" => options.open_array(place).map(AnyNode::Array),
         "group" => options.open_group(place).map(AnyNode::Group),
         _ => options.open_node(place),
@@ -188,13 +204,15 @@ fn planned(py: Python<'_>, dtype: &Bound<'_, PyAny>, new: New, opening: &Opening
 #[pyfunction]
 pub(crate) fn create_array(
     py: Python<'_>,
-    path: &str,
+    path: PathBuf,
     dtype: &Bound<'_, PyAny>,
-    new: New,
-    opening: Opening,
+    new: &Bound<'_, PyAny>,
+    opening: &Bound<'_, PyAny>,
     watch: Watch,
 ) -> PyResult<RawArray> {
-    let (place, builder) = (opening.place(path), planned(py, dtype, new, &opening)?);
+    let opening: Opening = given(opening)?;
+    let place = opening.place(path);
+    let builder = planned(py, dtype, given(new)?, &opening)?;
     let array = run(py, &watch, opening.run(), |_| builder.create(place))?;
     RawArray::new(py, array, opening.run())
 }
@@ -203,12 +221,13 @@ pub(crate) fn create_array(
 #[pyfunction]
 pub(crate) fn create_group(
     py: Python<'_>,
-    path: &str,
+    path: PathBuf,
     attributes: Option<&str>,
     overwrite: bool,
-    opening: Opening,
+    opening: &Bound<'_, PyAny>,
     watch: Watch,
 ) -> PyResult<RawGroup> {
+    let opening: Opening = given(opening)?;
     let mut builder = opening.group()?;
     if let Some(attributes) = attributes {
         builder = builder.attributes(json::parsed(attributes)?);

@@ -35,6 +35,7 @@ mod _ndzarr {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::memory::prepare(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -5,8 +5,8 @@ use ndzarr::ndarray::{Array1, ArrayD, Ix0, ShapeError};
 use ndzarr::{AnyArray, AnyElements, DataType, Datetime64, Result, RunOptions, Timedelta64};
 use num_complex::Complex;
 use numpy::{
-    PyArrayDescrMethods, PyReadonlyArray1, PyReadonlyArrayDyn, PyReadwriteArray1, PyReadwriteArrayDyn,
-    PyUntypedArray, PyUntypedArrayMethods,
+    PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn, PyReadwriteArray1,
+    PyReadwriteArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,7 +14,14 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::dtype::Memory;
 use crate::key::{Key, few_axes};
-use crate::run::{Watch, run};
+use crate::run::{Watch, look, run};
+
+/// Loads what the crate `numpy` loads when it first needs it: a child of a fork could wait for ever for
+/// a thread that was about to.
+pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
+    PyArray1::<f16>::zeros(py, 0, false).try_readwrite()?;
+    Ok(())
+}
 
 /// Runs `$body` with `$t` the type that Rust and NumPy share, or `$packed`.
 macro_rules! with_type {
@@ -58,6 +65,16 @@ impl Call<'_> {
     ) -> PyResult<R> {
         let any = self.any.clone();
         run(py, self.watch, self.options.clone(), move |options| call(any.with_options(options)))
+    }
+
+    /// As [`run`](Self::run), for a call that changes neither the store nor memory of Python.
+    pub(crate) fn look<R: Send + 'static>(
+        self,
+        py: Python<'_>,
+        call: impl FnOnce(AnyArray) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let any = self.any.clone();
+        look(py, self.watch, self.options.clone(), move |options| call(any.with_options(options)))
     }
 
     /// Reads into an array of the selection's shape and of the array's dtype.

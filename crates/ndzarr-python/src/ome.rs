@@ -1,5 +1,7 @@
 //! `RawImage`: a multiscale image for `ndzarr.ome`.
 
+use std::path::PathBuf;
+
 use ndzarr::codec::zstd;
 use ndzarr::{AnyArray, ArrayBuilder, Existing, Format, RunOptions};
 use ndzarr_ome::{Axis, AxisKind, Downsample, Error, Multiscale, NewMultiscale};
@@ -9,8 +11,8 @@ use pyo3::prelude::*;
 use crate::array::RawArray;
 use crate::error::{of_kind, raised};
 use crate::group::RawGroup;
-use crate::options::{Opening, codec};
-use crate::run::{Watch, run};
+use crate::options::{Opening, codec, given};
+use crate::run::{Watch, look, run};
 
 /// The name of an axis, what it measures, and its unit.
 type RawAxis = (String, Option<String>, Option<String>);
@@ -32,11 +34,25 @@ fn run_on_image<R: Send>(
     options: RunOptions,
     call: impl FnOnce(RunOptions) -> Result<R, Error> + Send,
 ) -> PyResult<R> {
-    run(py, watch, options, |options| Ok(call(options)))?.map_err(|error| match error {
+    run(py, watch, options, |options| Ok(call(options)))?.map_err(|error| raised_of_image(py, error))
+}
+
+/// As [`run_on_image`], for a call that changes nothing.
+fn look_on_image<R: Send + 'static>(
+    py: Python<'_>,
+    watch: &Watch,
+    options: RunOptions,
+    call: impl FnOnce() -> Result<R, Error> + Send + 'static,
+) -> PyResult<R> {
+    look(py, watch, options, |_| Ok(call()))?.map_err(|error| raised_of_image(py, error))
+}
+
+fn raised_of_image(py: Python<'_>, error: Error) -> PyErr {
+    match error {
         Error::Array(error) => raised(py, &error),
         Error::Argument(what) => of_kind(py, "InvalidArgument", &what),
         other => of_kind(py, "InvalidMetadata", &other.to_string()),
-    })
+    }
 }
 
 fn downsample(method: &str) -> PyResult<Downsample> {
@@ -123,7 +139,7 @@ impl RawImage {
 #[pyfunction]
 pub(crate) fn images(py: Python<'_>, group: &RawGroup, watch: Watch) -> PyResult<Vec<RawImage>> {
     let (group, options) = group.parts(py);
-    let found = run_on_image(py, &watch, options.clone(), |_| Multiscale::find(&group))?;
+    let found = look_on_image(py, &watch, options.clone(), move || Multiscale::find(&group))?;
     Ok(found.into_iter().map(|image| RawImage { image, options: options.clone() }).collect())
 }
 
@@ -182,13 +198,16 @@ impl NewImage {
 #[pyfunction]
 pub(crate) fn create_image(
     py: Python<'_>,
-    path: &str,
+    path: PathBuf,
     source: &RawArray,
-    new: NewImage,
-    opening: Opening,
+    new: &Bound<'_, PyAny>,
+    opening: &Bound<'_, PyAny>,
     watch: Watch,
 ) -> PyResult<RawImage> {
-    let (place, array) = (opening.place(path), source.array(py));
+    let opening: Opening = given(opening)?;
+    let new: NewImage = given(new)?;
+    let place = opening.place(path);
+    let array = source.array(py);
     if new.axes.len() != array.shape().len() {
         let what = format!("{} axes for an array of {}", new.axes.len(), array.shape().len());
         return Err(PyValueError::new_err(what));

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use ndzarr::codec::{self, BloscCname, BloscShuffle, CodecConfig, CodecSpec};
 use ndzarr::{
     AnyArray, ArrayBuilder, ChunkEdges, ConcurrentUpdate, DataType, Endian, Existing, FillRequest, FillValue,
     Format, Group, GroupBuilder, N5Axes, OpenOptions, Order, Place, RunOptions,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::json;
@@ -33,7 +35,7 @@ pub(crate) fn n5_axes(name: &str) -> PyResult<N5Axes> {
 
 /// A path or URL; what `variables` has comes before the environment of the process. With credentials,
 /// an endpoint or a region of the caller's, other names of the same are not asked of it.
-fn place(path: &str, variables: Option<HashMap<String, String>>) -> Place {
+fn place(path: PathBuf, variables: Option<HashMap<String, String>>) -> Place {
     match variables {
         None => Place::from(path),
         Some(variables) => Place::with_variables(path, move |name| {
@@ -99,6 +101,21 @@ const INSTEAD: [(&[&str], &[&str]); 6] = [
     (&["AZURE_STORAGE_ACCOUNT_NAME"], &["AZURE_STORAGE_ACCOUNT"]),
 ];
 
+/// Keyword arguments from a `dict`. An argument of another type is an error that names it.
+pub(crate) fn given<'py, T: FromPyObjectOwned<'py>>(arguments: &Bound<'py, PyAny>) -> PyResult<T> {
+    arguments.extract().map_err(|error: <T as FromPyObject<'_, 'py>>::Error| {
+        let py = arguments.py();
+        let error: PyErr = error.into();
+        let text = error.value(py).to_string();
+        // As the derived conversions say it: "failed to extract field New.shape".
+        let name = text.strip_prefix("failed to extract field ").and_then(|field| field.split('.').nth(1));
+        let (Some(name), Some(cause)) = (name, error.cause(py)) else { return error };
+        let value = arguments.get_item(name).and_then(|value| value.repr()).map(|text| text.to_string());
+        let value = value.unwrap_or_default();
+        PyTypeError::new_err(format!("the argument {name} cannot be {value}: {}", cause.value(py)))
+    })
+}
+
 /// How a node is opened.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -112,7 +129,7 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    pub(crate) fn place(&self, path: &str) -> Place {
+    pub(crate) fn place(&self, path: PathBuf) -> Place {
         place(path, self.variables.clone())
     }
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -50,72 +50,154 @@ impl Stop {
     }
 }
 
+impl Watch {
+    /// Whether the call was stopped from another thread.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.cancel().is_some_and(|cancel| cancel.is_cancelled())
+    }
+
+    fn cancel(&self) -> Option<Cancel> {
+        self.2.as_ref().map(|stop| stop.get().0.clone())
+    }
+
+    /// Whether another thread runs the call, so that its caller hears and reports.
+    fn is_attentive(&self) -> bool {
+        self.0 || self.1.is_some()
+    }
+}
+
 type Caught<R> = thread::Result<Result<R>>;
 
+fn caught<R>(call: impl FnOnce(RunOptions) -> Result<R>, options: RunOptions) -> Caught<R> {
+    catch_unwind(AssertUnwindSafe(|| call(options)))
+}
+
 /// Runs a call. If the caller watches, another thread runs it, and an interrupt or an exception of
-/// the progress cancels it.
+/// the progress cancels it and waits for its end.
 pub(crate) fn run<R: Send>(
     py: Python<'_>,
     watch: &Watch,
     options: RunOptions,
     call: impl FnOnce(RunOptions) -> Result<R> + Send,
 ) -> PyResult<R> {
-    let call = |options| catch_unwind(AssertUnwindSafe(|| call(options)));
-    let stop = watch.2.as_ref().map(|stop| stop.get().0.clone());
-    if !watch.0 && watch.1.is_none() {
-        let options = options.cancel(stop);
-        let caught = py.detach(|| call(options));
-        return returned(py, caught);
+    if !watch.is_attentive() {
+        let options = options.cancel(watch.cancel());
+        return returned(py, py.detach(|| caught(call, options)));
     }
-    let (cancel, counts) = (stop.unwrap_or_default(), Arc::new(Counts::default()));
-    let mut options = options.cancel(cancel.clone());
-    if watch.1.is_some() {
-        let counts = Arc::clone(&counts);
-        options = options.progress(move |progress| {
-            counts.total.store(progress.total, Ordering::Relaxed);
-            counts.done.fetch_max(progress.done, Ordering::Relaxed);
-        });
-    }
-    let mut stopped = None;
+    let (watcher, options) = Watcher::new(watch, options);
     let work = Mutex::new(Some((call, options)));
-    let run = || {
-        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
-        work.map(|(call, options)| call(options))
-    };
-    let caught = py.detach(|| {
+    let run = || taken(&work).map(|(call, options)| caught(call, options));
+    let end = py.detach(|| {
         let (send, receive) = channel();
         thread::scope(|scope| {
             let start = move || drop(run().map(|caught| send.send(caught)));
-            if thread::Builder::new().spawn_scoped(scope, start).is_err() {
+            match thread::Builder::new().spawn_scoped(scope, start) {
+                Ok(_) => watcher.wait(&receive, OnInterrupt::Wait),
                 // The system allows no more threads: it cannot be interrupted here.
-                return run();
-            }
-            loop {
-                match receive.recv_timeout(TICK) {
-                    Ok(caught) => return Some(caught),
-                    Err(RecvTimeoutError::Disconnected) => return None,
-                    Err(RecvTimeoutError::Timeout) if stopped.is_some() => {}
-                    Err(RecvTimeoutError::Timeout) => {
-                        let heard = Python::attach(|py| {
-                            py.check_signals()?;
-                            counts.report(py, watch)
-                        });
-                        if let Err(error) = heard {
-                            cancel.cancel();
-                            stopped = Some(error);
-                        }
-                    }
-                }
+                Err(_) => Ok(run()),
             }
         })
     });
-    if let Some(error) = stopped {
-        return Err(error);
+    watcher.returned(py, end)
+}
+
+/// As [`run`], for a call that changes nothing in a store or in memory of Python: an interrupt does not
+/// wait for its end, and what it returns then is dropped.
+pub(crate) fn look<R: Send + 'static>(
+    py: Python<'_>,
+    watch: &Watch,
+    options: RunOptions,
+    call: impl FnOnce(RunOptions) -> Result<R> + Send + 'static,
+) -> PyResult<R> {
+    if !watch.is_attentive() {
+        let options = options.cancel(watch.cancel());
+        return returned(py, py.detach(|| caught(call, options)));
     }
-    let caught = caught.unwrap_or_else(|| Err(Box::new("the thread of the call ended without an answer")));
-    let output = returned(py, caught)?;
-    counts.report(py, watch)?;
-    Ok(output)
+    let (watcher, options) = Watcher::new(watch, options);
+    let work = Arc::new(Mutex::new(Some((call, options))));
+    let end = py.detach(|| {
+        let (send, receive) = channel();
+        let theirs = Arc::clone(&work);
+        let start = move || {
+            if let Some((call, options)) = taken(&theirs) {
+                let _ = send.send(caught(call, options));
+            }
+        };
+        match thread::Builder::new().spawn(start) {
+            Ok(_) => watcher.wait(&receive, OnInterrupt::Leave),
+            Err(_) => Ok(taken(&work).map(|(call, options)| caught(call, options))),
+        }
+    });
+    watcher.returned(py, end)
+}
+
+fn taken<T>(work: &Mutex<Option<T>>) -> Option<T> {
+    work.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// What becomes of a call that is interrupted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnInterrupt {
+    Wait,
+    Leave,
+}
+
+/// The caller of a call, which listens and reports while another thread runs it.
+struct Watcher<'w> {
+    watch: &'w Watch,
+    cancel: Cancel,
+    counts: Arc<Counts>,
+}
+
+impl<'w> Watcher<'w> {
+    /// With the options of the call.
+    fn new(watch: &'w Watch, options: RunOptions) -> (Self, RunOptions) {
+        let watcher = Self { watch, cancel: watch.cancel().unwrap_or_default(), counts: Arc::default() };
+        let mut options = options.cancel(watcher.cancel.clone());
+        if watch.1.is_some() {
+            let counts = Arc::clone(&watcher.counts);
+            options = options.progress(move |progress| {
+                counts.total.store(progress.total, Ordering::Relaxed);
+                counts.done.fetch_max(progress.done, Ordering::Relaxed);
+            });
+        }
+        (watcher, options)
+    }
+
+    /// Waits for the answer of the call, `None` if its thread ended without one; or fails with what
+    /// interrupted it.
+    fn wait<R>(
+        &self,
+        receive: &Receiver<Caught<R>>,
+        on_interrupt: OnInterrupt,
+    ) -> PyResult<Option<Caught<R>>> {
+        let mut interrupt = None;
+        loop {
+            match receive.recv_timeout(TICK) {
+                Err(RecvTimeoutError::Timeout) if interrupt.is_some() => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let heard = Python::attach(|py| {
+                        py.check_signals()?;
+                        self.counts.report(py, self.watch)
+                    });
+                    let Err(error) = heard else { continue };
+                    self.cancel.cancel();
+                    if on_interrupt == OnInterrupt::Leave {
+                        return Err(error);
+                    }
+                    interrupt = Some(error);
+                }
+                ended => return interrupt.map_or_else(|| Ok(ended.ok()), Err),
+            }
+        }
+    }
+
+    fn returned<R>(&self, py: Python<'_>, end: PyResult<Option<Caught<R>>>) -> PyResult<R> {
+        let ended = end?.unwrap_or_else(|| Err(Box::new("the thread of the call ended without an answer")));
+        let output = returned(py, ended)?;
+        self.counts.report(py, self.watch)?;
+        Ok(output)
+    }
 }
 
 /// Panics as a defect of the library would, for the tests of the package.

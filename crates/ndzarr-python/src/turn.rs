@@ -1,12 +1,12 @@
 //! What a handle knows of its node, and the calls that change it one after another.
 
 use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
-use ndzarr::{Cancel, Result, RunOptions};
+use ndzarr::{Result, RunOptions};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
@@ -39,19 +39,20 @@ impl<N: Clone + Send + Sync> Known<N> {
         options: RunOptions,
         change: impl FnOnce(N, RunOptions) -> Result<N> + Send,
     ) -> PyResult<()> {
-        let mut done = false;
+        let _turn = self.changes.take(py, watch)?;
+        let node = self.get(py);
+        let mut changed = None;
+        // The thread that runs it has nothing to do with Python: at the end of the interpreter it could not.
         let ran = run(py, watch, options, |options| {
-            let Some(_turn) = self.changes.take(options.cancel.as_ref()) else { return Ok(()) };
-            let changed = change(Python::attach(|py| self.get(py)), options)?;
-            Python::attach(|_| *self.node.write().unwrap_or_else(PoisonError::into_inner) = changed);
-            done = true;
+            changed = Some(change(node, options)?);
             Ok(())
         });
+        let Some(changed) = changed else { return ran };
+        *self.node.write().unwrap_or_else(PoisonError::into_inner) = changed;
         match ran {
-            Ok(()) if !done => Err(of_kind(py, "Cancelled", "it was cancelled before its turn")),
             // The progress failed. What is stored must not look as if it were not: who tries again
             // would append twice.
-            Err(error) if done && error.is_instance_of::<PyException>(py) => {
+            Err(error) if error.is_instance_of::<PyException>(py) => {
                 error.write_unraisable(py, None);
                 Ok(())
             }
@@ -64,32 +65,49 @@ impl<N: Clone + Send + Sync> Known<N> {
 const LONGEST: Duration = Duration::from_millis(20);
 
 /// Held by one call of a process at a time. A forked child may take one that was held in its parent:
-/// the thread that held it is not there. What takes a turn does not hold the GIL.
+/// the thread that held it is not there.
 #[derive(Default)]
 struct Turn {
-    /// The id of the process that holds it, or 0.
-    holder: AtomicU32,
+    /// The process and the thread that hold it, or 0.
+    holder: AtomicU64,
 }
 
 impl Turn {
-    /// Waits for the turn; `None` if the call was cancelled meanwhile.
-    fn take(&self, cancel: Option<&Cancel>) -> Option<Held<'_>> {
-        let own = process::id();
+    /// Waits for the turn; signals are heard meanwhile.
+    fn take(&self, py: Python<'_>, watch: &Watch) -> PyResult<Held<'_>> {
+        let own = caller();
         let mut pause = Duration::from_micros(50);
         loop {
             let seen = self.holder.load(Ordering::Relaxed);
-            if seen != own
+            if process_of(seen) != process_of(own)
                 && self.holder.compare_exchange(seen, own, Ordering::Acquire, Ordering::Relaxed).is_ok()
             {
-                return Some(Held(self));
+                return Ok(Held(self));
             }
-            if cancel.is_some_and(Cancel::is_cancelled) {
-                return None;
+            if seen == own {
+                // A finaliser, a handler of a signal, or the progress.
+                let what = "the same thread is changing this array or group, and this call comes in between";
+                return Err(of_kind(py, "Conflict", what));
             }
-            thread::sleep(pause);
+            if watch.is_stopped() {
+                return Err(of_kind(py, "Cancelled", "it was cancelled before its turn"));
+            }
+            py.check_signals()?;
+            py.detach(|| thread::sleep(pause));
             pause = LONGEST.min(pause * 2);
         }
     }
+}
+
+/// The id of this process, and a number of this thread.
+fn caller() -> u64 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    thread_local!(static THREAD: u32 = NEXT.fetch_add(1, Ordering::Relaxed));
+    u64::from(process::id()) << 32 | THREAD.with(|number| u64::from(*number))
+}
+
+fn process_of(caller: u64) -> u64 {
+    caller >> 32
 }
 
 /// A turn, which ends when it is dropped.

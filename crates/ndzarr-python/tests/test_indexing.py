@@ -72,9 +72,18 @@ def test_py09_bools_are_masks_and_arrays_of_one_are_integers(stored: ndzarr.Arra
 def test_py10_values_of_another_shape(stored: ndzarr.Array, cube: Any) -> None:
     stored[0:2, 0] = cube[5, 5]
     np.testing.assert_array_equal(stored[1, 0], cube[5, 5])
-    for value in (np.zeros(9, "f4"), np.zeros((1, 1, 12, 10), "f4"), np.zeros(120, "f4"), np.zeros((10, 12), "f4")):
+    for value in (np.zeros(9, "f4"), np.zeros((2, 12, 10), "f4"), np.zeros(120, "f4"), np.zeros((10, 12), "f4")):
         with pytest.raises(ValueError, match="shape"):
             stored[0] = value
+    # Axes of one element in front do not matter.
+    expected = stored[...]
+    for value in (cube[5][None], cube[6][None, None]):
+        stored[0] = expected[0] = value
+        stored[:, 3:4] = expected[:, 3:4] = value[..., 3:4, :]
+        stored[[4, 1], 2] = expected[[4, 1], 2] = value[..., 2:4, :]
+        np.testing.assert_array_equal(stored[...], expected)
+    with pytest.raises(ValueError):
+        stored[1, 2, 3] = np.array([[5]], "f4")
     points = (np.array([0, 1]), np.array([2, 3]), np.array([4, 5]))
     mask = np.zeros(cube.shape, bool)
     mask[points] = True
@@ -117,6 +126,60 @@ def test_index_arrays_along_axes(stored: ndzarr.Array, cube: Any) -> None:
         stored.oindex[[True, False]]
     with pytest.raises(IndexError):
         stored.oindex[[0.5]]
+
+
+NUMPY_KEYS = [0, slice(1, 3), None, [0, 1], np.array([True, False, True])]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_what_numpy_selects_otherwise_is_an_error(folder: str, n: int) -> None:
+    x = np.arange(81).reshape(3, 3, 3, 3)[(0,) * (4 - n)]
+    a = ndzarr.create(f"{folder}/a", shape=x.shape, dtype=x.dtype, chunks=2)
+    a[...] = x
+    n_equal = n_refused = 0
+    for key in itertools.product(NUMPY_KEYS, repeat=n):
+        try:
+            expected = x[key]
+        except IndexError:
+            continue
+        try:
+            found = a[key]
+        except IndexError as error:
+            n_refused += 1
+            assert "oindex" in str(error), key
+            with pytest.raises(IndexError):
+                a[key] = 0
+            continue
+        n_equal += 1
+        np.testing.assert_array_equal(found, expected, err_msg=str(key))
+    assert n_equal >= 5 and (n_refused > 0) == (n > 1)
+
+
+def test_py09_silent_differences_from_numpy_are_errors(stored: ndzarr.Array, cube: Any) -> None:
+    # NumPy: shape (2, 12), since the integer and the list are apart; along its axis it would be (12, 2).
+    assert cube[0, :, [0, 1]].shape == (2, 12)
+    masks = tuple(np.arange(n) % 2 == 0 for n in cube.shape)
+    for key in ((0, slice(None), [0, 1]), masks, masks[:2], (*masks[:2], [0, 1])):
+        with pytest.raises(IndexError, match="oindex"):
+            stored[key]
+        with pytest.raises(IndexError, match="oindex"):
+            stored[key] = 0
+    np.testing.assert_array_equal(stored[...], cube)
+    np.testing.assert_array_equal(stored.oindex[masks], cube[np.ix_(*masks)])
+
+
+def test_elements_without_axes(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=(), dtype="i4", fill_value=5)
+    x = np.array(5, "i4")
+    for key in (..., ()):
+        assert type(a[key]) is type(x[key]) and a[key] == 5
+    assert type(a.get_basic_selection()) is np.ndarray
+    assert 5 in a and 6 not in a
+
+
+def test_in_is_that_of_numpy(stored: ndzarr.Array, cube: Any) -> None:
+    for value in (5, 5.5, -1, cube.size - 1, cube[3], cube[3, 2], cube[0] - 1, cube, [[0.0]]):
+        assert (value in stored) == (value in cube), value
 
 
 def test_index_arrays_are_written_with_the_last_of_a_value(stored: ndzarr.Array, cube: Any) -> None:

@@ -179,6 +179,22 @@ def test_py05_out_of_points(stored: ndzarr.Array, cube: Any) -> None:
         stored.read(key, out=np.zeros((2, 2), "i8"))
 
 
+def test_py05_out_of_a_type_that_holds_every_value(folder: str) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = ndzarr.create(f"{folder}/a", shape=3, dtype=ml_dtypes.bfloat16)
+    a[...] = [1, 2.5, -3]
+    out = np.zeros(3, "f4")
+    # np.can_cast says so.
+    assert a.read(out=out) is out
+    assert out.tolist() == [1, 2.5, -3]
+    for other in ("f2", "i4", "V2", "U5", object):
+        with pytest.raises(TypeError, match="bfloat16"):
+            a.read(out=np.zeros(3, other))
+    raw = ndzarr.create(f"{folder}/raw", shape=3, dtype="V2")
+    with pytest.raises(TypeError, match="float32"):
+        raw.read(out=out)
+
+
 def test_out_takes_whole_elements(folder: str) -> None:
     a = ndzarr.create(f"{folder}/a", shape=3, dtype=[("x", "i4"), ("y", "f8")])
     out = np.ones(3, a.dtype)

@@ -298,7 +298,7 @@ def test_resize_append_and_refresh(folder: str) -> None:
     a.resize(1, 2)
     a.resize((4, 2))
     assert a[...].tolist() == [[9, 9]] * 4
-    with pytest.raises(IndexError):
+    with pytest.raises(ValueError):
         a.resize(3)
 
 
@@ -465,6 +465,8 @@ def test_archives_and_urls(folder: str) -> None:
         ("https://h/a.zip?sig=1", "c", "https://h/a.zip?sig=1|zip:c"),
         ("/a%b", "c%", "/a%b/c%"),
         ("/a", "", "/a"),
+        ("/a", "/b//c/", "/a/b/c"),
+        ("s3://b/a", "/c", "s3://b/a/c"),
     ],
 )
 def test_places_below_others(place: str, path: str, expected: str) -> None:
@@ -595,8 +597,61 @@ def test_what_is_given_stands_instead_of_the_environment(monkeypatch: pytest.Mon
     assert seen and {token for _, token in seen} == {None}
 
 
+def test_arguments_of_another_kind(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=(10, 10), dtype="f4")
+    group = ndzarr.create_group(f"{folder}/g")
+    calls: list[tuple[Any, Any, str]] = [
+        (ValueError, lambda: ndzarr.create(f"{folder}/b", shape=(-3,), dtype="f4"), "-3"),
+        (ValueError, lambda: ndzarr.create(f"{folder}/b", shape=2**64, dtype="f4"), "2\\*\\*64"),
+        (ValueError, lambda: ndzarr.create(f"{folder}/b", shape=3, chunks=-1, dtype="f4"), "-1"),
+        (ValueError, lambda: a.resize((-1, 3)), "-1"),
+        (ValueError, lambda: a.resize(3), "1 axes for an array of 2"),
+        (ValueError, lambda: a.append(np.ones((3, 4))), "shape|axis|length"),
+        (ValueError, lambda: a.append(np.ones(3)), "axes"),
+        (TypeError, lambda: ndzarr.create(f"{folder}/b", shape=3, dtype="f4", format=3), "format"),
+        (TypeError, lambda: ndzarr.open(f"{folder}/a", format=3), "format"),
+        (TypeError, lambda: ndzarr.open(f"{folder}/a", n5_axes=None), "n5_axes"),
+        (TypeError, lambda: ndzarr.create(f"{folder}/b", shape=3, dtype="f4", order=1), "order"),
+        (TypeError, lambda: ndzarr.create(f"{folder}/b", shape=3, dtype="f4", dimension_names=[None]), "dimension_names"),
+        (TypeError, lambda: group.create_array("q", shpae=3, dtype="f4"), r"create_array\(\) got .*shpae"),
+        (TypeError, lambda: group.create_array("q", data=np.ones(3)), r"create_array\(\) got .*data"),
+        (TypeError, lambda: group.create_array("q", shape=3), r"create_array\(\) missing .*dtype"),
+        (TypeError, lambda: group.__setitem__("x", 1), "item assignment"),
+        (TypeError, lambda: ndzarr.copy(a, f"{folder}/b", scale="2"), "scale"),
+    ]
+    for cls, call, text in calls:
+        with pytest.raises(cls, match=text) as error:
+            call()
+        assert not isinstance(error.value, (IndexError, OverflowError)) and "extract" not in str(error.value)
+        assert "::" not in str(error.value) and "Opening" not in str(error.value)
+    assert list(group) == [] and not os.path.exists(f"{folder}/b")
+
+
+def test_a_slash_in_front_is_the_same_name(folder: str) -> None:
+    group = ndzarr.create_group(f"{folder}/g")
+    made = group.create_array("/lead", shape=3, dtype="i4")
+    assert made == group["lead"] == group["/lead/"] and hash(made) == hash(group["lead"])
+    assert repr(made) == repr(group["lead"])
+
+
+def test_paths_that_are_bytes_or_no_text(folder: str) -> None:
+    for path in (os.fsencode(f"{folder}/bytes"), Path(folder) / "path", os.fsdecode(os.fsencode(folder) + b"/\xff\xfe")):
+        a = ndzarr.create(path, shape=3, dtype="i4")
+        a[...] = [1, 2, 3]
+        assert ndzarr.open_array(path)[1] == 2
+        assert pickle.loads(pickle.dumps(a))[2] == 3
+        assert os.path.exists(os.path.join(os.fsdecode(path), "zarr.json"))
+    odd = os.fsencode(folder) + b"/\xff"
+    ndzarr.create_group(odd).create_array("a", shape=3, dtype="i4")
+    assert list(ndzarr.open_group(odd)) == ["a"]
+    assert ndzarr.copy(os.fsencode(folder) + b"/bytes", odd + b"/b")[0]["kind"] == "array"
+    repr(ndzarr.open_group(odd)).encode()
+    ndzarr.open_group(odd)._repr_html_().encode()
+
+
 def test_secrets_of_urls_are_not_shown() -> None:
     where = Where("https://me:PASSWORD@h/a.zarr?X-Sig=SECRET|zip:", storage_options={"secret": "SECRET"})
     assert where.shown == "https://h/a.zarr?…|zip:"
+    assert "SECRET" not in repr(where) and "PASSWORD" not in repr(where)
     assert "SECRET" not in f"{where.shown} {where.storage_options!r:.0}"
     assert "storage_options" not in repr(where)

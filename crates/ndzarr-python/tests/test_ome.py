@@ -194,3 +194,27 @@ def test_a_level_as_xarray(folder: str) -> None:
     np.testing.assert_array_equal(found.x, [0.25, 1.25, 2.25])
     np.testing.assert_array_equal(found, MEANS)
     assert int(found.sel(y=5, x=1.25)) == 28
+
+
+def test_axes_from_n5_in_its_own_order_are_a_finding(folder: str) -> None:
+    for axes, names in (("native", ["x", "y", "z"]), ("reversed", ["z", "y", "x"])):
+        a = ndzarr.create(f"{folder}/{axes}.n5/s0", shape=(4, 3, 2), dtype="u2", format="n5", n5_axes=axes)
+        image = ndzarr.ome.create(f"{folder}/{axes}.zarr", a, name="cells")
+        assert [axis.name for axis in image.axes] == names
+        # OME-Zarr 0.5: three axes of space should be ordered z, y, x.
+        found = [finding for finding in image.validate() if "axes" in finding]
+        assert found == ([] if axes == "reversed" else ["ome.multiscales[0].axes should have z, y, x in this order, not x, y, z"])
+
+
+def test_images_are_unpickled_without_their_store(folder: str) -> None:
+    image = ndzarr.ome.create(f"{folder}/i.zarr", np.zeros((4, 4), "u1"), name="cells")
+    text = pickle.dumps(image)
+    os.rename(f"{folder}/i.zarr", f"{folder}/away")
+    found = pickle.loads(text)
+    with pytest.raises(FileNotFoundError):
+        found.levels
+    os.rename(f"{folder}/away", f"{folder}/i.zarr")
+    assert (found.name, found.levels[0].shape) == ("cells", (4, 4))
+    again = ndzarr.ome.create(f"{folder}/j.zarr", pickle.loads(pickle.dumps(image.levels[0])))
+    assert again.levels[0].shape == (4, 4)
+    assert len(ndzarr.ome.find(pickle.loads(pickle.dumps(image.group)))) == 1

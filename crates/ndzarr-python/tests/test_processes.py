@@ -382,17 +382,46 @@ def test_py19_a_task_that_runs_twice_at_once(folder: str) -> None:
     assert a[...].tolist() == [-1] * 10 + list(range(10, 70)) + [-1] * 10 + 2 * list(range(40))
 
 
-def test_py13_a_pickle_holds_no_shape(folder: str) -> None:
-    a = ndzarr.create(f"{folder}/a", shape=4, dtype="i4")
+def test_py13_a_pickle_is_opened_when_it_is_read(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=(4, 6), dtype="i4", chunks=(2, 3), attributes={"a": 1})
+    a[...] = 7
+    group = ndzarr.create_group(f"{folder}/g")
+    text, of_group = pickle.dumps(a), pickle.dumps(group)
+    assert len(text) < 500
+    # A scheduler has neither the mount nor the keys of a bucket.
+    os.rename(f"{folder}/a", f"{folder}/away")
+    os.rename(f"{folder}/g", f"{folder}/gone")
+    found, found_group = pickle.loads(text), pickle.loads(of_group)
+    assert (found.shape, found.dtype, found.chunks, found.shards, found.format) == ((4, 6), a.dtype, (2, 3), None, "zarr3")
+    assert (found.ndim, found.size, found.nbytes, len(found)) == (2, 24, 96, 4)
+    assert found == a and hash(found) == hash(a) and repr(found) == repr(a)
+    assert found_group == group and repr(found_group) == repr(group)
+    assert pickle.loads(pickle.dumps(found)).shape == (4, 6)
+    for call in (lambda: found[0], lambda: found.attrs["a"], lambda: found_group["b"], lambda: found.resize(4, 9)):
+        with pytest.raises(FileNotFoundError):
+            call()
+    os.rename(f"{folder}/away", f"{folder}/a")
+    os.rename(f"{folder}/gone", f"{folder}/g")
+    a.resize(5, 6)
+    # It opens at the first read, and has the shape of that moment.
+    other = pickle.loads(text)
+    assert other.shape == (4, 6)
+    assert other[...].shape == other.shape == (5, 6)
+    assert found[3].tolist() == [7] * 6
+    attributes = pickle.loads(text).attrs
+    attributes["b"] = 2
+    assert attributes == {"a": 1, "b": 2}
+    assert list(found_group) == []
+
+
+@pytest.mark.parametrize("dtype", ["f4", ">i2", "U5", "S3", "M8[ms]", str, bytes, "json", "bfloat16", "int4", [("x", "i4"), ("y", "f8")]], ids=str)
+def test_py13_a_pickle_has_the_dtype(folder: str, dtype: Any) -> None:
+    if dtype in ("bfloat16", "int4"):
+        pytest.importorskip("ml_dtypes")
+    a = ndzarr.create(f"{folder}/a", shape=4, dtype=dtype, format="zarr2" if dtype == "json" else "zarr3")
     text = pickle.dumps(a)
-    assert len(text) < 200
-    a.resize(6)
-    assert pickle.loads(text).shape == (6,)
-    group = ndzarr.create_group(f"{folder}/g", attributes={"a": 1})
-    assert pickle.loads(pickle.dumps(group)).attrs["a"] == 1
-    os.remove(f"{folder}/a/zarr.json")
-    with pytest.raises(FileNotFoundError):
-        pickle.loads(text)
+    os.rename(f"{folder}/a", f"{folder}/away")
+    assert pickle.loads(text).dtype == a.dtype
 
 
 def test_py13_a_pickle_holds_how_it_was_opened(folder: str) -> None:
@@ -545,6 +574,191 @@ with h5py.File(sys.argv[2]) as file:
     found.append(file["a"][...])
 print(*(elements.sum() for elements in found))
 """
+
+
+ENDS = """
+import sys
+import ndzarr
+a = ndzarr.create(sys.argv[1], shape=(10,), dtype="u1", chunks=(5,), attributes={"done": False})
+def change():
+    CALL
+"""
+
+#: What runs after the interpreter has begun to end.
+FINALISERS = {
+    "of a global": "class W:\n    def __del__(self): change()\nw = W()\n",
+    "of a circle": "class W:\n    def __del__(self): change()\nw = W()\nw.own = w\n",
+    "of a generator": "def g():\n    try: yield\n    finally: change()\nw = g(); next(w)\n",
+}
+
+
+@pytest.mark.parametrize("which", FINALISERS)
+@pytest.mark.parametrize(
+    ("call", "done"),
+    [
+        ("a.attrs['done'] = True", lambda a: a.attrs["done"] is True),
+        ("a.resize(20)", lambda a: a.shape == (20,)),
+        ("a.append([1])", lambda a: a.shape == (11,)),
+        ("a.append([1], progress=print)", lambda a: a.shape == (11,)),
+        ("a[3] = 4", lambda a: a[3] == 4),
+        ("a.refresh()", lambda a: True),
+        ("a.stored_chunks()", lambda a: True),
+        ("a[...]; a.read(..., progress=print)", lambda a: True),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_calls_at_the_end_of_the_interpreter(folder: str, which: str, call: str, done: Any) -> None:
+    code = ENDS.replace("CALL", call) + FINALISERS[which]
+    ended = subprocess.run([sys.executable, "-c", code, f"{folder}/a"], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0
+    assert "panic" not in ended.stderr.lower()
+    # Either it is done, or one exception of Python says that it is not.
+    if not done(ndzarr.open_array(f"{folder}/a")):
+        assert ended.stderr.count("Traceback") == 1
+    elif ended.stderr:
+        assert ended.stderr.count("Traceback") == 1
+
+
+def test_a_change_within_a_change_of_the_same_thread_is_an_error(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/a", shape=0, dtype="i4", chunks=2)
+    found: list[BaseException] = []
+
+    def progress(done: int, total: int) -> None:
+        # As a finaliser that the collector runs meanwhile.
+        try:
+            a.attrs["x"] = 1
+        except RuntimeError as error:
+            found.append(error)
+
+    assert a.append(range(100), progress=progress) == (100,)
+    a.attrs["y"] = 2
+    assert dict(a.attrs) == ({"x": 1, "y": 2} if not found else {"y": 2})
+
+
+IMPORTS = """
+import builtins, sys, threading
+import numpy as np
+import ndzarr
+a = ndzarr.create(sys.argv[1], shape=(10, 10), dtype="f8", chunks=(5, 5))
+before, during = set(sys.modules), []
+a[...] = np.zeros((10, 10))
+a[0, 0] = a[1, 1] + 1
+a.read(..., out=np.zeros((10, 10)))
+a.oindex[[1, 2], :] = 3
+a.vindex[[1, 2], [3, 4]]
+a.attrs["x"] = np.float32(1)
+a.append(np.zeros((1, 10)))
+a.resize(12, 10)
+repr(a), a._repr_html_(), a.fill_value, a.stored_chunks(), a.verify(), a.refresh()
+g = ndzarr.create_group(sys.argv[1] + "g")
+g.create_array("t", shape=2, dtype=str)[...] = ["a", "b"]
+g["t"][...], list(g), g.tree(), g.consolidate()
+ndzarr.copy(a, sys.argv[1] + "copy", chunks=(3, 3))
+try:
+    ndzarr.open(sys.argv[1] + "nothing")
+except FileNotFoundError:
+    pass
+import pickle
+before.add("pickle")
+pickle.loads(pickle.dumps(a))[0]
+print(sorted(name for name in set(sys.modules) - before if not name.startswith(("pickle", "_pickle", "_compat_pickle"))))
+"""
+
+
+def test_no_call_imports_a_module(folder: str) -> None:
+    # A child of a fork would wait for ever for an import that another thread has begun.
+    assert run(IMPORTS, f"{folder}/a") == "[]"
+
+
+SILENT = """
+import http.server, json, os, signal, socket, sys, threading, time
+import numpy as np
+import ndzarr
+
+DOCUMENT = {
+    "zarr_format": 3, "node_type": "array", "shape": [10], "data_type": "int32", "fill_value": 0,
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [5]}},
+    "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+}
+asked = threading.Event()
+
+class Server(http.server.BaseHTTPRequestHandler):
+    # Documents at once, chunks and whatever is to be changed never.
+    def do_GET(self):
+        if not self.path.endswith("/a/zarr.json"):
+            if "/c/" in self.path or sys.argv[1] == "open":
+                asked.set()
+                threading.Event().wait()
+            if "list-type" in self.path:
+                return self.answer(b"<ListBucketResult><IsTruncated>false</IsTruncated><KeyCount>0</KeyCount></ListBucketResult>")
+            return self.send_error(404)
+        self.answer(json.dumps(DOCUMENT).encode())
+
+    def answer(self, text):
+        self.send_response(200)
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_PUT(self):
+        asked.set()
+        threading.Event().wait()
+
+    do_HEAD = do_GET
+
+    def log_message(self, *args):
+        pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+server.daemon_threads = True
+threading.Thread(target=server.serve_forever, daemon=True).start()
+closed = socket.socket()
+closed.bind(("127.0.0.1", 0))
+port = closed.getsockname()[1] if sys.argv[1] == "refused" else server.server_address[1]
+options = {"key": "k", "secret": "s", "region": "us-east-1", "endpoint_url": f"http://127.0.0.1:{port}"}
+
+def place(name):
+    return f"s3://bucket/{name}", {"storage_options": options, "concurrent_update": "last_writer_wins"}
+
+def opened():
+    path, more = place("a")
+    return ndzarr.open_array(path, **more)
+
+def created():
+    path, more = place("new")
+    return ndzarr.create(path, shape=3, dtype="i4", **more)
+
+calls = {
+    "refused": opened,
+    "open": lambda: ndzarr.open(place("b")[0], **place("b")[1]),
+    "read": lambda: opened()[...],
+    "out": lambda: opened().read(out=np.zeros(10, "i4")),
+    "write": lambda: opened().write(slice(0, 5), 7),
+    "create": created,
+}
+
+def interrupt():
+    if sys.argv[1] != "refused":
+        asked.wait(30)
+    time.sleep(0.3)
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+sent = []
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    calls[sys.argv[1]]()
+except KeyboardInterrupt:
+    print(time.monotonic() - sent[0] < 5, flush=True)
+os._exit(0)
+"""
+
+
+# Loose where other programs run: a second is the bar, and the retries of a request take longer than this.
+@pytest.mark.parametrize("call", ["refused", "open"])
+def test_ctrl_c_ends_a_call_that_waits_for_a_network(call: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    assert run(SILENT, call, env=environment) == "True"
 
 
 def test_no_other_package_is_imported() -> None:

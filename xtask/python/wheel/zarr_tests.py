@@ -60,6 +60,7 @@ MEANT = {
     "test_get_basic_selection_2d_raises[negative-step]": "negative steps work as in NumPy",
     "test_get_orthogonal_selection_2d_raises[negative-step]": "negative steps work as in NumPy",
     "test_get_basic_selection_1d_raises[none]": "None is a new axis, as in NumPy",
+    "test_orthogonal_bool_indexing_like_numpy_ix": "masks of several axes select points in NumPy: they are refused",
     "test_accessed_chunks": "counts the requests to a store of zarr-python's",
 }
 

@@ -11,12 +11,14 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.ma  # NumPy imports it when it is first used, and a child of a fork could wait for that for ever.
 
 from . import _keys
 from ._attributes import dumps
 from ._calls import Progress, Watch, quiet, watch, watched
 from ._errors import BoundsError, ElementTypeError, UnsupportedError, make
 from ._node import Node, Where
+from ._shapes import as_shape
 from ._places import is_remote
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class Array(Node):
     __slots__ = ("_is_remote",)
 
     _kind = "array"
+    _pickled = ("format", "shape", "dtype", "chunks", "shards")
     _raw: RawArray
 
     def __init__(self, raw: RawArray, where: Where) -> None:
@@ -217,11 +220,21 @@ class Array(Node):
             raise TypeError("len() of an array without axes")
         return self.shape[0]
 
+    def __contains__(self, value: object) -> bool:
+        # As in NumPy: whether any element equals the value, broadcast to the array.
+        if np.ndim(value) < self.ndim:  # type: ignore[arg-type]
+            return any(np.any(block == value) for block in self._rows())
+        return bool(np.any(self.__array__() == value))
+
     def __iter__(self) -> Iterator[Any]:
-        # A chunk holds several rows: each is read once.
-        step = max(1, (self.shards or self.chunks)[0]) if self.shape else 0
-        for start in range(0, len(self), max(1, step)):
-            yield from self[start : start + step]
+        for block in self._rows():
+            yield from block
+
+    def _rows(self) -> Iterator[Any]:
+        """All elements, in blocks of rows: a chunk holds several, and each is read once."""
+        step = max(1, (self.shards or self.chunks)[0]) if self.shape else 1
+        for start in range(0, len(self), step):
+            yield self[start : start + step]
 
     def __dask_tokenize__(self) -> Any:
         stored = sorted(self.attrs.asdict().items(), key=lambda item: item[0])
@@ -307,7 +320,7 @@ class Array(Node):
         if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
             raise TypeError(f"out is an array of NumPy without a mask, not {type(out).__name__}")
         native = out.dtype if out.dtype.kind == "T" else out.dtype.newbyteorder("=")
-        are_numbers = native.kind in "biufc" and self.dtype.kind in "biufc"
+        are_numbers = _is_number(native) and _is_number(self.dtype)
         if native != self.dtype and not (are_numbers and np.can_cast(self.dtype, native)):
             raise ElementTypeError(f"out has the dtype {out.dtype}, and the elements are {self.dtype}")
         if not out.flags.writeable:
@@ -351,9 +364,7 @@ class Array(Node):
             found = self._read(normal, out, how)
         if shape is not None:
             return found.reshape(shape)
-        if found.ndim == 0 and out is None and not (self.ndim and _has_dots(key)):
-            return found[()]
-        return found
+        return found[()] if found.ndim == 0 and out is None and not _has_dots(key) else found
 
     def _read_points(self, key: Any, shape: tuple[int, ...], out: Any, how: Watch | None) -> np.ndarray[Any, Any]:
         out = out.as_ndarray_like() if hasattr(out, "as_ndarray_like") else out
@@ -407,6 +418,8 @@ class Array(Node):
             elif kind == "string":
                 return self._raw.fill_text(key, _content(kind, data.item(), None).decode(), how)
         shape = selected if points is None else points
+        if shape and isinstance(key, tuple):
+            data = _without_leading_ones(data, len(shape))
         try:
             data = np.broadcast_to(data, shape)
         except ValueError:
@@ -499,7 +512,7 @@ class Array(Node):
     def get_basic_selection(self, key: Key = ..., *, out: Any = None, fields: Fields = None) -> Any:
         """As `array[key]`, with integers and slices alone."""
         found = self._got(_keys.basic(_keys.without_new_axes(key), self.ndim), out, fields)
-        return found[()] if found.ndim == 0 and out is None and not (self.ndim and _has_dots(key)) else found
+        return found[()] if found.ndim == 0 and out is None and not _has_dots(key) else found
 
     def set_basic_selection(self, key: Key, value: Any, *, fields: Fields = None) -> None:
         """As `array[key] = value`, with integers and slices alone."""
@@ -571,17 +584,20 @@ class Array(Node):
     def resize(self, *shape: int | Sequence[int]) -> None:
         """Changes the shape, in elements. New elements are the fill value; discarded ones are gone.
 
-        Other handles of the array keep their shape until they are refreshed.
+        Other handles of the array keep their shape until they are refreshed. Raises `ArgumentError` (a
+        `ValueError`) if it has another number of axes.
         """
-        given = shape[0] if len(shape) == 1 else shape
-        new = [operator.index(given)] if not isinstance(given, Sequence) else [operator.index(n) for n in given]  # type: ignore[arg-type]
+        new = as_shape(shape[0] if len(shape) == 1 else shape)  # type: ignore[arg-type]
+        if len(new) != self.ndim:
+            raise make("InvalidArgument", f"a shape of {len(new)} axes for an array of {self.ndim}")
         self._raw.resize(new, watch())
 
     def append(self, data: ArrayLike | Array, axis: int = 0, *, progress: Progress = None) -> tuple[int, ...]:
         """Extends the array along an axis, and returns the new shape.
 
         `data` has the array's shape, but for its length along the axis. It goes behind what the array
-        has as stored, so that several processes may append to one array: each gets its own range.
+        has as stored, so that several processes may append to one array: each gets its own range. Raises
+        `ArgumentError` (a `ValueError`) for data of another shape.
 
         >>> import ndzarr
         >>> a = ndzarr.create("memory://doc/append", shape=(0, 2), dtype="f8", chunks=(100, 2))
@@ -596,12 +612,16 @@ class Array(Node):
         if values.ndim != self.ndim:
             raise make("InvalidArgument", f"data of {values.ndim} axes for an array of {self.ndim}")
         axis %= self.ndim
-        with watched(progress, "append") as how:
-            if kind is not None:
-                items = [_content(kind, item, self._raw.listed) for item in values.reshape(-1).tolist()]
-                self._raw.append_objects(axis, values.shape, items, how)
-            elif not self._raw.append(axis, values, how):
-                self._raw.append(axis, np.array(values, self.dtype, order="C"), how)
+        try:
+            with watched(progress, "append") as how:
+                if kind is not None:
+                    items = [_content(kind, item, self._raw.listed) for item in values.reshape(-1).tolist()]
+                    self._raw.append_objects(axis, values.shape, items, how)
+                elif not self._raw.append(axis, values, how):
+                    self._raw.append(axis, np.array(values, self.dtype, order="C"), how)
+        except BoundsError as error:
+            # A value of another shape is a ValueError, as in an assignment.
+            raise make("InvalidArgument", str(error), error.key, error.chunk) from None
         return self.shape
 
     def verify(self, *, progress: Progress = None) -> list[dict[str, Any]]:
@@ -619,8 +639,20 @@ def _array_of(found: Any) -> np.ndarray[Any, Any]:
     return found
 
 
+def _is_number(dtype: np.dtype[Any]) -> bool:
+    """Whether elements are numbers; those of ml_dtypes have the kind of raw bytes."""
+    return dtype.kind in "biufc" or (dtype.kind == "V" and not issubclass(dtype.type, np.void))
+
+
 def _has_dots(key: Key) -> bool:
     return any(item is Ellipsis for item in (key if isinstance(key, tuple) else (key,)))
+
+
+def _without_leading_ones(data: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
+    """A value without the first axes of one element that a selection of `ndim` axes does not have."""
+    while data.ndim > ndim and data.shape[0] == 1:
+        data = data[0]
+    return data
 
 
 def _is_mask(key: Key) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -57,13 +58,19 @@ def watch(n_bytes: int | None = None) -> Watch:
     """For a call that moves this number of bytes; `None` for one that may wait for a lock or a network."""
     if n_bytes is not None and n_bytes < _SHORT:
         return quiet
-    return (threading.current_thread() is threading.main_thread(), None, None)
+    return (_hears(), None, None)
+
+
+def _hears() -> bool:
+    """Whether Ctrl-C matters: to the main thread, until the interpreter ends. Finalisers run after that,
+    when no other thread may have anything to do with Python."""
+    return threading.current_thread() is threading.main_thread() and not sys.is_finalizing()
 
 
 def watched(progress: Progress, what: str) -> AbstractContextManager[Watch]:
-    """For a call with a progress."""
-    signals = threading.current_thread() is threading.main_thread()
-    if progress is None or progress is False:
+    """For a call with a progress. There is none at the end of the interpreter."""
+    signals = _hears()
+    if progress is None or progress is False or sys.is_finalizing():
         return nullcontext((signals, None, None))
     if progress is True:
         return _Bar(signals, what)

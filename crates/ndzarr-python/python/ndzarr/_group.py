@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._array import Array
 from ._attributes import dumps
-from ._calls import watch
+from ._calls import config, watch
 from ._errors import MissingMemberError, NodeKindError
-from ._new import new_array
+from ._ndzarr import RawArray
+from ._new import ZERO, new_array
 from ._node import Node, Where
-from ._places import below
+from ._places import below, variables
+from ._shapes import Shape
 
 if TYPE_CHECKING:
-    from ._ndzarr import RawArray, RawGroup
+    from numpy.typing import DTypeLike
+
+    from ._ndzarr import RawGroup
 
 __all__ = ["Group", "node"]
 
 
 def node(raw: RawArray | RawGroup, where: Where) -> Array | Group:
     """The public face of an opened node."""
-    from ._ndzarr import RawArray
-
     return Array(raw, where) if isinstance(raw, RawArray) else Group(raw, where)
 
 
@@ -106,12 +108,47 @@ class Group(Node, Mapping[str, "Array | Group"]):
             if kind == "group":
                 yield name, self.group(name)
 
-    def create_array(self, name: str, **options: Any) -> Array:
-        """Creates an array in it, in the group's format; the arguments are those of `ndzarr.create`."""
-        new = new_array(self.format, **options)
+    def create_array(
+        self,
+        name: str,
+        *,
+        shape: Shape,
+        dtype: DTypeLike,
+        chunks: Shape | None = None,
+        chunk_edges: Sequence[Sequence[int]] | None = None,
+        shards: Shape | None = None,
+        codecs: Any = None,
+        fill_value: Any = ZERO,
+        attributes: Mapping[str, Any] | None = None,
+        dimension_names: Iterable[str] | None = None,
+        order: Literal["C", "F"] = "C",
+        separator: str | None = None,
+        overwrite: bool = False,
+    ) -> Array:
+        """Creates an array in it, in the group's format; the arguments are those of `ndzarr.create`.
+
+        >>> import ndzarr
+        >>> run = ndzarr.create_group("memory://group/create_array")
+        >>> run.create_array("scan/0", shape=(4, 6), dtype="u2").path
+        'create_array/scan/0'
+        """
+        new = new_array(
+            self.format,
+            shape=shape,
+            dtype=dtype,
+            chunks=chunks,
+            chunk_edges=chunk_edges,
+            shards=shards,
+            codecs=codecs,
+            fill_value=fill_value,
+            attributes=attributes,
+            dimension_names=dimension_names,
+            order=order,
+            separator=separator,
+            overwrite=overwrite,
+        )
         where = self._below(name)
-        opening = opening_of(where, self.format)
-        return Array(self._raw.create_array(name, options["dtype"], new, opening, watch()), where)
+        return Array(self._raw.create_array(name, dtype, new, opening_of(where, self.format), watch()), where)
 
     def create_group(self, name: str, *, attributes: Mapping[str, Any] | None = None) -> Group:
         """Creates a group in it, in the same format."""
@@ -122,8 +159,12 @@ class Group(Node, Mapping[str, "Array | Group"]):
             made._raw.change_attributes("merge", text, watch())
         return made
 
+    def __setitem__(self, name: str, value: object) -> None:
+        what = "'Group' object does not support item assignment: create_array and create_group make members"
+        raise TypeError(what)
+
     def __delitem__(self, name: str) -> None:
-        """Removes a node with everything below it."""
+        """Removes a node with everything below it, files of other programs too."""
         try:
             self._raw.erase(name, watch())
         except FileNotFoundError as error:
@@ -174,9 +215,6 @@ def _missing(error: FileNotFoundError, name: str) -> Exception:
 
 def opening_of(where: Where, format: str | None = None) -> dict[str, Any]:
     """How a node is opened, for the native part."""
-    from ._calls import config
-    from ._places import variables
-
     if where.concurrent_update not in ("merge", "last_writer_wins"):
         raise ValueError(f"concurrent_update is 'merge' or 'last_writer_wins', not {where.concurrent_update!r}")
     threads = where.threads if where.threads is not None else config.threads

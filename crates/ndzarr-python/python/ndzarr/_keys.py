@@ -83,9 +83,8 @@ def split_fields(key: Key) -> tuple[str | list[str] | None, Key]:
 def way(key: Key, ndim: int) -> str:
     """Which of the ways of indexing `array[key]` means: "basic", "points", "mask" or "orthogonal".
 
-    As in zarr-python: index arrays for all axes select points; one index array among slices selects
-    along its axis; anything else between the two is an error, since NumPy and orthogonal indexing
-    differ there.
+    Index arrays for all axes select points; one index array among slices selects along its axis;
+    anything else is an error, since NumPy and orthogonal indexing differ there.
     """
     items = key if isinstance(key, tuple) else (key,)
     arrays = [None if is_index(item) else _array(item) for item in items]
@@ -95,14 +94,16 @@ def way(key: Key, ndim: int) -> str:
     if len(items) == 1 and found[0].dtype == bool and found[0].ndim == ndim:
         return "mask"
     integers = all(array.dtype != bool for array in found)
-    only = all(array is not None or is_index(item) for item, array in zip(items, arrays, strict=True))
-    if only and integers and len(items) == ndim:
+    drops = [array is not None or is_index(item) for item, array in zip(items, arrays, strict=True)]
+    if all(drops) and integers and len(items) == ndim:
         return "points"
-    if len(items) == ndim and all(array is not None for array in arrays):
-        return "orthogonal"
     # zarr-python refuses an index array beside `...`, too.
     if len(found) == 1 and not any(item is Ellipsis for item in items):
-        return "orthogonal"
+        at = next(at for at, array in enumerate(arrays) if array is not None)
+        # NumPy moves the axis to the front if a slice parts the index array from an integer.
+        together = drops.index(True) + sum(drops) == len(drops) - drops[::-1].index(True)
+        if together or all(drops[:at]):
+            return "orthogonal"
     raise _wrong(
         "index arrays for some of the axes mean different things to NumPy and to orthogonal indexing: use vindex or oindex"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,30 +11,15 @@ import numpy as np
 from . import _codecs
 from ._array import _content
 from ._attributes import dumps
+from ._shapes import Shape, as_shape, for_each_axis
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["ZERO", "Shape", "as_shape", "for_each_axis", "new_array"]
-
-Shape = int | Sequence[int]
+__all__ = ["ZERO", "new_array"]
 
 #: For `fill_value`: zero, or what zero means for the type.
 ZERO: Any = type("Zero", (), {"__repr__": lambda _: "ZERO"})()
-
-
-def as_shape(shape: Shape) -> list[int]:
-    if isinstance(shape, (int, np.integer)):
-        return [int(shape)]
-    return [operator.index(n) for n in shape]
-
-
-def for_each_axis(given: Shape | None, ndim: int) -> list[int] | None:
-    """A shape, of which one number stands for every axis."""
-    if given is None:
-        return None
-    found = as_shape(given)
-    return found * ndim if isinstance(given, (int, np.integer)) else found
 
 
 def new_array(
@@ -66,7 +50,7 @@ def new_array(
     return {
         "shape": lens,
         "chunks": for_each_axis(chunks, len(lens)),
-        "chunk_edges": None if chunk_edges is None else [list(axis) for axis in chunk_edges],
+        "chunk_edges": None if chunk_edges is None else [as_shape(axis) for axis in chunk_edges],
         "shards": for_each_axis(shards, len(lens)),
         "codecs": names,
         "codecs_json": text,

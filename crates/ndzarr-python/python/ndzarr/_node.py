@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._attributes import Attributes
-from ._places import StorageOptions
+from ._places import StorageOptions, is_url
 
 if TYPE_CHECKING:
     from ._ndzarr import RawArray, RawGroup
 
-__all__ = ["Node", "Where"]
+__all__ = ["Later", "Node", "Where", "native"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Where:
-    """Where a node is and how it was opened: all that a pickle of a handle holds."""
+    """Where a node is and how it was opened."""
 
     place: str
     format: str | None = None
     n5_axes: str = "native"
-    storage_options: StorageOptions | None = field(default=None, repr=False)
+    storage_options: StorageOptions | None = None
     threads: int | None = None
     store_fill_chunks: bool = False
     concurrent_update: str = "merge"
@@ -30,10 +31,17 @@ class Where:
     def __hash__(self) -> int:
         return hash((self.place, self.format, self.n5_axes))
 
+    def __repr__(self) -> str:
+        return f"Where({self.shown!r})"
+
     @property
     def shown(self) -> str:
         """The place without what may be secret in a URL: user, password and query."""
-        return re.sub(r"\?[^|]*", "?…", re.sub(r"(?<=://)[^/@|]*@", "", self.place))
+        # Bytes of a path that are no text.
+        place = self.place.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        if not is_url(place):
+            return place
+        return re.sub(r"\?[^|]*", "?…", re.sub(r"(?<=://)[^/@|]*@", "", place))
 
     def given(self) -> dict[str, Any]:
         """The arguments that are not the defaults."""
@@ -41,10 +49,36 @@ class Where:
         return {name: value for name, value in options.items() if value != self.__dataclass_fields__[name].default}
 
 
-def _reopen(wanted: str, place: str, options: dict[str, Any]) -> Any:
+class Later:
+    """Stands for the native part of a handle that comes from a pickle, until more of it is needed than
+    the handle knew when it was pickled."""
+
+    def __init__(self, owner: Any, made: Callable[[], Any], known: dict[str, Any]) -> None:
+        self.__dict__.update(known, _owner=owner, _made=made)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(native(self._owner), name)
+
+
+def native(owner: Any) -> Any:
+    """The native part of a handle, for calls that take it."""
+    raw = owner._raw
+    if not isinstance(raw, Later):
+        return raw
+    made = raw._made()
+    # Another thread may have been first.
+    if owner._raw is raw:
+        owner._raw = made
+    return owner._raw
+
+
+def _unpickled(cls: Any, place: str, options: dict[str, Any], known: dict[str, Any]) -> Any:
     from ._open import opened
 
-    return opened(wanted, Where(place, **options))
+    where = Where(place, **options)
+    node = cls(None, where)
+    node._raw = Later(node, lambda: opened(cls._kind, where)._raw, known)
+    return node
 
 
 class Node:
@@ -53,6 +87,8 @@ class Node:
     __slots__ = ("_raw", "_where", "__weakref__")
 
     _kind: str
+    #: What a pickle holds of the native part.
+    _pickled: tuple[str, ...] = ("format",)
     _raw: RawArray | RawGroup
     _where: Where
 
@@ -93,4 +129,5 @@ class Node:
         return hash(self._where)
 
     def __reduce__(self) -> Any:
-        return _reopen, (self._kind, self._where.place, self._where.given())
+        known = {name: getattr(self._raw, name) for name in self._pickled}
+        return _unpickled, (type(self), self._where.place, self._where.given(), known)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,16 +13,16 @@ from ._attributes import dumps
 from ._calls import Progress, watch, watched
 from ._errors import AlreadyExistsError, NodeKindError, NotFoundError, make
 from ._group import Group, node, opening_of
-from ._new import ZERO, Shape, as_shape, new_array
+from ._new import ZERO, new_array
 from ._node import Node, Where
-from ._places import StorageOptions, absolute
+from ._places import Place, StorageOptions, absolute
+from ._shapes import Shape, as_shape
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 __all__ = ["convert", "copy", "create", "create_group", "open", "open_array", "open_group", "verify"]
 
-Place = str | os.PathLike[str]
 Format = Literal["zarr3", "zarr2", "n5", "zarr3-draft-a", "zarr3-draft-b"]
 N5Axes = Literal["native", "reversed"]
 ConcurrentUpdate = Literal["merge", "last_writer_wins"]
@@ -170,7 +169,8 @@ def create(
     not compressed without them. `fill_value` is the value of elements that were never written: zero
     unless given; `None` is none at all in Zarr v2.
 
-    `overwrite` replaces what is there. The other arguments are those of `open`.
+    `overwrite` replaces an array or a group with everything below it, files of other programs too. The
+    other arguments are those of `open`.
 
     Raises `AlreadyExistsError` (a `FileExistsError`) if something is there.
 
@@ -240,6 +240,8 @@ def create_group(
     concurrent_update: ConcurrentUpdate = "merge",
 ) -> Group:
     """Creates a group; the arguments are those of `create`.
+
+    `overwrite` replaces an array or a group with everything below it, files of other programs too.
 
     >>> import ndzarr
     >>> ndzarr.create_group("memory://create_group/run", attributes={"site": "north"}).attrs["site"]

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["StorageOptions", "absolute", "below", "is_remote", "variables"]
+__all__ = ["Place", "StorageOptions", "absolute", "below", "is_remote", "variables"]
 
+Place = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 StorageOptions = Mapping[str, Any]
 
 _REMOTE = ("s3://", "s3+", "gs://", "gcs://", "az://", "abfs", "http://", "https://")
@@ -27,9 +28,10 @@ def is_remote(place: str) -> bool:
     return place.startswith(_REMOTE) or "::" in place
 
 
-def absolute(place: str | os.PathLike[str]) -> str:
-    """A place that means the same in another folder: handles travel to other processes."""
-    place = os.fspath(place)
+def absolute(place: Place) -> str:
+    """A place that means the same in another folder: handles travel to other processes. Bytes of a local
+    path that are no text are surrogates, as in `os.fsdecode`."""
+    place = os.fsdecode(place)
     if is_url(place) or place.startswith("file:") or "::" in place:
         return place
     path, bar, adapters = place.partition("|")
@@ -38,6 +40,8 @@ def absolute(place: str | os.PathLike[str]) -> str:
 
 def below(place: str, path: str) -> str:
     """The place of a node below another one."""
+    # As the library spells paths.
+    path = "/".join(part for part in path.replace("\\", "/").split("/") if part)
     if not path:
         return place
     if is_url(place):

@@ -24,10 +24,11 @@ from ._array import Array
 from ._calls import Progress, quiet, watch, watched
 from ._errors import MetadataError, NotFoundError
 from ._group import Group, opening_of
-from ._new import Shape, for_each_axis
-from ._open import ConcurrentUpdate, N5Axes, Place, _memory, _where, open_group, opened
+from ._node import Later, native
+from ._open import ConcurrentUpdate, N5Axes, _memory, _where, open_group, opened
 from ._open import create as _create_array
-from ._places import StorageOptions
+from ._places import Place, StorageOptions
+from ._shapes import Shape, for_each_axis
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -189,7 +190,7 @@ class Image:
         return DataArray(elements, coords=coordinates, name=self.name)
 
     def __reduce__(self) -> Any:
-        return _found, (self._group, self._at)
+        return _unpickled, (self._group, self._at)
 
     def __repr__(self) -> str:
         axes = "".join(axis.name for axis in self.axes)
@@ -209,11 +210,13 @@ def find(group: Group) -> list[Image]:
         known.append(known[0] if known else group.group(inner) if inner else group)
         return Image(raw, known[0], len(known) - 1)
 
-    return [image(raw) for raw in _ndzarr.images(group._raw, watch())]
+    return [image(raw) for raw in _ndzarr.images(native(group), watch())]
 
 
-def _found(group: Group, at: int) -> Image:
-    return find(group)[at]
+def _unpickled(group: Group, at: int) -> Image:
+    image = Image(None, group, at)  # type: ignore[arg-type]
+    image._raw = Later(image, lambda: find(group)[at]._raw, {})  # type: ignore[assignment]
+    return image
 
 
 def open(
@@ -340,7 +343,7 @@ def create(
             "overwrite": overwrite,
         }
         with watched(progress, "levels") as how:
-            raw = _ndzarr.create_image(where.place, array._raw, new, opening_of(where, format), how)
+            raw = _ndzarr.create_image(where.place, native(array), new, opening_of(where, format), how)
     group = opened("group", where)
     assert isinstance(group, Group)
     return Image(raw, group)
