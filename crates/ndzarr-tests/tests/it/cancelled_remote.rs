@@ -55,7 +55,7 @@ fn a_cancelled_call_does_not_wait_for_a_silent_server() -> Result<(), Error> {
         let cancel = Cancel::new();
         let run = RunOptions::default().cancel(cancel.clone());
         let (own_group, own_array) = match has_options {
-            true => (group.with_options(run.clone()), array.with_options(run)),
+            true => (group.clone().with_options(run.clone()), array.clone().with_options(run)),
             false => (group.clone(), array.clone()),
         };
         let (root, scope) = (root.clone(), cancel.clone());
