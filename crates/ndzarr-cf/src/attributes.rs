@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ndzarr::ndarray::Ix0;
-use ndzarr::{AnyElements, Cast, DataType, for_each_type};
+use ndzarr::{AnyArray, AnyElements, Cast, DataType, for_each_type};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -81,6 +81,30 @@ impl Number {
         matches!(self, Self::Float(_))
     }
 
+    /// The fill value of an array of numbers.
+    pub(crate) fn of_fill(array: &AnyArray) -> Option<Self> {
+        let fill = array.fill_value();
+        if is_float(array.data_type()) {
+            return Some(Self::Float(fill.cast::<f64>(Cast::Checked).ok()?[()]));
+        }
+        match fill.cast::<i64>(Cast::Checked) {
+            Ok(int) => Some(Self::Int(int[()])),
+            Err(_) => Some(Self::UInt(fill.cast::<u64>(Cast::Checked).ok()?[()])),
+        }
+    }
+
+    /// As all formats have it in JSON, which has no NaN.
+    pub(crate) fn json(self) -> Value {
+        match self {
+            Self::Int(int) => int.into(),
+            Self::UInt(int) => int.into(),
+            Self::Float(float) if float.is_finite() => float.into(),
+            Self::Float(float) if float.is_nan() => "NaN".into(),
+            Self::Float(float) if float > 0.0 => "Infinity".into(),
+            Self::Float(_) => "-Infinity".into(),
+        }
+    }
+
     pub(crate) fn element(self) -> AnyElements<Ix0> {
         match self {
             Self::Int(int) => int.into(),
@@ -115,9 +139,8 @@ pub(crate) fn shown(value: &Value) -> String {
 /// `_FillValue` of formats other than Zarr v2, where xarray stores a float as its eight bytes in
 /// base64; `None` for elements that are not real numbers.
 pub(crate) fn fill_value(attributes: Attributes<'_>, stored: &DataType) -> Result<Option<Number>> {
-    let is_float = matches!(stored, DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_));
     let number = match attributes.get(FILL_VALUE) {
-        Some(Value::String(text)) if is_float => from_base64(text).map(Number::Float),
+        Some(Value::String(text)) if is_float(stored) => from_base64(text).map(Number::Float),
         _ => None,
     };
     match number {
@@ -128,14 +151,14 @@ pub(crate) fn fill_value(attributes: Attributes<'_>, stored: &DataType) -> Resul
 
 /// The reverse of [`fill_value`].
 pub(crate) fn fill_attribute(number: Number, stored: &DataType) -> Value {
-    match (as_stored(number, stored), stored) {
-        (number, DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_)) => {
-            to_base64(number.to_f64()).into()
-        }
-        (Number::Int(int), _) => int.into(),
-        (Number::UInt(int), _) => int.into(),
-        (Number::Float(float), _) => float.into(),
+    match as_stored(number, stored) {
+        number if is_float(stored) => to_base64(number.to_f64()).into(),
+        number => number.json(),
     }
+}
+
+pub(crate) fn is_float(stored: &DataType) -> bool {
+    matches!(stored, DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_))
 }
 
 /// The nearest number of the stored type, if that is a float: xarray compares 1e20 with the float32
@@ -166,6 +189,9 @@ fn to_and_fro<T: ndzarr::Number>(float: f64) -> f64 {
 }
 
 pub(crate) const FILL_VALUE: &str = "_FillValue";
+
+/// The names of the dimensions, in formats other than Zarr v3.
+pub(crate) const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 
 fn from_base64(text: &str) -> Option<f64> {
     let bytes = STANDARD.decode(text).ok()?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ndzarr::{AnyArray, AnyElements, Group};
 use serde_json::{Map, Value};
 
+use crate::attributes::DIMENSIONS;
 use crate::coordinate::Coordinate;
 use crate::encoding::Encoding;
 use crate::error::{Error, Result};
@@ -168,5 +169,3 @@ impl Entry {
         Ok(values)
     }
 }
-
-const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";

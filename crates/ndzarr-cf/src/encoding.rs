@@ -209,7 +209,7 @@ fn to_f64(number: &AnyElements<Ix0>) -> f64 {
     number.cast::<f64>(Cast::Saturating).map_or(f64::NAN, |float| float[()])
 }
 
-fn is_number(data_type: &DataType) -> bool {
+pub(crate) fn is_number(data_type: &DataType) -> bool {
     matches!(
         data_type,
         DataType::Int { .. }

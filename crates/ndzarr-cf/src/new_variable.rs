@@ -1,9 +1,11 @@
 //! `NewVariable`: checks a variable before it is created, and describes its array.
 
 use ndzarr::{Any, ArrayBuilder, DataType, FillRequest, Format};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::attributes::{Attributes, FILL_VALUE, fill_attribute, fill_value, round_numbers};
+use crate::attributes::{
+    Attributes, DIMENSIONS, FILL_VALUE, fill_attribute, fill_value, is_float, round_numbers, shown,
+};
 use crate::contents::Contents;
 use crate::encoding::{Encoding, ValidRange};
 use crate::error::{Error, Result};
@@ -53,6 +55,10 @@ impl NewVariable {
             names.push(dimension.to_owned());
             shape.push(length);
         }
+        if let Some(given) = attributes.remove(DIMENSIONS).filter(|given| *given != json!(names)) {
+            let what = format!("is {}, and the dimensions are {names:?}", shown(&given));
+            return Err(Error::attribute(name, DIMENSIONS, what));
+        }
         let checked = Attributes { variable: name, all: &attributes };
         let encoding = Encoding::new(&data_type, checked, None)?;
         ValidRange::of(checked, &encoding)?;
@@ -70,6 +76,11 @@ impl NewVariable {
         if let (Some(number), false) = (number, format == Format::Zarr2) {
             attributes.insert(FILL_VALUE.to_owned(), fill_attribute(number, &data_type));
         }
+        // The base64 of xarray is for attributes only.
+        let fill = match number {
+            Some(number) if is_float(&data_type) => Some(number.json()),
+            _ => fill,
+        };
         let fill = match (fill, format) {
             (Some(fill), _) => Some(FillRequest::Json(fill)),
             (None, Format::Zarr2) => Some(FillRequest::Undefined),

@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr::ndarray::IxDyn;
-use ndzarr::{AnyArray, Selection};
+use ndzarr::{AnyArray, Format, Selection};
+use serde_json::{Map, Value};
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, DIMENSIONS, FILL_VALUE, Number, fill_value};
 use crate::contents::{Contents, Entry};
 use crate::coordinate::{Coordinate, Pick};
-use crate::encoding::{Encoding, ValidRange};
+use crate::encoding::{Encoding, ValidRange, is_number};
 use crate::error::{Error, Result};
 use crate::kept::Forget;
 use crate::labels::Labels;
@@ -57,6 +58,22 @@ impl Selected {
 
     pub(crate) fn dimensions(&self) -> Result<Vec<Option<String>>> {
         self.entry.dimensions()
+    }
+
+    pub(crate) fn attributes(&self) -> Result<Map<String, Value>> {
+        let array = self.array();
+        let stored = Attributes { variable: self.name(), all: array.attributes() };
+        let mut attributes = stored.all.clone();
+        attributes.remove(DIMENSIONS);
+        let number = match array.format() {
+            _ if !is_number(array.data_type()) => None,
+            Format::Zarr2 if array.spec().fill_value.is_defined() => Number::of_fill(array),
+            _ => fill_value(stored, array.data_type())?,
+        };
+        if let Some(number) = number {
+            attributes.insert(FILL_VALUE.to_owned(), number.json());
+        }
+        Ok(attributes)
     }
 
     pub(crate) fn encoding(&self) -> Result<Encoding> {

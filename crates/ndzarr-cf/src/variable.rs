@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension};
 use ndzarr::{AnyArray, AnyElements, DataType, Number};
+use serde_json::{Map, Value};
 
 use crate::contents::Contents;
 use crate::coordinate::Coordinate;
@@ -73,6 +74,35 @@ impl<M> Variable<M> {
     /// The attribute `_ARRAY_DIMENSIONS` does not have a name for each dimension.
     pub fn dimensions(&self) -> Result<Vec<Option<String>>> {
         self.selected.dimensions()
+    }
+
+    /// The attributes, as [`create_variable`](crate::Dataset::create_variable) takes them for a copy in
+    /// any format: without the names of the dimensions, and with `_FillValue` as a number, which is the
+    /// fill value of an array in Zarr v2. JSON has no NaN: that is `"NaN"`.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr::{DataType, Format, MemoryStore};
+    /// use ndzarr_cf::Dataset;
+    /// use serde_json::json;
+    ///
+    /// let mut old = Dataset::create(MemoryStore::new(), Format::Zarr2)?;
+    /// let packed = json!({"scale_factor": 0.5, "_FillValue": -1, "units": "K"});
+    /// let a = old.create_variable("a", DataType::Int { bits: 16 }, [("x", 2)], packed, |layout| layout)?;
+    /// a.write(array![1.5, f64::NAN])?;
+    ///
+    /// let mut new = Dataset::create(MemoryStore::new(), Format::Zarr3)?;
+    /// let (data_type, attributes) = (a.array().data_type().clone(), a.attributes()?.into());
+    /// let b = new.create_variable("a", data_type, [("x", 2)], attributes, |layout| layout)?;
+    /// b.write(a.read()?)?;
+    /// assert_eq!(b.attributes()?, a.attributes()?);
+    /// # Ok::<(), ndzarr_cf::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `_FillValue` does not comply with the conventions.
+    pub fn attributes(&self) -> Result<Map<String, Value>> {
+        self.selected.attributes()
     }
 
     /// The type of the elements that [`read`](Self::read) returns.

@@ -1,6 +1,7 @@
 //! Datasets made here: what they refuse, what they read of a store, what they write.
 #![deny(unsafe_code)]
 
+mod copied;
 mod hostile;
 mod labels;
 mod requests;
