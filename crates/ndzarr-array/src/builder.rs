@@ -331,8 +331,9 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Opens an array that exists already, if it has this shape and type; its chunks, codecs and
-    /// attributes stay as they are. Concurrent calls that create it all get the same array.
+    /// Opens an array that exists already, if it has this type and is at least as long along each axis:
+    /// it may have grown since. Its shape, chunks, codecs and attributes stay as they are. Concurrent
+    /// calls that create it all get the same array.
     ///
     /// ```
     /// use ndzarr_array::{Array, ErrorKind, Format, Group};
@@ -343,7 +344,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// root.create_array("run/signal", signal.clone())?.fill(.., 1.0)?;
     /// assert_eq!(root.create_array("run/signal", signal)?.read((99,))?[[]], 1.0);
     ///
-    /// let other = root.create_array("run/signal", Array::<f32>::builder([7]).or_open());
+    /// let other = root.create_array("run/signal", Array::<f32>::builder([101]).or_open());
     /// assert_eq!(other.unwrap_err().kind(), ErrorKind::AlreadyExists);
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
@@ -386,7 +387,9 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         let found = found?;
         found.named(E::check_stored(found.data_type()))?;
         let is_other_type = data_type.is_some_and(|data_type| data_type != *found.data_type());
-        if is_other_type || found.shape() != shape {
+        let has_room = found.shape().len() == shape.len()
+            && found.shape().iter().zip(&shape).all(|(found, wanted)| found >= wanted);
+        if is_other_type || !has_room {
             let (shape, data_type) = (found.shape(), found.data_type());
             let what = format!("the array there has the shape {shape:?} and the type {data_type}");
             return Err(found.name(Error::new(ErrorKind::AlreadyExists, what)));

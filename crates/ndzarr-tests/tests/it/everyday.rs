@@ -15,7 +15,7 @@ use ndzarr::store::{
 };
 use ndzarr::{
     AnyNode, Array, AsyncStore, Cache, ErrorKind, Format, FsStore, Group, MemoryStore, OpenOptions,
-    RunOptions, Storage, Store, asynchronous, codec,
+    RunOptions, Storage, Store, asynchronous, codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use serde_json::json;
@@ -157,9 +157,21 @@ fn nodes_that_may_be_there() -> Tested {
         let by_place = builder().or_open().create((&memory, "g/a"))?;
         assert_eq!(by_place.read((0, 3))?[[]], 7);
 
+        // One that has grown is the same.
+        let log = || Array::<u16>::builder([0, 4]).chunks([2, 4]).or_open();
+        root.create_array("g/log", log())?.append(0, &ndarray::Array2::from_elem((3, 4), 8))?;
+        let mut again = root.create_array("g/log", log())?;
+        again.append(0, &ndarray::Array2::from_elem((1, 4), 9))?;
+        assert_eq!(again.read(s![2.., 0])?.to_vec(), [8, 9], "{format}");
+        root.erase("g/log")?;
+
         for (other, kind) in [
             (
                 Array::<u16>::builder([4, 5]).or_open().create((&memory, "g/a")).map(drop),
+                ErrorKind::AlreadyExists,
+            ),
+            (
+                Array::<u16>::builder([4]).or_open().create((&memory, "g/a")).map(drop),
                 ErrorKind::AlreadyExists,
             ),
             (Array::<u8>::builder([4, 4]).or_open().create((&memory, "g/a")).map(drop), ErrorKind::WrongType),
