@@ -139,7 +139,7 @@ pub use any_elements::AnyElements;
 pub use appender::Appender;
 pub use array::{AnyArray, Array};
 pub use array_selections::Named;
-pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice};
+pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice, Integer};
 pub use blocking::{AnyNode, OpenOptions};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};

@@ -165,6 +165,7 @@ impl RunOptions {
     }
 
     /// The same options for a part of a call, and a guard that stops that part when it is dropped.
+    #[doc(hidden)]
     #[must_use]
     pub fn part(&self) -> (CancelOnDrop, Self) {
         let stop = CancelOnDrop::part_of(self.cancel.as_ref());

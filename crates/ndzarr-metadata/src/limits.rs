@@ -129,6 +129,7 @@ impl Limits {
     ///
     /// # Errors
     /// It is too large, or too deeply nested.
+    #[doc(hidden)]
     pub fn check_document(&self, key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
         let limit = self.document_bytes;
         if bytes.len() as u64 > limit {

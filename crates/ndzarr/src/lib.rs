@@ -30,12 +30,14 @@ pub use ndarray;
 #[doc(hidden)]
 pub use ndzarr_array::structured;
 pub use ndzarr_array::{
-    Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayInfo, Cast, Child, Chunk,
-    CopyLevel, CopyOptions, Datetime64, Element, Error, ErrorKind, FixedBytes, FixedUtf32, Float4E2M1Fn,
-    Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz,
-    Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, N5Block, Number, OpenOptions, Place,
-    PlainElement, Points, Resolved, Result, Selection, ShardWriter, Storage, Timedelta64, asynchronous, copy,
-    for_each_type, par_fold, par_map, par_write, s,
+    Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayInfo, Asynchronous, AxisBounds,
+    AxisSelection, AxisSlice, Blocking, Cast, Child, Chunk, Chunks, CopiedNode, CopyLevel, CopyOptions,
+    CopyReport, Datetime64, Element, ElementType, Error, ErrorKind, FieldMismatch, FieldPlan, FixedBytes,
+    FixedUtf32, Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz,
+    Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, GroupInfo,
+    Integer, Mode, N5Block, N5Blocks, Named, Number, OpenOptions, Place, PlainElement, Points, Repr,
+    Resolved, Result, Selection, ShardWriter, Storage, StructField, Timedelta64, ToShape, ToView, Units,
+    asynchronous, copy, for_each_type, par_fold, par_map, par_write, s,
 };
 pub use ndzarr_codec::CodecRegistry;
 /// ```
@@ -63,14 +65,18 @@ pub use ndzarr_codec::CodecRegistry;
 /// struct Pair(u8, u16);
 /// ```
 pub use ndzarr_derive::Structured;
-pub use ndzarr_engine::{Cache, Cancel, ConcurrentUpdate, DamageReport, DamagedChunk, Progress, RunOptions};
+pub use ndzarr_engine::{
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, MemoryOrder,
+    OnProgress, Progress, RunOptions, UnitPlace,
+};
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
     Limits, MemberKind, N5Axes, Order,
 };
 pub use ndzarr_model::{
-    ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field, FillValue,
-    Region, SmallFloat, StructType, TimeUnit, TypeRules,
+    Attributes, ChunkEdges, ChunkGrid, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType,
+    EdgeBlocks, ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructError, StructType, TimeUnit,
+    TypeRules,
 };
 pub use ndzarr_store::{AsyncStore, MemoryStore, Store};
 #[cfg(feature = "fs")]
@@ -87,29 +93,40 @@ pub mod codec {
     //! ```
 
     pub use ndzarr_array::codec::{
-        blosc, crc32c, delta, gzip, lz4, named, pcodec, transpose, xz, zlib, zstd,
+        bitround, blosc, bz2, crc32c, delta, fletcher32, gzip, lz4, named, packbits, pcodec, shuffle,
+        transpose, xz, zlib, zstd,
     };
-    pub use ndzarr_codec::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError, Dst, Workspace};
-    pub use ndzarr_model::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
+    pub use ndzarr_codec::{
+        ArrayToArray, ArrayToBytes, Buffer, BytesToBytes, CodecError, Dst, OutOfMemory, Workspace,
+    };
+    pub use ndzarr_model::{
+        BloscCname, BloscConfig, BloscShuffle, CastValueConfig, CategorizeConfig, ChecksumLocation,
+        CodecConfig, CodecSpec, FilterNumber, FilterTypes, FixedScaleOffsetConfig, IndexLocation,
+        LabelsConfig, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, OutOfRange, PackbitsConfig,
+        PaddingEncoding, PayloadBounds, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
+        ScaleOffsetConfig, ShardingConfig, StoredType, VlenConfig, ZfpMode,
+    };
 }
 
 pub mod metadata {
     //! What the documents of a node say, in the terms that all formats share.
 
-    pub use ndzarr_model::ArraySpec;
+    pub use ndzarr_grid::{GridError, Overlap, Overlaps};
+    pub use ndzarr_model::{ArraySpec, ChunkKeys, CodecCheck, KeyEncoding, Leaf, LeafForm};
 }
 
 pub mod store {
     //! Stores, and what one of your own is made of.
 
     pub use ndzarr_store::{
-        BoxFuture, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Listed, Locked, Of, Pin,
-        Precondition, Prefix, Put, StoreError, Temporary, Wait, Want, block_on, bytes,
+        BoxFuture, BoxStream, Can, DirListing, Exchanged, Fetch, Fetched, FetchedPieces, Key, KeyLock,
+        Listed, Locked, Of, Pin, Precondition, Prefix, Put, RangeMerging, StoreError, Temporary, Wait, Want,
+        block_on, bytes,
     };
     #[cfg(feature = "fs")]
-    pub use ndzarr_store_fs::{Durability, Links, Locking};
+    pub use ndzarr_store_fs::{Durability, FileSystem, FsStoreBuilder, Leftover, Links, Locking};
     #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
-    pub use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
+    pub use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
     #[cfg(feature = "zip")]
     pub use ndzarr_store_zip::ZipWriter;
 }

@@ -51,6 +51,13 @@ impl Parts {
         Ok(parts)
     }
 
+    /// The names of the types and traits that are defined here.
+    pub(super) fn types(&self) -> impl Iterator<Item = String> {
+        const KINDS: [&str; 4] = ["pub struct ", "pub enum ", "pub trait ", "pub type "];
+        let is_defined = |part: &String| KINDS.iter().any(|kind| part.starts_with(kind));
+        self.items.iter().filter(move |(_, parts)| parts.iter().any(is_defined)).map(|(name, _)| name.clone())
+    }
+
     /// The parts of an item.
     pub(super) fn of_item(&self, name: &str) -> Vec<String> {
         let mut parts = self.items.get(name).cloned().unwrap_or_default();
@@ -67,12 +74,14 @@ impl Parts {
         self.add_macros(text);
         let (mut block, mut statement): (Option<Block>, String) = (None, String::new());
         let mut attributes = Vec::new();
+        let mut hidden = false;
         for line in text.lines() {
             let trimmed = line.trim();
             if trimmed.starts_with("//") {
                 continue;
             }
             if trimmed.starts_with('#') {
+                hidden |= trimmed == "#[doc(hidden)]";
                 let told = ["#[non_exhaustive", "#[derive("].iter().any(|start| trimmed.starts_with(start));
                 if told && line == trimmed {
                     attributes.push(trimmed.to_owned());
@@ -81,6 +90,7 @@ impl Parts {
             }
             let is_top = !line.starts_with([' ', '}', ')', '/']) && !line.is_empty();
             if is_top || !statement.is_empty() && block.is_none() {
+                hidden = false;
                 push(&mut statement, trimmed);
                 if trimmed.ends_with(['{', ';', '}']) {
                     let head = std::mem::take(&mut statement);
@@ -110,7 +120,9 @@ impl Parts {
             };
             if ends {
                 let part = format!("{label}{}", finished(&std::mem::take(&mut statement)));
-                self.items.entry(name.clone()).or_default().push(part);
+                if !std::mem::take(&mut hidden) {
+                    self.items.entry(name.clone()).or_default().push(part);
+                }
             }
         }
     }
