@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import errno
 import importlib
 import importlib.metadata
 import re
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import ndzarr
+from ndzarr._errors import make
 
 
 @pytest.mark.parametrize("module", ["", "_array", "_attributes", "_codecs", "_errors", "_group", "_open", "_places", "ome"])
@@ -133,3 +135,23 @@ def test_importing_costs_little_more_than_numpy() -> None:
     pairs = [(seconds("import ndzarr"), seconds("import numpy")) for _ in range(7)]
     more = statistics.median(own for own, _ in pairs) - statistics.median(numpy for _, numpy in pairs)
     assert more < 0.1, f"{more * 1000:.0f} ms"
+
+
+@pytest.mark.parametrize(
+    ("kind", "classes", "number"),
+    [
+        ("NotFound", (FileNotFoundError,), errno.ENOENT),
+        ("AlreadyExists", (FileExistsError,), errno.EEXIST),
+        ("Denied", (ndzarr.StoreError, PermissionError), errno.EACCES),
+        ("Unavailable", (ndzarr.StoreError, ConnectionError, TimeoutError), None),
+        ("StorageFull", (ndzarr.StoreError, OSError), errno.ENOSPC),
+        ("UnknownOutcome", (ndzarr.StoreError, OSError), None),
+    ],
+)
+def test_kinds_of_errors_are_those_of_python(kind: str, classes: tuple[type, ...], number: int | None) -> None:
+    error = make(kind, "it fails", "a/c/0", (0,), ((1,),))
+    assert all(isinstance(error, cls) for cls in (ndzarr.NdzarrError, *classes))
+    assert (error.kind, error.key, error.chunk, error.inner_chunk) == (kind, "a/c/0", (0,), ((1,),))
+    assert isinstance(error, OSError) and error.errno == number and str(error) == "it fails"
+    # The number of the system comes first.
+    assert make(kind, "it fails", errno=errno.EROFS).errno == errno.EROFS  # type: ignore[attr-defined]
