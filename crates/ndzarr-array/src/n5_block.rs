@@ -11,6 +11,7 @@ use crate::element_type::Any;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
 use crate::plain_element::PlainElement;
+use crate::storage::MAX_READINGS;
 
 /// A block of an N5 dataset as stored, whatever its size ([N5
 /// specification](https://github.com/saalfeldlab/n5#file-system-specification)).
@@ -178,12 +179,21 @@ impl Core {
 
     /// The size of a block, and its decoded content.
     async fn decoded_n5_block(&self, block: &[u64]) -> Result<Option<(Vec<u64>, Vec<u8>)>> {
-        let chain = self.data()?.chain();
-        let Some(encoded) = self.encoded_unit(block).await? else { return Ok(None) };
-        chain
-            .decode_n5_block(&encoded, &self.spec().unit_shape, &mut Workspace::new())
-            .map(Some)
-            .map_err(|error| self.at_block(error.into(), block))
+        let data = self.data()?;
+        let mut readings = MAX_READINGS;
+        loop {
+            let Some((pin, encoded)) = self.pinned_unit(block).await? else { return Ok(None) };
+            let unit_shape = &self.spec().unit_shape;
+            let error = match data.chain().decode_n5_block(&encoded, unit_shape, &mut Workspace::new()) {
+                Ok(decoded) => return Ok(Some(decoded)),
+                Err(error) => error,
+            };
+            let key = self.storage.named(data.key(block))?;
+            if readings == 0 || !error.is_corrupt() || self.storage.named(self.storage.stays(&key, &pin))? {
+                return Err(self.at_block(error.into(), block));
+            }
+            readings -= 1;
+        }
     }
 
     fn at_block(&self, error: Error, block: &[u64]) -> Error {

@@ -12,8 +12,8 @@ use ndzarr_engine::{
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_model::ArraySpec;
 use ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
-    StoreError, Want, block_on,
+    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Pin, Precondition, Prefix, Put, Store,
+    StoreError, block_on,
 };
 
 mod call;
@@ -26,6 +26,7 @@ mod held_document;
 mod holders;
 mod list;
 mod read_only;
+mod reread;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use cancelled::unless_cancelled;
 #[cfg(feature = "fs")]
 use folder::Folder;
 pub(crate) use held_document::{HeldDocument, LostLocks, Published};
+pub(crate) use reread::MAX_READINGS;
 
 /// Without the local file system no store is known to be in one of its folders.
 #[cfg(not(feature = "fs"))]
@@ -266,8 +268,7 @@ impl Storage {
     pub(crate) async fn document(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
         // A name that cannot be a key has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
-        let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = self.fetch(&fetch).await;
+        let fetched = self.fetch_whole(key, limit).await;
         let fetched = fetched.map_err(|error| of_document(error, limit).in_store(|| self.name()))?;
         Ok(match fetched {
             Fetched::Parts { pin, parts, .. } => parts.into_iter().next().map(|value| (pin, value)),
@@ -326,10 +327,18 @@ impl Storage {
         conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
     ) -> Result<T> {
         let mut last = None;
+        let mut readings = 0;
         loop {
-            let need = match conclude(known).map_err(|error| Error::from(error).in_store(|| self.name()))? {
-                Resolved::Done(conclusion) => return Ok(conclusion),
-                Resolved::Need(need) => need,
+            let need = match conclude(known) {
+                Ok(Resolved::Done(conclusion)) => return Ok(conclusion),
+                Ok(Resolved::Need(need)) => need,
+                Err(error) => {
+                    readings += 1;
+                    if readings < MAX_READINGS && self.read_again(known, limits, &error).await? {
+                        continue;
+                    }
+                    return Err(Error::from(error).in_store(|| self.name()));
+                }
             };
             if last.as_ref() == Some(&need) {
                 return Err(Error::new(ErrorKind::InvalidMetadata, format!("{need:?} is unexpected")));

@@ -130,6 +130,12 @@ impl CodecChain {
         self.order.iter().enumerate().all(|(i, &axis)| i == axis)
     }
 
+    /// Whether values are blocks of N5.
+    #[must_use]
+    pub fn is_n5_block(&self) -> bool {
+        matches!(&self.kind_of_stage, StageKind::N5Block(_))
+    }
+
     /// Whether values at the end of the array are encoded with only the elements inside it (N5,
     /// truncated).
     #[must_use]

@@ -369,6 +369,19 @@ impl Turn {
         Ok(turn)
     }
 
+    /// Also keeps out programs that lock the value itself; `false` if one of them has it.
+    pub(crate) fn lock_value(&mut self, patience: Patience) -> Result<bool, EngineCause> {
+        let cancel = self.cancel.clone();
+        let goes_on = || check_cancel(cancel.as_ref()).is_ok();
+        let wait = match patience {
+            Patience::Try => Wait::Try,
+            Patience::Wait => Wait::While(&goes_on),
+        };
+        let is_held = self.with(|lock| with_files(|| lock.lock_value(wait)))?;
+        check_cancel(cancel.as_ref())?;
+        Ok(is_held)
+    }
+
     pub(crate) fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, EngineCause> {
         self.with(|lock| with_files(|| lock.fetch(of.clone(), want.clone())))
     }

@@ -10,8 +10,9 @@ use crate::cache::{ArrayCache, CachedIndex, Held, new_version};
 use crate::chunked::ChunkedArray;
 use crate::level::{Jobs, Level, Value};
 use crate::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
+use crate::reread::Reread;
 use crate::tile::Picked;
-use crate::wanted::{Damage, Wanted};
+use crate::wanted::{Content, Damage, Wanted};
 use crate::{Broken, EngineCause, Tile};
 
 /// Reads a region of one chunk, sans I/O: [`step`](Self::step) names what to fetch,
@@ -306,6 +307,18 @@ impl ChunkRead {
             }
             _ => array.indexes.insert(self.key.as_str(), found, sharding),
         }
+    }
+
+    /// The value that was read, if any.
+    pub(crate) fn pin(&self) -> Option<&Pin> {
+        self.pin.as_ref()
+    }
+
+    /// The whole value, if it is not the one that was read any more.
+    pub(crate) fn again(&self, reread: &Reread<'_>) -> Result<Option<Content>, EngineCause> {
+        let Some(pin) = &self.pin else { return Ok(None) };
+        let Wanted { chain, shape, .. } = &self.root.wanted;
+        reread.whole(&self.key, pin, chain.encoded_limit(shape))
     }
 
     /// Key of the value.

@@ -15,6 +15,7 @@ use crate::error::no_part;
 use crate::io::{Io, encode_all};
 use crate::merge_ranges::first_part;
 use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
+use crate::reread::Reread;
 use crate::scratch::with_workspace;
 use crate::wanted::{check_inner_len, index_want};
 use crate::{Coverage, EngineCause, FillChunks, Source};
@@ -130,6 +131,19 @@ impl ChunkWrite {
             Old::Absent => Precondition::Absent,
             Old::Value(pin, _) => Precondition::Current(pin.clone()),
         }
+    }
+
+    /// Whether the value that it was to be merged with has been written again, or is being written.
+    pub(crate) fn is_outdated(&self, reread: &Reread<'_>) -> Result<bool, EngineCause> {
+        match &self.old {
+            Old::Value(pin, _) => reread.is_due(&self.key, Some(pin)),
+            Old::Irrelevant | Old::Unknown | Old::Absent => Ok(false),
+        }
+    }
+
+    /// Whether it is a block of N5, which Java writes in place under a lock of the file.
+    pub(crate) fn is_block(&self) -> bool {
+        self.job.chain.is_n5_block()
     }
 
     /// Whether it is a shard that is better written in pieces of about `piece` bytes, under its

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::scratch::with_workspace;
-use crate::wanted::Job;
+use crate::wanted::{Content, Job};
 use crate::{Broken, EngineCause, UnitPlace};
 
 /// How a read treats broken stored chunks.
@@ -76,15 +76,23 @@ impl DamageReport {
 pub(crate) struct OnDamage<'r> {
     report: Option<&'r DamageReport>,
     place: &'r (dyn Fn() -> UnitPlace + Sync),
+    /// What the value is by now, if it is another one.
+    again: &'r Again<'r>,
 }
 
+pub(crate) type Again<'r> = dyn Fn() -> Result<Option<Content>, EngineCause> + Sync + 'r;
+
 impl<'r> OnDamage<'r> {
-    pub(crate) fn new(damaged: &'r Damaged, place: &'r (dyn Fn() -> UnitPlace + Sync)) -> Self {
+    pub(crate) fn new(
+        damaged: &'r Damaged,
+        place: &'r (dyn Fn() -> UnitPlace + Sync),
+        again: &'r Again<'r>,
+    ) -> Self {
         let report = match damaged {
             Damaged::Fail => None,
             Damaged::FillAndReport(report) => Some(report),
         };
-        Self { report, place }
+        Self { report, place, again }
     }
 
     /// Whether broken parts are filled and not errors.
@@ -103,10 +111,21 @@ impl<'r> OnDamage<'r> {
         }
     }
 
-    pub(crate) fn run(&self, job: Job<'_>) -> Result<(), EngineCause> {
-        with_workspace(|workspace| match self.report {
-            None => job.run(workspace),
-            Some(_) => job.run_or_fill(workspace).map(|broken| self.report(broken)),
-        })
+    pub(crate) fn run(&self, mut job: Job<'_>) -> Result<(), EngineCause> {
+        let mut run = with_workspace(|workspace| job.attempt(workspace));
+        while run.as_ref().is_err_and(EngineCause::is_corrupt) && job.is_for_whole_value() {
+            run = match (self.again)() {
+                Ok(None) => break,
+                Ok(Some(content)) => with_workspace(|workspace| job.attempt_with(content, workspace)),
+                Err(cause) => Err(cause),
+            };
+        }
+        match run {
+            Err(cause) if self.fills(&cause) => {
+                self.report([job.fill_over(cause)?]);
+                Ok(())
+            }
+            run => run.map_err(|cause| job.within(cause)),
+        }
     }
 }

@@ -123,6 +123,7 @@ mod options;
 mod pieces;
 mod raw_layers;
 mod read;
+mod reread;
 mod scratch;
 mod several;
 mod shard_writer;

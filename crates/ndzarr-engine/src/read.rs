@@ -17,6 +17,7 @@ use crate::level::Jobs;
 use crate::merge_ranges::{WantedRanges, first_part};
 use crate::pieces::pieces_of;
 use crate::raw_layers;
+use crate::reread::Reread;
 use crate::scratch::with_workspace;
 use crate::tile::{MakeTile, Piece};
 use crate::{ChunkedArray, EngineCause, EngineError, Job, Picked, RunOptions, Tile, UnitPlace};
@@ -163,10 +164,11 @@ impl<I: Io> Call<'_, I> {
         let merging = io.merging();
         let mut read = ChunkRead::with_picked(array, key, &opened.chunk, (want, picked), merging);
         let place = || self.at(&opened.chunk);
-        let damage = OnDamage::new(&options.damaged, &place);
+        let damage = OnDamage::new(&options.damaged, &place, &|| Ok(None));
         if damage.is_filled() {
             read.fill_broken();
         }
+        let reread = Reread::new(io.blocking(), options.cancel.as_ref());
         let pin = loop {
             if let Some(piece) = merging.piece
                 && let Some(pin) = read.postpone(piece)?
@@ -177,9 +179,15 @@ impl<I: Io> Call<'_, I> {
             // One round at a time, so that no read waits for itself.
             opened.share = None;
             opened.share = io.share(|| expected_bytes(&read, &fetch)).await;
-            match io.fetch(&fetch).await.or_else(StoreError::or_missing) {
-                Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace))?,
-                Err(error) => read.supply_error(error)?,
+            let supplied = match io.fetch(&fetch).await.or_else(StoreError::or_missing) {
+                Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace)),
+                Err(error) => read.supply_error(error),
+            };
+            match supplied {
+                Err(cause) if cause.is_corrupt() && reread.is_due(read.key(), read.pin())? => {
+                    with_workspace(|workspace| read.supply(Fetched::Changed, workspace))?;
+                }
+                supplied => supplied?,
             }
             check_cancel(options.cancel.as_ref())?;
         };
@@ -208,7 +216,12 @@ impl<I: Io> Call<'_, I> {
 
     async fn run(&self, opened: &Opened, mut jobs: Jobs<'_, '_>) -> Result<(), EngineCause> {
         let place = || self.at(&opened.chunk);
-        let damage = &OnDamage::new(&self.options.damaged, &place);
+        let reread = Reread::new(self.io.blocking(), self.options.cancel.as_ref());
+        let again = || match &opened.read {
+            Some(read) => read.again(&reread),
+            None => Ok(None),
+        };
+        let damage = &OnDamage::new(&self.options.damaged, &place, &again);
         loop {
             let jobs: Vec<Job<'_>> = jobs.by_ref().take(JOBS_AT_ONCE).collect::<Result<_, _>>()?;
             if jobs.is_empty() {

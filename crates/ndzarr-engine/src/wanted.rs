@@ -244,7 +244,7 @@ impl<'t> Job<'t> {
     /// # Errors
     /// The stored value is broken; the tile's type does not allow the elements.
     pub fn run(mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
-        self.attempt(workspace).map_err(|cause| cause.within(&self.wanted.inner_chunk))
+        self.attempt(workspace).map_err(|cause| self.within(cause))
     }
 
     /// Like [`run`](Self::run), but fills the elements missing from a broken value and returns what
@@ -256,8 +256,13 @@ impl<'t> Job<'t> {
         match self.attempt(workspace) {
             Ok(()) => Ok(None),
             Err(cause) if cause.is_corrupt() => self.fill_over(cause).map(Some),
-            Err(cause) => Err(cause.within(&self.wanted.inner_chunk)),
+            Err(cause) => Err(self.within(cause)),
         }
+    }
+
+    /// An error in what it decodes.
+    pub(crate) fn within(&self, cause: EngineCause) -> EngineCause {
+        cause.within(&self.wanted.inner_chunk)
     }
 
     /// Fills the elements that a broken value does not have.
@@ -300,7 +305,23 @@ impl<'t> Job<'t> {
         }
     }
 
-    fn attempt(&mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
+    /// Whether it decodes a whole stored value.
+    pub(crate) fn is_for_whole_value(&self) -> bool {
+        self.wanted.at.is_none() && matches!(self.content, Content::Whole(_))
+    }
+
+    /// Like [`attempt`](Self::attempt), with another value.
+    pub(crate) fn attempt_with(
+        &mut self,
+        content: Content,
+        workspace: &mut Workspace,
+    ) -> Result<(), EngineCause> {
+        self.content = content;
+        self.attempt(workspace)
+    }
+
+    /// Fills its part of the output. A job that failed can be run again.
+    pub(crate) fn attempt(&mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
         let Self { tile, wanted, content, ahead } = self;
         let (tile, chain) = (&mut **tile, &wanted.chain);
         if let Some(ahead) = ahead.take() {

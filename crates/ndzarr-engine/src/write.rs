@@ -16,6 +16,7 @@ use crate::cover;
 use crate::for_each::n_threads;
 use crate::io::{Awaited, Here, Io, in_turns, now, on_own_thread, on_pool};
 use crate::new_shard::KeyChange;
+use crate::reread::Reread;
 use crate::{ChunkedArray, ConcurrentUpdate, Coverage, EngineCause, EngineError, RunOptions, Source};
 
 /// A region of an array, and a source of its shape.
@@ -321,10 +322,28 @@ pub fn erase_prefix_in_turn(
 }
 
 /// Writes one chunk when it is its turn: under the key's lock, or on the condition that no other
-/// writer was faster.
+/// writer was faster. If the value to be merged with is broken because another program is writing it,
+/// in place, it waits for that.
 pub(crate) async fn write_chunk<I: Io>(
     io: &I,
     mut write: ChunkWrite,
+    source: &dyn Source,
+    lanes: usize,
+    patience: Patience,
+    options: &RunOptions,
+) -> Result<Written, EngineCause> {
+    let reread = Reread::new(io.blocking(), options.cancel.as_ref());
+    loop {
+        match write_once(io, &mut write, source, lanes, patience, options).await {
+            Err(cause) if cause.is_corrupt() && write.is_outdated(&reread)? => write.restart(),
+            written => return written,
+        }
+    }
+}
+
+async fn write_once<I: Io>(
+    io: &I,
+    write: &mut ChunkWrite,
     source: &dyn Source,
     lanes: usize,
     patience: Patience,
@@ -339,11 +358,18 @@ pub(crate) async fn write_chunk<I: Io>(
     let early = merges || piece.is_some() || io.blocking().is_some_and(|store| store.writes_wait());
     let mut turn = None;
     if early {
-        match take(io, &write, patience, options)? {
+        match take(io, write, patience, options)? {
             Taken::Turn(taken) => turn = Some(taken),
             Taken::Busy => return Ok(Written::Busy),
             Taken::Unsupported => {}
         }
+    }
+    if merges
+        && write.is_block()
+        && let Some(turn) = &mut turn
+        && !turn.lock_value(patience)?
+    {
+        return Ok(Written::Busy);
     }
     loop {
         let streamed = piece.filter(|_| turn.is_some());
@@ -358,7 +384,7 @@ pub(crate) async fn write_chunk<I: Io>(
         // The lock is held only for the publication. A `put` without one would wait for it: on a
         // thread of the pool, that could be for a writer whose encoding waits for this thread.
         if turn.is_none() && !merges {
-            match take(io, &write, patience, options)? {
+            match take(io, write, patience, options)? {
                 Taken::Turn(taken) => turn = Some(taken),
                 Taken::Busy => return Ok(Written::Busy),
                 Taken::Unsupported => {}

@@ -50,9 +50,7 @@ pub(crate) fn get(
     current: Option<&[u8]>,
     name: &str,
 ) -> Result<Option<Value>, MetadataError> {
-    let Some(current) = current.filter(|bytes| !bytes.iter().all(u8::is_ascii_whitespace)) else {
-        return Ok(None);
-    };
+    let Some(current) = current else { return Ok(None) };
     let members = in_document(format, key, current)?;
     Ok(members.get(name).map(Json::to_value))
 }

@@ -129,8 +129,20 @@ fn text<'a>(key: &str, bytes: &'a [u8]) -> Result<&'a str, MetadataError> {
     if bytes.len() > MAX_DOCUMENT_BYTES {
         return Err(MetadataError::invalid(key, format_args!("has more than {MAX_DOCUMENT_BYTES} bytes")));
     }
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(MetadataError::blank(key, bytes));
+    }
     std::str::from_utf8(bytes)
         .map_err(|e| MetadataError::invalid(key, format_args!("not UTF-8 at byte {}", e.valid_up_to())))
+}
+
+/// Checks that a document is whole: neither blank nor cut, as it is while another program writes it
+/// in place. It may still mean nothing.
+///
+/// # Errors
+/// It is blank, or not JSON.
+pub fn check_whole(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
+    parse(key, bytes, NonFinite::Accept).map(drop)
 }
 
 fn no_object(key: &str, kind: &str) -> MetadataError {

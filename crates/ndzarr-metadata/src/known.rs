@@ -137,7 +137,9 @@ impl Known {
         if missing.is_empty() { Ok(()) } else { Err(Stop::Need(Need::Documents(missing))) }
     }
 
-    fn value(&self, key: &str) -> Option<&Bytes> {
+    /// The value under a key, if it is known.
+    #[must_use]
+    pub fn value(&self, key: &str) -> Option<&Bytes> {
         self.documents.get(key).and_then(Option::as_ref)
     }
 

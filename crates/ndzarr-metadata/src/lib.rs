@@ -108,6 +108,7 @@ pub use document_names::{is_document, is_draft_document, is_node_document};
 pub use error::MetadataError;
 pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order, UnknownType, documents_above};
+pub use json::check_whole;
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
 pub use neutral_json::{

@@ -18,7 +18,7 @@ use ndzarr_model::ArraySpec;
 
 use crate::json::Json;
 use crate::known::Stop;
-use crate::n5::document::{Contents, Spot, is_hidden};
+use crate::n5::document::{Contents, Own, Spot, is_hidden};
 use crate::{
     Context, Erasure, Format, Known, Member, MemberKind, MetadataError, N5VersionCheck, Node, NodePath,
     OpenOptions, Wanted,
@@ -38,7 +38,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         }
         return Ok(Some(node::dataset(path, &own, options.n5_axes)?));
     }
-    let spot = Spot::look(path, known)?;
+    let spot = Spot::look(path, known, Own::Matters)?;
     let check_versions = || match options.n5_version {
         N5VersionCheck::Enforce => spot.check_versions(),
         N5VersionCheck::Skip => Ok(()),

@@ -75,7 +75,12 @@ impl Site {
         }
         let mut there: Vec<String> =
             [&own.v3, &own.array, &own.group].into_iter().filter(|key| known.has(key)).cloned().collect();
-        if is_n5(&own.n5, known, &["dimensions", "n5"])? {
+        let is_n5 = match is_n5(&own.n5, known, &["dimensions", "n5"]) {
+            // It is replaced, whatever it is.
+            Err(Stop::Error(_)) if options.existing == Existing::Replace => true,
+            found => found?,
+        };
+        if is_n5 {
             there.push(own.n5);
         }
         if options.existing == Existing::Refuse {
@@ -111,9 +116,12 @@ fn check_ancestor(path: &NodePath, keys: &Keys, known: &Known) -> Result<(), Sto
 }
 
 /// Whether a document with N5's name has one of these members; other files of that name do not
-/// matter.
+/// matter, but a blank one may be N5's, which Java is writing.
 fn is_n5(key: &str, known: &Known, members: &[&str]) -> Result<bool, Stop> {
     let [Some(bytes)] = known.documents([key])? else { return Ok(false) };
+    if bytes.trim_ascii().is_empty() {
+        return Err(MetadataError::blank(key, bytes).into());
+    }
     Ok(parse(key, bytes, NonFinite::Accept)
         .is_ok_and(|document| members.iter().any(|member| document.get(member).is_some())))
 }

@@ -85,6 +85,12 @@ impl Identity {
         self.is_precise() && self.times.iter().all(|time| time + RECENT < now)
     }
 
+    /// Whether the file was touched a moment ago.
+    pub(crate) fn is_recent(&self) -> bool {
+        let now = now();
+        self.times.iter().any(|time| (now - RECENT..=now + RECENT).contains(time))
+    }
+
     /// Whether its times distinguish two states of it that follow each other soon. sshfs and others
     /// count seconds, and give a file the number that the one before it under its name had.
     pub(crate) fn is_precise(&self) -> bool {

@@ -12,6 +12,7 @@ use crate::identity::Pinned;
 use crate::lock_error::failure;
 use crate::locks::Take;
 use crate::new_value::NewValue;
+use crate::value_lock::{TakeValue, ValueLock};
 
 /// The lock of a key, and the value that is written under it.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct FsKeyLock {
     path: PathBuf,
     lock: FileLock,
     value: NewValue,
+    /// The lock of the present value itself.
+    value_lock: Option<ValueLock>,
     /// Dropped after the lock, whose file is in them.
     folders: MadeFolders,
 }
@@ -42,11 +45,25 @@ impl FsStore {
 
 impl FsKeyLock {
     pub(crate) fn new(store: FsStore, key: Key, path: PathBuf, lock: FileLock, folders: MadeFolders) -> Self {
-        Self { store, key, path, lock, value: NewValue::default(), folders }
+        Self { store, key, path, lock, value: NewValue::default(), value_lock: None, folders }
     }
 }
 
 impl KeyLock for FsKeyLock {
+    /// On local file systems of Linux, whose locks exclude those of Java.
+    fn lock_value(&mut self, wait: Wait<'_>) -> Result<bool, StoreError> {
+        if matches!(self.lock, FileLock::Portable(_)) {
+            return Ok(true);
+        }
+        let limit = self.store.locks.timeout();
+        match self.store.lock_value(&self.path, wait, limit).map_err(|e| failure("lock", &self.key, e))? {
+            TakeValue::Held(lock) => self.value_lock = Some(lock),
+            TakeValue::None => {}
+            TakeValue::Busy => return Ok(false),
+        }
+        Ok(true)
+    }
+
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         let fetched = self.store.read(&self.key, &of, &want);
         // A read that took longer than the lock lasts may include parts written by another writer.
@@ -90,6 +107,7 @@ impl KeyLock for FsKeyLock {
             finished.map_err(|e| ("sync", self.lock.blame(e)))?;
             self.lock.rename_over(&self.path).map_err(failed("publish"))?;
             self.folders.keep();
+            self.value_lock.take().map(ValueLock::hand_over);
             self.store.sync_entry(&self.path).map_err(failed("sync the folder of"))?;
             // Renaming touches the file, so its identity is taken afterwards.
             Ok(self.store.pin(file))
@@ -99,9 +117,10 @@ impl KeyLock for FsKeyLock {
     }
 
     fn erase(self: Box<Self>) -> Result<(), StoreError> {
-        let Self { store, key, path, lock, .. } = *self;
+        let Self { store, key, path, lock, value_lock, .. } = *self;
         lock.check().map_err(|e| failure("erase", &key, e))?;
         store.unlink(&key, &path)?;
+        value_lock.map(ValueLock::hand_over);
         drop(lock);
         store.prune_above(&path);
         Ok(())

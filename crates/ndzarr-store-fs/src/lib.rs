@@ -132,6 +132,7 @@ mod stat;
 mod store;
 mod syscalls;
 mod temporary;
+mod value_lock;
 mod write;
 
 pub use file_system::{FileSystem, Locking};

@@ -91,6 +91,11 @@ impl Locks {
         Self { sys, devices, lease, timeout, watched: Arc::default() }
     }
 
+    /// How long to wait for another writer; `None`: as long as it takes.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
     /// Takes the lock of the file at `path`, whose folder must be there.
     ///
     /// # Errors

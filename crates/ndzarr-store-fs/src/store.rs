@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ndzarr_store::{
-    Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put, RangeMerging,
-    Store, StoreError, Temporary, Wait,
+    Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Pin, Precondition, Prefix, Put,
+    RangeMerging, Store, StoreError, Temporary, Wait,
 };
 
 use crate::buffers::Buffers;
@@ -265,6 +265,12 @@ impl Store for FsStore {
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         self.take_lock(key, wait)
+    }
+
+    /// Waits for a program that has locked the file to write it in place, for ten seconds at most, and
+    /// until the file was not touched for a tenth of a second.
+    fn stays(&self, key: &Key, seen: &Pin, wait: Wait<'_>) -> Result<bool, StoreError> {
+        self.value_stays(key, seen, wait)
     }
 
     /// A file beside that of the key, under its own lock. None on file systems without locks.

@@ -196,6 +196,12 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::is_open_elsewhere(file)
     }
 
+    /// Whether a file, open to read alone, is open elsewhere to be written. `false` where the system does
+    /// not tell.
+    fn is_open_to_write(&self, file: &File) -> bool {
+        platform::is_open_to_write(file)
+    }
+
     /// Gives a file a second name, which must not be there yet.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::hard_link(from, to)

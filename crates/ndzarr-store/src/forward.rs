@@ -48,6 +48,9 @@ macro_rules! forward {
             fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
                 (**self).lock(key, wait)
             }
+            fn stays(&self, key: &Key, seen: &crate::Pin, wait: Wait<'_>) -> Result<bool, StoreError> {
+                (**self).stays(key, seen, wait)
+            }
             fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
                 (**self).temporary(key)
             }

@@ -83,6 +83,17 @@ pub trait KeyLock: Send {
     /// The same as for [`Store::fetch`](crate::Store::fetch).
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError>;
 
+    /// Also keeps the present value from programs that write it in place under a lock of the value
+    /// itself, as Java N5 does, so that what is read under this lock from now on is what is replaced.
+    /// `false` when the wait has ended. By default there are no such programs.
+    ///
+    /// # Errors
+    /// The same as for [`Store::lock`](crate::Store::lock).
+    fn lock_value(&mut self, wait: Wait<'_>) -> Result<bool, StoreError> {
+        let _ = wait;
+        Ok(true)
+    }
+
     /// Appends to the new value, which is not visible yet. Returns where the part starts, in bytes.
     ///
     /// # Errors

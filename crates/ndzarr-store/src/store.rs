@@ -152,6 +152,21 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(Locked::Unsupported)
     }
 
+    /// Whether a value that makes no sense to its reader is there to stay. Other programs may write it in
+    /// place, so that it is blank or cut for a moment: then this waits for them, and `false` says to read
+    /// again. `seen` names what was read. Also `true` when the wait has ended. By default values are
+    /// replaced as a whole.
+    ///
+    /// # Errors
+    /// The same as for [`fetch`](Self::fetch); [`Busy`](StoreError::Busy) if another program keeps its
+    /// lock.
+    fn stays(&self, key: &Key, seen: &Pin, wait: Wait<'_>) -> Result<bool, StoreError> {
+        match self.inner() {
+            Some(inner) => inner.stays(key, seen, wait),
+            None => Ok(true),
+        }
+    }
+
     /// A temporary for a new value that is too large for memory; `None` if the store has none. No
     /// one else sees it before it is published.
     ///

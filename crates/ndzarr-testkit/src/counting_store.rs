@@ -229,6 +229,10 @@ struct CountingLock {
 }
 
 impl KeyLock for CountingLock {
+    fn lock_value(&mut self, wait: Wait<'_>) -> Result<bool, StoreError> {
+        self.lock.lock_value(wait)
+    }
+
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         let _in_flight = self.counters.fetch();
         self.lock.fetch(of, want).inspect(|fetched| self.counters.answered(fetched))

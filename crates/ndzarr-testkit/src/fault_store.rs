@@ -192,6 +192,10 @@ struct FaultLock {
 }
 
 impl KeyLock for FaultLock {
+    fn lock_value(&mut self, wait: Wait<'_>) -> Result<bool, StoreError> {
+        self.lock.lock_value(wait)
+    }
+
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         self.faults.check(Call::Fetch, self.key.as_str())?;
         self.lock.fetch(of, want)

@@ -183,6 +183,10 @@ impl Drop for Held {
 }
 
 impl KeyLock for OrderedLock {
+    fn lock_value(&mut self, wait: Wait<'_>) -> Result<bool, StoreError> {
+        self.inner.lock_value(wait)
+    }
+
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         self.inner.fetch(of, want)
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ndzarr_codec::{Access, Workspace};
 use ndzarr_grid::ChunkGrid;
-use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, Precondition, Put, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Put, StoreError, Want};
 
 use super::{Core, no_chunks};
 use crate::chunks::Chunks;
@@ -100,17 +100,21 @@ impl Core {
 
     /// The encoded bytes of a unit; `None` if it is not stored.
     pub(crate) async fn encoded_unit(&self, unit: &[u64]) -> Result<Option<Bytes>> {
+        Ok(self.pinned_unit(unit).await?.map(|(_, value)| value))
+    }
+
+    /// The same, and the pin that names the value.
+    pub(crate) async fn pinned_unit(&self, unit: &[u64]) -> Result<Option<(Pin, Bytes)>> {
         let (key, grid) = (self.existing_unit(unit)?, self.grid()?);
         let shape = grid.shape_of(unit);
         let limit = self.data()?.chain().encoded_limit(shape.as_deref().unwrap_or(grid.chunk_shape()));
-        let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = self.storage.fetch(&fetch).await.or_else(StoreError::or_missing);
+        let fetched = self.storage.fetch_whole(key, limit).await.or_else(StoreError::or_missing);
         match self.storage.named(fetched)? {
-            Fetched::Parts { parts, .. } => return Ok(parts.into_iter().next()),
+            Fetched::Parts { pin, parts, .. } => return Ok(parts.into_iter().next().map(|part| (pin, part))),
             Fetched::Missing | Fetched::Changed => {}
         }
         let Some(key) = self.spec().keys.fallback_key(unit) else { return Ok(None) };
-        Ok(self.storage.document(&key, limit).await?.map(|(_, value)| value))
+        self.storage.document(&key, limit).await
     }
 
     /// Reads the index of a shard, and checks where each of its entries leads. What is not a shard, or

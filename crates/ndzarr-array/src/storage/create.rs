@@ -100,7 +100,7 @@ impl Storage {
             ExistingDocument::Complete => return self.complete(document, limits).await,
             ExistingDocument::Refuse => {
                 let held = self.hold(&document.key, limits).await?;
-                let is_none = |value: &[u8]| matches!(value.trim_ascii(), b"" | b"null");
+                let is_none = |value: &[u8]| value.trim_ascii() == b"null";
                 // If writers cannot be serialized, this is the best that the store allows.
                 let policy = ConcurrentUpdate::LastWriterWins;
                 let is_there = held.value().is_some_and(|value| !is_none(value))

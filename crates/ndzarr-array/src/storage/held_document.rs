@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{AnyStore, CancelOnDrop, ConcurrentUpdate, Condition, EngineError, on_own_thread};
-use ndzarr_metadata::{Limits, MetadataError, Node};
+use ndzarr_metadata::{Limits, MetadataError, Node, check_whole};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
 use super::call::{Call, lock, unless_cancelled};
 use super::holders::{Holding, holder, name_of};
 use super::sync::Mutex;
-use super::{Storage, of_document};
+use super::{MAX_READINGS, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Storage {
@@ -98,6 +98,13 @@ impl Storage {
 /// The value of a document, and its lock.
 type Taken = (Option<Bytes>, Guard);
 
+/// Whether a document that is blank or cut stays so.
+enum Stays {
+    Yes,
+    No,
+    Unknown,
+}
+
 /// Takes the lock of a document and reads it; `None` if the store has no locks.
 ///
 /// If a future of this process holds it, that future is polled here until it releases the lock,
@@ -113,6 +120,8 @@ async fn take(store: &Arc<dyn Store>, key: &Key, limit: u64, call: Call) -> Resu
     };
     // A thread that waits for the future stops when the future is dropped.
     let stop = CancelOnDrop::part_of(call.cancel.as_ref());
+    // What stays blank or cut is left to the caller, who makes an error of it.
+    let mut readings = MAX_READINGS;
     loop {
         call.check()?;
         if let Some(change) = holder(&name) {
@@ -121,36 +130,52 @@ async fn take(store: &Arc<dyn Store>, key: &Key, limit: u64, call: Call) -> Resu
         }
         let (store, key, name) = (Arc::clone(store), key.clone(), name.clone());
         let (cancel, change) = (stop.cancel().clone(), call.change.clone());
-        let wait = move || {
+        let wait = move || -> Result<_> {
             let goes_on = || !cancel.is_cancelled() && holder(&name).is_none();
             match store.lock(&key, Wait::While(&goes_on))? {
-                Locked::Held(lock) => {
+                Locked::Held(mut lock) => {
                     // Registered from now on: a call that waits for this lock may be the only one
                     // to poll the future.
                     let known = change.as_ref().map(|change| Holding::new(&name, change));
-                    read(lock, limit, known).map(Some).map(ControlFlow::Break)
+                    if !lock.lock_value(Wait::While(&goes_on))? {
+                        return Ok(ControlFlow::Continue(Stays::Unknown));
+                    }
+                    let (pin, taken) = read(lock, limit, known)?;
+                    if let (Some(pin), Some(value)) = (pin, &taken.0)
+                        && readings > 0
+                        && check_whole(key.as_str(), value).is_err()
+                    {
+                        // Another program may be writing it: not under this lock.
+                        drop(taken);
+                        let stays = store.stays(&key, &pin, Wait::While(&goes_on))?;
+                        return Ok(ControlFlow::Continue(if stays { Stays::Yes } else { Stays::No }));
+                    }
+                    Ok(ControlFlow::Break(Some(taken)))
                 }
                 Locked::Unsupported => Ok(ControlFlow::Break(None)),
-                Locked::Busy => Ok(ControlFlow::Continue(())),
+                Locked::Busy => Ok(ControlFlow::Continue(Stays::Unknown)),
             }
         };
         let attempt = match call.change {
             None => wait(),
             Some(_) => on_own_thread(move || Ok(wait())).await.map_err(EngineError::from)?,
         };
-        if let ControlFlow::Break(taken) = attempt? {
-            return Ok(taken);
+        match attempt? {
+            ControlFlow::Break(taken) => return Ok(taken),
+            ControlFlow::Continue(Stays::Yes) => readings = 0,
+            ControlFlow::Continue(Stays::No) => readings -= 1,
+            ControlFlow::Continue(Stays::Unknown) => {}
         }
     }
 }
 
-fn read(mut lock: Box<dyn KeyLock>, limit: u64, known: Option<Holding>) -> Result<Taken> {
+fn read(mut lock: Box<dyn KeyLock>, limit: u64, known: Option<Holding>) -> Result<(Option<Pin>, Taken)> {
     let fetched = lock.fetch(Of::Any, Want::Whole { limit }).map_err(|error| of_document(error, limit))?;
-    let value = match fetched {
-        Fetched::Parts { parts, .. } => parts.into_iter().next(),
-        Fetched::Missing | Fetched::Changed => None,
+    let (pin, value) = match fetched {
+        Fetched::Parts { pin, parts, .. } => (Some(pin), parts.into_iter().next()),
+        Fetched::Missing | Fetched::Changed => (None, None),
     };
-    Ok((value, Guard::Lock { lock: Arc::new(Mutex::new(Some(lock))), known }))
+    Ok((pin, (value, Guard::Lock { lock: Arc::new(Mutex::new(Some(lock))), known })))
 }
 
 /// A document that is about to be changed. While it is held, either others cannot change it, or

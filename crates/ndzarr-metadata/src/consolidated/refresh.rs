@@ -103,8 +103,8 @@ fn refresh(
     let mut copies: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     for ((key, name), bytes) in changed.iter().zip(documents) {
         all.remove(&(name, None));
-        if let Some(copy) = bytes.and_then(|bytes| copy(format, key, bytes)) {
-            copies.insert(name, copy);
+        if let Some(bytes) = bytes {
+            copies.insert(name, copy(format, key, bytes)?);
         }
     }
     for (name, copy) in &copies {
@@ -169,8 +169,8 @@ pub fn consolidate(
     let names = Names::new(node.format, &key);
     let mut copies = BTreeMap::new();
     for (key, bytes) in documents {
-        if let (Some(name), Some(copy)) = (names.of_key(key), copy(node.format, key, bytes)) {
-            copies.insert(name, copy);
+        if let Some(name) = names.of_key(key) {
+            copies.insert(name, copy(node.format, key, bytes)?);
         }
     }
     let all = copies.iter().map(|(name, copy)| ((name.as_str(), None), copy.as_slice())).collect();
@@ -229,26 +229,27 @@ fn splice(text: &[u8], map: &Range<usize>, all: &Copies<'_>) -> Result<Bytes, Me
     Ok(value.into())
 }
 
-/// A document as it appears in a map; `None` if it is not JSON.
-fn copy(format: Format, key: &str, bytes: &Bytes) -> Option<Vec<u8>> {
+/// A document as it appears in a map. Without its copy the map would say that it does not exist, so
+/// one that is blank or cut, while another program writes it, is an error.
+fn copy(format: Format, key: &str, bytes: &Bytes) -> Result<Vec<u8>, MetadataError> {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii();
-    json::parse(key, text, NonFinite::Accept).ok()?;
+    json::check_whole(key, text)?;
     if format != Format::Zarr3 || !matches!(v3::document::kind(key, text), Ok(MemberKind::Group)) {
-        return Some(text.to_vec());
+        return Ok(text.to_vec());
     }
     // As in zarr-python: a group in the map says that its children are in the map.
     let text = without_inline(text);
-    let top = spans::members(key, &text, 0..text.len()).ok()?;
+    let top = spans::members(key, &text, 0..text.len())?;
     let (has_map, is_empty) = (last(&top, MEMBER).is_some(), top.is_empty());
     let mut text = text.into_owned();
     if has_map {
-        return Some(text);
+        return Ok(text);
     }
     text.pop();
     let (comma, map) =
         (if is_empty { "" } else { "," }, r#"{"kind":"inline","must_understand":false,"metadata":{}}"#);
     text.extend_from_slice(format!("{comma}\"{MEMBER}\":{map}}}").as_bytes());
-    Some(text)
+    Ok(text)
 }
 
 /// Names in a map and keys of documents.

@@ -47,7 +47,6 @@ fn read<'a>(key: &str, current: Option<&'a [u8]>) -> Result<Json<'a>, MetadataEr
     let empty = || Json::Object(Members::new());
     match current {
         None => Ok(empty()),
-        Some(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => Ok(empty()),
         Some(bytes) => match json::parse(key, bytes, NonFinite::Accept)? {
             Json::Null => Ok(empty()),
             other => Ok(other),

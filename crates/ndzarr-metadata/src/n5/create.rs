@@ -9,7 +9,7 @@ use crate::attribute_texts::of_request;
 use crate::json;
 use crate::json::{Json, Members};
 use crate::known::Stop;
-use crate::n5::document::{self, Contents, NAME, Spot, is_hidden};
+use crate::n5::document::{self, Contents, NAME, Own, Spot, is_hidden};
 use crate::n5::{dataset, node, version};
 use crate::site::Site;
 use crate::{
@@ -81,7 +81,8 @@ fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Res
             return Err(MetadataError::Path { path: path.to_string(), what }.into());
         }
     }
-    let spot = Spot::look(path, known)?;
+    let own = if options.existing == Existing::Replace { Own::IsReplaced } else { Own::Matters };
+    let spot = Spot::look(path, known, own)?;
     if let Some(ancestor) = spot.enclosing_dataset() {
         return Err(MetadataError::occupied(ancestor, "an array exists, and arrays contain no nodes").into());
     }
@@ -108,12 +109,9 @@ fn refuse_document(spot: &Spot<'_>) -> Result<(), MetadataError> {
     Ok(())
 }
 
-/// Whether a document is empty or `null`, which is the same as absent.
+/// Whether a document is `null`, which is the same as absent.
 fn is_empty_document(contents: &Contents) -> bool {
-    contents.bytes.as_ref().is_none_or(|bytes| {
-        let text = bytes.trim_ascii();
-        text.is_empty() || text == b"null"
-    })
+    contents.bytes.as_ref().is_none_or(|bytes| bytes.trim_ascii() == b"null")
 }
 
 /// Puts the version first, if there is one. An existing version is never lowered, and raised if
@@ -141,7 +139,7 @@ fn creation(
     };
     let key = document::key(spot.path);
     let existing = match options.existing {
-        // An empty document may already be there.
+        // One that says nothing may already be there.
         Existing::Beside => ExistingDocument::Replace,
         existing => existing.of_document(),
     };

@@ -29,7 +29,7 @@ pub(crate) fn is_hidden(name: &str) -> bool {
 pub(crate) struct Contents {
     /// Its bytes; `None` if there is none.
     pub(crate) bytes: Option<Bytes>,
-    /// Its members; none if it is absent, empty, `null` or not an object.
+    /// Its members; none if it is absent, `null` or not an object.
     pub(crate) members: Members<'static>,
     /// Its kind if it is not an object: Java can turn a document into a string, a number or a list.
     pub(crate) odd: Option<&'static str>,
@@ -40,12 +40,10 @@ impl Contents {
     pub(crate) fn read(key: &str, bytes: Option<&[u8]>) -> Result<Self, MetadataError> {
         let Some(bytes) = bytes else { return Ok(Self::default()) };
         let mut contents = Self { bytes: Some(Bytes::copy_from_slice(bytes)), ..Self::default() };
-        if !bytes.iter().all(u8::is_ascii_whitespace) {
-            match json::parse(key, bytes, NonFinite::Accept)? {
-                Json::Object(members) => contents.members = members.to_owned(),
-                Json::Null => {}
-                other => contents.odd = Some(other.kind()),
-            }
+        match json::parse(key, bytes, NonFinite::Accept)? {
+            Json::Object(members) => contents.members = members.to_owned(),
+            Json::Null => {}
+            other => contents.odd = Some(other.kind()),
         }
         Ok(contents)
     }
@@ -81,15 +79,26 @@ pub(crate) struct Spot<'a> {
     pub(crate) ancestors: Vec<(NodePath, Contents)>,
 }
 
+/// Whether the document of a place matters, or is about to be replaced, whatever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Own {
+    Matters,
+    IsReplaced,
+}
+
 impl<'a> Spot<'a> {
-    pub(crate) fn look(path: &'a NodePath, known: &Known) -> Result<Self, Stop> {
+    pub(crate) fn look(path: &'a NodePath, known: &Known, own: Own) -> Result<Self, Stop> {
         let mut paths = path.ancestors();
         paths.push(path.clone());
         let keys: Vec<String> = paths.iter().map(key).collect();
         let documents = known.many_documents(&keys)?;
         let mut contents = Vec::with_capacity(keys.len());
-        for (key, bytes) in keys.iter().zip(documents) {
-            contents.push(Contents::read(key, bytes.map(|bytes| &bytes[..]))?);
+        for (at, (key, bytes)) in keys.iter().zip(documents).enumerate() {
+            let is_replaced = own == Own::IsReplaced && at + 1 == keys.len();
+            contents.push(match Contents::read(key, bytes.map(|bytes| &bytes[..])) {
+                Err(_) if is_replaced => Contents { bytes: bytes.cloned(), ..Contents::default() },
+                read => read?,
+            });
         }
         let own = contents.pop().unwrap_or_default();
         Ok(Self { path, own, ancestors: paths.into_iter().zip(contents).collect() })

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "foreign functions")]
 
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
 use nix::libc;
@@ -19,6 +20,20 @@ pub(crate) fn is_open_elsewhere(file: &File) -> bool {
         return true;
     }
     !set(file, libc::F_SETLEASE, libc::F_UNLCK)
+}
+
+/// A lease to read is refused as long as the file is open to be written. `false` for a file that this
+/// user may have no lease on.
+pub(crate) fn is_open_to_write(file: &File) -> bool {
+    let file = file.as_raw_fd();
+    if !set(file, F_SETSIG, libc::SIGURG) {
+        return false;
+    }
+    if set(file, libc::F_SETLEASE, libc::F_RDLCK) {
+        set(file, libc::F_SETLEASE, libc::F_UNLCK);
+        return false;
+    }
+    io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
 }
 
 fn set(file: RawFd, what: libc::c_int, to: libc::c_int) -> bool {

@@ -108,6 +108,10 @@ pub(crate) fn is_open_elsewhere(_: &File) -> bool {
     true
 }
 
+pub(crate) fn is_open_to_write(_: &File) -> bool {
+    false
+}
+
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }

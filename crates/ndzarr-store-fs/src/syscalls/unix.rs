@@ -176,11 +176,16 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use super::kernel_lease::is_open_elsewhere;
+pub(crate) use super::kernel_lease::{is_open_elsewhere, is_open_to_write};
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn is_open_elsewhere(_: &File) -> bool {
     true
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn is_open_to_write(_: &File) -> bool {
+    false
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

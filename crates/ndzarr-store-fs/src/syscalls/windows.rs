@@ -113,6 +113,10 @@ pub(crate) fn is_open_elsewhere(_: &File) -> bool {
     true
 }
 
+pub(crate) fn is_open_to_write(_: &File) -> bool {
+    false
+}
+
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     let Err(e) = fs::rename(from, to) else { return Ok(()) };
     // The same error as of a file that is open, but there is nothing to wait for.

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod files;
+#[cfg(target_os = "linux")]
+mod in_place;
 #[cfg(unix)]
 mod links;
 mod processes;

@@ -53,6 +53,7 @@ mod given_up;
 mod held_up;
 mod hierarchy_model;
 mod in_flight;
+mod in_place;
 #[cfg(not(target_arch = "s390x"))]
 mod inner_chunk_errors;
 mod interleavings;

@@ -62,7 +62,7 @@ fn n5_the_version_is_added_and_never_lowered() {
     // Whatever the document contains by then, only the version is added.
     for (current, expected) in [
         (None, Some(r#"{"n5":"2.0.0"}"#)),
-        (Some(" "), Some(r#"{"n5":"2.0.0"}"#)),
+        (Some(" null"), Some(r#"{"n5":"2.0.0"}"#)),
         (Some(r#"{"u":18446744073709551616}"#), Some(r#"{"n5":"2.0.0","u":18446744073709551616}"#)),
         (Some(r#"{"u":1,"n5":null,"v":2}"#), Some(r#"{"n5":"2.0.0","u":1,"v":2}"#)),
         (Some(r#"{"u":1,"n5":"4.0.0"}"#), None),
@@ -76,6 +76,7 @@ fn n5_the_version_is_added_and_never_lowered() {
         assert_eq!(bytes.as_deref(), expected.map(str::as_bytes), "{current:?}");
     }
     assert!(crate::complete_document(&creation.put[0], Some(b"[1]")).is_err(), "no place for a version");
+    assert!(crate::complete_document(&creation.put[0], Some(b"")).is_err(), "another program writes it");
     let creation = create(&[("v.n5/attributes.json", r#"{"n5":"2.5.1"}"#)], "v.n5/a", &request, &n5());
     assert_eq!(creation.expect("free").put.len(), 1, "the container is below the store's root");
     assert!(create(&[("attributes.json", r#"{"n5":"5.0.0"}"#)], "a", &request, &n5()).is_err());
@@ -154,7 +155,12 @@ fn n5_what_is_there_stays() {
     assert_eq!(creation.erase_prefixes, ["a/"]);
     assert!(json_of(&creation, "a/attributes.json").expect("written").get("k").is_none());
     assert!(create(&[("a/attributes.json", RAW)], "a/b", &request, &replace).is_err(), "never above");
-    assert!(create(&[("a/attributes.json", ""), ("a/x.__lock", "")], "a", &request, &n5()).is_ok());
+    assert!(create(&[("a/attributes.json", "null"), ("a/x.__lock", "")], "a", &request, &n5()).is_ok());
+    // A dataset may be there that Java is writing.
+    let blank = [("a/attributes.json", "")];
+    assert!(create(&blank, "a", &request, &n5()).is_err());
+    assert!(create(&blank, "a", &request, &replace).is_ok());
+    assert!(create(&blank, "a/b", &request, &replace).is_err());
     assert!(matches!(create(&[], "a/x.__lock", &request, &n5()), Err(MetadataError::Path { .. })));
     assert!(matches!(create(&[], "attributes.json/a", &request, &n5()), Err(MetadataError::Path { .. })));
 }

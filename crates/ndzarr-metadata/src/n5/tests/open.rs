@@ -307,16 +307,18 @@ fn n5_missing_members_are_named() {
 }
 
 #[test]
-fn n5_broken_documents_are_errors_and_empty_ones_are_not() {
+fn n5_broken_documents_are_errors_and_null_is_not() {
     let root = ("attributes.json", r#"{"n5":"2.0.0"}"#);
     for broken in ["{", "{\"a\":}", "nul", "{} x"] {
         let error = open(&[root, ("a/attributes.json", broken)], "a").expect_err(broken).to_string();
         assert!(error.contains("a/attributes.json"), "{error}");
     }
-    for empty in ["", "null", " \n"] {
-        let node = open(&[root, ("a/attributes.json", empty)], "a").expect(empty).expect("a group");
-        assert!(node.attributes.is_empty());
+    for blank in ["", " \n"] {
+        let error = open(&[root, ("a/attributes.json", blank)], "a").expect_err("blank").to_string();
+        assert!(error.contains("a/attributes.json: is blank"), "{error}");
     }
+    let node = open(&[root, ("a/attributes.json", "null")], "a").expect("no error").expect("a group");
+    assert!(node.attributes.is_empty());
     for odd in ["\"String\"", "0", "[1,2]"] {
         let node = open(&[root, ("a/attributes.json", odd)], "a").expect(odd).expect("a group");
         assert!(node.attributes.is_empty() && node.warnings.len() == 1);
