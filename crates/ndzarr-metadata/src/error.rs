@@ -5,6 +5,7 @@ use std::fmt;
 use ndzarr_model::JsonError;
 
 use crate::NodePath;
+use crate::json::TOO_LARGE;
 
 /// Why documents cannot be read, written or found.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +77,9 @@ impl MetadataError {
     }
 
     pub(crate) fn json(key: &str, error: &JsonError) -> Self {
+        if error.what == TOO_LARGE {
+            return Self::invalid(key, error.what);
+        }
         Self::invalid(key, format_args!("not valid JSON: {} at byte {}", error.what, error.at))
     }
 

@@ -17,6 +17,7 @@ use crate::limits::MAX_DOCUMENT_BYTES;
 
 mod from;
 mod parser;
+mod room;
 pub(crate) mod spans;
 mod value;
 mod view;
@@ -25,6 +26,7 @@ mod write;
 use parser::{Parser, Tree};
 
 pub(crate) use parser::NonFinite;
+pub(crate) use room::TOO_LARGE;
 pub(crate) use value::{Json, Members};
 
 /// A value written as JSON with expressions in it. Like serde_json's macro, but members keep their

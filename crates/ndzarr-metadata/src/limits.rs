@@ -4,7 +4,7 @@ use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, JsonText, StructType};
 
 use crate::{Known, MetadataError};
 
-/// Maximum size of a document in bytes; parsed values take a multiple of it in memory.
+/// Maximum size of a document in bytes.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 
 /// Maximum size of an opaque element in bytes: a fill value of this size is held in memory.
@@ -22,7 +22,8 @@ pub(crate) const MAX_TYPE_DEPTH: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Size of a document in bytes. A parsed one takes a multiple of it. Default: 256 MiB.
+    /// Size of a document in bytes. The default, 256 MiB, is also the maximum, and is as well the most
+    /// that its values may take in memory, whatever the limit.
     pub document_bytes: u64,
     /// Nesting of lists and objects in a document. The default, 128, is also the maximum.
     pub json_depth: usize,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use ndzarr_model::{Attributes, JsonError, JsonString, JsonText, JsonToken};
 use serde_json::Value;
 
+use super::room::Room;
 use super::value::{Json, Members};
 use super::view;
 
@@ -31,6 +32,8 @@ pub(crate) trait Tree<'a>: Sized {
     fn members(capacity: usize) -> Self::Members;
     /// If a member occurs twice, the last value counts, at the position of the first.
     fn insert(members: &mut Self::Members, name: JsonString<'a>, value: Self);
+    /// What the member of this number adds to the memory of its object, besides texts, in bytes.
+    fn member_bytes(number: usize) -> usize;
 }
 
 impl<'a> Tree<'a> for Json<'a> {
@@ -66,6 +69,16 @@ impl<'a> Tree<'a> for Json<'a> {
 
     fn insert(members: &mut Members<'a>, name: JsonString<'a>, value: Self) {
         members.insert(name, value);
+    }
+
+    /// At least what the same member takes among the users' values, into which it may be turned.
+    fn member_bytes(number: usize) -> usize {
+        let own = match number {
+            0 => 2 * Members::MEMBER_BYTES,
+            1 => 0,
+            _ => Members::MEMBER_BYTES,
+        };
+        own.max(Value::member_bytes(number))
     }
 }
 
@@ -103,10 +116,21 @@ impl<'a> Tree<'a> for Value {
     fn insert(members: &mut Attributes, name: JsonString<'a>, value: Self) {
         members.insert(name.into(), value);
     }
+
+    /// A node of the tree that the standard library makes has place for 11 members, and half of them
+    /// are taken if there are more.
+    fn member_bytes(number: usize) -> usize {
+        match number {
+            0 => 640,
+            1..=10 => 0,
+            _ => 112,
+        }
+    }
 }
 
 pub(super) struct Parser<'a> {
     text: JsonText<'a>,
+    room: Room,
     non_finite: NonFinite,
     /// Whether the parser is inside a top-level member that may contain non-finite numbers.
     in_values: bool,
@@ -127,7 +151,8 @@ impl<'a> Parser<'a> {
     }
 
     fn before(text: JsonText<'a>, non_finite: NonFinite) -> Self {
-        Self { text, non_finite, in_values: false, attributes_apart: false, attributes: None }
+        let room = Room::new();
+        Self { text, room, non_finite, in_values: false, attributes_apart: false, attributes: None }
     }
 
     /// Reads the top-level member `attributes` into a separate tree.
@@ -147,6 +172,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn value<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
+        self.take(size_of::<T>())?;
         Ok(match self.text.token()? {
             JsonToken::Null => T::null(),
             JsonToken::Bool(value) => T::boolean(value),
@@ -158,10 +184,17 @@ impl<'a> Parser<'a> {
                 let what = "unexpected character (NaN and Infinity are not JSON)";
                 return Err(JsonError { at: self.text.at() - token.len(), what });
             }
-            JsonToken::String(text) => T::string(text),
+            JsonToken::String(text) => {
+                self.take(text.len())?;
+                T::string(text)
+            }
             JsonToken::List => {
                 let mut items = Vec::new();
                 while self.text.item()? {
+                    if items.is_empty() {
+                        // The first of four places.
+                        self.take(3 * size_of::<T>())?;
+                    }
                     items.push(self.value()?);
                 }
                 T::array(items)
@@ -170,13 +203,20 @@ impl<'a> Parser<'a> {
         })
     }
 
+    fn take(&mut self, byte_len: usize) -> Result<(), JsonError> {
+        self.room.take(byte_len, self.text.at())
+    }
+
     fn object<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
         let is_top = self.text.depth() == 1;
         let Some(first) = self.text.member()? else { return Ok(T::object(T::members(0))) };
         // Enough for most documents and most objects in them.
         let mut members = T::members(if is_top { 12 } else { 2 });
         let mut next = Some(first);
+        let mut n = 0;
         while let Some(name) = next {
+            self.take(T::member_bytes(n) + name.len())?;
+            n += 1;
             let value = if is_top { self.top_level(&name)? } else { self.value()? };
             T::insert(&mut members, name, value);
             next = self.text.member()?;

@@ -5,7 +5,11 @@ use std::ops::Range;
 
 use ndzarr_model::{JsonError, JsonString, JsonText};
 
+use super::room::Room;
 use crate::MetadataError;
+
+/// What a member takes here, and as a document that is known by its name, in bytes.
+const MEMBER_BYTES: usize = 200;
 
 /// A member: its name, and the position of its value in bytes.
 pub(crate) type Span<'a> = (JsonString<'a>, Range<usize>);
@@ -35,8 +39,10 @@ pub(crate) fn values<const N: usize>(
 /// The members of the object that begins here.
 pub(crate) fn spans<'a>(text: &mut JsonText<'a>) -> Result<Vec<Span<'a>>, JsonError> {
     let mut members = Vec::new();
+    let mut room = Room::new();
     text.object()?;
     while let Some(name) = text.member()? {
+        room.take(MEMBER_BYTES + name.len(), text.at())?;
         members.push((name, text.skip()?));
     }
     Ok(members)

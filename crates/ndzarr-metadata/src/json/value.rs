@@ -157,6 +157,10 @@ pub(crate) struct Members<'a> {
 const MANY: usize = 24;
 
 impl<'a> Members<'a> {
+    /// What a member takes, with its place in the index, besides texts, in bytes.
+    pub(super) const MEMBER_BYTES: usize =
+        size_of::<(JsonString<'_>, Json<'_>)>() + size_of::<(JsonString<'_>, usize)>();
+
     pub(crate) fn new() -> Self {
         Self::default()
     }

@@ -6,6 +6,7 @@ mod bombs;
 mod bucket_reads;
 mod copies;
 mod damaged;
+mod documents;
 mod hostile_servers;
 mod many_chunks;
 mod masks;
