@@ -20,20 +20,42 @@ pub(crate) fn open(path: &Path) -> Result<Storage> {
         return Err(Error::new(ErrorKind::NotFound, format!("{}: no such archive", path.display())));
     }
     let archive = ndzarr_store_zip::ZipStore::open_file(path);
-    archive.map(Storage::blocking).map_err(|error| Error::from(error).in_store(|| path.display().to_string()))
+    let archive = archive.map_err(|error| Error::from(error).in_store(|| path.display().to_string()))?;
+    let warnings = warnings(&archive);
+    Ok(Storage::blocking(archive).with_warnings(warnings))
 }
 
 #[cfg(feature = "zip")]
 pub(crate) fn open_in_memory(store: ndzarr_store::MemoryStore, path: &str) -> Result<Storage> {
     let archive = ndzarr_store_zip::ZipStore::open(store, ndzarr_store::Key::new(path)?);
-    archive.map(Storage::blocking).map_err(Error::from)
+    let archive = archive.map_err(Error::from)?;
+    let warnings = warnings(&archive);
+    Ok(Storage::blocking(archive).with_warnings(warnings))
 }
 
 #[cfg(feature = "zip")]
 pub(crate) fn open_remote(store: Arc<dyn AsyncStore>, name: &str) -> Result<Storage> {
     let storage = Storage::from(Arc::clone(&store));
     let archive = ndzarr_store_zip::ZipStore::open_async(store, ndzarr_store::Key::new(name)?);
-    storage.named(storage.wait(archive)).map(Storage::asynchronous)
+    let archive = storage.named(storage.wait(archive))?;
+    let warnings = warnings(&archive);
+    Ok(Storage::asynchronous(archive).with_warnings(warnings))
+}
+
+/// What an archive does not show.
+#[cfg(feature = "zip")]
+fn warnings<S>(archive: &ndzarr_store_zip::ZipStore<S>) -> Vec<String> {
+    let (n, first) = (archive.n_skipped(), archive.skipped());
+    if n == 0 {
+        return Vec::new();
+    }
+    let first: Vec<String> = first.iter().map(|name| format!("{name:?}")).collect();
+    let more = n - first.len() as u64;
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    vec![format!(
+        "entries of the archive whose names cannot be keys are not shown: {}{more}",
+        first.join(", ")
+    )]
 }
 
 #[cfg(not(feature = "zip"))]

@@ -64,7 +64,11 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
         };
     }
     match found {
-        Ok(node) => place.check(node.format).map(|()| (place.storage, node, known)),
+        Ok(mut node) => {
+            place.check(node.format)?;
+            node.warnings.extend_from_slice(place.storage.warnings());
+            Ok((place.storage, node, known))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound && place.path.is_empty() => {
             Err(below(error, &place.storage).await)
         }
@@ -76,7 +80,11 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
 /// alone.
 async fn below(error: Error, storage: &Storage) -> Error {
     let listing = storage.listing("").await.unwrap_or_default();
-    let ([], [folder]) = (&listing.keys[..], &listing.prefixes[..]) else { return error };
+    // macOS puts its own files beside the folder.
+    let is_own = |name: &&String| name.starts_with("._") || matches!(&***name, "__MACOSX" | ".DS_Store");
+    let mut keys = listing.keys.iter().filter(|name| !is_own(name));
+    let mut folders = listing.prefixes.iter().filter(|name| !is_own(name));
+    let (None, Some(folder), None) = (keys.next(), folders.next(), folders.next()) else { return error };
     let name = storage.name();
     let separator = if name.ends_with(':') { "" } else { "/" };
     error.after(&format!("everything is below {folder:?}: open {name}{separator}{folder}"))

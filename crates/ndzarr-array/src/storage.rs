@@ -75,6 +75,7 @@ struct Shared {
     cache: Option<Cache>,
     /// What a cache knows the store by, if that is not the store itself.
     id: Option<StoreId>,
+    warnings: Arc<[String]>,
 }
 
 impl Storage {
@@ -117,6 +118,18 @@ impl Storage {
             ArrayCache::new(cache.clone(), self.id(), array.chain(), means)
         });
         array.with_indexes(indexes.clone()).cached(cache)
+    }
+
+    /// Warnings about the store itself: entries of an archive that cannot be shown.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.2.warnings
+    }
+
+    #[cfg(feature = "zip")]
+    pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.2.warnings = warnings.into();
+        self
     }
 
     fn id(&self) -> StoreId {

@@ -86,7 +86,8 @@ impl Archive {
             let rest = rest.ok_or_else(|| broken(CHANGED))?;
             [&rest[0][..], &bytes].concat().into()
         };
-        let directory = Directory::read(&bytes[..(stop - start) as usize], &end).map_err(broken)?;
+        let directory = Directory::read(&bytes[..(stop - start) as usize], &end);
+        let directory = directory.map_err(|what| failed("open the archive", &key, what))?;
         let (pin, end_crc) = (Mutex::new(pin), crc_of(&bytes));
         Ok(Self { key, pin, size, directory, end_crc, id: Arc::new(Id(0)) })
     }
@@ -185,7 +186,7 @@ impl Archive {
         }
         let mut parts = self.ranges(io, ask).await?;
         let start =
-            entry.learn_start(&parts[0], key, &self.directory).map_err(|what| failed("read", key, what))?;
+            entry.learn_start(&parts[0], &self.directory).map_err(|what| failed("read", key, what))?;
         if start > most {
             return self.ranges(io, exact(start)).await;
         }

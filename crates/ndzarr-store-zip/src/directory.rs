@@ -7,6 +7,7 @@ use ndzarr_store::{DirListing, Key, Prefix, StoreError};
 use crate::end::End;
 use crate::field::{Broken, u16_at, u32_at, u64_at};
 use crate::records::{CENTRAL, CENTRAL_LEN, LOCAL, LOCAL_LEN, SIGNATURE, ZIP64_ID};
+use crate::spelling::Meaning;
 
 /// The entries of an archive whose names are keys, each once, in the order of their names.
 #[derive(Debug, Default)]
@@ -14,8 +15,10 @@ pub(crate) struct Directory {
     /// One after the other: a string for each would take more memory than the entries.
     names: String,
     entries: Vec<Entry>,
-    /// Folders, and names that are not keys.
+    /// Entries whose names are not keys.
     pub(crate) n_skipped: u64,
+    /// The names of the first of them.
+    pub(crate) skipped: Vec<String>,
     /// Where it begins, in bytes of the file. Every entry ends before.
     start: u64,
 }
@@ -29,8 +32,12 @@ pub(crate) struct Entry {
     pub(crate) stored_len: u64,
     pub(crate) size: u64,
     pub(crate) crc: u32,
+    /// The key.
     name_at: u32,
     name_len: u16,
+    /// The name as the archive spells it.
+    spelled_len: u16,
+    spelled_at: u32,
     /// Of the extra fields in the directory; those of the local header are often of equal length.
     extra_len: u16,
     pub(crate) method: u16,
@@ -41,12 +48,15 @@ pub(crate) struct Entry {
 
 const UNKNOWN: u32 = u32::MAX;
 
+/// How many names that are not keys are kept.
+const KEPT: usize = 8;
+
 /// Any of these flags marks an encrypted entry.
 const ENCRYPTED: u16 = 0x2041;
 
 impl Directory {
     /// Reads the bytes of a directory.
-    pub(crate) fn read(bytes: &[u8], end: &End) -> Result<Self, Broken> {
+    pub(crate) fn read(bytes: &[u8], end: &End) -> Result<Self, String> {
         let n_possible = bytes.len() / CENTRAL_LEN;
         let n_stated = usize::try_from(end.n_entries).unwrap_or(usize::MAX);
         let mut directory = Self { start: end.directory.start, ..Self::default() };
@@ -58,9 +68,9 @@ impl Directory {
         }
         let n_known = if end.n_is_short { n % 0x1_0000 } else { n };
         if n_known != end.n_entries {
-            return Err("its directory has another number of entries than its end states");
+            return Err("its directory has another number of entries than its end states".into());
         }
-        directory.sort();
+        directory.sort()?;
         directory.check_overlaps()?;
         directory.entries.shrink_to_fit();
         directory.names.shrink_to_fit();
@@ -86,10 +96,16 @@ impl Directory {
         if short(34)? != 0 && short(34)? != u16::MAX {
             return Err("it has parts on other disks");
         }
-        let name = std::str::from_utf8(name).ok().filter(|name| Key::check(name).is_ok());
-        let Some(name) = name else {
-            self.n_skipped += 1;
-            return Ok(rest);
+        let key = match Meaning::of(name) {
+            Meaning::Key(key) => key,
+            Meaning::Folder => return Ok(rest),
+            Meaning::Other => {
+                self.n_skipped += 1;
+                if self.skipped.len() < KEPT {
+                    self.skipped.push(String::from_utf8_lossy(name).into_owned());
+                }
+                return Ok(rest);
+            }
         };
         let header = header.checked_add(end.junk);
         let least_end = header
@@ -98,15 +114,19 @@ impl Directory {
         let Some(header) = header.filter(|_| least_end.is_some_and(|at| at <= self.start)) else {
             return Err("an entry lies outside of it");
         };
-        let name_at = u32::try_from(self.names.len()).map_err(|_| "its names are too long together")?;
-        self.names.push_str(name);
+        let name_at = self.add_name(&key)?;
+        let spelled_at =
+            if key.as_bytes() == name { name_at } else { self.add_name(&String::from_utf8_lossy(name))? };
         self.entries.push(Entry {
             header,
             stored_len,
             size,
             crc: u32_at(bytes, 16).ok_or(CUT)?,
             name_at,
-            name_len,
+            // No longer than it is spelled.
+            name_len: key.len() as u16,
+            spelled_len: name_len,
+            spelled_at,
             extra_len,
             method: short(10)?,
             is_encrypted: short(8)? & ENCRYPTED != 0,
@@ -115,18 +135,32 @@ impl Directory {
         Ok(rest)
     }
 
-    /// By name; of equal names the last one stays.
-    fn sort(&mut self) {
+    /// Returns where it begins among the names.
+    fn add_name(&mut self, name: &str) -> Result<u32, Broken> {
+        let at = u32::try_from(self.names.len()).map_err(|_| "its names are too long together")?;
+        self.names.push_str(name);
+        Ok(at)
+    }
+
+    /// By name; of equal names the last one stays. Names that mean the same key must be equal.
+    fn sort(&mut self) -> Result<(), String> {
         let names = &self.names;
         // Stable: equal names stay in their order.
         self.entries.sort_by(|a, b| a.name(names).cmp(b.name(names)));
+        let mut conflict = None;
         self.entries.dedup_by(|later, kept| {
             let is_same = later.name(names) == kept.name(names);
             if is_same {
+                let spelled = [kept.spelled(names), later.spelled(names)];
+                if spelled[0] != spelled[1] {
+                    conflict =
+                        Some(format!("its entries {:?} and {:?} are of one key", spelled[0], spelled[1]));
+                }
                 std::mem::swap(later, kept);
             }
             is_same
         });
+        conflict.map_or(Ok(()), |what| Err(what.into()))
     }
 
     /// No two values share bytes. Otherwise few bytes can decompress to many values.
@@ -194,9 +228,13 @@ impl Entry {
         &names[self.name_at as usize..][..usize::from(self.name_len)]
     }
 
+    fn spelled<'n>(&self, names: &'n str) -> &'n str {
+        &names[self.spelled_at as usize..][..usize::from(self.spelled_len)]
+    }
+
     /// Where the value begins if its local header has no extra fields, in bytes of the file.
     pub(crate) fn least_start(&self) -> u64 {
-        self.header + (LOCAL_LEN + usize::from(self.name_len)) as u64
+        self.header + (LOCAL_LEN + usize::from(self.spelled_len)) as u64
     }
 
     pub(crate) fn extra_len(&self) -> u64 {
@@ -212,14 +250,15 @@ impl Entry {
     }
 
     /// Learns from the local header, which begins `bytes`, where the value begins.
-    pub(crate) fn learn_start(&self, bytes: &[u8], key: &Key, directory: &Directory) -> Result<u64, Broken> {
+    pub(crate) fn learn_start(&self, bytes: &[u8], directory: &Directory) -> Result<u64, Broken> {
         if !bytes.starts_with(LOCAL) {
             return Err("there is no local header where the directory says");
         }
         let (Some(name_len), Some(extra_len)) = (u16_at(bytes, 26), u16_at(bytes, 28)) else {
             return Err("its local header is cut off");
         };
-        if bytes.get(LOCAL_LEN..LOCAL_LEN + usize::from(name_len)) != Some(key.as_str().as_bytes()) {
+        let name = self.spelled(&directory.names).as_bytes();
+        if bytes.get(LOCAL_LEN..LOCAL_LEN + usize::from(name_len)) != Some(name) {
             return Err("its local header has another name");
         }
         let start = self.least_start() + u64::from(extra_len);

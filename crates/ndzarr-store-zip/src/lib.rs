@@ -33,7 +33,10 @@
 //! |---|---|
 //! | the same name twice | read: the last one counts, as in Python |
 //! | other bytes in front, data descriptors, a comment | read |
-//! | folders, and names that are not keys (`..`, absolute, `\`, NUL, not UTF-8) | read without these entries, [`ZipStore::n_skipped`] |
+//! | names with `\`, as Windows has it, or with `./` or `/` in front | read: keys with `/` |
+//! | two names of one key (`a/b`, `a\b`) | refused |
+//! | names that are not keys (`..`, NUL, not UTF-8) | read without these entries, [`ZipStore::skipped`] |
+//! | folders | read; a key has no need of them |
 //! | encrypted entries, unknown methods | read; an error at these entries |
 //! | a wrong size, checksum or local header | an error at this entry |
 //! | entries that overlap, or lie outside the archive | refused |
@@ -60,6 +63,7 @@ mod key_turn;
 mod new_archive;
 mod new_value;
 mod records;
+mod spelling;
 mod store;
 mod wanted;
 mod writer;

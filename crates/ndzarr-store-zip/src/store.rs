@@ -79,10 +79,16 @@ impl<S> ZipStore<S> {
         self.archive.directory.len()
     }
 
-    /// The number of entries that are not shown: folders, and names that are not keys.
+    /// The number of entries that are not shown, since their names are not keys. Folders do not count.
     #[must_use]
     pub fn n_skipped(&self) -> u64 {
         self.archive.directory.n_skipped
+    }
+
+    /// The names of the first of them; what is not UTF-8 in them is U+FFFD.
+    #[must_use]
+    pub fn skipped(&self) -> &[String] {
+        &self.archive.directory.skipped
     }
 
     fn name_in(&self, base: &str) -> String {

@@ -72,19 +72,53 @@ fn rs_42_data_descriptors_are_read_over() {
 
 #[test]
 fn rs_42_names_that_are_not_keys_are_skipped() {
-    let names: [&[u8]; 9] = [b"a/", b"../evil", b"/abs", b"a\\b", b"a//b", b"./c", b"a\0b", b"\xe9", b""];
+    let names: [&[u8]; 6] = [b"../evil", b"..\\evil", b"a//b", b"a\0b", b"\xe9", b""];
     let mut archive = Archive::of(&entries());
     for name in names {
         archive.add(&Entry::stored(name, "1"));
     }
+    for folder in ["a/", "b\\", "./"] {
+        archive.add(&Entry::stored(folder, ""));
+    }
     let store = open(archive.bytes()).expect("it opens");
     assert_eq!((store.n_values(), store.n_skipped()), (3, names.len() as u64));
+    assert_eq!(store.skipped(), ["../evil", "..\\evil", "a//b", "a\0b", "\u{fffd}", ""]);
     assert_value(&store, "zarr.json", DOCUMENT);
     // UTF-8 is read with and without its flag.
     for flags in [0, 0x800] {
         let named = Entry { flags, ..Entry::stored("é/日本", "1") };
         assert_value(&open(Archive::of(&[named]).bytes()).expect("it opens"), "é/日本", "1");
     }
+}
+
+#[test]
+fn rs_42_names_of_other_systems_are_keys() {
+    let [document, stored, deflated] = entries();
+    for spell in [
+        |name: &str| name.replace('/', "\\"),
+        |name: &str| format!("./{name}"),
+        |name: &str| format!("/{name}"),
+    ] {
+        let spelled = [&document, &stored, &deflated].map(|entry| {
+            let name = spell(std::str::from_utf8(&entry.name).expect("a name")).into_bytes();
+            Entry { local_name: name.clone(), name, ..entry.clone() }
+        });
+        check(Archive::of(&spelled).bytes());
+        let store = open(Archive::of(&spelled).bytes()).expect("it opens");
+        assert_eq!(
+            store.list_dir(&Prefix::new("c/0/").expect("a prefix")).expect("it lists").keys,
+            ["0", "1"]
+        );
+        // An entry that replaces another is spelled like it.
+        let [new, _, _] = spelled.clone();
+        let new = Entry { name: new.name.clone(), local_name: new.name, ..Entry::stored("", "new") };
+        let [document, stored, _] = spelled;
+        let store = open(Archive::of(&[document, stored, new]).bytes()).expect("it opens");
+        assert_value(&store, "zarr.json", "new");
+    }
+    let both = [Entry::stored("c/0", "1"), Entry::stored("c\\0", "2")];
+    let error = open(Archive::of(&both).bytes()).expect_err("two values of one key").to_string();
+    assert!(error.contains(r#""c/0" and "c\\0""#), "{error}");
 }
 
 #[test]
