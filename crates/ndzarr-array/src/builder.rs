@@ -464,6 +464,7 @@ async fn create(
     core.data().map_err(Error::of_request)?;
     occupied::check(&storage, &creation, core.spec(), options.existing).await?;
     storage.create(&creation, options.concurrent_update).await?;
+    core.data()?.presence().settle();
     Ok(core)
 }
 

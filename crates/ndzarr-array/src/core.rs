@@ -1,6 +1,7 @@
 //! The common core of typed and untyped arrays: an opened array without its element type.
 
 mod grow;
+mod mistaken_keys;
 mod refresh;
 mod resize;
 mod units;
@@ -180,7 +181,8 @@ impl Core {
         self.named(match &self.storage.0 {
             AnyStore::Blocking(store) => read(data, &**store, regions, &self.options),
             AnyStore::Async(store) => read_async(data, &**store, regions, &self.options).await,
-        })
+        })?;
+        self.check_presence().await
     }
 
     /// Runs a reading call without blocking the polling task: on a blocking store the library's
@@ -223,14 +225,14 @@ impl Core {
             return self.wait(self.write_async(parts));
         };
         let data = self.writable()?;
-        self.wait_change(self.settle_scalar())?;
+        self.wait_change(self.settle_keys())?;
         self.named(write(data, &**store, parts, &self.options))
     }
 
     pub(crate) async fn write_async(&self, parts: &[Part<'_>]) -> Result<()> {
         let data = self.writable()?;
-        if self.scalar_fallback().is_some() {
-            self.handed_change(|core| async move { core.settle_scalar().await }).await?;
+        if self.has_unsettled_keys() {
+            self.handed_change(|core| async move { core.settle_keys().await }).await?;
         }
         match &self.storage.0 {
             AnyStore::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),

@@ -155,7 +155,7 @@ async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -
 }
 
 /// A name with each number in it replaced by zero.
-fn without_numbers(name: &str) -> String {
+pub(crate) fn without_numbers(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         match c {

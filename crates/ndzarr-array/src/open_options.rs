@@ -69,10 +69,33 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// Overrides the separator of a Zarr v2 array whose metadata states none.
+    /// The separator of the chunk keys, `/` or `.`, in place of the one that the metadata states.
+    /// `None`, the default: as stated; the default of Zarr v2 is `.`. Also applies to nodes opened
+    /// through a group. N5 has only `/`.
+    ///
+    /// Some programs nest the chunks of Zarr v2 without saying so, or say it wrongly. A read that finds
+    /// no chunk looks whether chunks lie under the other separator, and is then an error, as is a write
+    /// that would begin a second set of chunks. Chunks under both are never guessed at.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, ErrorKind, OpenOptions};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let nested = br#"{"zarr_format": 2, "shape": [2, 2], "chunks": [2, 2], "dtype": "|u1", "order": "C",
+    ///                   "compressor": null, "filters": null, "fill_value": 0}"#;
+    /// store.set("a/.zarray", nested.to_vec())?;
+    /// store.set("a/0/0", vec![1, 2, 3, 4])?;
+    ///
+    /// let error = Array::<u8>::open((&store, "a"))?.read(..).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
+    /// let a = OpenOptions::new().separator('/').open_array::<u8>((&store, "a"))?;
+    /// assert_eq!(a.read((1, ..))?.to_vec(), [3, 4]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
     #[must_use]
-    pub fn v2_separator(mut self, separator: impl Into<Option<char>>) -> Self {
-        self.metadata.v2_separator = separator.into();
+    pub fn separator(mut self, separator: impl Into<Option<char>>) -> Self {
+        self.metadata.separator = separator.into();
         self
     }
 

@@ -41,6 +41,9 @@ pub(crate) struct Global {
     /// `import` and `pyramid` it is the format of what they make.
     #[arg(long, global = true, value_parser = formats::read(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
+    /// The separator of the chunk keys of what is opened, where its metadata state a wrong one or none.
+    #[arg(long, global = true, value_parser = ["/", "."], value_name = "SEPARATOR")]
+    pub(crate) separator: Option<String>,
 }
 
 /// When text is coloured.
@@ -77,7 +80,8 @@ impl Global {
     }
 
     pub(crate) fn open_options(&self) -> OpenOptions {
-        OpenOptions::new().n5_axes(self.n5_axes()).format(self.format)
+        let separator = self.separator.as_ref().and_then(|text| text.chars().next());
+        OpenOptions::new().n5_axes(self.n5_axes()).format(self.format).separator(separator)
     }
 
     /// Opens the node at a place.

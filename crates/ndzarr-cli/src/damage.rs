@@ -120,6 +120,15 @@ pub(crate) struct Undecoded {
     pub(crate) what: Option<String>,
 }
 
+/// A node whose document does not lead to its elements, by the document or the path.
+pub(crate) fn of_document(error: &ndzarr::Error, path: &str) -> Finding {
+    let kind = match error.kind() {
+        ErrorKind::InvalidMetadata | ErrorKind::Unsupported | ErrorKind::Corrupt => Kind::Document,
+        _ => Kind::Unreadable,
+    };
+    Finding::new(error.key().unwrap_or(path), kind, chain(error))
+}
+
 /// Looks at all stored chunks of an array.
 pub(crate) fn check(
     array: &AnyArray,
@@ -135,6 +144,10 @@ pub(crate) fn check(
         Ok(stored) => stored,
         // A web server does not list: then every chunk is asked for.
         Err(error) if error.kind() == ErrorKind::Unsupported => array.units().iter(),
+        // Its document says where its chunks are, and they are elsewhere.
+        Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
+            return Ok(Checked { findings: vec![of_document(&error, array.path())], ..Checked::default() });
+        }
         Err(error) => return Err(error.into()),
     };
     let n_units = units.len() as u64;
@@ -179,6 +192,9 @@ pub(crate) fn check(
         undecoded.add(looked.undecoded.n, looked.undecoded.what);
     }
     findings.extend(report.take().into_iter().map(of_damage));
+    if depth == Depth::Full {
+        findings.extend(beside(array)?);
+    }
     Ok(Checked { n_units, findings: findings.into_iter().collect(), undecoded })
 }
 
@@ -229,6 +245,32 @@ fn look_at_block(array: &AnyArray, block: &Chunk, error: ndzarr::Error) -> Resul
     }, _ => Err(error))
 }
 
+/// Chunks under the other separator, beside those that the array shows.
+fn beside(array: &AnyArray) -> Result<Option<Finding>, Failure> {
+    let keys = &array.spec().keys;
+    let Some(other) = keys.encoding.mistaken(array.shape().len()) else { return Ok(None) };
+    let grid = array.spec().grid().map_err(Failure::new)?;
+    let mut first: Option<String> = None;
+    let mut n = 0_u64;
+    let listed = array.storage().each_key(&keys.prefix, |key, _| {
+        let chunk = key.strip_prefix(&keys.prefix).and_then(|below| other.decode(below, array.shape().len()));
+        if chunk.is_some_and(|chunk| grid.shape_of(&chunk).is_some()) {
+            n += 1;
+            if first.as_ref().is_none_or(|first| key < &**first) {
+                first = Some(key.to_owned());
+            }
+        }
+    });
+    match listed {
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
+        listed => listed?,
+    }
+    Ok(first.map(|key| {
+        let what = format!("{n} of its chunks lie under another separator too, and are not shown");
+        Finding::new(key, Kind::Orphan, what)
+    }))
+}
+
 fn inner_per_shard(array: &AnyArray) -> u64 {
     let lengths = array.shard_shape().unwrap_or_default().iter().zip(array.chunk_shape());
     lengths.map(|(&shard, chunk)| shard.div_ceil(chunk.max(1))).fold(1, u64::saturating_mul)
@@ -262,6 +304,7 @@ pub(crate) fn is_valid_block(array: &AnyArray, block: &Chunk) -> Result<bool, Fa
 fn finding(error: &ndzarr::Error) -> Finding {
     let kind = match error.kind() {
         ErrorKind::Corrupt => Kind::Damaged,
+        ErrorKind::InvalidMetadata => return of_document(error, ""),
         _ => Kind::Unreadable,
     };
     Finding {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ndzarr::codec::CodecSpec;
-use ndzarr::{AnyArray, DataType};
+use ndzarr::{AnyArray, DataType, ErrorKind};
 
 use crate::arguments::{Found, local_folder};
 use crate::describe;
@@ -67,7 +67,11 @@ impl Space {
     pub(crate) fn replacing(mut self, arrays: &[Found]) -> Result<Self, Failure> {
         let Some(disk) = &mut self.at_target else { return Ok(self) };
         for array in arrays.iter().filter_map(|found| found.array.as_ref().ok()) {
-            disk.free = disk.free.saturating_add(Stored::of(array)?.map_or(0, |stored| stored.bytes));
+            let stored = match Stored::of(array) {
+                Err(error) if error.kind() == ErrorKind::InvalidMetadata => None,
+                stored => stored?,
+            };
+            disk.free = disk.free.saturating_add(stored.map_or(0, |stored| stored.bytes));
         }
         Ok(self)
     }

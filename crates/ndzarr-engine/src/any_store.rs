@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndzarr_store::{AsyncStore, Store};
+use ndzarr_store::{AsyncStore, Can, Store};
 
 /// A store of either kind.
 #[derive(Clone, Debug)]
@@ -20,6 +20,15 @@ impl AnyStore {
         match self {
             Self::Blocking(store) => store.name(),
             Self::Async(store) => store.name(),
+        }
+    }
+
+    /// What it can do beyond reading.
+    #[must_use]
+    pub fn can(&self) -> Can {
+        match self {
+            Self::Blocking(store) => store.can(),
+            Self::Async(store) => store.can(),
         }
     }
 }

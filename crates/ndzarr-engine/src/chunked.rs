@@ -8,7 +8,7 @@ use ndzarr_model::ChunkKeys;
 use ndzarr_store::{Key, StoreError};
 
 use crate::cache::{ArrayCache, IndexCache};
-use crate::{EngineError, UnitPlace};
+use crate::{EngineError, Presence, UnitPlace};
 
 /// An array as the data path sees it: a grid of chunks, a codec chain, and the keys of the chunks.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub struct ChunkedArray {
     pub(crate) keys: ChunkKeys,
     pub(crate) indexes: IndexCache,
     pub(crate) outside: Outside,
+    presence: Arc<Presence>,
     cache: Option<ArrayCache>,
 }
 
@@ -42,7 +43,11 @@ impl ChunkedArray {
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
         check(&chain, &grid)?;
         let (indexes, outside) = (IndexCache::default(), Outside::default());
-        Ok(Self { grid, chain, keys, indexes, outside, cache: None })
+        let presence = Arc::<Presence>::default();
+        if keys.encoding.mistaken(grid.grid_shape().len()).is_none() {
+            presence.settle();
+        }
+        Ok(Self { grid, chain, keys, indexes, outside, presence, cache: None })
     }
 
     /// The same array; it keeps the indexes of its shards with those of other arrays of the store.
@@ -77,13 +82,20 @@ impl ChunkedArray {
         let (chain, keys) = (Arc::clone(&self.chain), self.keys.clone());
         check(&chain, &grid)?;
         let (indexes, cache) = (self.indexes.clone(), self.cache.clone());
-        Ok(Self { grid, chain, keys, indexes, outside: Outside::default(), cache })
+        let presence = Arc::clone(&self.presence);
+        Ok(Self { grid, chain, keys, indexes, outside: Outside::default(), presence, cache })
     }
 
     /// The same array, with this assumption about elements outside of it.
     #[must_use]
     pub fn outside(self, outside: Outside) -> Self {
         Self { outside, ..self }
+    }
+
+    /// Whether its chunks lie under its keys, as far as reads have shown.
+    #[must_use]
+    pub fn presence(&self) -> &Presence {
+        &self.presence
     }
 
     /// The grid of its chunks.

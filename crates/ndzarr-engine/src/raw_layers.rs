@@ -74,8 +74,12 @@ pub(crate) fn read(
         fetched
     };
     match fetched {
-        Ok(FetchedPieces::All) => Ok(true),
+        Ok(FetchedPieces::All) => {
+            array.presence().settle();
+            Ok(true)
+        }
         Ok(FetchedPieces::Missing) if array.fallback_key(chunk).is_none() => {
+            array.presence().note_absent(chunk);
             let fill = chain.fill().bytes();
             // Memory that is already zero stays untouched.
             if !was_blank || fill.iter().any(|&byte| byte != 0) {

@@ -180,7 +180,10 @@ impl<I: Io> Call<'_, I> {
             opened.share = None;
             opened.share = io.share(|| expected_bytes(&read, &fetch)).await;
             let supplied = match io.fetch(&fetch).await.or_else(StoreError::or_missing) {
-                Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace)),
+                Ok(fetched) => {
+                    array.presence().note(&fetched, &opened.chunk);
+                    with_workspace(|workspace| read.supply(fetched, workspace))
+                }
                 Err(error) => read.supply_error(error),
             };
             match supplied {

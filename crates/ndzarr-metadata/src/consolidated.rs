@@ -241,7 +241,7 @@ impl Consolidated {
 
     /// A contained node, as it is opened.
     fn own(&self, node: Node, options: &OpenOptions) -> Result<Node, MetadataError> {
-        let mut node = node.within(options.limits, &options.extensions)?;
+        let mut node = node.opened_with(options)?;
         node.context.consolidated_in = Some(self.base.clone());
         Ok(node)
     }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use ndzarr_model::{ArraySpec, Attributes, KeyEncoding};
+use ndzarr_model::{ArraySpec, Attributes};
 
-use crate::{Extensions, Format, Limits, MetadataError, N5VersionCheck, NodePath, OpenOptions};
+use crate::{Format, MetadataError, N5VersionCheck, NodePath, OpenOptions};
 
 /// An array or group with everything that its documents say about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,13 +31,22 @@ pub struct Node {
 
 impl Node {
     /// The node as it is opened: checked, and with the options for the nodes below it.
-    pub(crate) fn within(mut self, limits: Limits, extensions: &Extensions) -> Result<Self, MetadataError> {
-        if let NodeKind::Array(spec) = &self.kind {
+    pub(crate) fn opened_with(mut self, options: &OpenOptions) -> Result<Self, MetadataError> {
+        if let NodeKind::Array(spec) = &mut self.kind {
             let key = self.documents.first().map_or(self.path.as_str(), |(key, _)| key);
-            limits.check_array(key, spec)?;
+            options.limits.check_array(key, spec)?;
+            if let Some(separator) = options.separator {
+                let encoding = spec.keys.encoding.with_separator(separator);
+                spec.keys.encoding =
+                    encoding.filter(|_| matches!(separator, '/' | '.')).ok_or_else(|| {
+                        let what = format!("chunk keys have no separator {separator:?}");
+                        MetadataError::Inexpressible { format: self.format, what }
+                    })?;
+            }
         }
-        self.context.limits = limits;
-        self.context.extensions.clone_from(extensions);
+        self.context.separator = options.separator;
+        self.context.limits = options.limits;
+        self.context.extensions.clone_from(&options.extensions);
         Ok(self)
     }
 
@@ -47,10 +56,7 @@ impl Node {
         OpenOptions {
             format: Some(self.format),
             n5_axes: self.context.n5_axes,
-            v2_separator: self.kind.array().and_then(|spec| match spec.keys.encoding {
-                KeyEncoding::V2 { separator } => Some(separator),
-                _ => None,
-            }),
+            separator: self.context.separator,
             // It was checked then, unless that was not wanted.
             n5_version: N5VersionCheck::Skip,
             unknown_type: self.context.unknown_type,
@@ -112,6 +118,8 @@ pub struct Context {
     pub draft_suffix: Cow<'static, str>,
     /// How N5 dimensions are shown.
     pub n5_axes: crate::N5Axes,
+    /// The separator of the chunk keys, if the user gave one.
+    pub separator: Option<char>,
     /// Path of the group in whose consolidated metadata it was found, if any.
     pub consolidated_in: Option<NodePath>,
     /// How to treat unknown data types of the draft.
@@ -127,6 +135,7 @@ impl Default for Context {
         Self {
             draft_suffix: Cow::Borrowed(".json"),
             n5_axes: crate::N5Axes::Native,
+            separator: None,
             consolidated_in: None,
             unknown_type: crate::UnknownType::default(),
             limits: crate::Limits::default(),

@@ -63,7 +63,7 @@ pub(crate) fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         None => consolidated::open_below(path, known, options)?,
     };
     let Some(node) = found else { return Err(not_found(path, known, options).into()) };
-    let mut node = node.within(options.limits, &options.extensions)?;
+    let mut node = node.opened_with(options)?;
     if options.format.is_none() {
         warn_of_others(&mut node, known);
     }

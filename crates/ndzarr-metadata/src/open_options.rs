@@ -9,8 +9,8 @@ pub struct OpenOptions {
     pub format: Option<Format>,
     /// How the axes of N5 arrays are shown.
     pub n5_axes: N5Axes,
-    /// Overrides the separator of a Zarr v2 array whose document states none (V2-T06).
-    pub v2_separator: Option<char>,
+    /// The separator of the chunk keys, `/` or `.`, whatever the documents state (V2-T06).
+    pub separator: Option<char>,
     /// The kind of node that the caller expects. It decides how to read documents that are neither
     /// a complete N5 dataset nor clearly a group.
     pub wanted: Wanted,

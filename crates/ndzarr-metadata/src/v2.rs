@@ -47,7 +47,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     let [attribute_bytes] = known.documents([&attributes_key])?;
     let attributes = document::attributes(&attributes_key, attribute_bytes.map(|bytes| &**bytes))?;
     let kind = if array.is_some() {
-        NodeKind::Array(Box::new(document::array(path, &key, bytes, &attributes, options)?))
+        NodeKind::Array(Box::new(document::array(path, &key, bytes, &attributes)?))
     } else {
         document::check_group(&key, bytes)?;
         NodeKind::Group
@@ -123,5 +123,5 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 
 /// The array of a node as its `.zarray` describes it.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
-    document::array(&node.path, key, bytes, &node.attributes, &OpenOptions::default())
+    document::array(&node.path, key, bytes, &node.attributes)
 }

@@ -118,6 +118,42 @@ impl KeyEncoding {
         }
     }
 
+    /// The same encoding with this separator, `/` or `.`; `None` for N5, which has only `/`.
+    ///
+    /// ```
+    /// use ndzarr_model::KeyEncoding;
+    ///
+    /// let encoding = KeyEncoding::V2 { separator: '.' };
+    /// assert_eq!(encoding.with_separator('/').map(|other| other.encode(&[1, 23])), Some("1/23".into()));
+    /// ```
+    #[must_use]
+    pub fn with_separator(self, separator: char) -> Option<Self> {
+        match self {
+            Self::Default { .. } => Some(Self::Default { separator }),
+            Self::V2 { .. } => Some(Self::V2 { separator }),
+            Self::Draft { scalar_index, .. } => Some(Self::Draft { separator, scalar_index }),
+            Self::N5 { .. } => (separator == '/').then_some(self),
+        }
+    }
+
+    /// The same encoding with the other separator, under which chunks of `ndim` dimensions lie if the
+    /// document states the wrong one; `None` if both spell the same keys.
+    #[must_use]
+    pub fn mistaken(self, ndim: usize) -> Option<Self> {
+        let other = match self {
+            Self::Default { separator } | Self::V2 { separator } | Self::Draft { separator, .. } => {
+                if separator == '/' {
+                    '.'
+                } else {
+                    '/'
+                }
+            }
+            Self::N5 { .. } => return None,
+        };
+        let zeros = vec![0; ndim];
+        self.with_separator(other).filter(|other| other.encode(&zeros) != self.encode(&zeros))
+    }
+
     /// A spelling of some writers: read if the usual key is absent, never written.
     #[must_use]
     pub fn fallback(&self, chunk: &[u64]) -> Option<String> {

@@ -122,6 +122,7 @@ pub(crate) fn given<'py, T: FromPyObjectOwned<'py>>(arguments: &Bound<'py, PyAny
 pub(crate) struct Opening {
     format: Option<String>,
     n5_axes: String,
+    separator: Option<char>,
     variables: Option<HashMap<String, String>>,
     threads: Option<usize>,
     store_fill_chunks: bool,
@@ -138,7 +139,8 @@ impl Opening {
     }
 
     pub(crate) fn options(&self) -> PyResult<OpenOptions> {
-        Ok(OpenOptions::new().format(self.format()?).n5_axes(n5_axes(&self.n5_axes)?))
+        let options = OpenOptions::new().format(self.format()?).separator(self.separator);
+        Ok(options.n5_axes(n5_axes(&self.n5_axes)?))
     }
 
     pub(crate) fn run(&self) -> RunOptions {

@@ -655,3 +655,33 @@ def test_secrets_of_urls_are_not_shown() -> None:
     assert "SECRET" not in repr(where) and "PASSWORD" not in repr(where)
     assert "SECRET" not in f"{where.shown} {where.storage_options!r:.0}"
     assert "storage_options" not in repr(where)
+
+
+def test_chunks_under_another_separator(tmp_path: Path) -> None:
+    document = {
+        "zarr_format": 2, "shape": [4, 4], "chunks": [2, 2], "dtype": "|u1", "compressor": None,
+        "fill_value": 0, "order": "C", "filters": None,
+    }
+    for i in range(2):
+        (tmp_path / "a" / str(i)).mkdir(parents=True)
+        for j in range(2):
+            (tmp_path / "a" / str(i) / str(j)).write_bytes(bytes([1, 2, 3, 4]))
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "a" / ".zarray").write_text(json.dumps(document))
+    place = str(tmp_path / "a")
+    a = ndzarr.open_array(place)
+    for call in (lambda: a[...], lambda: a.stored_chunks(), lambda: ndzarr.copy(a, str(tmp_path / "b"))):
+        with pytest.raises(ndzarr.MetadataError, match="separator '/'"):
+            call()
+    with pytest.raises(ndzarr.MetadataError, match="separator '/'"):
+        a[...] = 1
+    assert not (tmp_path / "a" / "0.0").exists()
+    opened = [
+        ndzarr.open(place, separator="/"),
+        ndzarr.open_array(place, separator="/"),
+        ndzarr.open_group(str(tmp_path), separator="/")["a"],
+    ]
+    for a in opened:
+        assert pickle.loads(pickle.dumps(a))[3].tolist() == [3, 4, 3, 4]
+    with pytest.raises(ValueError, match="separator is '/' or '.'"):
+        ndzarr.open(place, separator="-")  # type: ignore[arg-type]

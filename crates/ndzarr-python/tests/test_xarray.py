@@ -281,3 +281,19 @@ def test_the_engine_guesses_n5_alone() -> None:
     backend = NdzarrBackend()
     assert backend.guess_can_open("a.n5") and backend.guess_can_open("s3://b/a.n5/")
     assert not backend.guess_can_open("a.zarr") and not backend.guess_can_open(3)
+
+
+def test_chunks_under_another_separator(folder: str) -> None:
+    a = ndzarr.create(f"{folder}/g", "a", shape=(4, 4), chunks=(2, 2), dtype="u1", format="zarr2", separator="/")
+    a[...] = 5
+    a.attrs["_ARRAY_DIMENSIONS"] = ["y", "x"]
+    document = Path(folder, "g/a/.zarray")
+    stated = json.loads(document.read_text())
+    del stated["dimension_separator"]
+    document.write_text(json.dumps(stated))
+    with pytest.raises(ndzarr.MetadataError, match="separator '/'"):
+        xr.open_dataset(f"{folder}/g", engine="ndzarr").load()
+    opened = xr.open_dataset(f"{folder}/g", engine="ndzarr", separator="/", use_zarr_fill_value_as_mask=False)
+    assert (opened["a"] == 5).all()
+    tree = xr.open_datatree(f"{folder}/g", engine="ndzarr", separator="/", use_zarr_fill_value_as_mask=False)
+    assert (tree["a"] == 5).all()

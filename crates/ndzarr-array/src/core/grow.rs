@@ -79,6 +79,7 @@ impl Growth {
     pub(crate) async fn begin(mut core: Core, axis: usize) -> Result<Self> {
         core.refresh_handle().await?;
         core.writable()?;
+        core.settle_keys().await?;
         let Some(&end) = core.shape().get(axis) else {
             let what = format!("no axis {axis} in an array of shape {:?}", core.shape());
             return Err(core.name(Error::new(ErrorKind::InvalidArgument, what)));

@@ -96,6 +96,7 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
+        self.settle_keys_by(colour).await?;
         if let AnyStore::Blocking(_) = storage.0 {
             let (node, key) = (Arc::clone(&self.node), key.clone());
             let check = move |storage: Storage| async move { storage.check_there_first(&node, &key).await };
@@ -144,6 +145,7 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
+        self.settle_keys_by(colour).await?;
         if let AnyStore::Blocking(_) = storage.0 {
             let (node, key) = (Arc::clone(&self.node), key.clone());
             let check = move |storage: Storage| async move { storage.check_there_first(&node, &key).await };

@@ -33,8 +33,16 @@ impl Core {
         }
         match self.spec().keys.fallback_key(unit) {
             Some(key) => self.storage.has(&key).await,
-            None => Ok(false),
+            None => self.absent_unit(unit).await.map(|()| false),
         }
+    }
+
+    /// A unit was not found: an error if it lies under a key that the document does not state.
+    async fn absent_unit(&self, unit: &[u64]) -> Result<()> {
+        // Without its codecs it has no chunks that can be read.
+        let Ok(data) = self.data() else { return Ok(()) };
+        data.presence().note_absent(unit);
+        self.check_presence().await
     }
 
     /// The number of the unit that a key is of, `None` beyond u64, and whether it is the usual key of
@@ -60,6 +68,7 @@ impl Core {
         let mut found = Vec::new();
         let mut others = Vec::new();
         let mut beyond = None;
+        let mut mistaken = None;
         let mut take = |key: &Key, listed: Listed| {
             let byte_len = listed.byte_len();
             match (listed, self.number_of(&all, key)) {
@@ -68,12 +77,18 @@ impl Core {
                 (_, Some((Some(number), true))) => found.push((number, byte_len)),
                 (_, Some((Some(number), false))) => others.push((number, byte_len)),
                 (_, Some((None, _))) => beyond = Some(key.clone()),
+                (_, None) if mistaken.is_none() && self.is_mistaken(&all, key) => {
+                    mistaken = Some(key.clone())
+                }
                 (_, None) => {}
             }
         };
         self.storage.each_size(&self.spec().keys.prefix, &mut take).await?;
         self.check_numbered(beyond)?;
         found.extend(others);
+        if found.is_empty() {
+            self.check_mistaken(mistaken.as_ref().map(Key::as_str))?;
+        }
         Ok(all.stored(found))
     }
 
@@ -87,14 +102,18 @@ impl Core {
     /// The stored units inside the array, by a list of the keys alone.
     pub(crate) async fn listed_units(&self) -> Result<Chunks> {
         let all = Chunks::new(self.unit_grid());
-        let (mut numbers, mut beyond) = (Vec::new(), None);
+        let (mut numbers, mut beyond, mut mistaken) = (Vec::new(), None, None);
         let mut take = |key: &Key| match self.number_of(&all, key) {
             Some((Some(number), _)) => numbers.push(number),
             Some((None, _)) => beyond = Some(key.clone()),
+            None if mistaken.is_none() && self.is_mistaken(&all, key) => mistaken = Some(key.clone()),
             None => {}
         };
         self.storage.keys_below(&self.spec().keys.prefix, &mut take).await?;
         self.check_numbered(beyond)?;
+        if numbers.is_empty() {
+            self.check_mistaken(mistaken.as_ref().map(Key::as_str))?;
+        }
         Ok(all.listed(numbers))
     }
 
@@ -113,7 +132,9 @@ impl Core {
             Fetched::Parts { pin, parts, .. } => return Ok(parts.into_iter().next().map(|part| (pin, part))),
             Fetched::Missing | Fetched::Changed => {}
         }
-        let Some(key) = self.spec().keys.fallback_key(unit) else { return Ok(None) };
+        let Some(key) = self.spec().keys.fallback_key(unit) else {
+            return self.absent_unit(unit).await.map(|()| None);
+        };
         self.storage.document(&key, limit).await
     }
 
@@ -147,7 +168,7 @@ impl Core {
     /// Replaces the encoded bytes of a unit, whatever its old content.
     pub(crate) async fn put_encoded_unit(&self, unit: &[u64], value: Bytes) -> Result<()> {
         let key = self.existing_unit(unit)?;
-        self.settle_scalar().await?;
+        self.settle_keys().await?;
         match self.storage.put(&key, value, Precondition::None).await? {
             Put::Done(_) => Ok(()),
             Put::Conflict | Put::Unsupported => {
@@ -159,6 +180,7 @@ impl Core {
 
     pub(crate) async fn erase_unit(&self, unit: &[u64]) -> Result<()> {
         let key = self.existing_unit(unit)?;
+        self.settle_keys().await?;
         // It would be read once the other is gone.
         if let Some(other) = self.spec().keys.fallback_key(unit) {
             self.storage.erase(&other).await?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::Global;
 use crate::describe;
-use crate::failure::Failure;
+use crate::failure::{Failure, chain};
 use crate::image::{self, Effort};
 use crate::output::{Output, Paint};
 use crate::places::shown;
@@ -34,10 +34,25 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }
         match node {
             AnyNode::Array(array) => {
-                let stored = if arguments.quick { None } else { Stored::of(&array)? };
+                let (stored, warning) = match arguments.quick {
+                    true => (None, None),
+                    false => match Stored::of(&array) {
+                        Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
+                            (None, Some(chain(&error)))
+                        }
+                        stored => (stored?, None),
+                    },
+                };
                 match output.json() {
-                    true => output.value(&array_json(&array, global, stored.as_ref()))?,
-                    false => array_text(&array, &shown(path), global, stored.as_ref(), output)?,
+                    true => {
+                        let mut value = array_json(&array, global, stored.as_ref());
+                        warning.into_iter().for_each(|what| warn(&mut value, &what));
+                        output.value(&value)?;
+                    }
+                    false => {
+                        array_text(&array, &shown(path), global, stored.as_ref(), output)?;
+                        warning.into_iter().try_for_each(|what| fact("warning", &what, output))?;
+                    }
                 }
             }
             AnyNode::Group(group) => {
@@ -77,14 +92,15 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// By a list of the keys; `None` if the store cannot list.
-    pub(crate) fn of(array: &AnyArray) -> Result<Option<Self>, Failure> {
+    /// By a list of the keys; `None` if the store cannot list. `InvalidMetadata`: its chunks are not
+    /// where its metadata say.
+    pub(crate) fn of(array: &AnyArray) -> Result<Option<Self>, ndzarr::Error> {
         let units = array.units();
         let mut n_unlisted = 0;
         let stored = match units.stored_but(|_| n_unlisted += 1) {
             Ok(stored) => stored,
             Err(error) if cannot_list(&error) => return Ok(None),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         let of = units.iter().len() as u64;
         let mut found = Self { n: stored.len() as u64, of, n_unlisted, ..Self::default() };

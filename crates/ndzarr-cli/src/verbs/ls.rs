@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ndzarr::{Any, AnyArray, AnyNode, Child, MemberKind};
+use ndzarr::{Any, AnyArray, AnyNode, Child, ErrorKind, MemberKind};
 use ndzarr_metadata::data_type_json;
 use serde_json::{Value, json};
 
@@ -66,9 +66,12 @@ fn print(
     arguments: &Arguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let stored = match &array {
-        Ok(array) if arguments.sizes => Stored::of(array)?,
-        _ => None,
+    let (array, stored) = match array {
+        Ok(array) if arguments.sizes => match Stored::of(&array) {
+            Err(error) if error.kind() == ErrorKind::InvalidMetadata => (Err(error), None),
+            stored => (Ok(array), stored?),
+        },
+        array => (array, None),
     };
     if output.json() {
         let mut value =

@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::arguments::{Global, is_remote};
 use crate::consolidated::State;
 use crate::contents::Contents;
-use crate::damage::{Checked, Depth, Finding, Kind, Undecoded, check as check_array};
-use crate::failure::{Failure, chain};
+use crate::damage::{Checked, Depth, Finding, Kind, Undecoded, check as check_array, of_document};
+use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{Output, Paint};
 use crate::progress::Bar;
@@ -167,19 +167,17 @@ impl Nodes {
                 }
             }
         }
+        let storage = match &root {
+            AnyNode::Array(array) => array.storage(),
+            AnyNode::Group(group) => group.storage(),
+        };
+        for what in storage.warnings() {
+            nodes.findings.push(Finding::new(".", Kind::Orphan, what));
+        }
         nodes.arrays = nodes.arrays.into_iter().map(|array| array.with_options(global.run())).collect();
         nodes.root = Some(root);
         Ok(nodes)
     }
-}
-
-/// A node that cannot be opened, by its document or its path.
-fn of_document(error: &ndzarr::Error, path: &str) -> Finding {
-    let kind = match error.kind() {
-        ErrorKind::InvalidMetadata | ErrorKind::Unsupported | ErrorKind::Corrupt => Kind::Document,
-        _ => Kind::Unreadable,
-    };
-    Finding::new(error.key().unwrap_or(path), kind, chain(error))
 }
 
 /// Decodes an array and prints what is wrong.
@@ -206,7 +204,11 @@ fn print_missing(array: &AnyArray, output: &mut Output) -> Result<u64, Failure> 
     let units = array.units();
     // What is in a folder that cannot be listed is not known to be missing.
     let mut n_unlisted = 0;
-    let stored = units.stored_but(|_| n_unlisted += 1)?;
+    let stored = match units.stored_but(|_| n_unlisted += 1) {
+        // A finding of its own.
+        Err(error) if error.kind() == ErrorKind::InvalidMetadata => return Ok(0),
+        stored => stored?,
+    };
     if n_unlisted > 0 {
         return Ok(0);
     }

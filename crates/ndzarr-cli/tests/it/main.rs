@@ -5,6 +5,7 @@ mod cat_and_import;
 mod copies;
 mod damage;
 mod differences;
+mod foreign_layouts;
 mod looking;
 mod pictures;
 mod pyramids;

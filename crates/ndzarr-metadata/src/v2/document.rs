@@ -8,7 +8,7 @@ use crate::v2::dtype::Stored;
 use crate::v2::objects::Objects;
 use crate::v2::{codecs, dtype, fill, objects};
 use crate::v3::keys::separator;
-use crate::{MetadataError, NodePath, OpenOptions, chunk_grid, json};
+use crate::{MetadataError, NodePath, chunk_grid, json};
 
 /// Checks a `.zgroup`: it must exist and have format 2.
 pub(crate) fn check_group(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
@@ -26,7 +26,6 @@ pub(crate) fn array(
     key: &str,
     bytes: &[u8],
     attributes: &Attributes,
-    options: &OpenOptions,
 ) -> Result<ArraySpec, MetadataError> {
     let document = json::parse_object(key, bytes, json::NonFinite::Accept)?;
     check_format(key, &document)?;
@@ -49,7 +48,7 @@ pub(crate) fn array(
     chain.push(objects.map_or_else(|| stored.codec().into(), |objects| objects.codec));
     chain.extend(bytes_codecs(key, filters.as_ref(), compressor.as_ref())?);
     let separator = match document.get("dimension_separator") {
-        None => options.v2_separator.unwrap_or('.'),
+        None => '.',
         Some(value) => value.as_str().and_then(separator).ok_or_else(|| {
             let what = format_args!("dimension_separator is {}, not \".\" or \"/\"", show(value));
             MetadataError::invalid(key, what)

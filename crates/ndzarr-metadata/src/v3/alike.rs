@@ -78,6 +78,7 @@ impl Alike {
             attributes: document::attributes(key, attributes).ok()?,
             context: Context {
                 n5_axes: options.n5_axes,
+                separator: options.separator,
                 limits: options.limits,
                 extensions: options.extensions.clone(),
                 ..Context::default()

@@ -81,13 +81,12 @@ fn v2_t06_separator() {
     for bad in ["\"-\"", "\"\"", "null", "1"] {
         fails(&[("dimension_separator", bad)], "dimension_separator");
     }
-    // The caller may state what old documents do not.
-    let options = OpenOptions { v2_separator: Some('/'), ..OpenOptions::default() };
-    for (text, expected) in [(ARRAY.to_owned(), '/'), (with(ARRAY, &[("dimension_separator", "\".\"")]), '.')]
-    {
+    // The caller knows better than the document.
+    let options = OpenOptions { separator: Some('/'), ..OpenOptions::default() };
+    for text in [ARRAY.to_owned(), with(ARRAY, &[("dimension_separator", "\".\"")])] {
         let node = Store::new(&[(".zarray", &text)]).open_with("", &options).expect("opens");
         let encoding = node.kind.array().map(|spec| spec.keys.encoding);
-        assert_eq!(encoding, Some(KeyEncoding::V2 { separator: expected }));
+        assert_eq!(encoding, Some(KeyEncoding::V2 { separator: '/' }));
     }
 }
 

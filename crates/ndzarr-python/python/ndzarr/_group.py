@@ -217,12 +217,15 @@ def opening_of(where: Where, format: str | None = None) -> dict[str, Any]:
     """How a node is opened, for the native part."""
     if where.concurrent_update not in ("merge", "last_writer_wins"):
         raise ValueError(f"concurrent_update is 'merge' or 'last_writer_wins', not {where.concurrent_update!r}")
+    if where.separator not in (None, "/", "."):
+        raise ValueError(f"separator is '/' or '.', not {where.separator!r}")
     threads = where.threads if where.threads is not None else config.threads
     if threads is not None and threads < 1:
         raise ValueError(f"a call needs at least 1 thread, not {threads}")
     return {
         "format": where.format if format is None else format,
         "n5_axes": where.n5_axes,
+        "separator": where.separator,
         "variables": variables(where.place, where.storage_options),
         "threads": threads,
         "store_fill_chunks": where.store_fill_chunks,

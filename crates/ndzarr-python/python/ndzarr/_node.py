@@ -27,6 +27,7 @@ class Where:
     threads: int | None = None
     store_fill_chunks: bool = False
     concurrent_update: str = "merge"
+    separator: str | None = None
 
     def __hash__(self) -> int:
         return hash((self.place, self.format, self.n5_axes))

@@ -25,6 +25,7 @@ __all__ = ["convert", "copy", "create", "create_group", "open", "open_array", "o
 
 Format = Literal["zarr3", "zarr2", "n5", "zarr3-draft-a", "zarr3-draft-b"]
 N5Axes = Literal["native", "reversed"]
+Separator = Literal["/", "."]
 ConcurrentUpdate = Literal["merge", "last_writer_wins"]
 
 def _where(
@@ -35,9 +36,12 @@ def _where(
     threads: int | None,
     store_fill_chunks: bool,
     concurrent_update: str,
+    separator: str | None = None,
 ) -> Where:
     options = dict(storage_options) if storage_options else None
-    return Where(absolute(place), format, n5_axes, options, threads, store_fill_chunks, concurrent_update)
+    return Where(
+        absolute(place), format, n5_axes, options, threads, store_fill_chunks, concurrent_update, separator
+    )
 
 
 def opened(wanted: str, where: Where) -> Array | Group:
@@ -50,6 +54,7 @@ def open(
     *,
     format: Format | None = None,
     n5_axes: N5Axes = "native",
+    separator: Separator | None = None,
     storage_options: StorageOptions | None = None,
     threads: int | None = None,
     store_fill_chunks: bool = False,
@@ -65,6 +70,9 @@ def open(
     N5: axes are in the order of the dataset's document, as in Java and in Rust. z5py, zarr-python 2 and
     pyn5 show the reverse, which is `n5_axes="reversed"`.
 
+    Some programs nest the chunks of Zarr v2 (`0/0`) without saying so in the metadata, or say it wrongly:
+    reading such an array raises `MetadataError`, and `separator="/"` or `"."` opens it.
+
     `threads` limits the threads of a call. `store_fill_chunks` stores chunks that equal the fill value,
     too. In stores that cannot serialize writers, partial updates need
     `concurrent_update="last_writer_wins"`, and may be lost.
@@ -79,7 +87,9 @@ def open(
     >>> ndzarr.open("memory://open")
     <ndzarr.Group 'memory://open' zarr3>
     """
-    where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    where = _where(
+        path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update, separator
+    )
     return opened("any", where)
 
 
@@ -88,6 +98,7 @@ def open_array(
     *,
     format: Format | None = None,
     n5_axes: N5Axes = "native",
+    separator: Separator | None = None,
     storage_options: StorageOptions | None = None,
     threads: int | None = None,
     store_fill_chunks: bool = False,
@@ -100,7 +111,9 @@ def open_array(
     >>> ndzarr.open_array("memory://open_array/a").shape
     (4,)
     """
-    where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    where = _where(
+        path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update, separator
+    )
     found = opened("array", where)
     assert isinstance(found, Array)
     return found
@@ -111,6 +124,7 @@ def open_group(
     *,
     format: Format | None = None,
     n5_axes: N5Axes = "native",
+    separator: Separator | None = None,
     storage_options: StorageOptions | None = None,
     threads: int | None = None,
     store_fill_chunks: bool = False,
@@ -123,7 +137,9 @@ def open_group(
     >>> list(ndzarr.open_group("memory://open_group/run"))
     ['a']
     """
-    where = _where(path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update)
+    where = _where(
+        path, format, n5_axes, storage_options, threads, store_fill_chunks, concurrent_update, separator
+    )
     found = opened("group", where)
     assert isinstance(found, Group)
     return found

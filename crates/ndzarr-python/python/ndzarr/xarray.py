@@ -149,10 +149,11 @@ class NdzarrBackend(BackendEntrypoint):  # type: ignore[misc]
         decode_timedelta: Any = None,
         group: str | None = None,
         n5_axes: Any = "native",
+        separator: Any = None,
         storage_options: StorageOptions | None = None,
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> Dataset:
-        found = self._group(filename_or_obj, group, n5_axes, storage_options)
+        found = self._group(filename_or_obj, group, n5_axes, separator, storage_options)
         return self._dataset(
             found,
             use_zarr_fill_value_as_mask,
@@ -171,11 +172,12 @@ class NdzarrBackend(BackendEntrypoint):  # type: ignore[misc]
         *,
         group: str | None = None,
         n5_axes: Any = "native",
+        separator: Any = None,
         storage_options: StorageOptions | None = None,
         use_zarr_fill_value_as_mask: bool | None = None,
         **decoding: Any,
     ) -> dict[str, Dataset]:
-        root = self._group(filename_or_obj, group, n5_axes, storage_options)
+        root = self._group(filename_or_obj, group, n5_axes, separator, storage_options)
         found = {"/": self._dataset(root, use_zarr_fill_value_as_mask, **decoding)}
         for path, kind in root.members(recursive=True).items():
             if kind != "array":
@@ -194,11 +196,13 @@ class NdzarrBackend(BackendEntrypoint):  # type: ignore[misc]
         return isinstance(path, str) and path.rstrip("/").endswith(".n5")
 
     @staticmethod
-    def _group(place: Any, group: str | None, n5_axes: Any, storage_options: StorageOptions | None) -> Group:
+    def _group(
+        place: Any, group: str | None, n5_axes: Any, separator: Any, storage_options: StorageOptions | None
+    ) -> Group:
         path = os.fsdecode(place)
         if not is_url(path):
             path = os.path.expanduser(path)
-        root = open_group(path, n5_axes=n5_axes, storage_options=storage_options)
+        root = open_group(path, n5_axes=n5_axes, separator=separator, storage_options=storage_options)
         inner = (group or "").strip("/")
         return root.group(inner) if inner else root
 

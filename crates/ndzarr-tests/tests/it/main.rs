@@ -66,6 +66,7 @@ mod lock_order_store;
 mod lost_locks;
 mod memory_order;
 mod messages;
+mod mistaken_separators;
 mod natural_lines;
 mod newtypes;
 mod object_server;

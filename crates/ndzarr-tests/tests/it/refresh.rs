@@ -51,7 +51,7 @@ fn what_the_array_was_opened_with_stays() {
     store.set("nested/.zarray", nested.to_vec()).expect("a document");
     store.set("nested/1/0", vec![1, 2, 3, 4]).expect("a chunk");
     let mut handle =
-        OpenOptions::new().v2_separator('/').open_array::<u8>((&store, "nested")).expect("the array");
+        OpenOptions::new().separator('/').open_array::<u8>((&store, "nested")).expect("the array");
     handle.refresh().expect("the array");
     handle.merge_attributes(json!({"unit": "K"})).expect("a change");
     assert_eq!(handle.units().key(&[1, 0]), "nested/1/0");
