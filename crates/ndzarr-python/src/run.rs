@@ -68,8 +68,15 @@ impl Watch {
 
 type Caught<R> = thread::Result<Result<R>>;
 
+/// Runs a call of the library. What it calls without its options, to open and create nodes, is cancelled
+/// with it.
 fn caught<R>(call: impl FnOnce(RunOptions) -> Result<R>, options: RunOptions) -> Caught<R> {
-    catch_unwind(AssertUnwindSafe(|| call(options)))
+    let cancel = options.cancel.clone();
+    let call = AssertUnwindSafe(|| match cancel {
+        Some(cancel) => cancel.scope(|| call(options)),
+        None => call(options),
+    });
+    catch_unwind(call)
 }
 
 /// Runs a call. If the caller watches, another thread runs it, and an interrupt or an exception of

@@ -653,6 +653,9 @@ def test_secrets_of_urls_are_not_shown() -> None:
     where = Where("https://me:PASSWORD@h/a.zarr?X-Sig=SECRET|zip:", storage_options={"secret": "SECRET"})
     assert where.shown == "https://h/a.zarr?…|zip:"
     assert "SECRET" not in repr(where) and "PASSWORD" not in repr(where)
+    assert Where("zip::https://me:PASSWORD@h/a.zip?X-Sig=SECRET").shown == "zip::https://h/a.zip?…"
+    # A folder is not a URL.
+    assert Where("/a?b@c/d").shown == "/a?b@c/d"
     assert "SECRET" not in f"{where.shown} {where.storage_options!r:.0}"
     assert "storage_options" not in repr(where)
 

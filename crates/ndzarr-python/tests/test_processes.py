@@ -755,7 +755,7 @@ os._exit(0)
 
 
 # Loose where other programs run: a second is the bar, and the retries of a request take longer than this.
-@pytest.mark.parametrize("call", ["refused", "open"])
+@pytest.mark.parametrize("call", ["refused", "open", "read", "out", "write", "create"])
 def test_ctrl_c_ends_a_call_that_waits_for_a_network(call: str) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     assert run(SILENT, call, env=environment) == "True"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._attributes import Attributes
-from ._places import StorageOptions, is_url
+from ._places import StorageOptions
 
 if TYPE_CHECKING:
     from ._ndzarr import RawArray, RawGroup
@@ -40,7 +40,7 @@ class Where:
         """The place without what may be secret in a URL: user, password and query."""
         # Bytes of a path that are no text.
         place = self.place.encode(errors="surrogateescape").decode(errors="backslashreplace")
-        if not is_url(place):
+        if "://" not in place:
             return place
         return re.sub(r"\?[^|]*", "?…", re.sub(r"(?<=://)[^/@|]*@", "", place))
 
