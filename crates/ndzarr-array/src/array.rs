@@ -163,7 +163,8 @@ impl<E: ElementType> Array<E> {
 
     /// Replaces one attribute by a function of its current value in the store, which is `None` if
     /// there is none. No other change comes between: in stores with locks, `update` runs under the
-    /// lock of the document; in others, it runs again if another writer was faster.
+    /// lock of the document; in others, it runs again if another writer was faster. So `update` must not
+    /// change the same node: that call would wait for ever.
     ///
     /// # Errors
     /// The current value has another form than `A`, or an error of
