@@ -194,10 +194,16 @@ impl Core {
         let core = self.clone();
         match &self.storage.0 {
             AnyStore::Blocking(_) => {
-                pooled(&self.options, move |options| block_on(call(Self { options, ..core }))).await
+                let call = move |options| block_on(call(Self { options, ..core }));
+                pooled(&self.storage.name(), &self.options, call).await
             }
             AnyStore::Async(_) => call(core).await,
         }
+    }
+
+    /// Runs work of this array on the library's threads, whatever the store.
+    pub(crate) async fn pooled<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> R {
+        pooled(&self.storage.name(), &self.options, move |_| work()).await
     }
 
     /// Like [`handed`](Self::handed), for a call that changes documents or encoded chunks: see

@@ -111,7 +111,10 @@ impl Place {
         match self.0 {
             Where::In(..) => self.locate(),
             #[cfg(feature = "fs")]
-            Where::Folder(..) => pooled(&RunOptions::default(), move |_| self.locate()).await,
+            Where::Folder(ref folder, _) => {
+                let name = folder.display().to_string();
+                pooled(&name, &RunOptions::default(), move |_| self.locate()).await
+            }
         }
     }
 

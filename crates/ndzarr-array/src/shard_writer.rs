@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ndarray::{ArrayViewD, CowArray, Dimension};
-use ndzarr_engine::{EngineError, Source, on_own_thread, pooled};
+use ndzarr_engine::{EngineError, Source, on_own_thread};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::block_on;
 
@@ -126,7 +126,7 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
     /// The same as for [`ShardWriter::write_chunk`].
     pub async fn write_chunk(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_view().to_owned());
-        pooled(&self.shard.core.options, move |_| shard.write_inner(&inner, data.view())).await
+        self.shard.core.pooled(move || shard.write_inner(&inner, data.view())).await
     }
 }
 
@@ -138,7 +138,7 @@ impl ShardWriter<Any, Asynchronous> {
     /// The same as for [`ShardWriter::write_chunk`].
     pub async fn write_chunk<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.clone().into_dyn());
-        pooled(&self.shard.core.options, move |_| shard.write_any(&inner, &data)).await
+        self.shard.core.pooled(move || shard.write_any(&inner, &data)).await
     }
 }
 
@@ -150,7 +150,7 @@ impl<E> ShardWriter<E, Asynchronous> {
     pub async fn finish(self) -> Result<()> {
         let (shard, given) = (Arc::clone(&self.shard), self.shard);
         if !shard.core.storage.is_blocking() {
-            let inner = pooled(&shard.core.options, move |_| given.take()).await?;
+            let inner = shard.core.pooled(move || given.take()).await?;
             return shard.publish(inner).await;
         }
         let (_stop, options) = shard.core.options.part();

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_pool::{HAS_THREADS, is_own_thread};
+use ndzarr_pool::{HAS_THREADS, Queue, is_own_thread};
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
 };
@@ -20,7 +20,6 @@ use crate::cancel::{Patience, check_cancel, publishing};
 use crate::damage::OnDamage;
 use crate::encode_job::EncodeJob;
 use crate::for_each::{Sequence, for_each, for_each_waiting, n_threads};
-use crate::options::InFlight;
 use crate::scratch::{Permit, Permits, with_workspace};
 use crate::wanted::Job;
 use crate::{EngineCause, EngineError, RunOptions, Source};
@@ -321,7 +320,7 @@ impl<'r> Awaited<'r> {
     /// call waits for before it makes the request.
     async fn request(&self) -> Option<Share> {
         match &self.options.in_flight {
-            Some(InFlight { requests, .. }) => Some(requests.take(1).await),
+            Some(shared) => Some(shared.budgets().requests.take(1).await),
             None => None,
         }
     }
@@ -356,7 +355,7 @@ impl Io for Awaited<'_> {
         let byte_len = byte_len();
         let own = self.bytes.take(byte_len).await;
         let common = match &self.options.in_flight {
-            Some(InFlight { bytes, .. }) => Some(bytes.take(byte_len).await),
+            Some(shared) => Some(shared.budgets().bytes.take(byte_len).await),
             None => None,
         };
         Some((own, common))
@@ -414,7 +413,7 @@ impl Io for Awaited<'_> {
             // Only copies, which need the output anyway.
             return damage.run(job);
         };
-        let decoded = on_pool(move || with_workspace(decode)).await;
+        let decoded = on_pool(Queue::COMPUTE, move || with_workspace(decode)).await;
         match decoded.and_then(|decoded| job.put(&decoded)) {
             Err(cause) if damage.fills(&cause) => {
                 damage.report([job.fill_over(cause)?]);
@@ -426,19 +425,19 @@ impl Io for Awaited<'_> {
 
     async fn encode(&self, job: &EncodeJob, source: &dyn Source) -> Result<Option<Vec<u8>>, EngineCause> {
         let (job, owned) = job.detach(source)?;
-        on_pool(move || with_workspace(|workspace| job.run(&*owned, workspace))).await
+        on_pool(Queue::COMPUTE, move || with_workspace(|workspace| job.run(&*owned, workspace))).await
     }
 }
 
 /// Runs `work` on the pool and awaits the result. Dropping the future does not stop it.
 ///
 /// On a thread of the pool it runs directly: waiting would keep that thread from running it.
-pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+pub(crate) async fn on_pool<R: Send + 'static>(queue: Queue, work: impl FnOnce() -> R + Send + 'static) -> R {
     if is_own_thread() {
         return work();
     }
     let (send, receive) = futures_channel::oneshot::channel();
-    ndzarr_pool::spawn(move || {
+    ndzarr_pool::spawn(queue, move || {
         // A panic is passed to the caller, as if the work had run there.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         let _ = send.send(result);
@@ -450,14 +449,15 @@ pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send +
     }
 }
 
-/// Runs work on the library's threads. Dropping the future stops the work, which gets its own
-/// options for that.
+/// Runs work that uses the store of this name on the library's threads, in turn with work that uses
+/// others. Dropping the future stops the work, which gets its own options for that.
 pub async fn pooled<T: Send + 'static>(
+    store: &str,
     options: &RunOptions,
     work: impl FnOnce(RunOptions) -> T + Send + 'static,
 ) -> T {
     let (_stop, options) = options.part();
-    on_pool(move || work(options)).await
+    on_pool(Queue::of_store(store), move || work(options)).await
 }
 
 /// Like [`pooled`], on a separate thread, for work that may wait for locks. Dropping the future

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_grid::{Overlap, Overlaps, Region};
+use ndzarr_pool::Queue;
 use ndzarr_store::{AsyncStore, Fetched, Key, Of, Precondition, Prefix, Put, Store, StoreError, Wait, Want};
 
 use crate::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_cancel, publishing};
@@ -70,6 +71,7 @@ pub async fn write_pooled(
     let (_stop, options) = &options.part();
     let touched = &Touched::new(array, parts)?;
     let (total, done) = (touched.count(), &AtomicU64::new(0));
+    let queue = Queue::of_store(&store.name());
     let write = |number| async move {
         check_cancel(options.cancel.as_ref())?;
         let Some(Touch { overlap, source, from, len }) = touched.piece(number) else { return Ok(()) };
@@ -91,7 +93,7 @@ pub async fn write_pooled(
             })
         };
         let attempt = Arc::clone(&write);
-        let written = match on_pool(move || attempt(Patience::Try)).await {
+        let written = match on_pool(queue, move || attempt(Patience::Try)).await {
             // No thread of the pool waits for a lock: a separate one does.
             Ok(Written::Busy) => on_own_thread(move || write(Patience::Wait)).await,
             written => written,

@@ -5,7 +5,7 @@
 //!   become free, and while it waits it runs nothing else. So it may be called anywhere: on a
 //!   thread of another pool, under a lock, within shared work.
 //! - [`spawn`] hands over a job that runs on a thread of the pool. If every thread is blocked, by a
-//!   slow store for instance, another one is started.
+//!   slow store for instance, another one is started. Jobs of different stores take turns.
 //!
 //! Threads start on first use, one for each processor, and again in a forked child.
 //!
@@ -35,4 +35,4 @@ mod sync {
 }
 
 pub use offer::Stay;
-pub use pool::{HAS_THREADS, available, gives_way, is_own_thread, share, spawn};
+pub use pool::{HAS_THREADS, Queue, available, gives_way, is_own_thread, share, spawn};

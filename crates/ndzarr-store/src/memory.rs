@@ -5,9 +5,11 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+use crate::per_process::{free, this_process};
 use crate::{
     DirListing, Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait,
 };
@@ -16,6 +18,9 @@ use crate::{
 ///
 /// Preconditions serialize writers: every value has a generation, and a pin keeps the value that it
 /// names. There are no locks. Unlike in a file system, `a` and `a/b` may both have values.
+///
+/// A forked child has a copy. If a thread of its parent was using the store at that moment, the copy may
+/// be half changed, and calls on it are errors after some seconds.
 ///
 /// ```
 /// use ndzarr_store::{Key, MemoryStore, Precondition, Put, Store};
@@ -30,11 +35,16 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct MemoryStore {
     values: Arc<Mutex<BTreeMap<Key, Value>>>,
     generations: Arc<AtomicU64>,
+    /// The process that made it.
+    process: u32,
 }
+
+/// How long a forked child waits for its copy.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug)]
 struct Value {
@@ -71,32 +81,48 @@ impl MemoryStore {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Bytes> {
         let key = Key::new(key).ok()?;
-        self.values().get(&key).map(|value| value.bytes.clone())
+        self.values().ok()?.get(&key).map(|value| value.bytes.clone())
     }
 
     /// Sets the value under a key.
     ///
     /// # Errors
-    /// [`StoreError::InvalidKey`].
+    /// [`StoreError::InvalidKey`]; in a forked child, a thread of its parent was using the store.
     pub fn set(&self, key: &str, value: impl Into<Bytes>) -> Result<(), StoreError> {
-        self.insert(&mut self.values(), &Key::new(key)?, value.into());
+        let key = Key::new(key)?;
+        self.insert(&mut *self.values()?, &key, value.into());
         Ok(())
     }
 
     /// Every key, in order.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
-        self.values().keys().map(ToString::to_string).collect()
+        self.values().map_or_else(|_| Vec::new(), |values| values.keys().map(ToString::to_string).collect())
     }
 
     fn id(&self) -> usize {
         Arc::as_ptr(&self.values).addr()
     }
 
-    fn values(&self) -> MutexGuard<'_, BTreeMap<Key, Value>> {
-        // The map is changed by single calls that do not panic half-way, so a poisoned one is
-        // intact.
-        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The map is changed by single calls that do not panic half-way, so a poisoned one is intact.
+    fn values(&self) -> Result<MutexGuard<'_, BTreeMap<Key, Value>>, StoreError> {
+        if let Some(values) = free(&self.values) {
+            return Ok(values);
+        }
+        if self.process == this_process() {
+            return Ok(self.values.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        // Another thread of this process has it for a moment, or one of the parent for ever.
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            std::thread::yield_now();
+            if let Some(values) = free(&self.values) {
+                return Ok(values);
+            }
+        }
+        Err(StoreError::Unsupported(
+            "use memory that a thread of the parent was using when this process was forked",
+        ))
     }
 
     fn insert(&self, values: &mut BTreeMap<Key, Value>, key: &Key, bytes: Bytes) -> Pin {
@@ -107,9 +133,15 @@ impl MemoryStore {
     }
 }
 
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self { values: Arc::default(), generations: Arc::default(), process: this_process() }
+    }
+}
+
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MemoryStore({} values)", self.values().len())
+        write!(f, "MemoryStore({} values)", self.keys().len())
     }
 }
 
@@ -119,7 +151,7 @@ impl Store for MemoryStore {
     }
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        let current = self.values().get(&fetch.key).cloned();
+        let current = self.values()?.get(&fetch.key).cloned();
         let value = match &fetch.of {
             Of::Any => match current {
                 Some(value) => value,
@@ -142,7 +174,7 @@ impl Store for MemoryStore {
             [one] => one.clone(),
             many => many.concat().into(),
         };
-        let mut values = self.values();
+        let mut values = self.values()?;
         if !holds(&values, key, &only_if) {
             return Ok(Put::Conflict);
         }
@@ -150,7 +182,7 @@ impl Store for MemoryStore {
     }
 
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        let mut values = self.values();
+        let mut values = self.values()?;
         if !holds(&values, key, &only_if) {
             return Ok(Put::Conflict);
         }
@@ -160,7 +192,7 @@ impl Store for MemoryStore {
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let mut listing = DirListing::default();
-        for key in below(&self.values(), prefix) {
+        for key in below(&*self.values()?, prefix) {
             let rest = &key.as_str()[prefix.as_str().len()..];
             match rest.split_once('/') {
                 None => listing.keys.push(rest.to_owned()),
@@ -176,12 +208,12 @@ impl Store for MemoryStore {
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        Ok(below(&self.values(), prefix).cloned().collect())
+        Ok(below(&*self.values()?, prefix).cloned().collect())
     }
 
     fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
         for key in self.list_prefix(prefix)? {
-            let byte_len = self.values().get(&key).map(|value| value.bytes.len() as u64);
+            let byte_len = self.values()?.get(&key).map(|value| value.bytes.len() as u64);
             byte_len.into_iter().for_each(|byte_len| take(&key, Listed::Value(byte_len)));
         }
         Ok(())
@@ -189,7 +221,7 @@ impl Store for MemoryStore {
 
     /// Atomically: no other write comes in between.
     fn erase_prefix(&self, prefix: &Prefix, _wait: Wait<'_>) -> Result<(), StoreError> {
-        self.values().retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
+        self.values()?.retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
         Ok(())
     }
 }

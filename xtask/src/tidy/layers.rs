@@ -71,7 +71,7 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-grid", May::Name(&[])),
     ("ndzarr-derive", May::Name(&[])),
     ("ndzarr-store", May::Name(&[])),
-    ("ndzarr-pool", May::Name(&[])),
+    ("ndzarr-pool", May::Name(&["ndzarr-store"])),
     ("ndzarr-blosc", May::Name(&[])),
     ("ndzarr-deflate", May::Name(&[])),
     ("ndzarr-zfp", May::Name(&[])),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use ndzarr_codec::{Access, VlenBuffer};
-use ndzarr_engine::{Cancel, EngineError, Outside, PublishedShard, ShardWriter, Source, in_parallel, pooled};
+use ndzarr_engine::{Cancel, EngineError, Outside, PublishedShard, ShardWriter, Source, in_parallel};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::ChunkEdges;
 
@@ -131,13 +131,15 @@ impl Growth {
     pub(crate) async fn push_pooled(mut self, shape: Vec<u64>, mut source: Box<dyn Source>) -> Result<Self> {
         let mut from = 0;
         while from < shape[self.axis] {
-            let (options, whole) = (self.core.options.clone(), shape.clone());
+            let core = self.core.clone();
+            let whole = shape.clone();
             let taken;
-            (self, source, taken) = pooled(&options, move |_| {
-                let taken = self.take(&whole, &*source, from);
-                (self, source, taken)
-            })
-            .await;
+            (self, source, taken) = core
+                .pooled(move || {
+                    let taken = self.take(&whole, &*source, from);
+                    (self, source, taken)
+                })
+                .await;
             from += taken?;
             if self.end == self.row_end {
                 self = self.publish_handed().await?;

@@ -14,7 +14,9 @@ impl Storage {
         call: impl FnOnce() -> F + Send + 'static,
     ) -> R {
         match &self.0 {
-            AnyStore::Blocking(_) => pooled(&RunOptions::default(), move |_| block_on(call())).await,
+            AnyStore::Blocking(store) => {
+                pooled(&store.name(), &RunOptions::default(), move |_| block_on(call())).await
+            }
             AnyStore::Async(_) => call().await,
         }
     }

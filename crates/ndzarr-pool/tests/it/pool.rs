@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
-use ndzarr_pool::{Stay, available, gives_way, is_own_thread, share, spawn};
+use ndzarr_pool::{Queue, Stay, available, gives_way, is_own_thread, share, spawn};
 
 /// Opens once, for all who wait.
 #[derive(Clone, Default)]
@@ -111,7 +111,7 @@ fn jobs_that_wait_for_later_jobs_end() {
     let gates: Vec<Gate> = (0..available() + 4).map(|_| Gate::default()).collect();
     for (i, gate) in gates.iter().enumerate() {
         let (gate, next, send) = (gate.clone(), gates.get(i + 1).cloned(), send.clone());
-        spawn(move || {
+        spawn(Queue::COMPUTE, move || {
             if let Some(next) = next {
                 next.pass();
             }
@@ -127,6 +127,26 @@ fn jobs_that_wait_for_later_jobs_end() {
 }
 
 #[test]
+fn jobs_of_other_queues_begin_beside_those_that_hang() {
+    let _alone = alone();
+    let gate = Gate::default();
+    let hung = Queue::of_store("a store that hangs");
+    // More than there will ever be threads for.
+    for _ in 0..600 {
+        let gate = gate.clone();
+        spawn(hung, move || gate.pass());
+    }
+    let (send, receive) = mpsc::channel();
+    // A thread that has run one of these is then held up itself.
+    for i in 0..20 {
+        let send = send.clone();
+        spawn(Queue::of_store("another"), move || send.send(i).expect("the test listens"));
+        assert_eq!(receive.recv(), Ok(i));
+    }
+    gate.open();
+}
+
+#[test]
 fn a_helper_gives_way_to_a_job() {
     let _alone = alone();
     let gate = Gate::default();
@@ -138,7 +158,7 @@ fn a_helper_gives_way_to_a_job() {
         all.wait();
         if lane == 0 {
             let (opened, send) = (gate.clone(), send.clone());
-            spawn(move || {
+            spawn(Queue::COMPUTE, move || {
                 opened.open();
                 send.send(()).expect("the test listens");
             });

@@ -355,3 +355,31 @@ fn a_slow_store_does_not_keep_up_reads_from_memory() {
     readers.into_iter().for_each(|reader| reader.join().expect("it works"));
     assert!(ended);
 }
+
+/// More calls wait for a store that hangs than there will ever be threads for.
+#[test]
+fn a_store_that_hangs_does_not_keep_up_futures_of_others() {
+    use std::task::{Context, Waker};
+
+    ndzarr_testkit::in_own_process!();
+    let gate: Arc<(Mutex<stores::Gate>, Condvar)> = Arc::default();
+    let slow = Storage::blocking(stores::Slow(MemoryStore::new(), Arc::clone(&gate)));
+    let far = Array::<u8>::builder([600]).chunks([1]).create((&slow, "a")).expect("it works");
+    let far = asynchronous::Array::from(far);
+    let near = Array::<u8>::builder([64]).chunks([16]).create((MemoryStore::new(), "a")).expect("it works");
+    near.fill(.., 1).expect("it works");
+    let near = asynchronous::Array::from(near);
+    let mut hung: Vec<_> = (0..600).map(|i| Box::pin(far.read([i..i + 1]))).collect();
+    for future in &mut hung {
+        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    for _ in 0..10 {
+        assert_eq!(block_on(near.read(..)).expect("it works").sum(), 64);
+    }
+    block_on(near.write([0..64], &Array1::from_elem(64, 2))).expect("it works");
+    gate.0.lock().expect("it works").open = true;
+    gate.1.notify_all();
+    for future in hung {
+        block_on(future).expect("it works");
+    }
+}
