@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use ndzarr_grid::{ChunkGrid, Overlap, Overlaps, Picks, Region};
+use ndzarr_store::PerProcess;
 
 use crate::error::Result;
 use crate::point_list::Group;
@@ -58,7 +59,7 @@ enum Met {
     /// they are known.
     Listed(Arc<[u64]>, Option<Arc<[Option<u64>]>>),
     /// Those that a custom grid has. They are counted when it first matters.
-    Custom(Arc<OnceLock<Vec<u64>>>),
+    Custom(Arc<PerProcess<Vec<u64>>>),
 }
 
 /// Which indices of chunks along an axis, counted from the first that overlaps the box.
@@ -272,9 +273,10 @@ impl Chunks {
         }
     }
 
-    fn counted<'n>(&self, numbers: &'n OnceLock<Vec<u64>>) -> &'n [u64] {
+    fn counted<'n>(&self, numbers: &'n PerProcess<Vec<u64>>) -> &'n [u64] {
         let has_chunk = |number: &u64| self.overlaps.nth_index(*number).is_some();
-        numbers.get_or_init(|| (0..self.overlaps.n_indices()).filter(has_chunk).collect())
+        let count = || (0..self.overlaps.n_indices()).filter(has_chunk).collect();
+        numbers.inherited(count, |numbers| Some(&numbers[..]), |numbers| &numbers[..])
     }
 }
 

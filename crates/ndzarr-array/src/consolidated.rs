@@ -1,7 +1,7 @@
 //! Consolidated metadata: groups use it, and changes through them keep it up to date.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
@@ -10,6 +10,7 @@ use ndzarr_metadata::{
     OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
     copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
 };
+use ndzarr_store::PerProcess;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
@@ -22,10 +23,10 @@ pub(crate) struct View {
     storage: Storage,
     base: Node,
     uses: ConsolidatedUse,
-    state: Mutex<State>,
+    state: PerProcess<Mutex<State>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// The number of changes so far.
     changes: u64,
@@ -41,7 +42,7 @@ impl View {
 
     /// The same; some documents are known.
     pub(crate) fn knowing(storage: &Storage, base: &Node, uses: ConsolidatedUse, known: Known) -> Self {
-        let state = Mutex::new(State { known, ..State::default() });
+        let state = PerProcess::with_value(Mutex::new(State { changes: 0, known, read: None }));
         Self { storage: storage.clone(), base: base.clone(), uses, state }
     }
 
@@ -85,7 +86,15 @@ impl View {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock_inherited()
+    }
+}
+
+/// A state about which nothing is known, that of a forked child: what the group was opened by may be
+/// out of date.
+impl Default for State {
+    fn default() -> Self {
+        Self { changes: 1, known: Known::new(), read: None }
     }
 }
 

@@ -1,9 +1,7 @@
 //! Opens the stores that URLs name.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-
 use ndzarr_store::MemoryStore;
+use once_cell::race::OnceBox;
 
 use crate::archive;
 use crate::error::Result;
@@ -12,8 +10,25 @@ use crate::remote::{self, Environment};
 use crate::storage::Storage;
 use crate::url::{Root, Url};
 
-/// The stores of `memory://` by name. They live as long as the process.
-static MEMORY: Mutex<BTreeMap<String, MemoryStore>> = Mutex::new(BTreeMap::new());
+/// The stores of `memory://`, which live as long as the process: a list without locks, which a forked
+/// child could find locked for ever.
+static MEMORY: OnceBox<Named> = OnceBox::new();
+
+struct Named {
+    name: String,
+    store: MemoryStore,
+    next: OnceBox<Named>,
+}
+
+/// The store of this name, made when it is first asked for.
+fn in_memory(name: &str) -> MemoryStore {
+    let new = || Box::new(Named { name: name.to_owned(), store: MemoryStore::new(), next: OnceBox::new() });
+    let mut named = MEMORY.get_or_init(new);
+    while named.name != name {
+        named = named.next.get_or_init(new);
+    }
+    named.store.clone()
+}
 
 /// Opens the store that a URL names.
 pub(crate) fn open(url: Url, environment: &Environment) -> Result<Located> {
@@ -32,8 +47,7 @@ pub(crate) fn open(url: Url, environment: &Environment) -> Result<Located> {
             (Storage::folder(&file), joined(""))
         }
         (Root::Memory { name, path }, inside) => {
-            let store =
-                MEMORY.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default().clone();
+            let store = in_memory(&name);
             match inside {
                 Some(inside) => (archive::open_in_memory(store, &path)?, joined(inside)),
                 None => (Storage::from(store), joined(&path)),

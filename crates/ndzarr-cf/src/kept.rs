@@ -1,35 +1,35 @@
 //! `Kept`: the values of a coordinate, from the first search for labels to the next write.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
 
 use crate::coordinate::Coordinate;
 
 /// The values of a coordinate, if they were read since it was last written.
+///
+/// Nothing waits for the lock, which a forked child may find locked for ever: the values are then read
+/// again.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    values: Option<Arc<Coordinate>>,
-    n_writes: u64,
+pub(crate) struct Kept {
+    /// With the number of writes that had ended before they were read.
+    values: RwLock<Option<(u64, Arc<Coordinate>)>>,
+    n_writes: AtomicU64,
 }
 
 impl Kept {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The values; if there are none, how many writes have ended before they are read.
     pub(crate) fn get(&self) -> Result<Arc<Coordinate>, u64> {
-        let state = self.state();
-        state.values.clone().ok_or(state.n_writes)
+        let n_writes = self.n_writes.load(Ordering::SeqCst);
+        match self.values.try_read().ok().as_deref() {
+            Some(Some((then, values))) if *then == n_writes => Ok(Arc::clone(values)),
+            _ => Err(n_writes),
+        }
     }
 
     /// Keeps values, unless a write has ended since there were `n_writes`: they may be older.
     pub(crate) fn keep(&self, values: &Arc<Coordinate>, n_writes: u64) {
-        let mut state = self.state();
-        if state.n_writes == n_writes {
-            state.values = Some(Arc::clone(values));
+        if let Ok(mut kept) = self.values.try_write() {
+            *kept = Some((n_writes, Arc::clone(values)));
         }
     }
 
@@ -47,9 +47,7 @@ pub(crate) struct Forget<'a>(&'a Kept);
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.values = None;
-        state.n_writes += 1;
+        self.0.n_writes.fetch_add(1, Ordering::SeqCst);
     }
 }
 

@@ -4,12 +4,12 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, Elements, Layout, ShardIndex, Sharding, VlenSlot};
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
-use ndzarr_store::{AsyncStore, Key, Pin, Store, StoreError};
+use ndzarr_store::{AsyncStore, Key, PerProcess, Pin, Store, StoreError};
 use quick_cache::sync::{Cache as Entries, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
@@ -35,10 +35,13 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 /// ```
 #[derive(Clone)]
 pub struct Cache {
-    entries: Arc<Entries<CacheKey, Arc<Entry>, ByMemory>>,
+    capacity: u64,
+    entries: Arc<PerProcess<Chunks>>,
     keeps: Keeps,
     trusts: bool,
 }
+
+type Chunks = Entries<CacheKey, Arc<Entry>, ByMemory>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
@@ -50,20 +53,22 @@ impl Cache {
     /// An empty cache of at most this many bytes, the memory to manage it included.
     #[must_use]
     pub fn new(bytes: u64) -> Self {
-        let items = usize::try_from(bytes >> 16).map_or(1 << 20, |items| items.clamp(64, 1 << 20));
-        let mut options = OptionsBuilder::new();
-        // One part: several would each have their own share of the bytes. Chunks are large: a fifth
-        // of them, and not a thirtieth, may be newcomers, so that there is room for one.
-        options.shards(1).hot_allocation(0.8).weight_capacity(bytes).estimated_items_capacity(items);
-        let options = options.build();
-        let options = options.expect("both capacities are set");
-        let entries = Entries::with_options(
-            options,
-            ByMemory,
-            DefaultHashBuilder::default(),
-            DefaultLifecycle::default(),
-        );
-        Self { entries: Arc::new(entries), keeps: Keeps::Decoded, trusts: false }
+        let entries = Arc::new(PerProcess::with_value(chunks(bytes)));
+        Self { capacity: bytes, entries, keeps: Keeps::Decoded, trusts: false }
+    }
+
+    /// Uses the entries, those of the parent in a forked child as long as their locks are free.
+    fn using<'s, R>(
+        &'s self,
+        attempt: impl FnOnce(&'s Chunks) -> Option<R>,
+        wait: impl FnOnce(&'s Chunks) -> R,
+    ) -> R {
+        self.entries.inherited(|| chunks(self.capacity), attempt, wait)
+    }
+
+    /// The entries of this process.
+    fn own(&self) -> &Chunks {
+        self.entries.get(|_| chunks(self.capacity))
     }
 
     /// The same cache; what is added through this handle stays encoded. It takes less memory, and
@@ -84,19 +89,31 @@ impl Cache {
     /// The bytes that it holds at this moment.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
-        self.entries.weight()
+        self.own().weight()
     }
 
     /// Removes everything.
     pub fn clear(&self) {
-        self.entries.clear();
+        self.own().clear();
     }
 }
 
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Cache({} of {} bytes)", self.byte_len(), self.entries.capacity())
+        write!(f, "Cache({} of {} bytes)", self.byte_len(), self.capacity)
     }
+}
+
+/// Room for chunks of this many bytes.
+fn chunks(capacity: u64) -> Chunks {
+    let items = usize::try_from(capacity >> 16).map_or(1 << 20, |items| items.clamp(64, 1 << 20));
+    let mut options = OptionsBuilder::new();
+    // One part: several would each have their own share of the bytes. Chunks are large: a fifth of
+    // them, and not a thirtieth, may be newcomers, so that there is room for one.
+    options.shards(1).hot_allocation(0.8).weight_capacity(capacity).estimated_items_capacity(items);
+    let options = options.build();
+    let options = options.expect("both capacities are set");
+    Entries::with_options(options, ByMemory, DefaultHashBuilder::default(), DefaultLifecycle::default())
 }
 
 /// Distinguishes stores in a [`Cache`].
@@ -172,7 +189,7 @@ impl ArrayCache {
 
     /// Whether a chunk of this decoded size would leave room for others.
     pub(crate) fn admits(&self, byte_len: u64) -> bool {
-        byte_len <= self.cache.entries.capacity() / 2
+        byte_len <= self.cache.capacity / 2
     }
 
     pub(crate) fn trusts(&self) -> bool {
@@ -219,7 +236,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     pub(crate) fn get(&self) -> Option<Arc<Entry>> {
-        self.cache.entries.get(&self.key)
+        self.cache.using(|entries| entries.try_get(&self.key).ok(), |entries| entries.get(&self.key))
     }
 
     /// Keeps a chunk.
@@ -230,7 +247,9 @@ impl Slot {
             Held::Encoded(bytes) => Held::Encoded(Bytes::copy_from_slice(&bytes)),
             held => held,
         };
-        self.cache.entries.insert(self.key.clone(), Arc::new(Entry { pin, shape: shape.to_vec(), held }));
+        let entry = Arc::new(Entry { pin, shape: shape.to_vec(), held });
+        let attempt = |entries: &Chunks| entries.try_insert(self.key.clone(), Arc::clone(&entry)).ok();
+        self.cache.using(attempt, |entries| entries.insert(self.key.clone(), Arc::clone(&entry)));
     }
 
     /// Whether encoded chunks are kept.
@@ -352,7 +371,9 @@ impl Decoded {
 
 /// The indexes of all arrays of the process. Their pins may hold open files, which are limited per
 /// process.
-static INDEXES: OnceLock<Entries<(u64, String), Found, ByMemory>> = OnceLock::new();
+static INDEXES: PerProcess<Indexes> = PerProcess::new();
+
+type Indexes = Entries<(u64, String), Found, ByMemory>;
 
 /// An index, and what it was read by.
 type Found = (CachedIndex, Arc<Sharding>);
@@ -402,25 +423,31 @@ impl IndexCache {
         if !self.0.used.load(Ordering::Relaxed) {
             return None;
         }
-        let (found, by) = INDEXES.get()?.get(&(self.0.store, key.to_owned()))?;
+        let key = (self.0.store, key.to_owned());
+        let attempt = |indexes: &Indexes| indexes.try_get(&key).ok();
+        let (found, by) = INDEXES.inherited(indexes, attempt, |indexes| indexes.get(&key))?;
         by.has_same_index(sharding).then_some(found)
     }
 
     pub(crate) fn insert(&self, key: &str, entry: CachedIndex, sharding: &Arc<Sharding>) {
         self.0.used.store(true, Ordering::Relaxed);
-        let indexes = INDEXES.get_or_init(|| Entries::with_weighter(64, CAPACITY, ByMemory));
-        indexes.insert((self.0.store, key.to_owned()), (entry, Arc::clone(sharding)));
+        let key = (self.0.store, key.to_owned());
+        let found = (entry, Arc::clone(sharding));
+        let attempt = |indexes: &Indexes| indexes.try_insert(key.clone(), found.clone()).ok();
+        INDEXES.inherited(indexes, attempt, |indexes| indexes.insert(key.clone(), found.clone()));
     }
 }
 
 impl Drop for OwnIndexes {
     fn drop(&mut self) {
-        if *self.used.get_mut()
-            && let Some(indexes) = INDEXES.get()
-        {
-            indexes.retain(|(store, _), _| *store != self.store);
+        if *self.used.get_mut() {
+            INDEXES.get(|_| indexes()).retain(|(store, _), _| *store != self.store);
         }
     }
+}
+
+fn indexes() -> Indexes {
+    Entries::with_weighter(64, CAPACITY, ByMemory)
 }
 
 /// Runs an operation that opens a file. If the process has too many files open, those of cached
@@ -428,9 +455,7 @@ impl Drop for OwnIndexes {
 pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     match attempt() {
         Err(error) if error.is_out_of_files() => {
-            if let Some(indexes) = INDEXES.get() {
-                indexes.clear();
-            }
+            INDEXES.get(|_| indexes()).clear();
             attempt()
         }
         done => done,

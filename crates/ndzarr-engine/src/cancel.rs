@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Store, StoreError, Wait, Want};
+use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, PerProcess, Pin, Store, StoreError, Wait, Want};
 
 use super::EngineCause;
 use super::cache::with_files;
@@ -33,6 +33,12 @@ struct Token {
     parent: Option<Cancel>,
     /// What must hold for anything to be published.
     condition: OnceLock<Condition>,
+    /// A forked child publishes for itself.
+    progress: PerProcess<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
     turns: Mutex<Turns>,
     settled: Condvar,
 }
@@ -136,9 +142,10 @@ impl Cancel {
 
     /// Waits until nothing is being published. After [`cancel`](Self::cancel), nothing will be.
     pub fn settle(&self) {
-        let mut turns = self.turns();
+        let progress = self.progress();
+        let mut turns = progress.turns();
         while turns.publishing > 0 {
-            turns = self.0.settled.wait(turns).unwrap_or_else(PoisonError::into_inner);
+            turns = progress.settled.wait(turns).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -151,11 +158,22 @@ impl Cancel {
     /// Like [`settle`](Self::settle), but only for publications without a lock, and no longer than
     /// `limit`. A later call may overtake one that takes longer.
     pub(crate) fn settle_unlocked(&self, limit: Duration) {
-        drop(self.0.settled.wait_timeout_while(self.turns(), limit, |turns| turns.unlocked > 0));
+        let progress = self.progress();
+        drop(progress.settled.wait_timeout_while(progress.turns(), limit, |turns| turns.unlocked > 0));
+    }
+
+    fn progress(&self) -> &Progress {
+        self.0.progress.get(|_| Progress::default())
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
-        self.0.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress().turns()
+    }
+}
+
+impl Progress {
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -299,11 +317,12 @@ impl Publishing {
 impl Drop for Publishing {
     fn drop(&mut self) {
         for cancel in outwards(self.cancel.as_ref()) {
-            let mut turns = cancel.turns();
+            let progress = cancel.progress();
+            let mut turns = progress.turns();
             turns.publishing -= 1;
             turns.unlocked -= usize::from(self.under == Under::Nothing);
             if turns.publishing == 0 || turns.unlocked == 0 {
-                cancel.0.settled.notify_all();
+                progress.settled.notify_all();
             }
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr_model::ConcurrentUpdate;
+use ndzarr_store::PerProcess;
 
 use crate::budget::Budget;
 use crate::{Cancel, CancelOnDrop, DamageReport, Damaged};
@@ -159,8 +160,8 @@ impl RunOptions {
     /// ```
     #[must_use]
     pub fn shared(mut self) -> Self {
-        let requests = Budget::new(self.requests_in_flight.get() as u64);
-        self.in_flight = Some(InFlight { requests, bytes: Budget::new(self.bytes_in_flight) });
+        let requests = self.requests_in_flight.get() as u64;
+        self.in_flight = Some(InFlight { requests, bytes: self.bytes_in_flight, budgets: Arc::default() });
         self
     }
 
@@ -185,8 +186,23 @@ impl RunOptions {
 /// The requests and bytes that many calls have in flight together.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
+    requests: u64,
+    bytes: u64,
+    /// A forked child has its own: what calls of its parent hold never comes back.
+    budgets: Arc<PerProcess<Budgets>>,
+}
+
+/// For requests and for bytes.
+#[derive(Debug)]
+pub(crate) struct Budgets {
     pub(crate) requests: Budget,
     pub(crate) bytes: Budget,
+}
+
+impl InFlight {
+    pub(crate) fn budgets(&self) -> &Budgets {
+        self.budgets.get(|_| Budgets { requests: Budget::new(self.requests), bytes: Budget::new(self.bytes) })
+    }
 }
 
 /// How the elements of a result lie in memory. Its indices are the same.

@@ -1,14 +1,15 @@
 //! Reuses the memory of large values.
 
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use ndzarr_store::PerProcess;
 
 /// Memory of large values that were read and released, kept for the next ones: the system would
 /// have to map and zero fresh memory page by page, which costs more than reading into it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
+pub(crate) struct Buffers(Arc<PerProcess<Mutex<Vec<Vec<u8>>>>>);
 
 /// Sizes in bytes that are worth keeping: below, the allocator is as fast; above, too much memory
 /// would be kept.
@@ -38,7 +39,7 @@ impl Buffers {
 
     /// The smallest that is large enough, unless it is far too large.
     fn kept(&self, len: usize) -> Option<Vec<u8>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock_inherited();
         let fitting =
             (0..kept.len()).filter(|&i| (len..=len.saturating_mul(4)).contains(&kept[i].capacity()));
         let best = fitting.min_by_key(|&i| kept[i].capacity())?;
@@ -55,7 +56,7 @@ impl Buffers {
 
     fn give(&self, mut bytes: Vec<u8>) {
         bytes.clear();
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock_inherited();
         let held: usize = kept.iter().map(Vec::capacity).sum();
         if kept.len() < MOST && held.saturating_add(bytes.capacity()) <= MOST_BYTES {
             kept.push(bytes);
@@ -98,9 +99,9 @@ mod tests {
         drop(value);
         assert_eq!(&part[..], [7; 5]);
         assert_ne!(filled(&buffers, 100_000).as_ptr(), at, "a part of it is still used");
-        let before = buffers.0.lock().map(|kept| kept.len()).ok();
+        let before = buffers.0.lock().len();
         drop(part);
-        assert_eq!(buffers.0.lock().map(|kept| kept.len()).ok(), before.map(|n| n + 1));
+        assert_eq!(buffers.0.lock().len(), before + 1);
     }
 
     #[test]
@@ -118,8 +119,7 @@ mod tests {
         drop((0..40).map(|_| filled(&buffers, 8 << 20)).collect::<Vec<_>>());
         drop(filled(&buffers, 100));
         drop(filled(&buffers, 20 << 20));
-        let kept: Vec<usize> =
-            buffers.0.lock().map(|kept| kept.iter().map(Vec::capacity).collect()).unwrap_or_default();
+        let kept: Vec<usize> = buffers.0.lock().iter().map(Vec::capacity).collect();
         assert_eq!(kept, [8 << 20; 4]);
         assert!(
             buffers.take(1 << 20).is_ok_and(|buffer| buffer.capacity() < 8 << 20),

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
+
+use ndzarr_store::PerProcess;
 
 use crate::file_system::{FileSystem, Locking};
 use crate::stat::Device;
@@ -14,7 +16,7 @@ use crate::syscalls::{Syscalls, again};
 pub(crate) struct Devices {
     /// How writers are serialized, unless it is [`Locking::Auto`].
     forced: Locking,
-    known: Mutex<Vec<Known>>,
+    known: PerProcess<Mutex<Vec<Known>>>,
 }
 
 #[derive(Debug)]
@@ -30,21 +32,26 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Devices {
     pub(crate) fn new(forced: Locking) -> Self {
-        Self { forced, known: Mutex::default() }
+        Self { forced, known: PerProcess::new() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Vec<Known>> {
+        self.known.lock_inherited()
     }
 
     /// The file system of a file on this device.
     pub(crate) fn of(&self, sys: &dyn Syscalls, device: Device, file: &File) -> io::Result<FileSystem> {
         let now = sys.now();
-        let mut devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = devices.iter_mut().find(|known| known.device == device);
-        if let Some(known) = &known
+        let is_it = |known: &&mut Known| known.device == device;
+        if let Some(known) = self.known().iter_mut().find(is_it)
             && now.saturating_sub(known.asked) < ASK_AGAIN
         {
             return Ok(known.file_system.clone());
         }
+        // Not under the lock: a device that does not answer would hold up the others.
         let file_system = self.unknown(sys, file)?;
-        match known {
+        let mut devices = self.known();
+        match devices.iter_mut().find(is_it) {
             Some(known) => (known.file_system, known.asked) = (file_system.clone(), now),
             None => devices.push(Known { device, file_system: file_system.clone(), asked: now }),
         }
@@ -56,21 +63,22 @@ impl Devices {
         Ok(again(|| sys.file_system(file))?.forced(self.forced))
     }
 
-    /// Whether a file on this device was found to need the portable protocol.
+    /// Whether a file on this device needs the portable protocol, as far as is known.
     pub(crate) fn is_portable(&self, device: Device) -> bool {
-        let devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        devices.iter().any(|known| known.device == device && known.file_system.locking() == Locking::Portable)
+        let devices = self.known();
+        let known = devices.iter().find(|known| known.device == device);
+        known.is_none_or(|known| known.file_system.locking() == Locking::Portable)
     }
 
     /// Whether a file on a device was found to stay as long as it is open.
     pub(crate) fn keep_open(&self) -> bool {
-        let devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let devices = self.known();
         devices.iter().any(|known| !known.file_system.replaces_open())
     }
 
     /// Whether there is a device, and all of them are local.
     pub(crate) fn are_local(&self) -> bool {
-        let devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let devices = self.known();
         !devices.is_empty() && devices.iter().all(|known| known.file_system.locking() == Locking::Local)
     }
 }

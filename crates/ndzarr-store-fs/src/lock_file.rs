@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
+
+use ndzarr_store::PerProcess;
 
 use crate::lock_names::{new_mark, temporary_path};
 use crate::os_error::{is_gone, is_not_found};
@@ -77,7 +79,7 @@ impl Found {
 
 /// Lock files that were found held, and since when each has not changed.
 #[derive(Debug, Default)]
-pub(crate) struct Watched(Mutex<HashMap<PathBuf, Seen>>);
+pub(crate) struct Watched(PerProcess<Mutex<HashMap<PathBuf, Seen>>>);
 
 #[derive(Debug)]
 struct Seen {
@@ -92,7 +94,7 @@ const MOST_WATCHED: usize = 1024;
 impl Watched {
     /// How long a lock file has been unchanged, as far as this process has seen.
     pub(crate) fn unchanged_for(&self, path: &Path, state: &State, now: Duration) -> Duration {
-        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.0.lock_inherited();
         if let Some(seen) = watched.get(path).filter(|seen| seen.state == *state) {
             return now.saturating_sub(seen.since);
         }
@@ -105,7 +107,7 @@ impl Watched {
     }
 
     pub(crate) fn forget(&self, path: &Path) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+        self.0.lock_inherited().remove(path);
     }
 }
 

@@ -20,11 +20,10 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions, ReadDir};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use ndzarr_store::Wait;
+use ndzarr_store::{PerProcess, Wait};
 
 #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
 use self::flock as locks;
@@ -230,8 +229,9 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
 
     /// The time since some moment, by a clock that never goes back.
     fn now(&self) -> Duration {
-        static START: OnceLock<Instant> = OnceLock::new();
-        START.get_or_init(Instant::now).elapsed()
+        // Of this process: the copy of a child that was forked at its first use may be locked.
+        static START: PerProcess<Instant> = PerProcess::new();
+        START.inherited(Instant::now, |start| Some(start.elapsed()), Instant::elapsed)
     }
 
     /// Lets some time pass.

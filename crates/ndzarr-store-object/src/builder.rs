@@ -1,9 +1,9 @@
 //! The builders of object_store as one, and stores with credentials from any source.
 
 use std::str::FromStr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use ndzarr_store::StoreError;
+use ndzarr_store::{PerProcess, StoreError};
 use object_store::CredentialProvider;
 use object_store::list::PaginatedListStore;
 
@@ -155,7 +155,7 @@ pub(crate) fn provided<B: Builder>(
         let mut texts = B::texts(credential).into_iter();
         texts.try_for_each(|(name, text)| Setting::new(name, text).check(Use::Text))
     };
-    let guarded = Guarded { from, origin, signing, none, check, last: Mutex::default() };
+    let guarded = Guarded { from, origin, signing, none, check, last: PerProcess::new() };
     builder.provided(Arc::new(guarded))
 }
 

@@ -9,14 +9,17 @@ use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, 
 
 use crate::pace::Pace;
 
-type Make = Box<dyn Fn() -> reqwest::Result<reqwest::Client> + Send + Sync>;
+/// Why a client cannot be made.
+pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+type Make = Box<dyn Fn() -> Result<reqwest::Client, Failed> + Send + Sync>;
 
 /// A client that is made once in each process.
 pub(crate) struct Client {
     make: Make,
     /// For how long nothing may move. A large value may take as long as it takes.
     limit: Duration,
-    made: PerProcess<reqwest::Result<reqwest::Client>>,
+    made: PerProcess<Result<reqwest::Client, Failed>>,
 }
 
 impl Client {

@@ -1,10 +1,10 @@
 //! How long a writer waits whose value another one has replaced.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use ndzarr_store::Key;
+use ndzarr_store::{Key, PerProcess};
 
 use crate::backoff::up_to;
 
@@ -18,11 +18,11 @@ const KEYS: usize = 1024;
 
 /// For each key how often in a row other writers were first.
 #[derive(Debug, Default)]
-pub(crate) struct Conflicts(Mutex<HashMap<Key, u32>>);
+pub(crate) struct Conflicts(PerProcess<Mutex<HashMap<Key, u32>>>);
 
 impl Conflicts {
     fn counts(&self) -> MutexGuard<'_, HashMap<Key, u32>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock_inherited()
     }
 
     /// One more conflict, found by a request that took `took`: how long to wait before the value is

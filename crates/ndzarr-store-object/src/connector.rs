@@ -1,14 +1,15 @@
 //! Makes HTTP clients: for the service, and for those that hand out credentials.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ndzarr_store::PerProcess;
 use object_store::client::{HttpClient, HttpConnector};
 use object_store::{ClientConfigKey, ClientOptions};
 use rustls::ClientConfig;
 
 use crate::certificates::Certificates;
-use crate::client::Client;
+use crate::client::{Client, Failed};
 use crate::options::RemoteOptions;
 use crate::secrets;
 use crate::service::HttpLayer;
@@ -16,7 +17,7 @@ use crate::signing::Signing;
 
 /// The clients of this process, oldest first. Storages with the same options share connections, which
 /// live for a while: what is opened one after the other connects once.
-static CLIENTS: Mutex<Vec<(Settings, Arc<Client>)>> = Mutex::new(Vec::new());
+static CLIENTS: PerProcess<Mutex<Vec<(Settings, Arc<Client>)>>> = PerProcess::new();
 /// More have options of their own, each with certificates that are kept.
 const MOST_CLIENTS: usize = 16;
 
@@ -31,6 +32,9 @@ struct Settings {
     roots: Vec<Vec<u8>>,
 }
 
+/// Its sessions are behind a lock, so a forked child needs its own.
+type Tls = PerProcess<Result<ClientConfig, rustls::Error>>;
+
 /// Makes clients with rustls and ring, whatever provider the process has installed.
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
@@ -38,7 +42,7 @@ pub(crate) struct Connector {
     signing: Signing,
     /// Whether the service runs on this machine: no proxy leads to it.
     is_local: bool,
-    tls: OnceLock<ClientConfig>,
+    tls: Arc<Tls>,
 }
 
 impl Connector {
@@ -53,26 +57,20 @@ impl Connector {
             options: options.clone(),
             signing: signing.clone(),
             is_local: host.is_some_and(is_loopback),
-            tls: OnceLock::new(),
+            tls: Arc::default(),
         }
-    }
-
-    fn tls(&self) -> Result<ClientConfig, rustls::Error> {
-        if let Some(tls) = self.tls.get() {
-            return Ok(tls.clone());
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let certificates = Certificates::new(Arc::clone(&provider), self.options.roots.clone());
-        let tls = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(certificates))
-            .with_no_client_auth();
-        Ok(self.tls.get_or_init(|| tls).clone())
     }
 }
 
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+fn tls(roots: &[Vec<u8>]) -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let certificates = Certificates::new(Arc::clone(&provider), roots.to_vec());
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(certificates))
+        .with_no_client_auth())
+}
 
 fn failed(source: Failed) -> object_store::Error {
     object_store::Error::Generic { store: "http", source }
@@ -118,7 +116,7 @@ impl HttpConnector for Connector {
 impl Connector {
     /// The client of these settings in this process.
     fn shared(&self, settings: Settings) -> Result<Arc<Client>, Failed> {
-        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = CLIENTS.lock();
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == settings) {
             return Ok(Arc::clone(client));
         }
@@ -131,18 +129,20 @@ impl Connector {
     }
 
     fn client(&self, settings: Settings) -> Result<Client, Failed> {
-        let (tls, read) = (self.tls()?, settings.read);
+        let made = Arc::clone(&self.tls);
+        let read = settings.read;
         let make = move || {
-            let Settings { connect, allows_http, is_near, .. } = settings;
+            let Settings { connect, allows_http, is_near, ref roots, .. } = settings;
+            let tls = made.get(|_| tls(roots)).clone()?;
             let client = reqwest::Client::builder()
-                .tls_backend_preconfigured(tls.clone())
+                .tls_backend_preconfigured(tls)
                 .http1_only()
                 .https_only(!allows_http)
                 .user_agent(concat!("ndzarr/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(connect)
                 .pool_idle_timeout(Duration::from_secs(30))
                 .redirect(reqwest::redirect::Policy::none());
-            if is_near { client.no_proxy().build() } else { client.build() }
+            Ok(if is_near { client.no_proxy().build() } else { client.build() }?)
         };
         Ok(Client::new(Box::new(make), read)?)
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use ndzarr_store::PerProcess;
 use object_store::CredentialProvider;
 use tokio::time::Instant;
 
@@ -23,7 +24,7 @@ const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Whether machines have credentials, found once for the process.
-static MACHINES: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+static MACHINES: PerProcess<Mutex<BTreeMap<String, bool>>> = PerProcess::new();
 
 /// Where credentials come from.
 #[derive(Clone, Debug)]
@@ -43,7 +44,7 @@ pub(crate) struct Guarded<C> {
     pub(crate) none: Arc<C>,
     /// Whether a credential can be used, or what is wrong with it.
     pub(crate) check: fn(&C) -> Result<(), String>,
-    pub(crate) last: Mutex<Option<Last<C>>>,
+    pub(crate) last: PerProcess<Mutex<Option<Last<C>>>>,
 }
 
 /// The credential that was fetched last.
@@ -73,7 +74,7 @@ impl<C: Send + Sync + 'static> CredentialProvider for Guarded<C> {
 
 impl<C> Guarded<C> {
     fn last(&self) -> MutexGuard<'_, Option<Last<C>>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last.lock_inherited()
     }
 
     async fn fetch(&self) -> object_store::Result<Arc<C>> {
@@ -82,7 +83,7 @@ impl<C> Guarded<C> {
         {
             return Ok(Arc::clone(credential));
         }
-        let machines = || MACHINES.lock().unwrap_or_else(PoisonError::into_inner);
+        let machines = || MACHINES.lock_inherited();
         let (name, limit, machine) = match &self.origin {
             Origin::Named(name) => (name, FETCH, None),
             Origin::Machine(name, limit) => (name, *limit, Some(name)),

@@ -1,8 +1,10 @@
 //! When a read whose answer is late is sent once more.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
+
+use ndzarr_store::PerProcess;
 
 /// The answers whose median counts.
 const ANSWERS: usize = 64;
@@ -15,7 +17,7 @@ const SAVED: u32 = 4 * ONE_IN;
 pub(crate) struct Hedge {
     /// The least patience.
     after: Duration,
-    state: Mutex<State>,
+    state: PerProcess<Mutex<State>>,
 }
 
 #[derive(Debug, Default)]
@@ -28,11 +30,11 @@ struct State {
 
 impl Hedge {
     pub(crate) fn new(after: Duration) -> Self {
-        Self { after, state: Mutex::default() }
+        Self { after, state: PerProcess::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock_inherited()
     }
 
     /// A request ended whose answer began after this time, if there was one.

@@ -47,25 +47,29 @@ pub(crate) struct Regional {
     connector: Connector,
     limit: Duration,
     /// The store of the region; `None` if that is the default one.
-    settled: OnceLock<Option<Arc<AmazonS3>>>,
+    settled: PerProcess<OnceLock<Option<Arc<AmazonS3>>>>,
 }
 
 impl Regional {
     pub(crate) fn new(bucket: &str, builder: AmazonS3Builder, connector: Connector) -> Self {
         // A bucket whose name has dots has no certificate as a host.
         let url = format!("https://s3.{DEFAULT}.amazonaws.com/{bucket}");
-        Self { url, builder, connector, limit: LIMIT, settled: OnceLock::new() }
+        Self { url, builder, connector, limit: LIMIT, settled: PerProcess::new() }
+    }
+
+    fn settled(&self) -> &OnceLock<Option<Arc<AmazonS3>>> {
+        self.settled.get(|_| OnceLock::new())
     }
 
     /// The store, if it is not that of the default region.
     pub(crate) fn store(&self) -> Option<&AmazonS3> {
-        self.settled.get()?.as_deref()
+        self.settled().get()?.as_deref()
     }
 
     /// Asks for the region, unless it is known. Without an answer the default one stays, whose errors
     /// say what to do.
     pub(crate) async fn settle(&self) {
-        if self.settled.get().is_some() {
+        if self.settled().get().is_some() {
             return;
         }
         let Some(region) = self.region().await else { return };
@@ -75,7 +79,7 @@ impl Regional {
             false => self.builder.clone().with_region(region).build().ok().map(Arc::new),
         };
         // Another call may have been first.
-        let _ = self.settled.set(store);
+        let _ = self.settled().set(store);
     }
 
     async fn region(&self) -> Option<String> {

@@ -1,15 +1,16 @@
 //! The runtime that requests run on, and tasks that end with the future that waits for them.
 
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::{Context, Poll};
 
+use ndzarr_store::PerProcess;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
-/// The process that started it, and the runtime. Threads do not survive a fork, so a child makes its
-/// own and leaks the other. It is never dropped: dropping one inside of a task panics.
-static RUNTIME: Mutex<Option<(u32, Runtime)>> = Mutex::new(None);
+/// Threads do not survive a fork, so a child makes its own. It is never dropped: dropping one inside
+/// of a task panics.
+static RUNTIME: PerProcess<Mutex<Option<Runtime>>> = PerProcess::new();
 
 /// A thread looks for answers after this many tasks (tokio: 61): hundreds of requests begin together, and
 /// the first connections would be idle until all of them have begun.
@@ -17,11 +18,8 @@ const TASKS_BETWEEN_LOOKS: u32 = 8;
 
 /// The runtime of this process, started at the first call.
 pub(crate) fn runtime() -> std::io::Result<Handle> {
-    let mut runtime = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let process = std::process::id();
-    if let Some((owner, runtime)) = &*runtime
-        && *owner == process
-    {
+    let mut runtime = RUNTIME.lock();
+    if let Some(runtime) = &*runtime {
         return Ok(runtime.handle().clone());
     }
     let new = Builder::new_multi_thread()
@@ -30,11 +28,7 @@ pub(crate) fn runtime() -> std::io::Result<Handle> {
         .thread_name("ndzarr-io")
         .enable_all()
         .build()?;
-    let handle = new.handle().clone();
-    if let Some(old) = runtime.replace((process, new)) {
-        std::mem::forget(old);
-    }
-    Ok(handle)
+    Ok(runtime.insert(new).handle().clone())
 }
 
 /// A task that is aborted when its future is dropped.

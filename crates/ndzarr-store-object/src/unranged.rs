@@ -2,7 +2,7 @@
 //! all of it.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use bytes::Bytes;
 use ndzarr_store::{Key, PerProcess};
@@ -12,7 +12,7 @@ use crate::state::State;
 #[derive(Debug, Default)]
 pub(crate) struct Unranged {
     /// Whole values, the one kept last at the end.
-    values: Mutex<VecDeque<(Key, State, Bytes)>>,
+    values: PerProcess<Mutex<VecDeque<(Key, State, Bytes)>>>,
     turn: PerProcess<tokio::sync::Mutex<()>>,
 }
 
@@ -21,7 +21,7 @@ impl Unranged {
     pub(crate) const LIMIT: u64 = 256 << 20;
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(Key, State, Bytes)>> {
-        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+        self.values.lock_inherited()
     }
 
     /// Waits for the turn to read one. It ends when the result is dropped.

@@ -2,11 +2,11 @@
 
 use std::io as std_io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use flate2::Crc;
-use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Of, PerProcess, Pin, StoreError, Want};
 
 use crate::directory::{Directory, Entry};
 use crate::end::{LONGEST_END, Look, Shown, find};
@@ -35,8 +35,8 @@ const SLACK: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct Archive {
     key: Key,
-    /// Names this state. Another one can name the same state later.
-    pin: Mutex<Pin>,
+    /// Names this state, if it is known. Another one can name the same state later.
+    pin: PerProcess<Mutex<Option<Pin>>>,
     /// In bytes.
     size: u64,
     pub(crate) directory: Directory,
@@ -88,7 +88,7 @@ impl Archive {
         };
         let directory = Directory::read(&bytes[..(stop - start) as usize], &end);
         let directory = directory.map_err(|what| failed("open the archive", &key, what))?;
-        let (pin, end_crc) = (Mutex::new(pin), crc_of(&bytes));
+        let (pin, end_crc) = (PerProcess::with_value(Mutex::new(Some(pin))), crc_of(&bytes));
         Ok(Self { key, pin, size, directory, end_crc, id: Arc::new(Id(0)) })
     }
 
@@ -207,7 +207,8 @@ impl Archive {
 
     /// Ranges of the archive in the state that it was opened in.
     async fn ranges(&self, io: &impl Io, wanted: Vec<Range<u64>>) -> Result<Vec<Bytes>, StoreError> {
-        let pin = self.pin.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Without one, a pin that no value has.
+        let pin = self.pin.lock_inherited().clone().unwrap_or_else(|| Pin::new(()));
         // A snapshot of a file would be read from there even if another program wrote over it.
         if let Some(parts) = ranges(io, &self.key, Of::IfCurrent(pin), wanted.clone()).await? {
             return Ok(parts);
@@ -229,7 +230,7 @@ impl Archive {
         let Fetched::Parts { pin, size, parts } = fetched else { return Ok(None) };
         let is_same = size == self.size && parts.iter().all(|part| crc_of(part) == self.end_crc);
         if is_same {
-            *self.pin.lock().unwrap_or_else(PoisonError::into_inner) = pin.clone();
+            *self.pin.lock_inherited() = Some(pin.clone());
         }
         Ok(is_same.then_some(pin))
     }

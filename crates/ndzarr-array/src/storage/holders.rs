@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-use ndzarr_store::Key;
+use ndzarr_store::{Key, PerProcess};
 
 use super::call::{Change, lock};
 use super::sync::{Mutex, MutexGuard};
 
 /// The calls of this process that hold a document now, by its name.
-static HOLDERS: Mutex<Option<HashMap<String, Weak<Change>>>> = Mutex::new(None);
+static HOLDERS: PerProcess<Mutex<HashMap<String, Weak<Change>>>> = PerProcess::new();
 
 /// The name of a document. In a folder it is the same whatever links lead there.
 pub(crate) fn name_of(store: &str, document: &Key) -> String {
@@ -34,7 +34,7 @@ pub(crate) struct Holding {
 
 impl Holding {
     pub(crate) fn new(document: &str, change: &Weak<Change>) -> Self {
-        holders().get_or_insert_default().insert(document.to_owned(), Weak::clone(change));
+        holders().insert(document.to_owned(), Weak::clone(change));
         Self { document: document.to_owned(), change: Weak::clone(change) }
     }
 }
@@ -42,9 +42,8 @@ impl Holding {
 impl Drop for Holding {
     fn drop(&mut self) {
         // The lock was released before this, so the entry may belong to the next holder.
-        if let Some(holders) = &mut *holders()
-            && holders.get(&self.document).is_some_and(|change| change.ptr_eq(&self.change))
-        {
+        let mut holders = holders();
+        if holders.get(&self.document).is_some_and(|change| change.ptr_eq(&self.change)) {
             holders.remove(&self.document);
         }
     }
@@ -53,10 +52,10 @@ impl Drop for Holding {
 /// The change of this process that holds a document and can be helped to release it. One that was
 /// given up releases it without help, after a publication that had begun.
 pub(crate) fn holder(document: &str) -> Option<Arc<Change>> {
-    let change = holders().as_ref()?.get(document)?.upgrade()?;
+    let change = holders().get(document)?.upgrade()?;
     (!change.has_ended()).then_some(change)
 }
 
-fn holders() -> MutexGuard<'static, Option<HashMap<String, Weak<Change>>>> {
-    lock(&HOLDERS)
+fn holders() -> MutexGuard<'static, HashMap<String, Weak<Change>>> {
+    lock(HOLDERS.get(|_| Mutex::default()))
 }

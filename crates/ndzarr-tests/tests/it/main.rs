@@ -49,6 +49,8 @@ mod examples;
 mod fast_paths;
 mod foreign_json;
 mod foreign_temporaries;
+#[cfg(unix)]
+mod forks;
 mod given_up;
 mod held_up;
 mod hierarchy_model;
