@@ -167,6 +167,10 @@ impl Source for ByteSource<'_> {
         steps::is_dense(&self.axes)
     }
 
+    fn picked(&self) -> Picked {
+        steps::picked_along(&self.axes)
+    }
+
     fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
         steps::coverage(&self.axes, start, len)
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndzarr_grid::{ChunkGrid, Overlap, Overlaps, Picks, Region};
+use ndzarr_grid::{ChunkGrid, MetAlong, Overlap, Overlaps, Region};
 use ndzarr_store::PerProcess;
 
 use crate::error::Result;
@@ -54,27 +54,12 @@ pub struct Chunks {
 #[derive(Clone, Debug)]
 enum Met {
     All,
-    Along(Arc<[Along]>),
+    Along(Arc<[MetAlong]>),
     /// By their numbers, which are ascending, and the lengths of their stored values in bytes, as far as
     /// they are known.
     Listed(Arc<[u64]>, Option<Arc<[Option<u64>]>>),
     /// Those that a custom grid has. They are counted when it first matters.
     Custom(Arc<PerProcess<Vec<u64>>>),
-}
-
-/// Which indices of chunks along an axis, counted from the first that overlaps the box.
-#[derive(Clone, Debug)]
-enum Along {
-    /// This many.
-    All(u64),
-    Listed(Vec<u64>),
-    /// Of `n` elements at equal distances, each is in a chunk of its own.
-    Apart {
-        start: u64,
-        step: u64,
-        n: u64,
-        axis: usize,
-    },
 }
 
 /// A chunk: its index, and the part of it that is inside the array. As a selection, it is that part.
@@ -158,9 +143,9 @@ impl Chunks {
             let numbers = (0..all.overlaps.n_indices()).filter(is_met).collect();
             return all.listed(numbers);
         }
-        let counts = all.overlaps.counts();
-        let along =
-            |(axis, resolved): (usize, &ResolvedAxis)| Along::new(&all.grid, axis, resolved, counts[axis]);
+        let along = |(axis, resolved): (usize, &ResolvedAxis)| {
+            MetAlong::new(&all.grid, axis, resolved.range.clone(), &resolved.picks)
+        };
         let met = Met::Along(axes.axes.iter().enumerate().map(along).collect());
         Self { met, ..all }
     }
@@ -246,7 +231,7 @@ impl Chunks {
             Met::Along(axes) => {
                 let (mut rest, mut within) = (n, vec![0; axes.len()]);
                 for (index, axis) in within.iter_mut().zip(axes.iter()).rev() {
-                    *index = axis.nth(rest % axis.len(), &self.grid, &self.overlaps);
+                    *index = axis.nth(&self.grid, rest % axis.len());
                     rest /= axis.len();
                 }
                 (self.number_of(within.into_iter().map(Some))?, None)
@@ -277,64 +262,6 @@ impl Chunks {
         let has_chunk = |number: &u64| self.overlaps.nth_index(*number).is_some();
         let count = || (0..self.overlaps.n_indices()).filter(has_chunk).collect();
         numbers.inherited(count, |numbers| Some(&numbers[..]), |numbers| &numbers[..])
-    }
-}
-
-impl Along {
-    /// `count` chunks along the axis overlap the box.
-    fn new(grid: &ChunkGrid, axis: usize, resolved: &ResolvedAxis, count: u64) -> Self {
-        let ResolvedAxis { range, picks, .. } = resolved;
-        let len = (range.end - range.start) as usize;
-        let chunk_at = |element: u64| grid.n_chunks_along(axis, element + 1) - 1;
-        let first = if range.is_empty() { 0 } else { chunk_at(range.start) };
-        let steps = match picks {
-            _ if picks.is_all() || count == 0 => return Self::All(count),
-            Picks::Steps(steps) => steps,
-            Picks::Listed(_) => {
-                let indices =
-                    picks.runs(0, len).flat_map(|run| (0..run.n).map(move |i| run.offset + i * run.step));
-                let mut chunks: Vec<u64> =
-                    indices.map(|i| chunk_at(range.start + i as u64) - first).collect();
-                chunks.dedup();
-                return Self::Listed(chunks);
-            }
-        };
-        let longest = grid.chunk_shape()[axis];
-        let shortest = match grid.edges() {
-            None => longest,
-            Some(edges) => edges[axis].distinct().into_iter().min().unwrap_or(longest),
-        };
-        let step = steps.step as u64;
-        if step <= shortest {
-            return Self::All(count);
-        }
-        if step >= longest {
-            let n = picks.n_below(len) as u64;
-            return Self::Apart { start: range.start + steps.phase as u64, step, n, axis };
-        }
-        let is_met = |within: &u64| {
-            let chunk = grid.range_along(axis, first + within);
-            let (start, end) = (chunk.start.max(range.start), chunk.end.min(range.end));
-            picks.hit((start - range.start) as usize, (end - start) as usize).1 > 0
-        };
-        Self::Listed((0..count).filter(is_met).collect())
-    }
-
-    fn len(&self) -> u64 {
-        match self {
-            Self::All(n) | Self::Apart { n, .. } => *n,
-            Self::Listed(chunks) => chunks.len() as u64,
-        }
-    }
-
-    fn nth(&self, n: u64, grid: &ChunkGrid, overlaps: &Overlaps) -> u64 {
-        match self {
-            Self::All(_) => n,
-            Self::Listed(chunks) => chunks[n as usize],
-            Self::Apart { start, step, axis, .. } => {
-                grid.n_chunks_along(*axis, start + n * step + 1) - 1 - overlaps.first()[*axis]
-            }
-        }
     }
 }
 

@@ -148,6 +148,10 @@ impl<T: Clone + Send + Sync + 'static> Source for ConvertSource<'_, T> {
         steps::is_dense(&self.axes)
     }
 
+    fn picked(&self) -> Picked {
+        steps::picked_along(&self.axes)
+    }
+
     fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
         steps::coverage(&self.axes, start, len)
     }

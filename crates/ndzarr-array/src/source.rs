@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayViewMut, CowArray, IxDyn, ShapeBuilder};
 use ndzarr_codec::strided::Strided;
-use ndzarr_engine::{Coverage, Source};
+use ndzarr_engine::{Coverage, Picked, Source};
 
 use crate::plain_element::PlainElement;
 use crate::steps::{self, Picks};
@@ -43,6 +43,10 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
 
     fn is_dense(&self) -> bool {
         steps::is_dense(&self.axes)
+    }
+
+    fn picked(&self) -> Picked {
+        steps::picked_along(&self.axes)
     }
 
     fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {

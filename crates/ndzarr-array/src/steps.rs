@@ -18,6 +18,11 @@ pub(crate) fn picked(axes: &[(usize, Picks)]) -> Picked {
     }
 }
 
+/// What a source has of its box.
+pub(crate) fn picked_along(axes: &[Picks]) -> Picked {
+    if is_dense(axes) { Picked::All } else { Picked::Along(axes.to_vec()) }
+}
+
 /// The shape of a box that fits into memory.
 pub(crate) fn lengths(region: &Region) -> Vec<usize> {
     region.shape().iter().map(|&n| n as usize).collect()

@@ -118,6 +118,7 @@ mod inner_chunks;
 mod io;
 mod level;
 mod merge_ranges;
+mod met_box;
 mod new_shard;
 mod options;
 mod pieces;

@@ -1,11 +1,13 @@
 //! `Pieces`: the regions of a call, cut along the lines of the chunk grid as their chunks are requested.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use ndzarr_grid::{ChunkGrid, Overlap, Region};
 
 use crate::cover::{self, Division};
 use crate::for_each::Sequence;
+use crate::met_box::MetBox;
 use crate::several::Shared;
 use crate::tile::{MakeTile, Output, Piece};
 use crate::{ChunkedArray, EngineCause, Tile};
@@ -36,18 +38,17 @@ pub(crate) fn pieces_of<'r, 't>(
                 shared.add(piece);
             }
         } else {
-            let n = match array.grid.is_custom() {
-                true => cover::check(array, &region)?,
-                false => array.grid.overlaps(&region).n_indices(),
-            };
+            let is_custom = array.grid.is_custom();
+            let n_custom = if is_custom { cover::check(array, &region)? } else { 0 };
+            let mut pieces = Pieces::new(&array.grid);
+            pieces.add_picked(region, make()?);
+            let n = if is_custom { n_custom } else { pieces.len() as u64 };
             if alone || n > SHARED_PIECES || n_shared + n > SHARED_IN_ALL {
                 total = total.saturating_add(n);
-                all.add_region(region, make()?);
+                all.append(pieces);
                 continue;
             }
             n_shared += n;
-            let mut pieces = Pieces::new(&array.grid);
-            pieces.add_region(region, make()?);
             while let Some(piece) = pieces.next() {
                 shared.add(piece?);
             }
@@ -89,6 +90,9 @@ struct Block<'t> {
     region: Region,
     /// The number of pieces along each axis; in a custom grid, of the indices that they may have.
     counts: Vec<u64>,
+    /// Where the pieces are, if only some chunks of the region have wanted elements: all of these, and
+    /// the number of the first one here along each axis.
+    met: Option<(Arc<MetBox>, Vec<u64>)>,
     tile: Box<dyn Tile + 't>,
 }
 
@@ -100,7 +104,24 @@ impl<'g, 't> Pieces<'g, 't> {
     /// Adds a non-empty region of the array.
     pub(crate) fn add_region(&mut self, region: Region, tile: Box<dyn Tile + 't>) {
         let counts = self.grid.overlaps(&region).counts();
-        self.push(End::Back, Part::Block(Block { region, counts, tile }));
+        self.push(End::Back, Part::Block(Block { region, counts, met: None, tile }));
+    }
+
+    /// Adds the part of a region, not empty, in the chunks that have elements which the tile wants.
+    pub(crate) fn add_picked(&mut self, region: Region, tile: Box<dyn Tile + 't>) {
+        let Some(met) = MetBox::new(self.grid, &region, &tile.picked()) else {
+            return self.add_region(region, tile);
+        };
+        let counts = met.counts();
+        if counts.contains(&0) {
+            return;
+        }
+        let met = Some((Arc::new(met), vec![0; counts.len()]));
+        self.push(End::Back, Part::Block(Block { region, counts, met, tile }));
+    }
+
+    fn append(&mut self, others: Self) {
+        others.parts.into_iter().for_each(|part| self.push(End::Back, part));
     }
 
     pub(crate) fn add_piece(&mut self, piece: Piece<'t>) {
@@ -215,7 +236,10 @@ impl<'t> Block<'t> {
             return match cover::divide(grid, &self.region) {
                 Division::Cut(axis, at) => {
                     let counts = |region: &Region| grid.overlaps(region).counts();
-                    self.cut(axis, at).map(|(region, tile)| Self::part(counts(&region), region, tile)).into()
+                    let part = |(region, tile)| {
+                        Part::Block(Self { counts: counts(&region), region, met: None, tile })
+                    };
+                    split(&self.region, self.tile, axis, at).map(part).into()
                 }
                 Division::Few(overlaps) => match cover::pieces(&self.region, &overlaps, self.tile) {
                     Ok(pieces) => pieces.into_iter().map(Part::One).collect(),
@@ -224,8 +248,9 @@ impl<'t> Block<'t> {
             };
         }
         let Some(axis) = self.counts.iter().position(|&n| n > 1) else {
-            let piece = |overlap| Part::One(Piece { overlap, output: Output::Tile(self.tile) });
-            return grid.overlaps(&self.region).next().map(piece).into_iter().collect();
+            let (region, tile) = self.narrowed(grid);
+            let piece = |overlap| Part::One(Piece { overlap, output: Output::Tile(tile) });
+            return grid.overlaps(&region).next().map(piece).into_iter().collect();
         };
         let n = self.counts[axis];
         let before = match cut {
@@ -233,40 +258,76 @@ impl<'t> Block<'t> {
             Cut::At(End::Back) => n - 1,
             Cut::Before(piece) => (piece / (self.len() / n).max(1)).clamp(1, n - 1),
         };
-        let first = grid.n_chunks_along(axis, self.region.ranges()[axis].start + 1) - 1;
-        let at = grid.range_along(axis, first + before - 1).end;
+        let at = grid.range_along(axis, self.chunk(grid, axis, before - 1)).end;
         let (mut front, mut back) = (self.counts.clone(), self.counts.clone());
         (front[axis], back[axis]) = (before, n - before);
-        let [(front_region, front_tile), (back_region, back_tile)] = self.cut(axis, at);
-        vec![Self::part(front, front_region, front_tile), Self::part(back, back_region, back_tile)]
+        let mut met_behind = self.met.clone();
+        if let Some((_, first)) = &mut met_behind {
+            first[axis] += before;
+        }
+        let Self { region, met, tile, .. } = self;
+        let [(region, tile), (region_behind, tile_behind)] = split(&region, tile, axis, at);
+        let behind = Self { region: region_behind, counts: back, met: met_behind, tile: tile_behind };
+        vec![Part::Block(Self { region, counts: front, met, tile }), Part::Block(behind)]
     }
 
-    fn part(counts: Vec<u64>, region: Region, tile: Box<dyn Tile + 't>) -> Part<'t> {
-        Part::Block(Self { region, counts, tile })
+    /// The chunk along an axis of its piece with this number there.
+    fn chunk(&self, grid: &ChunkGrid, axis: usize, n: u64) -> u64 {
+        match &self.met {
+            None => grid.n_chunks_along(axis, self.region.ranges()[axis].start + 1) - 1 + n,
+            Some((met, first)) => met.chunk(grid, axis, first[axis] + n),
+        }
     }
 
-    /// Both sides of a cut along an axis, before the element `at` of the array.
-    fn cut(self, axis: usize, at: u64) -> [(Region, Box<dyn Tile + 't>); 2] {
-        let start = self.region.ranges()[axis].start;
-        let (front, back) = self.tile.split_at(axis, (at - start) as usize);
-        let [before, behind] = cover::sides(&self.region, axis, at);
-        [(before, front), (behind, back)]
+    /// The part of a block of one piece that lies in its chunk.
+    fn narrowed(self, grid: &ChunkGrid) -> (Region, Box<dyn Tile + 't>) {
+        let has_gaps = self.met.is_some();
+        let chunk = |axis| grid.range_along(axis, self.chunk(grid, axis, 0));
+        let chunks: Vec<_> = if has_gaps { (0..self.counts.len()).map(chunk).collect() } else { Vec::new() };
+        let Self { mut region, mut tile, .. } = self;
+        for (axis, chunk) in chunks.into_iter().enumerate() {
+            if region.ranges()[axis].start < chunk.start {
+                [_, (region, tile)] = split(&region, tile, axis, chunk.start);
+            }
+            if chunk.end < region.ranges()[axis].end {
+                [(region, tile), _] = split(&region, tile, axis, chunk.end);
+            }
+        }
+        (region, tile)
     }
+}
+
+/// Both sides of a cut along an axis, before the element `at` of the array.
+fn split<'t>(
+    region: &Region,
+    tile: Box<dyn Tile + 't>,
+    axis: usize,
+    at: u64,
+) -> [(Region, Box<dyn Tile + 't>); 2] {
+    let start = region.ranges()[axis].start;
+    let (front, back) = tile.split_at(axis, (at - start) as usize);
+    let [before, behind] = cover::sides(region, axis, at);
+    [(before, front), (behind, back)]
 }
 
 #[cfg(test)]
 mod tests {
     use ndzarr_codec::{Elements, Layout};
-    use ndzarr_grid::{ChunkEdges, Overlap};
+    use ndzarr_grid::{ChunkEdges, Overlap, Picks, Steps};
 
     use super::*;
+    use crate::Picked;
 
-    /// A tile that has only a shape.
-    struct Shape(Vec<usize>);
+    /// A tile that has only a shape and picks.
+    struct Shape(Vec<usize>, Vec<Picks>);
 
     impl Tile for Shape {
         fn shape(&self) -> Vec<usize> {
             self.0.clone()
+        }
+
+        fn picked(&self) -> Picked {
+            Picked::Along(self.1.clone())
         }
 
         fn put(&mut self, _: Elements<'_>, _: &Layout, _: &[usize]) -> Result<(), EngineCause> {
@@ -287,14 +348,23 @@ mod tests {
         {
             let (mut front, mut back) = (self.0.clone(), self.0);
             (front[axis], back[axis]) = (at, back[axis] - at);
-            (Box::new(Self(front)), Box::new(Self(back)))
+            let mut picks = self.1.clone();
+            picks[axis] = picks[axis].from(at);
+            (Box::new(Self(front, self.1)), Box::new(Self(back, picks)))
         }
     }
 
     fn pieces<'g>(grid: &'g ChunkGrid, region: &Region) -> Pieces<'g, 'static> {
         let mut pieces = Pieces::new(grid);
         let shape = region.shape().iter().map(|&n| n as usize).collect();
-        pieces.add_region(region.clone(), Box::new(Shape(shape)));
+        pieces.add_region(region.clone(), Box::new(Shape(shape, vec![Picks::ALL; region.ndim()])));
+        pieces
+    }
+
+    fn picked<'g>(grid: &'g ChunkGrid, region: &Region, picks: &[Picks]) -> Pieces<'g, 'static> {
+        let mut pieces = Pieces::new(grid);
+        let shape = region.shape().iter().map(|&n| n as usize).collect();
+        pieces.add_picked(region.clone(), Box::new(Shape(shape, picks.to_vec())));
         pieces
     }
 
@@ -335,6 +405,37 @@ mod tests {
             back.reverse();
             assert_eq!(back, expected);
             assert_eq!(pieces.len(), 0);
+        }
+    }
+
+    #[test]
+    fn chunks_without_a_pick_have_no_pieces() {
+        for (grid, region) in grids().into_iter().skip(1) {
+            let of_steps = |step: usize| Picks::Steps(Steps { phase: 0, step });
+            let choices = [Picks::ALL, of_steps(2), of_steps(5), of_steps(100), Picks::listed([1, 6, 7])];
+            for (a, b) in (0..choices.len() * choices.len()).map(|i| (i / choices.len(), i % choices.len())) {
+                let mut picks = vec![Picks::ALL; region.ndim()];
+                picks[0] = choices[a].clone();
+                picks[region.ndim() - 1] = choices[b].clone();
+                let has_pick = |overlap: &Overlap| {
+                    let common = overlap.region().relative_to(&region.start());
+                    let mut axes = common.ranges().iter().zip(&picks);
+                    axes.all(|(range, picks)| {
+                        picks.hit(range.start as usize, (range.end - range.start) as usize).1 > 0
+                    })
+                };
+                let expected: Vec<Overlap> = grid.overlaps(&region).filter(has_pick).collect();
+                assert_eq!(picked(&grid, &region, &picks).len(), expected.len(), "{picks:?}");
+                for n in 0..=expected.len() {
+                    let mut rest = picked(&grid, &region, &picks);
+                    let front = rest.split_front(n);
+                    assert_eq!((all(front), all(rest)), (expected[..n].to_vec(), expected[n..].to_vec()));
+                }
+                let mut pieces = picked(&grid, &region, &picks);
+                let mut back: Vec<_> = std::iter::from_fn(|| pieces.next_back()).map(overlap).collect();
+                back.reverse();
+                assert_eq!(back, expected);
+            }
         }
     }
 

@@ -160,6 +160,12 @@ pub trait Source: Send + Sync {
         false
     }
 
+    /// Which elements of its box it has, if those along each axis do not depend on the other axes: chunks
+    /// between them are not even looked at.
+    fn picked(&self) -> Picked {
+        Picked::All
+    }
+
     /// How much of a box it has. [`Part`](Coverage::Part), of one that is not dense, is never wrong; of
     /// [`All`](Coverage::All) the stored values are not read.
     fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_grid::{Overlap, Overlaps, Region};
+use ndzarr_grid::{ChunkGrid, Overlap, Overlaps, Region};
 use ndzarr_pool::Queue;
 use ndzarr_store::{AsyncStore, Fetched, Key, Of, Precondition, Prefix, Put, Store, StoreError, Wait, Want};
 
@@ -16,6 +16,7 @@ use crate::chunk_write::ChunkWrite;
 use crate::cover;
 use crate::for_each::n_threads;
 use crate::io::{Awaited, Here, Io, in_turns, now, on_own_thread, on_pool};
+use crate::met_box::MetBox;
 use crate::new_shard::KeyChange;
 use crate::reread::Reread;
 use crate::{ChunkedArray, ConcurrentUpdate, Coverage, EngineCause, EngineError, RunOptions, Source};
@@ -145,9 +146,9 @@ fn waiting_threads(array: &ChunkedArray, parts: &[Part<'_>]) -> usize {
 }
 
 /// The chunks that sources have elements for, found one by one: a region may meet very many.
-struct Touched<'s> {
+struct Touched<'g, 's> {
+    grid: &'g ChunkGrid,
     regions: Vec<TouchedRegion<'s>>,
-    is_custom: bool,
 }
 
 struct TouchedRegion<'s> {
@@ -155,6 +156,8 @@ struct TouchedRegion<'s> {
     /// The first element of the region.
     start: Vec<u64>,
     source: &'s dyn Source,
+    /// The chunks that the source has elements for, if that is known without a look at each.
+    met: Option<MetBox>,
     /// The number behind that of its last chunk.
     end: u64,
 }
@@ -168,21 +171,22 @@ struct Touch<'s> {
     len: Vec<usize>,
 }
 
-impl<'s> Touched<'s> {
+impl<'g, 's> Touched<'g, 's> {
     /// # Errors
     /// A custom grid does not cover a region.
-    fn new(array: &ChunkedArray, parts: &[Part<'s>]) -> Result<Self, EngineCause> {
-        let is_custom = array.grid.is_custom();
+    fn new(array: &'g ChunkedArray, parts: &[Part<'s>]) -> Result<Self, EngineCause> {
+        let grid = &array.grid;
         let (mut regions, mut end) = (Vec::with_capacity(parts.len()), 0_u64);
         for (region, source) in parts.iter().filter(|(region, _)| !region.is_empty()) {
-            if is_custom {
+            if grid.is_custom() {
                 cover::check(array, region)?;
             }
-            let overlaps = array.grid.overlaps(region);
-            end = end.saturating_add(overlaps.n_indices());
-            regions.push(TouchedRegion { overlaps, start: region.start(), source: *source, end });
+            let overlaps = grid.overlaps(region);
+            let met = MetBox::new(grid, region, &source.picked());
+            end = end.saturating_add(met.as_ref().map_or(overlaps.n_indices(), MetBox::n));
+            regions.push(TouchedRegion { overlaps, start: region.start(), source: *source, met, end });
         }
-        Ok(Self { regions, is_custom })
+        Ok(Self { grid, regions })
     }
 
     /// The numbers of all indices that the chunks may have.
@@ -192,7 +196,8 @@ impl<'s> Touched<'s> {
 
     /// How many chunks there are.
     fn count(&self) -> u64 {
-        match self.regions.iter().all(|region| region.source.is_dense()) && !self.is_custom {
+        let is_known = |region: &TouchedRegion<'_>| region.source.is_dense() || region.met.is_some();
+        match self.regions.iter().all(is_known) && !self.grid.is_custom() {
             true => self.numbers().end,
             false => self.numbers().filter(|&number| self.piece(number).is_some()).count() as u64,
         }
@@ -201,8 +206,12 @@ impl<'s> Touched<'s> {
     /// The chunk with this number, if it has elements.
     fn piece(&self, number: u64) -> Option<Touch<'s>> {
         let at = self.regions.partition_point(|region| region.end <= number);
-        let TouchedRegion { overlaps, start, source, end } = self.regions.get(at)?;
-        let overlap = overlaps.nth_index(overlaps.n_indices() - (end - number))?;
+        let begin = at.checked_sub(1).map_or(0, |before| self.regions[before].end);
+        let TouchedRegion { overlaps, start, source, met, .. } = self.regions.get(at)?;
+        let overlap = match met {
+            None => overlaps.nth_index(number - begin)?,
+            Some(met) => met.overlap(self.grid, overlaps, number - begin)?,
+        };
         let from: Vec<_> = overlap.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
         let len: Vec<_> = overlap.in_chunk.shape().iter().map(|&n| n as usize).collect();
         let is_met = source.coverage(&from, &len) != Coverage::None;

@@ -106,3 +106,38 @@ fn inner_chunks_between_the_steps_are_neither_decoded_nor_encoded() {
         assert_eq!(array.read(s![..;9]).expect("others"), ndarray::array![1, 10, 50], "{depth} levels");
     }
 }
+
+/// More chunks lie between them than anyone could look at.
+#[test]
+fn only_chunks_with_a_selected_element_are_visited() {
+    use std::sync::{Arc, Mutex};
+
+    use ndzarr::{Array, MemoryStore, RunOptions, s};
+
+    let totals: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let seen = Arc::clone(&totals);
+    let options =
+        RunOptions::default().progress(move |progress| seen.lock().expect("no panic").push(progress.total));
+    let a = Array::<u16>::builder([1_u64 << 60, 8]).chunks([64, 3]).create((MemoryStore::new(), "a"));
+    let a = a.expect("it works").with_options(options);
+    let rows = [0_u64, 1 << 58, 1 << 59, 3 << 58];
+    let check = |n: u64| {
+        let totals = std::mem::take(&mut *totals.lock().expect("no panic"));
+        assert_eq!(totals, vec![n; n as usize]);
+    };
+    a.fill((rows.to_vec(), 2..4), 5).expect("it works");
+    check(8);
+    assert_eq!(a.read(s![..;1_isize << 58, 2..4]).expect("it works").sum(), 40);
+    check(8);
+    assert_eq!(a.read((rows.to_vec(), ..)).expect("it works").sum(), 40);
+    check(12);
+    let twos = ndarray::Array2::from_elem((4, 1), 2);
+    a.write(s![..;-(1_isize << 58), 7..], &twos).expect("it works");
+    check(4);
+    // Backwards, from the last element: none of those that were written.
+    assert_eq!(a.read((rows.to_vec(), 7)).expect("it works").sum(), 0);
+    let shards = Array::<u16>::builder([1_u64 << 60]).chunks([64]).shards([1 << 20]);
+    let shards = shards.create((MemoryStore::new(), "a")).expect("it works");
+    shards.fill(s![..;1_isize << 58], 3).expect("it works");
+    assert_eq!(shards.read((rows.to_vec(),)).expect("it works").sum(), 12);
+}
