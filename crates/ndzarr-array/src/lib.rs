@@ -172,7 +172,7 @@ pub use ndzarr_model::{
 };
 pub use node::Child;
 pub use number::{Cast, Number};
-pub use par::{par_fold, par_map, par_write};
+pub use par::{par_fold, par_fold_stored, par_map, par_write};
 pub use place::Place;
 pub use plain_element::{PlainElement, Repr};
 pub use points::Points;

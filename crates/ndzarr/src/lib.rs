@@ -37,7 +37,7 @@ pub use ndzarr_array::{
     Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, GroupInfo,
     Integer, Mode, N5Block, N5Blocks, Named, Number, OpenOptions, Place, PlainElement, Points, Repr,
     Resolved, Result, Selection, ShardWriter, Storage, StructField, Timedelta64, ToShape, ToView, Units,
-    asynchronous, copy, for_each_type, par_fold, par_map, par_write, s,
+    asynchronous, copy, for_each_type, par_fold, par_fold_stored, par_map, par_write, s,
 };
 pub use ndzarr_codec::CodecRegistry;
 /// ```
