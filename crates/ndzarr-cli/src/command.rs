@@ -50,7 +50,8 @@ pub(crate) enum Command {
     Cp(cp::Arguments),
     /// Give an array or group the documents of another format, in place; no chunk is written.
     Convert(convert::Arguments),
-    /// Compare two arrays, or all arrays of two groups. The exit status is 1 if they differ.
+    /// Compare two arrays, or all arrays of two groups. The exit status is 1 if they differ. Chunks that
+    /// neither array stores are not read, if their stores can list.
     Diff(diff::Arguments),
     /// Name each broken key, and what is wrong with it. The exit status is 1 if there is one.
     ///
@@ -63,7 +64,8 @@ pub(crate) enum Command {
     /// Nothing else may write meanwhile. What other programs may read stays, and so does what can be
     /// decoded of a damaged shard.
     Repair(repair::Arguments),
-    /// Least, greatest and mean numbers, deviation, percentiles, a histogram.
+    /// Least, greatest and mean numbers, deviation, percentiles, a histogram. Chunks that are not stored
+    /// are counted and not read, if the store can list.
     Stats(stats::Arguments),
     /// Show a plane as a picture: in the terminal, or as a PNG file.
     View(view::Arguments),

@@ -27,6 +27,7 @@ mod ranks;
 mod selection;
 mod sizes;
 mod space;
+mod sparse;
 mod staging;
 mod sums;
 mod verbs;

@@ -1,10 +1,45 @@
 //! A loop over independent pieces of work, on several threads.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::failure::Failure;
+
+/// Calls `each` with every item, on this number of threads, and `take` with the results in the order of
+/// the items, until one fails. Each thread has a value of its own, made by `first`; the result has those
+/// of all.
+///
+/// # Errors
+/// The first failure.
+pub(crate) fn in_order<T: Send, S: Send, R: Send>(
+    threads: NonZeroUsize,
+    items: impl Iterator<Item = T> + Send,
+    first: impl Fn() -> S + Sync,
+    each: impl Fn(&mut S, T) -> Result<R, Failure> + Sync,
+    take: impl FnMut(R) + Send,
+) -> Result<Vec<S>, Failure> {
+    struct Results<R, F> {
+        next: usize,
+        /// Those that came before their turn, by the number of their item.
+        early: BTreeMap<usize, R>,
+        take: F,
+    }
+    let results = Mutex::new(Results { next: 0, early: BTreeMap::new(), take });
+    let each = |value: &mut S, (number, item): (usize, T)| {
+        let result = each(value, item)?;
+        let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+        let Results { next, early, take } = &mut *results;
+        early.insert(number, result);
+        while let Some(result) = early.remove(next) {
+            take(result);
+            *next += 1;
+        }
+        Ok::<_, Failure>(())
+    };
+    fold(threads, items.enumerate(), first, each)
+}
 
 /// Calls `each` with every item, on this number of threads, until one fails. Each thread has a value of
 /// its own, made by `first`; the result has those of all.

@@ -128,8 +128,8 @@ impl Search {
         Counts { prefixes, tables }
     }
 
-    /// Counts elements.
-    pub(crate) fn count<T: Ranked>(&self, elements: &[T], counts: &mut Counts) {
+    /// Counts elements, each of them `times`.
+    pub(crate) fn count<T: Ranked>(&self, elements: &[T], times: u64, counts: &mut Counts) {
         let low = self.bits - self.known - self.step();
         let mask = (1_u64 << self.step()) - 1;
         for number in elements.iter().filter(|number| !number.is_not_a_number()) {
@@ -139,7 +139,7 @@ impl Search {
                 _ => counts.prefixes.binary_search(&(bits >> self.step())).ok(),
             };
             if let Some(table) = table {
-                counts.tables[table][(bits & mask) as usize] += 1;
+                counts.tables[table][(bits & mask) as usize] += times;
             }
         }
     }
@@ -196,8 +196,8 @@ mod tests {
         while !search.is_done() {
             let (mut a, mut b) = (search.counts(), search.counts());
             let half = numbers.len() / 2;
-            search.count(&numbers[..half], &mut a);
-            search.count(&numbers[half..], &mut b);
+            search.count(&numbers[..half], 1, &mut a);
+            search.count(&numbers[half..], 1, &mut b);
             search.narrow(&a.and(&b));
         }
         numbers.sort_by(|a, b| a.partial_cmp(b).expect("it is valid"));

@@ -186,10 +186,55 @@ impl Boxes {
         Self { shape, size, next }
     }
 
+    pub(crate) fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    pub(crate) fn n_elements(&self) -> u64 {
+        self.shape.iter().fold(1, |all, &n| all.saturating_mul(n))
+    }
+
+    /// How many there are along each axis.
+    fn counts(&self) -> impl DoubleEndedIterator<Item = u64> {
+        self.shape.iter().zip(&self.size).map(|(n, size)| n.div_ceil(*size))
+    }
+
     /// How many there are in all.
     pub(crate) fn n_boxes(&self) -> u64 {
-        let along = self.shape.iter().zip(&self.size).map(|(n, size)| n.div_ceil(*size));
-        along.fold(1, u64::saturating_mul)
+        self.counts().fold(1, u64::saturating_mul)
+    }
+
+    /// The box with this number, counted in C order.
+    pub(crate) fn at(&self, number: u64) -> Vec<Range<u64>> {
+        let (mut rest, mut ranges) = (number, vec![0..0; self.shape.len()]);
+        for (axis, count) in self.counts().enumerate().collect::<Vec<_>>().into_iter().rev() {
+            let start = rest % count * self.size[axis];
+            ranges[axis] = start..start.saturating_add(self.size[axis]).min(self.shape[axis]);
+            rest /= count;
+        }
+        ranges
+    }
+
+    /// The number of the box that has an element, and its end along the last axis.
+    pub(crate) fn of(&self, index: &[u64]) -> (u64, u64) {
+        let mut number = 0;
+        for ((at, size), count) in index.iter().zip(&self.size).zip(self.counts()) {
+            number = number * count + at / size;
+        }
+        let end =
+            index.last().zip(self.size.last()).map_or(0, |(at, size)| (at / size + 1).saturating_mul(*size));
+        (number, end)
+    }
+
+    /// Adds the numbers of the boxes that have an element of a box.
+    pub(crate) fn add_numbers(&self, met: &[Range<u64>], numbers: &mut Vec<u64>) {
+        let mut found = vec![0];
+        for ((range, size), count) in met.iter().zip(&self.size).zip(self.counts()) {
+            let along = range.start / size..=(range.end - 1) / size;
+            let with = |number: u64| along.clone().map(move |at| number * count + at);
+            found = found.into_iter().flat_map(with).collect();
+        }
+        numbers.extend(found);
     }
 }
 

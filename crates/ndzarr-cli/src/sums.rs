@@ -50,6 +50,12 @@ impl<T: Summed> Sums<T> {
         }
     }
 
+    /// What is known about this many elements that are all the same.
+    pub(crate) fn of_same(element: T, n: u64) -> Self {
+        let one = T::sums(&[element]);
+        Self { n: one.n * n, n_nan: one.n_nan * n, n_zero: one.n_zero * n, ..one }
+    }
+
     /// What is known about both together, after Chan, Golub and LeVeque.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let (n, n_nan, n_zero) = (self.n + other.n, self.n_nan + other.n_nan, self.n_zero + other.n_zero);

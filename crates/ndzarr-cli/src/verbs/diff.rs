@@ -23,6 +23,7 @@ use crate::parallel::fold;
 use crate::progress::Bar;
 use crate::selection::Selected;
 use crate::sizes::plural;
+use crate::sparse::Pass;
 use crate::verbs::info::kind_name;
 
 #[derive(Args, Debug)]
@@ -326,9 +327,13 @@ fn elements(
     let most = (AT_ONCE / 2 / workers.get() as u64 / size).max(1);
     let block = block(shape, &a.chunk_shape(), &b.chunk_shape(), most);
     let volume = block.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
-    let blocks = Selected::whole(shape).boxes(&block, volume.max(LEAST / size).min(most));
-    let bar = Bar::new(global, describe::byte_len(b).unwrap_or(0));
-    let (hear, done, total) = (bar.hear(), AtomicU64::new(0), blocks.n_boxes());
+    let whole = Selected::whole(shape);
+    let boxes = whole.boxes(&block, volume.max(LEAST / size).min(most));
+    let pass = Pass::new(boxes, &[(a, how.part.as_ref().unwrap_or(&whole)), (b, &whole)]);
+    let left_out = pass.n_left_out();
+    let bar =
+        Bar::new(global, describe::byte_len(b).unwrap_or(0).saturating_sub(left_out.saturating_mul(size)));
+    let (hear, done, total) = (bar.hear(), AtomicU64::new(0), pass.n_boxes() + u64::from(left_out > 0));
     let run = RunOptions::default().threads(std::num::NonZeroUsize::MIN);
     let [a, b] = [a, b].map(|array| array.clone().with_options(run.clone()));
     let each = |state: &mut (Different, [Vec<u8>; 2]), ranges: Vec<Range<u64>>| {
@@ -362,11 +367,20 @@ fn elements(
         hear(Progress::new(done, total));
         Ok(())
     };
-    let states = fold(workers, blocks, Default::default, each)?;
+    let states = fold(workers, pass.boxes(), Default::default, &each)?;
     let mut all = Different::default();
     for (different, _) in states {
         all.n += different.n;
         different.first.into_iter().for_each(|index| keep(&mut all.first, index, how.show));
+    }
+    // Elements that are stored in neither array are all like the first of them.
+    if let Some(index) = pass.first_left_out(1).pop() {
+        let mut one = Default::default();
+        each(&mut one, index.iter().map(|&at| at..at + 1).collect())?;
+        if one.0.n > 0 {
+            all.n += left_out;
+            pass.first_left_out(how.show).into_iter().for_each(|index| keep(&mut all.first, index, how.show));
+        }
     }
     Ok(all)
 }

@@ -14,10 +14,11 @@ use crate::arguments::{Found, Global};
 use crate::elements::{Shown, float};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::parallel::fold;
+use crate::parallel::in_order;
 use crate::progress::Bar;
 use crate::ranks::{Ranked, Search, place};
-use crate::selection::{Along, Boxes, Selected};
+use crate::selection::{Along, Selected};
+use crate::sparse::Pass;
 use crate::sums::Sums;
 
 #[derive(Args, Debug)]
@@ -87,7 +88,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 struct Pieces<'a, T: ndzarr::Element> {
     array: Array<T>,
     selected: &'a Selected,
-    boxes: Boxes,
+    pass: Pass,
+    /// How many elements are not read, since they have the fill value.
+    n_fill: u64,
     workers: NonZeroUsize,
     global: &'a Global,
 }
@@ -97,16 +100,18 @@ const LEAST: u64 = 1 << 18;
 const MOST: u64 = 32 << 20;
 
 impl<T: Ranked> Pieces<'_, T> {
-    /// Passes over all elements.
-    fn fold<S: Send>(
+    /// Passes over the elements of all pieces. Each thread has a value of its own, made by `first`; the
+    /// result has those of all. `take` gets what `add` returns for each piece, always in the same order:
+    /// sums of floats depend on it.
+    fn pass<S: Send, R: Send>(
         &self,
         first: impl Fn() -> S + Sync,
-        add: impl Fn(&mut S, &[T], &[Range<u64>]) + Sync,
-        and: impl Fn(S, S) -> S,
-    ) -> Result<Option<S>, Failure> {
-        let n_elements = self.selected.n_elements();
-        let bar = Bar::new(self.global, n_elements.saturating_mul(size_of::<T>() as u64));
-        let (hear, done, total) = (bar.hear(), AtomicU64::new(0), self.boxes.n_boxes());
+        add: impl Fn(&mut S, &[T], &[Range<u64>]) -> R + Sync,
+        take: impl FnMut(R) + Send,
+    ) -> Result<Vec<S>, Failure> {
+        let n_read = self.selected.n_elements().saturating_sub(self.n_fill);
+        let bar = Bar::new(self.global, n_read.saturating_mul(size_of::<T>() as u64));
+        let (hear, done, total) = (bar.hear(), AtomicU64::new(0), self.pass.n_boxes());
         let each = |(buffer, value): &mut (Vec<T>, S), ranges: Vec<Range<u64>>| {
             let shape: Vec<usize> = ranges.iter().map(|range| (range.end - range.start) as usize).collect();
             let n = shape.iter().product();
@@ -117,13 +122,13 @@ impl<T: Ranked> Pieces<'_, T> {
             }
             let mut out = ArrayViewMutD::from_shape(shape, &mut buffer[..n]).map_err(Failure::new)?;
             self.array.read_into(&self.selected.window(&ranges)[..], &mut out)?;
-            add(value, &buffer[..n], &ranges);
+            let result = add(value, &buffer[..n], &ranges);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             hear(Progress::new(done, total));
-            Ok(())
+            Ok(result)
         };
-        let states = fold(self.workers, self.boxes.clone(), || (Vec::new(), first()), each)?;
-        Ok(states.into_iter().map(|(_, value)| value).reduce(and))
+        let states = in_order(self.workers, self.pass.boxes(), || (Vec::new(), first()), each, take)?;
+        Ok(states.into_iter().map(|(_, value)| value).collect())
     }
 }
 
@@ -138,10 +143,12 @@ fn of_array<T: Ranked + Shown>(
     let (size, volume) = (size_of::<T>() as u64, chunks.iter().fold(1, |all: u64, &n| all.saturating_mul(n)));
     let most = volume.max(LEAST / size).min(MOST / size);
     let run = RunOptions::default().threads(NonZeroUsize::MIN);
+    let pass = Pass::new(selected.boxes(&chunks, most), &[(array, &selected)]);
     let pieces = Pieces {
         array: array.clone().typed::<T>()?.with_options(run),
         selected: &selected,
-        boxes: selected.boxes(&chunks, most),
+        n_fill: pass.n_left_out(),
+        pass,
         workers: global.workers(&[&arguments.path]),
         global,
     };
@@ -181,22 +188,39 @@ fn position(axis: usize, selected: &Selected) -> Result<usize, Failure> {
 
 /// The sums of all elements, or of those at each index along an axis of the result.
 fn sums<T: Ranked>(pieces: &Pieces<'_, T>, axis: Option<usize>) -> Result<Vec<Sums<T>>, Failure> {
-    let n = axis.map_or(1, |axis| pieces.selected.shape()[axis] as usize);
-    let first = || (vec![Sums::default(); n], Vec::new());
-    let add = |(sums, there): &mut (Vec<Sums<T>>, Vec<T>), elements: &[T], ranges: &[Range<u64>]| {
-        let Some(axis) = axis else { return sums[0].add(elements) };
-        let length = |range: &Range<u64>| (range.end - range.start) as usize;
-        let (n, inner) = (length(&ranges[axis]), ranges[axis + 1..].iter().map(length).product::<usize>());
-        for (at, sums) in sums[ranges[axis].start as usize..][..n].iter_mut().enumerate() {
+    let length = |range: &Range<u64>| (range.end - range.start) as usize;
+    let of = |there: &mut Vec<T>, elements: &[T], ranges: &[Range<u64>]| {
+        let sum = |elements: &[T]| {
+            let mut sums = Sums::default();
+            sums.add(elements);
+            sums
+        };
+        let Some(axis) = axis else { return (0, vec![sum(elements)]) };
+        let n = length(&ranges[axis]);
+        let inner: usize = ranges[axis + 1..].iter().map(length).product();
+        let rows = (0..n).map(|at| {
             there.clear();
             elements.chunks(n * inner).for_each(|all| there.extend_from_slice(&all[at * inner..][..inner]));
-            sums.add(there);
+            sum(there)
+        });
+        (ranges[axis].start as usize, rows.collect())
+    };
+    let n = axis.map_or(1, |axis| pieces.selected.shape()[axis]);
+    let mut all = vec![Sums::default(); n as usize];
+    let take = |(start, rows): (usize, Vec<Sums<T>>)| {
+        for (sums, more) in all[start..].iter_mut().zip(&rows) {
+            *sums = sums.and(more);
         }
     };
-    let and = |(a, _): (Vec<Sums<T>>, _), (b, there): (Vec<Sums<T>>, _)| {
-        (a.iter().zip(&b).map(|(a, b)| a.and(b)).collect(), there)
-    };
-    Ok(pieces.fold(first, add, and)?.map_or_else(|| vec![Sums::default(); n], |(sums, _)| sums))
+    pieces.pass(Vec::new, of, take)?;
+    if pieces.n_fill > 0 {
+        let fill = pieces.array.fill_value();
+        let each = pieces.selected.n_elements() / n;
+        for sums in &mut all {
+            *sums = sums.and(&Sums::of_same(fill, each - sums.n - sums.n_nan));
+        }
+    }
+    Ok(all)
 }
 
 fn described<T: Ranked + Shown>(sums: &Sums<T>, of: &DataType) -> Value {
@@ -222,12 +246,11 @@ fn percentiles<T: Ranked + Shown>(
     let ranks: Vec<u64> = places.iter().flat_map(|&(low, high, _)| [low, high]).collect();
     let mut search = Search::new::<T>(&ranks);
     while !search.is_done() {
-        let counts = pieces.fold(
-            || search.counts(),
-            |counts, elements, _| search.count(elements, counts),
-            |a, b| a.and(&b),
-        )?;
-        search.narrow(&counts.unwrap_or_else(|| search.counts()));
+        let add = |counts: &mut _, elements: &[T], _: &[Range<u64>]| search.count(elements, 1, counts);
+        let parts = pieces.pass(|| search.counts(), add, drop)?;
+        let mut counts = parts.iter().fold(search.counts(), |all, part| all.and(part));
+        search.count(&[pieces.array.fill_value()], pieces.n_fill, &mut counts);
+        search.narrow(&counts);
     }
     let found = search.found::<T>();
     let values = percents.iter().zip(&places).zip(found.chunks(2)).map(|((percent, (.., part)), pair)| {
@@ -253,14 +276,21 @@ fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)
     let (below, width) = if width == 0.0 { (0.5, 1.0) } else { (0.0, width) };
     let (low, high) = (low.to_f64() - below, high.to_f64() + below);
     let scale = bins as f64 / width;
-    let add = |counts: &mut Vec<u64>, elements: &[T], _: &[Range<u64>]| {
+    let add = |counts: &mut Vec<u64>, elements: &[T], times: u64| {
         for number in elements.iter().filter(|number| !number.is_not_a_number()) {
             let bin = ((number.distance(least) + below) * scale) as usize;
-            counts[bin.min(bins - 1)] += 1;
+            counts[bin.min(bins - 1)] += times;
         }
     };
-    let and = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(&b).map(|(a, b)| a + b).collect();
-    let counts = pieces.fold(|| vec![0_u64; bins], add, and)?.unwrap_or_default();
+    let of_piece = |counts: &mut _, elements: &[T], _: &[Range<u64>]| add(counts, elements, 1);
+    let parts = pieces.pass(|| vec![0; bins], of_piece, drop)?;
+    let mut counts = vec![0; bins];
+    for part in parts {
+        counts.iter_mut().zip(part).for_each(|(all, n)| *all += n);
+    }
+    if pieces.n_fill > 0 {
+        add(&mut counts, &[pieces.array.fill_value()], pieces.n_fill);
+    }
     Ok(json!({"low": low.json(&of), "high": high.json(&of), "counts": counts}))
 }
 

@@ -100,3 +100,30 @@ fn text_and_other_types_are_compared() {
     std::fs::write(folder.path("a/c/0"), "odd").expect("it is there");
     assert!(folder.bad(3, &["diff", "a", "b"]).contains("c/0"));
 }
+
+#[test]
+fn what_is_stored_in_neither_array_is_compared_once() {
+    let folder = Folder::new();
+    let n = 1_u64 << 44;
+    let sparse = |name: &str, fill: u16, chunk: u64| {
+        let array = Array::<u16>::builder([1 << 22, 1 << 22]).chunks([chunk, 256]).fill_value(fill);
+        array.create(folder.path(name)).expect("it is new")
+    };
+    let (a, b) = (sparse("a", 7, 256), sparse("b", 7, 128));
+    a.fill([1000..1001, 5..8], 1).expect("it is written");
+    b.fill([1000..1001, 6..8], 1).expect("it is written");
+    let last = (1_u64 << 22) - 1;
+    b.fill([last..last + 1, last..last + 1], 2).expect("it is written");
+    let ran = folder.run(&["diff", "a", "b"]);
+    assert_eq!(ran.out, format!("[1000, 5]: 1 and 7\n[{last}, {last}]: 7 and 2\n2 elements differ\n"));
+    let c = sparse("c", 8, 256);
+    c.fill([0..1, 0..2], 7).expect("it is written");
+    let ran = folder.run(&["diff", "a", "c", "--show", "2"]);
+    assert_eq!(ran.out, format!("[0, 2]: 7 and 8\n[0, 3]: 7 and 8\n{} elements differ\n", n - 2));
+    assert_eq!(folder.good(&["diff", "a", "c", "--tolerance", "7"]), "");
+    let text = Array::<String>::builder([1 << 30]).chunks([1 << 10]).create(folder.path("t"));
+    let other = Array::<String>::builder([1 << 30]).chunks([1 << 11]).create(folder.path("u"));
+    text.expect("it is new").fill([5..6], "a".to_owned()).expect("it is written");
+    drop(other.expect("it is new"));
+    assert_eq!(folder.run(&["diff", "t", "u"]).out, "[5]: a and \n1 element differs\n");
+}

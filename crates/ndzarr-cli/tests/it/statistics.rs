@@ -168,8 +168,10 @@ fn progress_is_told_on_a_terminal() {
     use std::process::{Command, Stdio};
 
     let folder = Folder::new();
-    // It takes longer than the half second before which nothing is shown.
+    // It takes longer than the half second before which nothing is shown: beside a link each chunk is
+    // looked for.
     Array::<u8>::builder([1_u64 << 36]).chunks([1 << 20]).create(folder.path("a")).expect("it is new");
+    std::os::unix::fs::symlink("zarr.json", folder.path("a/link")).expect("it is new");
     let mut stats = Command::new("script");
     stats.args(["-qec", concat!("timeout 60 ", env!("CARGO_BIN_EXE_ndzarr"), " stats a"), "/dev/null"]);
     stats.current_dir(folder.path("")).env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::piped());
@@ -183,4 +185,74 @@ fn progress_is_told_on_a_terminal() {
     }
     stats.kill().expect("it is killed");
     stats.wait().expect("its status");
+}
+
+/// An array of 2^44 elements in 2^28 chunks, of which three are stored.
+fn sparse(folder: &Folder, name: &str, fill: f32) -> Array<f32> {
+    let array = Array::<f32>::builder([1 << 22, 1 << 22]).chunks([256, 256]).fill_value(fill);
+    let array = array.create(folder.path(name)).expect("it is new");
+    array.fill([0..256, 0..256], 3.0).expect("it is written");
+    array.fill([512..768, 1024..1280], -1.0).expect("it is written");
+    array.fill([(1 << 22) - 1..1 << 22, (1 << 22) - 1..1 << 22], 0.0).expect("it is written");
+    array
+}
+
+#[test]
+fn what_is_not_stored_is_counted_and_not_read() {
+    let folder = Folder::new();
+    sparse(&folder, "a", 2.0);
+    let stats = &folder.json(&["stats", "a", "--percentiles", "0,50,100", "--histogram", "4"])[0];
+    let n = 1_u64 << 44;
+    assert_eq!((&stats["n"], &stats["zero"], &stats["nan"]), (&json!(n), &json!(1), &json!(0)));
+    assert_eq!((&stats["min"], &stats["max"]), (&json!(-1.0), &json!(3.0)));
+    // From 2: 65,536 elements are 1 more, 65,536 are 3 less, and one is 2 less.
+    let apart = (65_536.0 - 3.0 * 65_536.0 - 2.0) / n as f64;
+    close(&stats["mean"], 2.0 + apart);
+    close(&stats["std"], ((65_536.0 + 9.0 * 65_536.0 + 4.0) / n as f64 - apart * apart).sqrt());
+    let values: Vec<&serde_json::Value> =
+        stats["percentiles"].as_array().expect("a list").iter().map(|one| &one["value"]).collect();
+    assert_eq!(values, [&json!(-1.0), &json!(2.0), &json!(3.0)]);
+    assert_eq!(stats["histogram"]["counts"], json!([65_536, 1, 0, n - 65_537]));
+    // Every 2^18th row and column: of what is stored, only the first chunk has one.
+    let stats = &folder.json(&["stats", "a", "::262144, ::-1", "--per-axis", "0"])[0];
+    assert_eq!((&stats["n"], &stats["max"]), (&json!(16_u64 << 22), &json!(3.0)));
+    let rows = stats["per_axis"].as_array().expect("a list");
+    assert_eq!((rows.len(), &rows[1]["index"], &rows[1]["n"]), (16, &json!(262_144), &json!(1 << 22)));
+    close(&rows[0]["mean"], 2.0 + 256.0 / f64::from(1 << 22));
+    assert_eq!((&rows[15]["mean"], &rows[15]["std"]), (&json!(2.0), &json!(0.0)));
+    // Nothing is stored.
+    Array::<u16>::builder([1 << 30, 1 << 30]).create(folder.path("b")).expect("it is new");
+    let stats = &folder.json(&["stats", "b"])[0];
+    assert_eq!(
+        (&stats["n"], &stats["zero"], &stats["std"]),
+        (&json!(1_u64 << 60), &json!(1_u64 << 60), &json!(0.0))
+    );
+    sparse(&folder, "c", f32::NAN);
+    let stats = &folder.json(&["stats", "c", "--histogram", "2"])[0];
+    assert_eq!((&stats["n"], &stats["nan"]), (&json!(n), &json!(n - 131_073)));
+    assert_eq!(stats["histogram"]["counts"], json!([65_537, 65_536]));
+}
+
+/// A list enters a folder once, whatever leads there; reads do not care.
+#[cfg(unix)]
+#[test]
+fn chunks_behind_links_are_read() {
+    let folder = Folder::new();
+    let array = Array::<u32>::builder([4096, 4096]).chunks([256, 256]);
+    let array = array.create(folder.path("a")).expect("it is new");
+    array.fill([0..256, 0..256], 1).expect("it is written");
+    std::os::unix::fs::symlink("0", folder.path("a/c/1")).expect("it is new");
+    let stats = &folder.json(&["stats", "a"])[0];
+    assert_eq!(stats["zero"], json!(4096 * 4096 - 2 * 65_536));
+}
+
+#[test]
+fn sums_of_floats_do_not_depend_on_threads() {
+    let folder = Folder::new();
+    let noise = |index: &[usize]| (index[0] as u32).wrapping_mul(2_654_435_761) as f32 / 7.0;
+    folder.array("a", Array::<f32>::builder([3_000_000]).chunks([70_001]), noise);
+    let once = folder.good(&["--threads", "1", "stats", "a", "--json"]);
+    for threads in ["2", "3", "7", "7"] {
+        assert_eq!(folder.good(&["--threads", threads, "stats", "a", "--json"]), once, "{threads}");
+    }
 }
