@@ -42,6 +42,7 @@ impl Presence {
     }
 
     /// Whether there can be no doubt any more.
+    #[must_use]
     pub fn is_settled(&self) -> bool {
         self.state.load(Ordering::Relaxed) == SETTLED
     }
@@ -68,6 +69,7 @@ impl Presence {
     }
 
     /// Takes the doubt, if there is any.
+    #[must_use]
     pub fn doubt(&self) -> Option<Doubt> {
         if self.state.load(Ordering::Relaxed) != ABSENT {
             return None;
