@@ -123,7 +123,7 @@ fn waits_for_locks_of_values_have_the_limit_of_others() -> Outcome {
     Ok(())
 }
 
-/// It was written long ago: nobody would be waited for.
+/// It was written long ago: there is no writer to wait for.
 #[test]
 fn a_value_that_no_program_writes_stays() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -203,7 +203,7 @@ fn who_waited_for_a_replaced_value_writes_the_next_one() -> Outcome {
     hear.recv()?;
     ours.append(b"ours")?;
     ours.publish()?;
-    // Not before the other has written, so that nobody reads the value in between.
+    // Not before the other has written, so that no reader sees the value in between.
     assert_eq!(read(&store)?.1, "theirs");
     other.join().expect("no panic");
     Ok(())

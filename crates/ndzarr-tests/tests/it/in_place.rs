@@ -21,7 +21,7 @@ type Outcome<T = ()> = Result<T, Error>;
 
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
 
-/// A store of files beside a program that has cut one of them. It writes the rest when somebody waits
+/// A store of files beside a program that has cut one of them. It writes the rest when a caller waits
 /// for it.
 #[derive(Clone, Debug)]
 struct Beside {

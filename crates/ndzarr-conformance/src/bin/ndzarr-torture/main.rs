@@ -12,6 +12,8 @@ mod drive;
 mod faults;
 mod histories;
 mod hosts;
+#[cfg(target_os = "linux")]
+mod java;
 mod kills;
 mod layout;
 mod memory;
@@ -84,13 +86,15 @@ struct Arguments {
 
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
-const WORKLOADS: [(&str, Workload); 15] = [
+const WORKLOADS: &[(&str, Workload)] = &[
     ("shared", shared::run),
     ("appends", appends::run),
     ("attributes", attributes::run),
     ("create", create::run),
     ("dask", dask::run),
     ("peers", peers::run),
+    #[cfg(target_os = "linux")]
+    ("java", java::run),
     ("kills", kills::run),
     ("torn", torn::run),
     ("write-log", write_log::run),
@@ -147,7 +151,7 @@ fn run(arguments: Arguments) -> Outcome {
         without: arguments.without.into_iter().collect(),
     };
     let mut table = Table::new();
-    for (name, workload) in WORKLOADS {
+    for &(name, workload) in WORKLOADS {
         if arguments.only.as_ref().is_some_and(|only| !name.contains(only)) {
             continue;
         }

@@ -32,6 +32,8 @@ pub(crate) fn work(words: &[String]) -> Outcome {
         ["soak", dialect, endpoint, role, index, first] => {
             soak::worker(dialect, endpoint, soak::Role::parse(role, index.parse()?)?, first.parse()?)
         }
+        #[cfg(target_os = "linux")]
+        ["beside-java", what, role, root] => crate::java::work(what, role, Path::new(root)),
         ["append", root, index] => appends::append(Path::new(root), index.parse()?),
         ["set-attributes-unlocked", root, index] => attributes::set_unlocked(Path::new(root), index.parse()?),
         _ => Err(format!("no worker does {words:?}").into()),
