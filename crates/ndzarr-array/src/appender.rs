@@ -123,11 +123,10 @@ impl<T> Appender<T> {
     /// Makes everything that was added visible: first the chunks, then the shape. A reader sees
     /// both or, with the old shape, neither. Without new elements nothing happens.
     ///
-    /// No value is changed in place. In a folder on a local file system of Linux, two files of a shard
-    /// that is not full take turns, so that each byte is written twice. Elsewhere, or while a reader has
-    /// the older file open, the content of the shard is copied without being decoded: n publications in a
-    /// shard of s bytes copy about n·s/2 bytes. [`publish_if_due`](Self::publish_if_due), or fewer
-    /// frames in a shard, bounds that.
+    /// If the last shard is not full, it is rewritten, since no value is changed in place. File
+    /// systems with reflinks (Btrfs, XFS) share its blocks with the new one; elsewhere its content
+    /// is copied, without being decoded. n publications in a shard of s bytes copy about n·s/2
+    /// bytes: [`publish_if_due`](Self::publish_if_due), or fewer frames in a shard, bounds that.
     ///
     /// # Errors
     /// [`Conflict`](ErrorKind::Conflict): another writer appended to the array or resized it;

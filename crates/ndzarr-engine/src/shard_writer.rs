@@ -5,16 +5,12 @@ mod publish;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, CodecError, ShardIndex, ShardLayout, Sharding};
+use ndzarr_codec::{Access, CodecError, ShardLayout, Sharding};
 use ndzarr_grid::{ChunkGrid, Region};
-use ndzarr_store::{Fetch, Fetched, Key, Of, Store, Temporary};
+use ndzarr_store::{Key, Temporary};
 
-use crate::cache::with_files;
 use crate::encode_job::EncodeJob;
-use crate::error::no_part;
-use crate::growing_shard::PublishedShard;
 use crate::scratch::with_workspace;
-use crate::wanted::index_want;
 use crate::{AnyStore, ChunkedArray, EngineCause, EngineError, RunOptions, Source};
 
 /// Writes one shard from inner chunks that come in any order, from any number of threads.
@@ -36,8 +32,6 @@ pub struct ShardWriter {
     grid: ChunkGrid,
     layout: ShardLayout,
     temporary: Option<Box<dyn Temporary>>,
-    /// The value that the temporary begins with, without its index.
-    base: Option<PublishedShard>,
     states: Mutex<InnerStates>,
     options: RunOptions,
 }
@@ -90,20 +84,7 @@ impl ShardWriter {
         let n = layout.n_chunks();
         let states = Mutex::new(InnerStates { list: vec![InnerState::NotGiven; n], holes: false });
         let (array, shard, options) = (Arc::clone(array), shard.to_vec(), options.clone());
-        Ok(Self {
-            array,
-            store,
-            shard,
-            key,
-            shape,
-            bounds,
-            grid,
-            layout,
-            temporary: None,
-            base: None,
-            states,
-            options,
-        })
+        Ok(Self { array, store, shard, key, shape, bounds, grid, layout, temporary: None, states, options })
     }
 
     /// The same writer, which keeps inner chunks in a temporary of the store, if it has such.
@@ -111,81 +92,11 @@ impl ShardWriter {
     /// # Errors
     /// The store fails.
     pub fn spilling(mut self) -> Result<Self, EngineError> {
-        let temporary = self.fresh_temporary().map_err(|cause| self.at(cause))?;
-        self.temporary = temporary;
+        self.temporary = self.new_temporary().map_err(|cause| self.at(cause))?;
         Ok(self)
     }
 
-    /// The same writer, with a temporary that begins with what an earlier writer has published, or with
-    /// what is stored, if the store can then put it in the place of that without a copy.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub fn continuing(mut self, published: Option<PublishedShard>) -> Result<Self, EngineError> {
-        let begun = self.begin(published);
-        begun.map_err(|cause| self.at(cause))?;
-        Ok(self)
-    }
-
-    fn begin(&mut self, published: Option<PublishedShard>) -> Result<(), EngineCause> {
-        let is_compact = |published: &PublishedShard| published.is_compact(&self.layout);
-        let mut published = published.filter(is_compact);
-        let before = published.as_mut().map_or(Ok(None), PublishedShard::take_before);
-        let (temporary, len) = match before? {
-            Some(before) => before,
-            None => match self.fresh_temporary()? {
-                Some(fresh) if self.layout.ends_with_index() && fresh.shorten(0)? => (fresh, 0),
-                fresh => {
-                    self.temporary = fresh;
-                    return Ok(());
-                }
-            },
-        };
-        if let AnyStore::Blocking(store) = &self.store {
-            let published = match published {
-                Some(published) => Some(published),
-                None => self.stored(&**store)?.filter(is_compact),
-            };
-            if let Some(published) = published {
-                let is_whole = published.append_to(&*temporary, len, &**store, &self.key)?;
-                self.states().holes = !is_whole;
-                self.base = is_whole.then_some(published);
-            }
-        }
-        self.temporary = Some(temporary);
-        Ok(())
-    }
-
-    /// The shard as it is stored; `None` if it is broken, which matters only if some of it is to stay, or
-    /// larger than its shape allows.
-    fn stored(&self, store: &dyn Store) -> Result<Option<PublishedShard>, EngineCause> {
-        let fetch = Fetch { key: self.key.clone(), of: Of::Any, want: index_want(&self.layout) };
-        let Fetched::Parts { pin, size, parts } = with_files(|| store.fetch(&fetch))? else {
-            return Ok(None);
-        };
-        if size > self.array.chain().encoded_limit(&self.array.shape_of(&self.shard)) {
-            return Ok(None);
-        }
-        let Ok(index) = self.decoded_index(parts, size) else { return Ok(None) };
-        let place = |number| {
-            let range = index.entry(number).ok()?;
-            Some(range.map(|range| (range.start, range.end - range.start)))
-        };
-        let Some(places) = (0..self.layout.n_chunks()).map(place).collect() else { return Ok(None) };
-        // Otherwise it has no index.
-        let byte_len = size.saturating_sub(self.layout.index_len());
-        let shard = self.shard.clone();
-        Ok(Some(PublishedShard { shard, pin, byte_len, places, is_own: false, before: None }))
-    }
-
-    fn decoded_index(&self, parts: Vec<Bytes>, size: u64) -> Result<ShardIndex, EngineCause> {
-        let encoded = parts.into_iter().next().ok_or_else(|| no_part(&self.key))?;
-        with_workspace(|workspace| {
-            self.sharding()?.decode_index(&encoded, &self.shape, size, workspace).map_err(EngineCause::from)
-        })
-    }
-
-    fn fresh_temporary(&self) -> Result<Option<Box<dyn Temporary>>, EngineCause> {
+    fn new_temporary(&self) -> Result<Option<Box<dyn Temporary>>, EngineCause> {
         let AnyStore::Blocking(store) = &self.store else { return Ok(None) };
         let temporary = store.temporary(&self.key)?;
         if let Some(temporary) = temporary.as_ref().filter(|_| !self.layout.ends_with_index()) {

@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 
-use ndzarr_store::Wait;
-
-use crate::identity::Identity;
 use crate::lease::Lease;
 use crate::os_error::is_not_found;
 use crate::stat::Stat;
@@ -53,23 +50,12 @@ impl FileLock {
         match self {
             Self::Local(lock) => {
                 if lock.rest > 0 {
-                    again(|| lock.sys.truncate(&lock.file, 0))?;
+                    again(|| lock.sys.truncate(&lock.file))?;
                     lock.rest = 0;
                 }
                 Ok(&lock.file)
             }
             Self::Portable(lease) => lease.temporary(),
-        }
-    }
-
-    /// Whether bytes that a reader may have open would be overwritten: a killed writer leaves a file that
-    /// was a value.
-    pub(crate) fn may_be_read(&self) -> bool {
-        match self {
-            Self::Local(lock) => {
-                lock.rest > 0 && lock.sys.may_exchange() && lock.sys.is_open_elsewhere(&lock.file)
-            }
-            Self::Portable(_) => false,
         }
     }
 
@@ -118,19 +104,6 @@ impl FileLock {
             Self::Portable(lease) => return lease.publish_under_lock_of(path),
         }
         self.rename_over(path)
-    }
-
-    /// The same, and the value at `path`, if it is this one, takes the name of the temporary, locked, if
-    /// that can be.
-    pub(crate) fn exchange_locked(&mut self, path: &Path, old: &Identity) -> io::Result<Option<Self>> {
-        if let Self::Local(lock) = self {
-            let old = lock.exchange_with(path, old)?;
-            if lock.state == State::Released {
-                return Ok(old.map(Self::Local));
-            }
-        }
-        self.rename_over_locked(path)?;
-        Ok(None)
     }
 
     /// Looks whether the lock is still held, if it was not renewed for so long that it may be lost.
@@ -193,42 +166,6 @@ impl LocalLock {
         }
         self.state = State::Released;
         Err(removed())
-    }
-
-    /// Still locked afterwards if there was nothing to swap it with.
-    fn exchange_with(&mut self, path: &Path, expected: &Identity) -> io::Result<Option<Self>> {
-        self.check_not_removed()?;
-        self.flush()?;
-        let sys = &*self.sys;
-        // Anything that is not as expected is left to the way without an exchange.
-        let Ok(old) = again(|| sys.reopen(path)) else { return Ok(None) };
-        let Ok(stat) = again(|| sys.file_stat(&old)) else { return Ok(None) };
-        let is_expected = stat.is_file() && stat.names == 1 && Identity::of(&stat) == *expected;
-        if !is_expected || !again(|| sys.lock(&old, Wait::Try)).unwrap_or(false) {
-            return Ok(None);
-        }
-        let mut old = Self {
-            sys: Arc::clone(&self.sys),
-            path: self.path.clone(),
-            file: Arc::new(old),
-            rest: 0,
-            state: State::Released,
-            reports_late: self.reports_late,
-            process: self.process,
-        };
-        match again(|| sys.exchange(&self.path, path)) {
-            Err(e) if e.kind() == ErrorKind::Unsupported || is_not_found(&e) => return Ok(None),
-            exchanged => exchanged?,
-        }
-        self.state = State::Released;
-        // A program without locks may have replaced the value just before the exchange. This writer came
-        // later, so what that program wrote is removed.
-        if !old.is_under_its_name(Some(stat)).unwrap_or(false) {
-            let _ = again(|| sys.unlink(&self.path));
-            return Ok(None);
-        }
-        (old.rest, old.state) = (0, State::Locked);
-        Ok(Some(old))
     }
 
     fn is_under_its_name(&mut self, held: Option<Stat>) -> io::Result<bool> {

@@ -1,7 +1,6 @@
 //! Tests of what happens when the operating system fails, or does less than asked.
 
 #[cfg(unix)]
-mod exchanges;
 mod failures;
 mod flocks;
 #[cfg(target_os = "linux")]
@@ -126,9 +125,9 @@ impl Syscalls for Faulty {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         System.copy(from, from_at, to, to_at, self.at_most(len) as u64)
     }
-    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File) -> io::Result<()> {
         self.check("truncate")?;
-        System.truncate(file, len)
+        System.truncate(file)
     }
     fn sync(&self, file: &File, level: Durability) -> io::Result<()> {
         self.check("sync")?;
@@ -168,10 +167,6 @@ impl Syscalls for Faulty {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.check("rename")?;
         System.rename(from, to)
-    }
-    fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
-        self.check("exchange")?;
-        System.exchange(a, b)
     }
     fn lock_to_read(&self, file: &File) -> io::Result<bool> {
         self.check("lock_to_read")?;

@@ -90,9 +90,9 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::copy(from, from_at, to, to_at, len)
     }
 
-    /// Keeps the first bytes of the file alone.
-    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
-        file.set_len(len)
+    /// Makes the file empty.
+    fn truncate(&self, file: &File) -> io::Result<()> {
+        file.set_len(0)
     }
 
     /// Fixes the identity of a file that was written, before it is published.
@@ -177,22 +177,6 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     /// Renames a file, replacing any file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         platform::rename(from, to)
-    }
-
-    /// Whether some file systems of this system swap names: elsewhere no temporary was a value before.
-    fn may_exchange(&self) -> bool {
-        cfg!(any(target_os = "linux", target_os = "android"))
-    }
-
-    /// Swaps the names of two files. `Unsupported` if it cannot.
-    fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
-        platform::exchange(a, b)
-    }
-
-    /// Whether a file, open to read and write, may be open elsewhere too, in this process or another.
-    /// `true` where the system does not tell.
-    fn is_open_elsewhere(&self, file: &File) -> bool {
-        platform::is_open_elsewhere(file)
     }
 
     /// Whether a file, open to read alone, is open elsewhere to be written. `false` where the system does

@@ -72,7 +72,7 @@ pub use block_on::block_on;
 pub use error::StoreError;
 pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};
 pub use key::{Key, Prefix, is_numbered};
-pub use lock::{Exchanged, KeyLock, Locked, Temporary, Wait};
+pub use lock::{KeyLock, Locked, Temporary, Wait};
 pub use memory::MemoryStore;
 #[doc(hidden)]
 pub use per_process::PerProcess;

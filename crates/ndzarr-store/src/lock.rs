@@ -168,31 +168,4 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     /// # Errors
     /// The same as for [`Store::put`](crate::Store::put).
     fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
-
-    /// Like [`publish`](Self::publish), but the value before, if it is the one that `old` names, becomes
-    /// a temporary of the same key, and keeps its bytes. So a value that grows need not be copied for
-    /// each publication: the one before lacks only what came since. `None`, as by default, if the store
-    /// cannot do that, or cannot now.
-    ///
-    /// # Errors
-    /// The same as for [`publish`](Self::publish).
-    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
-        let _ = old;
-        Ok((self.publish(lock)?, None))
-    }
-
-    /// Keeps the first `len` bytes alone, and appends behind them from now on: before anything is
-    /// written to what was the value of the key. `false`, as by default, and nothing has happened: the
-    /// store does not [exchange](Self::exchange) values, or another process may be reading this one
-    /// or has changed it.
-    ///
-    /// # Errors
-    /// If the store fails; it can then no longer be published.
-    fn shorten(&self, len: u64) -> Result<bool, StoreError> {
-        let _ = len;
-        Ok(false)
-    }
 }
-
-/// The answer of [`Temporary::exchange`]: the pin of the new value, and the value before.
-pub type Exchanged = (Pin, Option<Box<dyn Temporary>>);

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Exchanged, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store,
-    StoreError, Temporary, Wait, Want,
+    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError,
+    Temporary, Wait, Want,
 };
 
 use crate::forward;
@@ -288,19 +288,6 @@ impl Temporary for CountingTemporary {
         let Self { temporary, counters } = *self;
         let _in_flight = counters.put(&[]);
         temporary.publish(lock)
-    }
-
-    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
-        let Self { temporary, counters } = *self;
-        let (pin, before) = {
-            let _in_flight = counters.put(&[]);
-            temporary.exchange(lock, old)?
-        };
-        Ok((pin, before.map(|temporary| Box::new(Self { temporary, counters }) as _)))
-    }
-
-    fn shorten(&self, len: u64) -> Result<bool, StoreError> {
-        self.temporary.shorten(len)
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Exchanged, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store,
-    StoreError, Temporary, Wait, Want,
+    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError,
+    Temporary, Wait, Want,
 };
 
 use crate::forward;
@@ -249,16 +249,5 @@ impl Temporary for FaultTemporary {
         self.faults.check(Call::Publish, self.key.as_str())?;
         let Self { temporary, .. } = *self;
         temporary.publish(lock)
-    }
-
-    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
-        self.faults.check(Call::Publish, self.key.as_str())?;
-        let Self { temporary, key, faults } = *self;
-        let (pin, before) = temporary.exchange(lock, old)?;
-        Ok((pin, before.map(|temporary| Box::new(Self { temporary, key, faults }) as _)))
-    }
-
-    fn shorten(&self, len: u64) -> Result<bool, StoreError> {
-        self.temporary.shorten(len)
     }
 }

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use ndzarr_codec::{Access, VlenBuffer};
-use ndzarr_engine::{Cancel, EngineError, Outside, PublishedShard, ShardWriter, Source, in_parallel};
+use ndzarr_engine::{Cancel, EngineError, Outside, ShardWriter, Source, in_parallel};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::ChunkEdges;
 
@@ -32,31 +31,6 @@ pub(crate) struct Growth {
     /// What is not encoded, behind the head and the encoded rows.
     rows: Rows,
     shards: Option<Shards>,
-    /// The shards of this row as they were published last.
-    published: Vec<PublishedShard>,
-    removal: Removal,
-}
-
-/// Removes files that are not needed any more, beside what comes next: freeing one of many megabytes
-/// takes longer than writing a frame.
-#[derive(Debug, Default)]
-struct Removal(Option<(u32, JoinHandle<()>)>);
-
-impl Removal {
-    fn of<T: Send + 'static>(files: T) -> Self {
-        let thread = std::thread::Builder::new().name("ndzarr-remove".to_owned());
-        Self(thread.spawn(move || drop(files)).ok().map(|thread| (std::process::id(), thread)))
-    }
-}
-
-impl Drop for Removal {
-    fn drop(&mut self) {
-        match self.0.take() {
-            Some((process, thread)) if process == std::process::id() => drop(thread.join()),
-            // A forked child has no such thread.
-            other => std::mem::forget(other),
-        }
-    }
 }
 
 /// The shards of one row.
@@ -85,9 +59,8 @@ impl Growth {
             return Err(core.name(Error::new(ErrorKind::InvalidArgument, what)));
         };
         let row_end = row_end(&core, axis, end)?;
-        let (rows, published) = (Rows::new(axis, end), Vec::new());
-        let removal = Removal::default();
-        Ok(Self { core, axis, end, row_end, head: None, rows, shards: None, published, removal })
+        let rows = Rows::new(axis, end);
+        Ok(Self { core, axis, end, row_end, head: None, rows, shards: None })
     }
 
     /// The shape of elements to add, which may lack the axis.
@@ -237,8 +210,8 @@ impl Growth {
     }
 
     /// Begins the shards of the row that has these indices along the axis.
-    fn begin_shards(&mut self, row: &Range<u64>) -> Result<Shards> {
-        let (core, published) = (&self.core, &mut self.published);
+    fn begin_shards(&self, row: &Range<u64>) -> Result<Shards> {
+        let core = &self.core;
         let mut shape = core.shape().to_vec();
         shape[self.axis] = self.row_end;
         let wrong = |error| core.name(Error::new(ErrorKind::WrongShape, error));
@@ -257,9 +230,7 @@ impl Growth {
             let region = array.grid().clipped_region(&overlap.chunk).unwrap_or_else(|| overlap.region());
             let mut writer = ShardWriter::new(&array, store.clone(), &overlap.chunk, &core.options);
             if !too_many_files {
-                let earlier = published.iter().position(|shard| shard.index() == overlap.chunk);
-                let earlier = earlier.map(|at| published.swap_remove(at));
-                writer = writer.and_then(|writer| writer.continuing(earlier));
+                writer = writer.and_then(ShardWriter::spilling);
             }
             writers.push((region, core.named(writer)?));
         }
@@ -292,16 +263,9 @@ impl Growth {
         let shards = self.shards.take().map(|shards| shards.writers).unwrap_or_default();
         let shards = shards.into_iter().map(|(_, writer)| writer).collect();
         let behind = Some(self.core.shape().to_vec());
-        let mut added = Added { shape, parts, shards, published: Vec::new(), behind };
-        self.core.append_by(axis, &mut added, colour).await?;
-        self.published = added.published;
+        let added = Added { shape, parts, shards, behind };
+        self.core.append_by(axis, added, colour).await?;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
-        if self.end == self.row_end {
-            let done = std::mem::take(&mut self.published);
-            if done.iter().any(PublishedShard::has_before) {
-                self.removal = Removal::of(done);
-            }
-        }
         self.row_end = row_end(&self.core, axis, self.end)?;
         Ok(())
     }

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    AnyStore, CancelOnDrop, ChunkedArray, ConcurrentUpdate, EngineError, Outside, PublishedShard,
-    ShardWriter, Source, check_shrink, check_shrink_async, on_own_thread, shrink, shrink_async,
-    shrink_pooled,
+    AnyStore, CancelOnDrop, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source,
+    check_shrink, check_shrink_async, on_own_thread, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
@@ -35,8 +34,6 @@ pub(super) struct Added<'s> {
     pub(super) parts: Vec<(Range<u64>, &'s dyn Source)>,
     /// Shards that have the rest of it, encoded.
     pub(super) shards: Vec<ShardWriter>,
-    /// Those shards as they were published, if nothing else was written into them.
-    pub(super) published: Vec<PublishedShard>,
     /// The shape that the array has to have before.
     pub(super) behind: Option<Vec<u64>>,
 }
@@ -47,7 +44,7 @@ impl<'s> Added<'s> {
         // Without such an axis it is refused before anything is written.
         let len = shape.get(axis).copied().unwrap_or(0);
         let parts = vec![(0..len, source)];
-        Self { shape: shape.to_vec(), parts, shards: Vec::new(), published: Vec::new(), behind: None }
+        Self { shape: shape.to_vec(), parts, shards: Vec::new(), behind: None }
     }
 }
 
@@ -76,13 +73,13 @@ impl Core {
         colour: Colour,
     ) -> Result<()> {
         if colour == Colour::Blocking {
-            return self.append_by(axis, &mut Added::new(source_shape, axis, source), colour).await;
+            return self.append_by(axis, Added::new(source_shape, axis, source), colour).await;
         }
         let len: Vec<usize> = source_shape.iter().map(|&n| n as usize).collect();
         let source = source.piece(&vec![0; len.len()], &len);
         let (mut core, shape) = (self.clone(), source_shape.to_vec());
         let appended = run_change(self.options.cancel.clone(), async move {
-            let result = core.append_by(axis, &mut Added::new(&shape, axis, &*source), colour).await;
+            let result = core.append_by(axis, Added::new(&shape, axis, &*source), colour).await;
             (core, result)
         });
         let result;
@@ -139,7 +136,7 @@ impl Core {
     pub(super) async fn append_by(
         &mut self,
         axis: usize,
-        added: &mut Added<'_>,
+        mut added: Added<'_>,
         colour: Colour,
     ) -> Result<()> {
         let storage = self.storage.clone();
@@ -172,7 +169,7 @@ impl Core {
                     continue;
                 }
                 *self = grown;
-                self.outside(Outside::Shared)?.write_added(axis, was[axis], added, colour).await?;
+                self.outside(Outside::Shared)?.write_added(axis, was[axis], &mut added, colour).await?;
                 return self.refresh(key, colour).await;
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
@@ -182,7 +179,7 @@ impl Core {
                 held.unless_published(move |held| array.tidy(held, &shape));
             }
             let mut work = Unfinished { held: Some(held), stop };
-            let done = match writer.write_added(axis, was[axis], added, colour).await {
+            let done = match writer.write_added(axis, was[axis], &mut added, colour).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
                 Ok(()) => work.publish(&change.document, policy).await,
                 Err(error) => Err(error),
@@ -225,11 +222,10 @@ impl Core {
         added: &mut Added<'_>,
         colour: Colour,
     ) -> Result<()> {
-        // Shards first: they may continue what was published, which the parts change.
         for shard in added.shards.drain(..) {
             let shard = shard.within(self.data()?).with_options(&self.options);
-            let published: Result<_, EngineError> = shard.publish(async || Ok(())).await;
-            added.published.extend(self.named(published)?.filter(|_| added.parts.is_empty()));
+            let finished: Result<_, EngineError> = shard.finish(async || Ok(())).await;
+            self.named(finished)?;
         }
         for (range, source) in &added.parts {
             let mut ranges: Vec<Range<u64>> = self.shape().iter().map(|&n| 0..n).collect();

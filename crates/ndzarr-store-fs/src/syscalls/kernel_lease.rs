@@ -1,4 +1,4 @@
-//! Asks Linux whether a file is open elsewhere: it then gives no lease on it.
+//! Asks Linux whether a file is open to be written: it then gives no lease to read it.
 
 #![expect(unsafe_code, reason = "foreign functions")]
 
@@ -11,21 +11,12 @@ use nix::libc;
 /// The same on every architecture; the crate `libc` lacks it.
 const F_SETSIG: libc::c_int = 10;
 
-/// A file that is mapped into memory counts as open.
-pub(crate) fn is_open_elsewhere(file: &File) -> bool {
-    let file = file.as_raw_fd();
-    // Who opens the file while there is a lease has the owner of the lease signalled. The signal that
-    // is set unless told otherwise ends a process. This one is ignored unless a program handles it.
-    if !set(file, F_SETSIG, libc::SIGURG) || !set(file, libc::F_SETLEASE, libc::F_WRLCK) {
-        return true;
-    }
-    !set(file, libc::F_SETLEASE, libc::F_UNLCK)
-}
-
 /// A lease to read is refused as long as the file is open to be written. `false` for a file that this
 /// user may have no lease on.
 pub(crate) fn is_open_to_write(file: &File) -> bool {
     let file = file.as_raw_fd();
+    // Who opens the file while there is a lease has the owner of the lease signalled. The signal that
+    // is set unless told otherwise ends a process. This one is ignored unless a program handles it.
     if !set(file, F_SETSIG, libc::SIGURG) {
         return false;
     }

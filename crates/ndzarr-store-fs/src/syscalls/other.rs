@@ -100,14 +100,6 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-pub(crate) fn is_open_elsewhere(_: &File) -> bool {
-    true
-}
-
 pub(crate) fn is_open_to_write(_: &File) -> bool {
     false
 }

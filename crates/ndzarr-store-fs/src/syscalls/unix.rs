@@ -176,35 +176,11 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use super::kernel_lease::{is_open_elsewhere, is_open_to_write};
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) fn is_open_elsewhere(_: &File) -> bool {
-    true
-}
+pub(crate) use super::kernel_lease::is_open_to_write;
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn is_open_to_write(_: &File) -> bool {
     false
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags};
-    use rustix::io::Errno;
-
-    match rustix::fs::renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-        // Not by this kernel, this file system, or in this sandbox.
-        Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP | Errno::PERM) => {
-            Err(io::ErrorKind::Unsupported.into())
-        }
-        exchanged => Ok(exchanged?),
-    }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {

@@ -105,14 +105,6 @@ fn open_to_look(path: &Path, flags: u32) -> io::Result<File> {
     OpenOptions::new().access_mode(FILE_READ_ATTRIBUTES).custom_flags(flags).open(path)
 }
 
-pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
-    Err(ErrorKind::Unsupported.into())
-}
-
-pub(crate) fn is_open_elsewhere(_: &File) -> bool {
-    true
-}
-
 pub(crate) fn is_open_to_write(_: &File) -> bool {
     false
 }

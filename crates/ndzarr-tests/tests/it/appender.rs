@@ -12,7 +12,7 @@ use ndzarr::{
     FsStore, MemoryStore, N5Axes, OpenOptions, Order, Result, RunOptions, Storage, Store, asynchronous,
     codec,
 };
-use ndzarr_store::{Exchanged, Temporary};
+use ndzarr_store::Temporary;
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, Random, block_on, forward};
 
 /// Arrays of two frames of 5 x 4 along axis 0, whose chunks end within frames or after several.
@@ -292,17 +292,6 @@ impl Temporary for WatchedTemporary {
         let pin = self.0.publish(lock);
         (self.1)();
         pin
-    }
-
-    fn exchange(self: Box<Self>, lock: Box<dyn KeyLock>, old: &Pin) -> Result<Exchanged, StoreError> {
-        let Self(temporary, watch) = *self;
-        let (pin, before) = temporary.exchange(lock, old)?;
-        watch();
-        Ok((pin, before.map(|before| Box::new(Self(before, watch)) as _)))
-    }
-
-    fn shorten(&self, len: u64) -> Result<bool, StoreError> {
-        self.0.shorten(len)
     }
 }
 

@@ -5,7 +5,6 @@
 mod ready;
 
 mod appender;
-mod appender_turns;
 mod appenders_meet;
 mod appends;
 mod archives;
@@ -52,6 +51,7 @@ mod foreign_temporaries;
 #[cfg(unix)]
 mod forks;
 mod given_up;
+mod growing_shards;
 mod held_up;
 mod hierarchy_model;
 mod in_flight;
