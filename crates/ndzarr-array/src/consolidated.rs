@@ -165,7 +165,7 @@ async fn refresh_one(
     }
     let mut lost = LostLocks::default();
     loop {
-        let Some((_, current)) = storage.document(key, limits.document_bytes).await? else { return Ok(()) };
+        let Some(current) = storage.value(key, limits.document_bytes).await? else { return Ok(()) };
         if has_no_copies_yet(format, key, &current) {
             let base = NodePath::new(key.rsplit_once('/').map_or("", |(base, _)| base))?;
             let options = OpenOptions {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_engine::{
     AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn,
-    erase_prefix_in_turn, in_parallel, put_in_turn,
+    erase_prefix_in_turn, in_parallel, put_in_turn, with_files,
 };
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_model::ArraySpec;
@@ -215,7 +215,7 @@ impl Storage {
 
     pub(crate) async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         match &self.0 {
-            AnyStore::Blocking(store) => store.fetch(fetch),
+            AnyStore::Blocking(store) => with_files(|| store.fetch(fetch)),
             AnyStore::Async(store) => store.fetch(fetch).await,
         }
     }
@@ -263,7 +263,7 @@ impl Storage {
     /// Identifies the folder of a node, if there are symbolic links on the way to it.
     pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
         let AnyStore::Blocking(store) = &self.0 else { return Ok(None) };
-        let place = Prefix::new(node.prefix()).and_then(|prefix| store.place(&prefix));
+        let place = Prefix::new(node.prefix()).and_then(|prefix| with_files(|| store.place(&prefix)));
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
@@ -271,7 +271,7 @@ impl Storage {
         // A name that cannot be a key has no value.
         let Ok(key) = Key::new(key) else { return Ok(false) };
         let is_there = match &self.0 {
-            AnyStore::Blocking(store) => store.has(&key),
+            AnyStore::Blocking(store) => with_files(|| store.has(&key)),
             AnyStore::Async(store) => store.has(&key).await,
         };
         is_there.map_err(|error| Error::from(error).in_store(|| self.name()))
@@ -289,6 +289,11 @@ impl Storage {
         })
     }
 
+    /// The value under a key. Its pin, which may be an open file, is dropped.
+    pub(crate) async fn value(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
+        Ok(self.document(key, limit).await?.map(|(_, value)| value))
+    }
+
     /// The values under keys: several threads ask a blocking store, and an asynchronous one gets
     /// all requests at once.
     async fn documents(
@@ -296,15 +301,15 @@ impl Storage {
         keys: &[String],
         limit: u64,
         threads: Option<NonZeroUsize>,
-    ) -> Vec<Result<Option<(Pin, Bytes)>>> {
+    ) -> Vec<Result<Option<Bytes>>> {
         match &self.0 {
-            _ if keys.len() == 1 => vec![self.document(&keys[0], limit).await],
+            _ if keys.len() == 1 => vec![self.value(&keys[0], limit).await],
             AnyStore::Blocking(_) => {
-                let read = |key: &String| self.wait(self.document(key, limit));
+                let read = |key: &String| self.wait(self.value(key, limit));
                 in_parallel(keys.iter().collect(), threads, read)
             }
             AnyStore::Async(_) => {
-                futures_util::future::join_all(keys.iter().map(|key| self.document(key, limit))).await
+                futures_util::future::join_all(keys.iter().map(|key| self.value(key, limit))).await
             }
         }
     }
@@ -315,7 +320,7 @@ impl Storage {
         let values = self.documents(keys, limits.document_bytes, None).await;
         for (key, value) in keys.iter().zip(values) {
             if let Ok(value) = value {
-                known.add_document(key.clone(), value.map(|(_, value)| value));
+                known.add_document(key.clone(), value);
             }
         }
     }
@@ -360,7 +365,7 @@ impl Storage {
                 Need::Documents(keys) => {
                     let values = self.documents(keys, limits.document_bytes, threads).await;
                     for (key, value) in keys.iter().zip(values) {
-                        known.add_document(key.clone(), value?.map(|(_, value)| value));
+                        known.add_document(key.clone(), value?);
                     }
                 }
                 Need::Presence(keys) => {

@@ -451,13 +451,24 @@ fn indexes() -> Indexes {
 }
 
 /// Runs an operation that opens a file. If the process has too many files open, those of cached
-/// indexes are closed and it runs again.
-pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+/// indexes are closed and it runs again. Every call of a store that may open a file goes through this.
+///
+/// # Errors
+/// That of the last attempt.
+pub fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     match attempt() {
-        Err(error) if error.is_out_of_files() => {
-            INDEXES.get(|_| indexes()).clear();
-            attempt()
-        }
+        Err(error) if closes_files_after(&error) => attempt(),
         done => done,
     }
+}
+
+/// Closes the files of cached indexes if an operation failed because too many files were open. Returns
+/// whether it did: then the operation may run again.
+#[must_use]
+pub fn closes_files_after(error: &StoreError) -> bool {
+    let is_out_of_files = error.is_out_of_files();
+    if is_out_of_files {
+        INDEXES.get(|_| indexes()).clear();
+    }
+    is_out_of_files
 }

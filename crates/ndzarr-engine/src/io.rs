@@ -248,7 +248,7 @@ impl Io for Here<'_> {
 
     async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
         // Folder by folder, so that few names are in memory.
-        let DirListing { keys, prefixes } = self.store.list_dir(prefix)?;
+        let DirListing { keys, prefixes } = with_files(|| self.store.list_dir(prefix))?;
         Ok((keys.into_iter().map(|name| format!("{prefix}{name}")).collect(), prefixes))
     }
 

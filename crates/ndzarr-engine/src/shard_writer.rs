@@ -9,6 +9,7 @@ use ndzarr_codec::{Access, CodecError, ShardLayout, Sharding};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::{Key, Temporary};
 
+use crate::cache::with_files;
 use crate::encode_job::EncodeJob;
 use crate::scratch::with_workspace;
 use crate::{AnyStore, ChunkedArray, EngineCause, EngineError, RunOptions, Source};
@@ -98,7 +99,7 @@ impl ShardWriter {
 
     fn new_temporary(&self) -> Result<Option<Box<dyn Temporary>>, EngineCause> {
         let AnyStore::Blocking(store) = &self.store else { return Ok(None) };
-        let temporary = store.temporary(&self.key)?;
+        let temporary = with_files(|| store.temporary(&self.key))?;
         if let Some(temporary) = temporary.as_ref().filter(|_| !self.layout.ends_with_index()) {
             // Reserves the place of the index, which is written last.
             temporary.append(&vec![0; self.layout.index_len() as usize])?;

@@ -11,6 +11,7 @@ use ndzarr_grid::{ChunkGrid, Overlap, Overlaps, Region};
 use ndzarr_pool::Queue;
 use ndzarr_store::{AsyncStore, Fetched, Key, Of, Precondition, Prefix, Put, Store, StoreError, Wait, Want};
 
+use crate::cache::with_files;
 use crate::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_cancel, publishing};
 use crate::chunk_write::ChunkWrite;
 use crate::cover;
@@ -283,7 +284,8 @@ pub fn put_in_turn(
             Precondition::None | Precondition::Absent => Turn::take(store, key, Patience::Wait, cancel)?,
         };
         let Taken::Turn(mut turn) = taken else {
-            return publishing(cancel, || store.put(key, std::slice::from_ref(value), only_if.clone()));
+            let put = || store.put(key, std::slice::from_ref(value), only_if.clone());
+            return publishing(cancel, || with_files(put));
         };
         if matches!(only_if, Precondition::Absent) {
             let Fetched::Missing = turn.fetch(Of::Any, Want::Size)? else { return Ok(Put::Conflict) };
@@ -301,13 +303,14 @@ pub fn put_in_turn(
 /// # Errors
 /// The work was stopped; the store fails.
 pub fn erase_in_turn(store: &dyn Store, key: &Key, cancel: Option<&Cancel>) -> Result<(), EngineCause> {
+    let plainly = || with_files(|| store.erase(key, Precondition::None)).map(drop);
     let erase = || {
         // It may be absent from a cache of the system alone, which the store knows about.
         if !store.has(key)? {
-            return publishing(cancel, || store.erase(key, Precondition::None).map(drop));
+            return publishing(cancel, plainly);
         }
         let Taken::Turn(turn) = Turn::take(store, key, Patience::Wait, cancel)? else {
-            return publishing(cancel, || store.erase(key, Precondition::None).map(drop));
+            return publishing(cancel, plainly);
         };
         let _waited_for = Publishing::begin(cancel, Under::Nothing)?;
         turn.erase()
@@ -326,7 +329,7 @@ pub fn erase_prefix_in_turn(
 ) -> Result<(), EngineCause> {
     let goes_on = || check_cancel(cancel).is_ok();
     let _publishing = Publishing::begin(cancel, Under::Nothing)?;
-    match store.erase_prefix(prefix, Wait::While(&goes_on)) {
+    match with_files(|| store.erase_prefix(prefix, Wait::While(&goes_on))) {
         Err(StoreError::Busy { .. }) if !goes_on() => Err(EngineCause::Cancelled),
         erased => Ok(erased?),
     }

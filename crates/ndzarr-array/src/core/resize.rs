@@ -204,7 +204,7 @@ impl Core {
                     }
                     // No other thread may wait for an asynchronous store.
                     if !storage.is_blocking()
-                        && let Ok(Some((_, now))) = storage.document(&key, limits.document_bytes).await
+                        && let Ok(Some(now)) = storage.value(&key, limits.document_bytes).await
                     {
                         let _ = self.trim_behind(Some(&now), &shape, colour).await;
                     }
@@ -243,8 +243,8 @@ impl Core {
         let again;
         let held = if held.excludes_others() {
             // If the lock was lost, what is outside the old shape may be another writer's.
-            let now = self.storage.wait(self.storage.document(&key, limits.document_bytes));
-            if now.is_ok_and(|now| now.map(|(_, value)| value) != held.bytes()) {
+            let now = self.storage.wait(self.storage.value(&key, limits.document_bytes));
+            if now.is_ok_and(|now| now != held.bytes()) {
                 return;
             }
             held
@@ -284,7 +284,7 @@ impl Core {
     pub(crate) async fn check_inside(&self, chunk: &[u64], region: &Region) -> Result<()> {
         let key = shape_key(&self.node);
         let limit = self.node.context.limits.document_bytes;
-        let Some((_, document)) = self.storage.document(&key, limit).await? else {
+        let Some(document) = self.storage.value(&key, limit).await? else {
             return self.storage.check_there(&self.node, &key).await;
         };
         let now = self.checked(document_shape(&self.node, Some(&document)))?;

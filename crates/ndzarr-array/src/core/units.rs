@@ -198,7 +198,7 @@ impl Core {
     pub(super) async fn settle_scalar(&self) -> Result<()> {
         let Some(other) = self.scalar_fallback() else { return Ok(()) };
         let limit = self.data()?.chain().encoded_limit(&self.spec().unit_shape);
-        let Some((_, value)) = self.storage.document(&other, limit).await? else { return Ok(()) };
+        let Some(value) = self.storage.value(&other, limit).await? else { return Ok(()) };
         let key = self.storage.named(self.data()?.key(&[]))?;
         let put = self.storage.put(&key, value.clone(), Precondition::Absent).await?;
         if matches!(put, Put::Unsupported) && !self.storage.has(key.as_str()).await? {

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{AnyStore, CancelOnDrop, ConcurrentUpdate, Condition, EngineError, on_own_thread};
+use ndzarr_engine::{
+    AnyStore, CancelOnDrop, ConcurrentUpdate, Condition, EngineError, on_own_thread, with_files,
+};
 use ndzarr_metadata::{Limits, MetadataError, Node, check_whole};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
@@ -132,7 +134,7 @@ async fn take(store: &Arc<dyn Store>, key: &Key, limit: u64, call: Call) -> Resu
         let (cancel, change) = (stop.cancel().clone(), call.change.clone());
         let wait = move || -> Result<_> {
             let goes_on = || !cancel.is_cancelled() && holder(&name).is_none();
-            match store.lock(&key, Wait::While(&goes_on))? {
+            match with_files(|| store.lock(&key, Wait::While(&goes_on)))? {
                 Locked::Held(mut lock) => {
                     // Registered from now on: a call that waits for this lock may be the only one
                     // to poll the future.
@@ -170,7 +172,8 @@ async fn take(store: &Arc<dyn Store>, key: &Key, limit: u64, call: Call) -> Resu
 }
 
 fn read(mut lock: Box<dyn KeyLock>, limit: u64, known: Option<Holding>) -> Result<(Option<Pin>, Taken)> {
-    let fetched = lock.fetch(Of::Any, Want::Whole { limit }).map_err(|error| of_document(error, limit))?;
+    let fetched = with_files(|| lock.fetch(Of::Any, Want::Whole { limit }));
+    let fetched = fetched.map_err(|error| of_document(error, limit))?;
     let (pin, value) = match fetched {
         Fetched::Parts { pin, parts, .. } => (Some(pin), parts.into_iter().next()),
         Fetched::Missing | Fetched::Changed => (None, None),

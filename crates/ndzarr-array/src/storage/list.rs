@@ -2,7 +2,7 @@
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
-use ndzarr_engine::AnyStore;
+use ndzarr_engine::{AnyStore, closes_files_after, with_files};
 use ndzarr_store::{DirListing, Key, Listed, Prefix, StoreError};
 
 use super::Storage;
@@ -19,7 +19,7 @@ impl Storage {
 
     async fn dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         match &self.0 {
-            AnyStore::Blocking(store) => store.list_dir(prefix),
+            AnyStore::Blocking(store) => with_files(|| store.list_dir(prefix)),
             AnyStore::Async(store) => store.list_dir(prefix).await,
         }
     }
@@ -73,7 +73,7 @@ impl Storage {
         let prefix = self.named(Prefix::new(prefix))?;
         let store = match &self.0 {
             AnyStore::Blocking(store) => {
-                self.named(store.list_prefix(&prefix))?.iter().for_each(take);
+                self.named(with_files(|| store.list_prefix(&prefix)))?.iter().for_each(take);
                 return Ok(());
             }
             AnyStore::Async(store) => store,
@@ -93,7 +93,18 @@ impl Storage {
     ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         let store = match &self.0 {
-            AnyStore::Blocking(store) => return self.named(store.list_sizes(&prefix, take)),
+            AnyStore::Blocking(store) => {
+                let mut began = false;
+                let mut passed = |key: &Key, listed| {
+                    began = true;
+                    take(key, listed);
+                };
+                return self.named(match store.list_sizes(&prefix, &mut passed) {
+                    // What was passed on must not come again.
+                    Err(error) if !began && closes_files_after(&error) => store.list_sizes(&prefix, take),
+                    done => done,
+                });
+            }
             AnyStore::Async(store) => store,
         };
         let mut pages = store.list_sizes(&prefix);

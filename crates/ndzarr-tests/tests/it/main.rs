@@ -46,6 +46,7 @@ mod escapes;
 mod everyday;
 mod examples;
 mod fast_paths;
+mod few_files;
 mod foreign_json;
 mod foreign_temporaries;
 #[cfg(unix)]
