@@ -56,11 +56,21 @@ enum InnerState {
     Spilled(u64, u64),
 }
 
+/// The states of this many inner chunks.
+fn none_given(n: usize) -> Result<Vec<InnerState>, CodecError> {
+    let mut list = Vec::new();
+    let byte_len = n.saturating_mul(size_of::<InnerState>());
+    list.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })?;
+    list.resize(n, InnerState::NotGiven);
+    Ok(list)
+}
+
 impl ShardWriter {
     /// Begins to write a shard, whose inner chunks are kept in memory.
     ///
     /// # Errors
-    /// The shard does not exist; the array's chain has no shards, or has further codecs after them.
+    /// The shard does not exist; the array's chain has no shards, or has further codecs after them; it
+    /// has too many inner chunks for this machine's memory.
     pub fn new(
         array: &Arc<ChunkedArray>,
         store: AnyStore,
@@ -82,8 +92,8 @@ impl ShardWriter {
         let grid = ChunkGrid::regular(&shape, sharding.chunk_shape())
             .map_err(|error| CodecError::config("sharding_indexed", error))?;
         let layout = sharding.layout(&shape);
-        let n = layout.n_chunks();
-        let states = Mutex::new(InnerStates { list: vec![InnerState::NotGiven; n], holes: false });
+        let list = none_given(layout.n_chunks()).map_err(|error| EngineError::at(error, place()))?;
+        let states = Mutex::new(InnerStates { list, holes: false });
         let (array, shard, options) = (Arc::clone(array), shard.to_vec(), options.clone());
         Ok(Self { array, store, shard, key, shape, bounds, grid, layout, temporary: None, states, options })
     }
@@ -102,7 +112,9 @@ impl ShardWriter {
         let temporary = with_files(|| store.temporary(&self.key))?;
         if let Some(temporary) = temporary.as_ref().filter(|_| !self.layout.ends_with_index()) {
             // Reserves the place of the index, which is written last.
-            temporary.append(&vec![0; self.layout.index_len() as usize])?;
+            let byte_len = self.layout.index_len() as usize;
+            let place = with_workspace(|workspace| workspace.take_filled(byte_len));
+            temporary.append(&place.map_err(|_| CodecError::OutOfMemory { byte_len })?)?;
         }
         Ok(temporary)
     }

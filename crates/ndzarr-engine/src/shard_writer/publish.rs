@@ -156,9 +156,10 @@ impl ShardWriter {
         let chain = self.array.chain();
         let mut shard =
             NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, stored)?;
-        let (list, mut old) = (self.states().list.clone(), old.into_iter());
+        let mut old = old.into_iter();
         let mut places = kept.places.iter().peekable();
-        for (number, state) in list.into_iter().enumerate() {
+        for number in 0..self.layout.n_chunks() {
+            let state = self.states().list[number].clone();
             let kept_at = places.next_if(|(kept, _)| *kept == number);
             match (state, kept_at) {
                 (InnerState::Memory(encoded), _) => shard.add_part(encoded)?,
@@ -183,7 +184,8 @@ impl ShardWriter {
     /// Whether an inner chunk stays as stored: one inside the array, or any that others may add.
     fn missing(&self) -> bool {
         let stays = |number| self.array.outside == Outside::Shared || self.is_inside(number);
-        let list = self.states().list.clone();
+        let states = self.states();
+        let list = &states.list;
         (0..list.len()).any(|number| matches!(list[number], InnerState::NotGiven) && stays(number))
     }
 
@@ -195,7 +197,8 @@ impl ShardWriter {
         let index = with_workspace(|workspace| {
             self.sharding()?.decode_index(&encoded, &self.shape, size, workspace).map_err(EngineCause::from)
         })?;
-        let list = self.states().list.clone();
+        let states = self.states();
+        let list = &states.list;
         let mut places = Vec::new();
         let remains = |number: &usize| {
             matches!(list[*number], InnerState::NotGiven)

@@ -239,6 +239,25 @@ fn temporaries_of_the_store() {
     assert!(MemoryStore::new().temporary(&key).expect("no error").is_none());
 }
 
+/// Of as many inner chunks as a document may declare.
+#[test]
+fn a_shard_of_too_many_inner_chunks_is_out_of_memory() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, storage) in storages(folder.path()) {
+        let create = |path, len: u64| {
+            let builder = Array::<u8>::builder([len]).chunks([1_u64]).shards([1_u64 << 50]);
+            builder.create((&storage, path)).expect("a new array")
+        };
+        let full = create("full", 1 << 50);
+        let writer = full.shard_writer(&[0]).expect_err("too many");
+        let mut appender = create("empty", 0).appender(0).expect("an appender");
+        let pushed = appender.push(&[1]).expect_err("too many");
+        for error in [writer, pushed, full.fill([0..1], 1).expect_err("too many")] {
+            assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{name}: {error}");
+        }
+    }
+}
+
 type End = fn(ShardWriter<u8>) -> Result<(), Error>;
 
 /// The ways to end a writer.
