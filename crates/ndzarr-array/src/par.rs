@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-use ndzarr_engine::RunOptions;
+use ndzarr_engine::{RunOptions, check_cover};
 use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::array::Array;
@@ -33,7 +33,8 @@ use crate::storage::Colour;
 /// tasks: there, call it from a thread for blocking work.
 ///
 /// # Errors
-/// A chunk is corrupt; the store fails; the call was cancelled.
+/// A chunk is corrupt; a custom grid does not have each element in one chunk; the store fails; the call was
+/// cancelled.
 ///
 /// ```
 /// use ndarray::ArrayD;
@@ -302,6 +303,8 @@ fn all<F: Future<Output = Result<()>> + Send>(
     regions: impl Iterator<Item = Region> + Send,
     each: impl Fn(Region) -> F + Sync,
 ) -> Result<()> {
+    // Otherwise elements that no chunk of a custom grid has would be left out.
+    target.named(check_cover(target.data()?))?;
     let stores = [&source.storage, &target.storage];
     // It never waits: its threads do.
     ndzarr_store::block_on(for_each(stores, run, Colour::Blocking, threads, regions, each))

@@ -57,7 +57,8 @@ impl<M> Units<M> {
         Self { core: core.clone(), side: PhantomData }
     }
 
-    /// All of them, in C order of their indices, whether they are stored or not.
+    /// All of them, in C order of their indices, whether they are stored or not. They contain every
+    /// element, unless a custom grid has elements in no chunk, which calls that read or write them refuse.
     pub fn iter(&self) -> Chunks {
         Chunks::new(self.core.unit_grid())
     }

@@ -3,7 +3,7 @@
 use ndzarr_grid::{ChunkGrid, Overlap, Region};
 
 use crate::tile::{Output, Piece};
-use crate::{ChunkedArray, EngineCause, Tile};
+use crate::{ChunkedArray, EngineCause, EngineError, Tile};
 
 /// A part of the region, and what it shares with each chunk that it meets.
 struct Part<'t> {
@@ -80,6 +80,18 @@ pub(crate) fn sides(region: &Region, axis: usize, at: u64) -> [Region; 2] {
         ranges[axis] = side;
         Region::new(ranges)
     })
+}
+
+/// Checks that each element of an array is in one chunk, which is in doubt only with a custom grid.
+///
+/// # Errors
+/// One is in none, or in several.
+pub fn check_cover(array: &ChunkedArray) -> Result<(), EngineError> {
+    let whole = Region::whole(array.grid.array_shape());
+    if array.grid.is_custom() && !whole.is_empty() {
+        check(array, &whole)?;
+    }
+    Ok(())
 }
 
 /// Checks that the chunks of a custom grid cover a region, and that the chain can encode each.

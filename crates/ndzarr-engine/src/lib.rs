@@ -145,6 +145,7 @@ pub use cache::{ArrayCache, Cache, IndexCache, StoreId, closes_files_after, with
 pub use cancel::{Cancel, CancelOnDrop, Condition, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
+pub use cover::check_cover;
 pub use damage::{DamageReport, Damaged, DamagedChunk};
 pub use error::{Broken, EngineCause, EngineError, UnitPlace};
 pub use for_each::in_parallel;

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use crate::chunk_edges::{AxisRuns, ChunkEdges};
 use crate::{CustomGrid, GridError, Region, n_elements};
 
+/// A custom grid may name this many indices for any region.
+const MOST_INDICES: u64 = 1 << 24;
+
 /// A grid of chunks over an array: regular, rectilinear or custom. Chunks at the end have their
 /// full shape and extend beyond the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +97,8 @@ impl ChunkGrid {
     /// A custom grid over an array.
     ///
     /// # Errors
-    /// A grid of another rank than the array, or one whose chunks have a length of 0.
+    /// A grid of another rank than the array, or one whose chunks have a length of 0; one that names more
+    /// than 2^24 indices for the array, and more than 16 for each element.
     pub fn custom(array_shape: &[u64], grid: Arc<dyn CustomGrid>) -> Result<Self, GridError> {
         let chunk_shape = grid.max_chunk_shape();
         if array_shape.len() != chunk_shape.len() {
@@ -103,6 +107,11 @@ impl ChunkGrid {
         }
         if let Some(axis) = chunk_shape.iter().position(|&len| len == 0) {
             return Err(GridError(format!("a chunk length of 0 along axis {axis}")));
+        }
+        let whole = Region::whole(array_shape);
+        let indices = if whole.is_empty() { Vec::new() } else { grid.indices(&whole) };
+        if are_too_many(&indices, &whole) {
+            return Err(GridError(format!("the indices {indices:?} for an array of {array_shape:?}")));
         }
         Ok(Self {
             array_shape: array_shape.to_vec(),
@@ -273,8 +282,10 @@ impl ChunkGrid {
         match &self.custom {
             Some(own) if !region.is_empty() => {
                 let indices = own.0.indices(region);
-                let can_be = indices.len() == region.ndim() && !indices.iter().any(Range::is_empty);
-                if can_be { indices } else { Vec::new() }
+                let is_valid = indices.len() == region.ndim()
+                    && !indices.iter().any(Range::is_empty)
+                    && !are_too_many(&indices, region);
+                if is_valid { indices } else { Vec::new() }
             }
             _ => Vec::new(),
         }
@@ -317,6 +328,15 @@ impl ChunkGrid {
     pub fn n_overlaps(&self, region: &Region) -> Option<u64> {
         n_elements(&self.overlaps(region).counts())
     }
+}
+
+/// Whether a custom grid names far more indices for a region than it can have chunks: looking at all of
+/// them would not end.
+fn are_too_many(indices: &[Range<u64>], region: &Region) -> bool {
+    let lengths: Vec<u64> = indices.iter().map(|range| range.end - range.start).collect();
+    let n = n_elements(&lengths).unwrap_or(u64::MAX);
+    let most_chunks = region.n_elements().unwrap_or(u64::MAX);
+    n > MOST_INDICES.max(most_chunks.saturating_mul(16))
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -47,7 +47,8 @@ pub trait CustomGrid: fmt::Debug + Send + Sync {
     fn chunk(&self, index: &[u64]) -> Option<Region>;
 
     /// Along each axis the indices that the chunks of a region have, which is not empty. They may
-    /// include indices of chunks elsewhere, or of none: [`chunk`](Self::chunk) is called for each.
+    /// include indices of chunks elsewhere, or of none: [`chunk`](Self::chunk) is called for each. More
+    /// than 2^24 of them, and more than 16 for each element of the region, are an error.
     fn indices(&self, region: &Region) -> Vec<Range<u64>>;
 
     /// A length along each axis, at least 1, that no chunk is longer than: memory is taken for

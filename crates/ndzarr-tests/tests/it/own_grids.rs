@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use ndarray::{Array2, arr1, arr2, s};
+use ndarray::{Array2, ArrayD, IxDyn, arr1, arr2, s};
 use ndzarr::{
-    Array, CopyLevel, CopyOptions, CustomChunkGrid, CustomGrid, ErrorKind, Extensions, Format, MemoryStore,
-    OpenOptions, Progress, Region, RunOptions, Storage, asynchronous, codec, copy,
+    Array, CopyLevel, CopyOptions, CustomChunkGrid, CustomGrid, Error, ErrorKind, Extensions, Format,
+    MemoryStore, OpenOptions, Progress, Region, RunOptions, Storage, asynchronous, codec, copy, par_fold,
+    par_map, par_write,
 };
 use ndzarr_testkit::{AsyncMemoryStore, block_on};
 use proptest::prelude::*;
@@ -146,6 +147,10 @@ fn open(storage: impl Into<Storage>, path: &str) -> ndzarr::Result<Array<u16>> {
     options().open_array::<u16>((storage, path))
 }
 
+fn part_shape(part: &Region) -> Vec<usize> {
+    part.shape().iter().map(|&n| n as usize).collect()
+}
+
 fn document(store: &MemoryStore, path: &str) -> Value {
     serde_json::from_slice(&store.get(&format!("{path}/zarr.json")).expect("a document")).expect("JSON")
 }
@@ -267,6 +272,13 @@ fn elements_in_no_chunk_or_in_two_are_errors() {
         assert!(error.contains(expected), "{error}");
         let error = a.write([0..4], &arr1(&[1, 2, 3, 4])).expect_err("has to be refused").to_string();
         assert!(error.contains(expected), "{error}");
+        let sum = par_fold(&a, || 0, |n, _, chunk| n + chunk.len(), |a, b| a + b);
+        let mapped = par_map(&a, &a, |_, chunk| chunk);
+        let written = par_write(&a, |part| Ok::<_, Error>(ArrayD::zeros(IxDyn(&part_shape(part)))));
+        for refused in [sum.map(drop), mapped, written] {
+            let error = refused.expect_err("has to be refused").to_string();
+            assert!(error.contains(expected), "{error}");
+        }
         // Valid elements are read without an error.
         assert_eq!(a.read([0..1]).expect("read")[0], 0);
     }
@@ -274,6 +286,40 @@ fn elements_in_no_chunk_or_in_two_are_errors() {
     let grid = CustomChunkGrid::new("example.broken", Broken { len: 4 });
     let a = Array::<u8>::builder([4]).chunk_grid(grid).create((MemoryStore::new(), "a")).expect("created");
     assert!(a.read([0..4]).is_err());
+}
+
+/// More than there can be chunks of the array, so that going through all of them would not end.
+#[derive(Debug)]
+struct Endless;
+
+impl CustomGrid for Endless {
+    fn chunk(&self, index: &[u64]) -> Option<Region> {
+        Some(Region::new([index[0].checked_mul(4)?..index[0].checked_add(1)?.checked_mul(4)?]))
+    }
+
+    fn indices(&self, region: &Region) -> Vec<Range<u64>> {
+        // All, except of one element.
+        let range = &region.ranges()[0];
+        vec![if range.end - range.start == 1 { range.start / 4..range.start / 4 + 1 } else { 0..u64::MAX }]
+    }
+
+    fn max_chunk_shape(&self) -> Vec<u64> {
+        vec![4]
+    }
+}
+
+#[test]
+fn indices_without_an_end_are_an_error() {
+    let create = |len: u64| {
+        let grid = CustomChunkGrid::new("example.endless", Endless);
+        Array::<u8>::builder([len]).chunk_grid(grid).create((MemoryStore::new(), "a"))
+    };
+    let error = create(40).expect_err("has to be refused").to_string();
+    assert!(error.contains("[0..18446744073709551615]"), "{error}");
+    let mut a = create(1).expect("one index");
+    a.fill(.., 3).expect("written");
+    assert_eq!(a.read(..).expect("read").sum(), 3);
+    a.resize([40]).expect_err("has to be refused");
 }
 
 /// A shape is known when a chunk is read or written: one that shards cannot have is an error then.
