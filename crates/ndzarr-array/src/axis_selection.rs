@@ -92,7 +92,15 @@ fn number(number: i128) -> isize {
 /// The opposite: what did not fit is outside an axis of any length, and behind it, so that no range ends there
 /// before it starts.
 fn exact(number: isize) -> i128 {
-    if number == isize::MIN { i128::MAX / 2 } else { number as i128 }
+    if number == isize::MIN { BEYOND } else { number as i128 }
+}
+
+/// Any number that did not fit.
+const BEYOND: i128 = i128::MAX / 2;
+
+/// A number in a message.
+pub(crate) fn shown(number: i128) -> String {
+    if number == BEYOND { "(out of range)".to_owned() } else { number.to_string() }
 }
 
 /// An integer. One impl for all of them lets the compiler infer the dimensions of a selection before

@@ -5,7 +5,7 @@ use std::ops::RangeFull;
 use ndarray::{Dim, DimAdd, Dimension, Ix0, Ix1, IxDyn, SliceInfo, SliceInfoElem};
 use ndzarr_grid::{Picks, Region, Steps};
 
-use crate::axis_selection::{AxisBounds, AxisSelection, Bounds};
+use crate::axis_selection::{AxisBounds, AxisSelection, Bounds, shown};
 use crate::chunks::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
@@ -250,7 +250,10 @@ pub(crate) fn bounds(given: impl Iterator<Item = AxisBounds>, shape: &[u64]) -> 
 /// An index of an axis, which may be counted from the end.
 pub(crate) fn index_in(index: i128, axis: usize, len: u64) -> Result<u64> {
     let inside = u64::try_from(from_end(index, len)).ok().filter(|&at| at < len);
-    inside.ok_or_else(|| wrong(format!("the index {index} does not fit axis {axis} of length {len}")))
+    inside.ok_or_else(|| {
+        let index = shown(index);
+        wrong(format!("the index {index} does not fit axis {axis} of length {len}"))
+    })
 }
 
 /// A list of indices of an axis.
@@ -292,7 +295,8 @@ fn slice(start: i128, end: Option<i128>, step: i128, len: u64, axis: usize) -> R
     // As in NumPy, a range that ends before it starts is empty.
     let behind_or_first = behind.max(first);
     let describe = || {
-        let end = end.map(|end| end.to_string()).unwrap_or_default();
+        let start = shown(start);
+        let end = end.map(shown).unwrap_or_default();
         let step = if step == 1 { String::new() } else { format!(";{step}") };
         format!("range {start}..{end}{step}")
     };

@@ -401,6 +401,11 @@ fn what_does_not_fit_is_refused_before_anything_is_read() {
     };
     refused(array.read((vec![0, 4], ..)).map(drop), "the index 4 does not fit axis 0 of length 4");
     refused(array.read((.., vec![-7])).map(drop), "the index -7 does not fit axis 1 of length 6");
+    refused(
+        array.read(s![u64::MAX, ..]).map(drop),
+        "the index (out of range) does not fit axis 0 of length 4",
+    );
+    refused(array.read(s![.., isize::MIN..]).map(drop), "the range (out of range).. does not fit axis 1");
     refused(array.read(([true; 3], ..)).map(drop), "a mask of 3 elements for axis 0 of length 4");
     refused(array.read(Points::new([[0, 0], [0, 6]])).map(drop), "the index 6 does not fit axis 1");
     refused(array.read(Points::new([[0, 0, 0]])).map(drop), "points of 3 coordinates");
