@@ -15,11 +15,14 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 /// A cache of decoded chunks, for any number of arrays in any number of stores. Clones share it.
 ///
-/// A read that meets a chunk in the cache asks the store only whether it is still current, so it
-/// sees every write of any handle or program: a `stat` for each chunk in a file system, a request
-/// without a body in other stores. A chunk in the cache was read and decoded as a whole. Chunks that
-/// are used again stay longer than those that were read once, so reading a large array does not
-/// displace them.
+/// A read that meets a chunk in the cache asks the store only whether it is still current: a `stat` for
+/// each chunk in a file system, a request without a body in other stores. So it sees every write of any
+/// handle or program that calls the system or the service. It does not see writes through a memory
+/// mapping (`np.memmap`): a page that has been written to already gets no new time, nor does `msync`
+/// give it one. Read files that a program changes so without a cache, or call [`clear`](Self::clear).
+///
+/// A chunk in the cache was read and decoded as a whole. Chunks that are used again stay longer than
+/// those that were read once, so reading a large array does not displace them.
 ///
 /// The store must be able to name the state of a chunk without holding it open
 /// ([`Pin::light`]). A file that was written less than 0.1 s ago is not kept, nor are files of
