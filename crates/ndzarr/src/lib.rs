@@ -119,9 +119,8 @@ pub mod store {
     //! Stores, and what one of your own is made of.
 
     pub use ndzarr_store::{
-        BoxFuture, BoxStream, Can, DirListing, Exchanged, Fetch, Fetched, FetchedPieces, Key, KeyLock,
-        Listed, Locked, Of, Pin, Precondition, Prefix, Put, RangeMerging, StoreError, Temporary, Wait, Want,
-        block_on, bytes,
+        BoxFuture, BoxStream, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Listed, Locked,
+        Of, Pin, Precondition, Prefix, Put, RangeMerging, StoreError, Temporary, Wait, Want, block_on, bytes,
     };
     #[cfg(feature = "fs")]
     pub use ndzarr_store_fs::{Durability, FileSystem, FsStoreBuilder, Leftover, Links, Locking};
