@@ -93,10 +93,10 @@ mod meanings {
 
     /// Neither queries nor passwords show in what is said of a URL.
     fn hides_secrets(text: &str) {
+        let text = text.replace(['?', '#', '@', '|'], "");
         if text.contains(SECRET) {
             return;
         }
-        let text = text.replace(['?', '#', '@', '|'], "");
         for url in [
             format!("https://h/{text}?key={SECRET}"),
             format!("https://h/{text}?key={SECRET}|zip:a|n5:b"),
