@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// Of i686 only the packages below those of arrays, of wasm only the cases of testdata in Node: a
-    /// few minutes, for `.ci/run`.
+    /// few minutes, for `.ci/run all`.
     #[arg(long)]
     quick: bool,
     /// How many jobs cargo runs at once. Default: one for each processor.
