@@ -35,9 +35,9 @@ pub(crate) struct Entry {
     /// The key.
     name_at: u32,
     name_len: u16,
-    /// The name as the archive spells it.
+    /// The name as the archive spells it; if it is another one, it follows the key among the names.
     spelled_len: u16,
-    spelled_at: u32,
+    is_respelled: bool,
     /// Of the extra fields in the directory; those of the local header are often of equal length.
     extra_len: u16,
     pub(crate) method: u16,
@@ -115,8 +115,10 @@ impl Directory {
             return Err("an entry lies outside of it");
         };
         let name_at = self.add_name(&key)?;
-        let spelled_at =
-            if key.as_bytes() == name { name_at } else { self.add_name(&String::from_utf8_lossy(name))? };
+        let is_respelled = key.as_bytes() != name;
+        if is_respelled {
+            self.add_name(&String::from_utf8_lossy(name))?;
+        }
         self.entries.push(Entry {
             header,
             stored_len,
@@ -126,7 +128,7 @@ impl Directory {
             // No longer than it is spelled.
             name_len: key.len() as u16,
             spelled_len: name_len,
-            spelled_at,
+            is_respelled,
             extra_len,
             method: short(10)?,
             is_encrypted: short(8)? & ENCRYPTED != 0,
@@ -160,7 +162,7 @@ impl Directory {
             }
             is_same
         });
-        conflict.map_or(Ok(()), |what| Err(what.into()))
+        conflict.map_or(Ok(()), Err)
     }
 
     /// No two values share bytes. Otherwise few bytes can decompress to many values.
@@ -229,7 +231,8 @@ impl Entry {
     }
 
     fn spelled<'n>(&self, names: &'n str) -> &'n str {
-        &names[self.spelled_at as usize..][..usize::from(self.spelled_len)]
+        let name_len = if self.is_respelled { usize::from(self.name_len) } else { 0 };
+        &names[self.name_at as usize + name_len..][..usize::from(self.spelled_len)]
     }
 
     /// Where the value begins if its local header has no extra fields, in bytes of the file.
