@@ -196,7 +196,8 @@ impl Error {
     /// let a = builder.create((&store, "a"))?;
     /// a.fill(.., 1)?;
     /// let mut shard = store.get("a/c/0").expect("one shard").to_vec();
-    /// shard[6] ^= 1;
+    /// // The second inner chunk: two elements and a checksum take 8 bytes.
+    /// shard[8] ^= 1;
     /// store.set("a/c/0", shard)?;
     ///
     /// let error = a.read(..).unwrap_err();

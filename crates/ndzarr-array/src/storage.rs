@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn,
+    AnyStore, ArrayCache, Cache, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn,
     erase_prefix_in_turn, in_parallel, put_in_turn, with_files,
 };
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_model::ArraySpec;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Pin, Precondition, Prefix, Put, Store,
-    StoreError, block_on,
+    StoreError,
 };
 
 mod call;
@@ -32,7 +32,6 @@ mod sync;
 mod tests;
 
 pub(crate) use call::{Call, Colour, run_change};
-use cancelled::unless_cancelled;
 #[cfg(feature = "fs")]
 use folder::Folder;
 pub(crate) use held_document::{HeldDocument, LostLocks, Published};
@@ -153,41 +152,6 @@ impl Storage {
     /// Adds the store's name to an error.
     pub(crate) fn named<T>(&self, result: Result<T, impl Into<Error>>) -> Result<T> {
         result.map_err(|error| error.into().in_store(|| self.name()))
-    }
-
-    /// Runs a future that waits only for this store, on the calling thread. Every blocking call
-    /// ends here.
-    pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
-        self.wait_unless(None, future)
-    }
-
-    /// Like [`wait`](Self::wait), for a call that `cancel` stops: over an asynchronous store it ends
-    /// even if the store never answers.
-    pub(crate) fn wait_unless<T, E: Into<Error>>(
-        &self,
-        cancel: Option<&Cancel>,
-        future: impl Future<Output = Result<T, E>>,
-    ) -> Result<T> {
-        match &self.0 {
-            // The library's threads do whatever is left to wait for.
-            AnyStore::Blocking(_) => block_on(future).map_err(E::into),
-            AnyStore::Async(store) => {
-                let future = async { future.await.map_err(E::into) };
-                match store.wait(unless_cancelled(cancel, future)) {
-                    Ok(output) => output,
-                    Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
-                }
-            }
-        }
-    }
-
-    /// Like [`wait`](Self::wait), for a call that changes the store until `cancel` stops it.
-    pub(crate) fn wait_change<T>(
-        &self,
-        cancel: Option<&Cancel>,
-        future: impl Future<Output = Result<T>>,
-    ) -> Result<T> {
-        self.wait_unless(cancel, Call::new(cancel).run(future))
     }
 
     pub(crate) fn is_blocking(&self) -> bool {
@@ -352,7 +316,7 @@ impl Storage {
                 Ok(Resolved::Need(need)) => need,
                 Err(error) => {
                     readings += 1;
-                    if readings < MAX_READINGS && self.read_again(known, limits, &error).await? {
+                    if readings < MAX_READINGS && Box::pin(self.read_again(known, limits, &error)).await? {
                         continue;
                     }
                     return Err(Error::from(error).in_store(|| self.name()));

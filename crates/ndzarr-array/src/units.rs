@@ -180,6 +180,23 @@ impl Units<Asynchronous> {
         self.core.handed(|core| async move { core.all_stored_units().await }).await
     }
 
+    /// Like [`Units::stored_but`].
+    ///
+    /// # Errors
+    /// The same as for [`Units::stored_but`].
+    pub async fn stored_but(&self, mut unlisted: impl FnMut(Error) + Send + 'static) -> Result<Chunks> {
+        self.core.handed(|core| async move { core.stored_units(&mut unlisted).await }).await
+    }
+
+    /// Like [`Units::check_index`].
+    ///
+    /// # Errors
+    /// The same as for [`Units::check_index`].
+    pub async fn check_index(&self, unit: &[u64]) -> Result<()> {
+        let unit = unit.to_vec();
+        self.core.handed(|core| async move { core.check_index(&unit).await }).await
+    }
+
     /// Like [`Units::encoded`].
     ///
     /// # Errors

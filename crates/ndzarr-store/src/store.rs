@@ -161,10 +161,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The same as for [`fetch`](Self::fetch); [`Busy`](StoreError::Busy) if another program keeps its
     /// lock.
     fn stays(&self, key: &Key, seen: &Pin, wait: Wait<'_>) -> Result<bool, StoreError> {
-        match self.inner() {
-            Some(inner) => inner.stays(key, seen, wait),
-            None => Ok(true),
+        if let Some(inner) = self.inner() {
+            return inner.stays(key, seen, wait);
         }
+        Ok(true)
     }
 
     /// A temporary for a new value that is too large for memory; `None` if the store has none. No

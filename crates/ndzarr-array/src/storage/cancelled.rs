@@ -1,4 +1,5 @@
-//! Ends calls that wait for an asynchronous store when they are cancelled.
+//! Blocking calls wait here for their store. Those that wait for an asynchronous one end when they are
+//! cancelled.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
@@ -7,20 +8,57 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use ndzarr_engine::Cancel;
+use ndzarr_engine::{AnyStore, Cancel};
+use ndzarr_store::block_on;
 
+use super::{Call, Storage};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long values that are being stored at that moment may take: without the answer it is not known whether
 /// they were.
 const GRACE: Duration = Duration::from_millis(500);
 
+impl Storage {
+    /// Runs a future that waits only for this store, on the calling thread. Every blocking call
+    /// ends here.
+    pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
+        self.wait_unless(None, future)
+    }
+
+    /// Like [`wait`](Self::wait), for a call that `cancel` stops: over an asynchronous store it ends
+    /// even if the store never answers.
+    pub(crate) fn wait_unless<T, E: Into<Error>>(
+        &self,
+        cancel: Option<&Cancel>,
+        future: impl Future<Output = Result<T, E>>,
+    ) -> Result<T> {
+        match &self.0 {
+            // The library's threads do whatever is left to wait for.
+            AnyStore::Blocking(_) => block_on(future).map_err(E::into),
+            AnyStore::Async(store) => {
+                // Boxed: each layer around a future that lies on the stack takes its size once more.
+                let future = Box::pin(async { future.await.map_err(E::into) });
+                match store.wait(unless_cancelled(cancel, future)) {
+                    Ok(output) => output,
+                    Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
+                }
+            }
+        }
+    }
+
+    /// Like [`wait`](Self::wait), for a call that changes the store until `cancel` stops it.
+    pub(crate) fn wait_change<T>(
+        &self,
+        cancel: Option<&Cancel>,
+        future: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        self.wait_unless(cancel, Call::new(cancel).run(future))
+    }
+}
+
 /// The output of a call, which ends when its own cancellation or that of the thread is requested: its
 /// requests are dropped.
-pub(super) async fn unless_cancelled<T>(
-    own: Option<&Cancel>,
-    call: impl Future<Output = Result<T>>,
-) -> Result<T> {
+async fn unless_cancelled<T>(own: Option<&Cancel>, call: impl Future<Output = Result<T>>) -> Result<T> {
     let scope = Cancel::of_scope();
     let of_scope = scope.as_ref();
     if own.is_none() && of_scope.is_none() {
