@@ -107,7 +107,9 @@ impl KeyLock for FsKeyLock {
             finished.map_err(|e| ("sync", self.lock.blame(e)))?;
             self.lock.rename_over(&self.path).map_err(failed("publish"))?;
             self.folders.keep();
-            self.value_lock.take().map(ValueLock::hand_over);
+            if let Some(value_lock) = self.value_lock.take() {
+                value_lock.hand_over();
+            }
             self.store.sync_entry(&self.path).map_err(failed("sync the folder of"))?;
             // Renaming touches the file, so its identity is taken afterwards.
             Ok(self.store.pin(file))
@@ -120,7 +122,9 @@ impl KeyLock for FsKeyLock {
         let Self { store, key, path, lock, value_lock, .. } = *self;
         lock.check().map_err(|e| failure("erase", &key, e))?;
         store.unlink(&key, &path)?;
-        value_lock.map(ValueLock::hand_over);
+        if let Some(value_lock) = value_lock {
+            value_lock.hand_over();
+        }
         drop(lock);
         store.prune_above(&path);
         Ok(())

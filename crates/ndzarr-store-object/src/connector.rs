@@ -17,7 +17,10 @@ use crate::signing::Signing;
 
 /// The clients of this process, oldest first. Storages with the same options share connections, which
 /// live for a while: what is opened one after the other connects once.
-static CLIENTS: PerProcess<Mutex<Vec<(Settings, Arc<Client>)>>> = PerProcess::new();
+static CLIENTS: PerProcess<Mutex<Clients>> = PerProcess::new();
+
+type Clients = Vec<(Settings, Arc<Client>)>;
+
 /// More have options of their own, each with certificates that are kept.
 const MOST_CLIENTS: usize = 16;
 

@@ -108,8 +108,8 @@ fn certificate(fault: &CertificateError) -> String {
         // The crate that checks it has a type for this, which rustls does not show.
         fault if format!("{fault:?}").contains("CaUsedAsEndEntity") => format!(
             "{of_server} is one of an authority, as `openssl req -x509` makes them: make it with \
-             `-addext basicConstraints=critical,CA:FALSE`, and name it by SSL_CERT_FILE or \
-             `RemoteOptions::root_certificate`"
+             `-addext basicConstraints=critical,CA:FALSE`, and name it by SSL_CERT_FILE or in the \
+             options"
         ),
         fault => format!("{of_server} is refused: {fault}"),
     }

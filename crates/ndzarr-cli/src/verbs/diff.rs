@@ -367,7 +367,7 @@ fn elements(
         hear(Progress::new(done, total));
         Ok(())
     };
-    let states = fold(workers, pass.boxes(), Default::default, &each)?;
+    let states = fold(workers, pass.boxes(), Default::default, each)?;
     let mut all = Different::default();
     for (different, _) in states {
         all.n += different.n;

@@ -77,7 +77,7 @@ fn members_that_cannot_be_listed_are_not_counted() {
     server.objects().put("g/a/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
     let place = format!("{}/g", server.url());
     let text = folder.good(&["info", &place]);
-    assert!(text.contains("members      cannot be listed here\n"), "{text}");
+    assert!(text.contains("members     cannot be listed here\n"), "{text}");
     let value: serde_json::Value =
         serde_json::from_str(&folder.good(&["info", "--json", &place])).expect("JSON");
     assert_eq!(value["members"], json!(null));
@@ -93,7 +93,7 @@ fn members_that_cannot_be_listed_are_not_counted() {
     server.objects().put("g/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
     let denied = FaultRule::always(Fault::Status(403)).only_if(|it| it.query("list-type").is_some());
     server.faults([denied]);
-    assert!(run(&["info", "s3://bucket/g"]).contains("members      cannot be listed here\n"));
+    assert!(run(&["info", "s3://bucket/g"]).contains("members     cannot be listed here\n"));
     let info: serde_json::Value =
         serde_json::from_str(&run(&["info", "s3://bucket/g/a", "--json"])).expect("JSON");
     assert_eq!((&info["shape"], &info["stored"]), (&json!([128]), &json!(null)));

@@ -194,11 +194,8 @@ fn blocks_of_n5_without_an_element_for_each_place_are_no_damage() {
     folder.good(&["diff", "c.n5", "copy.n5"]);
     // What differs, or is cut off, is still found, and hides nothing.
     fs::write(folder.path("copy.n5/z/0"), "cut").expect("it is there");
-    fs::write(
-        folder.path("copy.n5/o/1"),
-        fs::read(folder.path("c.n5/o/1")).expect("it is there")[..8].to_vec(),
-    )
-    .expect("it is there");
+    fs::write(folder.path("copy.n5/o/1"), &fs::read(folder.path("c.n5/o/1")).expect("the block exists")[..8])
+        .expect("it is there");
     let ran = folder.run(&["diff", "c.n5", "copy.n5"]);
     assert_eq!(ran.status, 3, "{ran:?}");
     assert!(

@@ -76,8 +76,8 @@ fn no_verb_prints_the_secrets_of_a_url() {
     let host = host.strip_prefix("http://").expect("its scheme");
     let signed = |name: &str| format!("http://{host}/{}?sig=SECRET", name_of(name));
     let with_user = |name: &str| format!("http://user:SECRET@{host}/{}", name_of(name));
-    let forms: [(&dyn Fn(&str) -> String, &[&str]); 3] =
-        [(&signed, &[]), (&signed, &["--json"]), (&with_user, &[])];
+    type Form<'f> = (&'f dyn Fn(&str) -> String, &'f [&'f str]);
+    let forms: [Form<'_>; 3] = [(&signed, &[]), (&signed, &["--json"]), (&with_user, &[])];
     for call in CALLS {
         for (url, more) in forms {
             let arguments: Vec<String> = call

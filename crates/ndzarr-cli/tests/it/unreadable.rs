@@ -111,7 +111,7 @@ fn as_other(folder: &Folder, arguments: &[&str]) -> Ran {
 }
 
 fn deny(path: &Path) {
-    fs::set_permissions(path, fs::Permissions::from_mode(0)).expect("its owner");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o0)).expect("its owner");
 }
 
 #[test]

@@ -82,7 +82,8 @@ fn lock(store: &FsStore) -> Outcome<Box<dyn KeyLock>> {
 fn when_waited_for(done: impl FnOnce() + Send) -> impl Fn() -> bool + Sync {
     let done = std::sync::Mutex::new(Some(done));
     move || {
-        if let Some(done) = done.lock().expect("no panic").take() {
+        let done = done.lock().expect("no panic").take();
+        if let Some(done) = done {
             done();
         }
         true

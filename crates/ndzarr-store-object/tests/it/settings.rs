@@ -50,6 +50,9 @@ fn error(service: Service, sets: &[&[(&str, &str)]]) -> String {
     error.to_string()
 }
 
+/// A service, the name of the setting that is wrong, and the other settings.
+type Case<'c> = (Service, &'c str, &'c [(&'c str, &'c str)]);
+
 #[test]
 fn urls_that_are_none_are_errors_that_name_the_variable() {
     let texts = [
@@ -80,7 +83,7 @@ fn urls_that_are_none_are_errors_that_name_the_variable() {
     let web = [("AWS_WEB_IDENTITY_TOKEN_FILE", "/no/such/file"), ("AWS_ROLE_ARN", "arn:aws:iam::1:role/a")];
     let none: [(&str, &str); 0] = [];
     let account = &AZURE[..1];
-    let cases: [(Service, &str, &[(&str, &str)]); 9] = [
+    let cases: [Case<'_>; 9] = [
         (Service::S3, "AWS_ENDPOINT_URL", &KEY),
         (Service::S3, "AWS_ENDPOINT_URL_S3", &KEY),
         (Service::S3, "AWS_ENDPOINT_URL_STS", &web),
@@ -111,7 +114,7 @@ fn texts_that_no_header_can_have_are_errors_that_name_the_variable() {
     let client = [("AZURE_CLIENT_ID", "a"), ("AZURE_CLIENT_SECRET", SECRET), ("AZURE_TENANT_ID", "b")];
     let client = [&client[..], &AZURE].concat();
     let identity = [&AZURE[..], &[("IDENTITY_ENDPOINT", "http://127.0.0.1:9")]].concat();
-    let cases: [(Service, &str, &[(&str, &str)]); 16] = [
+    let cases: [Case<'_>; 16] = [
         (Service::S3, "AWS_ACCESS_KEY_ID", &KEY),
         (Service::S3, "AWS_SECRET_ACCESS_KEY", &KEY),
         (Service::S3, "AWS_SESSION_TOKEN", &KEY),

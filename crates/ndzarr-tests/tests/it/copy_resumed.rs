@@ -191,7 +191,7 @@ fn only_the_same_copy_goes_on() {
         assert!(error.to_string().contains(says), "{error}");
         assert_eq!(memory.keys(), begun);
     };
-    refused("from/a", options("slabs"), "resume() goes on");
+    refused("from/a", options("slabs"), "can be resumed");
     refused("from/b", options("slabs").resume(), "another source");
     refused("from/a", options("slabs").chunks([6, 64, 64]).resume(), "other options");
     refused("from/a", options("slabs").scale(2.0).resume(), "other options");

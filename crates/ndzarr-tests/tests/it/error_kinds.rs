@@ -73,7 +73,10 @@ fn check(error: &StoreError, kind: ErrorKind) {
         }
     }
     let store = FaultStore::new(MemoryStore::new());
-    assert!(failures(&store, Call::Fetch, error).len() > 6, "too few calls have failed");
+    let n = failures(&store, Call::Fetch, error).len();
+    // The store fails once: with files of its own closed, a call tries again.
+    let is_tried_again = error.is_out_of_files();
+    assert!(is_tried_again || n > 6, "only {n} calls have failed with {error:?}");
 }
 
 #[cfg(target_os = "linux")]

@@ -21,12 +21,15 @@ type Outcome<T = ()> = Result<T, Error>;
 
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
 
+/// A file, and what it has when it is whole.
+type Rest = (PathBuf, Vec<u8>);
+
 /// A store of files beside a program that has cut one of them. It writes the rest when a caller waits
 /// for it.
 #[derive(Clone, Debug)]
 struct Beside {
     inner: FsStore,
-    rest: Arc<Mutex<Option<(PathBuf, Vec<u8>)>>>,
+    rest: Arc<Mutex<Option<Rest>>>,
     /// The values that were locked themselves.
     locked: Arc<Mutex<Vec<String>>>,
 }
@@ -152,8 +155,8 @@ type Change = fn(&mut Array<u8>) -> Outcome;
 
 const ATTRIBUTES: Change = |a| a.merge_attributes(json!({"new": true}));
 const ONE_ATTRIBUTE: Change = |a| a.update_attribute("new", |old: Option<bool>| old.is_none());
-const RESIZE: Change = |a| a.resize(&[6]);
-const SHRINK: Change = |a| a.resize(&[3]);
+const RESIZE: Change = |a| a.resize([6]);
+const SHRINK: Change = |a| a.resize([3]);
 const APPEND: Change = |a| a.append(0, &array![8, 8]);
 
 /// The same as futures.
@@ -196,7 +199,7 @@ fn a_change_waits_for_a_document_that_is_being_written() -> Outcome {
                     assert_eq!(b.read([0..3])?, array![7, 7, 7], "{format}");
                     a = Array::<u8>::open((beside.storage(), "g/a"))?;
                     // What it is changed from next.
-                    a.resize(&[4])?;
+                    a.resize([4])?;
                     a.fill(.., 7)?;
                     a.change_attributes(&ndzarr::AttributeChange::Remove(vec!["new".to_owned()]))?;
                 }

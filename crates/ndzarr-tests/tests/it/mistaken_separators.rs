@@ -50,16 +50,16 @@ fn chunks_that_the_metadata_do_not_name_are_an_error_and_an_option_reads_them() 
     for (members, separator, _) in CASES {
         let store = mistaken(members, separator);
         let open = || Array::<u8>::open((&store, "a")).expect("the array");
-        check(&open().read(..).unwrap_err(), separator);
+        check(&open().read(..).expect_err("the separator is mistaken"), separator);
         let one = open();
         for _ in 0..5 {
-            check(&one.read((3, 3)).unwrap_err(), separator);
+            check(&one.read((3, 3)).expect_err("the separator is mistaken"), separator);
         }
-        check(&open().read_many([s![0..1, 0..1]]).unwrap_err(), separator);
+        check(&open().read_many([s![0..1, 0..1]]).expect_err("the separator is mistaken"), separator);
         let units = open().units();
-        check(&units.stored().unwrap_err(), separator);
-        check(&units.encoded(&[0, 0]).unwrap_err(), separator);
-        check(&units.is_stored(&[0, 0]).unwrap_err(), separator);
+        check(&units.stored().expect_err("the separator is mistaken"), separator);
+        check(&units.encoded(&[0, 0]).expect_err("the separator is mistaken"), separator);
+        check(&units.is_stored(&[0, 0]).expect_err("the separator is mistaken"), separator);
 
         let options = OpenOptions::new().separator(separator);
         let mut a = options.open_array::<u8>((&store, "a")).expect("the array");
@@ -80,13 +80,21 @@ fn a_write_does_not_begin_a_second_set_of_chunks() {
     for (members, separator, stated) in CASES {
         let store = mistaken(members, separator);
         let open = || Array::<u8>::open((&store, "a")).expect("the array");
-        check(&open().fill(.., 9).unwrap_err(), separator);
-        check(&open().fill((0, 0), 9).unwrap_err(), separator);
-        check(&open().units().write_encoded(&[0, 0], vec![0; 4]).unwrap_err(), separator);
-        check(&open().units().erase(&[0, 0]).unwrap_err(), separator);
-        check(&open().resize([2, 2]).unwrap_err(), separator);
-        check(&open().append(0, &ndzarr::ndarray::Array2::<u8>::ones([2, 4])).unwrap_err(), separator);
-        check(&open().appender(0).unwrap_err(), separator);
+        check(&open().fill(.., 9).expect_err("the separator is mistaken"), separator);
+        check(&open().fill((0, 0), 9).expect_err("the separator is mistaken"), separator);
+        check(
+            &open().units().write_encoded(&[0, 0], vec![0; 4]).expect_err("the separator is mistaken"),
+            separator,
+        );
+        check(&open().units().erase(&[0, 0]).expect_err("the separator is mistaken"), separator);
+        check(&open().resize([2, 2]).expect_err("the separator is mistaken"), separator);
+        check(
+            &open()
+                .append(0, &ndzarr::ndarray::Array2::<u8>::ones([2, 4]))
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
+        check(&open().appender(0).expect_err("the separator is mistaken"), separator);
         assert_eq!(store.get(&format!("a/0{stated}0")), None);
         assert_eq!(store.get("a/.zarray"), Some(document(members).into()));
         assert!(store.get(&format!("a/1{separator}1")).is_some());
@@ -98,7 +106,11 @@ fn a_copy_does_not_copy_emptiness() {
     for (members, separator, _) in CASES {
         let store = mistaken(members, separator);
         for options in [CopyOptions::new(), CopyOptions::new().chunks([4, 4])] {
-            check(&copy((&store, "a"), (MemoryStore::new(), "b"), &options).unwrap_err(), separator);
+            check(
+                &copy((&store, "a"), (MemoryStore::new(), "b"), &options)
+                    .expect_err("the separator is mistaken"),
+                separator,
+            );
         }
         let target = MemoryStore::new();
         let options = CopyOptions::new().open(OpenOptions::new().separator(separator));
@@ -115,9 +127,24 @@ fn asynchronous_calls_notice_it_too() {
         let storage = Storage::asynchronous(store);
         block_on(async {
             let open = || asynchronous::Array::<u8>::open((&storage, "a"));
-            check(&open().await.expect("the array").read(..).await.unwrap_err(), separator);
-            check(&open().await.expect("the array").fill(.., 1).await.unwrap_err(), separator);
-            check(&open().await.expect("the array").units().stored().await.unwrap_err(), separator);
+            check(
+                &open().await.expect("the array").read(..).await.expect_err("the separator is mistaken"),
+                separator,
+            );
+            check(
+                &open().await.expect("the array").fill(.., 1).await.expect_err("the separator is mistaken"),
+                separator,
+            );
+            check(
+                &open()
+                    .await
+                    .expect("the array")
+                    .units()
+                    .stored()
+                    .await
+                    .expect_err("the separator is mistaken"),
+                separator,
+            );
         });
     }
 }
@@ -137,7 +164,11 @@ fn other_formats_have_separators_too() {
                 store.set(key, right.get(key).expect("a document")).expect("a document");
             }
             let a = Array::<u8>::open((&store, "a")).expect("the array");
-            assert_eq!(a.read(..).unwrap_err().kind(), ErrorKind::InvalidMetadata, "{format} {stated}");
+            assert_eq!(
+                a.read(..).expect_err("the separator is mistaken").kind(),
+                ErrorKind::InvalidMetadata,
+                "{format} {stated}"
+            );
             let a = OpenOptions::new().separator(other).open_array::<u8>((&store, "a")).expect("the array");
             assert_eq!(a.read((3, 3)).expect("a read")[[]], 7);
         }
@@ -148,7 +179,10 @@ fn other_formats_have_separators_too() {
     assert_eq!(a.read((0, 0)).expect("a read")[[]], 0);
     assert!(OpenOptions::new().separator('/').open_array::<u8>((&store, "a")).is_ok());
     for separator in ['.', '-'] {
-        let error = OpenOptions::new().separator(separator).open_array::<u8>((&store, "a")).unwrap_err();
+        let error = OpenOptions::new()
+            .separator(separator)
+            .open_array::<u8>((&store, "a"))
+            .expect_err("the separator is mistaken");
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     }
 }
@@ -237,10 +271,13 @@ fn a_store_that_cannot_list_is_asked_for_the_same_chunks() {
     for (members, separator, _) in CASES {
         let storage = Storage::blocking(Unlisted(mistaken(members, separator)));
         let a = ndzarr::AnyArray::open((&storage, "a")).expect("the array");
-        check(&a.read((3, 3)).unwrap_err(), separator);
-        check(&a.units().encoded(&[0, 0]).unwrap_err(), separator);
+        check(&a.read((3, 3)).expect_err("the separator is mistaken"), separator);
+        check(&a.units().encoded(&[0, 0]).expect_err("the separator is mistaken"), separator);
         let target = (MemoryStore::new(), "b");
-        check(&copy((&storage, "a"), target, &CopyOptions::new()).unwrap_err(), separator);
+        check(
+            &copy((&storage, "a"), target, &CopyOptions::new()).expect_err("the separator is mistaken"),
+            separator,
+        );
     }
     let storage = Storage::blocking(Unlisted(MemoryStore::new()));
     Group::create(&storage, Format::Zarr2).expect("a new group");

@@ -254,7 +254,7 @@ fn inside_a_runtime_of_several_threads_they_work() {
 fn a_store_that_does_not_say_how_refuses_them() {
     let storage = Storage::asynchronous(Silent(MemoryStore::new()));
     let made = block_on(made(storage)).expect("asynchronous calls work");
-    all_refuse(blocking_calls(made), "no `AsyncStore::block_on`: use the asynchronous call");
+    all_refuse(blocking_calls(made), "cannot be waited for by a blocking call: use the asynchronous call");
 }
 
 /// A call over two stores waits for each as that store determines.

@@ -211,6 +211,8 @@ fn at_most_once_by_each_write() {
             let all = layout.made(&storage, &noting);
             let whole = Chosen::Ranges(vec![(0, None, 1); 3]);
             for (name, handle) in Handle::all(&storage, &noting.registry()) {
+                // Before its first write a handle looks how the chunks are named.
+                assert_eq!(handle.read(&whole).expect("a read"), all, "{name}");
                 for chosen in &chosen() {
                     let what = format!("{}, {:?}, {slow}, {name}: {chosen:?}", layout.format, layout.shard);
                     let taken = chosen.taken(&layout.shape, &layout.chunk);

@@ -1,5 +1,6 @@
 //! Archives made byte by byte from the format's description (APPNOTE.TXT), to be read here.
 
+use std::error::Error as _;
 use std::io::Write;
 
 use bytes::Bytes;
@@ -192,6 +193,10 @@ pub(crate) fn assert_value(store: &impl Store, name: &str, expected: impl AsRef<
 pub(crate) fn assert_fails<T>(outcome: Result<T, StoreError>, words: &str) {
     match outcome {
         Ok(_) => panic!("it must fail: {words}"),
-        Err(error) => assert!(error.to_string().contains(words), "{error}"),
+        Err(error) => {
+            let source = error.source().map(ToString::to_string).unwrap_or_default();
+            let text = format!("{error}: {source}");
+            assert!(text.contains(words), "{text}");
+        }
     }
 }
