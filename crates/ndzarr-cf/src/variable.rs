@@ -76,7 +76,7 @@ impl<M> Variable<M> {
         self.selected.dimensions()
     }
 
-    /// The attributes, as [`create_variable`](crate::Dataset::create_variable) takes them for a copy in
+    /// The attributes, as `Dataset::create_variable` takes them for a copy in
     /// any format: without the names of the dimensions, and with `_FillValue` as a number, which is the
     /// fill value of an array in Zarr v2. JSON has no NaN: that is `"NaN"`.
     ///
