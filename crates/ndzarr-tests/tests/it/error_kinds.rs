@@ -99,6 +99,21 @@ fn errors_of_the_system_have_a_kind() {
     }
 }
 
+/// Closing the files of the process does not help if it has none of ours.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_stays_out_of_files_is_told_to_try_later() {
+    for number in [23, 24] {
+        let store = FaultStore::new(MemoryStore::new());
+        let place = (Storage::blocking(store.clone()), "a");
+        let a = Array::<u8>::builder([4]).create(place).expect("a new array");
+        let error = io::Error::from_raw_os_error(number);
+        store.fail_key(Call::Fetch, "a/c/0", StoreError::io("open", "a/c/0", error));
+        let met = a.read(..).expect_err("no file can be opened");
+        assert_eq!((met.kind(), met.key()), (ErrorKind::Unavailable, Some("a/c/0")), "{met:?}");
+    }
+}
+
 #[test]
 fn errors_of_a_store_have_a_kind() {
     let action = "reach";
