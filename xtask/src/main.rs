@@ -28,7 +28,7 @@ enum Task {
     Api(api::Args),
     /// Measure ndzarr beside its peers and a floor, on the workloads of benchmarks/definitions.
     Bench(bench::Args),
-    /// Compare ndzarr with other implementations in both directions and write docs/support.md.
+    /// Compare ndzarr with other implementations in both directions and write docs/internals/support.md.
     Conformance(conformance::Args),
     /// Build with each codec alone, with none, and with everything that a C compiler builds.
     Features,

@@ -16,7 +16,7 @@ pub struct Strided<'a> {
 const FEW: usize = 8;
 
 /// Side of the blocks in which a plane is transposed. In elements of 1 to 16 bytes a block takes 1
-/// to 16 KiB of the nearest cache; see docs/lab/reading.md for other sizes.
+/// to 16 KiB of the nearest cache; see docs/internals/lab/reading.md for other sizes.
 const BLOCK: usize = 32;
 
 /// Copies a box of `extent` elements of `size` bytes from one place to another.

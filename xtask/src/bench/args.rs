@@ -16,14 +16,14 @@ pub(crate) struct Args {
     /// Five rounds against the strongest peers of each row, without the gigabytes.
     #[arg(long)]
     pub(super) quick: bool,
-    /// Write `benchmarks/record/<date>.json`, `.md` and `.svg`.
+    /// Write `docs/internals/records/<date>.json`, `.md` and `.svg`.
     #[arg(long)]
     pub(super) record: bool,
     /// Instead of the peers: ndzarr as it was at this commit, which is built first. The target of
     /// each row is its processor time there, and 3 %.
     #[arg(long, value_name = "COMMIT")]
     pub(super) against: Option<String>,
-    /// Instead: what ndzarr's operations cost as work grows, as a table for docs/lab/growth.md.
+    /// Instead: what ndzarr's operations cost as work grows, as a table for docs/internals/lab/growth.md.
     #[arg(long)]
     pub(super) growth: bool,
     /// Instead: arrays in a bucket behind a network of 10 and of 50 ms, see benchmarks/remote.

@@ -1,4 +1,4 @@
-//! The output of a run: `benchmarks/record/<date>.{json,md,svg}`, and the picture of the latest.
+//! The output of a run: `docs/internals/records/<date>.{json,md,svg}`, and the picture of the latest.
 
 use std::fs;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::python::repository;
 /// A file cannot be written.
 pub(super) fn write(rows: &[Done], markdown: &str) -> Result<(), String> {
     let date = today();
-    let folder = repository().join("benchmarks").join("record");
+    let folder = repository().join("docs/internals/records");
     let machine = machine();
     let json = json!({ "date": date, "machine": machine, "rows": rows });
     let what: String = rows.iter().map(|row| format!("- {}: {}\n", row.title, row.what)).collect();

@@ -115,7 +115,7 @@ pub(super) fn run(args: &Args) -> Result<(), String> {
     println!("{}", table::aligned(&markdown));
     println!("{} of {} rows met. {}", lines.len() - missed.len(), lines.len(), missed.join(", "));
     if args.record {
-        let path = repository().join("benchmarks/record/remote.md");
+        let path = repository().join("docs/internals/records/remote.md");
         let about = super::record::about();
         let text = format!("# Remote rows\n\n{about}\n\n{markdown}");
         fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

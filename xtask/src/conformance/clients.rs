@@ -1,5 +1,5 @@
 //! Programs that people read arrays with: each reads what ndzarr wrote, element by element, and
-//! `docs/support.md` says what came of it.
+//! `docs/internals/support.md` says what came of it.
 
 mod limits;
 mod report;

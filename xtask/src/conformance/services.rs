@@ -1,4 +1,4 @@
-//! The section of `docs/support.md` on buckets and web servers.
+//! The section of `docs/internals/support.md` on buckets and web servers.
 
 /// The section. `cargo xtask remote` is what it rests on.
 pub(super) const SECTION: &str = "
@@ -25,7 +25,8 @@ mod tests {
     /// The page is written by a run of hours; this section is not.
     #[test]
     fn the_page_has_this_section() {
-        let page = std::fs::read_to_string(python::repository().join("docs/support.md")).expect("the page");
-        assert!(page.contains(SECTION), "copy the section into docs/support.md");
+        let page = std::fs::read_to_string(python::repository().join("docs/internals/support.md"))
+            .expect("the page");
+        assert!(page.contains(SECTION), "copy the section into docs/internals/support.md");
     }
 }

@@ -1,4 +1,4 @@
-//! `docs/support.md`: what agreed, and what did not because of a peer.
+//! `docs/internals/support.md`: what agreed, and what did not because of a peer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ const AXES: &[Axis] = &[
 ];
 
 fn path() -> PathBuf {
-    python::repository().join("docs").join("support.md")
+    python::repository().join("docs/internals/support.md")
 }
 
 /// The page as it was written last.

@@ -18,8 +18,8 @@ const PAGES: [(&str, &[&str]); 5] = [
         &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"],
     ),
     ("guide", &["docs/guide/"]),
-    ("decisions", &["docs/decisions/"]),
-    ("written by programs", &["docs/cli.md", "docs/support.md"]),
+    ("decisions", &["docs/internals/decisions/"]),
+    ("written by programs", &["docs/cli.md", "docs/internals/support.md"]),
     ("other docs", &["docs/"]),
 ];
 
@@ -169,10 +169,13 @@ mod tests {
         let name = |path| page(path).map(|at| PAGES[at].0);
         assert_eq!(name("docs/guide/a.md"), Some("guide"));
         assert_eq!(
-            (name("docs/a.md"), name("docs/support.md")),
+            (name("docs/a.md"), name("docs/internals/support.md")),
             (Some("other docs"), Some("written by programs"))
         );
-        assert_eq!((name("docs/decisions/a.md"), name("crates/a/README.md")), (Some("decisions"), None));
+        assert_eq!(
+            (name("docs/internals/decisions/a.md"), name("crates/a/README.md")),
+            (Some("decisions"), None)
+        );
     }
 
     #[test]

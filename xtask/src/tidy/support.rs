@@ -1,11 +1,11 @@
-//! Support is claimed only with a test: entries of `docs/support.md` without a comparison name
+//! Support is claimed only with a test: entries of `docs/internals/support.md` without a comparison name
 //! their tests, and each codec of `docs/formats.md` is on that page.
 
 use super::tree::Tree;
 use super::violation::Violation;
 use crate::conformance::beyond;
 
-const PAGE: &str = "docs/support.md";
+const PAGE: &str = "docs/internals/support.md";
 const FORMATS: &str = "docs/formats.md";
 const ROWS: &str = "xtask/src/conformance/beyond.rs";
 

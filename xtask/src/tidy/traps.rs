@@ -1,11 +1,11 @@
-//! Every trap of docs/traps.md is named by a test, and every trap that a test names is in there.
+//! Every trap of docs/internals/traps.md is named by a test, and every trap that a test names is in there.
 
 use std::collections::BTreeMap;
 
 use super::tree::Tree;
 use super::violation::Violation;
 
-const LIST: &str = "docs/traps.md";
+const LIST: &str = "docs/internals/traps.md";
 
 /// Begins the outcome of a trap that no test can name.
 const OUT_OF_REACH: &str = "out of reach: ";

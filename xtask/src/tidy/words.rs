@@ -24,7 +24,7 @@ const RETIRED: &[(&str, &str)] = &[
 ];
 
 /// Written by programs.
-const GENERATED: &[&str] = &["docs/support.md", "benchmarks/record/"];
+const GENERATED: &[&str] = &["docs/internals/support.md", "docs/internals/records/"];
 
 /// Checks every page and the comments of every source file.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

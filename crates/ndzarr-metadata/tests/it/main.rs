@@ -1,4 +1,4 @@
-//! Documents in, nodes out, and back: the traps of `docs/traps.md` about documents, with the number
+//! Documents in, nodes out, and back: the traps of `docs/internals/traps.md` about documents, with the number
 //! of each in the name of its test.
 
 /// A request with some of its members set.

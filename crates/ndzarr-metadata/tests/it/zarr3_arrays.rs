@@ -166,7 +166,7 @@ fn v3_060_bitround_has_two_names() {
     let one = |name: &str, keepbits: u32| {
         with_bytes(&format!(r#"{{"name":"{name}","configuration":{{"keepbits":{keepbits}}}}}"#))
     };
-    // Codecs that numcodecs supports have the name that zarr-python 3 knows (docs/decisions/0009):
+    // Codecs that numcodecs supports have the name that zarr-python 3 knows (docs/internals/decisions/0009):
     // its table of floats and their bits.
     for (data_type, keepbits) in [("float16", 10), ("float32", 23), ("float64", 52)] {
         check(data_type, &one("bitround", keepbits), Some(&one("numcodecs.bitround", keepbits)));

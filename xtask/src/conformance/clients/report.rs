@@ -1,4 +1,4 @@
-//! What clients read, judged by what is known of them, and the section of `docs/support.md`.
+//! What clients read, judged by what is known of them, and the section of `docs/internals/support.md`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
