@@ -4,6 +4,9 @@ use super::layers::{Package, Workspace};
 use super::tree::Tree;
 use super::violation::Violation;
 
+/// The most programs that `cargo test --workspace` may build: each takes seconds to link.
+const MAX_TEST_PROGRAMS: usize = 26;
+
 /// Checks the manifests of the crates and of the workspace.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
@@ -21,7 +24,21 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
     if !denies_missing_docs(&tree.text("Cargo.toml")) {
         violations.push(Violation::new("Cargo.toml", 1, "[workspace.lints.rust] must deny missing_docs"));
     }
+    violations.extend(too_many_programs(&workspace.packages));
     violations
+}
+
+/// The programs of unit tests and of integration tests, if there are too many.
+fn too_many_programs(packages: &[Package]) -> Option<Violation> {
+    let n_programs: usize = packages.iter().map(|package| package.n_test_programs).sum();
+    if n_programs <= MAX_TEST_PROGRAMS {
+        return None;
+    }
+    let of_package = |package: &Package| format!("{} {}", package.name, package.n_test_programs);
+    let with_tests = packages.iter().filter(|package| package.n_test_programs > 0);
+    let list = with_tests.map(of_package).collect::<Vec<_>>().join(", ");
+    let what = format!("{n_programs} test programs, more than {MAX_TEST_PROGRAMS}: {list}");
+    Some(Violation::new("Cargo.toml", 1, what))
 }
 
 fn package_rules(package: &Package, manifest: &str) -> Vec<String> {
@@ -87,6 +104,18 @@ mod tests {
             1
         );
         assert_eq!(rules("ndzarr-y", "Integer geometry of arrays", lints), 1);
+    }
+
+    #[test]
+    fn one_test_program_too_many_is_found() {
+        let package = |n_test_programs| Package {
+            name: format!("ndzarr-{n_test_programs}"),
+            n_test_programs,
+            ..Package::default()
+        };
+        assert_eq!(too_many_programs(&[package(MAX_TEST_PROGRAMS), package(0)]), None);
+        let found = too_many_programs(&[package(MAX_TEST_PROGRAMS), package(1)]).expect("one too many");
+        assert!(found.what.ends_with(", ndzarr-1 1"), "{}", found.what);
     }
 
     #[test]
