@@ -10,6 +10,7 @@ mod lexer;
 mod links;
 mod manifests;
 mod messages;
+mod modules;
 mod report;
 mod rust_version;
 mod sources;

@@ -1,13 +1,9 @@
 //! No circles of modules within a crate, except for a list that may only shrink.
 
-mod modules;
-mod names;
-
 use std::collections::BTreeSet;
 
-use modules::Modules;
-
 use super::layers::Workspace;
+use super::modules::Modules;
 use super::tree::Tree;
 use super::violation::Violation;
 
@@ -37,9 +33,8 @@ pub(super) fn circles(workspace: &Workspace, tree: &Tree) -> Vec<Circle> {
     for root in workspace.packages.iter().flat_map(|package| &package.roots) {
         let modules = Modules::of_crate(root, &text);
         let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let paths = modules.paths();
         for members in components(&modules.edges()) {
-            let file = |at: usize| paths[at].trim_start_matches(folder).trim_start_matches('/').to_owned();
+            let file = |at: usize| modules.files[at][folder.len()..].trim_start_matches('/').to_owned();
             let mut files: Vec<String> = members.into_iter().map(file).collect();
             files.sort();
             circles.push(Circle { folder: folder.to_owned(), files });

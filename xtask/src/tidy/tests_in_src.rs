@@ -79,7 +79,7 @@ fn item_end(tokens: &[Token<'_>], mut at: usize) -> usize {
 }
 
 /// The index of the bracket that closes the one at `open`.
-fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+pub(super) fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
         if ["(", "[", "{"].iter().any(|bracket| token.is(bracket)) {
