@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use ndzarr::{
     AnyArray, AnyNode, ConcurrentUpdate, ErrorKind, Format, MemberKind, N5Axes, OpenOptions, RunOptions,
 };
@@ -16,34 +16,37 @@ use crate::places::shown;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Global {
     /// Threads; all processors by default.
-    #[arg(long, global = true, env = "NDZARR_THREADS", value_name = "N")]
+    #[arg(long, global = true, hide_short_help = true, env = "NDZARR_THREADS", value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Print JSON, as the reference describes it, and errors as JSON on standard error.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) json: bool,
     /// No progress, no summary, no remarks.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, hide_short_help = true)]
     pub(crate) quiet: bool,
     /// Say more.
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    #[arg(short, long, global = true, hide_short_help = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Whether text is coloured. With `auto`, not if NO_COLOR is set or standard output is not a terminal.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(long, global = true, hide_short_help = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: ColorWhen,
     /// How the axes of N5 arrays are shown, selected and created.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "ORDER")]
+    #[arg(long, global = true, hide_short_help = true, value_enum, default_value_t, value_name = "ORDER")]
     pub(crate) n5_axes: Axes,
     /// Change parts of chunks and documents also where the service has neither locks nor conditional
     /// writes, as Backblaze B2: of several writers the last one wins.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) last_writer_wins: bool,
     /// Look for this format alone, where several are in one place, or none is detected. With `cp`,
     /// `import` and `pyramid` it is the format of what they make.
-    #[arg(long, global = true, value_parser = formats::read(), value_name = "FORMAT")]
+    #[arg(long, global = true, hide_short_help = true, value_parser = formats::read(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
     /// The separator of the chunk keys of what is opened, where its metadata state a wrong one or none.
-    #[arg(long, global = true, value_parser = ["/", "."], value_name = "SEPARATOR")]
+    #[arg(long, global = true, hide_short_help = true, value_parser = ["/", "."], value_name = "SEPARATOR")]
     pub(crate) separator: Option<String>,
+    /// Print the arguments of a verb; `ndzarr help VERB` prints all that is known of it.
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    pub(crate) help: Option<bool>,
 }
 
 /// When text is coloured.

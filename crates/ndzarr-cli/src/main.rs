@@ -30,6 +30,7 @@ mod space;
 mod sparse;
 mod staging;
 mod sums;
+mod usage;
 mod verbs;
 
 use std::ffi::OsString;
@@ -48,16 +49,11 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() && wants_json() => {
-            let text = error.render().to_string();
-            let text = text.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-            let message = text.strip_prefix("error: ").unwrap_or(&text);
-            return fail(Failure::usage(message), true, false);
+            return fail(Failure::usage(usage::line(&error)), true, false);
         }
         Err(error) if error.use_stderr() => {
-            let text = error.render().to_string();
-            let shown = harmless_text(text.clone());
             // The stream may be closed.
-            let _ = if shown == text { error.print() } else { write!(io::stderr(), "{shown}") };
+            let _ = write!(io::stderr(), "{}", harmless_text(usage::text(&error)));
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
         // Help, or the version.

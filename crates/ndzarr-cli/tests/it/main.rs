@@ -6,6 +6,7 @@ mod copies;
 mod damage;
 mod differences;
 mod foreign_layouts;
+mod help;
 mod looking;
 mod pictures;
 mod pyramids;
