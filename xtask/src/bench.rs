@@ -4,9 +4,10 @@
 //! round counts.
 
 mod args;
-mod chart;
 mod dataset;
 mod definition;
+mod page;
+mod picture;
 mod record;
 mod remote;
 mod table;
@@ -42,8 +43,12 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         let program = python::target().join("release").join("growth");
         return python::succeed(Command::new(program).arg(Data::new()?.scratch()));
     }
+    if args.draw {
+        return page::draw();
+    }
     if args.remote {
-        return remote::run(args);
+        remote::run(args)?;
+        return if args.record { page::draw() } else { Ok(()) };
     }
     let all = definition::load()?;
     let mut definitions: Vec<&Definition> = all.values().collect();
@@ -123,7 +128,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     };
     println!("{} of {} rows {how}. {}", done.len() - missed.len(), done.len(), missed.join(", "));
     if args.record {
-        record::write(&done, &markdown)?;
+        record::write(&record::name_of_today(), done.clone())?;
+        page::draw()?;
     }
     let wrong: Vec<&str> = done.iter().flat_map(|row| &row.failures).map(String::as_str).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }

@@ -16,9 +16,12 @@ pub(crate) struct Args {
     /// Five rounds against the strongest peers of each row, without the gigabytes.
     #[arg(long)]
     pub(super) quick: bool,
-    /// Write `docs/internals/records/<date>.json`, `.md` and `.svg`.
+    /// Write `docs/internals/records/<date>.json`, or `remote.json`, and draw.
     #[arg(long)]
     pub(super) record: bool,
+    /// Instead: draw the README's picture, and the page of the records, from the latest ones.
+    #[arg(long, conflicts_with_all = ["record", "remote", "growth"])]
+    pub(super) draw: bool,
     /// Instead of the peers: ndzarr as it was at this commit, which is built first. The target of
     /// each row is its processor time there, and 3 %.
     #[arg(long, value_name = "COMMIT")]

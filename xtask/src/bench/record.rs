@@ -1,49 +1,63 @@
-//! The output of a run: `docs/internals/records/<date>.{json,md,svg}`, and the picture of the latest.
+//! The records of runs: data in `docs/internals/records/*.json`.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::chart;
-use super::table::{self, Done};
 use crate::python::repository;
 
-/// Writes the record of a run.
-///
-/// # Errors
-/// A file cannot be written.
-pub(super) fn write(rows: &[Done], markdown: &str) -> Result<(), String> {
-    let date = today();
-    let folder = repository().join("docs/internals/records");
-    let machine = machine();
-    let json = json!({ "date": date, "machine": machine, "rows": rows });
-    let what: String = rows.iter().map(|row| format!("- {}: {}\n", row.title, row.what)).collect();
-    let text = format!(
-        "# Bench of {date}\n\nCommit {}. {machine}\n\nTimes are medians of undisturbed rounds; ratios are medians of pairs of one round. Engines wrote to memory where a \
-         row is not called synced.\n\n{markdown}\n## Every engine\n\n{}\n{}\n## Rows\n\n{what}",
-        commit(),
-        table::engines(rows),
-        table::frames(rows)
-    );
-    let pretty = serde_json::to_string_pretty(&json).map_err(|e| e.to_string())? + "\n";
-    let svg = chart::svg(rows, &date);
-    for (name, content) in [
-        (format!("{date}.json"), &pretty),
-        (format!("{date}.md"), &text),
-        (format!("{date}.svg"), &svg),
-        ("latest.svg".to_owned(), &svg),
-    ] {
-        let path = folder.join(name);
-        fs::write(&path, content).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    Ok(())
+/// What was measured, when and where.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Record<R> {
+    pub(super) commit: String,
+    pub(super) date: String,
+    pub(super) machine: String,
+    pub(super) rows: Vec<R>,
 }
 
-/// The date, the commit and the machine.
-pub(super) fn about() -> String {
-    format!("Of {}, commit {}. {}", today(), commit(), machine())
+/// Of the rows in buckets there is one record.
+pub(super) const REMOTE: &str = "remote.json";
+
+/// Writes a record.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write<R: Serialize>(name: &str, rows: Vec<R>) -> Result<(), String> {
+    let record = Record { commit: commit(), date: today(), machine: machine(), rows };
+    let text = serde_json::to_string_pretty(&record).map_err(|e| e.to_string())?;
+    put(name, &(text + "\n"))
+}
+
+/// The name of the record of a run of today.
+pub(super) fn name_of_today() -> String {
+    format!("{}.json", today())
+}
+
+pub(super) fn folder() -> PathBuf {
+    repository().join("docs/internals/records")
+}
+
+/// The latest record of a run; their names begin with the date.
+pub(super) fn latest() -> Result<String, String> {
+    let entries = fs::read_dir(folder()).map_err(|e| format!("{}: {e}", folder().display()))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let dated = names.filter(|name| name.ends_with(".json") && name != REMOTE);
+    dated.max().ok_or_else(|| format!("{} has no record", folder().display()))
+}
+
+pub(super) fn read<R: DeserializeOwned>(name: &str) -> Result<Record<R>, String> {
+    let path = folder().join(name);
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+pub(super) fn put(name: &str, text: &str) -> Result<(), String> {
+    let path = folder().join(name);
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn commit() -> String {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use indicatif::ProgressBar;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::args::Args;
@@ -95,30 +95,33 @@ pub(super) fn run(args: &Args) -> Result<(), String> {
     )?;
     let folder = python::target().join("bench-data");
     let server = Server::start(&made(&folder)?)?;
-    let (mut lines, mut wrong, mut missed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut measured_rows = Vec::new();
+    let mut wrong = Vec::new();
+    let mut missed = Vec::new();
     let bar = ProgressBar::new(2 * chosen.len() as u64);
     for (at, latency) in LATENCIES.into_iter().enumerate() {
         server.ask(&format!("latency {latency}"))?;
         for row in &chosen {
             let turns = rounds(row, args, &server, &folder, &mut wrong)?;
-            let line = line(row, at, latency, &turns);
-            bar.suspend(|| eprintln!("{line}"));
+            let done = measured(row, at, latency, &turns);
+            bar.suspend(|| eprintln!("{}", line(&done)));
             bar.inc(1);
-            if line.contains("MISSED") {
+            if done.status != "met" {
                 missed.push(format!("{} at {latency} ms", row.name));
             }
-            lines.push(line);
+            measured_rows.push(done);
         }
     }
     bar.finish_and_clear();
-    let markdown = format!("{HEAD}\n|{}\n{}\n", "---|".repeat(13), lines.join("\n"));
-    println!("{}", table::aligned(&markdown));
-    println!("{} of {} rows met. {}", lines.len() - missed.len(), lines.len(), missed.join(", "));
+    println!("{}", table::aligned(&markdown(&measured_rows)));
+    println!(
+        "{} of {} rows met. {}",
+        measured_rows.len() - missed.len(),
+        measured_rows.len(),
+        missed.join(", ")
+    );
     if args.record {
-        let path = repository().join("docs/internals/records/remote.md");
-        let about = super::record::about();
-        let text = format!("# Remote rows\n\n{about}\n\n{markdown}");
-        fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        super::record::write(super::record::REMOTE, measured_rows)?;
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
@@ -202,10 +205,64 @@ fn made(folder: &Path) -> Result<PathBuf, String> {
     Ok(data)
 }
 
+/// What was measured of a row, as the record has it: medians of all rounds.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Measured {
+    pub(super) name: String,
+    pub(super) latency_ms: u32,
+    pub(super) ms: f64,
+    target_ms: Option<f64>,
+    status: String,
+    requests: f64,
+    most_in_flight: f64,
+    ideal_ms: f64,
+    pub(super) best_peer: Option<Peer>,
+}
+
+/// The peer that took the least time.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Peer {
+    pub(super) name: String,
+    pub(super) ms: f64,
+    requests: f64,
+    /// ndzarr's time to the peer's, round by round.
+    pub(super) ratio: f64,
+}
+
+/// As Markdown.
+pub(super) fn markdown(rows: &[Measured]) -> String {
+    let lines: Vec<String> = rows.iter().map(line).collect();
+    format!("{HEAD}\n|{}\n{}\n", "---|".repeat(13), lines.join("\n"))
+}
+
 const HEAD: &str = "| row | latency ms | ndzarr ms | target | | requests | most at once | ideal ms | to the ideal \
                     | best peer | its ms | its requests | ratio |";
 
-fn line(row: &Row, at: usize, latency: u32, turns: &Turns) -> String {
+fn line(done: &Measured) -> String {
+    let mut line = String::new();
+    let _ = write!(
+        line,
+        "| {} | {} | {:.0} | {} | {} | {:.0} | {:.0} | {:.0} | {:.2} |",
+        done.name,
+        done.latency_ms,
+        done.ms,
+        done.target_ms.map_or("–".to_owned(), |target| format!("{target:.0}")),
+        done.status,
+        done.requests,
+        done.most_in_flight,
+        done.ideal_ms,
+        done.ms / done.ideal_ms,
+    );
+    let _ = match &done.best_peer {
+        Some(best) => {
+            write!(line, " {} | {:.0} | {:.0} | {:.2} |", best.name, best.ms, best.requests, best.ratio)
+        }
+        None => write!(line, " – | – | – | – |"),
+    };
+    line
+}
+
+fn measured(row: &Row, at: usize, latency: u32, turns: &Turns) -> Measured {
     let of = |engine: &str, value: &dyn Fn(&(Report, Counts)) -> f64| {
         let turns = turns.get(engine).into_iter().flatten().flatten();
         median(turns.map(value).collect())
@@ -237,24 +294,23 @@ fn line(row: &Row, at: usize, latency: u32, turns: &Turns) -> String {
         faults.push("peer");
     }
     let status = if faults.is_empty() { "met".to_owned() } else { format!("MISSED: {}", faults.join(", ")) };
-    let mut line = String::new();
-    let _ = write!(
-        line,
-        "| {} | {latency} | {:.0} | {} | {status} | {:.0} | {:.0} | {ideal:.0} | {:.2} |",
-        row.name,
-        ms("ndzarr"),
-        target.map_or("–".to_owned(), |target| format!("{target:.0}")),
-        requests("ndzarr"),
-        of("ndzarr", &|(_, counts)| counts.most_in_flight as f64),
-        ms("ndzarr") / ideal,
-    );
-    let _ = match (best, ratio) {
-        (Some(best), Some(ratio)) => {
-            write!(line, " {best} | {:.0} | {:.0} | {ratio:.2} |", ms(best), requests(best))
-        }
-        _ => write!(line, " – | – | – | – |"),
-    };
-    line
+    let best_peer = best.zip(ratio).map(|(name, ratio)| Peer {
+        name: name.to_owned(),
+        ms: ms(name),
+        requests: requests(name),
+        ratio,
+    });
+    Measured {
+        name: row.name.clone(),
+        latency_ms: latency,
+        ms: ms("ndzarr"),
+        target_ms: target,
+        status,
+        requests: requests("ndzarr"),
+        most_in_flight: of("ndzarr", &|(_, counts)| counts.most_in_flight as f64),
+        ideal_ms: ideal,
+        best_peer,
+    }
 }
 
 /// Where the server is.

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 use super::turn::writes_in_place;
 use super::verdict::{Met, Ratio, Verdict};
 
 /// A row that was run.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Done {
     pub(super) title: String,
     pub(super) what: String,

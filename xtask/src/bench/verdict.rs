@@ -32,7 +32,7 @@ pub(super) struct Target {
 pub(super) const BESIDE_BEFORE: Target = Target { ratio: 1.03, time: Time::Processor };
 
 /// A ratio of ndzarr's time to another's, round by round.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Ratio {
     pub(super) to: String,
     pub(super) median: f64,
@@ -56,7 +56,7 @@ impl Ratio {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) enum Met {
     Yes,
     No,
@@ -65,7 +65,7 @@ pub(super) enum Met {
 }
 
 /// Medians of an engine.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(super) struct Medians {
     pub(super) wall_ms: f64,
     pub(super) cpu_ms: f64,
@@ -80,7 +80,7 @@ pub(super) struct Medians {
 
 impl Medians {
     /// The time that counts.
-    fn time_ms(&self, time: Time) -> f64 {
+    pub(super) fn time_ms(&self, time: Time) -> f64 {
         match time {
             Time::Processor => self.cpu_ms,
             Time::Wall => self.frames.map_or(self.wall_ms, |frames| frames.p99_ns as f64 / 1e6),
@@ -88,7 +88,7 @@ impl Medians {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Verdict {
     pub(super) engines: BTreeMap<String, Medians>,
     pub(super) best_peer: Option<Ratio>,
