@@ -1,7 +1,7 @@
 //! Concurrent reads from a store with a high latency, such as one in the network.
 //!
 //! ```sh
-//! cargo run --release -p examples async_read
+//! cargo run --release -p examples --features all async_read
 //! ```
 //!
 //! The library does not depend on a runtime. This example waits with the simple `block_on` of

@@ -2,7 +2,7 @@
 //! with missing values and times by the conventions of CF, and stations by their names.
 //!
 //! ```sh
-//! cargo run --release -p examples climate
+//! cargo run --release -p examples --features all climate
 //! ```
 #![allow(clippy::print_stdout)]
 

@@ -2,7 +2,7 @@
 //! in zstd. It shows its progress, Enter stops it, and the same command goes on with what is missing.
 //!
 //! ```sh
-//! cargo run --release -p examples converter volume.n5 volume.zarr
+//! cargo run --release -p examples --features all converter volume.n5 volume.zarr
 //! ```
 #![allow(clippy::print_stdout)]
 

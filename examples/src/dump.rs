@@ -2,7 +2,7 @@
 //! mean of its numbers, or its first element.
 //!
 //! ```sh
-//! cargo run --release -p examples dump some.zarr
+//! cargo run --release -p examples --features all dump some.zarr
 //! ```
 #![allow(clippy::print_stdout)]
 

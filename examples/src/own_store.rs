@@ -1,7 +1,7 @@
 //! A custom store below the facade: changes on top of data that must not be touched.
 //!
 //! ```sh
-//! cargo run --release -p examples own_store
+//! cargo run --release -p examples --features all own_store
 //! ```
 //!
 //! Keys that were not changed are read from the store below; writes go to memory. Arrays and groups

@@ -2,7 +2,7 @@
 //! the name of its axis, and what writing to such a selection changes.
 //!
 //! ```sh
-//! cargo run --release -p examples points
+//! cargo run --release -p examples --features all points
 //! ```
 #![allow(clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
 //! An image of several resolutions from one array: OME-Zarr 0.5, which viewers open.
 //!
 //! ```sh
-//! cargo run --release -p examples pyramid
+//! cargo run --release -p examples --features all pyramid
 //! ```
 #![allow(clippy::print_stdout)]
 

@@ -52,12 +52,12 @@ pub fn main() -> Result {
         show(array, region)?;
     }
 
-    println!("\n\nA container of Java N5, listed");
-    let container = Group::open(testdata.join("n5/java-hierarchy/store"))?;
-    for child in container.walk()? {
+    println!("\n\nA dataset of xarray, listed");
+    let dataset = Group::open(testdata.join("cf/xarray-packed-v3/store"))?;
+    for child in dataset.walk()? {
         let path = child.path();
         let array = child.array::<Any>()?;
-        println!("  {path:<6} {} {:?}, {}", array.data_type(), array.shape(), codecs(&array));
+        println!("  {path:<8} {} {:?}, {}", array.data_type(), array.shape(), codecs(&array));
     }
 
     println!("\n\nThe same array written in each format");

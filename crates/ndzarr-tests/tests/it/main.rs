@@ -80,6 +80,7 @@ mod own_types;
 mod packed_elements;
 mod par_work;
 mod polled_by_others;
+mod readme;
 mod real_servers;
 mod rectilinear;
 mod refresh;
