@@ -52,6 +52,8 @@
 //! assert_eq!(a.read(..)?.as_slice(), Some(&[1, 2, 3, 9, 9][..]));
 //! # Ok::<(), ndzarr_array::Error>(())
 //! ```
+// docs.rs shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 mod about;

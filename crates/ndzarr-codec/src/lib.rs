@@ -42,6 +42,8 @@
 //! that is not part of the build gives an error that names the feature ([`CodecError::Disabled`]).
 //! Custom codecs go into a [`CodecRegistry`].
 
+// docs.rs shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod array_to_array;

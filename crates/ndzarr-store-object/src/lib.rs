@@ -23,6 +23,8 @@
 //! S3, Google and Azure check the condition of a put, so partial updates by several writers lose
 //! nothing. A mark in the metadata of the object tells whether a put whose answer was lost took
 //! place. Erasures are never conditional: several services ignore the condition, and erase.
+// docs.rs shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 // A service alone leaves some of what they share unused.
 #![cfg_attr(

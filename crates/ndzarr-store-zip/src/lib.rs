@@ -51,6 +51,8 @@
 //! [`ZipWriter`] writes an archive into a temporary of the store that is to have it; nothing is
 //! visible before [`finish`](ZipWriter::finish). Each name occurs once, whatever was replaced or
 //! erased before. Archives are not changed in place: a crash would lose them.
+// docs.rs shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod archive;

@@ -60,3 +60,7 @@ pub mod coming_from {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme_of_the_crate {}

@@ -24,6 +24,8 @@
 //! The calls of the root block their thread; [`asynchronous`] has the same as futures. [`codec`] says how chunks
 //! are compressed, and takes codecs of your own; [`store`] is for stores of your own; [`metadata`] has what
 //! documents say.
+// docs.rs shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 pub use ndarray;

@@ -126,7 +126,7 @@ const OPTIONAL: &[(&str, &str)] = &[
 /// The crate that the tests of every crate may also name.
 const TEST_HELPERS: &str = "ndzarr-testkit";
 
-/// Crates that stand above the facade and are not published: what follows does not bind them.
+/// Crates that stand above the facade: what follows does not bind them.
 const ABOVE: &[&str] =
     &["ndzarr-cli", "ndzarr-testkit", "ndzarr-conformance", "ndzarr-tests", "examples", "browser", "xtask"];
 

@@ -15,6 +15,16 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
         let found = package_rules(package, &tree.text(&manifest));
         violations.extend(found.into_iter().map(|what| Violation::new(&manifest, 1, what)));
         // A package is its folder: what is outside is not in it.
+        let readme = format!("{}/README.md", package.folder);
+        if package.published && !tree.exists(&readme) {
+            violations.push(Violation::new(&manifest, 1, "README.md is not beside it"));
+        }
+        // crates.io and docs.rs have only the page.
+        let page = if package.published { tree.text(&readme) } else { String::new() };
+        for target in relative_links(&page) {
+            let what = format!("{target} leads nowhere outside of the repository");
+            violations.push(Violation::new(&readme, 1, what));
+        }
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"].iter().filter(|_| package.published) {
             if !tree.exists(&format!("{}/{licence}", package.folder)) {
                 violations.push(Violation::new(&manifest, 1, format!("{licence} is not beside it")));
@@ -61,6 +71,12 @@ fn package_rules(package: &Package, manifest: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The targets of links in a page that are neither addresses nor places in the page.
+fn relative_links(page: &str) -> impl Iterator<Item = &str> {
+    let targets = page.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
+    targets.filter(|target| !target.contains(':') && !target.starts_with('#'))
 }
 
 fn inherits_lints(manifest: &str) -> bool {
@@ -116,6 +132,13 @@ mod tests {
         assert_eq!(too_many_programs(&[package(MAX_TEST_PROGRAMS), package(0)]), None);
         let found = too_many_programs(&[package(MAX_TEST_PROGRAMS), package(1)]).expect("one too many");
         assert!(found.what.ends_with(", ndzarr-1 1"), "{}", found.what);
+    }
+
+    #[test]
+    fn links_within_the_repository_are_found() {
+        let found = |page| relative_links(page).collect::<Vec<_>>();
+        assert_eq!(found("[a](../../README.md) and [b](docs/b.md#c)"), ["../../README.md", "docs/b.md#c"]);
+        assert!(found("[a](https://x.y/z) [b](#here)").is_empty());
     }
 
     #[test]
