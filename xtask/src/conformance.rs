@@ -1,30 +1,19 @@
 //! `cargo xtask conformance`: ndzarr against other implementations, in both directions.
 //!
 //! The cells are in `xtask/python/conformance/cells.py`; scripts run them against the peers of each
-//! environment and give one outcome a line. Known limits of a peer are in [`limits`].
+//! environment and give one outcome a line. `report.py` judges them by the known limits of the peers.
 
-pub(crate) mod beyond;
 mod clients;
-mod limits;
-mod outcome;
-mod pattern;
 mod script;
-mod services;
-mod support;
-mod systems;
-mod tally;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 
 use crate::python;
-use outcome::Outcome;
-use script::script;
-use tally::Tally;
+use script::{report, script};
 
 /// Environments, and into how many processes the cells of each are dealt.
 const ENVIRONMENTS: &[(&str, usize)] = &[("zarr3", 4), ("zarr2", 2)];
@@ -104,15 +93,11 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         Some(programs) => all_outcomes(args, programs)?,
         None => fs::read_to_string(record()).map_err(|e| format!("{}: {e}", record().display()))?,
     };
-    if args.is_full() {
-        fs::write(record(), &lines).map_err(|e| format!("{}: {e}", record().display()))?;
-    }
-    let tally = Tally::of(lines.lines().map(Outcome::parse).collect::<Result<_, _>>()?);
-    std::io::stdout().write_all(tally.table().as_bytes()).map_err(|e| e.to_string())?;
-    for line in tally.findings() {
-        eprintln!("{line}");
-    }
-    eprintln!("{} outcomes in {:.0} s", tally.count(), start.elapsed().as_secs_f64());
+    let kept = if args.is_full() { record() } else { python::target().join("conformance-some.jsonl") };
+    fs::write(&kept, &lines).map_err(|e| format!("{}: {e}", kept.display()))?;
+    eprintln!("{} outcomes in {:.0} s", lines.lines().count(), start.elapsed().as_secs_f64());
+    // Disagreements are shown first, and end the task last.
+    let judged = report("report.py", &kept, args.is_full());
     if let Some(programs) = programs.filter(|_| args.only.is_none()) {
         conversions(&programs.ndzarr)?;
         archives(&programs.ndzarr)?;
@@ -120,19 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         datasets(&programs.ndzarr)?;
         images(&programs.ndzarr, args.ngff_spec.as_deref())?;
     }
-    if args.is_full() {
-        let unused: Vec<_> = tally.unused_limits().collect();
-        for limit in &unused {
-            eprintln!("this limit no longer applies to any cell: {limit}");
-        }
-        let clients = clients::section(&support::written()?)?.to_owned();
-        support::write(&support::page(&tally, &clients))?;
-    }
-    match (tally.count(), tally.disagreements()) {
-        (0, _) => Err("no cell fits".to_owned()),
-        (_, 0) => Ok(()),
-        (_, n) => Err(format!("{n} disagreements")),
-    }
+    judged
 }
 
 /// The programs that the scripts drive.

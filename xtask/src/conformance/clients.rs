@@ -1,20 +1,14 @@
 //! Programs that people read arrays with: each reads what ndzarr wrote, element by element, and
 //! `docs/internals/support.md` says what came of it.
 
-mod limits;
-mod report;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use super::script::script;
-use super::support;
+use super::script::{report, script};
 use crate::machines::folder::{self, Folder};
 use crate::{python, remote::install};
-pub(super) use report::section;
-use report::{Outcome, Report};
 
 /// Those of the environment `clients`.
 const OF_PYPI: [&str; 4] = ["xarray", "Dask", "rasterio", "netCDF4"];
@@ -51,41 +45,60 @@ pub(super) fn run(program: &Path) -> Result<(), String> {
     fs::create_dir_all(&data).map_err(|e| format!("{}: {e}", data.display()))?;
     python::succeed(script("clients", "client_arrays.py")?.arg(&data).env("NDZARR_CONFORMANCE", program))?;
 
-    let mut report = Report::default();
+    let mut outcomes = Outcomes::default();
     for client in OF_PYPI {
         let mut command = script("clients", "client_reads.py")?;
-        report.add(&[client], outcomes(command.arg(&data).arg(client)));
+        outcomes.add(&[client], lines(command.arg(&data).arg(client)));
     }
     let debian = debian();
     for client in OF_DEBIAN {
         let inside = Inside::of(&debian);
-        report.add(&[client], inside.and_then(|it| it.run(&["python3", READS], &[&data], &[client])));
+        outcomes.add(&[client], inside.and_then(|it| it.run(&["python3", READS], &[&data], &[client])));
     }
     let zarrita = format!("{SCRIPTS}/zarrita.mjs");
     let read = npm().and_then(|npm| Inside::of(&debian)?.run(&["node", &zarrita], &[&data, &npm], &[]));
-    report.add(&OF_NPM, read);
+    outcomes.add(&OF_NPM, read);
     let page = format!("{SCRIPTS}/neuroglancer.mjs");
     let read = neuroglancer().and_then(|(client, version)| {
         Inside::of(&debian)?.run(&["node", &page], &[&data, &client], &[&version])
     });
-    report.add(&[NEUROGLANCER], read);
+    outcomes.add(&[NEUROGLANCER], read);
 
-    report.show();
-    eprintln!("{} outcomes in {:.0} s", report.count(), start.elapsed().as_secs_f64());
-    report.judge()?;
-    let page = support::written()?;
-    support::write(&page.replace(section(&page)?, &report.section()))
+    let kept = python::target().join("clients.jsonl");
+    fs::write(&kept, &outcomes.0).map_err(|e| format!("{}: {e}", kept.display()))?;
+    eprintln!("{} outcomes in {:.0} s", outcomes.0.lines().count(), start.elapsed().as_secs_f64());
+    report("client_report.py", &kept, true)
 }
 
-/// A command's lines, each an outcome.
-fn outcomes(command: &mut Command) -> Result<Vec<Outcome>, String> {
+/// Lines for `client_report.py`.
+#[derive(Default)]
+struct Outcomes(String);
+
+impl Outcomes {
+    /// Adds what these clients read, or why they were not run.
+    fn add(&mut self, clients: &[&str], read: Result<String, String>) {
+        let why = match read {
+            Ok(lines) => {
+                self.0.push_str(&lines);
+                "it read no array".to_owned()
+            }
+            Err(why) => why,
+        };
+        for client in clients {
+            self.0.push_str(&format!("{}\n", serde_json::json!([client, why])));
+        }
+    }
+}
+
+/// What a command prints: lines, each an outcome.
+fn lines(command: &mut Command) -> Result<String, String> {
     let output = command.stderr(Stdio::piped()).output().map_err(|e| format!("{command:?}: {e}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let why = if output.status.code() == Some(NOT_THERE) { "not installed" } else { "failed" };
         return Err(format!("{why}: {}", said.trim()));
     }
-    String::from_utf8_lossy(&output.stdout).lines().map(Outcome::parse).collect()
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Debian, with the packages of the clients.
@@ -124,7 +137,7 @@ impl<'f> Inside<'f> {
     }
 
     /// Runs a script with paths and other arguments.
-    fn run(&self, script: &[&str], paths: &[&Path], rest: &[&str]) -> Result<Vec<Outcome>, String> {
+    fn run(&self, script: &[&str], paths: &[&Path], rest: &[&str]) -> Result<String, String> {
         let mut command = self.0.inside();
         command.args(script);
         for path in paths {
@@ -132,6 +145,6 @@ impl<'f> Inside<'f> {
             let seen = path.strip_prefix(python::repository());
             command.arg(seen.map_err(|_| format!("{} is not in the repository", path.display()))?);
         }
-        outcomes(command.args(rest))
+        lines(command.args(rest))
     }
 }

@@ -1,32 +1,49 @@
-//! Support is claimed only with a test: entries of `docs/internals/support.md` without a comparison name
+//! Support is claimed only with a test: features of `docs/internals/support.md` without a comparison name
 //! their tests, and each codec of `docs/formats.md` is on that page.
 
 use super::tree::Tree;
 use super::violation::Violation;
-use crate::conformance::beyond;
 
 const PAGE: &str = "docs/internals/support.md";
 const FORMATS: &str = "docs/formats.md";
-const ROWS: &str = "xtask/src/conformance/beyond.rs";
+
+/// The heads of the table of features that are not compared.
+const HEADS: &str = "| | ndzarr | why | tested by |";
 
 /// Checks both pages.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for row in beyond::TABLE {
-        if row.tests.is_empty() {
-            violations.push(Violation::new(ROWS, 1, format!("{} names no test", row.what)));
-        }
-        for test in row.tests.iter().filter(|test| !is_there(test, tree)) {
-            violations.push(Violation::new(ROWS, 1, format!("{}: there is no test {test}", row.what)));
-        }
-    }
     let page = tree.text(PAGE);
+    let mut violations: Vec<Violation> = untested(&page, &|test| is_there(test, tree))
+        .into_iter()
+        .map(|(line, what)| Violation::new(PAGE, line, what))
+        .collect();
     for (at, line) in tree.text(FORMATS).lines().enumerate() {
         for name in codecs(line).filter(|name| !page.contains(*name)) {
             violations.push(Violation::new(FORMATS, at + 1, format!("{name} is not in {PAGE}")));
         }
     }
     violations
+}
+
+/// Rows whose tests are missing, with their lines.
+fn untested(page: &str, is_there: &dyn Fn(&str) -> bool) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let lines = page.lines().enumerate().skip_while(|(_, line)| *line != HEADS).skip(2);
+    let mut n_rows = 0;
+    for (at, row) in lines.take_while(|(_, line)| line.starts_with('|')) {
+        n_rows += 1;
+        let tests = row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap_or_default();
+        let tests: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        if tests.is_empty() {
+            found.push((at + 1, "names no test".to_owned()));
+        }
+        let missing = tests.into_iter().filter(|test| !is_there(test));
+        found.extend(missing.map(|test| (at + 1, format!("there is no test {test}"))));
+    }
+    if n_rows == 0 {
+        found.push((1, format!("has no rows below {HEADS}")));
+    }
+    found
 }
 
 /// Whether a case of `testdata/` or a function of a file is there.
@@ -53,6 +70,20 @@ fn codecs(line: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn features_name_tests_that_exist() {
+        let check = |rows: &str| {
+            let page = format!("# Page\n\n{HEADS}\n|---|---|---|---|\n{rows}\n");
+            untested(&page, &|test| test == "n5/a").into_iter().map(|(line, _)| line).collect::<Vec<_>>()
+        };
+        assert!(check("| `a` | RW | why | `n5/a` |").is_empty());
+        assert_eq!(
+            check("| `a` | RW | why | `n5/a` |\n| b | RW | why |  |\n| c | R | d | `n5/b`, `n5/a` |"),
+            [6, 7]
+        );
+        assert_eq!(check(""), [1]);
+    }
 
     #[test]
     fn rows_of_codecs_are_read() {
