@@ -12,7 +12,7 @@ use crate::conditions::{self, Conditions};
 use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
-use crate::fault::{bad, wrong_credentials};
+use crate::fault::{bad, no_credentials, wrong_credentials};
 use crate::hedge::Hedge;
 use crate::options::{Credentials, RemoteOptions};
 #[cfg(feature = "s3")]
@@ -60,6 +60,9 @@ impl ObjectStore {
         options: &RemoteOptions,
         signing: Signing,
     ) -> Result<Self, StoreError> {
+        if let Some(what) = &options.fault {
+            return Err(bad(what, name));
+        }
         let hosts = match service {
             Service::S3 => conditions::AMAZON,
             Service::Gcs => conditions::GOOGLE,
@@ -120,7 +123,7 @@ impl ObjectStore {
             }
             Some(_) => return Err(wrong_credentials(&name)),
         };
-        let source = source.map_err(|what| bad(what, &name))?;
+        let source = source.map_err(|what| no_credentials(what, &name))?;
         let settings = [(endpoint.as_ref(), Use::Endpoint), (region.as_ref(), Use::Name)];
         check(bucket, &settings, &name)?;
         let signing = Signing::new(!matches!(source, Source::Unsigned));
@@ -128,6 +131,7 @@ impl ObjectStore {
         let mut builder = object_store::aws::AmazonS3Builder::new()
             .with_bucket_name(bucket)
             .with_region(region.as_deref().unwrap_or(region::DEFAULT))
+            .with_request_payer(options.requester_pays)
             .with_client_options(client_options(allows_http(endpoint.as_deref())))
             .with_retry(no_retries())
             .with_http_connector(connector.clone());
@@ -178,7 +182,7 @@ impl ObjectStore {
                 Source::Unsigned
             }
             Some(Credentials::Variables(set)) => {
-                source::google(Variables(set), endpoint).map_err(|what| bad(what, &name))?
+                source::google(Variables(set), endpoint).map_err(|what| no_credentials(what, &name))?
             }
             Some(_) => return Err(wrong_credentials(&name)),
         };
@@ -226,7 +230,7 @@ impl ObjectStore {
             }
             Some(Credentials::Bearer(token)) => given(&[("azure_storage_token", "the token", token)]),
             Some(Credentials::Variables(set)) => {
-                source::azure(Variables(set), endpoint).map_err(|what| bad(what, &name))?
+                source::azure(Variables(set), endpoint).map_err(|what| no_credentials(what, &name))?
             }
             Some(_) => return Err(wrong_credentials(&name)),
         };

@@ -7,8 +7,8 @@ use ndzarr_store::{PerProcess, StoreError};
 use object_store::CredentialProvider;
 use object_store::list::PaginatedListStore;
 
-use crate::credentials::{Guarded, Origin, malformed};
-use crate::fault::{bad, wrong_credentials};
+use crate::credentials::{Guarded, Make, Origin, malformed};
+use crate::fault::{bad, no_credentials, wrong_credentials};
 use crate::options::RemoteOptions;
 use crate::setting::{Setting, Use};
 use crate::signing::Signing;
@@ -24,7 +24,7 @@ fn set<B, K: FromStr>(builder: B, settings: Settings, with: impl Fn(B, K, String
 }
 
 /// A builder of object_store, whatever its service.
-pub(crate) trait Builder: Clone {
+pub(crate) trait Builder: Clone + Send + Sync + 'static {
     type Store: object_store::ObjectStore + PaginatedListStore;
     type Credential: Send + Sync + 'static;
     type Key: FromStr;
@@ -138,15 +138,29 @@ pub(crate) fn built<B: Builder>(
             build(unsigned(), name)?;
             let (Origin::Named(origin) | Origin::Machine(origin, _)) = origin;
             let why = malformed(&error);
-            return Err(bad(format!("the credentials of {origin} cannot be used: {why}"), name));
+            return Err(no_credentials(format!("the credentials of {origin} cannot be used: {why}"), name));
         }
     };
-    Ok(provided(configured, from, origin, signing))
+    let (again, first) = (configured.clone(), Arc::clone(&from));
+    let make = move || again.clone().build().map_or_else(|_| Arc::clone(&first), |store| B::provider(&store));
+    Ok(guarded(configured, from, Box::new(make), origin, signing))
 }
 
+/// A builder with this provider, which is one for forked children as well.
 pub(crate) fn provided<B: Builder>(
     builder: B,
     from: Arc<dyn CredentialProvider<Credential = B::Credential>>,
+    origin: Origin,
+    signing: &Signing,
+) -> B {
+    let same = Arc::clone(&from);
+    guarded(builder, from, Box::new(move || Arc::clone(&same)), origin, signing)
+}
+
+fn guarded<B: Builder>(
+    builder: B,
+    from: Arc<dyn CredentialProvider<Credential = B::Credential>>,
+    make: Make<B::Credential>,
     origin: Origin,
     signing: &Signing,
 ) -> B {
@@ -155,7 +169,8 @@ pub(crate) fn provided<B: Builder>(
         let mut texts = B::texts(credential).into_iter();
         texts.try_for_each(|(name, text)| Setting::new(name, text).check(Use::Text))
     };
-    let guarded = Guarded { from, origin, signing, none, check, last: PerProcess::new() };
+    let from = PerProcess::with_value(from);
+    let guarded = Guarded { from, make, origin, signing, none, check, last: PerProcess::new() };
     builder.provided(Arc::new(guarded))
 }
 

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use crate::batch::{Batch, Refused, is_no_bucket};
 use crate::page::Page;
+use crate::told::Told;
 
 tokio::task_local! {
     /// The request that the current task makes.
@@ -70,7 +71,7 @@ pub(crate) struct Answer {
     /// Whether that failure would come again.
     pub(crate) is_final: bool,
     /// Why nothing was sent: there are no credentials.
-    pub(crate) no_credentials: Option<String>,
+    pub(crate) no_credentials: Option<Told>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) page: Option<Page>,
     /// The names of values that were not erased, though others were; what is said is about the first.

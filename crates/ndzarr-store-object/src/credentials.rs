@@ -37,7 +37,9 @@ pub(crate) enum Origin {
 
 /// A provider of object_store's or of ours, with these rules.
 pub(crate) struct Guarded<C> {
-    pub(crate) from: Arc<dyn CredentialProvider<Credential = C>>,
+    /// A forked child has its own: object_store locks what it has fetched while it fetches anew.
+    pub(crate) from: PerProcess<Arc<dyn CredentialProvider<Credential = C>>>,
+    pub(crate) make: Make<C>,
     pub(crate) origin: Origin,
     pub(crate) signing: Signing,
     /// What signatures are made with that are then removed.
@@ -46,6 +48,9 @@ pub(crate) struct Guarded<C> {
     pub(crate) check: fn(&C) -> Result<(), String>,
     pub(crate) last: PerProcess<Mutex<Option<Last<C>>>>,
 }
+
+/// Makes a provider.
+pub(crate) type Make<C> = Box<dyn Fn() -> Arc<dyn CredentialProvider<Credential = C>> + Send + Sync>;
 
 /// The credential that was fetched last.
 pub(crate) struct Last<C> {
@@ -99,7 +104,8 @@ impl<C> Guarded<C> {
         let (error, answer) = loop {
             attempts += 1;
             let call = Call::new(Purpose::Credentials);
-            let fetched = CALL.scope(call.clone(), tokio::time::timeout(limit, self.from.get_credential()));
+            let from = self.from.get(|_| (self.make)());
+            let fetched = CALL.scope(call.clone(), tokio::time::timeout(limit, from.get_credential()));
             let error = match fetched.await {
                 Ok(Ok(credential)) => {
                     if let Err(what) = (self.check)(&credential) {
@@ -140,7 +146,10 @@ impl<C> Guarded<C> {
             None => format!("no answer within {} s", limit.as_secs()),
         };
         let what = format!("there are no credentials from {name}: {why}");
-        let _ = CALL.try_with(|call| call.answer().no_credentials = Some(what.clone()));
+        // Their service may have them later.
+        let is_passing = error.is_none() || answer.is_passing() && !(200..300).contains(&answer.status);
+        let told = Told { what: what.clone(), is_final: !is_passing };
+        let _ = CALL.try_with(|call| call.answer().no_credentials = Some(told));
         Err(failed(what))
     }
 }

@@ -8,6 +8,54 @@ use crate::source::{AWS, AWS_MORE, AZURE, AZURE_MORE, GOOGLE_MORE, GOOGLE_SETS};
 use crate::store::Service;
 use crate::variables::Variables;
 
+/// Sets an option to the value of a variable; `None` if it is not one.
+type Set = fn(&mut RemoteOptions, &str) -> Option<()>;
+
+/// Variables that go for every service, and what their values are.
+const GENERAL: [(&str, &str, Set); 7] = [
+    ("NDZARR_CONNECT_TIMEOUT", "a number of seconds above 0", |options, text| {
+        options.connect_timeout = seconds(text)?;
+        Some(())
+    }),
+    ("NDZARR_READ_TIMEOUT", "a number of seconds above 0", |options, text| {
+        options.read_timeout = seconds(text)?;
+        Some(())
+    }),
+    ("NDZARR_RETRY_FOR", "a number of seconds, or 0", |options, text| {
+        options.retry_for = if text == "0" { Duration::ZERO } else { seconds(text)? };
+        Some(())
+    }),
+    ("NDZARR_ATTEMPTS", "a number of attempts above 0", |options, text| {
+        options.attempts = text.parse().ok().filter(|&attempts| attempts > 0)?;
+        Some(())
+    }),
+    ("NDZARR_REQUESTS_IN_FLIGHT", "a number of requests above 0", |options, text| {
+        options.requests = text.parse().ok().filter(|&requests| requests > 0)?;
+        Some(())
+    }),
+    ("NDZARR_HEDGE_AFTER", "a number of seconds above 0", |options, text| {
+        options.hedge_after = Some(seconds(text)?);
+        Some(())
+    }),
+    ("NDZARR_MISSING_IF_DENIED", "true or false", |options, text| {
+        options.missing_if_denied = truth(text)?;
+        Some(())
+    }),
+];
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds = text.parse().ok().filter(|&seconds: &f64| seconds > 0.0)?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match &*text.to_ascii_lowercase() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
 type Sets = &'static [(&'static [&'static str], &'static [&'static str])];
 
 impl RemoteOptions {
@@ -16,8 +64,9 @@ impl RemoteOptions {
     ///
     /// | service | read |
     /// |---|---|
-    /// | S3 | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`; those of web identities; `AWS_PROFILE`, `AWS_CONFIG_FILE`, `AWS_SHARED_CREDENTIALS_FILE`; those of containers; `AWS_EC2_METADATA_DISABLED`, `AWS_EC2_METADATA_SERVICE_ENDPOINT`; `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_SKIP_SIGNATURE` |
-    /// | Google | `GOOGLE_SERVICE_ACCOUNT`, `_PATH` and `_KEY`, `GOOGLE_APPLICATION_CREDENTIALS`, `CLOUDSDK_CONFIG`, `GCE_METADATA_HOST`, `NO_GCE_CHECK`, `GOOGLE_BASE_URL`, `GOOGLE_SKIP_SIGNATURE` |
+    /// | every one | `NDZARR_CONNECT_TIMEOUT`, `NDZARR_READ_TIMEOUT`, `NDZARR_RETRY_FOR`, `NDZARR_HEDGE_AFTER` (seconds), `NDZARR_ATTEMPTS`, `NDZARR_REQUESTS_IN_FLIGHT`, `NDZARR_MISSING_IF_DENIED` |
+    /// | S3 | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`; those of web identities; `AWS_PROFILE`, `AWS_CONFIG_FILE`, `AWS_SHARED_CREDENTIALS_FILE`; those of containers; `AWS_EC2_METADATA_DISABLED`, `AWS_EC2_METADATA_SERVICE_ENDPOINT`; `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REQUEST_PAYER` (`requester`), `AWS_SKIP_SIGNATURE` |
+    /// | Google | `GOOGLE_SERVICE_ACCOUNT`, `_PATH` and `_KEY`, `GOOGLE_APPLICATION_CREDENTIALS`, `CLOUDSDK_CONFIG`, `GCE_METADATA_HOST`, `NO_GCE_CHECK`, `GOOGLE_BASE_URL`, `GOOGLE_CLOUD_QUOTA_PROJECT`, `GOOGLE_SKIP_SIGNATURE` |
     /// | Azure | `AZURE_STORAGE_ACCOUNT_NAME` (or `_ACCOUNT`), `_ACCOUNT_KEY`, `_ACCESS_KEY`, `_SAS_TOKEN`, `_SAS_KEY`, `_TOKEN`, `_ENDPOINT`; `AZURE_CLIENT_ID`, `_CLIENT_SECRET`, `_TENANT_ID`, `_AUTHORITY_HOST`, `_FEDERATED_TOKEN_FILE`; `AZURE_USE_AZURE_CLI`, `AZURE_MSI_ENDPOINT`; `AZURE_SKIP_SIGNATURE` |
     ///
     /// The constructor of the store takes the first that there is of
@@ -34,6 +83,8 @@ impl RemoteOptions {
     /// `AWS_METADATA_SERVICE_TIMEOUT` or `GCE_METADATA_TIMEOUT`, in seconds) and once for the process, if the endpoint is the provider's own or a variable names the service. If it does not
     /// answer, nothing is signed. Set `AWS_SKIP_SIGNATURE` or its like for public data.
     ///
+    /// A value that cannot be one of such an option is an error of the store's constructor.
+    ///
     /// ```
     /// use ndzarr_store_object::{RemoteOptions, Service};
     ///
@@ -45,6 +96,13 @@ impl RemoteOptions {
         let first =
             |names: &[&'static str]| names.iter().find_map(|name| Some(Setting::new(*name, variable(name)?)));
         let mut options = Self::new();
+        for (name, what, set) in GENERAL {
+            if let Some(text) = variable(name)
+                && set(&mut options, &text).is_none()
+            {
+                options.fault.get_or_insert_with(|| format!("{name} is not {what}"));
+            }
+        }
         let seconds = first(&["AWS_METADATA_SERVICE_TIMEOUT", "GCE_METADATA_TIMEOUT"]);
         if let Some(seconds) = seconds.and_then(|seconds| seconds.value.parse().ok()) {
             options.metadata_timeout = Duration::from_secs(seconds);
@@ -53,10 +111,24 @@ impl RemoteOptions {
             Service::S3 => {
                 options.region = first(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
                 options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
+                if let Some(payer) = variable("AWS_REQUEST_PAYER") {
+                    let pays = if payer == "requester" { Some(true) } else { truth(&payer) };
+                    let wrong = || "AWS_REQUEST_PAYER is not requester, true or false".to_owned();
+                    options.requester_pays = pays.unwrap_or_default();
+                    options.fault = options.fault.or_else(|| pays.is_none().then(wrong));
+                }
                 (AWS, AWS_MORE, "AWS_SKIP_SIGNATURE")
             }
             Service::Gcs => {
                 options.endpoint = first(&["GOOGLE_BASE_URL"]);
+                if let Some(project) = variable("GOOGLE_CLOUD_QUOTA_PROJECT") {
+                    match options.clone().header("x-goog-user-project", &project) {
+                        Ok(with) => options = with,
+                        Err(_) => {
+                            options.fault = Some("GOOGLE_CLOUD_QUOTA_PROJECT is not a project".to_owned());
+                        }
+                    }
+                }
                 (GOOGLE_SETS, GOOGLE_MORE, "GOOGLE_SKIP_SIGNATURE")
             }
             Service::Azure => {
@@ -119,6 +191,43 @@ mod tests {
 
         let keys = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SKIP_SIGNATURE", "true")];
         assert!(matches!(options(Service::S3, &keys).credentials, Some(Credentials::Anonymous)));
+    }
+
+    #[test]
+    fn limits_go_for_every_service() {
+        let set = [
+            ("NDZARR_CONNECT_TIMEOUT", "0.5"),
+            ("NDZARR_READ_TIMEOUT", "3"),
+            ("NDZARR_RETRY_FOR", "0"),
+            ("NDZARR_ATTEMPTS", "2"),
+            ("NDZARR_REQUESTS_IN_FLIGHT", "7"),
+            ("NDZARR_HEDGE_AFTER", "0.2"),
+            ("NDZARR_MISSING_IF_DENIED", "True"),
+            ("AWS_REQUEST_PAYER", "requester"),
+        ];
+        for service in [Service::S3, Service::Gcs, Service::Azure, Service::Http] {
+            let found = options(service, &set);
+            assert_eq!(found.connect_timeout, Duration::from_millis(500));
+            assert_eq!(found.read_timeout, Duration::from_secs(3));
+            assert_eq!(found.retry_for, Duration::ZERO);
+            assert_eq!((found.attempts, found.requests), (2, 7));
+            assert_eq!(found.hedge_after, Some(Duration::from_millis(200)));
+            assert!(found.missing_if_denied && found.fault.is_none());
+            assert_eq!(found.requester_pays, service == Service::S3);
+        }
+        for (name, value) in [
+            ("NDZARR_CONNECT_TIMEOUT", "soon"),
+            ("NDZARR_READ_TIMEOUT", "0"),
+            ("NDZARR_RETRY_FOR", "-1"),
+            ("NDZARR_ATTEMPTS", "0"),
+            ("NDZARR_REQUESTS_IN_FLIGHT", "many"),
+            ("NDZARR_HEDGE_AFTER", "NaN"),
+            ("NDZARR_MISSING_IF_DENIED", "perhaps"),
+            ("AWS_REQUEST_PAYER", "me"),
+        ] {
+            let fault = options(Service::S3, &[(name, value)]).fault.unwrap_or_default();
+            assert!(fault.starts_with(name), "{fault}");
+        }
     }
 
     #[test]

@@ -31,12 +31,16 @@ pub struct RemoteOptions {
     pub(crate) connect_timeout: Duration,
     pub(crate) read_timeout: Duration,
     pub(crate) retry_for: Duration,
+    pub(crate) attempts: u32,
     pub(crate) requests: usize,
     pub(crate) hedge_after: Option<Duration>,
     pub(crate) missing_if_denied: bool,
+    pub(crate) requester_pays: bool,
     /// How long a connection to the metadata service of the machine may take to be made.
     pub(crate) metadata_timeout: Duration,
     pub(crate) runtime: Option<Handle>,
+    /// What is wrong with a variable of the environment: an error of the constructor.
+    pub(crate) fault: Option<String>,
 }
 
 impl Default for RemoteOptions {
@@ -59,11 +63,14 @@ impl RemoteOptions {
             connect_timeout: Duration::from_secs(5),
             read_timeout: Duration::from_secs(30),
             retry_for: Duration::from_secs(60),
+            attempts: 8,
             requests: 256,
             hedge_after: None,
             missing_if_denied: false,
+            requester_pays: false,
             metadata_timeout: Duration::from_secs(1),
             runtime: None,
+            fault: None,
         }
     }
 
@@ -135,12 +142,19 @@ impl RemoteOptions {
         self
     }
 
-    /// For how long failed requests are repeated, at most eight times: 60 s if not given. The last
-    /// attempt may take longer, by the [`read_timeout`](Self::read_timeout). Nothing waits for a service
-    /// that wants to be left alone for longer.
+    /// For how long failed requests are repeated: 60 s if not given. The last attempt may take longer, by
+    /// the [`read_timeout`](Self::read_timeout). Nothing waits for a service that wants to be left alone
+    /// for longer.
     #[must_use]
     pub fn retry_for(mut self, time: Duration) -> Self {
         self.retry_for = time;
+        self
+    }
+
+    /// How often a request is sent at most, at least once: 8 times if not given.
+    #[must_use]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.max(1);
         self
     }
 
@@ -167,6 +181,13 @@ impl RemoteOptions {
     #[must_use]
     pub fn missing_if_denied(mut self) -> Self {
         self.missing_if_denied = true;
+        self
+    }
+
+    /// S3: who asks pays for requests and transfers, as some buckets demand.
+    #[must_use]
+    pub fn requester_pays(mut self) -> Self {
+        self.requester_pays = true;
         self
     }
 

@@ -16,7 +16,6 @@ use crate::limit::{Limit, Permit};
 use crate::store::{Inner, Service};
 use crate::told;
 
-const MOST_ATTEMPTS: u32 = 8;
 /// Of a request whose host has no address: the name may be wrong.
 const MOST_LOOKUPS: u32 = 3;
 
@@ -206,11 +205,13 @@ impl Inner {
 
     /// Whether there is to be one more attempt after this answer.
     pub(crate) fn goes_on(&self, attempts: &Attempts, answer: &Answer) -> bool {
-        let most = if answer.is_unknown_host() { MOST_LOOKUPS } else { MOST_ATTEMPTS };
+        let most = if answer.is_unknown_host() { MOST_LOOKUPS } else { u32::MAX };
         // A service that wants to be left alone for longer is not waited for at all.
         let wait = answer.retry_after.unwrap_or_default();
         let is_in_time = |since: Instant| since.elapsed().saturating_add(wait) < self.options.retry_for;
-        !attempts.is_over && attempts.made < most && attempts.since.is_none_or(is_in_time)
+        !attempts.is_over
+            && attempts.made < most.min(self.options.attempts)
+            && attempts.since.is_none_or(is_in_time)
     }
 
     /// The error for the caller of a write without a condition.
@@ -229,8 +230,12 @@ impl Inner {
     /// The error for a caller. It names no URL, which may have a signature.
     pub(crate) fn error(&self, action: &'static str, key: impl ToString, failure: &Failure) -> StoreError {
         let (answer, key) = (&failure.answer, key.to_string());
-        if let Some(why) = &answer.no_credentials {
-            return StoreError::Other { action, key, what: why.clone() };
+        if let Some(told) = &answer.no_credentials {
+            let what = told.what.clone();
+            return match told.is_final {
+                true => StoreError::Denied { action, key, what, or_missing: false },
+                false => StoreError::Unavailable { action, key, attempts: failure.attempts, what },
+            };
         }
         if !answer.sent {
             return StoreError::Other { action, key, what: failure.error.to_string() };
@@ -258,7 +263,8 @@ impl Inner {
                 let may_be_absent = action == "read" && answer.may_be_absent();
                 let or_missing = may_be_absent && self.options.missing_if_denied;
                 if may_be_absent && !or_missing {
-                    what += "; if this service denies what is absent, an option takes it for missing";
+                    what += "; if this service denies what is absent, NDZARR_MISSING_IF_DENIED=true takes it for \
+                             missing";
                 }
                 StoreError::Denied { action, key, what, or_missing }
             }

@@ -7,7 +7,7 @@ use std::io;
 use rustls::CertificateError;
 
 /// A failure in words of this crate, without secrets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) what: String,
     /// Whether the same request would fail again.

@@ -89,8 +89,8 @@ impl MemoryStore {
     /// # Errors
     /// [`StoreError::InvalidKey`]; in a forked child, a thread of its parent was using the store.
     pub fn set(&self, key: &str, value: impl Into<Bytes>) -> Result<(), StoreError> {
-        let key = Key::new(key)?;
-        self.insert(&mut *self.values()?, &key, value.into());
+        let (key, value) = (Key::new(key)?, value.into());
+        self.insert(&mut *self.values()?, &key, value);
         Ok(())
     }
 

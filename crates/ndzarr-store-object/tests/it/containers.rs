@@ -75,6 +75,47 @@ fn the_key_of_a_machine_signs() -> Outcome {
     Ok(())
 }
 
+/// While one is fetched object_store locks the last one, by a thread that a child does not have.
+#[cfg(unix)]
+#[test]
+fn a_child_that_is_forked_while_a_key_is_fetched_fetches_its_own() {
+    use std::sync::mpsc;
+
+    use fork::Fork;
+    use futures_util::FutureExt;
+    use ndzarr_store::AsyncStore;
+
+    ndzarr_testkit::in_own_process!();
+    let (store, service) = (server(Dialect::S3), ec2());
+    service.faults([FaultRule::always(Fault::Hang).times(1)]);
+    let variables =
+        [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+    let opened = open(&variables).expect("the settings are right");
+    let fetch = crate::whole("a");
+    let mut pending = opened.fetch(&fetch);
+    assert!((&mut pending).now_or_never().is_none());
+    while service.traffic().faults == 0 {
+        std::thread::yield_now();
+    }
+    let child = match fork::fork().expect("the system has one more process") {
+        Fork::Child => {
+            let (sender, receiver) = mpsc::channel();
+            let opened = opened.clone();
+            let reader = std::thread::spawn(move || {
+                sender.send(read(&opened, "a").is_ok_and(|it| it.as_deref() == READ))
+            });
+            let is_right = receiver.recv_timeout(Duration::from_secs(20));
+            drop(reader);
+            std::process::exit(i32::from(!is_right.unwrap_or_default()));
+        }
+        Fork::Parent(child) => child,
+    };
+    let status = fork::waitpid(child).expect("it is a child");
+    assert_eq!(status, 0, "the child");
+    let met = store.requests().pop().expect("the child's").request;
+    assert!(met.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+}
+
 /// It is asked again minutes before a key expires, and may fail then.
 #[test]
 fn a_key_signs_until_it_expires_whatever_becomes_of_the_metadata_service() -> Outcome {

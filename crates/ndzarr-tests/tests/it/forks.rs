@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fork::Fork;
 use ndarray::Array1;
-use ndzarr::{Array, Cache, Cancel, RunOptions, Storage, asynchronous, codec};
+use ndzarr::{Array, Cache, Cancel, MemoryStore, RunOptions, Storage, asynchronous, codec};
 use ndzarr_store::PerProcess;
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
 
@@ -122,6 +122,35 @@ fn children_that_are_forked_beside_calls_read_and_write() {
         failed
     });
     assert_eq!(failed, 0, "of 150 children");
+}
+
+/// Its lock is nearly always held by a thread of the parent, which lists many keys.
+#[test]
+fn a_copy_of_a_store_in_memory_that_is_locked_is_an_error_and_no_wait_for_ever() {
+    ndzarr_testkit::in_own_process!();
+    let store = MemoryStore::new();
+    for number in 0..50_000 {
+        store.set(&format!("many/{number}"), "value").expect("a key");
+    }
+    let array = Array::<u8>::builder([4]).create((&store, "a")).expect("it works");
+    array.fill(.., 1).expect("it works");
+    let stop = AtomicBool::new(false);
+    let all_ended = thread::scope(|scope| {
+        let (store, stop) = (&store, &stop);
+        scope.spawn(move || {
+            while !stop.load(Ordering::SeqCst) {
+                assert!(store.keys().len() > 50_000);
+            }
+        });
+        let read = move || match array.read(..) {
+            Ok(read) => read.sum() == 4,
+            Err(error) => error.to_string().contains("when this process was forked"),
+        };
+        let all_ended = (0..3).all(|_| child_does(read.clone()));
+        stop.store(true, Ordering::SeqCst);
+        all_ended
+    });
+    assert!(all_ended);
 }
 
 #[test]
