@@ -8,10 +8,13 @@ use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, Known, Limits, N5Axes,
     N5GroupDocuments, NodePath, Order,
 };
-use ndzarr_model::{ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks, Endian};
+use ndzarr_model::{
+    ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks, Endian, Foreign,
+};
 use serde_json::Value;
 
 use crate::core::Core;
+use crate::default_chunks::default_chunks;
 use crate::element_type::{Any, ElementType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
@@ -66,9 +69,6 @@ impl<E: ElementType, M> fmt::Debug for ArrayBuilder<E, M> {
             .finish_non_exhaustive()
     }
 }
-
-/// Approximate size of a chunk in bytes, if the caller does not set one.
-const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
 
 /// Assumed size in bytes of an element of variable size.
 const VLEN_BYTES: usize = 16;
@@ -317,10 +317,19 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
 
     /// Replaces an array, or a group without nodes below it, with everything below the path. A
     /// group with nodes is not replaced: remove it with [`Group::erase`](crate::Group::erase)
-    /// first. Default: an existing node is an error.
+    /// first. What does not belong to the node stays, and is an error unless this is
+    /// [forced](Self::force). Default: an existing node is an error.
     #[must_use]
     pub fn overwrite(self) -> Self {
         self.existing(Existing::Replace)
+    }
+
+    /// With [`overwrite`](Self::overwrite), removes files that do not belong to the replaced node as well.
+    /// Default: they are an error, and nothing is removed.
+    #[must_use]
+    pub fn force(mut self) -> Self {
+        self.options.foreign = Foreign::Remove;
+        self
     }
 
     /// Like [`overwrite`](Self::overwrite), or creates the array next to what exists there in
@@ -466,33 +475,4 @@ async fn create(
     storage.create(&creation, options.concurrent_update).await?;
     core.data()?.presence().settle();
     Ok(core)
-}
-
-/// A chunk shape of about the default size, halved along the longest axis until it fits. It divides
-/// a shard whose lengths are powers of two.
-fn default_chunks(shape: &[u64], elem_size: u64) -> Vec<u64> {
-    let mut chunks: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
-    let bytes = |chunks: &[u64]| chunks.iter().fold(elem_size.max(1), |bytes, &n| bytes.saturating_mul(n));
-    while bytes(&chunks) > DEFAULT_CHUNK_BYTES {
-        let Some(longest) = chunks.iter_mut().max() else { break };
-        if *longest == 1 {
-            break;
-        }
-        *longest = longest.div_ceil(2);
-    }
-    chunks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn default_chunks_have_about_a_mebibyte() {
-        assert_eq!(default_chunks(&[10, 20], 8), [10, 20]);
-        assert_eq!(default_chunks(&[512, 512, 512], 2), [128, 64, 64]);
-        assert_eq!(default_chunks(&[], 8), [0u64; 0]);
-        assert_eq!(default_chunks(&[0, 3], 8), [1, 3]);
-        assert!(default_chunks(&[u64::MAX, u64::MAX], 8).iter().product::<u64>() <= 1 << 17);
-    }
 }

@@ -199,6 +199,7 @@ impl Run<'_> {
         let mut create = self.create.clone();
         create.attributes_of = Some(Arc::new(node.clone()));
         create.concurrent_update = self.options.run.concurrent_update;
+        create.foreign = self.options.run.foreign;
         if is_same {
             create.existing = Existing::Beside;
         }

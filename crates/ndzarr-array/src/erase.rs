@@ -1,39 +1,55 @@
 //! Removes nodes from a store.
 
+use ndzarr_codec::CodecRegistry;
+use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{DocumentChange, Node, NodePath, OpenOptions, Wanted, erase};
-use ndzarr_model::ConcurrentUpdate;
+use ndzarr_model::Foreign;
 
 use crate::consolidated::{self, View};
+use crate::contents::Contents;
 use crate::core::Core;
 use crate::error::Result;
 use crate::nodes;
 use crate::storage::Storage;
 
-/// Removes the node at a path, with everything below it, as a node that was opened nearby sees it.
-pub(crate) async fn erase_node(
-    storage: &Storage,
-    nearby: &Node,
-    path: &NodePath,
-    policy: ConcurrentUpdate,
-    view: Option<&View>,
-) -> Result<()> {
-    // Looks for the real node, whatever the consolidated copies contain.
-    let options = OpenOptions { wanted: Wanted::Any, ..nearby.open_options() };
-    let node = nodes::open_at(storage, path, &options).await?;
-    let erasure = erase(&node);
-    let removed = storage.remove(&erasure).await;
-    if let Some(view) = view {
-        view.changed();
+/// Removes nodes as one that was opened nearby sees them.
+pub(crate) struct Erase<'e> {
+    pub(crate) storage: &'e Storage,
+    pub(crate) nearby: &'e Node,
+    pub(crate) options: &'e RunOptions,
+}
+
+impl Erase<'_> {
+    /// Removes the node at a path, with everything below it.
+    pub(crate) async fn node(
+        &self,
+        path: &NodePath,
+        registry: &CodecRegistry,
+        view: Option<&View>,
+    ) -> Result<()> {
+        let storage = self.storage;
+        // Looks for the real node, whatever the consolidated copies contain.
+        let options = OpenOptions { wanted: Wanted::Any, ..self.nearby.open_options() };
+        let node = nodes::open_at(storage, path, &options).await?;
+        let erasure = erase(&node);
+        if self.options.foreign == Foreign::Refuse {
+            let contents = Contents::below(storage, &node, &erasure.prefixes, registry).await?;
+            contents.check_foreign(storage, path)?;
+        }
+        let removed = storage.remove(&erasure).await;
+        if let Some(view) = view {
+            view.changed();
+        }
+        removed?;
+        let change = DocumentChange { keys: erasure.documents, prefixes: erasure.prefixes };
+        consolidated::refresh(storage, &node, &change, self.options.concurrent_update).await
     }
-    removed?;
-    let change = DocumentChange { keys: erasure.documents, prefixes: erasure.prefixes };
-    consolidated::refresh(storage, &node, &change, policy).await
 }
 
 impl Core {
     /// Removes the array itself.
     pub(crate) async fn erase_self(&self) -> Result<()> {
-        let policy = self.options.concurrent_update;
-        erase_node(&self.storage, &self.node, &self.node.path, policy, self.view.as_deref()).await
+        let erase = Erase { storage: &self.storage, nearby: &self.node, options: &self.options };
+        erase.node(&self.node.path, &CodecRegistry::new(), self.view.as_deref()).await
     }
 }

@@ -55,7 +55,8 @@ pub enum ErrorKind {
     /// There is a group where an array was expected, or the reverse.
     WrongNodeKind,
     /// There is something already: `overwrite()` of a builder replaces a node, `Group::erase` removes
-    /// one, and `CopyOptions::resume` goes on with a copy.
+    /// one, and `CopyOptions::resume` goes on with a copy. Or files that do not belong to a node lie below
+    /// one that is to be removed or replaced: `RunOptions::force` and `force()` of a builder remove them.
     AlreadyExists,
     /// Metadata does not comply with its format.
     InvalidMetadata,

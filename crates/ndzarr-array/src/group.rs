@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
+use crate::contents::Contents;
 use crate::element_type::ElementType;
 use crate::error::Result;
 use crate::group_builder::GroupBuilder;
@@ -135,11 +136,11 @@ impl AnyNode<Blocking> {
         OpenOptions::<Blocking>::new().open_node(place)
     }
 
-    /// Removes the node with everything below it, documents first. At the root of a store this removes
-    /// everything in the store, unrelated files included.
+    /// Removes the node with everything below it, documents first.
     ///
     /// # Errors
-    /// The node no longer exists; the store fails.
+    /// The node no longer exists; [files that do not belong to it](Contents::foreign) lie below it, and
+    /// the options of the array or group do not [force](RunOptions::force) their removal; the store fails.
     ///
     /// ```
     /// use ndzarr_array::{AnyNode, Array};
@@ -155,6 +156,30 @@ impl AnyNode<Blocking> {
         match self {
             Self::Array(array) => array.core.wait_change(array.core.erase_self()),
             Self::Group(group) => group.erase_self(),
+        }
+    }
+
+    /// Lists what lies below the node, whose removal would remove it.
+    ///
+    /// # Errors
+    /// The node no longer exists; the store fails, or cannot list.
+    ///
+    /// ```
+    /// use ndzarr_array::{AnyNode, Array};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u8>::builder([3]).create((&store, "a"))?.fill(.., 1)?;
+    /// store.set("a/stations.csv", "id,name")?;
+    /// let contents = AnyNode::open((&store, "a"))?.contents()?;
+    /// assert_eq!((contents.n_arrays, contents.n_keys), (1, 3));
+    /// assert_eq!(contents.foreign, ["a/stations.csv"]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn contents(&self) -> Result<Contents> {
+        match self {
+            Self::Array(array) => array.core.storage.wait(array.core.contents()),
+            Self::Group(group) => group.core.wait(group.core.contents()),
         }
     }
 }
@@ -404,16 +429,32 @@ impl Group {
     /// is removed, its target stays.
     ///
     /// # Errors
-    /// The name is empty; nothing is there; the store fails.
+    /// The name is empty; nothing is there; [files that do not belong to the node](Contents::foreign) lie
+    /// below it, and the [options](Self::with_options) do not [force](RunOptions::force) their removal;
+    /// the store fails.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, ErrorKind, Format, Group, RunOptions};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let root = Group::create(&store, Format::Zarr3)?;
+    /// root.create_array("a", Array::<u8>::builder([3]))?;
+    /// store.set("a/stations.csv", "id,name")?;
+    ///
+    /// assert_eq!(root.erase("a").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    /// root.with_options(RunOptions::default().force()).erase("a")?;
+    /// assert_eq!(store.keys(), ["zarr.json"]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
     pub fn erase(&self, name: &str) -> Result<()> {
         self.core.wait_change(self.core.erase(name))
     }
 
-    /// Removes the group itself with everything below it, documents first. At the root of a store
-    /// this removes everything in the store, unrelated files included.
+    /// Removes the group itself with everything below it, documents first.
     ///
     /// # Errors
-    /// The group no longer exists; the store fails.
+    /// The group no longer exists, or an error of [`erase`](Self::erase).
     ///
     /// ```
     /// use ndzarr_array::{Array, Format, Group};

@@ -7,7 +7,7 @@ use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
     CreateOptions, Existing, Extensions, Format, Limits, N5Axes, N5GroupDocuments, Node, UnknownType,
 };
-use ndzarr_model::{Attributes, ConcurrentUpdate};
+use ndzarr_model::{Attributes, ConcurrentUpdate, Foreign};
 use serde_json::Value;
 
 use crate::ArrayInfo;
@@ -100,10 +100,19 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// Replaces an existing node with everything below it. Default: an existing node is an error.
+    /// Replaces an existing node with all nodes below it. What does not belong to them stays, and is an
+    /// error unless this is [forced](Self::force). Default: an existing node is an error.
     #[must_use]
     pub fn overwrite(self) -> Self {
         self.existing(Existing::Replace)
+    }
+
+    /// With [`overwrite`](Self::overwrite), removes files that do not belong to the replaced node as well.
+    /// Default: they are an error, and nothing is removed.
+    #[must_use]
+    pub fn force(mut self) -> Self {
+        self.options.foreign = Foreign::Remove;
+        self
     }
 
     /// Like [`overwrite`](Self::overwrite), or creates the group next to what exists there in

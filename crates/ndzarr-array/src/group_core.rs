@@ -202,6 +202,10 @@ impl GroupCore {
         result.map_err(|error| Error::from(error).in_store(|| self.storage.name()))
     }
 
+    pub(crate) fn registry(&self) -> &CodecRegistry {
+        &self.registry
+    }
+
     /// Hands this group's settings on to a group below it.
     fn hand_on(&self, group: Self) -> Self {
         Self { options: self.options.clone(), registry: self.registry.clone(), ..group }

@@ -75,9 +75,11 @@ mod byte_tile;
 mod chunks;
 pub mod codec;
 mod consolidated;
+mod contents;
 mod convert_tile;
 mod copy;
 mod core;
+mod default_chunks;
 mod each;
 mod element;
 mod element_type;
@@ -91,6 +93,7 @@ mod group_builder;
 mod group_core;
 #[cfg(feature = "jiff")]
 mod jiff_times;
+mod key_name;
 mod located;
 mod mask_tile;
 mod mode;
@@ -145,6 +148,7 @@ pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice, Integer};
 pub use blocking::{AnyNode, OpenOptions};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
+pub use contents::Contents;
 pub use copy::{CopiedNode, CopyLevel, CopyOptions, CopyReport, copy};
 pub use core::Core as ArrayInfo;
 pub use element::{Datetime64, Element, Timedelta64};
@@ -156,13 +160,14 @@ pub use group_builder::GroupBuilder;
 pub use group_core::GroupCore as GroupInfo;
 #[doc(hidden)]
 pub use half::{bf16, f16};
+pub use key_name::KeyName;
 pub use mode::{Asynchronous, Blocking, Mode};
 pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, MemoryOrder, Progress,
-    RunOptions, UnitPlace,
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Foreign, MemoryOrder,
+    Progress, RunOptions, UnitPlace,
 };
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,

@@ -7,7 +7,7 @@ use ndzarr_metadata::{Format, Known, Node, NodeKind, NodePath, OpenOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
-use crate::storage::Storage;
+use crate::storage::{Storage, Unread};
 
 /// Opens the node at a path of a store.
 pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -> Result<Node> {
@@ -29,12 +29,13 @@ async fn open_knowing(
     also: Option<String>,
 ) -> Result<Node> {
     let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
+    let mut unread = Unread::new();
     if !storage.is_blocking() {
         let mut keys = ndzarr_metadata::likely_documents(path, options);
         keys.extend(also);
-        storage.guess(known, &options.limits, &keys).await;
+        unread = storage.guess(known, &options.limits, &keys).await;
     }
-    storage.conclude(known, &options.limits, conclude).await
+    storage.conclude_after(unread, known, &options.limits, conclude).await
 }
 
 /// Finds the node at a place. A folder is the root of a store, or part of a hierarchy described

@@ -1,11 +1,13 @@
 //! Checks the place of a new node for existing data that it would hide, include or replace.
 
+use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
     Creation, Existing, Node, NodeKind, OpenOptions, is_document, is_draft_document, is_node_document,
 };
-use ndzarr_model::ArraySpec;
+use ndzarr_model::{ArraySpec, Foreign};
 use ndzarr_store::{DirListing, is_numbered};
 
+use crate::contents::Contents;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::storage::Storage;
@@ -43,8 +45,8 @@ pub(crate) async fn check(
 }
 
 /// Refuses to replace what is not a node: a place without a document, below which there is something
-/// that is neither a document nor a chunk. Refuses an array in place of a group with nodes as well.
-/// A store that cannot list is not checked.
+/// that is neither a document nor a chunk. Refuses an array in place of a group with nodes as well, and,
+/// unless forced, to remove what does not belong to the node. A store that cannot list is not checked.
 pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Result<()> {
     let node = &creation.node;
     if creation.erase_prefixes.is_empty() {
@@ -54,7 +56,21 @@ pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Re
     for document in &creation.erase {
         is_there = is_there || storage.has(document).await?;
     }
-    let refuses_nodes = matches!(node.kind, NodeKind::Array(_)) && !is_array(storage, node).await;
+    let there = nodes::open_at(storage, &node.path, &OpenOptions::default()).await.ok();
+    let is_array = there.as_ref().is_some_and(|there| matches!(there.kind, NodeKind::Array(_)));
+    let refuses_nodes = matches!(node.kind, NodeKind::Array(_)) && !is_array;
+    if is_there && creation.foreign == Foreign::Refuse {
+        let contents = match &there {
+            Some(there) => {
+                Contents::below(storage, there, &creation.erase_prefixes, &CodecRegistry::new()).await
+            }
+            None => Contents::unopened(storage, &creation.erase_prefixes).await,
+        };
+        match contents {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {}
+            contents => contents?.check_foreign(storage, &node.path)?,
+        }
+    }
     if is_there && !refuses_nodes {
         return Ok(());
     }
@@ -89,12 +105,6 @@ fn has_nodes(storage: &Storage, node: &Node, document: &str) -> Error {
         node.path
     );
     occupied(storage, what)
-}
-
-/// Whether there is an array now, in any format.
-async fn is_array(storage: &Storage, new: &Node) -> bool {
-    let there = nodes::open_at(storage, &new.path, &OpenOptions::default()).await;
-    there.is_ok_and(|node| matches!(node.kind, NodeKind::Array(_)))
 }
 
 /// Whether a name below the place of a new node is that of the document of another. Directly below it

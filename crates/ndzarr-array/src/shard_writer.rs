@@ -109,8 +109,9 @@ impl<E> ShardWriter<E> {
     /// array's shape is checked just before; a resize after this check goes unnoticed.
     ///
     /// # Errors
-    /// The array was removed, or shrunk so that part of the shard is outside; the stored shard is
-    /// corrupt and some of it is to be kept; the store fails. The old shard then stays.
+    /// The array was removed, or shrunk so that part of the shard is outside; its chunks lie under
+    /// another separator than its metadata state; the stored shard is corrupt and some of it is to be
+    /// kept; the store fails. The old shard then stays.
     pub fn finish(self) -> Result<()> {
         let shard = self.shard;
         let inner = shard.take()?;
@@ -214,6 +215,7 @@ impl Shard {
 
     async fn publish(&self, inner: ndzarr_engine::ShardWriter) -> Result<()> {
         let Self { core, index, region, .. } = self;
+        core.settle_keys().await?;
         let key = core.spec().keys.key(index);
         let check =
             async || core.check_inside(index, region).await.map_err(|error| error.at_chunk(key, index));

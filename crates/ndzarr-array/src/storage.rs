@@ -1,5 +1,6 @@
 //! `Storage`: a blocking or asynchronous store with one set of calls for nodes and documents.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -279,14 +280,17 @@ impl Storage {
     }
 
     /// Reads documents that may be needed, in one round. One that cannot be read stays unknown: it is
-    /// an error only if it turns out to be needed.
-    pub(crate) async fn guess(&self, known: &mut Known, limits: &Limits, keys: &[String]) {
+    /// an error only if it turns out to be needed, and is not asked for again then.
+    pub(crate) async fn guess(&self, known: &mut Known, limits: &Limits, keys: &[String]) -> Unread {
         let values = self.documents(keys, limits.document_bytes, None).await;
+        let mut unread = Unread::new();
         for (key, value) in keys.iter().zip(values) {
-            if let Ok(value) = value {
-                known.add_document(key.clone(), value);
+            match value {
+                Ok(value) => known.add_document(key.clone(), value),
+                Err(error) => drop(unread.insert(key.clone(), error)),
             }
         }
+        unread
     }
 
     /// Reads the documents that a machine over known facts needs until it reaches its conclusion.
@@ -296,16 +300,15 @@ impl Storage {
         limits: &Limits,
         conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
     ) -> Result<T> {
-        self.conclude_by(known, limits, Some(NonZeroUsize::MIN), conclude).await
+        self.conclude_after(Unread::new(), known, limits, conclude).await
     }
 
-    /// Like [`conclude`](Self::conclude), on up to this number of threads if there are many
-    /// documents.
-    pub(crate) async fn conclude_by<T>(
+    /// The same after a [`guess`](Self::guess).
+    pub(crate) async fn conclude_after<T>(
         &self,
+        mut unread: Unread,
         known: &mut Known,
         limits: &Limits,
-        threads: Option<NonZeroUsize>,
         conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
     ) -> Result<T> {
         let mut last = None;
@@ -327,7 +330,10 @@ impl Storage {
             }
             match &need {
                 Need::Documents(keys) => {
-                    let values = self.documents(keys, limits.document_bytes, threads).await;
+                    if let Some(error) = keys.iter().find_map(|key| unread.remove(key)) {
+                        return Err(error);
+                    }
+                    let values = self.documents(keys, limits.document_bytes, Some(NonZeroUsize::MIN)).await;
                     for (key, value) in keys.iter().zip(values) {
                         known.add_document(key.clone(), value?);
                     }
@@ -340,7 +346,7 @@ impl Storage {
                 }
                 Need::Listings(prefixes) => {
                     for prefix in prefixes {
-                        let DirListing { keys, prefixes } = self.list_dir(prefix).await?;
+                        let DirListing { keys, prefixes } = self.list_dir(prefix, limits).await?;
                         known.add_listing(prefix.clone(), Listing { keys, prefixes });
                     }
                 }
@@ -349,6 +355,9 @@ impl Storage {
         }
     }
 }
+
+/// Documents that could not be read, and why.
+pub(crate) type Unread = BTreeMap<String, Error>;
 
 /// The error for a document that was not read, with a limit of `limit` bytes.
 fn of_document(error: StoreError, limit: u64) -> Error {

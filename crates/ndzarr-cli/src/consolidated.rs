@@ -6,9 +6,9 @@ use ndzarr::store::Listed;
 use ndzarr::{AnyNode, ConsolidatedUse, ErrorKind, Group, OpenOptions};
 use serde_json::Value;
 
-use crate::contents::below;
 use crate::describe;
 use crate::failure::{Failure, chain};
+use crate::places::below;
 
 /// The state of a group's consolidated metadata.
 #[derive(Debug, PartialEq, Eq)]

@@ -47,6 +47,8 @@ pub(crate) enum Kind {
     Orphan,
     /// Valid values that have no elements to decode, which does not count as damage.
     Undecoded,
+    /// Chunks that no list names, which does not count as damage.
+    Unlisted,
 }
 
 impl Kind {
@@ -60,6 +62,7 @@ impl Kind {
             Self::Stale => "stale",
             Self::Orphan => "orphan",
             Self::Undecoded => "undecoded",
+            Self::Unlisted => "unlisted",
         }
     }
 }
@@ -109,7 +112,12 @@ pub(crate) struct Checked {
     pub(crate) n_units: u64,
     pub(crate) findings: Vec<Finding>,
     pub(crate) undecoded: Undecoded,
+    /// Why chunks were asked for one by one, if they were: no list says which are stored.
+    pub(crate) unlisted: Option<String>,
 }
+
+/// The most chunks that are asked for one by one.
+const ASKED: u64 = 1 << 20;
 
 /// Valid values that have no elements to decode: blocks of N5 that hold objects, or another number of
 /// elements than they have places.
@@ -140,17 +148,23 @@ pub(crate) fn check(
     let run = RunOptions::default().threads(NonZeroUsize::MIN);
     let one = array.clone().with_options(run.fill_damaged(&report));
     let mut unlisted = Vec::new();
+    let mut asked = None;
     let units = match array.units().stored_but(|error| unlisted.push(error)) {
         Ok(stored) => stored,
-        // A web server does not list: then every chunk is asked for.
-        Err(error) if error.kind() == ErrorKind::Unsupported => array.units().iter(),
+        // A web server does not list, and a bucket may deny it: then every chunk is asked for.
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {
+            asked = Some(error);
+            array.units().iter()
+        }
         // Its document says where its chunks are, and they are elsewhere.
         Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
             return Ok(Checked { findings: vec![of_document(&error, array.path())], ..Checked::default() });
         }
         Err(error) => return Err(error.into()),
     };
-    let n_units = units.len() as u64;
+    let n_all = units.grid_shape().iter().fold(1_u64, |n, &len| n.saturating_mul(len));
+    let n_units = if asked.is_some() { n_all.min(ASKED) } else { units.len() as u64 };
+    let units = units.take(usize::try_from(n_units).unwrap_or(usize::MAX));
     let done = AtomicU64::new(0);
     let is_sharded = array.shard_shape().is_some();
     // In shards the inner chunks are what is decoded, so that large shards are shared among threads. One
@@ -186,6 +200,10 @@ pub(crate) fn check(
         Ok(())
     };
     let mut findings: BTreeSet<Finding> = unlisted.iter().map(finding).collect();
+    if n_all > n_units && asked.is_some() {
+        let what = format!("the first {n_units} of {n_all} chunks were asked for, and no others");
+        findings.insert(Finding::new(array.path(), Kind::Unreadable, what));
+    }
     let mut undecoded = Undecoded::default();
     for looked in fold(workers, pieces, Looked::default, each)? {
         findings.extend(looked.findings);
@@ -195,7 +213,10 @@ pub(crate) fn check(
     if depth == Depth::Full {
         findings.extend(beside(array)?);
     }
-    Ok(Checked { n_units, findings: findings.into_iter().collect(), undecoded })
+    let unlisted = asked.filter(|error| error.kind() == ErrorKind::Denied).map(|error| {
+        format!("each of its {n_units} chunks was asked for, since a list of them was refused: {error}")
+    });
+    Ok(Checked { n_units, findings: findings.into_iter().collect(), undecoded, unlisted })
 }
 
 /// What a thread has found, and its memory for elements.
@@ -262,7 +283,7 @@ fn beside(array: &AnyArray) -> Result<Option<Finding>, Failure> {
         }
     });
     match listed {
-        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => return Ok(None),
         listed => listed?,
     }
     Ok(first.map(|key| {

@@ -6,7 +6,6 @@ mod checksum;
 mod codecs;
 mod command;
 mod consolidated;
-mod contents;
 mod damage;
 mod describe;
 mod difference;

@@ -42,6 +42,11 @@ fn without_secrets(place: &str) -> String {
     adapters.fold(shown, |shown, adapter| format!("{shown}|{adapter}"))
 }
 
+/// The prefix of everything below a path.
+pub(crate) fn below(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}/") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -151,7 +151,7 @@ pub use error::{Broken, EngineCause, EngineError, UnitPlace};
 pub use for_each::in_parallel;
 pub use io::{on_own_thread, pooled};
 pub use level::Jobs;
-pub use ndzarr_model::ConcurrentUpdate;
+pub use ndzarr_model::{ConcurrentUpdate, Foreign};
 pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
 pub use presence::{Doubt, Presence};
 pub use read::{read, read_async};

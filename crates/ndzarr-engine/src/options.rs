@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ndzarr_model::ConcurrentUpdate;
+use ndzarr_model::{ConcurrentUpdate, Foreign};
 use ndzarr_store::PerProcess;
 
 use crate::budget::Budget;
@@ -53,6 +53,8 @@ pub struct RunOptions {
     pub fill_chunks: FillChunks,
     /// Writes: what happens if other writers write the same chunk.
     pub concurrent_update: ConcurrentUpdate,
+    /// Removals of nodes: what happens to files that do not belong to the node.
+    pub foreign: Foreign,
     /// Limits of all calls with these options together.
     pub(crate) in_flight: Option<InFlight>,
 }
@@ -69,6 +71,7 @@ impl Default for RunOptions {
             memory_order: MemoryOrder::default(),
             fill_chunks: FillChunks::default(),
             concurrent_update: ConcurrentUpdate::default(),
+            foreign: Foreign::default(),
             in_flight: None,
         }
     }
@@ -138,6 +141,14 @@ impl RunOptions {
     #[must_use]
     pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
         self.concurrent_update = concurrent_update;
+        self
+    }
+
+    /// Removals of nodes: files that do not belong to the node are removed as well. Default: they are an
+    /// error, and nothing is removed.
+    #[must_use]
+    pub fn force(mut self) -> Self {
+        self.foreign = Foreign::Remove;
         self
     }
 

@@ -13,7 +13,6 @@ use ndzarr_model::{Attributes, JsonText};
 use serde_json::Value;
 
 use crate::MetadataError;
-use crate::limits::MAX_DOCUMENT_BYTES;
 
 mod from;
 mod parser;
@@ -28,6 +27,9 @@ use parser::{Parser, Tree};
 pub(crate) use parser::NonFinite;
 pub(crate) use room::TOO_LARGE;
 pub(crate) use value::{Json, Members};
+
+/// Maximum size of a document in bytes.
+pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 
 /// A value written as JSON with expressions in it. Like serde_json's macro, but members keep their
 /// order.
@@ -145,6 +147,13 @@ fn text<'a>(key: &str, bytes: &'a [u8]) -> Result<&'a str, MetadataError> {
 /// It is blank, or not JSON.
 pub fn check_whole(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
     parse(key, bytes, NonFinite::Accept).map(drop)
+}
+
+/// Whether the values of a document take more than this number of bytes in memory.
+pub(crate) fn takes_more(bytes: &[u8], limit: usize) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let read = Parser::new(text, NonFinite::Accept).within(limit).document::<Json<'_>>();
+    read.is_err_and(|error| error.what == TOO_LARGE)
 }
 
 fn no_object(key: &str, kind: &str) -> MetadataError {

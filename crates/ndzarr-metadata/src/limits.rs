@@ -2,10 +2,8 @@
 
 use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, JsonText, StructType};
 
+use crate::json::{MAX_DOCUMENT_BYTES, takes_more};
 use crate::{Known, MetadataError};
-
-/// Maximum size of a document in bytes.
-pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 
 /// Maximum size of an opaque element in bytes: a fill value of this size is held in memory.
 pub(crate) const MAX_RAW_BYTES: usize = StructType::MAX_BYTES;
@@ -22,8 +20,7 @@ pub(crate) const MAX_TYPE_DEPTH: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Size of a document in bytes. The default, 256 MiB, is also the maximum, and is as well the most
-    /// that its values may take in memory, whatever the limit.
+    /// Size of a document in bytes. The default, 256 MiB, is also the maximum.
     pub document_bytes: u64,
     /// Nesting of lists and objects in a document. The default, 128, is also the maximum.
     pub json_depth: usize,
@@ -43,6 +40,13 @@ pub struct Limits {
     /// Size in bytes that a chunk of elements of variable size may decompress to, because its shape
     /// does not determine its size. Default: 1 GiB.
     pub vlen_chunk_bytes: u64,
+    /// Size in bytes of the names in one list of a store: the children of a group, the chunks of an
+    /// array, counted without the prefix that they share. Default: 1 GiB. A service whose list never ends
+    /// is an error then.
+    pub listed_bytes: u64,
+    /// Size in bytes that the values of one document may take in memory. Default: 256 MiB, which is also
+    /// the maximum.
+    pub json_bytes: u64,
 }
 
 impl Default for Limits {
@@ -56,6 +60,8 @@ impl Default for Limits {
             chunk_bytes: i64::MAX as u64,
             shard_index_entries: i64::MAX as u64 / 16,
             vlen_chunk_bytes: 1 << 30,
+            listed_bytes: 1 << 30,
+            json_bytes: MAX_DOCUMENT_BYTES as u64,
         }
     }
 }
@@ -117,6 +123,20 @@ impl Limits {
         self
     }
 
+    /// Sets [`listed_bytes`](Self#structfield.listed_bytes).
+    #[must_use]
+    pub fn listed_bytes(mut self, limit: u64) -> Self {
+        self.listed_bytes = limit;
+        self
+    }
+
+    /// Sets [`json_bytes`](Self#structfield.json_bytes).
+    #[must_use]
+    pub fn json_bytes(mut self, limit: u64) -> Self {
+        self.json_bytes = limit;
+        self
+    }
+
     /// Checks what was read, before it is parsed.
     pub(crate) fn check_documents(&self, known: &Known) -> Result<(), MetadataError> {
         // Closed facts consist of documents that were checked.
@@ -129,7 +149,7 @@ impl Limits {
     /// Checks the text of a document that was read, or is to be written.
     ///
     /// # Errors
-    /// It is too large, or too deeply nested.
+    /// It is too large, in the store or in memory, or too deeply nested.
     #[doc(hidden)]
     pub fn check_document(&self, key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
         let limit = self.document_bytes;
@@ -137,7 +157,13 @@ impl Limits {
             let what = format_args!("has {} bytes, more than the limit of {limit}", bytes.len());
             return Err(MetadataError::invalid(key, what));
         }
-        // The parser itself enforces the maximum.
+        // The parser itself enforces the maxima.
+        let json_bytes = usize::try_from(self.json_bytes).unwrap_or(usize::MAX);
+        if json_bytes < MAX_DOCUMENT_BYTES && takes_more(bytes, json_bytes) {
+            let what =
+                format_args!("its values would take more than the limit of {json_bytes} bytes of memory");
+            return Err(MetadataError::invalid(key, what));
+        }
         if self.json_depth < JsonText::MAX_DEPTH && JsonText::is_deeper(bytes, self.json_depth) {
             let what = format_args!("nested deeper than the limit of {} levels", self.json_depth);
             return Err(MetadataError::invalid(key, what));

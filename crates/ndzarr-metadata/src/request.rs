@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_model::{
     ArraySpec, Attributes, ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks,
-    Endian, FillValue,
+    Endian, FillValue, Foreign,
 };
 use serde_json::Value;
 
@@ -154,6 +154,8 @@ pub struct CreateOptions {
     pub limits: Limits,
     /// Whether consolidated metadata above the node may change in a store without locks.
     pub concurrent_update: ConcurrentUpdate,
+    /// What happens to files that do not belong to the node that is replaced.
+    pub foreign: Foreign,
 }
 
 impl CreateOptions {
@@ -168,6 +170,7 @@ impl CreateOptions {
             attributes_of: None,
             limits: Limits::default(),
             concurrent_update: ConcurrentUpdate::default(),
+            foreign: Foreign::default(),
         }
     }
 }
@@ -215,6 +218,8 @@ pub struct Creation {
     pub erase: Vec<String>,
     /// Prefixes to delete next, with everything below them.
     pub erase_prefixes: Vec<String>,
+    /// What happens to what lies below these prefixes and does not belong to the node that is there.
+    pub foreign: Foreign,
     /// Documents to write next, ancestors before descendants.
     pub put: Vec<Document>,
     /// For formats in which an array and a group have documents of different names: keeps two

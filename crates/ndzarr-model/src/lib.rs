@@ -32,6 +32,7 @@ mod data_type;
 mod endian;
 mod fill_value;
 mod filter_spec;
+mod foreign;
 mod json_string;
 mod json_text;
 mod key_encoding;
@@ -57,6 +58,7 @@ pub use filter_spec::{
     OutOfRange, PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
     ScaleOffsetConfig, StoredType, ZfpMode,
 };
+pub use foreign::Foreign;
 pub use json_string::JsonString;
 pub use json_text::{JsonError, JsonText, JsonToken};
 pub use key_encoding::{ChunkKeys, KeyEncoding};

@@ -132,6 +132,7 @@ mod stat;
 mod store;
 mod syscalls;
 mod temporary;
+mod unlisted;
 mod value_lock;
 mod write;
 

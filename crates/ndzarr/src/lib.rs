@@ -68,7 +68,7 @@ pub use ndzarr_codec::CodecRegistry;
 /// ```
 pub use ndzarr_derive::Structured;
 pub use ndzarr_engine::{
-    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, MemoryOrder,
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Foreign, MemoryOrder,
     OnProgress, Progress, RunOptions, UnitPlace,
 };
 pub use ndzarr_metadata::{
@@ -118,8 +118,9 @@ pub mod metadata {
 }
 
 pub mod store {
-    //! Stores, and what one of your own is made of.
+    //! Stores, what lies in them, and what one of your own is made of.
 
+    pub use ndzarr_array::{Contents, KeyName};
     pub use ndzarr_store::{
         BoxFuture, BoxStream, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Listed, Locked,
         Of, Pin, Precondition, Prefix, Put, RangeMerging, StoreError, Temporary, Wait, Want, block_on, bytes,

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::asynchronous::array::Array;
 use crate::builder::ArrayBuilder;
+use crate::contents::Contents;
 use crate::element_type::ElementType;
 use crate::error::Result;
 use crate::group_builder::GroupBuilder;
@@ -145,6 +146,17 @@ impl AnyNode<Asynchronous> {
                 array.core.handed_change(|core| async move { core.erase_self().await }).await
             }
             Self::Group(group) => group.erase_self().await,
+        }
+    }
+
+    /// Like [`AnyNode::contents`].
+    ///
+    /// # Errors
+    /// The same as for [`AnyNode::contents`].
+    pub async fn contents(&self) -> Result<Contents> {
+        match self {
+            Self::Array(array) => array.core.handed(|core| async move { core.contents().await }).await,
+            Self::Group(group) => group.core.handed(|group| async move { group.contents().await }).await,
         }
     }
 }

@@ -60,6 +60,7 @@ impl Chunks<'_> {
             let read = move |_| async move { source.encoded_unit(&index).await };
             match self.source.storage.ask(self.colour, read).await? {
                 Some(value) => {
+                    self.source.check_not_cut(&chunk, value.len())?;
                     let target = self.target.clone();
                     let write = move |_| async move { target.put_encoded_unit(&chunk, value).await };
                     self.target.storage.ask(self.colour, write).await?;

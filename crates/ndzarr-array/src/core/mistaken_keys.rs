@@ -148,7 +148,8 @@ impl Core {
         let mut pending = vec![String::new()];
         let mut n_pages = 0;
         while let Some(folder) = pending.pop() {
-            let mut pages = self.storage.list_dir_pages(&format!("{}{folder}", keys.prefix));
+            let mut pages =
+                self.storage.list_dir_pages(&format!("{}{folder}", keys.prefix), &self.node.context.limits);
             while let Some(page) = pages.next().await {
                 let page = page?;
                 n_pages += 1;

@@ -83,7 +83,7 @@ impl Core {
                 (_, None) => {}
             }
         };
-        self.storage.each_size(&self.spec().keys.prefix, &mut take).await?;
+        self.storage.each_size(&self.spec().keys.prefix, &self.node.context.limits, &mut take).await?;
         self.check_numbered(beyond)?;
         found.extend(others);
         if found.is_empty() {
@@ -109,7 +109,7 @@ impl Core {
             None if mistaken.is_none() && self.is_mistaken(&all, key) => mistaken = Some(key.clone()),
             None => {}
         };
-        self.storage.keys_below(&self.spec().keys.prefix, &mut take).await?;
+        self.storage.keys_below(&self.spec().keys.prefix, &self.node.context.limits, &mut take).await?;
         self.check_numbered(beyond)?;
         if numbers.is_empty() {
             self.check_mistaken(mistaken.as_ref().map(Key::as_str))?;
@@ -136,6 +136,17 @@ impl Core {
             return self.absent_unit(unit).await.map(|()| None);
         };
         self.storage.document(&key, limit).await
+    }
+
+    /// An error if an encoded value is shorter than any of its unit can be, as one that was cut is.
+    pub(crate) fn check_not_cut(&self, unit: &[u64], byte_len: usize) -> Result<()> {
+        let (chain, grid) = (self.data()?.chain(), self.grid()?);
+        let shape = grid.shape_of(unit);
+        let expected = chain.encoded_len(shape.as_deref().unwrap_or(grid.chunk_shape()));
+        let Some(expected) = expected.filter(|expected| byte_len < *expected) else { return Ok(()) };
+        let what = format!("it is cut: {byte_len} bytes are stored, of {expected}");
+        let error = Error::new(ErrorKind::Corrupt, what).at_chunk(self.spec().keys.key(unit), unit);
+        Err(self.name(error))
     }
 
     /// Reads the index of a shard, and checks where each of its entries leads. What is not a shard, or

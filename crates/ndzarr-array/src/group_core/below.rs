@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use ndzarr_metadata::{CreateOptions, NodePath, Wanted};
-use ndzarr_model::Attributes;
+use ndzarr_model::{Attributes, Foreign};
 
 use super::GroupCore;
 use crate::builder::ArrayBuilder;
 use crate::core::Core;
 use crate::element_type::ElementType;
-use crate::erase::erase_node;
+use crate::erase::Erase;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::place::Place;
@@ -20,6 +20,7 @@ impl GroupCore {
         name: &str,
         array: ArrayBuilder<E, M>,
     ) -> Result<Core> {
+        let array = if self.options.foreign == Foreign::Remove { array.force() } else { array };
         let created = array
             .format(self.node.format)
             .n5_axes(self.node.context.n5_axes)
@@ -72,8 +73,8 @@ impl GroupCore {
 
     /// Removes the group itself, or a node below it.
     pub(crate) async fn erase_at(&self, path: &NodePath) -> Result<()> {
-        let policy = self.options.concurrent_update;
-        erase_node(&self.storage, &self.node, path, policy, Some(&self.view)).await
+        let erase = Erase { storage: &self.storage, nearby: &self.node, options: &self.options };
+        erase.node(path, &self.registry, Some(&self.view)).await
     }
 
     fn place(&self, path: &NodePath) -> Result<Located> {

@@ -18,6 +18,7 @@ use ndzarr_store::{DirListing, block_on};
 use super::{ChildCore, GroupCore, NodeCore};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Unread;
 
 /// A group that was listed, or a part of its list.
 struct Parent<'g> {
@@ -129,12 +130,13 @@ impl Parent<'_> {
     async fn open(&self, at: usize) -> Result<Option<ChildCore>> {
         let (group, limits) = (self.group, &self.group.node.context.limits);
         let mut known = self.children.known(at);
+        let mut unread = Unread::new();
         if let Some(key) = self.children.document(at) {
             // Spares a round in which nothing is concluded.
-            group.storage.guess(&mut known, limits, slice::from_ref(key)).await;
+            unread = group.storage.guess(&mut known, limits, slice::from_ref(key)).await;
         }
         let conclude = |known: &Known| self.children.open(at, known);
-        let found = match group.storage.conclude(&mut known, limits, conclude).await {
+        let found = match group.storage.conclude_after(unread, &mut known, limits, conclude).await {
             // A document that cannot be read says nothing of the others; a service that fails does.
             Err(error) if is_of_one_document(&error, &group.storage.0) => {
                 let path = group.below(self.children.name(at));
@@ -179,7 +181,7 @@ impl GroupCore {
             let consolidated = self.view.get().await?;
             let listings = match Children::listed_in_parts(&self.node, consolidated.as_deref()) {
                 Some(prefix) => {
-                    let pages = self.storage.list_dir_pages(&prefix);
+                    let pages = self.storage.list_dir_pages(&prefix, &self.node.context.limits);
                     pages.map_ok(move |page| Some((prefix.clone(), page))).boxed()
                 }
                 None => stream::once(ready(Ok(None))).boxed(),

@@ -3,18 +3,24 @@
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::{AnyStore, closes_files_after, with_files};
+use ndzarr_metadata::Limits;
 use ndzarr_store::{DirListing, Key, Listed, Prefix, StoreError};
 
 use super::Storage;
-use crate::error::Result;
+use crate::contents::Contents;
+use crate::error::{Error, ErrorKind, Result};
 
 impl Storage {
     /// What is directly below a prefix; nothing if no key can begin so.
-    pub(super) async fn list_dir(&self, prefix: &str) -> Result<DirListing> {
-        match Prefix::new(prefix) {
-            Ok(prefix) => self.named(self.dir(&prefix).await),
-            Err(_) => Ok(DirListing::default()),
+    pub(super) async fn list_dir(&self, prefix: &str, limits: &Limits) -> Result<DirListing> {
+        let mut listing = DirListing::default();
+        let mut pages = self.list_dir_pages(prefix, limits);
+        while let Some(page) = pages.next().await {
+            let DirListing { keys, prefixes } = page?;
+            listing.keys.extend(keys);
+            listing.prefixes.extend(prefixes);
         }
+        Ok(listing)
     }
 
     async fn dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
@@ -25,16 +31,25 @@ impl Storage {
     }
 
     /// The same, in as many parts as the store lists it in.
-    pub(crate) fn list_dir_pages(&self, prefix: &str) -> BoxStream<'_, Result<DirListing>> {
-        match (&self.0, Prefix::new(prefix)) {
-            (AnyStore::Async(store), Ok(prefix)) => {
-                store.list_dir_pages(&prefix).map(|page| self.named(page)).boxed()
-            }
-            _ => {
-                let prefix = prefix.to_owned();
-                stream::once(async move { self.list_dir(&prefix).await }).boxed()
-            }
-        }
+    pub(crate) fn list_dir_pages(&self, prefix: &str, limits: &Limits) -> BoxStream<'_, Result<DirListing>> {
+        let Ok(prefix) = Prefix::new(prefix) else { return stream::empty().boxed() };
+        let mut room = self.room(&prefix, limits);
+        let pages = match &self.0 {
+            AnyStore::Async(store) => store.list_dir_pages(&prefix),
+            AnyStore::Blocking(_) => stream::once(async move { self.dir(&prefix).await }).boxed(),
+        };
+        let counted = move |page: Result<DirListing, StoreError>| {
+            let page = self.named(page)?;
+            page.keys.iter().chain(&page.prefixes).try_for_each(|name| room.take(name.len()))?;
+            Ok(page)
+        };
+        pages.map(counted).boxed()
+    }
+
+    /// How much of a list may come.
+    fn room(&self, prefix: &Prefix, limits: &Limits) -> Room<'_> {
+        let below = prefix.as_str().len();
+        Room { storage: self, prefix: prefix.to_string(), below, limit: limits.listed_bytes, taken: 0 }
     }
 
     /// The keys and prefixes directly below a prefix; empty if the store cannot list.
@@ -65,12 +80,42 @@ impl Storage {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, Listed) + Send) -> Result<()> {
-        self.wait(self.each_size(prefix, &mut |key, listed| take(key.as_str(), listed)))
+        let limits = Limits::default().listed_bytes(u64::MAX);
+        self.wait(self.each_size(prefix, &limits, &mut |key, listed| take(key.as_str(), listed)))
+    }
+
+    /// What lies below a prefix at which no node can be opened, judged by the names of the keys alone.
+    /// The prefix ends in `/`, or is empty.
+    ///
+    /// # Errors
+    /// The store fails, or cannot list.
+    pub fn contents(&self, prefix: &str) -> Result<Contents> {
+        self.wait(Contents::unopened(self, &[prefix.to_owned()]))
+    }
+
+    /// What lies in a folder below a prefix without being a key.
+    pub(crate) fn unlisted_names(&self, prefix: &str) -> Result<Vec<String>> {
+        match &self.1 {
+            #[cfg(feature = "fs")]
+            Some(folder) => {
+                let prefix = self.named(Prefix::new(prefix))?;
+                self.named(with_files(|| folder.unlisted_names(&prefix)))
+            }
+            #[cfg(not(feature = "fs"))]
+            Some(never) => match *never {},
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Passes on every key below a prefix. No value is looked at.
-    pub(crate) async fn keys_below(&self, prefix: &str, take: &mut (dyn FnMut(&Key) + Send)) -> Result<()> {
+    pub(crate) async fn keys_below(
+        &self,
+        prefix: &str,
+        limits: &Limits,
+        take: &mut (dyn FnMut(&Key) + Send),
+    ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
+        let mut room = self.room(&prefix, limits);
         let store = match &self.0 {
             AnyStore::Blocking(store) => {
                 self.named(with_files(|| store.list_prefix(&prefix)))?.iter().for_each(take);
@@ -80,7 +125,10 @@ impl Storage {
         };
         let mut pages = store.list_pages(&prefix);
         while let Some(page) = pages.next().await {
-            self.named(page)?.iter().for_each(&mut *take);
+            for key in self.named(page)? {
+                room.take_key(&key)?;
+                take(&key);
+            }
         }
         Ok(())
     }
@@ -89,9 +137,11 @@ impl Storage {
     pub(crate) async fn each_size(
         &self,
         prefix: &str,
+        limits: &Limits,
         take: &mut (dyn FnMut(&Key, Listed) + Send),
     ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
+        let mut room = self.room(&prefix, limits);
         let store = match &self.0 {
             AnyStore::Blocking(store) => {
                 let mut began = false;
@@ -109,8 +159,39 @@ impl Storage {
         };
         let mut pages = store.list_sizes(&prefix);
         while let Some(page) = pages.next().await {
-            self.named(page)?.into_iter().for_each(|(key, listed)| take(&key, listed));
+            for (key, listed) in self.named(page)? {
+                room.take_key(&key)?;
+                take(&key, listed);
+            }
         }
         Ok(())
+    }
+}
+
+/// The bytes of the names of one list. Those of a blocking store have all come when they are counted.
+struct Room<'s> {
+    storage: &'s Storage,
+    prefix: String,
+    /// How much of a key is the prefix.
+    below: usize,
+    limit: u64,
+    taken: u64,
+}
+
+impl Room<'_> {
+    fn take_key(&mut self, key: &Key) -> Result<()> {
+        self.take(key.as_str().len().saturating_sub(self.below))
+    }
+
+    fn take(&mut self, byte_len: usize) -> Result<()> {
+        self.taken = self.taken.saturating_add(byte_len as u64);
+        if self.taken <= self.limit {
+            return Ok(());
+        }
+        let what = format!(
+            "the names below {:?} have more than {} bytes, the limit of a list",
+            self.prefix, self.limit
+        );
+        Err(Error::new(ErrorKind::Unsupported, what).in_store(|| self.storage.name()))
     }
 }

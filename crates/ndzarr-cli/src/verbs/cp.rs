@@ -1,18 +1,16 @@
 //! `ndzarr cp`: copies arrays and groups, in other chunks, codecs, types and formats.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use ndzarr::codec::CodecSpec;
 use ndzarr::{
-    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind, copy,
+    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind, Storage, copy,
 };
 use serde_json::json;
 
 use crate::arguments::{Global, local_folder, parse_shape};
-use crate::contents::{Contents, Entry, entries, is_document, is_of_copy, may_be_chunk, prefixes_in};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -254,23 +252,14 @@ pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Fai
         Err(error) if error.kind() == ErrorKind::NotFound => return check_folder(target, refuse),
         Err(error) => return Err(refuse(&format!("what is there cannot be opened: {error}"))),
     };
-    let contents = Contents::at(target, &node, &global.open_options())?;
-    // A copy of a group that was interrupted leaves chunks without a document beside its note.
-    let begun: BTreeSet<&str> = contents.of_copies.iter().filter_map(|key| key.strip_suffix(NOTE)).collect();
-    let is_left = |key: &&String| !may_be_made(&begun, key);
-    let mut strangers = contents.strangers().filter(is_left);
-    match strangers.next() {
+    let contents = node.contents()?;
+    match contents.foreign.first() {
         None => Ok(true),
         Some(key) => Err(refuse(&format!(
             "it holds {} that do not belong to it, such as {key:?}",
-            plural(1 + strangers.count() as u64, "file", "files")
+            plural(contents.foreign.len() as u64, "file", "files")
         ))),
     }
-}
-
-/// Whether a key may be that of a chunk behind one of these prefixes.
-fn may_be_made(begun: &BTreeSet<&str>, key: &str) -> bool {
-    prefixes_in(key).any(|prefix| begun.contains(prefix) && may_be_chunk(prefix, key))
 }
 
 /// The name of the note that a copy leaves until it has ended.
@@ -287,17 +276,9 @@ fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool,
             Err(error) => Err(Failure::of_file(&folder, &error)),
         };
     }
-    let entries = entries(&folder, |_| true)?;
-    let keys = || entries.iter().filter_map(|entry| entry.key.as_deref());
-    // The folders in which a copy makes chunks.
-    let begun: BTreeSet<&str> = keys()
-        .filter(|key| is_document(key) || key.ends_with(NOTE))
-        .map(|key| &key[..key.rfind('/').map_or(0, |at| at + 1)])
-        .collect();
-    let is_made = |key: &str| is_of_copy(key) || is_document(key) || may_be_made(&begun, key);
-    match entries.iter().find(|entry| !entry.key.as_deref().is_some_and(is_made)) {
+    match Storage::folder(&folder).contents("")?.foreign.first() {
         None => Ok(true),
-        Some(Entry { name, .. }) => Err(refuse(&format!(
+        Some(name) => Err(refuse(&format!(
             "beside what an interrupted copy has left, it holds files that do not belong to it, such as {name:?}"
         ))),
     }

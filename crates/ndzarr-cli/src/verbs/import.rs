@@ -10,7 +10,6 @@ use ndzarr::ndarray::{ArrayView, IxDyn};
 use ndzarr::{AnyArray, AnyNode, CopyLevel, CopyOptions, DataType, Endian, Format, copy};
 
 use crate::arguments::{Global, local_folder, parse_shape};
-use crate::contents::Contents;
 use crate::failure::Failure;
 use crate::npy::{self, Header};
 use crate::output::Output;
@@ -110,9 +109,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         .and_then(|()| Ok(copy(part, &arguments.target, &options)?));
     let (bytes, data_type) = (describe::byte_len(&array).unwrap_or(0), array.data_type().to_string());
     let node = AnyNode::Array(array);
-    let contents = Contents::at(part, &node, &global.open_options());
-    let is_alone = contents.is_ok_and(|contents| contents.strangers().next().is_none());
-    let is_gone = is_alone && node.erase_self().is_ok();
+    let is_gone = node.erase_self().is_ok();
     if let Some(folder) = folder.filter(|_| is_gone) {
         let _ = std::fs::remove_dir(folder);
     }

@@ -6,18 +6,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndzarr::store::Prefix;
+use ndzarr::store::{KeyName, Prefix};
 use ndzarr::{AnyArray, AnyNode, Chunk, DamageReport, RunOptions};
 use ndzarr_store_fs::{FsStore, Leftover};
 use serde_json::json;
 
 use crate::arguments::{Global, is_remote, local_folder};
-use crate::contents::{Contents, below, is_document, is_of_copy, may_be_chunk, prefixes_in};
 use crate::damage::{Depth, Finding, Kind, check, is_broken};
 use crate::describe;
 use crate::failure::{Failure, with_causes};
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::places::below;
 use crate::progress::Bar;
 use crate::quarantine::{Quarantine, Value};
 use crate::sizes::plural;
@@ -120,7 +120,6 @@ fn plan(
             }
         }
         if let Some(root) = &nodes.root {
-            let contents = Contents::of(root, &global.open_options())?;
             // Only where the document is there the copy has ended. Beside a group the note stays until
             // all arrays are copied, so that a copy that was killed can be resumed.
             let is_complete = |key: &String| {
@@ -129,7 +128,7 @@ fn plan(
                         .is_some_and(|name| name.starts_with(".ndzarr-"))
                 })
             };
-            let keys = contents.of_copies.into_iter().filter(is_complete);
+            let keys = root.contents()?.of_copies.into_iter().filter(is_complete);
             actions.extend(keys.map(|key| Action::OfCopy { key }));
         }
     }
@@ -298,10 +297,7 @@ fn may_be_key(path: &str, nodes: &Nodes) -> bool {
         let name = key.strip_prefix(&keys.prefix);
         name.is_some_and(|name| keys.encoding.decode(name, array.shape().len()).is_some())
     };
-    is_document(&key)
-        || is_of_copy(path)
-        || nodes.arrays.iter().any(is_chunk)
-        || prefixes_in(&key).any(|prefix| may_be_chunk(prefix, &key))
+    KeyName::of(&key) != KeyName::Other || nodes.arrays.iter().any(is_chunk)
 }
 
 /// The unit with this index.

@@ -4,11 +4,10 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndzarr::ConsolidatedUse;
+use ndzarr::{AnyNode, ConsolidatedUse};
 use serde_json::json;
 
 use crate::arguments::{Global, has_document, local_folder};
-use crate::contents::Contents;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::places::shown;
@@ -34,18 +33,22 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let folder = local_folder(&arguments.path).and_then(|folder| folder.canonicalize().ok());
     let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
-    let node = global.open_by(&options, &arguments.path)?;
+    let run = if arguments.force { global.run().force() } else { global.run() };
+    let node = match global.open_by(&options, &arguments.path)? {
+        AnyNode::Array(array) => AnyNode::Array(array.with_options(run)),
+        AnyNode::Group(group) => AnyNode::Group(group.with_options(run)),
+    };
     let looked = || {
-        let contents = Contents::at(&arguments.path, &node, &options)?;
-        let n = plural(contents.strangers().count() as u64, "file", "files");
-        if let Some(key) = contents.strangers().next().filter(|_| !arguments.force) {
+        let contents = node.contents()?;
+        let n = plural(contents.foreign.len() as u64, "file", "files");
+        if let Some(key) = contents.foreign.first().filter(|_| !arguments.force) {
             return Err(Failure::new(format_args!(
                 "{place} holds {n} that do not belong to it, such as {key:?}; --force removes them too"
             )));
         }
         // Any folder is a group of N5 for those who say so.
         let is_stated = folder.as_ref().is_none_or(|folder| folder.ancestors().any(has_document));
-        if let Some(key) = contents.strangers().next().filter(|_| !is_stated && contents.n_documents == 0) {
+        if let Some(key) = contents.foreign.first().filter(|_| !is_stated && contents.n_documents == 0) {
             return Err(Failure::new(format_args!(
                 "nothing in {place} says that it is an array or a group, and it holds {n} that do not belong to \
                  one, such as {key:?}; remove it yourself if it is not needed"

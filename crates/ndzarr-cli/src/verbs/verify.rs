@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::arguments::{Global, is_remote};
 use crate::consolidated::State;
-use crate::contents::Contents;
 use crate::damage::{Checked, Depth, Finding, Kind, Undecoded, check as check_array, of_document};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -61,12 +60,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }
         n_undecoded += checked.undecoded.n;
         print_undecoded(array, &checked.undecoded, global, output)?;
+        if let Some(what) = checked.unlisted {
+            print_note(array, Kind::Unlisted, what, global, output)?;
+        }
         output.flush()?;
     }
     if arguments.orphans
         && let Some(root) = &nodes.root
     {
-        let contents = Contents::of(root, &global.open_options())?;
+        let contents = root.contents()?;
         for key in contents.orphans.iter().chain(&contents.of_copies) {
             let finding = Finding::new(key, Kind::Orphan, "it belongs to no array or group");
             print(&finding, output)?;
@@ -132,8 +134,9 @@ impl Nodes {
             AnyNode::Array(array) => nodes.arrays.push(array.clone()),
             AnyNode::Group(group) => {
                 let below = match group.walk() {
-                    // A web server does not list, but there may be consolidated metadata.
-                    Err(error) if error.kind() == ErrorKind::Unsupported => {
+                    // A web server does not list, and a bucket may deny it, but there may be consolidated
+                    // metadata.
+                    Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {
                         global.open_options().open_group(place)?.walk()?
                     }
                     below => below?,
@@ -242,9 +245,20 @@ fn print_undecoded(
 ) -> Result<(), Failure> {
     let Undecoded { n, what: Some(what) } = undecoded else { return Ok(()) };
     let what = format!("{} valid, and not decoded: {what}", plural(*n, "block is", "blocks are"));
+    print_note(array, Kind::Undecoded, what, global, output)
+}
+
+/// Says something of an array that is not a damage.
+fn print_note(
+    array: &AnyArray,
+    kind: Kind,
+    what: String,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let path = if array.path().is_empty() { "." } else { array.path() };
     match output.json() {
-        true => output.value(&Finding::new(path, Kind::Undecoded, what).json()),
+        true => output.value(&Finding::new(path, kind, what).json()),
         false if global.quiet => Ok(()),
         false => output.line(format!("{path}: {what}")),
     }

@@ -69,6 +69,34 @@ fn verbs_work_on_a_bucket() {
     assert!(run(3, &["info", place]).err.contains("g.zarr/a"));
 }
 
+/// Who may not list a bucket may read what is in it all the same.
+#[test]
+fn chunks_that_cannot_be_listed_are_asked_for() {
+    let (folder, server) = start();
+    let place = "s3://bucket/a.zarr";
+    let run = |status: i32, variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        let command = with_server(&mut command, &server).envs(variables.iter().copied());
+        let ran = Ran::of(&command.output().expect("it runs"));
+        assert_eq!(ran.status, status, "{arguments:?}: {ran:?}");
+        ran.out
+    };
+    run(0, &[], &["cp", "a.zarr", place]);
+    let denied = || FaultRule::always(Fault::Status(403)).only_if(|it| it.query("list-type").is_some());
+    server.faults([denied()]);
+    let said = run(0, &[], &["verify", place]);
+    assert!(said.contains("each of its 64 chunks was asked for"), "{said}");
+    server.objects().put("a.zarr/c/3", "odd");
+    server.objects().erase("a.zarr/c/5");
+    // S3 then says "denied" for "missing" as well.
+    server.faults([denied(), FaultRule::always(Fault::DeniedIfMissing)]);
+    let said = run(1, &[], &["verify", place]);
+    assert!(said.contains("c/3: damaged"), "{said}");
+    assert!(said.contains("c/5: unreadable") && said.contains("NDZARR_MISSING_IF_DENIED"), "{said}");
+    let said = run(1, &[("NDZARR_MISSING_IF_DENIED", "true")], &["verify", place]);
+    assert!(said.contains("c/3: damaged") && !said.contains("c/5"), "{said}");
+}
+
 /// That there are none is another matter.
 #[test]
 fn members_that_cannot_be_listed_are_not_counted() {

@@ -131,7 +131,8 @@ impl Site {
             },
             array: layout.array_key(path),
         });
-        Creation { erase, erase_prefixes, put, claim, node }
+        let foreign = options.foreign;
+        Creation { erase, erase_prefixes, foreign, put, claim, node }
     }
 }
 

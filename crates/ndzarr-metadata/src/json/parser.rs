@@ -155,6 +155,11 @@ impl<'a> Parser<'a> {
         Self { text, room, non_finite, in_values: false, attributes_apart: false, attributes: None }
     }
 
+    /// Values may take no more than this number of bytes.
+    pub(super) fn within(self, byte_len: usize) -> Self {
+        Self { room: Room::of(byte_len), ..self }
+    }
+
     /// Reads the top-level member `attributes` into a separate tree.
     pub(super) fn with_attributes_apart(self) -> Self {
         Self { attributes_apart: true, ..self }

@@ -18,6 +18,11 @@ impl Room {
         Self(MAX_BYTES)
     }
 
+    /// Less than the maximum.
+    pub(super) fn of(byte_len: usize) -> Self {
+        Self(byte_len.min(MAX_BYTES))
+    }
+
     /// Takes this many bytes; `at` is the position in the text.
     pub(super) fn take(&mut self, byte_len: usize, at: usize) -> Result<(), JsonError> {
         self.0 = self.0.checked_sub(byte_len).ok_or(JsonError { at, what: TOO_LARGE })?;

@@ -149,7 +149,8 @@ fn creation(
         Existing::Replace => (vec![document::key(spot.path)], vec![spot.path.prefix()]),
         Existing::Refuse | Existing::Beside => (Vec::new(), Vec::new()),
     };
-    Ok(Creation { erase, erase_prefixes, put, claim: None, node })
+    let foreign = options.foreign;
+    Ok(Creation { erase, erase_prefixes, foreign, put, claim: None, node })
 }
 
 /// The documents that a container needs above the new node: a version at its root, and if requested

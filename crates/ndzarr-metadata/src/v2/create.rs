@@ -71,7 +71,8 @@ pub(crate) fn create(
         group: put_new(key_of(GROUP), group, ExistingDocument::Refuse),
         array: key_of(ARRAY),
     });
-    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, claim, node })
+    let foreign = options.foreign;
+    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, foreign, put, claim, node })
 }
 
 fn group_document() -> Json<'static> {

@@ -53,7 +53,8 @@ pub(crate) fn create(
         .map(|key| new_document(key, &group, ExistingDocument::Keep))
         .collect();
     put.push(new_document(key, &value, options.existing.of_document()));
-    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, claim: None, node })
+    let foreign = options.foreign;
+    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, foreign, put, claim: None, node })
 }
 
 fn new_document(key: String, value: &Bytes, existing: ExistingDocument) -> Document {

@@ -1,5 +1,6 @@
 //! Arrays on servers that lack something, lie, or deny.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -8,7 +9,10 @@ use bytes::Bytes;
 use ndarray::{Array1, Array2, array};
 use ndzarr::codec;
 use ndzarr::store::{Credentials, ObjectStore, RemoteOptions};
-use ndzarr::{AnyArray, Array, ConcurrentUpdate, ErrorKind, Format, MemoryStore, OpenOptions, RunOptions};
+use ndzarr::{
+    AnyArray, AnyNode, Array, ConcurrentUpdate, ErrorKind, Format, MemoryStore, OpenOptions, RunOptions,
+    Storage,
+};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer, Request};
 
 type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
@@ -34,6 +38,28 @@ fn web(server: &ObjectServer) -> Result<ObjectStore, ndzarr::store::StoreError> 
 
 fn is_chunk(request: &Request) -> bool {
     request.target.contains("/c/")
+}
+
+/// Documents that no answer came to are not asked for once more.
+#[test]
+fn a_silent_service_is_asked_in_one_round() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::Hang)]);
+    let options = RemoteOptions::new()
+        .endpoint(server.url())
+        .region("eu-central-1")
+        .credentials(Credentials::key("id", "secret"))
+        .read_timeout(Duration::from_millis(200))
+        .attempts(2);
+    let store = ObjectStore::s3(BUCKET, "", &options)?;
+    let error = AnyNode::open((Storage::from(store), "a")).err().ok_or("nothing answers")?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for met in server.requests() {
+        *times.entry(met.request.target).or_default() += 1;
+    }
+    assert!(!times.is_empty() && times.values().all(|n| *n == 2), "{times:?}");
+    Ok(())
 }
 
 #[test]
@@ -188,7 +214,7 @@ fn rs_16_a_denied_chunk_may_be_missing_and_a_denied_document_is_an_error() -> Ou
         let strict = opened(&options)?;
         assert_eq!(strict.read([0..2])?, array![1, 2]);
         let error = strict.read(..).expect_err("a chunk is denied");
-        assert!(error.to_string().contains("an option takes it for missing"), "{error}");
+        assert!(error.to_string().contains("NDZARR_MISSING_IF_DENIED=true takes it for missing"), "{error}");
         let a = opened(&lenient)?;
         assert_eq!(a.read(..)?, array![1, 2, 0, 0].into_dyn(), "{path}");
         // What would be overwritten may be there.

@@ -346,3 +346,22 @@ fn progress_and_cancelling() {
     let error = copy((&store, "a"), (&target, "a"), &options).expect_err("cancelled");
     assert!(error.kind() == ErrorKind::Cancelled && target.keys().is_empty());
 }
+
+/// Chunks that are copied encoded are not decoded, but one that is too short is noticed where all have
+/// one length.
+#[test]
+fn a_chunk_that_was_cut_is_not_copied_as_it_is() -> Result<(), Error> {
+    for (codecs, expected) in [(vec![], 8), (vec![codec::crc32c()], 12)] {
+        let store = MemoryStore::new();
+        let a = Array::<u16>::builder([8]).chunks([4]).codecs(codecs).create((&store, "a"))?;
+        a.fill(.., 1)?;
+        let chunk = store.get("a/c/1").expect("a chunk");
+        assert_eq!(chunk.len(), expected);
+        store.set("a/c/1", chunk.slice(..5)).expect("a key");
+        let error =
+            copy((&store, "a"), (MemoryStore::new(), "b"), &CopyOptions::new()).expect_err("it is cut");
+        assert_eq!((error.kind(), error.chunk()), (ErrorKind::Corrupt, Some(&[1][..])), "{error}");
+        assert!(error.to_string().contains(&format!("5 bytes are stored, of {expected}")), "{error}");
+    }
+    Ok(())
+}

@@ -3,7 +3,10 @@
 use std::fs;
 
 use ndzarr::ndarray::Array1;
-use ndzarr::{Any, AnyNode, Array, Error, ErrorKind, Group, Limits, MemoryStore, OpenOptions, codec};
+use ndzarr::{
+    Any, AnyNode, Array, Error, ErrorKind, Format, Group, Limits, MemoryStore, OpenOptions, Storage, codec,
+};
+use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use serde_json::json;
 
 fn open(documents: &[(&str, String)], limits: Limits) -> Result<AnyNode, Error> {
@@ -115,6 +118,46 @@ fn the_depth_of_a_document() {
     assert!(open(&[("zarr.json", group(8))], limits).is_ok());
     // The other brackets, none of which is ever closed.
     refused("zarr.json", "{\"a\":".repeat(1_000_000), Limits::default(), &["nested deeper"]);
+}
+
+#[test]
+fn values_in_memory() {
+    // 1,000 empty objects: much more in memory than in text.
+    let text =
+        format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"a":{}}}}}"#, list("{}", 1000));
+    assert!(open(&[("zarr.json", text.clone())], Limits::default()).is_ok());
+    let limits = Limits::default().json_bytes(10_000);
+    refused("zarr.json", text, limits, &["its values would take more than the limit of 10000 bytes"]);
+    let small = r#"{"zarr_format":3,"node_type":"group"}"#.to_owned();
+    assert!(open(&[("zarr.json", small)], limits).is_ok());
+}
+
+/// Of 100 children, or chunks, each has a name of two or more bytes.
+#[test]
+fn names_in_a_list() -> Result<(), Error> {
+    let memory = MemoryStore::new();
+    let root = Group::create(&memory, Format::Zarr2)?;
+    for number in 10..110 {
+        root.create_array(&format!("a{number}"), Array::<u8>::builder([1]))?;
+    }
+    root.create_array("a", Array::<u8>::builder([100]).chunks([1]))?.fill(.., 1)?;
+    let storages =
+        [Storage::from(&memory), Storage::asynchronous(AsyncMemoryStore::over(memory, Latency::default()))];
+    for storage in storages {
+        let of = |limit| OpenOptions::new().limits(Limits::default().listed_bytes(limit));
+        assert_eq!(of(1000).open_group(&storage)?.children()?.len(), 101);
+        let error = of(100).open_group(&storage)?.children().expect_err("there are more names");
+        assert!(error.to_string().contains("more than 100 bytes"), "{error}");
+        let chunks = |limit| of(limit).open_array::<u8>((&storage, "a"))?.units().stored();
+        assert_eq!(chunks(1000)?.len(), 100);
+        if let Err(error) = chunks(100) {
+            assert!(error.to_string().contains("more than 100 bytes"), "{error}");
+        } else {
+            // All keys of a blocking store have come when they could be counted.
+            assert!(storage.name().starts_with("memory"), "{}", storage.name());
+        }
+    }
+    Ok(())
 }
 
 #[test]

@@ -47,6 +47,7 @@ mod everyday;
 mod examples;
 mod fast_paths;
 mod few_files;
+mod foreign_files;
 mod foreign_json;
 mod foreign_temporaries;
 #[cfg(unix)]

@@ -101,6 +101,35 @@ fn a_write_does_not_begin_a_second_set_of_chunks() {
     }
 }
 
+/// Zarr v3 has the keys of v2 as an encoding, with shards under them.
+#[test]
+fn a_shard_writer_does_not_begin_a_second_set_of_shards() -> Result<(), Error> {
+    let store = MemoryStore::new();
+    let a = Array::<u8>::builder([4, 4]).chunks([1, 2]).shards([2, 2]).create((&store, "a"))?;
+    a.fill(.., 7)?;
+    let shard = store.get("a/c/0/0").expect("a shard");
+    let document = store.get("a/zarr.json").expect("a document");
+    let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
+    let mut stated = document.clone();
+    stated["chunk_key_encoding"] = serde_json::json!({"name": "v2", "configuration": {"separator": "."}});
+
+    let store = MemoryStore::new();
+    store.set("a/zarr.json", stated.to_string()).expect("a document");
+    store.set("a/1/1", shard).expect("a shard under the other separator");
+    let write = |separator: Option<char>| {
+        let a = OpenOptions::new().separator(separator).open_array::<u8>((&store, "a"))?;
+        let writer = a.shard_writer(&[0, 0])?;
+        writer.write_chunk(&[0, 0], &ndzarr::ndarray::Array2::<u8>::ones([1, 2]))?;
+        writer.finish()
+    };
+    let error = write(None).expect_err("the separator is mistaken");
+    assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{error}");
+    assert_eq!(store.get("a/0.0"), None);
+    write(Some('/'))?;
+    assert!(store.get("a/0/0").is_some());
+    Ok(())
+}
+
 #[test]
 fn a_copy_does_not_copy_emptiness() {
     for (members, separator, _) in CASES {
