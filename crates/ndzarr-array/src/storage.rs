@@ -29,8 +29,6 @@ mod list;
 mod read_only;
 mod reread;
 mod sync;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use call::{Call, Colour, run_change};
 #[cfg(feature = "fs")]

@@ -45,6 +45,13 @@ mod time_units;
 mod variable;
 
 pub mod asynchronous;
+
+// What the crate exports is tested in the program of its unit tests.
+#[cfg(test)]
+extern crate self as ndzarr_cf;
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../guide/cf.md")]
 pub mod guide {}

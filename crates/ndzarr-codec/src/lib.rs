@@ -73,6 +73,13 @@ mod vlen;
 mod window;
 mod workspace;
 
+// What the crate exports is tested in the program of its unit tests.
+#[cfg(test)]
+extern crate self as ndzarr_codec;
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;
+
 pub use array_to_array::ArrayToArray;
 pub use array_to_bytes::ArrayToBytes;
 pub use bytes_codec::{BytesToBytes, Dst};

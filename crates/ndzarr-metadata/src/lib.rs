@@ -95,6 +95,13 @@ mod site;
 mod v2;
 mod v3;
 
+// What the crate exports is tested in the program of its unit tests.
+#[cfg(test)]
+extern crate self as ndzarr_metadata;
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;
+
 pub use attribute_texts::non_finite_attributes;
 pub use attributes::{attributes_key, change_attributes, current_attribute};
 pub use children::{Children, OpenedChild, members};

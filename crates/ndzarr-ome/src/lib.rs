@@ -53,6 +53,13 @@ pub mod asynchronous;
 pub mod guide {}
 pub mod metadata;
 
+// What the crate exports is tested in the program of its unit tests.
+#[cfg(test)]
+extern crate self as ndzarr_ome;
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;
+
 pub use axis::{Axis, AxisKind};
 pub use convention::Convention;
 pub use downsample::Downsample;

@@ -136,6 +136,13 @@ mod unlisted;
 mod value_lock;
 mod write;
 
+// What the crate exports is tested in the program of its unit tests.
+#[cfg(test)]
+extern crate self as ndzarr_store_fs;
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;
+
 pub use file_system::{FileSystem, Locking};
 pub use leftovers::Leftover;
 pub use options::{Durability, Links};

@@ -82,5 +82,12 @@ mod variables;
 mod write;
 mod xml;
 
+// What the crate exports is tested in the program of its unit tests.
+#[cfg(test)]
+extern crate self as ndzarr_store_object;
+#[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+#[path = "../tests/it/main.rs"]
+mod it;
+
 pub use options::{Credentials, RemoteOptions};
 pub use store::{ObjectStore, Service};

@@ -92,7 +92,7 @@ fn run(test: &str, prepare: impl FnOnce(&mut Command) -> &mut Command) {
         false => env::current_exe().expect("the system says which program this is"),
     };
     let mut command = Command::new(program);
-    command.args(["--exact", test, "--nocapture"]).env(STARTED, "");
+    command.args(["--exact", test, "--include-ignored", "--nocapture"]).env(STARTED, "");
     let output = prepare(&mut command).output().expect("the program starts");
     let [said, complained] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(output.status.success() && said.contains("1 passed"), "{}\n{said}{complained}", output.status);

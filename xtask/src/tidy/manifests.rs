@@ -5,7 +5,7 @@ use super::tree::Tree;
 use super::violation::Violation;
 
 /// The most programs that `cargo test --workspace` may build: each takes seconds to link.
-const MAX_TEST_PROGRAMS: usize = 26;
+const MAX_TEST_PROGRAMS: usize = 12;
 
 /// Checks the manifests of the crates and of the workspace.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {

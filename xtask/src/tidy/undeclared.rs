@@ -1,10 +1,9 @@
-//! No source file without a module, and no unit test without a program: nothing would compile them.
+//! No source file without a module: nothing would compile it.
 
 use std::collections::BTreeSet;
 
 use super::layers::Workspace;
 use super::lexer::{Kind, lex, starts_with};
-use super::tests_in_src::without_tests;
 use super::tree::Tree;
 use super::violation::Violation;
 
@@ -17,23 +16,16 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
             .with_ending(".rs")
             .filter(|path| folders.iter().any(|folder| path.starts_with(folder.as_str())))
             .collect();
-        let roots = package.roots.iter().chain(&package.test_roots).map(String::as_str);
+        // A folder of tests may be a module of its library.
+        let tests =
+            files.iter().copied().filter(|path| path.starts_with(&folders[1]) && path.ends_with("/main.rs"));
+        let roots = package.roots.iter().chain(&package.test_roots).map(String::as_str).chain(tests);
         let text = |path: &str| files.contains(path).then(|| tree.text(path));
         let declared = declared(roots, &text);
         let rest = files.iter().filter(|path| !declared.contains(**path));
         violations.extend(rest.map(|path| Violation::new(path, 1, "no module declares this file")));
-        if !package.runs_unit_tests {
-            let source = |path: &&&str| path.starts_with(&folders[0]) && has_tests(&tree.text(path));
-            let tests = files.iter().filter(source);
-            violations.extend(tests.map(|path| Violation::new(path, 1, "no program runs its unit tests")));
-        }
     }
     violations
-}
-
-fn has_tests(source: &str) -> bool {
-    let tokens = lex(source).tokens;
-    without_tests(&tokens).len() < tokens.len()
 }
 
 /// The root files, and those that their modules declare; `text` gives the content of a file, if
@@ -66,12 +58,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-
-    #[test]
-    fn unit_tests_are_found() {
-        assert!(has_tests("fn a() {} #[cfg(test)] mod tests { #[test] fn b() {} }"));
-        assert!(!has_tests("fn a() {} #[cfg(not(test))] fn b() {} // #[cfg(test)]"));
-    }
 
     #[test]
     fn files_that_no_module_declares_are_left() {

@@ -1,7 +1,3 @@
-//! The locks of [`change`](super::change). In tests `shuttle` tries many orders of the threads; the
-//! other unit tests use no storage.
+//! The locks of [`call`](super::call), which a test replaces by shuttle's.
 
-#[cfg(test)]
-pub(super) use shuttle::sync::{Mutex, MutexGuard};
-#[cfg(not(test))]
 pub(super) use std::sync::{Mutex, MutexGuard};

@@ -5,7 +5,7 @@ use ndzarr::{DataType, Format, MemoryStore, codec};
 use ndzarr_cf::{Dataset, Time, Variable};
 use serde_json::{Value, json};
 
-use crate::INT16;
+use crate::it::INT16;
 
 const FLOAT: DataType = DataType::Float { bits: 64 };
 const FORMATS: [Format; 2] = [Format::Zarr2, Format::Zarr3];

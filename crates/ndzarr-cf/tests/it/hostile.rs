@@ -5,7 +5,7 @@ use ndzarr::{Array, DataType, Format, Group, MemoryStore};
 use ndzarr_cf::{Dataset, Error, Labels};
 use serde_json::json;
 
-use crate::{INT16, array as stored, no_attributes, refusal, single};
+use crate::it::{INT16, array as stored, no_attributes, refusal, single};
 
 #[test]
 fn attributes_that_are_not_what_they_should_be() {

@@ -5,7 +5,7 @@ use ndzarr::MemoryStore;
 use ndzarr_cf::{Dataset, Labels, Time, Variable};
 use serde_json::json;
 
-use crate::{array, no_attributes};
+use crate::it::{array, no_attributes};
 
 fn dataset() -> Dataset {
     let store = MemoryStore::new();

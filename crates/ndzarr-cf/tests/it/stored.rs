@@ -5,7 +5,7 @@ use ndzarr::{AnyElements, Array, DataType, Format, MemoryStore, Timedelta64};
 use ndzarr_cf::{Calendar, Dataset, Time};
 use serde_json::{Value, json};
 
-use crate::{INT16, no_attributes, single};
+use crate::it::{INT16, no_attributes, single};
 
 fn document(store: &MemoryStore, key: &str) -> Value {
     serde_json::from_slice(&store.get(key).expect(key)).expect("it is JSON")

@@ -5,7 +5,7 @@ use ndzarr_model::{
     CodecConfig, DataType, Endian, FillValue, FilterTypes, LabelsConfig, StoredType, VlenConfig,
 };
 
-use crate::support::{GZIP, hex, specs, transpose};
+use crate::it::support::{GZIP, hex, specs, transpose};
 
 fn stored(data_type: DataType, endian: Endian) -> StoredType {
     StoredType { data_type, endian }

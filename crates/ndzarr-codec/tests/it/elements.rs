@@ -4,7 +4,7 @@ use ndzarr_codec::{Access, CodecError, Workspace};
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian};
 use proptest::prelude::*;
 
-use crate::support::*;
+use crate::it::support::*;
 
 #[test]
 fn vectors_of_the_checklists() {
@@ -106,7 +106,7 @@ fn what_cannot_be_written_is_still_read() {
         ndzarr_codec::CodecChain::bind(specs, &U16, &fill, 1, &Default::default()).expect("it binds")
     };
     let value =
-        encode(&bind(&crate::support::specs(&[LITTLE, GZIP])), &u16s([7, 8]), &[2]).expect("it encodes");
+        encode(&bind(&crate::it::support::specs(&[LITTLE, GZIP])), &u16s([7, 8]), &[2]).expect("it encodes");
     let chain = bind(&specs);
     assert_eq!(decode_full(&chain, &value, &[2]).expect("it decodes"), u16s([7, 8]));
     let error = encode(&chain, &u16s([7, 8]), &[2]).expect_err("it must not");
@@ -116,11 +116,11 @@ fn what_cannot_be_written_is_still_read() {
     // Also inside of shards and N5 blocks.
     let mut config = sharding(&[1], &[], Default::default());
     config.codecs = specs.clone();
-    let chain = bind(&crate::support::specs(&[sharded(config)]));
+    let chain = bind(&crate::it::support::specs(&[sharded(config)]));
     encode(&chain, &u16s([7, 8]), &[2]).expect_err("it must not");
     let block =
         ndzarr_model::N5BlockConfig { compression: Some(specs[1].clone()), edge_blocks: Default::default() };
-    let chain = bind(&crate::support::specs(&[CodecConfig::N5Block(Box::new(block))]));
+    let chain = bind(&crate::it::support::specs(&[CodecConfig::N5Block(Box::new(block))]));
     encode(&chain, &u16s([7, 8]), &[2]).expect_err("it must not");
 }
 

@@ -5,7 +5,7 @@ use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, CodecConfig, IndexLocation, LzmaConfig, LzmaFormat,
 };
 
-use crate::support::*;
+use crate::it::support::*;
 
 fn compressors() -> Vec<CodecConfig> {
     let lzma = LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: Some(0), filters: None };

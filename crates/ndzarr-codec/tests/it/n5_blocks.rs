@@ -9,7 +9,7 @@ use ndzarr_model::{
 };
 use serde_json::Value;
 
-use crate::support::*;
+use crate::it::support::*;
 
 fn n5(compression: Option<CodecConfig>) -> CodecConfig {
     let compression = compression.map(CodecSpec::from);

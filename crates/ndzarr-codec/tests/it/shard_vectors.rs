@@ -4,7 +4,7 @@ use ndzarr_codec::{Access, CodecChain, ShardBuilder, Workspace};
 use ndzarr_model::IndexLocation::{self, End, Start};
 use ndzarr_model::PayloadBounds;
 
-use crate::support::*;
+use crate::it::support::*;
 
 /// Shards of bytes, in inner chunks of raw bytes.
 fn shards_of(chunk_shape: &[u64], location: IndexLocation) -> CodecChain {

@@ -4,7 +4,7 @@ use ndzarr_codec::CodecChain;
 use ndzarr_model::{CodecConfig, IndexLocation, ShardingConfig};
 use proptest::prelude::*;
 
-use crate::support::*;
+use crate::it::support::*;
 
 /// Codecs of an inner chunk, without the transpose.
 fn inner_codecs() -> impl Strategy<Value = Vec<CodecConfig>> {

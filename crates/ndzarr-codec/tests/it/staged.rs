@@ -9,7 +9,7 @@ use ndzarr_model::{
 use proptest::prelude::*;
 use std::sync::Arc;
 
-use crate::support::{
+use crate::it::support::{
     BIG, CRC32C, GZIP, LITTLE, PLAIN, U8, U16, bind, check, decode_full, encode, hex, sharded, sharding,
     specs, transpose, try_bind, u16s,
 };

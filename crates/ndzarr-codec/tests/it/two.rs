@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use ndzarr_codec::{CodecChain, Workspace};
 use ndzarr_model::{CodecConfig, CodecSpec, EdgeBlocks, N5BlockConfig};
 
-use crate::support::{
+use crate::it::support::{
     BIG, CRC32C, GZIP, LITTLE, PLAIN, U8, U16, ZSTD, bind, decode, encode, gather, transpose,
 };
 

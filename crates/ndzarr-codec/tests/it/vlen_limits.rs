@@ -4,7 +4,7 @@
 use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry, Elements, VlenSlot, Workspace};
 use ndzarr_model::{CodecConfig, DataType, FillValue, IndexLocation, VlenConfig};
 
-use crate::support::{LITTLE, hex, sharded, sharding, specs};
+use crate::it::support::{LITTLE, hex, sharded, sharding, specs};
 
 /// A chain for elements that may have at most `limit` bytes together.
 fn bind(config: &CodecConfig, limit: usize) -> CodecChain {

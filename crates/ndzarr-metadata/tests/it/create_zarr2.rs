@@ -8,8 +8,8 @@ use ndzarr_model::{
 };
 use serde_json::{Value, json};
 
-use crate::store::{Store, create, request};
-use crate::zarr2::ARRAY;
+use crate::it::store::{Store, create, request};
+use crate::it::zarr2::ARRAY;
 
 fn made(request: &ArrayRequest) -> Result<Value, String> {
     let mut store = Store::new(&[]);
@@ -227,7 +227,7 @@ fn v2_136_ancestors() {
 
 #[test]
 fn v2_t45_below_an_array() {
-    for (key, text) in [("a/.zarray", ARRAY), ("a/zarr.json", crate::zarr3::ARRAY)] {
+    for (key, text) in [("a/.zarray", ARRAY), ("a/zarr.json", crate::it::zarr3::ARRAY)] {
         let mut store = Store::new(&[(key, text)]);
         let error = create(&mut store, Format::Zarr2, "a/b/c", &request(&[4], &[2], "uint16"));
         assert!(error.expect_err("below an array").to_string().contains("/a"), "{key}");
@@ -238,7 +238,8 @@ fn v2_t45_below_an_array() {
 #[test]
 fn existing_nodes() {
     let group = "{\"zarr_format\":2}";
-    for (key, text) in [("a/.zarray", ARRAY), ("a/.zgroup", group), ("a/zarr.json", crate::zarr3::GROUP)] {
+    for (key, text) in [("a/.zarray", ARRAY), ("a/.zgroup", group), ("a/zarr.json", crate::it::zarr3::GROUP)]
+    {
         let mut store = Store::new(&[
             (".zgroup", group),
             (key, text),

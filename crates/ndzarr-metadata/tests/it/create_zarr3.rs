@@ -7,8 +7,8 @@ use ndzarr_model::{
 };
 use serde_json::{Value, json};
 
-use crate::store::{Store, create, request};
-use crate::zarr3::{ARRAY, GROUP};
+use crate::it::store::{Store, create, request};
+use crate::it::zarr3::{ARRAY, GROUP};
 
 fn made(request: &ArrayRequest) -> Result<Value, String> {
     let mut store = Store::new(&[]);
@@ -190,7 +190,7 @@ fn v3_t49_ancestors() {
 
 #[test]
 fn v3_170_below_an_array() {
-    for (key, text) in [("a/zarr.json", ARRAY), ("a/.zarray", crate::zarr2::ARRAY)] {
+    for (key, text) in [("a/zarr.json", ARRAY), ("a/.zarray", crate::it::zarr2::ARRAY)] {
         let mut store = Store::new(&[(key, text)]);
         let error = create(&mut store, Format::Zarr3, "a/b/c", &request(&[4], &[2], "uint16"));
         assert!(error.expect_err("below an array").to_string().contains("/a"), "{key}");

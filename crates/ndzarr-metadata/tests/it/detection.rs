@@ -1,7 +1,7 @@
 use ndzarr_metadata::{Format, Known, NodePath, OpenOptions, Resolved, open};
 
-use crate::store::Store;
-use crate::{zarr2, zarr3};
+use crate::it::store::Store;
+use crate::it::{zarr2, zarr3};
 
 const GROUP2: &str = r#"{"zarr_format":2}"#;
 
@@ -79,16 +79,16 @@ fn consolidated_metadata_are_the_business_of_who_lists() {
 #[test]
 fn nodes_of_n5_are_in_the_way_too() {
     let dataset = r#"{"dimensions":[4],"blockSize":[2],"dataType":"uint8","compression":{"type":"raw"}}"#;
-    let array = crate::store::request(&[4], &[2], "uint16");
+    let array = crate::it::store::request(&[4], &[2], "uint16");
     for format in [Format::Zarr2, Format::Zarr3] {
         for path in ["a", "a/b"] {
             let mut store = Store::new(&[("a/attributes.json", dataset)]);
             let error =
-                crate::store::create(&mut store, format, path, &array).expect_err("an array is there");
+                crate::it::store::create(&mut store, format, path, &array).expect_err("an array is there");
             assert!(error.to_string().contains("/a"), "{error}");
             assert_eq!(store.keys(), ["a/attributes.json"]);
         }
         let mut store = Store::new(&[("a/attributes.json", "{\"mine\":1}"), ("attributes.json", "no JSON")]);
-        crate::store::create(&mut store, format, "a", &array).expect("a file of the user's");
+        crate::it::store::create(&mut store, format, "a", &array).expect("a file of the user's");
     }
 }

@@ -5,7 +5,7 @@ use ndzarr_model::{
     ArraySpec, CodecConfig, DataType, Endian, FillValue, IndexLocation, KeyEncoding, PayloadBounds,
 };
 
-use crate::store::{Store, with};
+use crate::it::store::{Store, with};
 
 pub(crate) const ENTRY_A: &str = r#"{"zarr_format":"https://purl.org/zarr/spec/core/3.0",
     "metadata_encoding":{"type":"json","metadata_key_suffix":".json"},"extensions":[]}"#;

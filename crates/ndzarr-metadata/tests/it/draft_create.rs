@@ -9,8 +9,8 @@ use ndzarr_model::{
 };
 use serde_json::{Value, json};
 
-use crate::draft::{ARRAY_A, ARRAY_B, ENTRY_A, ENTRY_B, refused, store_a, store_b};
-use crate::store::{Store, create, request, with};
+use crate::it::draft::{ARRAY_A, ARRAY_B, ENTRY_A, ENTRY_B, refused, store_a, store_b};
+use crate::it::store::{Store, create, request, with};
 
 const BOTH: [Format; 2] = [Format::DraftA, Format::DraftB];
 

@@ -3,8 +3,8 @@
 use ndzarr_metadata::{Format, MemberKind, MetadataError, NodeKind, NodePath, OpenOptions};
 use serde_json::{Value, json};
 
-use crate::draft::{ARRAY_A, ARRAY_B, ENTRY_A, ENTRY_B, refused, store_a, store_b};
-use crate::store::{Store, with};
+use crate::it::draft::{ARRAY_A, ARRAY_B, ENTRY_A, ENTRY_B, refused, store_a, store_b};
+use crate::it::store::{Store, with};
 
 fn kinds(store: &Store, path: &str) -> Vec<(String, MemberKind)> {
     let node = store.open(path).expect("a group");

@@ -2,8 +2,8 @@
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, DataType, Endian, FillValue};
 
-use crate::draft::{ARRAY_A, ARRAY_B, array_a, array_b, configs, refused};
-use crate::store::with;
+use crate::it::draft::{ARRAY_A, ARRAY_B, array_a, array_b, configs, refused};
+use crate::it::store::with;
 
 fn typed_a(data_type: &str, fill: &str) -> Result<ndzarr_model::ArraySpec, ndzarr_metadata::MetadataError> {
     array_a(&with(ARRAY_A, &[("data_type", data_type), ("fill_value", fill), ("codecs", "")]))

@@ -9,8 +9,8 @@ use ndzarr_metadata::{
 use ndzarr_model::{Attributes, JsonText};
 use serde_json::{Value, json};
 
-use crate::store::{Store, array, request, with};
-use crate::{draft, zarr2, zarr3};
+use crate::it::store::{Store, array, request, with};
+use crate::it::{draft, zarr2, zarr3};
 
 /// As Python's `json.dumps` writes `{"z": …, "a\udc80": "\ud800", …}`, which happens with names of
 /// files that are not UTF-8.

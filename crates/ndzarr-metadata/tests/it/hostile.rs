@@ -8,9 +8,9 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::DataType;
 
-use crate::store::{Store, with};
-use crate::zarr2::ARRAY as ARRAY2;
-use crate::{zarr2, zarr3};
+use crate::it::store::{Store, with};
+use crate::it::zarr2::ARRAY as ARRAY2;
+use crate::it::{zarr2, zarr3};
 
 const RICH2: &str = r#"{"zarr_format":2,"shape":[20,30],"chunks":[10,10],"dtype":">c8","order":"F",
     "compressor":{"id":"blosc","cname":"zstd","clevel":5,"shuffle":2,"blocksize":0},

@@ -6,7 +6,7 @@ use ndzarr_model::{
     FillValue, LzmaConfig, LzmaFilter, LzmaFormat,
 };
 
-use crate::store::{Store, create, request};
+use crate::it::store::{Store, create, request};
 
 const TYPES: [&str; 17] = [
     "bool",

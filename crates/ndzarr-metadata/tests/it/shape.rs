@@ -2,8 +2,8 @@
 
 use ndzarr_metadata::{MetadataError, N5Axes, OpenOptions, change_shape, document_shape, shape_key};
 
-use crate::draft::{store_a, store_b};
-use crate::store::Store;
+use crate::it::draft::{store_a, store_b};
+use crate::it::store::Store;
 
 /// Checks the whole text of a document after a change. `old` and `new` stand between the same
 /// texts.

@@ -4,7 +4,7 @@ use ndzarr_metadata::{
 use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig, DataType, Endian, KeyEncoding};
 use serde_json::json;
 
-use crate::store::{Store, array, with};
+use crate::it::store::{Store, array, with};
 
 pub(crate) const ARRAY: &str = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<u2","compressor":null,
     "filters":null,"fill_value":7,"order":"C"}"#;

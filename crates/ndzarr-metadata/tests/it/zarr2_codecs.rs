@@ -5,8 +5,8 @@ use ndzarr_model::{
 };
 use serde_json::json;
 
-use crate::store::{array, with};
-use crate::zarr2::ARRAY;
+use crate::it::store::{array, with};
+use crate::it::zarr2::ARRAY;
 
 /// The codec that a compressor becomes.
 fn compressor(json: &str) -> Result<CodecSpec, String> {

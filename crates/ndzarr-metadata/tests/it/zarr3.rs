@@ -2,7 +2,7 @@ use ndzarr_metadata::{AttributeChange, MemberKind, NodeKind, change_attributes, 
 use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig, DataType, Endian, JsonText};
 use serde_json::json;
 
-use crate::store::{Store, array, with};
+use crate::it::store::{Store, array, with};
 
 /// V3-T01.
 pub(crate) const ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"uint16",

@@ -4,7 +4,7 @@ use ndzarr_metadata::codecs_json;
 use ndzarr_model::{CodecConfig, DataType};
 use serde_json::Value;
 
-use crate::zarr3::spec;
+use crate::it::zarr3::spec;
 
 const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
 

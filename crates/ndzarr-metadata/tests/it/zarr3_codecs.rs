@@ -5,7 +5,7 @@ use ndzarr_model::{
 };
 use serde_json::json;
 
-use crate::zarr3::{fails, opens, spec};
+use crate::it::zarr3::{fails, opens, spec};
 
 const LITTLE: CodecConfig = CodecConfig::Bytes { endian: Some(Endian::Little) };
 const CRC32C: CodecConfig = CodecConfig::Crc32c { location: ChecksumLocation::End };

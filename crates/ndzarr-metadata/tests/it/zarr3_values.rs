@@ -3,7 +3,7 @@
 use ndzarr_metadata::{fill_value_json, parse_fill_value_json, parse_json};
 use ndzarr_model::{CodecConfig, DataType, Endian};
 
-use crate::zarr3::{fails, opens};
+use crate::it::zarr3::{fails, opens};
 
 /// Opens an array of this type and fill value; the `bytes` codec says little endian throughout.
 fn check(data_type: &str, fill: &str, expected: Option<&[u8]>) {

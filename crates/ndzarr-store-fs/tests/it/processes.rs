@@ -21,7 +21,7 @@ const PADDING: usize = 100_000;
 
 /// What a process does that a test has started. It is this program, told to run [`ACTOR`] alone.
 const ROLE: &str = "NDZARR_STORE_FS_CHILD";
-const ACTOR: &str = "processes::processes_lose_nothing_and_read_nothing_torn";
+const ACTOR: &str = "it::processes::processes_lose_nothing_and_read_nothing_torn";
 
 fn key() -> Outcome<Key> {
     Ok(Key::new("c/slots")?)

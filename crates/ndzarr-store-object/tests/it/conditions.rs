@@ -8,7 +8,7 @@ use ndzarr_store::{
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::{options, s3};
+use crate::it::{options, s3};
 
 type Outcome = Result<(), StoreError>;
 

@@ -10,7 +10,7 @@ use ndzarr_store_object::{ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
 
-use crate::{Outcome, read};
+use crate::it::{Outcome, read};
 
 const READ: Option<&[u8]> = Some(b"value");
 /// On a busy machine an answer may take its time.
@@ -284,7 +284,7 @@ fn headers_of_the_caller_go_to_no_service_for_credentials() -> Outcome {
 
 #[test]
 fn machines_of_google_and_azure_have_tokens() -> Outcome {
-    const TEST: &str = "containers::machines_of_google_and_azure_have_tokens";
+    const TEST: &str = "it::containers::machines_of_google_and_azure_have_tokens";
     if has_started() {
         let google = RemoteOptions::from_environment(Service::Gcs, |name| env::var(name).ok());
         assert_eq!(read(&ObjectStore::gcs(BUCKET, "", &google)?, "a")?.as_deref(), READ);

@@ -8,8 +8,8 @@ use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, StoreError, block_on};
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::hostile::answering;
-use crate::{Outcome, options, s3};
+use crate::it::hostile::answering;
+use crate::it::{Outcome, options, s3};
 
 fn open(server: &ObjectServer, dialect: Dialect, prefix: &str) -> Result<ObjectStore, StoreError> {
     let options = RemoteOptions::new().endpoint(server.url()).account("lab");

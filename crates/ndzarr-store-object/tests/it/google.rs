@@ -4,7 +4,7 @@ use ndzarr_store::{AsyncStore, Fetch, StoreError, Want, block_on};
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 
-use crate::{part, s3, whole};
+use crate::it::{part, s3, whole};
 
 #[test]
 fn rs_37_values_that_are_stored_as_gzip_are_not_inflated() -> Result<(), StoreError> {

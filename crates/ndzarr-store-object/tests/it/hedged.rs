@@ -8,8 +8,8 @@ use ndzarr_store::{AsyncStore, Key, Precondition, StoreError, block_on};
 use ndzarr_store_object::ObjectStore;
 use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer, Request};
 
-use crate::virtual_clock::VirtualClock;
-use crate::{options, part, s3_with, whole};
+use crate::it::virtual_clock::VirtualClock;
+use crate::it::{options, part, s3_with, whole};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

@@ -9,7 +9,7 @@ use ndzarr_store::{AsyncStore, Fetched, Key, Precondition, Prefix, StoreError, W
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::{Outcome, fetch};
+use crate::it::{Outcome, fetch};
 
 const VALUE: &str = "0123456789";
 /// What a connection takes that the client never reads, and what answers may have.

@@ -7,7 +7,7 @@ use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, StoreError, Want, block_
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer, Request};
 
-use crate::{Outcome, fetch, part};
+use crate::it::{Outcome, fetch, part};
 
 const PIECE: usize = 8 << 20;
 /// Two pieces and a part of one.

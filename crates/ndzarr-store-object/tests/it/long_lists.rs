@@ -7,7 +7,7 @@ use ndzarr_store::{AsyncStore, Key, Prefix, StoreError, block_on};
 use ndzarr_testkit::Random;
 use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer, Request};
 
-use crate::s3;
+use crate::it::s3;
 
 /// A thousand chunks in forty folders, a hundred pages.
 fn server() -> ObjectServer {

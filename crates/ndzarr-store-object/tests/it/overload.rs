@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use ndzarr_store::{AsyncStore, StoreError, block_on};
 use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::virtual_clock::VirtualClock;
-use crate::{options, part, s3_with, whole};
+use crate::it::virtual_clock::VirtualClock;
+use crate::it::{options, part, s3_with, whole};
 
 /// Of the first requests up to 256 are refused, then only those that ask whether that is over.
 #[test]

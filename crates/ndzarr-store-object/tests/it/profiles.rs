@@ -9,7 +9,7 @@ use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 #[cfg(unix)]
 use ndzarr_testkit::{has_started, run_with_variables};
 
-use crate::{Outcome, read};
+use crate::it::{Outcome, read};
 
 const READ: Option<&[u8]> = Some(b"value");
 
@@ -213,7 +213,7 @@ fn a_login_or_a_role_is_left_to_the_program_of_aws() -> Outcome {
     fs::write(&program, text).expect("it is writable");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is ours");
     let folder = home.path().to_str().expect("it is ASCII");
-    const TEST: &str = "profiles::a_login_or_a_role_is_left_to_the_program_of_aws";
+    const TEST: &str = "it::profiles::a_login_or_a_role_is_left_to_the_program_of_aws";
     for profile in ["lab", "role"] {
         let variables = [
             ("AWS_PROFILE", profile),

@@ -6,13 +6,13 @@ use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
 
-use crate::saying::Saying;
-use crate::{Outcome, read};
+use crate::it::saying::Saying;
+use crate::it::{Outcome, read};
 
 /// The server plays the proxy: it meets what clients would ask one, and refuses it.
 #[test]
 fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
-    const TEST: &str = "proxies::rs_28_proxies_lead_to_hosts_and_never_to_this_machine";
+    const TEST: &str = "it::proxies::rs_28_proxies_lead_to_hosts_and_never_to_this_machine";
     let once = || RemoteOptions::new().retry_for(std::time::Duration::ZERO);
     if has_started() {
         let url = env::var("DATA_URL").expect("the test sets it");
@@ -65,7 +65,7 @@ fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
 
 #[test]
 fn the_token_of_a_container_goes_through_no_proxy() {
-    const TEST: &str = "proxies::the_token_of_a_container_goes_through_no_proxy";
+    const TEST: &str = "it::proxies::the_token_of_a_container_goes_through_no_proxy";
     if has_started() {
         let options = RemoteOptions::from_environment(Service::S3, |name| env::var(name).ok());
         let store = ObjectStore::s3(BUCKET, "", &options).expect("the options fit");
@@ -93,7 +93,7 @@ fn the_token_of_a_container_goes_through_no_proxy() {
 
 #[test]
 fn a_proxy_that_wants_a_password_is_asked_once() -> Outcome {
-    const TEST: &str = "proxies::a_proxy_that_wants_a_password_is_asked_once";
+    const TEST: &str = "it::proxies::a_proxy_that_wants_a_password_is_asked_once";
     if has_started() {
         for url in ["http://data.invalid", "https://data.invalid"] {
             let error = read(&ObjectStore::http(url, &RemoteOptions::new())?, "a").expect_err("it refuses");

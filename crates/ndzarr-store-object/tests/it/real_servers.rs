@@ -35,7 +35,7 @@ fn store(prefix: &str) -> ObjectStore {
 #[test]
 #[ignore = "needs a server: cargo xtask remote"]
 fn real_bucket_behaves_as_every_store() {
-    crate::suite::check(store);
+    crate::it::suite::check(store);
 }
 
 /// A web server, and the folder that it serves, to write into.

@@ -5,7 +5,7 @@ use ndzarr_store_object::ObjectStore;
 use ndzarr_testkit::object_server::{Dialect, ObjectServer};
 use tokio::runtime::Builder;
 
-use crate::{options, part, s3, s3_with, whole};
+use crate::it::{options, part, s3, s3_with, whole};
 
 /// Reads, and drops the last handle of the store inside the task.
 async fn read(store: ObjectStore) -> bool {

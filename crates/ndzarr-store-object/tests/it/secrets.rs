@@ -9,8 +9,8 @@ use ndzarr_store::{Precondition, Prefix, StoreError, block_on};
 use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::saying::{Saying, answer};
-use crate::{Outcome, read};
+use crate::it::saying::{Saying, answer};
+use crate::it::{Outcome, read};
 
 /// Part of every secret here.
 const SECRET: &str = "hidden";
@@ -146,8 +146,8 @@ fn rs_39_no_secret_shows_when_a_token_is_refused() -> Outcome {
     let token = tempfile::NamedTempFile::new().expect("a temporary file");
     std::fs::write(token.path(), SECRET).expect("it is writable");
     let path = token.path().to_str().expect("it is ASCII");
-    let authority = crate::tls_server::Authority::new();
-    let tls = crate::tls_server::TlsServer::start(&sts, &authority, "127.0.0.1", 2999);
+    let authority = crate::it::tls_server::Authority::new();
+    let tls = crate::it::tls_server::TlsServer::start(&sts, &authority, "127.0.0.1", 2999);
     let web = |sts: &str| {
         let variables = [
             ("AWS_WEB_IDENTITY_TOKEN_FILE", path),

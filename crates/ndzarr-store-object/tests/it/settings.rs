@@ -6,8 +6,8 @@ use ndzarr_store::StoreError;
 use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::BUCKET;
 
-use crate::read;
-use crate::saying::Saying;
+use crate::it::read;
+use crate::it::saying::Saying;
 
 /// Part of every secret here.
 const SECRET: &str = "hidden";

@@ -12,8 +12,8 @@ use ndzarr_store::{AsyncStore, Fetch, Key, Precondition, Prefix, Put, StoreError
 use ndzarr_store_object::RemoteOptions;
 use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::virtual_clock::VirtualClock;
-use crate::{options, part, s3_with, whole};
+use crate::it::virtual_clock::VirtualClock;
+use crate::it::{options, part, s3_with, whole};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

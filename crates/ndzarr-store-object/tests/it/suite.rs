@@ -7,7 +7,7 @@ use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::check_async_store;
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 
-use crate::s3;
+use crate::it::s3;
 
 pub(crate) fn check(make: impl Fn(&str) -> ObjectStore) {
     let count = AtomicU32::new(0);

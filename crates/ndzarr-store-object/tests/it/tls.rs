@@ -9,8 +9,8 @@ use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
 use rustls::crypto::CryptoProvider;
 
-use crate::tls_server::{Authority, TlsServer};
-use crate::{Outcome, read};
+use crate::it::tls_server::{Authority, TlsServer};
+use crate::it::{Outcome, read};
 
 /// Far from the end of a certificate.
 const YEAR: i32 = 2999;
@@ -54,7 +54,7 @@ fn the_certificates_of_ssl_cert_file_are_trusted() -> Outcome {
     std::fs::write(file.path(), authority.pem()).expect("it is writable");
     let path = file.path().to_str().expect("it is ASCII");
     let variables = [("SSL_CERT_FILE", path), ("AWS_ENDPOINT_URL", &tls.url())];
-    run_with_variables("tls::the_certificates_of_ssl_cert_file_are_trusted", &variables);
+    run_with_variables("it::tls::the_certificates_of_ssl_cert_file_are_trusted", &variables);
     assert_eq!(server.traffic().requests, 1);
     Ok(())
 }
@@ -89,7 +89,7 @@ fn a_machine_without_certificates_reaches_plain_http_and_https_once_it_has_some(
         ("PLAIN", &*server.url()),
         ("SECURE", &*tls.url()),
     ];
-    let test = "tls::a_machine_without_certificates_reaches_plain_http_and_https_once_it_has_some";
+    let test = "it::tls::a_machine_without_certificates_reaches_plain_http_and_https_once_it_has_some";
     run_with_variables(test, &variables);
     Ok(())
 }
@@ -124,7 +124,7 @@ fn wrong_certificates_are_errors_that_say_why() -> Outcome {
 #[test]
 fn rs_26_no_provider_is_installed_and_one_that_is_stays() -> Outcome {
     if !has_started() {
-        run_with_variables("tls::rs_26_no_provider_is_installed_and_one_that_is_stays", &[]);
+        run_with_variables("it::tls::rs_26_no_provider_is_installed_and_one_that_is_stays", &[]);
         return Ok(());
     }
     let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());

@@ -11,8 +11,8 @@ use ndzarr_store::{
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer, Request};
 
-use crate::hostile::answering;
-use crate::{Outcome, fetch, options, read, s3, tried_s3};
+use crate::it::hostile::answering;
+use crate::it::{Outcome, fetch, options, read, s3, tried_s3};
 
 fn azure(server: &ObjectServer) -> ObjectStore {
     let options = RemoteOptions::new().endpoint(server.url()).account("lab");

@@ -53,14 +53,13 @@ mod foreign_temporaries;
 #[cfg(unix)]
 mod forks;
 mod given_up;
+mod grid;
 mod growing_shards;
 mod held_up;
 mod hierarchy_model;
 mod in_flight;
 mod in_place;
-#[cfg(not(target_arch = "s390x"))]
 mod inner_chunk_errors;
-mod interleavings;
 mod jiff_times;
 mod keys;
 mod limits;
@@ -81,6 +80,7 @@ mod own_types;
 mod packed_elements;
 mod par_work;
 mod polled_by_others;
+mod pool;
 mod readme;
 mod real_servers;
 mod rectilinear;

@@ -95,45 +95,6 @@ fn v2(filters: Value, compressor: Value) -> Value {
         "filters": filters, "compressor": compressor})
 }
 
-#[test]
-fn every_compressor() {
-    in_own_process!();
-    let lzma = |format| json!({"id": "lzma", "format": format, "check": -1, "preset": 1, "filters": null});
-    let alone = CodecConfig::Lzma(ndzarr_model::LzmaConfig {
-        format: ndzarr_model::LzmaFormat::Alone,
-        check: -1,
-        preset: Some(1),
-        filters: None,
-    });
-    let compressors = [
-        ("gzip", codec::gzip(1), json!({"id": "gzip", "level": 1})),
-        ("zlib", codec::zlib(1), json!({"id": "zlib", "level": 1})),
-        ("zstd", codec::zstd(1), json!({"id": "zstd", "level": 1})),
-        ("bz2", codec::CodecConfig::Bz2 { level: 9 }.into(), json!({"id": "bz2", "level": 9})),
-        ("xz", codec::xz(1), lzma(1)),
-        ("lzma alone", alone.into(), lzma(2)),
-        ("lz4", codec::lz4(), json!({"id": "lz4", "acceleration": 1})),
-        (
-            "blosc",
-            codec::blosc(BloscCname::Lz4, 5, BloscShuffle::Byte),
-            json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}),
-        ),
-    ];
-    for (name, spec, config) in compressors {
-        let value = zeros(std::slice::from_ref(&spec), INSIDE);
-        explode(name, (".zarray", &v2(Value::Null, config.clone())), "0", value.clone());
-        // A bomb in a bomb: the data between two codecs are limited too.
-        let nested = zeros(&[spec.clone(), codec::gzip(9)], INSIDE);
-        let filters = json!([config, {"id": "gzip", "level": 1}]);
-        explode(&format!("{name} in gzip"), (".zarray", &v2(filters, Value::Null)), "0", nested);
-        // Only headers, cut off where the content begins.
-        for end in [8, 16, 32, value.len() / 2] {
-            let cut = value[..end.min(value.len())].to_vec();
-            explode(&format!("{name} cut at {end}"), (".zarray", &v2(Value::Null, config.clone())), "0", cut);
-        }
-    }
-}
-
 /// Elements of two bytes for pco, which does not support single ones; base64 of zeros in a
 /// compressor; and filters whose output is larger than their input.
 #[test]
@@ -423,4 +384,54 @@ fn declarations_alone_cost_nothing() {
     assert_eq!(array.read_bytes(&[n - 2..n, n - 1..n]).expect("reads"), [0, 0]);
     let error = array.read_bytes(&[0..n, 0..n]).expect_err("no machine has it");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");
+}
+
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "long; .ci/run runs it"]
+    fn every_compressor() {
+        in_own_process!();
+        let lzma =
+            |format| json!({"id": "lzma", "format": format, "check": -1, "preset": 1, "filters": null});
+        let alone = CodecConfig::Lzma(ndzarr_model::LzmaConfig {
+            format: ndzarr_model::LzmaFormat::Alone,
+            check: -1,
+            preset: Some(1),
+            filters: None,
+        });
+        let compressors = [
+            ("gzip", codec::gzip(1), json!({"id": "gzip", "level": 1})),
+            ("zlib", codec::zlib(1), json!({"id": "zlib", "level": 1})),
+            ("zstd", codec::zstd(1), json!({"id": "zstd", "level": 1})),
+            ("bz2", codec::CodecConfig::Bz2 { level: 9 }.into(), json!({"id": "bz2", "level": 9})),
+            ("xz", codec::xz(1), lzma(1)),
+            ("lzma alone", alone.into(), lzma(2)),
+            ("lz4", codec::lz4(), json!({"id": "lz4", "acceleration": 1})),
+            (
+                "blosc",
+                codec::blosc(BloscCname::Lz4, 5, BloscShuffle::Byte),
+                json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}),
+            ),
+        ];
+        for (name, spec, config) in compressors {
+            let value = zeros(std::slice::from_ref(&spec), INSIDE);
+            explode(name, (".zarray", &v2(Value::Null, config.clone())), "0", value.clone());
+            // A bomb in a bomb: the data between two codecs are limited too.
+            let nested = zeros(&[spec.clone(), codec::gzip(9)], INSIDE);
+            let filters = json!([config, {"id": "gzip", "level": 1}]);
+            explode(&format!("{name} in gzip"), (".zarray", &v2(filters, Value::Null)), "0", nested);
+            // Only headers, cut off where the content begins.
+            for end in [8, 16, 32, value.len() / 2] {
+                let cut = value[..end.min(value.len())].to_vec();
+                explode(
+                    &format!("{name} cut at {end}"),
+                    (".zarray", &v2(Value::Null, config.clone())),
+                    "0",
+                    cut,
+                );
+            }
+        }
+    }
 }

@@ -27,12 +27,6 @@ fn every_codec_and_document_is_damaged() {
 }
 
 #[test]
-fn one_chunk_of_each_kind() {
-    in_own_process!();
-    run(select::chunks, Damage::everywhere);
-}
-
-#[test]
 fn every_prefix_of_chunks_made_by_hand() {
     in_own_process!();
     run(select::chunks_by_hand, |_, len| (0..len.min(EVERYWHERE)).map(Damage::Prefix).collect());
@@ -76,4 +70,15 @@ fn run(select: fn() -> Vec<Target>, damages: impl Fn(&Target, usize) -> Vec<Dama
         failures.len() + n_more,
         targets.len()
     );
+}
+
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "long; .ci/run runs it"]
+    fn one_chunk_of_each_kind() {
+        in_own_process!();
+        run(select::chunks, Damage::everywhere);
+    }
 }

@@ -37,30 +37,6 @@ fn values(of: &str) -> String {
 }
 
 #[test]
-fn values_of_documents_are_bounded() {
-    in_own_process!();
-    for of in ["objects", "lists", "numbers", "members"] {
-        let attributes = format!(r#"{{"a":{}}}"#, values(of));
-        let v3 = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{attributes}}}"#);
-        let v2 = [(".zgroup", r#"{"zarr_format":2}"#.to_owned()), (".zattrs", attributes.clone())];
-        let n5 = format!(r#"{{"n5":"4.0.0",{}"#, &attributes[1..]);
-        for documents in [&[("zarr.json", v3)][..], &v2, &[("attributes.json", n5)]] {
-            let (opened, taken) = open(documents, &OpenOptions::new());
-            let error = opened.expect_err("too large");
-            assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{of}: {error}");
-            assert!(error.to_string().contains("would take more than 256 MiB of memory"), "{of}: {error}");
-            assert!(taken <= MOST, "{of}, {}: {taken} bytes", documents[0].0);
-        }
-    }
-    let entries: Vec<String> = (0..2_000_000).map(|i| format!("\"{i:x}/.zgroup\":0")).collect();
-    let consolidated = format!(r#"{{"zarr_consolidated_format":1,"metadata":{{{}}}}}"#, entries.join(","));
-    let documents = [(".zgroup", r#"{"zarr_format":2}"#.to_owned()), (".zmetadata", consolidated)];
-    let (opened, taken) = open(&documents, &OpenOptions::new().consolidated(ConsolidatedUse::Require));
-    assert!(opened.is_err_and(|error| error.to_string().contains("256 MiB")));
-    assert!(taken <= MOST, "{taken} bytes");
-}
-
-#[test]
 fn large_documents_are_read() {
     in_own_process!();
     let text = "x".repeat(100 << 20);
@@ -78,4 +54,37 @@ fn large_documents_are_read() {
     let documents = [(".zgroup", r#"{"zarr_format":2}"#.to_owned()), (".zmetadata", consolidated)];
     let (opened, _) = open(&documents, &OpenOptions::new().consolidated(ConsolidatedUse::Require));
     opened.expect("it opens");
+}
+
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "long; .ci/run runs it"]
+    fn values_of_documents_are_bounded() {
+        in_own_process!();
+        for of in ["objects", "lists", "numbers", "members"] {
+            let attributes = format!(r#"{{"a":{}}}"#, values(of));
+            let v3 = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{attributes}}}"#);
+            let v2 = [(".zgroup", r#"{"zarr_format":2}"#.to_owned()), (".zattrs", attributes.clone())];
+            let n5 = format!(r#"{{"n5":"4.0.0",{}"#, &attributes[1..]);
+            for documents in [&[("zarr.json", v3)][..], &v2, &[("attributes.json", n5)]] {
+                let (opened, taken) = open(documents, &OpenOptions::new());
+                let error = opened.expect_err("too large");
+                assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{of}: {error}");
+                assert!(
+                    error.to_string().contains("would take more than 256 MiB of memory"),
+                    "{of}: {error}"
+                );
+                assert!(taken <= MOST, "{of}, {}: {taken} bytes", documents[0].0);
+            }
+        }
+        let entries: Vec<String> = (0..2_000_000).map(|i| format!("\"{i:x}/.zgroup\":0")).collect();
+        let consolidated =
+            format!(r#"{{"zarr_consolidated_format":1,"metadata":{{{}}}}}"#, entries.join(","));
+        let documents = [(".zgroup", r#"{"zarr_format":2}"#.to_owned()), (".zmetadata", consolidated)];
+        let (opened, taken) = open(&documents, &OpenOptions::new().consolidated(ConsolidatedUse::Require));
+        assert!(opened.is_err_and(|error| error.to_string().contains("256 MiB")));
+        assert!(taken <= MOST, "{taken} bytes");
+    }
 }

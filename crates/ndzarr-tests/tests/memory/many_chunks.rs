@@ -34,13 +34,6 @@ fn chunks_of_a_regular_grid() {
     chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
 }
 
-#[test]
-fn chunks_of_a_custom_grid() {
-    in_own_process!();
-    let a = Array::<u8>::builder([CHUNKS]).chunk_grid(CustomChunkGrid::new("example.single", Single));
-    chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
-}
-
 const CHUNKS: u64 = 1_000_000;
 
 /// Chunks of one element.
@@ -117,22 +110,6 @@ fn inner_chunks_in(name: &str, storage: &Storage, chunks: u64) {
     assert_eq!(a.read([4..7]).expect("it works").as_slice(), Some(&[7, 9, 7][..]));
 }
 
-#[test]
-fn a_million_inner_chunks() {
-    const CHUNKS: u64 = 1_000_000;
-    const RESULT: usize = CHUNKS as usize;
-    const INDEX: usize = 16 * CHUNKS as usize + 4;
-    in_own_process!();
-    let folder = tempfile::tempdir().expect("a folder");
-    let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
-    let a = shards.create((folder.path(), "a")).expect("it works");
-    // The index is there twice while it is being encoded.
-    let write = extra(|| a.fill(.., 7).expect("it works"));
-    assert!(write < 2 * INDEX + FEW, "write: {write}");
-    let read = extra(|| assert!(a.read(..).expect("it works").iter().all(|&n| n == 7)));
-    assert!(read < RESULT + INDEX + FEW, "read: {read}");
-}
-
 /// The file is almost all index.
 #[test]
 fn one_inner_chunk_of_a_sparse_shard() {
@@ -198,28 +175,6 @@ fn chunks_that_are_removed() {
     assert_eq!(store.removed.load(Ordering::Relaxed), ROWS * ROWS);
 }
 
-/// Going over a grid takes no memory, and a list of what is stored a number and a length for each,
-/// which are there twice while it is made, besides room to grow.
-#[test]
-fn chunks_that_are_counted_and_listed() {
-    in_own_process!();
-    let storage = Storage::blocking(Listed::default());
-    let a = Array::<u8>::builder([ROWS, ROWS]).chunks([1, 1]).create((storage, "a")).expect("it works");
-    let counted = extra(|| assert_eq!(a.chunks().count() as u64, ROWS * ROWS));
-    assert!(counted < FEW, "count: {counted}");
-    let every_other = extra(|| {
-        let met = a.chunks_in(ndzarr::s![..; 2, ..; 2]).expect("it fits");
-        assert_eq!(met.count() as u64, ROWS * ROWS / 4);
-    });
-    assert!(every_other < FEW, "every other one: {every_other}");
-    let listed = extra(|| {
-        let stored = a.units().stored().expect("a list");
-        assert_eq!(stored.len() as u64, ROWS * ROWS);
-        assert_eq!(stored.filter_map(|unit| unit.byte_len).sum::<u64>(), ROWS * ROWS);
-    });
-    assert!(listed < 64 * (ROWS * ROWS) as usize + FEW, "list: {listed}");
-}
-
 /// Keeps documents alone.
 #[derive(Debug, Default)]
 struct Forgetful(MemoryStore);
@@ -235,16 +190,69 @@ impl Store for Forgetful {
     }
 }
 
-/// Besides the blocks, the list of the source's keys is in memory, and a few numbers for each chunk.
-#[test]
-fn chunks_that_are_copied() {
-    in_own_process!();
-    let from = MemoryStore::new();
-    let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create((&from, "a")).expect("it works");
-    a.fill(.., 7).expect("it works");
-    let to = Storage::blocking(Forgetful::default());
-    let memory = 8 << 20;
-    let options = CopyOptions::new().chunks([4]).memory(memory);
-    let copied = extra(|| drop(copy((&from, "a"), (&to, "a"), &options).expect("it works")));
-    assert!(copied < memory as usize + 30 * CHUNKS as usize, "{copied}");
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "long; .ci/run runs it"]
+    fn chunks_of_a_custom_grid() {
+        in_own_process!();
+        let a = Array::<u8>::builder([CHUNKS]).chunk_grid(CustomChunkGrid::new("example.single", Single));
+        chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
+    }
+
+    #[test]
+    #[ignore = "long; .ci/run runs it"]
+    fn a_million_inner_chunks() {
+        const CHUNKS: u64 = 1_000_000;
+        const RESULT: usize = CHUNKS as usize;
+        const INDEX: usize = 16 * CHUNKS as usize + 4;
+        in_own_process!();
+        let folder = tempfile::tempdir().expect("a folder");
+        let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
+        let a = shards.create((folder.path(), "a")).expect("it works");
+        // The index is there twice while it is being encoded.
+        let write = extra(|| a.fill(.., 7).expect("it works"));
+        assert!(write < 2 * INDEX + FEW, "write: {write}");
+        let read = extra(|| assert!(a.read(..).expect("it works").iter().all(|&n| n == 7)));
+        assert!(read < RESULT + INDEX + FEW, "read: {read}");
+    }
+
+    /// Going over a grid takes no memory, and a list of what is stored a number and a length for each,
+    /// which are there twice while it is made, besides room to grow.
+    #[test]
+    #[ignore = "long; .ci/run runs it"]
+    fn chunks_that_are_counted_and_listed() {
+        in_own_process!();
+        let storage = Storage::blocking(Listed::default());
+        let a = Array::<u8>::builder([ROWS, ROWS]).chunks([1, 1]).create((storage, "a")).expect("it works");
+        let counted = extra(|| assert_eq!(a.chunks().count() as u64, ROWS * ROWS));
+        assert!(counted < FEW, "count: {counted}");
+        let every_other = extra(|| {
+            let met = a.chunks_in(ndzarr::s![..; 2, ..; 2]).expect("it fits");
+            assert_eq!(met.count() as u64, ROWS * ROWS / 4);
+        });
+        assert!(every_other < FEW, "every other one: {every_other}");
+        let listed = extra(|| {
+            let stored = a.units().stored().expect("a list");
+            assert_eq!(stored.len() as u64, ROWS * ROWS);
+            assert_eq!(stored.filter_map(|unit| unit.byte_len).sum::<u64>(), ROWS * ROWS);
+        });
+        assert!(listed < 64 * (ROWS * ROWS) as usize + FEW, "list: {listed}");
+    }
+
+    /// Besides the blocks, the list of the source's keys is in memory, and a few numbers for each chunk.
+    #[test]
+    #[ignore = "long; .ci/run runs it"]
+    fn chunks_that_are_copied() {
+        in_own_process!();
+        let from = MemoryStore::new();
+        let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create((&from, "a")).expect("it works");
+        a.fill(.., 7).expect("it works");
+        let to = Storage::blocking(Forgetful::default());
+        let memory = 8 << 20;
+        let options = CopyOptions::new().chunks([4]).memory(memory);
+        let copied = extra(|| drop(copy((&from, "a"), (&to, "a"), &options).expect("it works")));
+        assert!(copied < memory as usize + 30 * CHUNKS as usize, "{copied}");
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use ndzarr_pool::{Queue, Stay, available, gives_way, is_own_thread, share, spawn};
+use ndzarr_testkit::in_own_process;
 
 /// Opens once, for all who wait.
 #[derive(Clone, Default)]
@@ -50,6 +51,7 @@ fn each(n: usize, helpers: usize, piece: impl Fn(usize) + Sync) {
 
 #[test]
 fn every_piece_is_done_once_when_the_call_returns() {
+    in_own_process!();
     let _alone = alone();
     for (n, helpers) in [(0, 1), (1, 3), (100, 0), (1000, 1), (1000, 8)] {
         let done: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
@@ -62,6 +64,7 @@ fn every_piece_is_done_once_when_the_call_returns() {
 
 #[test]
 fn a_thread_of_the_pool_helps() {
+    in_own_process!();
     let _alone = alone();
     // No thread passes alone.
     let both = Barrier::new(2);
@@ -74,6 +77,7 @@ fn a_thread_of_the_pool_helps() {
 
 #[test]
 fn a_call_needs_no_thread_but_its_own() {
+    in_own_process!();
     let _alone = alone();
     // More callers than there are threads: all helpers are held up inside the calls of others.
     let gate = Gate::default();
@@ -105,6 +109,7 @@ fn a_call_needs_no_thread_but_its_own() {
 
 #[test]
 fn jobs_that_wait_for_later_jobs_end() {
+    in_own_process!();
     let _alone = alone();
     let (send, receive) = mpsc::channel();
     // Each job holds its thread up until the next one has run.
@@ -128,6 +133,7 @@ fn jobs_that_wait_for_later_jobs_end() {
 
 #[test]
 fn jobs_of_other_queues_begin_beside_those_that_hang() {
+    in_own_process!();
     let _alone = alone();
     let gate = Gate::default();
     let hung = Queue::of_store("a store that hangs");
@@ -148,6 +154,7 @@ fn jobs_of_other_queues_begin_beside_those_that_hang() {
 
 #[test]
 fn a_helper_gives_way_to_a_job() {
+    in_own_process!();
     let _alone = alone();
     let gate = Gate::default();
     let (send, receive) = mpsc::channel();
@@ -180,6 +187,7 @@ fn a_helper_gives_way_to_a_job() {
 
 #[test]
 fn a_panic_comes_back_after_all_have_left() {
+    in_own_process!();
     let _alone = alone();
     let all = Barrier::new(2);
     let inside = AtomicUsize::new(0);

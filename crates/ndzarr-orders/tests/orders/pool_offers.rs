@@ -5,7 +5,7 @@ use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
 #[allow(unreachable_pub)]
-#[path = "../../src/offer.rs"]
+#[path = "../../../ndzarr-pool/src/offer.rs"]
 mod offer;
 
 use offer::{Offer, Stay, offered};

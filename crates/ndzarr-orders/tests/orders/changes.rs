@@ -9,8 +9,17 @@ use std::task::{Poll, Waker};
 use shuttle::future::{block_on, yield_now};
 use shuttle::thread;
 
-use super::call::{Call, Change, run_change};
-use super::sync::Mutex;
+/// Replaces the library's module of this name.
+mod sync {
+    pub(crate) use shuttle::sync::{Mutex, MutexGuard};
+}
+
+#[allow(unreachable_pub, dead_code)]
+#[path = "../../../ndzarr-array/src/storage/call.rs"]
+mod call;
+
+use call::{Call, Change, run_change};
+use sync::Mutex;
 
 /// An event that a thread triggers, as a pool thread does at the end of a job.
 #[derive(Clone, Default)]

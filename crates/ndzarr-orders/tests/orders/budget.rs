@@ -13,7 +13,7 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
 }
 
-#[path = "../../src/budget.rs"]
+#[path = "../../../ndzarr-engine/src/budget.rs"]
 mod budget;
 
 use budget::Budget;
