@@ -2,6 +2,7 @@
 //! over it.
 
 use std::future::{Future, Ready, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -438,14 +439,17 @@ pub(crate) async fn on_pool<R: Send + 'static>(queue: Queue, work: impl FnOnce()
     }
     let (send, receive) = futures_channel::oneshot::channel();
     ndzarr_pool::spawn(queue, move || {
-        // A panic is passed to the caller, as if the work had run there.
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        let _ = send.send(result);
+        let _ = send.send(catch_unwind(AssertUnwindSafe(work)));
     });
+    passed_on(receive).await
+}
+
+/// The result of work on another thread. Its panic goes on here, as if the work had run here.
+async fn passed_on<R>(receive: futures_channel::oneshot::Receiver<std::thread::Result<R>>) -> R {
     match receive.await {
         Ok(Ok(result)) => result,
-        Ok(Err(panic)) => std::panic::resume_unwind(panic),
-        Err(_) => unreachable!("the job sends before it ends, and the pool runs every job"),
+        Ok(Err(panic)) => resume_unwind(panic),
+        Err(_) => unreachable!("a thread that was started for work sends its result"),
     }
 }
 
@@ -464,7 +468,10 @@ pub async fn pooled<T: Send + 'static>(
 /// does not stop it. On a system without threads it runs here: no other thread holds a lock.
 ///
 /// # Errors
-/// No thread can be started; the work panics.
+/// No thread can be started.
+///
+/// # Panics
+/// When the work panics.
 pub async fn on_own_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, EngineCause> + Send + 'static,
 ) -> Result<T, EngineCause> {
@@ -474,7 +481,7 @@ pub async fn on_own_thread<T: Send + 'static>(
     let (send, receive) = futures_channel::oneshot::channel();
     std::thread::Builder::new()
         .name("ndzarr-lock".to_owned())
-        .spawn(move || drop(send.send(work())))
+        .spawn(move || drop(send.send(catch_unwind(AssertUnwindSafe(work)))))
         .map_err(|error| StoreError::io("start a thread to lock", "", error))?;
-    receive.await.unwrap_or(Err(EngineCause::Cancelled))
+    passed_on(receive).await
 }

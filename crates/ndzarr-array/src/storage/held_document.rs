@@ -1,6 +1,7 @@
 //! Reads documents in order to change them.
 
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -358,7 +359,13 @@ impl Drop for HeldDocument {
         if let Some(undo) = self.undo.take() {
             // This has to be done although the call was cancelled.
             let _entered = Call::default().enter();
-            undo(self);
+            // A second panic on a thread that unwinds would end the process. The first one matters.
+            let undone = catch_unwind(AssertUnwindSafe(|| undo(self)));
+            if let Err(panic) = undone
+                && !std::thread::panicking()
+            {
+                resume_unwind(panic);
+            }
         }
     }
 }

@@ -104,6 +104,7 @@ mod two_chunks;
 mod typed_attributes;
 mod types_at_run_time;
 mod urls;
+mod users_panics;
 mod views;
 mod waiting_writes;
 mod whole_hierarchies;
