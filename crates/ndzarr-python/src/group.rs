@@ -158,8 +158,11 @@ impl RawGroup {
         Ok(Self::new(group, self.options.clone()))
     }
 
-    fn erase(&self, py: Python<'_>, name: &str, watch: Watch) -> PyResult<()> {
-        self.run(py, &watch, |group| group.erase(name))
+    /// Removes a node below it, forced also with files that do not belong to the node.
+    fn erase(&self, py: Python<'_>, name: &str, force: bool, watch: Watch) -> PyResult<()> {
+        let group = self.known.get(py);
+        let options = if force { self.options.clone().force() } else { self.options.clone() };
+        run(py, &watch, options, |options| group.with_options(options).erase(name))
     }
 
     fn consolidate(&self, py: Python<'_>, watch: Watch) -> PyResult<()> {
@@ -224,6 +227,7 @@ pub(crate) fn create_group(
     path: PathBuf,
     attributes: Option<&str>,
     overwrite: bool,
+    force: bool,
     opening: &Bound<'_, PyAny>,
     watch: Watch,
 ) -> PyResult<RawGroup> {
@@ -234,6 +238,9 @@ pub(crate) fn create_group(
     }
     if overwrite {
         builder = builder.overwrite();
+    }
+    if force {
+        builder = builder.force();
     }
     let place = opening.place(path);
     let group = run(py, &watch, opening.run(), |_| builder.create(place))?;

@@ -180,6 +180,7 @@ pub(crate) struct New {
     attributes: Option<String>,
     dimension_names: Option<Vec<String>>,
     overwrite: bool,
+    force: bool,
 }
 
 impl New {
@@ -241,6 +242,9 @@ impl New {
         }
         if self.overwrite {
             builder = builder.existing(Existing::Replace);
+        }
+        if self.force {
+            builder = builder.force();
         }
         Ok(builder)
     }

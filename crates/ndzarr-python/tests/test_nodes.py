@@ -6,7 +6,10 @@ import http.server
 import json
 import os
 import pickle
+import socket
 import threading
+import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -510,6 +513,101 @@ def test_storage_options_have_the_names_of_s3fs_and_obstore() -> None:
     assert variables("s3://b/a", None) is None
     with pytest.raises(ValueError, match="unknown storage option 'sekret'"):
         variables("s3://b/a", {"sekret": "x"})
+
+
+def test_limits_and_payers_have_the_names_of_botocore_and_obstore() -> None:
+    botocore = {
+        "requester_pays": True,
+        "use_ssl": False,
+        "client_kwargs": {"endpoint_url": "http://e"},
+        "config_kwargs": {
+            "connect_timeout": 2,
+            "read_timeout": 3,
+            "retries": {"max_attempts": 4},
+            "s3": {"addressing_style": "path"},
+        },
+    }
+    expected = {
+        "AWS_REQUEST_PAYER": "true",
+        "AWS_ENDPOINT_URL": "http://e",
+        "NDZARR_CONNECT_TIMEOUT": "2",
+        "NDZARR_READ_TIMEOUT": "3",
+        "NDZARR_ATTEMPTS": "5",
+    }
+    assert variables("s3://b/a", botocore) == expected
+    obstore = {
+        "client_options": {"timeout": "30s", "connect_timeout": timedelta(seconds=2), "allow_http": True},
+        "retry_config": {"max_retries": 0, "retry_timeout": timedelta(minutes=1)},
+    }
+    for place in ("s3://b/a", "gs://b/a", "az://b/a", "https://h/a"):
+        assert variables(place, obstore) == {
+            "NDZARR_READ_TIMEOUT": "30.0",
+            "NDZARR_CONNECT_TIMEOUT": "2.0",
+            "NDZARR_ATTEMPTS": "1",
+            "NDZARR_RETRY_FOR": "60.0",
+        }
+        assert variables(place, {"missing_if_denied": True}) == {"NDZARR_MISSING_IF_DENIED": "true"}
+    assert variables("gs://b/a", {"requester_pays": "mine"}) == {"GOOGLE_CLOUD_QUOTA_PROJECT": "mine"}
+    for wrong in (
+        {"use_ssl": True, "endpoint_url": "http://e"},
+        {"allow_http": False, "endpoint_url": "http://e"},
+        {"use_ssl": False},
+        {"config_kwargs": {"s3": {"addressing_style": "virtual"}}},
+    ):
+        with pytest.raises(ValueError):
+            variables("s3://b/a", wrong)
+    for name, value in {"timeout": 0, "retry_for": "soon", "attempts": -1}.items():
+        with pytest.raises(OSError, match="NDZARR_"):
+            ndzarr.open("https://127.0.0.1:1/a", storage_options={name: value})
+
+
+def test_a_silent_server_is_waited_for_as_long_as_the_options_say() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"http://127.0.0.1:{silent.getsockname()[1]}/a.zarr"
+        start = time.monotonic()
+        with pytest.raises(TimeoutError):
+            ndzarr.open(place, storage_options={"timeout": 0.5, "attempts": 2})
+    # Two attempts in one round.
+    assert time.monotonic() - start < 10
+
+
+def test_credentials_that_are_not_there_are_denied(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, f"{folder}/none")
+    with pytest.raises(PermissionError, match="nobody"):
+        ndzarr.open("s3://bucket/a", storage_options={"profile": "nobody", "region": "us-east-1"})
+
+
+@pytest.mark.parametrize("format", ["zarr2", "zarr3", "n5"])
+def test_files_of_others_stay_when_a_node_goes(folder: str, format: Any) -> None:
+    group = ndzarr.create_group(f"{folder}/g", format=format)
+    group.create_array("a", shape=4, dtype="u1")[...] = 1
+    notes = Path(f"{folder}/g/a/stations.csv")
+    notes.write_text("mine")
+
+    def delete() -> None:
+        del group["a"]
+
+    for call in (
+        delete,
+        lambda: group.erase("a"),
+        lambda: group.create_array("a", shape=4, dtype="u1", overwrite=True),
+        lambda: ndzarr.create(f"{folder}/g/a", shape=4, dtype="u1", format=format, overwrite=True),
+        lambda: ndzarr.create_group(f"{folder}/g", format=format, overwrite=True),
+    ):
+        with pytest.raises(ndzarr.AlreadyExistsError, match=r"stations\.csv.*`force`"):
+            call()
+    assert notes.read_text() == "mine"
+    assert group.array("a")[...].tolist() == [1, 1, 1, 1]
+    again = ndzarr.create(f"{folder}/g/a", shape=3, dtype="u1", format=format, overwrite=True, force=True)
+    assert again.shape == (3,)
+    assert not notes.exists()
+    notes.write_text("mine")
+    group.erase("a", force=True)
+    assert list(group) == []
+    assert not notes.exists()
+    with pytest.raises(KeyError):
+        group.erase("a", force=True)
 
 
 def test_attributes_that_are_no_json_leave_no_group(folder: str) -> None:

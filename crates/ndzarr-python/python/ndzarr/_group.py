@@ -124,6 +124,7 @@ class Group(Node, Mapping[str, "Array | Group"]):
         order: Literal["C", "F"] = "C",
         separator: str | None = None,
         overwrite: bool = False,
+        force: bool = False,
     ) -> Array:
         """Creates an array in it, in the group's format; the arguments are those of `ndzarr.create`.
 
@@ -146,6 +147,7 @@ class Group(Node, Mapping[str, "Array | Group"]):
             order=order,
             separator=separator,
             overwrite=overwrite,
+            force=force,
         )
         where = self._below(name)
         return Array(self._raw.create_array(name, dtype, new, opening_of(where, self.format), watch()), where)
@@ -164,9 +166,23 @@ class Group(Node, Mapping[str, "Array | Group"]):
         raise TypeError(what)
 
     def __delitem__(self, name: str) -> None:
-        """Removes a node with everything below it, files of other programs too."""
+        """Removes a node with everything below it. Where files lie that do not belong to it, it raises
+        `AlreadyExistsError` and removes nothing; `erase` has the option to remove them too."""
+        self.erase(name)
+
+    def erase(self, name: str, *, force: bool = False) -> None:
+        """Removes a node with everything below it, as `del` does; with `force` also files that do not
+        belong to it.
+
+        >>> import ndzarr
+        >>> root = ndzarr.create_group("memory://group/erase")
+        >>> a = root.create_array("a", shape=4, dtype="u1")
+        >>> root.erase("a", force=True)
+        >>> list(root)
+        []
+        """
         try:
-            self._raw.erase(name, watch())
+            self._raw.erase(name, force, watch())
         except FileNotFoundError as error:
             raise _missing(error, name) from None
 

@@ -37,6 +37,7 @@ def new_array(
     attributes: Mapping[str, Any] | None = None,
     dimension_names: Iterable[str] | None = None,
     overwrite: bool = False,
+    force: bool = False,
 ) -> dict[str, Any]:
     """The description of a new array, for the native part."""
     lens = as_shape(shape)
@@ -61,6 +62,7 @@ def new_array(
         "attributes": dumps(dict(attributes)) if attributes else None,
         "dimension_names": None if dimension_names is None else list(dimension_names),
         "overwrite": overwrite,
+        "force": force,
     }
 
 

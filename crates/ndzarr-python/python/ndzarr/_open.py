@@ -162,6 +162,7 @@ def create(
     order: Literal["C", "F"] = "C",
     separator: str | None = None,
     overwrite: bool = False,
+    force: bool = False,
     n5_axes: N5Axes = "native",
     storage_options: StorageOptions | None = None,
     threads: int | None = None,
@@ -185,8 +186,8 @@ def create(
     not compressed without them. `fill_value` is the value of elements that were never written: zero
     unless given; `None` is none at all in Zarr v2.
 
-    `overwrite` replaces an array or a group with everything below it, files of other programs too. The
-    other arguments are those of `open`.
+    `overwrite` replaces an array, or a group without nodes below it. Where files lie that do not belong to
+    it, that raises `AlreadyExistsError`; `force` removes them too. The other arguments are those of `open`.
 
     Raises `AlreadyExistsError` (a `FileExistsError`) if something is there.
 
@@ -220,6 +221,7 @@ def create(
         "attributes": attributes,
         "dimension_names": dimension_names,
         "overwrite": overwrite,
+        "force": force,
     }
     # What it refuses is refused before a group is created.
     new = new_array(format, **options)
@@ -234,7 +236,7 @@ def _root(where: Where, format: str) -> Group:
         found = opened("group", where)
     except NotFoundError:
         try:
-            return Group(_ndzarr.create_group(where.place, None, False, opening_of(where, format), watch()), where)
+            return Group(_ndzarr.create_group(where.place, None, False, False, opening_of(where, format), watch()), where)
         except AlreadyExistsError:
             # Another was first.
             found = opened("group", where)
@@ -250,6 +252,7 @@ def create_group(
     format: Format = "zarr3",
     attributes: Mapping[str, Any] | None = None,
     overwrite: bool = False,
+    force: bool = False,
     n5_axes: N5Axes = "native",
     storage_options: StorageOptions | None = None,
     threads: int | None = None,
@@ -257,7 +260,8 @@ def create_group(
 ) -> Group:
     """Creates a group; the arguments are those of `create`.
 
-    `overwrite` replaces an array or a group with everything below it, files of other programs too.
+    `overwrite` replaces an array or a group with everything below it. Where files lie that do not belong
+    to it, that raises `AlreadyExistsError`; `force` removes them too.
 
     >>> import ndzarr
     >>> ndzarr.create_group("memory://create_group/run", attributes={"site": "north"}).attrs["site"]
@@ -265,7 +269,8 @@ def create_group(
     """
     where = _where(path, None, n5_axes, storage_options, threads, False, concurrent_update)
     text = dumps(dict(attributes)) if attributes else None
-    return Group(_ndzarr.create_group(where.place, text, overwrite, opening_of(where, format), watch()), where)
+    opening = opening_of(where, format)
+    return Group(_ndzarr.create_group(where.place, text, overwrite, force, opening, watch()), where)
 
 
 def _memory(memory: int | str | None) -> int | None:

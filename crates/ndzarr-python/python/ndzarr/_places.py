@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -55,6 +57,23 @@ def below(place: str, path: str) -> str:
     return f"{base.rstrip('/')}/{path}{mark}{query}"
 
 
+# Those that go for every service, by the names of botocore, obstore and ndzarr.
+_GENERAL = {
+    "connect_timeout": "NDZARR_CONNECT_TIMEOUT",
+    "timeout": "NDZARR_READ_TIMEOUT",
+    "read_timeout": "NDZARR_READ_TIMEOUT",
+    "retry_for": "NDZARR_RETRY_FOR",
+    "retry_timeout": "NDZARR_RETRY_FOR",
+    "attempts": "NDZARR_ATTEMPTS",
+    "total_max_attempts": "NDZARR_ATTEMPTS",
+    "max_retries": "NDZARR_ATTEMPTS",
+    "max_attempts": "NDZARR_ATTEMPTS",
+    "requests_in_flight": "NDZARR_REQUESTS_IN_FLIGHT",
+    "max_pool_connections": "NDZARR_REQUESTS_IN_FLIGHT",
+    "hedge_after": "NDZARR_HEDGE_AFTER",
+    "missing_if_denied": "NDZARR_MISSING_IF_DENIED",
+}
+
 # The names that users of s3fs, gcsfs, adlfs, obstore and object_store know, for the variables of the services.
 _S3 = {
     "key": "AWS_ACCESS_KEY_ID",
@@ -69,6 +88,8 @@ _S3 = {
     "default_region": "AWS_DEFAULT_REGION",
     "endpoint": "AWS_ENDPOINT_URL",
     "endpoint_url": "AWS_ENDPOINT_URL",
+    "requester_pays": "AWS_REQUEST_PAYER",
+    "request_payer": "AWS_REQUEST_PAYER",
     "anon": "AWS_SKIP_SIGNATURE",
     "skip_signature": "AWS_SKIP_SIGNATURE",
 }
@@ -81,6 +102,8 @@ _GCS = {
     "endpoint": "GOOGLE_BASE_URL",
     "endpoint_url": "GOOGLE_BASE_URL",
     "base_url": "GOOGLE_BASE_URL",
+    "quota_project": "GOOGLE_CLOUD_QUOTA_PROJECT",
+    "requester_pays": "GOOGLE_CLOUD_QUOTA_PROJECT",
     "anon": "GOOGLE_SKIP_SIGNATURE",
     "skip_signature": "GOOGLE_SKIP_SIGNATURE",
 }
@@ -103,10 +126,40 @@ _AZURE = {
 
 def _names(place: str) -> dict[str, str]:
     if place.startswith(("gs://", "gcs://")):
-        return _GCS
+        return _GENERAL | _GCS
     if place.startswith(("az://", "abfs")):
-        return _AZURE
-    return _S3
+        return _GENERAL | _AZURE
+    if place.startswith(("http://", "https://")):
+        return _GENERAL
+    return _GENERAL | _S3
+
+
+#: Options that have others in them: of s3fs, botocore and obstore.
+_NESTED = ("client_kwargs", "config_kwargs", "client_options", "retry_config", "retries", "s3")
+
+
+def _seconds(value: Any) -> Any:
+    """A time in seconds, also as obstore has it: "30s", a `timedelta`.
+
+    >>> from datetime import timedelta
+    >>> _seconds(3), _seconds("30s"), _seconds("500ms"), _seconds("2m"), _seconds(timedelta(minutes=1))
+    (3, 30.0, 0.5, 120.0, 60.0)
+    """
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, str) and (found := re.fullmatch(r"\s*(\d+\.?\d*)\s*(ms|s|m|h)\s*", value)):
+        return float(found[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[found[2]]
+    return value
+
+
+def _check_scheme(name: str, value: Any, options: StorageOptions) -> None:
+    """Whether requests are encrypted is said by the URL of the endpoint."""
+    nested = options.get("client_kwargs") or {}
+    endpoint = str(options.get("endpoint_url") or options.get("endpoint") or nested.get("endpoint_url") or "")
+    if (name == "use_ssl") == bool(value) and endpoint.startswith("http://"):
+        raise ValueError(f"{name}={value!r} contradicts the endpoint {endpoint}")
+    if name == "use_ssl" and not value and not endpoint.startswith("http://"):
+        raise ValueError("use_ssl=False needs an endpoint_url that begins with http://")
 
 
 def _token_of_gcsfs(token: Any) -> tuple[str, Any]:
@@ -129,15 +182,24 @@ def variables(place: str, options: StorageOptions | None) -> dict[str, str] | No
 
     >>> variables("s3://bucket/a", {"key": "id", "secret": "x", "client_kwargs": {"region_name": "eu-west-1"}})
     {'AWS_ACCESS_KEY_ID': 'id', 'AWS_SECRET_ACCESS_KEY': 'x', 'AWS_REGION': 'eu-west-1'}
+    >>> variables("https://host/a", {"timeout": 3, "retry_config": {"max_retries": 2}})
+    {'NDZARR_READ_TIMEOUT': '3', 'NDZARR_ATTEMPTS': '3'}
     """
     if not options:
         return None
     known, found = _names(place), {}
     for name, value in options.items():
-        if name in ("client_kwargs", "config_kwargs") and isinstance(value, Mapping):
+        if name in _NESTED and isinstance(value, Mapping):
             found.update(variables(place, value) or {})
             continue
         plain = name.lower()
+        if plain in ("use_ssl", "allow_http"):
+            _check_scheme(plain, value, options)
+            continue
+        if plain == "addressing_style":
+            if value not in ("path", "auto"):
+                raise ValueError(f"addressing_style is 'path', not {value!r}")
+            continue
         variable = known.get(plain)
         for service in ("aws_", "google_", "azure_storage_", "azure_"):
             if variable is None and plain.startswith(service):
@@ -147,6 +209,15 @@ def variables(place: str, options: StorageOptions | None) -> dict[str, str] | No
             raise ValueError(f"unknown storage option {name!r}; the known ones are {names}, and the service's variables")
         if known is _GCS and plain == "token":
             variable, value = _token_of_gcsfs(value)
+        if variable in ("NDZARR_CONNECT_TIMEOUT", "NDZARR_READ_TIMEOUT", "NDZARR_RETRY_FOR", "NDZARR_HEDGE_AFTER"):
+            value = _seconds(value)
+        # Of botocore and obstore, which count the first one apart.
+        if plain in ("max_retries", "max_attempts") and isinstance(value, int):
+            value += 1
+        if variable == "GOOGLE_CLOUD_QUOTA_PROJECT" and isinstance(value, bool):
+            if value:
+                raise ValueError("requester_pays is the name of the project that pays")
+            continue
         if isinstance(value, bool):
             value = "true" if value else "false"
         if value is not None:
