@@ -91,7 +91,7 @@ fn a_child_that_is_forked_while_a_key_is_fetched_fetches_its_own() {
     let variables =
         [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
     let opened = open(&variables).expect("the settings are right");
-    let fetch = crate::whole("a");
+    let fetch = crate::it::whole("a");
     let mut pending = opened.fetch(&fetch);
     assert!((&mut pending).now_or_never().is_none());
     while service.traffic().faults == 0 {
