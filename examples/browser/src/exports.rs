@@ -51,7 +51,7 @@ impl Page {
 }
 
 /// Memory of this many bytes, which the next call takes.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub(crate) extern "C" fn room(byte_len: usize) -> *mut u8 {
     PAGE.with_borrow_mut(|page| {
         page.room = vec![0; byte_len];
@@ -60,19 +60,19 @@ pub(crate) extern "C" fn room(byte_len: usize) -> *mut u8 {
 }
 
 /// Where the last result is.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub(crate) extern "C" fn output() -> *const u8 {
     PAGE.with_borrow(|page| page.output.as_ptr())
 }
 
 /// How long the last result is, in bytes.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub(crate) extern "C" fn output_len() -> usize {
     PAGE.with_borrow(|page| page.output.len())
 }
 
 /// Begins to open the array whose place is in the room. What was begun before is given up.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub(crate) extern "C" fn open() {
     PAGE.with_borrow_mut(|page| {
         let place = page.take_text();
@@ -85,7 +85,7 @@ pub(crate) extern "C" fn open() {
 }
 
 /// Begins to read the region that is in the room. What was begun before is given up.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub(crate) extern "C" fn read() {
     PAGE.with_borrow_mut(|page| {
         let (region, array) = (page.take_text(), page.array.clone());
@@ -98,7 +98,7 @@ pub(crate) extern "C" fn read() {
 }
 
 /// Puts the next request that the page is to make into the output, as JSON; false if there is none.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub(crate) extern "C" fn next_request() -> bool {
     let Some(request) = request::next() else { return false };
     PAGE.with_borrow_mut(|page| page.output = request.to_string().into_bytes());
@@ -106,7 +106,7 @@ pub(crate) extern "C" fn next_request() -> bool {
 }
 
 /// Takes an answer from the room: `head_len` bytes of JSON, then the body.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub(crate) extern "C" fn answer(id: u32, status: u16, head_len: usize) {
     PAGE.with_borrow_mut(|page| {
         let mut head = Bytes::from(std::mem::take(&mut page.room));
@@ -118,7 +118,7 @@ pub(crate) extern "C" fn answer(id: u32, status: u16, head_len: usize) {
 }
 
 /// 0 while it runs; 1 if a result is in the output, 2 if an error.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub(crate) extern "C" fn is_done() -> u32 {
     PAGE.with_borrow(|page| match (&page.task, page.failed) {
         (Some(_), _) => 0,

@@ -94,6 +94,7 @@ impl Storage {
     }
 
     /// What lies in a folder below a prefix without being a key.
+    #[cfg_attr(not(feature = "fs"), allow(unused_variables, reason = "only folders have such names"))]
     pub(crate) fn unlisted_names(&self, prefix: &str) -> Result<Vec<String>> {
         match &self.1 {
             #[cfg(feature = "fs")]
