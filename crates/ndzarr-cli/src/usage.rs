@@ -184,7 +184,7 @@ mod tests {
     fn verbs_of_other_programs_are_known() {
         assert_eq!(tip("copy a b --chunks 4,4").as_deref(), Some("type `ndzarr cp a b --chunks 4,4`"));
         assert_eq!(tip("--json tree a;b").as_deref(), Some("type `ndzarr --json ls 'a;b'`"));
-        assert_eq!(tip("verfy a").as_deref(), Some("type `ndzarr verify a`"));
+        assert_eq!(tip("verifyx a").as_deref(), Some("type `ndzarr verify a`"));
         assert_eq!(tip("xyz a"), None);
         let command = Cli::command();
         for (verb, others) in VERBS {

@@ -124,8 +124,11 @@ _AZURE = {
 }
 
 
+_GOOGLE = ("gs://", "gcs://")
+
+
 def _names(place: str) -> dict[str, str]:
-    if place.startswith(("gs://", "gcs://")):
+    if place.startswith(_GOOGLE):
         return _GENERAL | _GCS
     if place.startswith(("az://", "abfs")):
         return _GENERAL | _AZURE
@@ -207,7 +210,7 @@ def variables(place: str, options: StorageOptions | None) -> dict[str, str] | No
         if variable is None:
             names = ", ".join(sorted(known))
             raise ValueError(f"unknown storage option {name!r}; the known ones are {names}, and the service's variables")
-        if known is _GCS and plain == "token":
+        if plain == "token" and place.startswith(_GOOGLE):
             variable, value = _token_of_gcsfs(value)
         if variable in ("NDZARR_CONNECT_TIMEOUT", "NDZARR_READ_TIMEOUT", "NDZARR_RETRY_FOR", "NDZARR_HEDGE_AFTER"):
             value = _seconds(value)
