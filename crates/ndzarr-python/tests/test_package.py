@@ -31,7 +31,7 @@ def test_examples(module: str) -> None:
     assert found.attempted > 0
 
 
-@pytest.mark.parametrize(("page", "n_blocks"), [("python", 5), ("three-tasks", 3), ("cluster", 2)])
+@pytest.mark.parametrize(("page", "n_blocks"), [("python", 6), ("three-tasks", 3), ("cluster", 2)])
 def test_the_examples_of_the_guide(folder: str, monkeypatch: pytest.MonkeyPatch, page: str, n_blocks: int) -> None:
     pytest.importorskip("zarr")
     pytest.importorskip("dask")
