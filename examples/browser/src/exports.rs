@@ -52,7 +52,7 @@ impl Page {
 
 /// Memory of this many bytes, which the next call takes.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub(crate) extern "C" fn room(byte_len: usize) -> *mut u8 {
+pub extern "C" fn room(byte_len: usize) -> *mut u8 {
     PAGE.with_borrow_mut(|page| {
         page.room = vec![0; byte_len];
         page.room.as_mut_ptr()
@@ -61,19 +61,19 @@ pub(crate) extern "C" fn room(byte_len: usize) -> *mut u8 {
 
 /// Where the last result is.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub(crate) extern "C" fn output() -> *const u8 {
+pub extern "C" fn output() -> *const u8 {
     PAGE.with_borrow(|page| page.output.as_ptr())
 }
 
 /// How long the last result is, in bytes.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub(crate) extern "C" fn output_len() -> usize {
+pub extern "C" fn output_len() -> usize {
     PAGE.with_borrow(|page| page.output.len())
 }
 
 /// Begins to open the array whose place is in the room. What was begun before is given up.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub(crate) extern "C" fn open() {
+pub extern "C" fn open() {
     PAGE.with_borrow_mut(|page| {
         let place = page.take_text();
         page.task = Some(Task::new(async move {
@@ -86,7 +86,7 @@ pub(crate) extern "C" fn open() {
 
 /// Begins to read the region that is in the room. What was begun before is given up.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub(crate) extern "C" fn read() {
+pub extern "C" fn read() {
     PAGE.with_borrow_mut(|page| {
         let (region, array) = (page.take_text(), page.array.clone());
         page.task = Some(Task::new(async move {
@@ -99,7 +99,7 @@ pub(crate) extern "C" fn read() {
 
 /// Puts the next request that the page is to make into the output, as JSON; false if there is none.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub(crate) extern "C" fn next_request() -> bool {
+pub extern "C" fn next_request() -> bool {
     let Some(request) = request::next() else { return false };
     PAGE.with_borrow_mut(|page| page.output = request.to_string().into_bytes());
     true
@@ -107,7 +107,7 @@ pub(crate) extern "C" fn next_request() -> bool {
 
 /// Takes an answer from the room: `head_len` bytes of JSON, then the body.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub(crate) extern "C" fn answer(id: u32, status: u16, head_len: usize) {
+pub extern "C" fn answer(id: u32, status: u16, head_len: usize) {
     PAGE.with_borrow_mut(|page| {
         let mut head = Bytes::from(std::mem::take(&mut page.room));
         let body = head.split_off(head_len.min(head.len()));
@@ -119,7 +119,7 @@ pub(crate) extern "C" fn answer(id: u32, status: u16, head_len: usize) {
 
 /// 0 while it runs; 1 if a result is in the output, 2 if an error.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub(crate) extern "C" fn is_done() -> u32 {
+pub extern "C" fn is_done() -> u32 {
     PAGE.with_borrow(|page| match (&page.task, page.failed) {
         (Some(_), _) => 0,
         (None, false) => 1,

@@ -14,7 +14,7 @@
 #![deny(unsafe_code)]
 
 mod array;
-mod exports;
+pub mod exports;
 mod request;
 mod store;
 mod task;
