@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ndzarr_codec::CodecRegistry;
-use ndzarr_metadata::{ConsolidatedUse, Format, Known, Limits, MemberKind, Node, NodeKind, NodePath, erase};
+use ndzarr_metadata::{
+    ConsolidatedUse, Format, Known, Limits, MemberKind, Node, NodeKind, NodePath, erase, is_document_of,
+    key_prefixes,
+};
 use ndzarr_model::ArraySpec;
 use ndzarr_store::Listed;
 
@@ -92,7 +95,7 @@ impl Contents {
                     Ok(NodeCore::Group(_)) => {}
                     Err(_) => {
                         let path = format!("{}{}", node.path.prefix(), child.path);
-                        owners.broken.extend(prefixes_of(node.format, &path));
+                        owners.broken.extend(key_prefixes(node.format, &path));
                     }
                 }
             }
@@ -128,7 +131,9 @@ impl Contents {
                     self.of_copies.push(key.to_owned());
                 } else if is_document(key, &owners.draft_suffix) {
                     match owners.format {
-                        Some(format) if !is_of(format, key) => self.of_other_formats.push(key.to_owned()),
+                        Some(format) if !is_document_of(format, key) => {
+                            self.of_other_formats.push(key.to_owned())
+                        }
                         Some(_) => self.n_documents += 1,
                         None => {
                             self.n_documents += 1;
@@ -219,26 +224,4 @@ impl Owners {
 /// What a key may have as its prefix, the longest first.
 fn prefixes_in(key: &str) -> impl Iterator<Item = &str> {
     key.rmatch_indices('/').map(|(at, _)| &key[..=at]).chain([""])
-}
-
-/// The prefixes of the keys of a node, and of all below it. At the root that is the whole store.
-fn prefixes_of(format: Format, path: &str) -> Vec<String> {
-    let [meta, data] = match format {
-        Format::DraftA => ["meta/", "data/"],
-        Format::DraftB => ["meta/root/", "data/root/"],
-        _ => return vec![format!("{path}/")],
-    };
-    vec![format!("{meta}{path}/"), format!("{data}{path}/")]
-}
-
-/// Whether a document is one of this format.
-fn is_of(format: Format, key: &str) -> bool {
-    let name = key.rsplit('/').next().unwrap_or(key);
-    match format {
-        Format::Zarr2 => name.starts_with(".z"),
-        Format::N5 => name == "attributes.json",
-        // The draft has `zarr.json` at its root.
-        Format::Zarr3 => name == "zarr.json",
-        _ => name == "zarr.json" || key.starts_with("meta/"),
-    }
 }

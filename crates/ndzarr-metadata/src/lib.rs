@@ -111,7 +111,7 @@ pub use consolidated::{
 };
 pub use convert::{KeptKeys, check_request, dimension_attributes, fill_request, keep_chunks, same_keys};
 pub use create::{complete_document, create_array, create_group, erase};
-pub use document_names::{is_document, is_draft_document, is_node_document};
+pub use document_names::{is_document, is_document_of, is_draft_document, is_node_document, key_prefixes};
 pub use error::MetadataError;
 pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order, UnknownType, documents_above};
