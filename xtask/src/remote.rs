@@ -104,7 +104,7 @@ fn loses(test: &mut Command) -> Result<(), String> {
 
 /// The tests with these names. They are ignored where no server is named.
 fn tests(names: &str) -> Command {
-    let mut cargo = tested::cargo_test();
+    let mut cargo = tested::cargo_test(&["--lib", "--test", "it"]);
     cargo.args(["--", "--ignored", names]);
     cargo
 }

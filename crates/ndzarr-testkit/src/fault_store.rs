@@ -135,7 +135,7 @@ impl Faults {
 }
 
 impl<S: Store> Store for FaultStore<S> {
-    forward!(inner: name, range_merging, can);
+    forward!(inner: name, place, range_merging, can);
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         self.faults.check(Call::Fetch, fetch.key.as_str())?;
