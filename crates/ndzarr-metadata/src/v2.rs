@@ -7,6 +7,7 @@ pub(crate) mod dtype;
 pub(crate) mod fill;
 pub(crate) mod names;
 pub(crate) mod objects;
+pub(crate) mod spellings;
 
 use bytes::Bytes;
 use ndzarr_model::ArraySpec;
@@ -46,15 +47,15 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     };
     let [attribute_bytes] = known.documents([&attributes_key])?;
     let attributes = document::attributes(&attributes_key, attribute_bytes.map(|bytes| &**bytes))?;
+    let mut warnings = Vec::new();
     let kind = if array.is_some() {
-        NodeKind::Array(Box::new(document::array(path, &key, bytes, &attributes)?))
+        NodeKind::Array(Box::new(document::array(path, &key, bytes, &attributes, &mut warnings)?))
     } else {
         document::check_group(&key, bytes)?;
         NodeKind::Group
     };
     let mut documents = vec![(key, bytes.clone())];
     documents.extend(attribute_bytes.map(|bytes| (attributes_key, bytes.clone())));
-    let mut warnings = Vec::new();
     if array.is_some() && known.has(&group_key) {
         warnings.push(format!("{group_key} also exists; the node is read as the array of {array_key}"));
     }
@@ -123,5 +124,5 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 
 /// The array of a node as its `.zarray` describes it.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
-    document::array(&node.path, key, bytes, &node.attributes)
+    document::array(&node.path, key, bytes, &node.attributes, &mut Vec::new())
 }

@@ -10,6 +10,7 @@ pub(crate) mod fill;
 pub(crate) mod grid;
 pub(crate) mod inline;
 pub(crate) mod keys;
+pub(crate) mod spellings;
 
 use bytes::Bytes;
 use ndzarr_model::ArraySpec;

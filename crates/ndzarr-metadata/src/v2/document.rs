@@ -6,7 +6,7 @@ use crate::fields::{Place, lengths, required};
 use crate::json::{Json, Members, as_u64, show};
 use crate::v2::dtype::Stored;
 use crate::v2::objects::Objects;
-use crate::v2::{codecs, dtype, fill, objects};
+use crate::v2::{codecs, dtype, fill, objects, spellings};
 use crate::v3::keys::separator;
 use crate::{MetadataError, NodePath, chunk_grid, json};
 
@@ -20,15 +20,18 @@ pub(crate) fn attributes(key: &str, bytes: Option<&[u8]>) -> Result<Attributes, 
     bytes.map_or_else(|| Ok(Attributes::new()), |bytes| json::parse_attributes(key, bytes))
 }
 
-/// Reads a `.zarray`; the names of its dimensions are among the attributes.
+/// Reads a `.zarray`; the names of its dimensions are among the attributes. What is odd about its
+/// spelling is added to `odd`.
 pub(crate) fn array(
     path: &NodePath,
     key: &str,
     bytes: &[u8],
     attributes: &Attributes,
+    odd: &mut Vec<String>,
 ) -> Result<ArraySpec, MetadataError> {
-    let document = json::parse_object(key, bytes, json::NonFinite::Accept)?;
+    let mut document = json::parse_object(key, bytes, json::NonFinite::Accept)?;
     check_format(key, &document)?;
+    spellings::put_right(key, &mut document, odd);
     let shape = lengths(key, "shape", required(key, &document, "shape")?)?;
     let chunk_shape = lengths(key, "chunks", required(key, &document, "chunks")?)?;
     let dtype = required(key, &document, "dtype")?;

@@ -39,7 +39,7 @@ pub(crate) fn parse(
 }
 
 /// Checks the length of a list of codecs and of those within it.
-fn check_lengths(key: &str, codecs: &Json<'_>, limits: &Limits) -> Result<(), MetadataError> {
+pub(crate) fn check_lengths(key: &str, codecs: &Json<'_>, limits: &Limits) -> Result<(), MetadataError> {
     let Some(items) = codecs.as_array() else { return Ok(()) };
     limits.check_n_codecs(key, items.len())?;
     for configuration in items.iter().filter_map(|item| item.get("configuration")) {
@@ -140,7 +140,8 @@ fn names(items: &[Json<'_>]) -> String {
     format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", "))
 }
 
-fn codec(
+/// Reads one codec; `input` is what reaches it, if it is known.
+pub(crate) fn codec(
     key: &str,
     place: Place<'_>,
     value: &Json<'_>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
+use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, FillValue};
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::json::spans;
 use crate::json::{Json, Members, as_u64, show};
 use crate::v3::extension::Extension;
 use crate::v3::inline::without_inline;
-use crate::v3::{codecs, dtype, fill, grid, keys};
+use crate::v3::{codecs, dtype, fill, grid, keys, spellings};
 use crate::{
     Context, Extensions, Format, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, chunk_grid,
     json,
@@ -76,7 +76,7 @@ pub(crate) fn node(
     let kind = match node_type(key, document)? {
         MemberKind::Array => {
             check_members(key, document, &ARRAY_MEMBERS)?;
-            let mut spec = array(path, key, document, extensions, limits)?;
+            let mut spec = array(path, key, document, (extensions, limits), &mut warnings)?;
             if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
                 warnings.push(format!("{key}: {why}"));
                 let codecs = Arc::make_mut(&mut spec.codecs);
@@ -152,8 +152,8 @@ fn array(
     path: &NodePath,
     key: &str,
     document: &Members<'_>,
-    extensions: &Extensions,
-    limits: &Limits,
+    (extensions, limits): (&Extensions, &Limits),
+    warnings: &mut Vec<String>,
 ) -> Result<ArraySpec, MetadataError> {
     let shape = lengths(key, "shape", required(key, document, "shape")?)?;
     limits.check_ndim(key, shape.len())?;
@@ -163,18 +163,28 @@ fn array(
     let grid::Grid { chunk_shape, edges, custom } = grid::parse(key, grid, &shape, extensions)?;
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
-    let codecs = required(key, document, "codecs")?;
+    let codecs = spellings::codecs(key, document, &data_type, limits, warnings)?;
     let codecs = match dtype::is_legacy_structure(name) && data_type.swap_width() > 1 {
         true => {
-            let codecs = dtype::with_little_endian(codecs);
+            let codecs = dtype::with_little_endian(&codecs);
             codecs::parse(key, &codecs, &data_type, &chunk_shape, limits)?
         }
-        false => codecs::parse(key, codecs, &data_type, &chunk_shape, limits)?,
+        false => codecs::parse(key, &codecs, &data_type, &chunk_shape, limits)?,
     };
     let fill_value = required(key, document, "fill_value")?;
-    let fill_value = match dtype::is_legacy_structure(name) {
-        true => fill::parse_stored(key, &data_type, fill_value, dtype::endian_of(&codecs))?,
-        false => fill::parse(key, &data_type, fill_value)?,
+    let fill_value = if dtype::is_legacy_structure(name) {
+        fill::parse_stored(key, &data_type, fill_value, dtype::endian_of(&codecs))
+    } else {
+        fill::parse(key, &data_type, fill_value)
+    };
+    let fill_value = match (fill_value, document.get("fill_value")) {
+        (Err(_), Some(Json::Null)) => {
+            warnings.push(format!(
+                "{key}: fill_value is null, as GDAL and zarrita.js write where there is none: read as zero, as they do"
+            ));
+            FillValue::undefined(&data_type)
+        }
+        (fill_value, _) => fill_value?,
     };
     let dimension_names = dimension_names(key, document.get("dimension_names"), shape.len())?;
     Ok(ArraySpec {

@@ -23,6 +23,7 @@ mod exact;
 mod hostile;
 mod round_trip;
 mod shape;
+mod spellings;
 mod store;
 mod zarr2;
 mod zarr2_codecs;

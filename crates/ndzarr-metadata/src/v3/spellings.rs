@@ -1,0 +1,186 @@
+//! Spellings of other programs that depart from Zarr v3 in a way that only one meaning fits: put right
+//! before the document is read.
+
+use std::borrow::Cow;
+
+use ndzarr_model::DataType;
+
+use crate::fields::Place;
+use crate::json::{Json, Members, as_u64, json};
+use crate::v3::codecs::{self, Stage};
+use crate::{Limits, MetadataError};
+
+/// The codecs of array→bytes that documents name most: a list with one of them lacks none.
+const TO_BYTES: [&str; 5] = ["bytes", "endian", "sharding_indexed", "vlen-utf8", "vlen-bytes"];
+
+/// The codecs of an array of this type as they are meant. What had to be put right is added to `odd`.
+pub(crate) fn codecs<'d, 'a>(
+    key: &str,
+    document: &'d Members<'a>,
+    data_type: &DataType,
+    limits: &Limits,
+    odd: &mut Vec<String>,
+) -> Result<Cow<'d, Json<'a>>, MetadataError> {
+    let elem_size = data_type.layout().elem_size();
+    let mut meant = match document.get("codecs") {
+        Some(codecs) if is_usual(codecs) => return Ok(Cow::Borrowed(codecs)),
+        Some(codecs) => codecs.clone(),
+        // GDAL before 3.11 leaves them out where nothing is compressed.
+        None if elem_size.is_some() => Json::Array(Vec::new()),
+        None => return Err(MetadataError::invalid(key, "has no codecs")),
+    };
+    codecs::check_lengths(key, &meant, limits)?;
+    Spellings { key, elem_size, odd }.put_right("codecs", &mut meant);
+    Ok(Cow::Owned(meant))
+}
+
+/// Whether nothing in a list of codecs needs a second look.
+fn is_usual(codecs: &Json<'_>) -> bool {
+    let Some(items) = codecs.as_array() else { return true };
+    let is_usual_item = |item: &Json<'_>| {
+        let configuration = item.get("configuration").and_then(Json::as_object);
+        match (name(item), configuration) {
+            (Some("gzip"), Some(members)) => members.contains_key("level") && members.len() == 1,
+            (Some("zstd"), Some(members)) => members.contains_key("level"),
+            (Some("blosc"), Some(members)) => {
+                !members.contains_key("nthreads")
+                    && members.get("shuffle").is_some_and(Json::is_string)
+                    && members.get("typesize").and_then(as_u64) != Some(0)
+            }
+            (Some("sharding_indexed"), Some(members)) => {
+                ["codecs", "index_codecs"].iter().all(|list| members.get(list).is_none_or(is_usual))
+            }
+            (Some("gzip" | "zstd" | "blosc") | None, _) => false,
+            (Some(_), _) => true,
+        }
+    };
+    items.iter().all(is_usual_item) && items.iter().filter_map(name).any(|name| TO_BYTES.contains(&name))
+}
+
+fn name<'d>(item: &'d Json<'_>) -> Option<&'d str> {
+    item.get("name").unwrap_or(item).as_str()
+}
+
+struct Spellings<'s> {
+    key: &'s str,
+    /// The bytes of one element; `None` if it varies.
+    elem_size: Option<usize>,
+    odd: &'s mut Vec<String>,
+}
+
+impl Spellings<'_> {
+    fn remark(&mut self, what: std::fmt::Arguments<'_>) {
+        self.odd.push(format!("{}: {what}", self.key));
+    }
+
+    fn put_right(&mut self, list: &str, codecs: &mut Json<'_>) {
+        let Some(items) = codecs.as_array_mut() else { return };
+        for (i, item) in items.iter_mut().enumerate() {
+            self.put_item_right(Place::Item(list, i), item);
+        }
+        self.add_bytes(list, items);
+    }
+
+    fn put_item_right(&mut self, place: Place<'_>, item: &mut Json<'_>) {
+        if let Json::String(name) = &*item
+            && matches!(&**name, "gzip" | "zstd")
+        {
+            *item = Json::Object(Members::from_iter([("name".to_owned(), Json::String(name.clone()))]));
+        }
+        let Some(members) = item.as_object_mut() else { return };
+        if !members.contains_key("name")
+            && members.get("type").is_some_and(Json::is_string)
+            && let Some(name) = members.remove("type")
+        {
+            self.remark(format_args!("{place} has its name under \"type\", as n5-zarr writes it"));
+            members.insert("name", name);
+        }
+        let name = members.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
+        if !matches!(&*name, "gzip" | "zstd" | "blosc" | "sharding_indexed") {
+            return;
+        }
+        let configuration = members.entry("configuration");
+        if configuration.is_null() {
+            *configuration = Json::Object(Members::new());
+        }
+        let Some(configuration) = configuration.as_object_mut() else { return };
+        match &*name {
+            "blosc" => self.put_blosc_right(place, configuration),
+            "sharding_indexed" => self.put_shards_right(place, configuration),
+            _ => {
+                let default = if name == "gzip" { 5 } else { 0 };
+                if !configuration.contains_key("level") {
+                    self.remark(format_args!(
+                        "{place} {name:?} has no level: new chunks have {default}, as with zarr-python"
+                    ));
+                    configuration.insert("level", default.into());
+                }
+                if name == "gzip"
+                    && let Some(is_zlib) = configuration.get("useZlib").and_then(Json::as_bool)
+                {
+                    configuration.remove("useZlib");
+                    self.remark(format_args!("{place} has n5-zarr's member \"useZlib\", which is {is_zlib}"));
+                    if is_zlib {
+                        members.insert("name", "numcodecs.zlib".into());
+                    }
+                }
+            }
+        }
+    }
+
+    fn put_blosc_right(&mut self, place: Place<'_>, configuration: &mut Members<'_>) {
+        if configuration.get("nthreads").and_then(as_u64).is_some() {
+            configuration.remove("nthreads");
+            self.remark(format_args!("{place} \"blosc\" has n5-zarr's member \"nthreads\": ignored"));
+        }
+        if let (Some(0), Some(size)) = (configuration.get("typesize").and_then(as_u64), self.elem_size) {
+            // A longer element is shuffled as bytes, as by Blosc.
+            let size = if size > 255 { 1 } else { size.max(1) };
+            configuration.insert("typesize", size.into());
+            self.remark(format_args!("{place} \"blosc\" has the typesize 0: new chunks have {size}"));
+        }
+        let number = configuration.get("shuffle").and_then(as_u64);
+        if let Some(number) = number
+            && let Some(name) = usize::try_from(number).ok().and_then(|n| SHUFFLES.get(n))
+        {
+            configuration.insert("shuffle", (*name).into());
+            self.remark(format_args!("{place} \"blosc\" has the shuffle {number}, which is {name:?}"));
+        }
+    }
+
+    fn put_shards_right(&mut self, place: Place<'_>, configuration: &mut Members<'_>) {
+        if let Some(codecs) = configuration.get_mut("codecs") {
+            self.put_right(&format!("{place}.configuration.codecs"), codecs);
+        }
+        if let Some(codecs) = configuration.get_mut("index_codecs") {
+            // No program leaves out the codec that makes bytes of an index.
+            let mut of_index = Spellings { key: self.key, elem_size: None, odd: &mut *self.odd };
+            of_index.put_right(&format!("{place}.configuration.index_codecs"), codecs);
+        }
+    }
+
+    /// Adds the codec of array→bytes that GDAL before 3.11 and zarrita.js leave out, which is `bytes` in
+    /// little endian. Nothing is added where a codec may be one, or cannot be read.
+    fn add_bytes(&mut self, list: &str, items: &mut Vec<Json<'_>>) {
+        if self.elem_size.is_none() || items.iter().filter_map(name).any(|name| TO_BYTES.contains(&name)) {
+            return;
+        }
+        let mut at = items.len();
+        for (i, item) in items.iter().enumerate() {
+            let codec = codecs::codec(self.key, Place::Item(list, i), item, None);
+            match codec.as_ref().map(codecs::stage) {
+                Ok(Some(Stage::ArrayToArray)) => {}
+                Ok(Some(Stage::BytesToBytes)) => at = at.min(i),
+                Ok(Some(Stage::ArrayToBytes) | None) | Err(_) => return,
+            }
+        }
+        items.insert(at, json!({"name": "bytes", "configuration": {"endian": "little"}}));
+        self.remark(format_args!(
+            "{list} have no codec that makes bytes: read as little-endian \"bytes\", as GDAL before 3.11 and \
+             zarrita.js mean it"
+        ));
+    }
+}
+
+/// Blosc's names of its shuffles, by number.
+const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
