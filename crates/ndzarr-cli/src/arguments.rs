@@ -4,9 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
-use ndzarr::{
-    AnyArray, AnyNode, ConcurrentUpdate, ErrorKind, Format, MemberKind, N5Axes, OpenOptions, RunOptions,
-};
+use ndzarr::{AnyArray, AnyNode, ConcurrentUpdate, Format, MemberKind, N5Axes, OpenOptions, RunOptions};
 
 use crate::failure::Failure;
 use crate::formats;
@@ -98,25 +96,6 @@ impl Global {
             AnyNode::Array(array) => AnyNode::Array(array.with_options(self.run())),
             AnyNode::Group(group) => AnyNode::Group(group.with_options(self.run())),
         })
-    }
-
-    /// Opens the node at a place to show it, with a warning. Groups of N5's viewers may lack the version
-    /// by which N5 is known; such a folder is one if it has attributes. Nothing is written there.
-    pub(crate) fn open_to_show(
-        &self,
-        place: &Path,
-        options: &OpenOptions,
-    ) -> Result<(AnyNode, Option<&'static str>), Failure> {
-        let error = match options.open_node(place) {
-            Err(error) if error.kind() == ErrorKind::NotFound && self.format.is_none() => error,
-            found => return Ok((found?, None)),
-        };
-        match options.clone().format(Format::N5).open_node(place) {
-            Ok(AnyNode::Group(group)) if !group.attributes().is_empty() => {
-                Ok((AnyNode::Group(group), Some("the version of N5 is not stated")))
-            }
-            _ => Err(error.into()),
-        }
     }
 
     /// Opens the array at a place.

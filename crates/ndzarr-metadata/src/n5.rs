@@ -29,8 +29,8 @@ pub(crate) use create::{create_array, create_group};
 pub(crate) use dataset::check_lengths;
 pub(crate) use document::{NAME as DOCUMENT, key as document_key};
 
-/// The dataset or group at a path. Without a document that has `n5` on the way down from the root,
-/// only datasets are found, unless the format is requested.
+/// The dataset or group at a path. Without a document that has `n5` on the way down from the root, only
+/// datasets and groups with members of their own are found, unless the format is requested.
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     if let Some((own, version)) = dataset_at(path, known, options)? {
         if let Some((key, version)) = version {
@@ -47,7 +47,9 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     if spot.enclosing_dataset().is_some() && !is_container {
         return Ok(None);
     }
-    if !(is_container || spot.is_inside_container() || options.format == Some(Format::N5)) {
+    let is_stated = is_container || spot.is_inside_container() || options.format == Some(Format::N5);
+    // Viewers of N5, tensorstore and neuroglancer write images without the version of their container.
+    if !is_stated && spot.own.members.is_empty() {
         return Ok(None);
     }
     if spot.own.bytes.is_none() && !spot.has_prefix(known)? {
@@ -55,7 +57,13 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     }
     check_versions()?;
     let context = Context { n5_axes: options.n5_axes, ..Context::default() };
-    Ok(Some(node::group(path, &spot.own, context)))
+    let mut group = node::group(path, &spot.own, context);
+    if !is_stated {
+        group
+            .warnings
+            .push(format!("the version of N5 is not stated, neither in {} nor above", document::key(path)));
+    }
+    Ok(Some(group))
 }
 
 /// Keys of the documents that describe a path: those of its ancestors, from the root down, and its

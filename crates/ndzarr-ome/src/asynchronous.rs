@@ -18,14 +18,13 @@
 //! # Ok::<(), ndzarr_ome::Error>(())
 //! ```
 
-use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group, OpenOptions};
-use ndzarr::{ErrorKind, Format, MemoryStore, Place};
+use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group};
+use ndzarr::{Format, MemoryStore, Place};
 
 use crate::error::Result;
 use crate::find::find;
 use crate::io::Awaited;
 use crate::mode::Asynchronous;
-use crate::multiscale::has_attributes;
 use crate::new_multiscale::NewMultiscale;
 use crate::validate::{Finding, check_arrays};
 
@@ -38,20 +37,7 @@ impl Multiscale {
     /// # Errors
     /// The same as for `Multiscale::open`.
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
-        let place = place.into();
-        match Group::open(&place).await {
-            Ok(group) => Self::first_in(&group.into()).await,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let group = match OpenOptions::new().format(Format::N5).open_group(&place).await {
-                    Ok(group) => Some(ndzarr::Group::from(group)).filter(has_attributes),
-                    Err(other) if other.kind() != ErrorKind::NotFound => return Err(other.into()),
-                    Err(_) => None,
-                };
-                let group = group.ok_or(error)?;
-                Ok(Self::first_in(&group).await?.without_version())
-            }
-            Err(error) => Err(error.into()),
-        }
+        Self::first_in(&Group::open(place).await?.into()).await
     }
 
     async fn first_in(group: &ndzarr::Group) -> Result<Self> {

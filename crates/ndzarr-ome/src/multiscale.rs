@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use ndzarr::store::block_on;
-use ndzarr::{AnyArray, ArrayBuilder, ErrorKind, Format, Group, OpenOptions, Place, RunOptions};
+use ndzarr::{AnyArray, ArrayBuilder, Format, Group, Place, RunOptions};
 
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
@@ -54,11 +54,6 @@ impl<M> Multiscale<M> {
             image.warn(format!("it is the first of {n_images} images"));
         }
         Ok(Self::new(group, image))
-    }
-
-    pub(crate) fn without_version(mut self) -> Self {
-        self.warnings.push("the version of N5 is not stated".to_owned());
-        self
     }
 
     /// The path of its group from the root of the store.
@@ -132,19 +127,7 @@ impl Multiscale<Blocking> {
     /// # Errors
     /// No group is there; it has no image; its metadata cannot be understood.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
-        let place = place.into();
-        match Group::open(&place) {
-            Ok(group) => Self::in_group(&group),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let group = match OpenOptions::new().format(Format::N5).open_group(&place) {
-                    Ok(group) if has_attributes(&group) => group,
-                    Err(other) if other.kind() != ErrorKind::NotFound => return Err(other.into()),
-                    _ => return Err(error.into()),
-                };
-                Ok(Self::in_group(&group)?.without_version())
-            }
-            Err(error) => Err(error.into()),
-        }
+        Self::in_group(&Group::open(place)?)
     }
 
     /// All images that a group is or has, opened with options of its own: an image for each entry of
@@ -242,10 +225,4 @@ impl Multiscale<Blocking> {
         let arrays = (0..self.levels.len()).map(|level| self.array(level)).collect::<Result<Vec<_>>>()?;
         make_levels(self.path(), &self.levels, &arrays, method, options)
     }
-}
-
-/// Whether a folder that states no version has attributes of N5 all the same: those of N5's viewers
-/// may lack the version by which N5 is known (OME-20).
-pub(crate) fn has_attributes(group: &Group) -> bool {
-    !group.attributes().is_empty()
 }

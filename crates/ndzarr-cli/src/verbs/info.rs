@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     for (number, path) in arguments.paths.iter().enumerate() {
-        let (node, warning) = global.open_to_show(path, &global.open_options())?;
+        let node = global.open_options().open_node(path)?;
         if number > 0 && !output.json() {
             output.line("")?;
         }
@@ -64,13 +64,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                         let mut value = describe::group(&group);
                         value["members"] = members_json(members.as_deref());
                         add_images(&mut value, &images, effort);
-                        warning.into_iter().for_each(|what| warn(&mut value, what));
                         output.value(&value)?;
                     }
                     false => {
                         group_text(&group, &shown(path), members.as_deref(), output)?;
                         images_text(&images, effort, output)?;
-                        warning.into_iter().try_for_each(|what| fact("warning", what, output))?;
                     }
                 }
             }

@@ -209,7 +209,7 @@ impl Plane {
             Ok((array.with_options(global.run()), plane))
         };
         let is_of_image = arguments.level.is_some() || arguments.size.is_some();
-        let group = match global.open_to_show(&arguments.path, options)?.0 {
+        let group = match options.open_node(&arguments.path)? {
             AnyNode::Array(_) if is_of_image => {
                 return Err(Failure::usage("an array has no levels; name the group of the image"));
             }

@@ -166,7 +166,10 @@ fn ome_20_an_image_of_n5_without_a_version_is_shown() {
     }
     let info = &folder.json(&["info", "image"])[0];
     assert_eq!(info["images"][0]["levels"][1]["scale"], serde_json::json!([8.0, 12.0]));
-    assert_eq!(info["warnings"], serde_json::json!(["the version of N5 is not stated"]));
+    assert_eq!(
+        info["warnings"],
+        serde_json::json!(["the version of N5 is not stated, neither in attributes.json nor above"])
+    );
     assert!(folder.good(&["info", "image"]).contains("the version of N5 is not stated"));
     // x to the right, y down.
     let fine = [[0, 10, 20, 30], [100, 110, 120, 130]];

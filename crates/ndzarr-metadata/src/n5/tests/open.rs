@@ -402,17 +402,24 @@ fn n5_a_document_that_was_written_meanwhile_is_read() {
 }
 
 #[test]
-fn n5_without_a_version_only_datasets_are_found_unless_n5_is_asked_for() {
+fn n5_without_a_version_only_nodes_with_members_are_found_unless_n5_is_asked_for() {
     let raw = r#"{"dataType":"uint8","compression":{"type":"raw"},"blockSize":[5,4],"dimensions":[7,5]}"#;
     let store = [("g/a/attributes.json", raw), ("k/attributes.json", r#"{"some":"thing"}"#)];
     let forced = OpenOptions { format: Some(Format::N5), ..OpenOptions::default() };
     assert!(open(&store, "g/a").expect("valid").is_some(), "as tensorstore writes it");
-    for (at, kind) in [("", NodeKind::ImplicitGroup), ("g", NodeKind::ImplicitGroup), ("k", NodeKind::Group)]
-    {
+    for at in ["", "g"] {
         assert_eq!(open(&store, at).expect("valid"), None, "{at:?}");
         let node = open_with(&store, at, &forced).expect("valid").expect("N5 was asked for");
-        assert_eq!(node.kind, kind, "{at:?}");
+        assert_eq!(node.kind, NodeKind::ImplicitGroup, "{at:?}");
     }
+    // As viewers and neuroglancer's writers leave the groups of their images.
+    let odd = open(&store, "k").expect("valid").expect("it has members");
+    assert_eq!(odd.kind, NodeKind::Group);
+    assert_eq!(odd.warnings, ["the version of N5 is not stated, neither in k/attributes.json nor above"]);
+    let asked = open_with(&store, "k", &forced).expect("valid").expect("N5 was asked for");
+    assert_eq!((asked.kind, asked.warnings), (NodeKind::Group, Vec::new()));
+    let empty = [("k/attributes.json", "{}")];
+    assert_eq!(open(&empty, "k").expect("valid"), None);
     assert_eq!(open_with(&[], "", &forced).expect("valid"), None);
     // A container inside a store, and zarr-python 2 with a version in every group.
     let store = [
