@@ -275,6 +275,10 @@ impl<'g> Children<'g> {
             Some(node) => Ok(node),
             None => find(path, known, &self.options),
         };
+        let opened = opened.map_err(|stop| match (stop, &self.consolidated) {
+            (Stop::Error(error), Some(consolidated)) => Stop::Error(consolidated.of_copy(error)),
+            (stop, _) => stop,
+        });
         let kind = match &opened {
             Ok(node) if matches!(node.kind, NodeKind::Array(_)) => Some(MemberKind::Array),
             Ok(_) => Some(MemberKind::Group),

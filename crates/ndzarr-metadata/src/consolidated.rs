@@ -235,8 +235,19 @@ impl Consolidated {
             Format::Zarr3 => v3::open(path, &self.known, &options),
             Format::DraftA | Format::DraftB | Format::N5 => draft::open(path, &self.known, &options),
         };
-        let Some(node) = settled(found)? else { return Ok(None) };
+        let Some(node) = settled(found).map_err(|error| self.of_copy(error))? else { return Ok(None) };
         self.own(node, &options).map(Some)
+    }
+
+    /// The error of a contained document, by the key of the one that contains it: the node's own document
+    /// may be right.
+    pub(crate) fn of_copy(&self, error: MetadataError) -> MetadataError {
+        match (error, key_at(self.format, &self.base)) {
+            (MetadataError::Invalid { key, what }, Some(of_all)) => {
+                MetadataError::invalid(of_all, format_args!("its copy of {key}: {what}"))
+            }
+            (error, _) => error,
+        }
     }
 
     /// A contained node, as it is opened.

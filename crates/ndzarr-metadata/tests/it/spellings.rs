@@ -1,7 +1,7 @@
 //! Spellings of other programs that depart from a specification in a way that only one meaning fits: read,
 //! with a warning. The documents are as those programs wrote them.
 
-use ndzarr_metadata::Node;
+use ndzarr_metadata::{ConsolidatedUse, Node, NodePath, OpenOptions, consolidated};
 use ndzarr_model::{
     ArraySpec, BloscCname, BloscConfig, BloscShuffle, CodecConfig, DataType, Endian, KeyEncoding, VlenConfig,
 };
@@ -186,4 +186,21 @@ fn text_of_fixed_length_may_be_stored_by_object_codecs() {
 fn usual_documents_have_no_warnings() {
     assert_eq!(node("zarr.json", zarr3::ARRAY).warnings, [""; 0]);
     assert_eq!(node(".zarray", zarr2::ARRAY).warnings, [""; 0]);
+}
+
+#[test]
+fn an_error_of_a_copy_names_the_document_that_has_it() {
+    let broken = zarr2::ARRAY.replace("\"<u2\"", "\"<q9\"");
+    let all = format!(
+        r#"{{"zarr_consolidated_format":1,"metadata":{{".zgroup":{{"zarr_format":2}},"x/.zarray":{broken}}}}}"#
+    );
+    let group = r#"{"zarr_format":2}"#;
+    let store = Store::new(&[(".zgroup", group), ("x/.zarray", zarr2::ARRAY), (".zmetadata", &all)]);
+    let root = store.open("").expect("a group");
+    let copies = store.ask(|known| consolidated(&root, known, ConsolidatedUse::Use));
+    let copies = copies.expect("they can be read").expect("there are copies");
+    let path = NodePath::new("x").expect("a path");
+    let error = copies.open(&path, &OpenOptions::default()).expect_err("the copy is broken").to_string();
+    assert!(error.starts_with(".zmetadata: its copy of x/.zarray: dtype"), "{error}");
+    assert!(store.open("x").is_ok(), "its own document is right");
 }
