@@ -24,6 +24,8 @@ pub(crate) struct Call {
     /// Whether the service inflates values that are stored with `Content-Encoding: gzip`, unless a reader
     /// accepts them as they are.
     pub(crate) inflates: bool,
+    /// Whether it is for a value of a web server, which may send it without a length, or compressed.
+    pub(crate) is_of_web: bool,
 }
 
 /// What a request is for.
@@ -80,7 +82,7 @@ pub(crate) struct Answer {
 
 impl Call {
     pub(crate) fn new(purpose: Purpose) -> Self {
-        Self { answer: Arc::default(), since: Instant::now(), purpose, inflates: false }
+        Self { answer: Arc::default(), since: Instant::now(), purpose, inflates: false, is_of_web: false }
     }
 
     /// The head of the answer has come.

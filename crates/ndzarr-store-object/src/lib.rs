@@ -32,6 +32,7 @@
     allow(dead_code, unused_imports)
 )]
 
+mod as_sent;
 mod backend;
 mod backoff;
 mod batch;

@@ -68,6 +68,7 @@ impl Inner {
     fn call(&self, purpose: Purpose) -> Call {
         let mut call = Call::new(purpose);
         call.inflates = self.service == Service::Gcs && purpose == Purpose::Values;
+        call.is_of_web = self.service == Service::Http && purpose == Purpose::Values;
         call
     }
 

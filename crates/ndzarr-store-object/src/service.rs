@@ -12,16 +12,19 @@ use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue,
     IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE, RETRY_AFTER,
 };
+use http::{Method, StatusCode};
 use object_store::client::{
     HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
 };
 
+use crate::as_sent::{Sent, make_plain};
 use crate::call::{CALL, Call, Purpose};
 use crate::client::Client;
 use crate::page::Page;
 use crate::secrets::Secrets;
 use crate::signing::Signing;
 use crate::told::{self, Told};
+use crate::unranged::Unranged;
 use crate::xml::element;
 
 /// The most bytes of an error, of a page of a list or the answer to an erasure, and of any other
@@ -55,7 +58,7 @@ pub(crate) struct HttpLayer {
 }
 
 /// What was sent to a service, which may repeat it.
-struct Sent {
+struct Outgoing {
     headers: HeaderMap,
     uri: http::Uri,
     /// The body of a request for credentials.
@@ -89,11 +92,35 @@ impl HttpLayer {
     async fn answered(&self, request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
         let reads = request.method().is_safe();
         let is_text = is_text(&request);
+        let is_head = request.method() == Method::HEAD;
+        let is_part = request.headers().contains_key(RANGE);
+        let again = (call.is_of_web && is_head).then(|| as_get(&request));
         let (response, sent) = self.send(request, call).await?;
-        let (mut parts, body) = response.into_parts();
+        let (mut parts, mut body) = response.into_parts();
         mend(&mut parts);
+        let mut as_sent = Sent::Plainly;
+        if call.is_of_web && parts.status.is_success() {
+            as_sent = Sent::of(&parts).map_err(of_answer)?;
+            // Positions in what is sent are not those in the value: all of it has to be read.
+            if is_part && as_sent == Sent::Gzipped {
+                parts.status = StatusCode::OK;
+            }
+            // The length of a value that a head does not tell is that of the value.
+            if as_sent != Sent::Plainly
+                && let Some(request) = again
+            {
+                let (response, _) = self.send(request, call).await?;
+                (parts, body) = response.into_parts();
+                mend(&mut parts);
+                as_sent = if parts.status.is_success() {
+                    Sent::of(&parts).map_err(of_answer)?
+                } else {
+                    Sent::Plainly
+                };
+            }
+        }
         if reads && is_folder(&parts.headers) {
-            parts.status = http::StatusCode::NOT_FOUND;
+            parts.status = StatusCode::NOT_FOUND;
         }
         call.has_head(parts.status.as_u16());
         let secrets = || Secrets::of(&self.secrets, &sent.headers, &sent.uri, &sent.form);
@@ -127,6 +154,10 @@ impl HttpLayer {
                 return Err(of_answer(Told::last("the answer is not that of a metadata service")));
             }
             bytes.into()
+        } else if as_sent != Sent::Plainly && !is_part {
+            let value = as_sent.value(read(body, Unranged::LIMIT as usize).await?).map_err(of_answer)?;
+            make_plain(&mut parts, value.len());
+            if is_head { Bytes::new().into() } else { value.into() }
         } else {
             body
         };
@@ -135,7 +166,11 @@ impl HttpLayer {
 
     /// Sends a request; one that reads follows redirects. Another host gets neither credentials nor
     /// headers that the caller set.
-    async fn send(&self, mut request: HttpRequest, call: &Call) -> Result<(HttpResponse, Sent), HttpError> {
+    async fn send(
+        &self,
+        mut request: HttpRequest,
+        call: &Call,
+    ) -> Result<(HttpResponse, Outgoing), HttpError> {
         let is_of_store = call.purpose.is_of_store();
         // `is_empty` of object_store 0.14.2 is true of payloads that are not.
         let is_empty_write = !request.method().is_safe() && request.body().content_length() == 0;
@@ -159,7 +194,7 @@ impl HttpLayer {
             Purpose::Credentials => request.body().as_bytes().cloned().unwrap_or_default(),
             _ => Bytes::new(),
         };
-        let sent = Sent { headers, uri: request.uri().clone(), form };
+        let sent = Outgoing { headers, uri: request.uri().clone(), form };
         let reads = request.method().is_safe();
         let (mut uri, method) = (request.uri().clone(), request.method().clone());
         let own = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?.origin();
@@ -175,7 +210,7 @@ impl HttpLayer {
             let to = from.join(to).map_err(undecodable)?;
             // A folder is no value.
             if to.path().strip_suffix('/') == Some(from.path()) {
-                *response.status_mut() = http::StatusCode::NOT_FOUND;
+                *response.status_mut() = StatusCode::NOT_FOUND;
                 return Ok((response, sent));
             }
             if from.scheme() == "https" && to.scheme() != "https" {
@@ -230,6 +265,14 @@ fn is_folder(headers: &HeaderMap) -> bool {
     is("x-ms-resource-type", "directory") || is("x-ms-meta-hdi_isfolder", "true")
 }
 
+/// A request for a value instead of its head.
+fn as_get(request: &HttpRequest) -> HttpRequest {
+    let mut get = HttpRequest::new(HttpRequestBody::empty());
+    *get.uri_mut() = request.uri().clone();
+    *get.headers_mut() = request.headers().clone();
+    get
+}
+
 /// Changes the head of an answer so that object_store takes it.
 fn mend(head: &mut http::response::Parts) {
     // It refuses all for one that describes the value in other letters.
@@ -237,7 +280,7 @@ fn mend(head: &mut http::response::Parts) {
     let odd: Vec<HeaderName> = odd.map(|(name, _)| name.clone()).collect();
     odd.iter().for_each(|name| drop(head.headers.remove(name)));
     // The length of a part follows from its range.
-    if head.status == http::StatusCode::PARTIAL_CONTENT && !head.headers.contains_key(CONTENT_LENGTH) {
+    if head.status == StatusCode::PARTIAL_CONTENT && !head.headers.contains_key(CONTENT_LENGTH) {
         let byte_len = head.headers.get(CONTENT_RANGE).and_then(|range| byte_len(range.to_str().ok()?));
         head.headers.extend(byte_len.map(|byte_len| (CONTENT_LENGTH, HeaderValue::from(byte_len))));
     }

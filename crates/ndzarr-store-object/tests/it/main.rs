@@ -1,6 +1,7 @@
 //! The store over servers: of this process, or those that `cargo xtask remote` names.
 #![forbid(unsafe_code)]
 
+mod as_sent;
 mod conditions;
 mod containers;
 mod erasures;
