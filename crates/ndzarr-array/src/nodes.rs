@@ -78,15 +78,19 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
 }
 
 /// Describes a store at whose root no node was found: an archive of a folder often has that folder
-/// alone.
+/// only, and the URL of an archive does not say that it is one.
 async fn below(error: Error, storage: &Storage) -> Error {
+    let name = storage.name();
+    let file = name.trim_end_matches('/');
+    if !name.contains('|') && [".zip", ".ozx"].iter().any(|ending| file.ends_with(ending)) {
+        return error.after(&format!("if it is an archive, open {file}|zip:"));
+    }
     let listing = storage.listing("").await.unwrap_or_default();
     // macOS puts its own files beside the folder.
     let is_own = |name: &&String| name.starts_with("._") || matches!(&***name, "__MACOSX" | ".DS_Store");
     let mut keys = listing.keys.iter().filter(|name| !is_own(name));
     let mut folders = listing.prefixes.iter().filter(|name| !is_own(name));
     let (None, Some(folder), None) = (keys.next(), folders.next(), folders.next()) else { return error };
-    let name = storage.name();
     let separator = if name.ends_with(':') { "" } else { "/" };
     error.after(&format!("everything is below {folder:?}: open {name}{separator}{folder}"))
 }

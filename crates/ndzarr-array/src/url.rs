@@ -261,7 +261,8 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
     {
         true => Ok(host.to_owned()),
         false if host.contains('@') => Err(Refused::Because(
-            "a URL must not have a user name and password: give credentials in code or by the environment",
+            "a URL must not have a user name and password: give credentials in code or by the environment (for web \
+             servers NDZARR_HTTP_HEADERS)",
         )),
         false => Err(Refused::Because("the host is missing or not valid")),
     };

@@ -548,6 +548,17 @@ def test_limits_and_payers_have_the_names_of_botocore_and_obstore() -> None:
         }
         assert variables(place, {"missing_if_denied": True}) == {"NDZARR_MISSING_IF_DENIED": "true"}
     assert variables("gs://b/a", {"requester_pays": "mine"}) == {"GOOGLE_CLOUD_QUOTA_PROJECT": "mine"}
+    assert variables("s3://b/a", {"virtual_hosted_style_request": False}) == {}
+    bearer = {"NDZARR_HTTP_HEADERS": "Authorization: Bearer tok"}
+    for options in (
+        {"headers": {"Authorization": "Bearer tok"}},
+        {"client_kwargs": {"headers": {"Authorization": "Bearer tok"}}},
+        {"token": "tok"},
+    ):
+        assert variables("https://h/a", options) == bearer
+    for wrong in ({"headers": "a: b"}, {"headers": {"a": "b\nc: d"}}):
+        with pytest.raises(ValueError, match="header"):
+            variables("https://h/a", wrong)
     for wrong in (
         {"use_ssl": True, "endpoint_url": "http://e"},
         {"allow_http": False, "endpoint_url": "http://e"},

@@ -56,6 +56,21 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
+/// Adds headers, each a line of a name, a colon and a value.
+fn with_headers(options: RemoteOptions, lines: &str) -> RemoteOptions {
+    lines.lines().filter(|line| !line.trim().is_empty()).fold(options, |mut options, line| {
+        let header = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+        match header.and_then(|(name, value)| options.clone().header(name, value).ok()) {
+            Some(with) => with,
+            None => {
+                let what = "NDZARR_HTTP_HEADERS has a line that is not \"Name: value\"";
+                options.fault.get_or_insert_with(|| what.to_owned());
+                options
+            }
+        }
+    })
+}
+
 type Sets = &'static [(&'static [&'static str], &'static [&'static str])];
 
 impl RemoteOptions {
@@ -65,6 +80,7 @@ impl RemoteOptions {
     /// | service | read |
     /// |---|---|
     /// | every one | `NDZARR_CONNECT_TIMEOUT`, `NDZARR_READ_TIMEOUT`, `NDZARR_RETRY_FOR`, `NDZARR_HEDGE_AFTER` (seconds), `NDZARR_ATTEMPTS`, `NDZARR_REQUESTS_IN_FLIGHT`, `NDZARR_MISSING_IF_DENIED` |
+    /// | web servers | `NDZARR_HTTP_HEADERS`: lines of `Name: value` |
     /// | S3 | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`; those of web identities; `AWS_PROFILE`, `AWS_CONFIG_FILE`, `AWS_SHARED_CREDENTIALS_FILE`; those of containers; `AWS_EC2_METADATA_DISABLED`, `AWS_EC2_METADATA_SERVICE_ENDPOINT`; `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REQUEST_PAYER` (`requester`), `AWS_SKIP_SIGNATURE` |
     /// | Google | `GOOGLE_SERVICE_ACCOUNT`, `_PATH` and `_KEY`, `GOOGLE_APPLICATION_CREDENTIALS`, `CLOUDSDK_CONFIG`, `GCE_METADATA_HOST`, `NO_GCE_CHECK`, `GOOGLE_BASE_URL`, `GOOGLE_CLOUD_QUOTA_PROJECT`, `GOOGLE_SKIP_SIGNATURE` |
     /// | Azure | `AZURE_STORAGE_ACCOUNT_NAME` (or `_ACCOUNT`), `_ACCOUNT_KEY`, `_ACCESS_KEY`, `_SAS_TOKEN`, `_SAS_KEY`, `_TOKEN`, `_ENDPOINT`; `AZURE_CLIENT_ID`, `_CLIENT_SECRET`, `_TENANT_ID`, `_AUTHORITY_HOST`, `_FEDERATED_TOKEN_FILE`; `AZURE_USE_AZURE_CLI`, `AZURE_MSI_ENDPOINT`; `AZURE_SKIP_SIGNATURE` |
@@ -136,7 +152,12 @@ impl RemoteOptions {
                 options.endpoint = first(&["AZURE_STORAGE_ENDPOINT"]);
                 (AZURE, AZURE_MORE, "AZURE_SKIP_SIGNATURE")
             }
-            Service::Http => return options,
+            Service::Http => {
+                if let Some(headers) = variable("NDZARR_HTTP_HEADERS") {
+                    options = with_headers(options, &headers);
+                }
+                return options;
+            }
         };
         let names = sets.iter().flat_map(|(needed, others)| needed.iter().chain(*others));
         let mut set: Vec<(String, String)> = Vec::new();
@@ -227,6 +248,23 @@ mod tests {
         ] {
             let fault = options(Service::S3, &[(name, value)]).fault.unwrap_or_default();
             assert!(fault.starts_with(name), "{fault}");
+        }
+    }
+
+    #[test]
+    fn headers_go_to_web_servers_only() {
+        let set = [("NDZARR_HTTP_HEADERS", "Authorization: Bearer a:b\n\nX-Key:1\n")];
+        let found = options(Service::Http, &set);
+        assert_eq!(found.fault, None);
+        assert_eq!(found.headers.get("authorization").map(|it| it.as_bytes()), Some(&b"Bearer a:b"[..]));
+        assert_eq!(found.headers.get("x-key").map(|it| it.as_bytes()), Some(&b"1"[..]));
+        assert!(!format!("{found:?}").contains("Bearer"));
+        for service in [Service::S3, Service::Gcs, Service::Azure] {
+            assert!(options(service, &set).headers.is_empty());
+        }
+        for wrong in ["Authorization", "A b: c", "A: \u{1}", ": c"] {
+            let fault = options(Service::Http, &[("NDZARR_HTTP_HEADERS", wrong)]).fault.unwrap_or_default();
+            assert!(fault.contains("Name: value") && !fault.contains("A b"), "{wrong}: {fault}");
         }
     }
 

@@ -122,7 +122,11 @@ _AZURE = {
     "anon": "AZURE_SKIP_SIGNATURE",
     "skip_signature": "AZURE_SKIP_SIGNATURE",
 }
-
+_HTTP = {
+    "headers": "NDZARR_HTTP_HEADERS",
+    "token": "NDZARR_HTTP_HEADERS",
+    "bearer_token": "NDZARR_HTTP_HEADERS",
+}
 
 _GOOGLE = ("gs://", "gcs://")
 
@@ -133,7 +137,7 @@ def _names(place: str) -> dict[str, str]:
     if place.startswith(("az://", "abfs")):
         return _GENERAL | _AZURE
     if place.startswith(("http://", "https://")):
-        return _GENERAL
+        return _GENERAL | _HTTP
     return _GENERAL | _S3
 
 
@@ -180,6 +184,24 @@ def _token_of_gcsfs(token: Any) -> tuple[str, Any]:
     return "GOOGLE_APPLICATION_CREDENTIALS", token
 
 
+def _headers(name: str, value: Any) -> str:
+    """Headers as lines.
+
+    >>> _headers("headers", {"Authorization": "Bearer a", "X-Key": 1})
+    'Authorization: Bearer a\\nX-Key: 1'
+    >>> _headers("token", "a")
+    'Authorization: Bearer a'
+    """
+    if name != "headers":
+        value = {"Authorization": f"Bearer {value}"}
+    elif not isinstance(value, Mapping):
+        raise ValueError('headers are a mapping, such as {"Authorization": "Bearer …"}')
+    lines = [f"{header}: {text}" for header, text in value.items()]
+    if any("\n" in line or "\r" in line for line in lines):
+        raise ValueError("a header has several lines")
+    return "\n".join(lines)
+
+
 def variables(place: str, options: StorageOptions | None) -> dict[str, str] | None:
     """Storage options as the environment variables of the service that a place names.
 
@@ -203,6 +225,10 @@ def variables(place: str, options: StorageOptions | None) -> dict[str, str] | No
             if value not in ("path", "auto"):
                 raise ValueError(f"addressing_style is 'path', not {value!r}")
             continue
+        if plain == "virtual_hosted_style_request":
+            if value:
+                raise ValueError("virtual_hosted_style_request=True: buckets are addressed by path only")
+            continue
         variable = known.get(plain)
         for service in ("aws_", "google_", "azure_storage_", "azure_"):
             if variable is None and plain.startswith(service):
@@ -210,6 +236,8 @@ def variables(place: str, options: StorageOptions | None) -> dict[str, str] | No
         if variable is None:
             names = ", ".join(sorted(known))
             raise ValueError(f"unknown storage option {name!r}; the known ones are {names}, and the service's variables")
+        if variable == "NDZARR_HTTP_HEADERS" and plain in _HTTP and value is not None:
+            value = "\n".join(filter(None, [found.get(variable), _headers(plain, value)]))
         if plain == "token" and place.startswith(_GOOGLE):
             variable, value = _token_of_gcsfs(value)
         if variable in ("NDZARR_CONNECT_TIMEOUT", "NDZARR_READ_TIMEOUT", "NDZARR_RETRY_FOR", "NDZARR_HEDGE_AFTER"):

@@ -303,3 +303,22 @@ fn archives_in_buckets_are_read() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn the_url_of_an_archive_says_what_to_append() -> Outcome {
+    let archive = tempfile::tempdir()?;
+    let path = archive.path().join("a.zip");
+    let writer = ZipWriter::create_file(&path)?;
+    Array::<u8>::builder([4]).create(&writer)?.fill([0..4], 1)?;
+    writer.finish()?;
+    let server = ObjectServer::start(Dialect::Http);
+    for name in ["a.zip", "a.ozx"] {
+        server.objects().put(name, std::fs::read(&path)?);
+        let url = format!("{}/{name}", server.url());
+        let error = Group::open(&url).expect_err("a URL does not say that it is an archive");
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(error.to_string().contains(&format!("open {url}|zip:")), "{error}");
+        assert_eq!(Array::<u8>::open(format!("{url}|zip:"))?.read([0..4])?, array![1, 1, 1, 1]);
+    }
+    Ok(())
+}
