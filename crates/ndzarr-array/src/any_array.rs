@@ -237,8 +237,9 @@ impl AnyArray {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.append_any(axis, data, Colour::Blocking))
+        let core = self.core.clone();
+        let source = core.any_source(data)?;
+        core.wait_change(self.core.append(axis, data.shape(), &*source))
     }
 
     /// Begins to write a shard from inner chunks in any order, like
@@ -344,8 +345,9 @@ impl AnyArray {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.append_bytes(axis, bytes, Colour::Blocking))
+        let core = self.core.clone();
+        let (shape, source) = core.bytes_source(axis, bytes)?;
+        core.wait_change(self.core.append(axis, &shape, &*source))
     }
 
     /// Reads the contents of elements of variable size of a selection, in C order. A string is given

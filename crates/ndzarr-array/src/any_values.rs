@@ -145,28 +145,6 @@ impl Core {
         }, Err(self.other_type(data)))
     }
 
-    pub(crate) async fn append_any<D: Dimension>(
-        &mut self,
-        axis: usize,
-        data: &AnyElements<D>,
-        colour: Colour,
-    ) -> Result<()> {
-        if let AnyElements::Packed(array) = data {
-            let shape = self.shape().iter().map(|&n| n as usize).chain(self.data_type().elem_size());
-            let mut expected: Vec<usize> = shape.collect();
-            if let (Some(own), Some(given)) = (expected.get_mut(axis), array.shape().get(axis)) {
-                *own = *given;
-            }
-            self.check_packed_shape(array.shape(), &expected)?;
-            let array = array.as_standard_layout();
-            return self.append_bytes(axis, array.as_slice().unwrap_or_default(), colour).await;
-        }
-        with_held!(self.data_type(), T => {
-            let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
-            self.append_elements(axis, elements.view(), colour).await
-        }, Err(self.other_type(data)))
-    }
-
     /// Sets every element of a selection to one value.
     pub(crate) async fn fill_any(
         &self,

@@ -2,17 +2,15 @@
 
 use std::marker::PhantomData;
 
-use ndarray::{CowArray, Dimension};
+use ndarray::Dimension;
 use ndzarr_engine::Source;
 
 use crate::any_elements::AnyElements;
 use crate::core::{Core, Growth};
-use crate::element::{Element, Input};
+use crate::element::Element;
 use crate::element_type::Any;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
-use crate::steps::Picks;
-use crate::storage::Colour;
 use crate::to_view::ToView;
 
 /// Extends an array along an axis, a frame or a few at a time.
@@ -96,26 +94,13 @@ impl<T, M> Appender<T, M> {
         // After a failure, publishing says what is wrong.
         self.growth.as_ref().map_or(Ok(true), Growth::is_due)
     }
-
-    fn typed<'d>(core: &'d Core, data: &'d (impl ToView<T> + ?Sized)) -> Result<Elements<'d>>
-    where
-        T: Element,
-    {
-        let (view, stored) = (data.to_view(), core.data_type());
-        core.named(T::check(view.view(), stored))?;
-        let (axes, shape) = (vec![Picks::ALL; view.ndim()], view.shape().to_vec());
-        Ok((shape, T::source(Input { elements: CowArray::from(view), axes, stored })))
-    }
 }
 
-/// Elements, and their shape.
-type Elements<'d> = (Vec<usize>, Box<dyn Source + 'd>);
-
 impl<T> Appender<T> {
-    fn add(&mut self, (given, source): Elements<'_>) -> Result<()> {
-        let (mut growth, shape) = self.take_for(&given)?;
-        let source = growth.with_axis(&given, source);
-        self.core.wait_change(growth.push(&shape, &*source, Colour::Blocking))?;
+    fn add(&mut self, given: &[usize], source: Box<dyn Source + '_>) -> Result<()> {
+        let (mut growth, shape) = self.take_for(given)?;
+        let source = growth.with_axis(given, source);
+        self.core.wait_change(growth.push(&shape, &*source))?;
         self.growth = Some(growth);
         Ok(())
     }
@@ -134,7 +119,7 @@ impl<T> Appender<T> {
     /// added afterwards.
     pub fn publish(&mut self) -> Result<()> {
         let mut growth = self.take()?;
-        self.core.wait_change(growth.publish(Colour::Blocking))?;
+        self.core.wait_change(growth.publish())?;
         self.growth = Some(growth);
         Ok(())
     }
@@ -186,8 +171,9 @@ impl<T: Element> Appender<T> {
     /// `data` has another shape: the appender stays usable. A codec fails, or an error of
     /// [`publish`](Self::publish): no more can be added.
     pub fn push(&mut self, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
-        let core = self.core.clone();
-        self.add(Self::typed(&core, data)?)
+        let (core, data) = (self.core.clone(), data.to_view());
+        let shape = data.shape().to_vec();
+        self.add(&shape, core.box_source(data)?)
     }
 }
 
@@ -199,7 +185,7 @@ impl Appender<Any> {
     /// or an error of [`publish`](Self::publish): no more can be added.
     pub fn push<D: Dimension>(&mut self, data: &AnyElements<D>) -> Result<()> {
         let core = self.core.clone();
-        self.add((data.shape().to_vec(), core.any_source(data)?))
+        self.add(data.shape(), core.any_source(data)?)
     }
 }
 
@@ -249,9 +235,9 @@ impl<T: Element> Appender<T, Asynchronous> {
     /// # Errors
     /// The same as for [`Appender::push`].
     pub async fn push(&mut self, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
-        let core = self.core.clone();
-        let (shape, source) = Self::typed(&core, data)?;
-        let source = source.piece(&vec![0; shape.len()], &shape);
+        let (core, data) = (self.core.clone(), data.to_view());
+        let shape = data.shape().to_vec();
+        let source = core.box_source(data)?.piece(&vec![0; shape.len()], &shape);
         self.add(shape, source).await
     }
 }

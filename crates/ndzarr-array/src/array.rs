@@ -239,7 +239,7 @@ impl<E: ElementType> Array<E> {
     /// ```
     pub fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.resize(&shape.to_shape(), Colour::Blocking))
+        storage.wait_change(options.cancel.as_ref(), self.core.resize(&shape.to_shape()))
     }
 
     /// Reads the array's documents again, and adopts the shape and attributes that other handles
@@ -443,9 +443,10 @@ impl<T: Element> Array<T> {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append(&mut self, axis: usize, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        let appended = self.core.append_elements(axis, data.to_view(), Colour::Blocking);
-        storage.wait_change(options.cancel.as_ref(), appended)
+        let (core, data) = (self.core.clone(), data.to_view());
+        let shape = data.shape().to_vec();
+        let source = core.box_source(data)?;
+        core.wait_change(self.core.append(axis, &shape, &*source))
     }
 
     /// Begins to write a shard from inner chunks in any order. The index counts shards.

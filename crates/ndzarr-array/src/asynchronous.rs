@@ -1,10 +1,9 @@
 //! The calls of this crate as futures, under the same names as the blocking ones.
 //!
 //! On an asynchronous store, requests are awaited on the polling task, and overlap. On a blocking
-//! store, the library's threads run the call, so the polling task is not blocked: reads run on the
-//! library's pool, and a call that may wait for locks runs on a dedicated thread. Only the document
-//! that an append or a resize changes is read and written on the polling task. Every future is
-//! `Send`. Dropping one cancels the call, see
+//! store, the library's threads run the call, so the polling task is not blocked: the library's pool
+//! reads and writes elements, and changes of documents, which may wait for locks, queue for 16 other
+//! threads of the store. No future holds a lock. Every future is `Send`. Dropping one cancels the call, see
 //! [Guarantees](https://github.com/ndzarr/ndzarr/blob/main/docs/guarantees.md#abandoned-calls).
 //!
 //! ```

@@ -4,6 +4,7 @@ mod grow;
 mod mistaken_keys;
 mod refresh;
 mod resize;
+mod unfinished;
 mod units;
 
 use std::ops::Range;
@@ -214,6 +215,17 @@ impl Core {
     ) -> Result<R> {
         let core = self.clone();
         Call::new(self.options.cancel.as_ref()).run(self.storage.handed_change(move || call(core))).await
+    }
+
+    /// Like [`handed_change`](Self::handed_change), for a call that changes the handle, even if it fails.
+    pub(crate) async fn handed_update<F: Future<Output = (Self, Result<()>)> + Send>(
+        &mut self,
+        call: impl FnOnce(Self) -> F + Send + 'static,
+    ) -> Result<()> {
+        let updated = self.handed_change(|core| async move { Ok(call(core).await) });
+        let result;
+        (*self, result) = updated.await?;
+        result
     }
 
     /// Runs a blocking call, which the options can cancel.

@@ -255,20 +255,15 @@ impl Core {
         self.write_by(colour, &parts).await
     }
 
-    /// Extends the array along an axis by elements.
-    pub(crate) async fn append_elements<T: Element>(
-        &mut self,
-        axis: usize,
-        data: ArrayViewD<'_, T>,
-        colour: Colour,
-    ) -> Result<()> {
-        let stored = self.data_type().clone();
-        self.named(T::check(data.view(), &stored))?;
-        let elements = CowArray::from(data);
-        let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
-        let axes = vec![Picks::ALL; elements.ndim()];
-        let source = T::source(Input { axes, elements, stored: &stored });
-        self.append(axis, &shape, &*source, colour).await
+    /// Elements to be added, as a box.
+    pub(crate) fn box_source<'d, T: Element>(
+        &'d self,
+        data: ArrayViewD<'d, T>,
+    ) -> Result<Box<dyn Source + 'd>> {
+        let stored = self.data_type();
+        self.named(T::check(data.view(), stored))?;
+        let axes = vec![Picks::ALL; data.ndim()];
+        Ok(T::source(Input { elements: CowArray::from(data), axes, stored }))
     }
 
     /// The selection of a chunk; in a sharded array, of an inner chunk.

@@ -191,7 +191,12 @@ impl Core {
         })
     }
 
-    pub(crate) async fn append_bytes(&mut self, axis: usize, bytes: &[u8], colour: Colour) -> Result<()> {
+    /// Packed elements to be added along an axis, and their shape.
+    pub(crate) fn bytes_source<'b>(
+        &self,
+        axis: usize,
+        bytes: &'b [u8],
+    ) -> Result<(Vec<usize>, Box<dyn Source + 'b>)> {
         let wrong = |what: &str| {
             let what =
                 format!("{} bytes along axis {axis} of an array of {:?}: {what}", bytes.len(), self.shape());
@@ -209,9 +214,11 @@ impl Core {
         }
         shape[axis] = len / row;
         let axes = vec![Picks::ALL; shape.len()];
-        let lens: Vec<usize> = shape.iter().map(|&n| n as usize).chain([size]).collect();
-        let bytes = self.named(ArrayView::from_shape(IxDyn(&lens), bytes).map_err(too_large))?;
-        self.append(axis, &shape, &ByteSource { bytes: CowArray::from(bytes), axes }, colour).await
+        let mut shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+        shape.push(size);
+        let bytes = self.named(ArrayView::from_shape(IxDyn(&shape), bytes).map_err(too_large))?;
+        shape.pop();
+        Ok((shape, Box::new(ByteSource { bytes: CowArray::from(bytes), axes })))
     }
 
     fn elem_size(&self) -> Result<usize> {

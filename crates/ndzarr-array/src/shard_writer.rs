@@ -3,19 +3,18 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ndarray::{ArrayViewD, CowArray, Dimension};
-use ndzarr_engine::{EngineError, Source, on_own_thread};
+use ndarray::{ArrayViewD, Dimension};
+use ndzarr_engine::{EngineError, Source, queued};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::block_on;
 
 use crate::any_elements::AnyElements;
 use crate::chunks::Chunks;
 use crate::core::Core;
-use crate::element::{Element, Input};
+use crate::element::Element;
 use crate::element_type::Any;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
-use crate::steps::Picks;
 use crate::to_view::ToView;
 
 /// Writes one shard from inner chunks that arrive in any order and from any number of threads. See
@@ -155,22 +154,21 @@ impl<E> ShardWriter<E, Asynchronous> {
             return shard.publish(inner).await;
         }
         let (_stop, options) = shard.core.options.part();
+        let (name, cancel) = (shard.core.storage.name(), options.cancel.clone());
+        let core = shard.core.clone();
         // Not on the pool, because it may wait for a lock.
         let finish = move || {
             let inner = shard.take().map(|inner| inner.with_options(&options));
             Ok(inner.and_then(|inner| block_on(shard.publish(inner))))
         };
-        on_own_thread(finish).await.map_err(EngineError::from)?
+        core.named(queued(&name, cancel.as_ref(), finish).await.map_err(EngineError::from))?
     }
 }
 
 impl Shard {
     fn write_inner<T: Element>(&self, index: &[u64], data: ArrayViewD<'_, T>) -> Result<()> {
-        let stored = self.core.data_type();
         let within = self.within(index, data.shape())?;
-        self.core.named(T::check(data.view(), stored))?;
-        let (axes, elements) = (vec![Picks::ALL; data.ndim()], CowArray::from(data));
-        self.write_source(&within, &*T::source(Input { axes, elements, stored }))
+        self.write_source(&within, &*self.core.box_source(data)?)
     }
 
     fn write_any<D: Dimension>(&self, index: &[u64], data: &AnyElements<D>) -> Result<()> {

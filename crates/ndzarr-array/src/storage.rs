@@ -24,13 +24,11 @@ mod create;
 mod folder;
 mod handed;
 mod held_document;
-mod holders;
 mod list;
 mod read_only;
 mod reread;
-mod sync;
 
-pub(crate) use call::{Call, Colour, run_change};
+pub(crate) use call::{Call, Colour};
 #[cfg(feature = "fs")]
 use folder::Folder;
 pub(crate) use held_document::{HeldDocument, LostLocks, Published};

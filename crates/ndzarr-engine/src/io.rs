@@ -2,7 +2,6 @@
 //! over it.
 
 use std::future::{Future, Ready, ready};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -10,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_pool::{HAS_THREADS, Queue, is_own_thread};
+use ndzarr_pool::Queue;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
 };
@@ -21,6 +20,7 @@ use crate::cancel::{Patience, check_cancel, publishing};
 use crate::damage::OnDamage;
 use crate::encode_job::EncodeJob;
 use crate::for_each::{Sequence, for_each, for_each_waiting, n_threads};
+use crate::other_threads::on_pool;
 use crate::scratch::{Permit, Permits, with_workspace};
 use crate::wanted::Job;
 use crate::{EngineCause, EngineError, RunOptions, Source};
@@ -428,60 +428,4 @@ impl Io for Awaited<'_> {
         let (job, owned) = job.detach(source)?;
         on_pool(Queue::COMPUTE, move || with_workspace(|workspace| job.run(&*owned, workspace))).await
     }
-}
-
-/// Runs `work` on the pool and awaits the result. Dropping the future does not stop it.
-///
-/// On a thread of the pool it runs directly: waiting would keep that thread from running it.
-pub(crate) async fn on_pool<R: Send + 'static>(queue: Queue, work: impl FnOnce() -> R + Send + 'static) -> R {
-    if is_own_thread() {
-        return work();
-    }
-    let (send, receive) = futures_channel::oneshot::channel();
-    ndzarr_pool::spawn(queue, move || {
-        let _ = send.send(catch_unwind(AssertUnwindSafe(work)));
-    });
-    passed_on(receive).await
-}
-
-/// The result of work on another thread. Its panic goes on here, as if the work had run here.
-async fn passed_on<R>(receive: futures_channel::oneshot::Receiver<std::thread::Result<R>>) -> R {
-    match receive.await {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => resume_unwind(panic),
-        Err(_) => unreachable!("a thread that was started for work sends its result"),
-    }
-}
-
-/// Runs work that uses the store of this name on the library's threads, in turn with work that uses
-/// others. Dropping the future stops the work, which gets its own options for that.
-pub async fn pooled<T: Send + 'static>(
-    store: &str,
-    options: &RunOptions,
-    work: impl FnOnce(RunOptions) -> T + Send + 'static,
-) -> T {
-    let (_stop, options) = options.part();
-    on_pool(Queue::of_store(store), move || work(options)).await
-}
-
-/// Like [`pooled`], on a separate thread, for work that may wait for locks. Dropping the future
-/// does not stop it. On a system without threads it runs here: no other thread holds a lock.
-///
-/// # Errors
-/// No thread can be started.
-///
-/// # Panics
-/// When the work panics.
-pub async fn on_own_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, EngineCause> + Send + 'static,
-) -> Result<T, EngineCause> {
-    if !HAS_THREADS {
-        return work();
-    }
-    let (send, receive) = futures_channel::oneshot::channel();
-    std::thread::Builder::new()
-        .name("ndzarr-lock".to_owned())
-        .spawn(move || drop(send.send(catch_unwind(AssertUnwindSafe(work)))))
-        .map_err(|error| StoreError::io("start a thread to lock", "", error))?;
-    passed_on(receive).await
 }

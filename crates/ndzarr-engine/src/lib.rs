@@ -5,7 +5,7 @@
 //! a [`Source`] provides new ones.
 //!
 //! - [`read()`] and [`write()`] run over a [`Store`](ndzarr_store::Store) on the calling thread and
-//!   the library's pool; [`pooled`] and [`write_pooled`] serve a caller that must not block;
+//!   the library's pool; [`pooled`], [`queued`] and [`write_pooled`] serve a caller that must not block;
 //! - [`read_async`] and [`write_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in
 //!   any runtime.
 //!
@@ -120,6 +120,7 @@ mod merge_ranges;
 mod met_box;
 mod new_shard;
 mod options;
+mod other_threads;
 mod pieces;
 mod presence;
 mod raw_layers;
@@ -149,14 +150,15 @@ pub use cover::check_cover;
 pub use damage::{DamageReport, Damaged, DamagedChunk};
 pub use error::{Broken, EngineCause, EngineError, UnitPlace};
 pub use for_each::in_parallel;
-pub use io::{on_own_thread, pooled};
 pub use level::Jobs;
 pub use ndzarr_model::{ConcurrentUpdate, Foreign};
+pub use ndzarr_pool::is_change_thread;
 pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
+pub use other_threads::{pooled, queued};
 pub use presence::{Doubt, Presence};
 pub use read::{read, read_async};
 pub use shard_writer::ShardWriter;
-pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
+pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async};
 pub use tile::{Coverage, MakeTile, Picked, PickedBox, Source, Tile};
 pub use wanted::Job;
 pub use write::{Part, erase_in_turn, erase_prefix_in_turn, put_in_turn, write, write_async, write_pooled};

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU64};
 
 use ndzarr_grid::{ChunkGrid, Region, n_elements};
@@ -10,7 +9,7 @@ use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, Store, StoreError};
 
 use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::chunk_write::{ChunkWrite, Nothing};
-use crate::io::{Awaited, Here, Io, in_turns, now, on_own_thread};
+use crate::io::{Awaited, Here, Io, in_turns, now};
 use crate::write::{Written, unless_lost, write_chunk};
 use crate::{ChunkedArray, EngineCause, EngineError, RunOptions};
 
@@ -65,22 +64,6 @@ pub fn shrink(
     options: &RunOptions,
 ) -> Result<(), EngineError> {
     now(shrink_by(array, &Here::new(store, options), was, options))
-}
-
-/// Like [`shrink`], without blocking the task that polls. If the future is dropped or fails,
-/// nothing more is removed.
-///
-/// # Errors
-/// As for [`shrink`].
-pub async fn shrink_pooled(
-    array: &Arc<ChunkedArray>,
-    store: &Arc<dyn Store>,
-    was: &[u64],
-    options: &RunOptions,
-) -> Result<(), EngineError> {
-    let (_stop, options) = options.part();
-    let (array, store, was) = (array.clone(), store.clone(), was.to_vec());
-    on_own_thread(move || Ok(shrink(&array, &*store, &was, &options))).await?
 }
 
 /// Like [`shrink`], over an asynchronous store. Writers are serialized by conditional writes.

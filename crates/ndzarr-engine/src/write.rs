@@ -16,9 +16,10 @@ use crate::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_canc
 use crate::chunk_write::ChunkWrite;
 use crate::cover;
 use crate::for_each::n_threads;
-use crate::io::{Awaited, Here, Io, in_turns, now, on_own_thread, on_pool};
+use crate::io::{Awaited, Here, Io, in_turns, now};
 use crate::met_box::MetBox;
 use crate::new_shard::KeyChange;
+use crate::other_threads::{on_pool, waiting};
 use crate::reread::Reread;
 use crate::{ChunkedArray, ConcurrentUpdate, Coverage, EngineCause, EngineError, RunOptions, Source};
 
@@ -73,7 +74,8 @@ pub async fn write_pooled(
     let (_stop, options) = &options.part();
     let touched = &Touched::new(array, parts)?;
     let (total, done) = (touched.count(), &AtomicU64::new(0));
-    let queue = Queue::of_store(&store.name());
+    let name = &store.name();
+    let queue = Queue::of_store(name);
     let write = |number| async move {
         check_cancel(options.cancel.as_ref())?;
         let Some(Touch { overlap, source, from, len }) = touched.piece(number) else { return Ok(()) };
@@ -96,11 +98,10 @@ pub async fn write_pooled(
         };
         let attempt = Arc::clone(&write);
         let written = match on_pool(queue, move || attempt(Patience::Try)).await {
-            // No thread of the pool waits for a lock: a separate one does.
-            Ok(Written::Busy) => on_own_thread(move || write(Patience::Wait)).await,
+            Ok(Written::Busy) => waiting(name, options.cancel.as_ref(), move || write(Patience::Wait)).await,
             written => written,
         };
-        written.map_err(|cause| EngineError::at(cause, array.place(&store.name(), &chunk)))?;
+        written.map_err(|cause| EngineError::at(cause, array.place(name, &chunk)))?;
         options.report(done, total);
         Ok(())
     };

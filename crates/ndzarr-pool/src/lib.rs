@@ -6,6 +6,8 @@
 //!   thread of another pool, under a lock, within shared work.
 //! - [`spawn`] hands over a job that runs on a thread of the pool. If every thread is blocked, by a
 //!   slow store for instance, another one is started. Jobs of different stores take turns.
+//! - [`queue_change`] hands over a job that may wait for locks. It runs on one of a few other threads,
+//!   so that the pool goes on computing.
 //!
 //! Threads start on first use, one for each processor, and again in a forked child.
 //!
@@ -26,13 +28,19 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod changes;
 mod offer;
 mod pool;
+mod queued_change;
+mod threads;
 
-/// The primitives that [`offer`] waits with; its test replaces this module by shuttle's.
+/// The primitives that [`offer`] and [`changes`] wait with; their tests replace this module by shuttle's.
 mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
+pub use changes::Withdrawn;
 pub use offer::Stay;
 pub use pool::{HAS_THREADS, Queue, available, gives_way, is_own_thread, share, spawn};
+pub use queued_change::{QueuedChange, queue_change};
+pub use threads::is_change_thread;

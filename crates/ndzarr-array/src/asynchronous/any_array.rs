@@ -134,7 +134,9 @@ impl AnyArray {
     /// # Errors
     /// The same as for [`AnyArray::append`](crate::AnyArray::append).
     pub async fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
-        self.core.append_any(axis, data, Colour::Async).await
+        let core = self.core.clone();
+        let source = core.any_source(data)?;
+        self.core.append_handed(axis, data.shape(), &*source).await
     }
 
     /// Like [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
@@ -189,7 +191,9 @@ impl AnyArray {
     /// # Errors
     /// The same as for [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
     pub async fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        self.core.append_bytes(axis, bytes, Colour::Async).await
+        let core = self.core.clone();
+        let (shape, source) = core.bytes_source(axis, bytes)?;
+        self.core.append_handed(axis, &shape, &*source).await
     }
 
     /// Like [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).

@@ -173,7 +173,12 @@ impl<E: ElementType> Array<E> {
     /// The same as for [`Array::resize`](crate::Array::resize).
     pub async fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let shape = shape.to_shape();
-        self.core.resize(&shape, Colour::Async).await
+        self.core
+            .handed_update(move |mut core| async move {
+                let resized = core.resize(&shape).await;
+                (core, resized)
+            })
+            .await
     }
 
     /// Like [`Array::refresh`](crate::Array::refresh).
@@ -314,7 +319,10 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// The same as for [`Array::append`](crate::Array::append).
     pub async fn append(&mut self, axis: usize, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
-        self.core.append_elements(axis, data.to_view(), Colour::Async).await
+        let (core, data) = (self.core.clone(), data.to_view());
+        let shape = data.shape().to_vec();
+        let source = core.box_source(data)?;
+        self.core.append_handed(axis, &shape, &*source).await
     }
 
     /// Like [`Array::shard_writer`](crate::Array::shard_writer).

@@ -11,7 +11,6 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use super::resize::{Added, appended};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::Colour;
 
 /// Elements behind the end of an array along one axis, that are not published.
 ///
@@ -89,12 +88,12 @@ impl Growth {
     }
 
     /// Adds elements, and publishes whenever a row of units is full.
-    pub(crate) async fn push(&mut self, shape: &[u64], source: &dyn Source, colour: Colour) -> Result<()> {
+    pub(crate) async fn push(&mut self, shape: &[u64], source: &dyn Source) -> Result<()> {
         let mut from = 0;
         while from < shape[self.axis] {
             from += self.take(shape, source, from)?;
             if self.end == self.row_end {
-                self.publish(colour).await?;
+                self.publish().await?;
             }
         }
         Ok(())
@@ -124,12 +123,8 @@ impl Growth {
     /// Like [`publish`](Self::publish), without blocking the polling task.
     pub(crate) async fn publish_handed(mut self) -> Result<Self> {
         let core = self.core.clone();
-        if !core.storage.is_blocking() {
-            self.publish(Colour::Async).await?;
-            return Ok(self);
-        }
         let publish = |_| async move {
-            self.publish(Colour::Blocking).await?;
+            self.publish().await?;
             Ok(self)
         };
         core.handed_change(publish).await
@@ -246,7 +241,7 @@ impl Growth {
     }
 
     /// Publishes all that was added: first the chunks, then the shape.
-    pub(crate) async fn publish(&mut self, colour: Colour) -> Result<()> {
+    pub(crate) async fn publish(&mut self) -> Result<()> {
         let axis = self.axis;
         let published = self.core.shape()[axis];
         if self.end == published {
@@ -264,7 +259,7 @@ impl Growth {
         let shards = shards.into_iter().map(|(_, writer)| writer).collect();
         let behind = Some(self.core.shape().to_vec());
         let added = Added { shape, parts, shards, behind };
-        self.core.append_by(axis, added, colour).await?;
+        self.core.append_all(axis, added).await?;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
         self.row_end = row_end(&self.core, axis, self.end)?;
         Ok(())

@@ -16,7 +16,6 @@ use super::Core;
 use crate::chunks::Chunks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::occupied::without_numbers;
-use crate::storage::Colour;
 
 /// The number of pages of listings, at most, that are looked at.
 const MOST_PAGES: usize = 16;
@@ -105,15 +104,6 @@ impl Core {
         }
         self.data()?.presence().settle();
         Ok(())
-    }
-
-    /// Like [`settle_keys`](Self::settle_keys), blocking or not.
-    pub(super) async fn settle_keys_by(&self, colour: Colour) -> Result<()> {
-        if !self.has_unsettled_keys() {
-            return Ok(());
-        }
-        let core = self.clone();
-        self.storage.ask(colour, move |_| async move { core.settle_keys().await }).await
     }
 
     /// Looks for these chunks under the other separator, one by one.

@@ -1,12 +1,11 @@
 //! Changes of an array's shape, and their effect on its chunks.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use ndzarr_engine::{
-    AnyStore, CancelOnDrop, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source,
-    check_shrink, check_shrink_async, on_own_thread, shrink, shrink_async, shrink_pooled,
+    AnyStore, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source, check_shrink,
+    check_shrink_async, is_change_thread, shrink, shrink_async,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
@@ -15,16 +14,10 @@ use ndzarr_metadata::{
 use ndzarr_model::ChunkEdges;
 
 use super::Core;
+use super::unfinished::Unfinished;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Colour, HeldDocument, Published, Storage, run_change};
-
-/// A change of the shape that is not published yet. Dropping it cancels it: nothing more of it is
-/// published, and the document is held until no trace of it is visible.
-struct Unfinished {
-    held: Option<HeldDocument>,
-    stop: CancelOnDrop,
-}
+use crate::storage::{Call, HeldDocument, Published};
 
 /// What is appended along an axis.
 pub(super) struct Added<'s> {
@@ -40,119 +33,96 @@ pub(super) struct Added<'s> {
 
 impl<'s> Added<'s> {
     /// The elements of a source of this shape.
-    fn new(shape: &[u64], axis: usize, source: &'s dyn Source) -> Self {
+    fn new(shape: &[usize], axis: usize, source: &'s dyn Source) -> Self {
+        let shape: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
         // Without such an axis it is refused before anything is written.
         let len = shape.get(axis).copied().unwrap_or(0);
         let parts = vec![(0..len, source)];
-        Self { shape: shape.to_vec(), parts, shards: Vec::new(), behind: None }
+        Self { shape, parts, shards: Vec::new(), behind: None }
     }
 }
 
 impl Core {
-    pub(crate) async fn resize(&mut self, shape: &[u64], colour: Colour) -> Result<()> {
-        if colour == Colour::Blocking {
-            return self.resize_by(shape, colour).await;
-        }
-        let (mut core, shape) = (self.clone(), shape.to_vec());
-        let resized = run_change(self.options.cancel.clone(), async move {
-            let result = core.resize_by(&shape, colour).await;
-            (core, result)
-        });
-        let result;
-        (*self, result) = resized.await;
-        result
-    }
-
-    /// Like a blocking append, an asynchronous one must not depend on its own task: any call that
-    /// waits for the document may have to poll it. So the elements are copied.
-    pub(crate) async fn append(
-        &mut self,
-        axis: usize,
-        source_shape: &[u64],
-        source: &dyn Source,
-        colour: Colour,
-    ) -> Result<()> {
-        if colour == Colour::Blocking {
-            return self.append_by(axis, Added::new(source_shape, axis, source), colour).await;
-        }
-        let len: Vec<usize> = source_shape.iter().map(|&n| n as usize).collect();
-        let source = source.piece(&vec![0; len.len()], &len);
-        let (mut core, shape) = (self.clone(), source_shape.to_vec());
-        let appended = run_change(self.options.cancel.clone(), async move {
-            let result = core.append_by(axis, Added::new(&shape, axis, &*source), colour).await;
-            (core, result)
-        });
-        let result;
-        (*self, result) = appended.await;
-        result
-    }
-
     /// Changes the shape. Elements outside a smaller shape are removed first, and the document is
     /// written last, so no data that could reappear is ever outside the shape in the document.
-    async fn resize_by(&mut self, shape: &[u64], colour: Colour) -> Result<()> {
+    pub(crate) async fn resize(&mut self, shape: &[u64]) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
-        self.settle_keys_by(colour).await?;
-        if let AnyStore::Blocking(_) = storage.0 {
-            let (node, key) = (Arc::clone(&self.node), key.clone());
-            let check = move |storage: Storage| async move { storage.check_there_first(&node, &key).await };
-            storage.ask(colour, check).await?;
+        self.settle_keys().await?;
+        if storage.is_blocking() {
+            storage.check_there_first(&self.node, &key).await?;
         }
         // The shape from which chunks were already trimmed before another writer intervened.
         let mut trimmed = None;
         *self = loop {
             // As long as the document is held, no writer appends to the part being trimmed.
-            let (stop, options) = self.options.part();
-            let limits = &self.node.context.limits;
-            let held = storage.hold(&key, limits).await?;
-            held.condition().into_iter().for_each(|condition| stop.only_while(condition));
+            let mut held = storage.hold(&key, &self.node.context.limits).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
             let reshaped = self.reshaped(shape, &change)?;
-            let mut work = Unfinished { held: Some(held), stop };
-            if loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was) {
+            let loses = loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was);
+            if loses {
                 // Anything that prevents trimming chunks or changing the document is detected
                 // before either.
-                reshaped.check_shrink(shape, &change.was, colour).await?;
+                reshaped.check_shrink(shape, &change.was).await?;
                 if change.was != shape {
-                    work.held()?.check(policy).await?;
+                    held.check(policy).await?;
                 }
-                let part = Self { options, ..reshaped.clone() };
-                part.trim(shape, &change.was, colour).await?;
+            }
+            let work = Unfinished::new(held);
+            if loses {
+                let part = Self { options: work.options(&self.options), ..reshaped.clone() };
+                part.trim(shape, &change.was, Some(&work)).await?;
                 trimmed = Some(change.was.clone());
             }
             if change.was == shape || work.publish(&change.document, policy).await? == Published::Yes {
                 break reshaped;
             }
         };
-        self.refresh(key, colour).await
+        self.refresh(key).await
     }
 
-    /// Extends the array along an axis by elements. No other append gets the same range.
+    /// Extends the array along an axis by elements.
+    pub(crate) async fn append(&mut self, axis: usize, shape: &[usize], source: &dyn Source) -> Result<()> {
+        self.append_all(axis, Added::new(shape, axis, source)).await
+    }
+
+    /// The same without blocking the polling task. A thread that makes the change has a copy of the
+    /// elements.
+    pub(crate) async fn append_handed(
+        &mut self,
+        axis: usize,
+        shape: &[usize],
+        source: &dyn Source,
+    ) -> Result<()> {
+        if !self.storage.is_blocking() {
+            let call = Call::new(self.options.cancel.as_ref());
+            return call.run(self.append(axis, shape, source)).await;
+        }
+        let (shape, source) = (shape.to_vec(), source.piece(&vec![0; shape.len()], shape));
+        self.handed_update(move |mut core| async move {
+            let appended = core.append(axis, &shape, &*source).await;
+            (core, appended)
+        })
+        .await
+    }
+
+    /// Extends the array along an axis. No other append gets the same range.
     ///
     /// If the document can be held, or there are no other writers, the elements are written first, so
     /// every reader that sees the new shape sees them. Otherwise the document is changed first, which
     /// reserves the range.
-    pub(super) async fn append_by(
-        &mut self,
-        axis: usize,
-        mut added: Added<'_>,
-        colour: Colour,
-    ) -> Result<()> {
+    pub(super) async fn append_all(&mut self, axis: usize, mut added: Added<'_>) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
-        self.settle_keys_by(colour).await?;
-        if let AnyStore::Blocking(_) = storage.0 {
-            let (node, key) = (Arc::clone(&self.node), key.clone());
-            let check = move |storage: Storage| async move { storage.check_there_first(&node, &key).await };
-            storage.ask(colour, check).await?;
+        self.settle_keys().await?;
+        if storage.is_blocking() {
+            storage.check_there_first(&self.node, &key).await?;
         }
         loop {
-            let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
             let mut held = storage.hold(&key, limits).await?;
-            held.condition().into_iter().for_each(|condition| stop.only_while(condition));
             let was = self.checked(document_shape(&self.node, held.value()))?;
             if let Some(expected) = added.behind.as_ref().filter(|&expected| was != *expected) {
                 let what = format!(
@@ -169,17 +139,20 @@ impl Core {
                     continue;
                 }
                 *self = grown;
-                self.outside(Outside::Shared)?.write_added(axis, was[axis], &mut added, colour).await?;
-                return self.refresh(key, colour).await;
+                let work = Unfinished::new(None);
+                let writer = self.outside(Outside::Shared)?;
+                let writer = Self { options: work.options(&self.options), ..writer };
+                writer.write_added(axis, was[axis], &mut added, &work).await?;
+                return self.refresh(key).await;
             }
-            let writer = Self { options, ..grown.outside(Outside::Fill)? };
             // The written elements must not reappear when the array grows.
             if shape != was && storage.is_blocking() {
                 let (array, shape) = (self.clone(), shape.clone());
                 held.unless_published(move |held| array.tidy(held, &shape));
             }
-            let mut work = Unfinished { held: Some(held), stop };
-            let done = match writer.write_added(axis, was[axis], &mut added, colour).await {
+            let work = Unfinished::new(held);
+            let writer = Self { options: work.options(&self.options), ..grown.outside(Outside::Fill)? };
+            let done = match writer.write_added(axis, was[axis], &mut added, &work).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
                 Ok(()) => work.publish(&change.document, policy).await,
                 Err(error) => Err(error),
@@ -188,25 +161,16 @@ impl Core {
                 Ok(Published::Yes) => {
                     drop(work);
                     *self = grown;
-                    return self.refresh(key, colour).await;
+                    return self.refresh(key).await;
                 }
                 Ok(Published::No) => {}
                 Err(error) => {
-                    match colour {
-                        Colour::Blocking => work.end(),
-                        Colour::Async => {
-                            let end = move || {
-                                work.end();
-                                Ok(())
-                            };
-                            let _ = on_own_thread(end).await;
-                        }
-                    }
+                    drop(work);
                     // No other thread may wait for an asynchronous store.
                     if !storage.is_blocking()
                         && let Ok(Some(now)) = storage.value(&key, limits.document_bytes).await
                     {
-                        let _ = self.trim_behind(Some(&now), &shape, colour).await;
+                        let _ = self.trim_behind(Some(&now), &shape).await;
                     }
                     return Err(error);
                 }
@@ -220,7 +184,7 @@ impl Core {
         axis: usize,
         start: u64,
         added: &mut Added<'_>,
-        colour: Colour,
+        work: &Unfinished,
     ) -> Result<()> {
         for shard in added.shards.drain(..) {
             let shard = shard.within(self.data()?).with_options(&self.options);
@@ -230,7 +194,16 @@ impl Core {
         for (range, source) in &added.parts {
             let mut ranges: Vec<Range<u64>> = self.shape().iter().map(|&n| 0..n).collect();
             ranges[axis] = start + range.start..start + range.end;
-            self.write_by(colour, &[(Region::new(ranges), *source)]).await?;
+            let parts = [(Region::new(ranges), *source)];
+            match &self.storage.0 {
+                AnyStore::Async(_) => self.write_async(&parts).await?,
+                // It leaves the codecs to the pool: it has to let go of the document as soon as the
+                // call is given up, or one of the chunks fails.
+                AnyStore::Blocking(_) if is_change_thread() => {
+                    work.unless_cancelled(self.write_async(&parts)).await?;
+                }
+                AnyStore::Blocking(_) => work.in_place(|| self.write(&parts))?,
+            }
         }
         Ok(())
     }
@@ -255,17 +228,17 @@ impl Core {
             }
             &again
         };
-        let _ = self.storage.wait(self.trim_behind(held.value(), written, Colour::Blocking));
+        let _ = self.storage.wait(self.trim_behind(held.value(), written));
     }
 
     /// The same, although the call may have been cancelled.
-    async fn trim_behind(&self, document: Option<&[u8]>, written: &[u64], colour: Colour) -> Result<()> {
+    async fn trim_behind(&self, document: Option<&[u8]>, written: &[u64]) -> Result<()> {
         let now = self.checked(document_shape(&self.node, document))?;
         let change = self.checked(change_shape(&self.node, document, &now))?;
         let mut all = self.reshaped(&now, &change)?;
         all.options.cancel = None;
         let was: Vec<u64> = now.iter().zip(written).map(|(&now, &written)| now.max(written)).collect();
-        all.trim(&now, &was, colour).await
+        all.trim(&now, &was, None).await
     }
 
     /// The same array, for writing with this assumption about the elements outside of it.
@@ -299,14 +272,11 @@ impl Core {
     }
 
     /// Updates the copies of a changed document.
-    async fn refresh(&self, key: String, colour: Colour) -> Result<()> {
+    async fn refresh(&self, key: String) -> Result<()> {
         self.changed();
         let change = DocumentChange { keys: vec![key], ..DocumentChange::default() };
-        let (node, policy) = (Arc::clone(&self.node), self.options.concurrent_update);
-        let refresh = move |storage: Storage| async move {
-            consolidated::refresh(&storage, &node, &change, policy).await
-        };
-        self.storage.ask(colour, refresh).await.map_err(|error| {
+        let policy = self.options.concurrent_update;
+        consolidated::refresh(&self.storage, &self.node, &change, policy).await.map_err(|error| {
             let what = "the array has its new shape, the consolidated metadata above it may not";
             error.after(what).once_done()
         })
@@ -365,72 +335,24 @@ impl Core {
         self.named(data.regridded(grid).map_err(|error| Error::from(error).of_shape()))
     }
 
-    async fn check_shrink(&self, shape: &[u64], was: &[u64], colour: Colour) -> Result<()> {
-        let (data, was) = (self.resized(self.writable()?, shape)?, was.to_vec());
-        let check = move |storage: Storage| async move {
-            Ok(match &storage.0 {
-                AnyStore::Blocking(store) => check_shrink(&data, &**store, &was),
-                AnyStore::Async(store) => check_shrink_async(&data, &**store, &was).await,
-            })
-        };
-        self.named(self.storage.ask(colour, check).await?)
-    }
-
-    async fn trim(&self, shape: &[u64], was: &[u64], colour: Colour) -> Result<()> {
-        let data = Arc::new(self.resized(self.writable()?, shape)?);
+    async fn check_shrink(&self, shape: &[u64], was: &[u64]) -> Result<()> {
+        let data = self.resized(self.writable()?, shape)?;
         self.named(match &self.storage.0 {
-            AnyStore::Blocking(store) => match colour {
-                Colour::Blocking => shrink(&data, &**store, was, &self.options),
-                Colour::Async => shrink_pooled(&data, store, was, &self.options).await,
-            },
-            AnyStore::Async(store) => shrink_async(&data, &**store, was, &self.options).await,
+            AnyStore::Blocking(store) => check_shrink(&data, &**store, was),
+            AnyStore::Async(store) => check_shrink_async(&data, &**store, was).await,
         })
     }
-}
 
-impl Unfinished {
-    fn held(&mut self) -> Result<&mut HeldDocument> {
-        self.held.as_mut().ok_or_else(|| Error::new(ErrorKind::Cancelled, "the document was given up"))
-    }
-
-    async fn publish(&mut self, document: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
-        match self.held.take() {
-            Some(held) => held.publish(document, policy).await,
-            None => Err(Error::new(ErrorKind::Cancelled, "the document was given up")),
-        }
-    }
-
-    /// Ensures that nothing more is published and that everything written outside the shape is
-    /// gone. Then releases the document.
-    fn end(&mut self) {
-        self.stop.cancel().cancel();
-        self.stop.cancel().settle();
-        self.held = None;
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        self.stop.cancel().cancel();
-        let has_to_undo = self.held.as_ref().is_some_and(HeldDocument::has_to_undo);
-        if !has_to_undo && self.stop.cancel().is_settled() {
-            return;
-        }
-        let stop = CancelOnDrop::part_of(None);
-        let work = Self { held: self.held.take(), stop: std::mem::replace(&mut self.stop, stop) };
-        // Dropping a future must not wait for jobs that are still publishing.
-        let work = Arc::new(Mutex::new(Some(work)));
-        let end = |work: &Mutex<Option<Self>>| {
-            let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(mut work) = work {
-                work.end();
+    /// Removes what is outside a shape, for a change that holds the document or to undo one.
+    async fn trim(&self, shape: &[u64], was: &[u64], work: Option<&Unfinished>) -> Result<()> {
+        let data = self.resized(self.writable()?, shape)?;
+        self.named(match &self.storage.0 {
+            AnyStore::Blocking(store) => {
+                let shrink = || shrink(&data, &**store, was, &self.options);
+                work.map_or_else(&shrink, |work| work.in_place(shrink))
             }
-        };
-        let own = Arc::clone(&work);
-        let thread = std::thread::Builder::new().name("ndzarr-tidy".to_owned());
-        if thread.spawn(move || end(&own)).is_err() {
-            end(&work);
-        }
+            AnyStore::Async(store) => shrink_async(&data, &**store, was, &self.options).await,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs calls on a blocking store by the library's threads, so that the polling task is not
 //! blocked.
 
-use ndzarr_engine::{AnyStore, CancelOnDrop, EngineError, RunOptions, on_own_thread, pooled};
+use ndzarr_engine::{AnyStore, CancelOnDrop, EngineError, RunOptions, pooled, queued};
 use ndzarr_store::block_on;
 
 use super::{Call, Colour, Storage};
@@ -21,23 +21,21 @@ impl Storage {
         }
     }
 
-    /// Runs a call that changes the store: on a blocking store, by a dedicated thread, because it
-    /// may wait for locks. Once the future is dropped, it publishes nothing more and does not wait
-    /// for locks.
+    /// Runs a call that changes the store: on a blocking store, on a thread for changes when it is
+    /// its turn, because it may wait for locks. Once the future is dropped, it publishes nothing more
+    /// and does not wait for locks.
     pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> Result<R> {
-        if let AnyStore::Async(_) = &self.0 {
-            return call().await;
-        }
+        let AnyStore::Blocking(store) = &self.0 else { return call().await };
         let stop = CancelOnDrop::part_of(Call::current().cancel.as_ref());
         let part = Call::new(Some(stop.cancel()));
         let run = move || {
             let _entered = part.enter();
             Ok(block_on(call()))
         };
-        on_own_thread(run).await.map_err(EngineError::from)?
+        self.named(queued(&store.name(), Some(stop.cancel()), run).await.map_err(EngineError::from))?
     }
 
     /// Runs a request within a call: on another thread, if the call is asynchronous and the store

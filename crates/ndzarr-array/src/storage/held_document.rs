@@ -1,19 +1,14 @@
 //! Reads documents in order to change them.
 
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use ndzarr_engine::{
-    AnyStore, CancelOnDrop, ConcurrentUpdate, Condition, EngineError, on_own_thread, with_files,
-};
+use ndzarr_engine::{AnyStore, ConcurrentUpdate, Condition, EngineError, with_files};
 use ndzarr_metadata::{Limits, MetadataError, Node, check_whole};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
 use super::call::{Call, lock, unless_cancelled};
-use super::holders::{Holding, holder, name_of};
-use super::sync::Mutex;
 use super::{MAX_READINGS, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -21,12 +16,11 @@ impl Storage {
     /// Reads a document to change it, under its lock if the store has locks. Cancelling the current
     /// call ends a wait for the lock.
     pub(crate) async fn hold(&self, key: &str, limits: &Limits) -> Result<HeldDocument> {
-        let call = Call::current();
-        self.named(call.check())?;
+        self.named(Call::current().check())?;
         let key = self.named(Key::new(key))?;
         let limit = limits.document_bytes;
         if let AnyStore::Blocking(store) = &self.0
-            && let Some((value, guard)) = self.named(take(store, &key, limit, call).await)?
+            && let Some((value, guard)) = self.named(take(&**store, &key, limit))?
         {
             return Ok(HeldDocument {
                 storage: self.clone(),
@@ -101,85 +95,44 @@ impl Storage {
 /// The value of a document, and its lock.
 type Taken = (Option<Bytes>, Guard);
 
-/// Whether a document that is blank or cut stays so.
-enum Stays {
-    Yes,
-    No,
-    Unknown,
-}
-
 /// Takes the lock of a document and reads it; `None` if the store has no locks.
-///
-/// If a future of this process holds it, that future is polled here until it releases the lock,
-/// because there may be no other task to poll it.
-async fn take(store: &Arc<dyn Store>, key: &Key, limit: u64, call: Call) -> Result<Option<Taken>> {
-    let name = {
-        let (store, key) = (store.name(), key.clone());
-        // It asks the file system, which an executor's thread must not wait for.
-        match call.change {
-            None => name_of(&store, &key),
-            Some(_) => on_own_thread(move || Ok(name_of(&store, &key))).await.map_err(EngineError::from)?,
-        }
-    };
-    // A thread that waits for the future stops when the future is dropped.
-    let stop = CancelOnDrop::part_of(call.cancel.as_ref());
+fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<Taken>> {
+    let call = Call::current();
+    let goes_on = || call.check().is_ok();
     // What stays blank or cut is left to the caller, who makes an error of it.
     let mut readings = MAX_READINGS;
     loop {
         call.check()?;
-        if let Some(change) = holder(&name) {
-            change.help().await;
+        let mut lock = match with_files(|| store.lock(key, Wait::While(&goes_on)))? {
+            Locked::Held(lock) => lock,
+            Locked::Unsupported => return Ok(None),
+            Locked::Busy => continue,
+        };
+        if !lock.lock_value(Wait::While(&goes_on))? {
             continue;
         }
-        let (store, key, name) = (Arc::clone(store), key.clone(), name.clone());
-        let (cancel, change) = (stop.cancel().clone(), call.change.clone());
-        let wait = move || -> Result<_> {
-            let goes_on = || !cancel.is_cancelled() && holder(&name).is_none();
-            match with_files(|| store.lock(&key, Wait::While(&goes_on)))? {
-                Locked::Held(mut lock) => {
-                    // Registered from now on: a call that waits for this lock may be the only one
-                    // to poll the future.
-                    let known = change.as_ref().map(|change| Holding::new(&name, change));
-                    if !lock.lock_value(Wait::While(&goes_on))? {
-                        return Ok(ControlFlow::Continue(Stays::Unknown));
-                    }
-                    let (pin, taken) = read(lock, limit, known)?;
-                    if let (Some(pin), Some(value)) = (pin, &taken.0)
-                        && readings > 0
-                        && check_whole(key.as_str(), value).is_err()
-                    {
-                        // Another program may be writing it: not under this lock.
-                        drop(taken);
-                        let stays = store.stays(&key, &pin, Wait::While(&goes_on))?;
-                        return Ok(ControlFlow::Continue(if stays { Stays::Yes } else { Stays::No }));
-                    }
-                    Ok(ControlFlow::Break(Some(taken)))
-                }
-                Locked::Unsupported => Ok(ControlFlow::Break(None)),
-                Locked::Busy => Ok(ControlFlow::Continue(Stays::Unknown)),
-            }
+        let (pin, taken) = read(lock, limit)?;
+        let is_broken = |value: &Bytes| readings > 0 && check_whole(key.as_str(), value).is_err();
+        let (Some(pin), true) = (pin, taken.0.as_ref().is_some_and(is_broken)) else {
+            return Ok(Some(taken));
         };
-        let attempt = match call.change {
-            None => wait(),
-            Some(_) => on_own_thread(move || Ok(wait())).await.map_err(EngineError::from)?,
-        };
-        match attempt? {
-            ControlFlow::Break(taken) => return Ok(taken),
-            ControlFlow::Continue(Stays::Yes) => readings = 0,
-            ControlFlow::Continue(Stays::No) => readings -= 1,
-            ControlFlow::Continue(Stays::Unknown) => {}
+        // Another program may be writing it: not under this lock.
+        drop(taken);
+        match store.stays(key, &pin, Wait::While(&goes_on))? {
+            true => readings = 0,
+            false => readings -= 1,
         }
     }
 }
 
-fn read(mut lock: Box<dyn KeyLock>, limit: u64, known: Option<Holding>) -> Result<(Option<Pin>, Taken)> {
+fn read(mut lock: Box<dyn KeyLock>, limit: u64) -> Result<(Option<Pin>, Taken)> {
     let fetched = with_files(|| lock.fetch(Of::Any, Want::Whole { limit }));
     let fetched = fetched.map_err(|error| of_document(error, limit))?;
     let (pin, value) = match fetched {
         Fetched::Parts { pin, parts, .. } => (Some(pin), parts.into_iter().next()),
         Fetched::Missing | Fetched::Changed => (None, None),
     };
-    Ok((pin, (value, Guard::Lock { lock: Arc::new(Mutex::new(Some(lock))), known })))
+    Ok((pin, (value, Guard::Lock(Arc::new(Mutex::new(Some(lock)))))))
 }
 
 /// A document that is about to be changed. While it is held, either others cannot change it, or
@@ -198,10 +151,7 @@ type Undo = Box<dyn FnOnce(&HeldDocument) + Send>;
 
 enum Guard {
     /// The lock is gone once it was used to publish.
-    Lock {
-        lock: Arc<Mutex<Option<Box<dyn KeyLock>>>>,
-        known: Option<Holding>,
-    },
+    Lock(Arc<Mutex<Option<Box<dyn KeyLock>>>>),
     Condition(Precondition),
 }
 
@@ -247,12 +197,12 @@ impl HeldDocument {
     /// Whether others wait until it is published or dropped. Otherwise they proceed, and publishing
     /// may come too late.
     pub(crate) fn excludes_others(&self) -> bool {
-        matches!(self.guard, Guard::Lock { .. })
+        matches!(self.guard, Guard::Lock(_))
     }
 
     /// Fails once the lock may have been lost, so that others may hold the document.
     pub(crate) fn condition(&self) -> Option<Condition> {
-        let Guard::Lock { lock: held, .. } = &self.guard else { return None };
+        let Guard::Lock(held) = &self.guard else { return None };
         // Work that was given up must not keep the lock.
         let held = Arc::downgrade(held);
         Some(Box::new(move || match held.upgrade() {
@@ -266,11 +216,6 @@ impl HeldDocument {
     /// by then.
     pub(crate) fn unless_published(&mut self, undo: impl FnOnce(&Self) + Send + 'static) {
         self.undo = Some(Box::new(undo));
-    }
-
-    /// Whether dropping it takes long.
-    pub(crate) fn has_to_undo(&self) -> bool {
-        self.undo.is_some()
     }
 
     /// Checks that [`publish`](Self::publish) is possible in this store, before extensive work.
@@ -305,12 +250,12 @@ impl HeldDocument {
     }
 
     fn publish_locked(mut self, value: &[u8]) -> Result<(), EngineError> {
-        if let Guard::Lock { lock: held, .. } = &self.guard {
+        if let Guard::Lock(held) = &self.guard {
             lock(held).as_mut().map_or(Ok(0), |lock| lock.append(value))?;
         }
         unless_cancelled(|| {
             match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
-                Guard::Lock { lock: held, known: _known } => {
+                Guard::Lock(held) => {
                     let held = lock(&held).take();
                     held.map_or(Ok(()), |lock| lock.publish().map(drop))
                 }
@@ -325,20 +270,14 @@ impl HeldDocument {
     /// `policy` applies to a store that cannot serialize writers.
     pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
         let storage = self.storage.clone();
+        self.check_limits(value)?;
         let only_if = match &self.guard {
-            Guard::Lock { .. } => {
-                let value = value.clone();
-                // It owns the document, so that a future that is dropped does not release it.
-                let publish = move |storage: Storage| async move {
-                    self.check_limits(&value)?;
-                    storage.named(self.publish_locked(&value))?;
-                    Ok(Published::Yes)
-                };
-                return storage.ask(Call::current().colour(), publish).await;
+            Guard::Lock(_) => {
+                storage.named(self.publish_locked(value))?;
+                return Ok(Published::Yes);
             }
             Guard::Condition(only_if) => only_if.clone(),
         };
-        self.check_limits(value)?;
         let mut put = storage.put(&self.key, value.clone(), only_if).await?;
         if matches!(put, Put::Unsupported) && policy == ConcurrentUpdate::LastWriterWins {
             put = storage.put(&self.key, value.clone(), Precondition::None).await?;

@@ -1,142 +1,130 @@
-//! Tests changes that other threads poll, in many orders of the threads: `shuttle` decides which
-//! one runs after every lock.
+//! Changes that queue, in many orders of their threads: `shuttle` decides who runs after every lock.
 
-use std::future::poll_fn;
-use std::pin::pin;
-use std::sync::{Arc, Weak};
-use std::task::{Poll, Waker};
+use std::time::Duration;
 
-use shuttle::future::{block_on, yield_now};
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
-/// Replaces the library's module of this name.
-mod sync {
-    pub(crate) use shuttle::sync::{Mutex, MutexGuard};
+#[allow(unreachable_pub)]
+#[path = "../../../ndzarr-pool/src/changes.rs"]
+mod changes;
+
+use changes::{Changes, Withdrawn};
+
+/// Replaces the pool's module of this name. Its threads are counted.
+pub(crate) mod threads {
+    use super::*;
+
+    pub(crate) fn start(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+        thread::spawn(work);
+        Ok(())
+    }
+
+    /// Any time may pass.
+    pub(crate) fn pause(_: Duration) {
+        thread::yield_now();
+    }
 }
 
-#[allow(unreachable_pub, dead_code)]
-#[path = "../../../ndzarr-array/src/storage/call.rs"]
-mod call;
+const STORE: &str = "a store";
 
-use call::{Call, Change, run_change};
-use sync::Mutex;
-
-/// An event that a thread triggers, as a pool thread does at the end of a job.
+/// Something that happens once.
 #[derive(Clone, Default)]
-struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
+struct Event(Arc<(Mutex<bool>, Condvar)>);
 
 impl Event {
     fn happen(&self) {
-        let waker = {
-            let mut state = self.0.lock().expect("no panic");
-            state.0 = true;
-            state.1.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+        *self.0.0.lock().expect("no panic") = true;
+        self.0.1.notify_all();
     }
 
-    async fn wait(&self) {
-        poll_fn(|context| {
-            {
-                let mut state = self.0.lock().expect("no panic");
-                if state.0 {
-                    return Poll::Ready(());
-                }
-                state.1 = Some(context.waker().clone());
-            }
-            // The task that polls it may be at another step by now.
-            thread::yield_now();
-            Poll::Pending
-        })
-        .await;
+    fn wait(&self) {
+        let mut has_happened = self.0.0.lock().expect("no panic");
+        while !*has_happened {
+            has_happened = self.0.1.wait(has_happened).expect("no panic");
+        }
     }
 }
 
-/// How long a helper polls.
-#[derive(Clone, Copy, Debug)]
-enum Helps {
-    /// Polls it a few times, and is dropped, as by a timeout.
-    ForAWhile,
-    ToTheEnd,
-}
-
+/// Counts how often jobs ran, and what they held.
 #[derive(Clone, Default)]
-struct Model {
-    events: [Event; 2],
-    change: Arc<Mutex<Weak<Change>>>,
-    /// How often the work has advanced, and whether it may.
-    steps: Arc<Mutex<(usize, bool)>>,
+struct Jobs {
+    runs: Arc<[AtomicUsize; 3]>,
+    held: Arc<()>,
 }
 
-impl Model {
-    /// A change that waits twice.
-    async fn run(&self) -> usize {
-        let model = self.clone();
-        let work = async move {
-            let change = Call::current().change.expect("a change polls this");
-            *model.change.lock().expect("no panic") = change;
-            for event in &model.events {
-                event.wait().await;
-                let mut steps = model.steps.lock().expect("no panic");
-                assert!(!steps.1, "it was given up");
-                steps.0 += 1;
-            }
-            model.steps.lock().expect("no panic").0
+impl Jobs {
+    fn push(&self, changes: &Arc<Changes>, i: usize, then: Event, after: Option<Event>) -> u64 {
+        let own = self.clone();
+        let job = move || {
+            after.iter().for_each(Event::wait);
+            own.runs[i].fetch_add(1, Ordering::SeqCst);
+            let Jobs { held, .. } = own;
+            drop(held);
+            then.happen();
         };
-        run_change(None, work).await
+        changes.push(STORE, Box::new(job)).expect("a thread")
     }
 
-    fn help(&self, helps: Helps) {
-        let Some(change) = self.change.lock().expect("no panic").upgrade() else { return };
-        block_on(async {
-            let mut help = pin!(change.help());
-            match helps {
-                Helps::ToTheEnd => help.await,
-                Helps::ForAWhile => {
-                    for _ in 0..2 {
-                        if futures_util::poll!(help.as_mut()).is_ready() {
-                            break;
-                        }
-                        yield_now().await;
-                    }
-                }
-            }
-        });
-    }
-
-    /// Starts the threads that trigger the awaited events, and the helpers.
-    fn others(&self, helpers: &[Helps]) -> Vec<thread::JoinHandle<()>> {
-        let events = self.events.clone().map(|event| thread::spawn(move || event.happen()));
-        let helpers = helpers.iter().map(|&helps| {
-            let model = self.clone();
-            thread::spawn(move || model.help(helps))
-        });
-        events.into_iter().chain(helpers.collect::<Vec<_>>()).collect()
+    fn runs(&self) -> [usize; 3] {
+        [0, 1, 2].map(|i| self.runs[i].load(Ordering::SeqCst))
     }
 }
 
-/// The change ends, whichever helpers stay or leave, and so do the helpers.
-fn ends(helpers: &[Helps]) {
-    let model = Model::default();
-    let others = model.others(helpers);
-    assert_eq!(block_on(model.run()), 2, "each part of it once");
-    others.into_iter().for_each(|other| other.join().expect("no panic"));
+/// All threads have ended, so that nothing is kept for the store.
+fn until_unused(changes: &Changes) {
+    while !changes.is_unused() {
+        thread::yield_now();
+    }
 }
 
-/// Nothing of the change continues after its future was dropped, and no helper waits for it.
-fn given_up(helpers: &[Helps]) {
-    let model = Model::default();
-    let others = model.others(helpers);
-    {
-        let mut run = Box::pin(model.run());
-        block_on(async {
-            let _ = futures_util::poll!(run.as_mut());
-            yield_now().await;
-        });
-        drop(run);
-        model.steps.lock().expect("no panic").1 = true;
+/// Several callers at once, with fewer threads than jobs.
+fn each_runs_once(usual: usize) {
+    let (changes, jobs) = (Changes::new(usual, 0), Jobs::default());
+    let callers: Vec<_> = (0..3)
+        .map(|i| {
+            let (changes, jobs, done) = (Arc::clone(&changes), jobs.clone(), Event::default());
+            thread::spawn(move || {
+                jobs.push(&changes, i, done.clone(), None);
+                done.wait();
+            })
+        })
+        .collect();
+    callers.into_iter().for_each(|caller| caller.join().expect("no panic"));
+    assert_eq!(jobs.runs(), [1; 3]);
+    until_unused(&changes);
+}
+
+/// The first job waits for the last one, which queues behind it and another that waits, too.
+fn a_job_waits_for_a_later_one() {
+    let (changes, jobs) = (Changes::new(1, 0), Jobs::default());
+    let events: [Event; 3] = Default::default();
+    jobs.push(&changes, 0, events[0].clone(), Some(events[2].clone()));
+    jobs.push(&changes, 1, events[1].clone(), Some(events[2].clone()));
+    jobs.push(&changes, 2, events[2].clone(), None);
+    events.iter().for_each(Event::wait);
+    assert_eq!(jobs.runs(), [1; 3]);
+    until_unused(&changes);
+}
+
+/// One of the jobs is taken back: it runs or is dropped, and never both.
+fn one_is_withdrawn() {
+    let (changes, jobs) = (Changes::new(1, 0), Jobs::default());
+    let events: [Event; 3] = Default::default();
+    let numbers = [0, 1, 2].map(|i| jobs.push(&changes, i, events[i].clone(), None));
+    let withdrawn = changes.withdraw(STORE, numbers[1]);
+    assert_eq!(changes.withdraw(STORE, numbers[1] + 100), Withdrawn::HasBegun, "another's");
+    if withdrawn == Withdrawn::HasBegun {
+        events[1].wait();
     }
-    others.into_iter().for_each(|other| other.join().expect("no panic"));
+    events[0].wait();
+    events[2].wait();
+    until_unused(&changes);
+    let runs = usize::from(withdrawn == Withdrawn::HasBegun);
+    assert_eq!(jobs.runs(), [1, runs, 1]);
+    // Whatever a job held is gone.
+    assert_eq!(Arc::strong_count(&jobs.held), 1);
 }
 
 fn check(model: impl Fn() + Copy + Send + Sync + 'static) {
@@ -145,18 +133,17 @@ fn check(model: impl Fn() + Copy + Send + Sync + 'static) {
 }
 
 #[test]
-fn a_change_ends_whoever_helps() {
-    check(|| ends(&[Helps::ToTheEnd]));
-    check(|| ends(&[Helps::ToTheEnd, Helps::ToTheEnd]));
+fn each_change_runs_once() {
+    check(|| each_runs_once(1));
+    check(|| each_runs_once(2));
 }
 
 #[test]
-fn a_change_ends_whoever_stops_helping() {
-    check(|| ends(&[Helps::ForAWhile]));
-    check(|| ends(&[Helps::ForAWhile, Helps::ToTheEnd]));
+fn a_change_that_others_wait_for_begins() {
+    check(a_job_waits_for_a_later_one);
 }
 
 #[test]
-fn a_change_that_was_given_up_does_nothing_more() {
-    check(|| given_up(&[Helps::ToTheEnd, Helps::ForAWhile]));
+fn a_change_that_was_taken_back_does_not_run() {
+    check(one_is_withdrawn);
 }

@@ -7,7 +7,9 @@ mod changes;
 mod interleavings;
 mod pool_offers;
 
-/// Replaces the pool's module of this name, where its offers are compiled once more.
+use changes::threads;
+
+/// Replaces the pool's module of this name, where its offers and changes are compiled once more.
 mod sync {
     pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
     pub(crate) use std::sync::PoisonError;

@@ -1,4 +1,4 @@
-//! Changes that other calls poll or wait for, because they need the same document.
+//! Changes that other calls wait for, because they need the same document.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -109,10 +109,10 @@ impl KeyLock for Lock {
     }
 }
 
-/// A change that waits for an append polls it, up to the publication of the document. It is then
-/// dropped, and the append is not.
+/// A change waits for an append, up to the publication of the document. It is then dropped, and the
+/// append is not.
 #[test]
-fn a_dropped_change_does_not_end_an_append_that_it_polled() {
+fn a_dropped_change_does_not_end_an_append_that_it_waited_for() {
     let folder = tempfile::tempdir().expect("a folder");
     Array::<u8>::builder([0]).chunks([4]).create((folder.path(), "a")).expect("created");
     let chunk = Gate::before(Step::Append, "a/c/0");
@@ -131,7 +131,7 @@ fn a_dropped_change_does_not_end_an_append_that_it_polled() {
     }
     let mut change = Box::pin(other.merge_attributes(json!({"k": 1})));
     assert!(change.as_mut().poll(&mut context).is_pending());
-    // From here on, only the thread of the change polls the append.
+    // From here on, the append is not polled.
     chunk.open();
     document.wait();
     drop(change);
@@ -164,7 +164,7 @@ fn later_appends_do_not_spin_while_a_dropped_one_publishes() {
     }
     let (mut second, mut third) = (Box::pin(b.append(0, &twos)), Box::pin(c.append(0, &threes)));
     let mut poll_both = || {
-        // They come far enough to poll the first one. A busy machine may hide a fault here, but
+        // They come far enough to wait for the first one. A busy machine may hide a fault here, but
         // cannot cause a false one.
         for _ in 0..1000 {
             assert!(second.as_mut().poll(&mut context).is_pending());
@@ -192,7 +192,7 @@ fn later_appends_do_not_spin_while_a_dropped_one_publishes() {
     assert!([[2, 2, 2, 2, 3, 3, 3, 3], [3, 3, 3, 3, 2, 2, 2, 2]].iter().any(|order| order == others));
 }
 
-/// A change polls an append whose progress callback panics: that ends the append, not the change.
+/// A change waits for an append whose progress callback panics: that ends the append, not the change.
 #[test]
 fn a_panic_stays_in_its_own_call() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -216,7 +216,7 @@ fn a_panic_stays_in_its_own_call() {
     let mut second = Box::pin(other.append(0, &twos));
     assert!(second.as_mut().poll(&mut context).is_pending());
     chunk.open();
-    // Only this one polls the first.
+    // The first one is not polled meanwhile.
     block_on(second).expect("appended");
     let panic = catch_unwind(AssertUnwindSafe(|| block_on(append))).expect_err("its own panic");
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"in the callback"));
