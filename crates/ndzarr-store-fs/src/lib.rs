@@ -101,6 +101,7 @@
 //! another program has open is waited for, up to ten seconds, before the write is an error.
 #![deny(unsafe_code)]
 
+mod apart;
 mod buffers;
 mod confine;
 mod devices;
@@ -143,6 +144,7 @@ extern crate self as ndzarr_store_fs;
 #[path = "../tests/it/main.rs"]
 mod it;
 
+pub use apart::reads_from;
 pub use file_system::{FileSystem, Locking};
 pub use leftovers::Leftover;
 pub use options::{Durability, Links};

@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 }
 
 /// Which file it is, independent of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId {
     pub(crate) device: Device,
     pub(crate) number: u128,

@@ -17,6 +17,7 @@ use ndzarr_store::{
 use crate::buffers::Buffers;
 use crate::devices::Devices;
 use crate::file_system::FileSystem;
+use crate::key_path::of_prefix;
 use crate::locks::Locks;
 use crate::os_error::is_absent;
 use crate::syscalls::{Syscalls, System, again};
@@ -285,6 +286,14 @@ impl Store for FsStore {
 
     fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
         self.folder_behind_link(prefix)
+    }
+
+    /// The folder of the prefix. That of the root is named without links, since it is emptied and not
+    /// removed.
+    fn folder(&self, prefix: &Prefix) -> Option<PathBuf> {
+        let path = of_prefix(self.root(), prefix).ok()?;
+        let is_root = prefix.as_str().is_empty();
+        Some(if is_root { self.sys.resolve(&path).unwrap_or(path) } else { path })
     }
 
     /// Removes the folder with everything in it, foreign files included, each value under its lock.

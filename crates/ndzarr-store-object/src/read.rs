@@ -47,7 +47,7 @@ impl Inner {
             Of::Snapshot(pin) | Of::IfCurrent(pin) => match pin.get::<State>() {
                 // Without anything telling, a later value of the same size would look like the current one.
                 Some(state)
-                    if state.store == self.name
+                    if state.value == self.value(&self.path(&fetch.key)?)
                         && (state.is_telling() || matches!(fetch.of, Of::Snapshot(_))) =>
                 {
                     Some(state)
@@ -262,7 +262,7 @@ impl Inner {
                 }
                 Ok(result) => result,
             };
-            let (state, size) = (State::of(&self.name, &result.meta), result.meta.size);
+            let (state, size) = (State::of(self.value(&path), &result.meta), result.meta.size);
             if pinned.is_some_and(|pinned| !pinned.is(&state)) {
                 return Ok(Ok(Got::Changed));
             }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ndzarr_store::Pin;
 use object_store::ObjectMeta;
 
-/// A state of a value of one store.
+/// A state of one value.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
-    /// Scheme, endpoint, bucket and prefix: an ETag is often a hash of the content, so copies in other
-    /// buckets have the same.
-    pub(crate) store: Arc<str>,
+    /// Scheme, endpoint, bucket, and key with its prefix: an ETag is often a hash of the content, so copies elsewhere
+    /// have the same. Another store of the bucket, below another prefix, knows the value by the same name.
+    pub(crate) value: Arc<str>,
     pub(crate) e_tag: Option<String>,
     pub(crate) version: Option<String>,
     /// Time of change in milliseconds, and size: where there is no ETag.
@@ -18,9 +18,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn of(store: &Arc<str>, meta: &ObjectMeta) -> Self {
+    pub(crate) fn of(value: Arc<str>, meta: &ObjectMeta) -> Self {
         Self {
-            store: Arc::clone(store),
+            value,
             e_tag: meta.e_tag.clone(),
             version: meta.version.clone(),
             modified: Some((meta.last_modified.timestamp_millis(), meta.size)),
@@ -35,7 +35,7 @@ impl State {
             (None, None) => self.modified.is_some() && self.modified == other.modified,
             _ => false,
         };
-        states && self.store == other.store
+        states && self.value == other.value
     }
 
     /// Whether it has anything that changes with the value, besides its size.

@@ -66,6 +66,12 @@ pub enum Service {
 pub(crate) const LONGEST: usize = 8 << 10;
 
 impl Inner {
+    /// Names a value, whatever prefix the store is below.
+    pub(crate) fn value(&self, path: &Path) -> Arc<str> {
+        let bucket = self.name.strip_suffix(&self.prefix).unwrap_or(&self.name);
+        format!("{bucket}{path}").into()
+    }
+
     pub(crate) fn path(&self, key: &Key) -> Result<Path, StoreError> {
         let name = format!("{}{key}", self.prefix);
         if name.len() > LONGEST {

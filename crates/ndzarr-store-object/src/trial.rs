@@ -42,7 +42,7 @@ impl Inner {
         };
         put(b"second", PutMode::Overwrite).await.map_err(failed)?;
         let (e_tag, version) = (first.e_tag, first.version);
-        let state = State { store: self.name.clone(), e_tag, version, modified: None };
+        let state = State { value: self.value(path), e_tag, version, modified: None };
         // Otherwise nothing could be replaced on a condition.
         let Some(e_tag) = state.strong() else { return Ok(false) };
         let update = PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version });

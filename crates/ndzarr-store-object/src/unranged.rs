@@ -63,7 +63,7 @@ mod tests {
 
     fn state(e_tag: Option<&str>, modified: i64) -> State {
         let e_tag = e_tag.map(str::to_owned);
-        State { store: "a".into(), e_tag, version: None, modified: Some((modified, 1)) }
+        State { value: "a".into(), e_tag, version: None, modified: Some((modified, 1)) }
     }
 
     #[test]

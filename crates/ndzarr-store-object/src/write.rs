@@ -40,11 +40,12 @@ impl Inner {
             return Err(StoreError::Unsupported("write"));
         }
         self.fits(key, parts.iter().map(|part| part.len() as u64).sum())?;
+        let path = self.path(key)?;
         let mode = match only_if {
             Precondition::None => PutMode::Overwrite,
             Precondition::Absent => PutMode::Create,
             Precondition::Current(pin) => match pin.get::<State>() {
-                Some(state) if state.store == self.name => match state.strong() {
+                Some(state) if state.value == self.value(&path) => match state.strong() {
                     Some(e_tag) => {
                         PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version.clone() })
                     }
@@ -60,7 +61,6 @@ impl Inner {
         if mode != PutMode::Overwrite && !self.checks_conditions().await? {
             return Ok(Put::Unsupported);
         }
-        let path = self.path(key)?;
         let mark = (mode != PutMode::Overwrite).then(|| format!("{:016x}", random()));
         let mut options = self.put_options(mode);
         if let Some(mark) = &mark {
@@ -81,7 +81,7 @@ impl Inner {
             let error = match result {
                 Ok(put) => {
                     let (e_tag, version) = (put.e_tag, put.version);
-                    let state = State { store: self.name.clone(), e_tag, version, modified: None };
+                    let state = State { value: self.value(&path), e_tag, version, modified: None };
                     self.conflicts.over(key);
                     return Ok(Put::Done(state.e_tag.is_some().then(|| state.into_pin())));
                 }
@@ -175,7 +175,10 @@ impl Inner {
         match self.repeat(Purpose::Values, head).await {
             Ok((found, _)) => {
                 let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
-                Ok(Some((State::of(&self.name, &found.meta), mark.map(|mark| mark.as_ref().to_owned()))))
+                Ok(Some((
+                    State::of(self.value(path), &found.meta),
+                    mark.map(|mark| mark.as_ref().to_owned()),
+                )))
             }
             Err(failure) if failure.answer.status == 404 => Ok(None),
             Err(failure) => Err(failure),

@@ -1,6 +1,7 @@
 //! Makes a reference, `Box` or `Arc` of a store a store.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -59,6 +60,9 @@ macro_rules! forward {
             }
             fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
                 (**self).place(prefix)
+            }
+            fn folder(&self, prefix: &Prefix) -> Option<PathBuf> {
+                (**self).folder(prefix)
             }
             fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
                 (**self).list_prefix(prefix)

@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::pin::Pin as Pinned;
 use std::time::{Duration, Instant};
 
@@ -204,6 +205,12 @@ pub trait Store: fmt::Debug + Send + Sync {
             return inner.place(prefix);
         }
         Ok(None)
+    }
+
+    /// Where the values below a prefix are in the local file system, if the store keeps them there: by
+    /// links and other names, two stores may share folders. By default they are elsewhere.
+    fn folder(&self, prefix: &Prefix) -> Option<PathBuf> {
+        self.inner()?.folder(prefix)
     }
 
     /// Every key below a prefix, unordered, each once. A folder behind several links is listed

@@ -1,7 +1,14 @@
 //! Checks whether a conversion would replace its own source.
 
+#[cfg(feature = "fs")]
+use std::path::PathBuf;
+
+#[cfg(feature = "fs")]
+use ndzarr_engine::AnyStore;
 use ndzarr_metadata::{Creation, Erasure, Node, erase};
 use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Want};
+#[cfg(feature = "fs")]
+use ndzarr_store::{Prefix, StoreError};
 
 use crate::error::{Error, Result};
 use crate::storage::{Colour, Storage};
@@ -44,8 +51,8 @@ impl Asked<'_> {
 /// Whether two parts of stores have a value in common, whatever the stores and keys are called: one
 /// place may be reached through several roots, handles and links.
 ///
-/// Each part is everything below some prefixes, so two parts are either disjoint or one contains
-/// the other. One value of each is enough to find out.
+/// Each part is everything below some prefixes, so without links two parts are either disjoint or one
+/// contains the other. One value of each is enough to find out.
 async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)) -> Result<bool> {
     Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
 }
@@ -67,7 +74,49 @@ pub(crate) async fn would_remove(
     if removes == Erasure::default() {
         return Ok(false);
     }
-    overlap((&Asked(colour, source), &erase(node)), (&Asked(colour, target), &removes)).await
+    let reads = erase(node);
+    if reads_from_folders(colour, source, &reads, target, &removes).await? {
+        return Ok(true);
+    }
+    overlap((&Asked(colour, source), &reads), (&Asked(colour, target), &removes)).await
+}
+
+/// Whether folders that are removed have, or lead to, anything that is read.
+#[cfg(feature = "fs")]
+async fn reads_from_folders(
+    colour: Colour,
+    source: &Storage,
+    reads: &Erasure,
+    target: &Storage,
+    removes: &Erasure,
+) -> Result<bool> {
+    let (reads, removes) = (folders(source, reads), folders(target, removes));
+    let look = move |storage: Storage| async move {
+        for read in &reads {
+            for removed in &removes {
+                let found = ndzarr_store_fs::reads_from(read, removed);
+                let found =
+                    found.map_err(|error| StoreError::io("follow the links of", read.display(), error));
+                if storage.named(found)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    };
+    source.ask(colour, look).await
+}
+
+#[cfg(not(feature = "fs"))]
+async fn reads_from_folders(_: Colour, _: &Storage, _: &Erasure, _: &Storage, _: &Erasure) -> Result<bool> {
+    Ok(false)
+}
+
+/// The folders of a part of a store, if it has any.
+#[cfg(feature = "fs")]
+fn folders(storage: &Storage, part: &Erasure) -> Vec<PathBuf> {
+    let AnyStore::Blocking(store) = &storage.0 else { return Vec::new() };
+    part.prefixes.iter().filter_map(|prefix| store.folder(&Prefix::new(prefix).ok()?)).collect()
 }
 
 async fn holds_a_value_of(

@@ -13,6 +13,7 @@ use crate::copy::way::Way;
 use crate::copy::would_remove;
 use crate::each::{Counter, check_cancel};
 use crate::error::{Error, ErrorKind, Result};
+use crate::nodes;
 use crate::storage::{Colour, Storage};
 
 impl Run<'_> {
@@ -108,11 +109,30 @@ impl Run<'_> {
         self.target.ask(self.colour, conclude).await
     }
 
-    /// Writes the documents of a node.
-    async fn create(&self, creation: Creation, create: &CreateOptions) -> Result<()> {
+    /// Writes the documents of a node, if its source is what it was.
+    async fn create(&self, node: &Node, creation: Creation, create: &CreateOptions) -> Result<()> {
+        self.check_source(node).await?;
         let policy = create.concurrent_update;
         let create = move |storage: Storage| async move { storage.create(&creation, policy).await };
         self.target.ask(self.colour, create).await
+    }
+
+    /// Fails if the source is not what it was when the copy was planned: it may have been removed, or lie
+    /// where the target is, by a name that nothing tells.
+    async fn check_source(&self, node: &Node) -> Result<()> {
+        let n5_axes = node.context.n5_axes;
+        let reads = self.options.open.clone().format(node.format).n5_axes(n5_axes).metadata;
+        let path = node.path.clone();
+        let open = move |storage: Storage| async move { nodes::open_at(&storage, &path, &reads).await };
+        let is = match self.source.ask(self.colour, open).await {
+            Ok(now) if now.documents == node.documents => return Ok(()),
+            Ok(_) => "changed",
+            Err(error) if error.kind() == ErrorKind::NotFound => "was removed",
+            Err(error) => return Err(error),
+        };
+        let what = format!("the source {is} during the copy, which is not complete");
+        let document = node.documents.first().map(|(key, _)| &key[..]);
+        Err(Error::new(ErrorKind::Conflict, what).in_document(document).in_store(|| self.source.name()))
     }
 
     async fn erase(&self, note: &Note) -> Result<()> {
@@ -145,18 +165,18 @@ impl Run<'_> {
         if *begun == Begun::Before {
             let creation = self.conclude(concluded(Existing::Replace)).await?;
             if !self.is_there(&creation.node).await? {
-                self.create(without_removal(creation), &create).await?;
+                self.create(&node, without_removal(creation), &create).await?;
             }
             return Ok(out);
         }
         let creation = self.conclude(concluded(create.existing)).await?;
         self.check_apart(&node, &creation).await?;
         let Some(note) = of_group.as_ref().filter(|_| is_first) else {
-            self.create(creation, &create).await?;
+            self.create(&node, creation, &create).await?;
             return Ok(out);
         };
         self.begin(note, &creation, &create).await?;
-        self.create(without_removal(creation), &create).await?;
+        self.create(&node, without_removal(creation), &create).await?;
         Ok(out)
     }
 
@@ -176,7 +196,7 @@ impl Run<'_> {
             let creation = self.conclude(concluded(create.existing)).await?;
             self.check_apart(&node, &creation).await?;
             self.check_keys(&node, &creation)?;
-            self.create(creation, &create).await?;
+            self.create(&node, creation, &create).await?;
             return Ok(out);
         }
         let note = self.note(&node, &check_request(&path, &asked, &create)?, out.level);
@@ -232,7 +252,7 @@ impl Run<'_> {
             Some(way) => chunks.encode(way).await?,
             None => chunks.copy().await?,
         };
-        self.create(creation.clone(), &create).await?;
+        self.create(&node, creation.clone(), &create).await?;
         self.end(&note, &creation).await?;
         Ok(out)
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use ndarray::{Array2, array};
 use ndzarr::store::{Credentials, RemoteOptions, ZipWriter};
-use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore, Place};
+use ndzarr::{Array, CopyOptions, ErrorKind, Existing, Format, Group, MemoryStore, Place, copy};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
 use serde_json::json;
@@ -320,5 +320,39 @@ fn the_url_of_an_archive_says_what_to_append() -> Outcome {
         assert!(error.to_string().contains(&format!("open {url}|zip:")), "{error}");
         assert_eq!(Array::<u8>::open(format!("{url}|zip:"))?.read([0..4])?, array![1, 1, 1, 1]);
     }
+    Ok(())
+}
+
+/// One array, by URLs with other roots: it is not copied over itself.
+#[test]
+fn another_root_of_a_bucket_is_the_same_place() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let endpoint = server.url();
+    let place = |path: &str| {
+        let (endpoint, url) = (endpoint.clone(), format!("s3://{BUCKET}/{path}"));
+        Place::with_options(url, move |it| {
+            it.endpoint(&endpoint).credentials(Credentials::key("id", "secret"))
+        })
+    };
+    Group::create(&place("g"), Format::Zarr3)?;
+    for name in ["raw", "h/same"] {
+        Array::<u8>::builder([16]).chunks([4]).create(&place(&format!("g/{name}")))?.fill(.., 7)?;
+    }
+    let keys = server.objects().keys();
+    let replacing = CopyOptions::new().chunks([8]).existing(Existing::Replace);
+    for (from, to) in [
+        ("g|zarr3:raw", "g/raw"),
+        ("g/raw", "g|zarr3:raw"),
+        ("g", "g/raw"),
+        ("g/raw", "g"),
+        ("g", "g/h/same"),
+    ] {
+        let error = copy(&place(from), &place(to), &replacing).expect_err("it is refused");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{from} to {to}: {error}");
+        assert_eq!(server.objects().keys(), keys, "{from} to {to}");
+    }
+    // An equal array elsewhere in the bucket is another one.
+    copy(&place("g/raw"), &place("g/h/same"), &replacing)?;
+    assert_eq!(Array::<u8>::open(&place("g/h/same"))?.chunk_shape(), [8]);
     Ok(())
 }

@@ -206,3 +206,99 @@ fn groups_without_documents_are_told_apart_by_what_is_in_them() {
     let error = copy((&source, "g"), (&other, "g"), &open).expect_err("another store");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
 }
+
+/// A document of its own beside a link to the chunks of another array, as people make views of it: by a link
+/// to the folder of the chunks, to one in it, or to single chunks.
+#[cfg(unix)]
+#[test]
+fn what_links_in_the_source_lead_to_is_not_replaced() {
+    use std::os::unix::fs::symlink;
+
+    for (link, to) in [("c", "../orig/c"), ("c/0", "../../orig/c/0"), ("c/1/1", "../../../orig/c/1/1")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |below: &str| folder.path().join(below);
+        let orig = Array::<u8>::builder([8, 8]).chunks([4, 4]).create((folder.path(), "orig"));
+        orig.expect("a new array").fill(.., 7).expect("a write");
+        let view = at("view").join(link);
+        std::fs::create_dir_all(view.parent().expect("a folder")).expect("a folder");
+        std::fs::copy(at("orig/zarr.json"), at("view/zarr.json")).expect("a document");
+        symlink(to, view).expect("a link");
+        // As a user has it, and by a store that wraps another.
+        let wrapped: Arc<dyn Store> = Arc::new(FsStore::new(folder.path()));
+        for source in [Storage::folder(folder.path()), Storage::from(wrapped)] {
+            for options in [replacing(Format::Zarr3), replacing(Format::Zarr3).chunks([8, 8])] {
+                let options = options.clone();
+                let error = copy((&source, "view"), (folder.path(), "orig"), &options).expect_err(link);
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{link}: {error}");
+                let dry = options.dry_run();
+                copy((&source, "view"), (folder.path(), "orig"), &dry).expect_err("it is refused");
+            }
+        }
+        let sum: u32 = Array::<u8>::open((folder.path(), "orig"))
+            .expect("an array")
+            .read(..)
+            .expect("it")
+            .iter()
+            .map(|&element| u32::from(element))
+            .sum();
+        assert_eq!(sum, 64 * 7, "{link}");
+        // The other way round nothing is lost.
+        copy((folder.path(), "orig"), (folder.path(), "view"), &replacing(Format::Zarr3)).expect("a copy");
+        let view = Array::<u8>::open((folder.path(), "view")).expect("the copy");
+        assert!(view.read(..).expect("elements").iter().all(|element| *element == 7), "{link}");
+    }
+}
+
+/// A group with a link to a group in the target; a link that leads through the target; a link that is
+/// replaced itself.
+#[cfg(unix)]
+#[test]
+fn what_is_read_through_the_target_is_not_replaced() {
+    use std::os::unix::fs::symlink;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |below: &str| folder.path().join(below);
+    for (path, value) in [("src/own", 1), ("dst/shared/b", 8), ("apart/d", 9)] {
+        let array = Array::<u8>::builder([16]).chunks([4]);
+        array.create((folder.path(), path)).expect("a new array").fill(.., value).expect("a write");
+    }
+    symlink("../dst/shared", at("src/linked")).expect("a link");
+    let error = copy((folder.path(), "src"), (folder.path(), "dst"), &replacing(Format::Zarr3));
+    assert_eq!(error.expect_err("it is refused").kind(), ErrorKind::InvalidArgument);
+    assert!(at("dst/shared/b/c/0").is_file());
+    std::fs::remove_file(at("src/linked")).expect("a link");
+    // `src/linked` leads to `apart`, by a link in `dst`, and by a path through it.
+    symlink("../apart", at("dst/onwards")).expect("a link");
+    for to in ["../dst/onwards", "../dst/shared/../../apart"] {
+        symlink(to, at("src/linked")).expect("a link");
+        let error = copy((folder.path(), "src"), (folder.path(), "dst"), &replacing(Format::Zarr3));
+        assert_eq!(error.expect_err(to).kind(), ErrorKind::InvalidArgument, "{to}");
+        std::fs::remove_file(at("src/linked")).expect("a link");
+    }
+    symlink("../apart", at("src/linked")).expect("a link");
+    copy((folder.path(), "src"), (folder.path(), "dst"), &replacing(Format::Zarr3)).expect("a copy");
+    let copied = Array::<u8>::open((folder.path(), "dst/linked/d")).expect("the copy");
+    assert!(copied.read(..).expect("elements").iter().all(|element| *element == 9));
+    assert!(at("apart/d/c/0").is_file() && !at("dst/shared").exists());
+}
+
+/// The source goes while it is copied, by whatever name: the copy is not complete then.
+#[test]
+fn a_source_that_went_is_not_copied() {
+    for format in FORMATS {
+        let (source, target) = (MemoryStore::new(), MemoryStore::new());
+        make(&Storage::from(&source), format);
+        let removes = source.clone();
+        let remove = move |_| {
+            for key in removes.keys() {
+                let key = ndzarr_store::Key::new(&key).expect("a key");
+                removes.erase(&key, ndzarr_store::Precondition::None).expect("it is removed");
+            }
+        };
+        let options = CopyOptions::new().run(ndzarr::RunOptions::default().progress(remove));
+        let error = copy((&source, "g/a"), (&target, "a"), &options).expect_err("it is removed");
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{format}: {error}");
+        assert!(error.to_string().contains("was removed"), "{error}");
+        assert!(Array::<u8>::open((&target, "a")).is_err(), "{format}");
+    }
+}
