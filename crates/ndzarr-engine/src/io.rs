@@ -249,7 +249,8 @@ impl Io for Here<'_> {
 
     async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
         // Folder by folder, so that few names are in memory.
-        let DirListing { keys, prefixes } = with_files(|| self.store.list_dir(prefix))?;
+        let DirListing { keys, mut prefixes } = with_files(|| self.store.list_dir(prefix))?;
+        prefixes.extend(with_files(|| self.store.links_up(prefix))?);
         Ok((keys.into_iter().map(|name| format!("{prefix}{name}")).collect(), prefixes))
     }
 

@@ -5,8 +5,10 @@ use std::ops::Range;
 use std::sync::atomic::{self, AtomicU64};
 
 use ndzarr_grid::{ChunkGrid, Region, n_elements};
+use ndzarr_model::KeyEncoding;
 use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, Store, StoreError};
 
+use crate::cache::with_files;
 use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::chunk_write::{ChunkWrite, Nothing};
 use crate::io::{Awaited, Here, Io, in_turns, now};
@@ -196,10 +198,12 @@ impl<'a> Tasks<'a> {
                             batch.extend(
                                 keys.iter().filter_map(|key| self.plan.task(index(self.array, key)?)),
                             );
-                            let may_hold_chunks = |name: &String| {
-                                let number = name.strip_prefix('c').unwrap_or(name);
-                                depth < self.plan.was.len() && number.bytes().all(|b| b.is_ascii_digit())
-                            };
+                            let may_hold_chunks =
+                                |name: &str| depth < self.plan.was.len() && KeyEncoding::may_be_folder(name);
+                            if let Some(store) = io.blocking() {
+                                let others = keys.iter().filter(|key| index(self.array, key).is_none());
+                                check_links(store, others.filter(|key| may_hold_chunks(last(key))))?;
+                            }
                             for name in folders.iter().filter(|name| may_hold_chunks(name)) {
                                 pending.push((Prefix::new(format!("{prefix}{name}/"))?, depth + 1));
                             }
@@ -219,6 +223,18 @@ impl<'a> Tasks<'a> {
         }
         Ok((!batch.is_empty()).then_some(batch))
     }
+}
+
+/// Looks at values in the places of folders of chunks.
+///
+/// # Errors
+/// One is a link that leads nowhere now: what it leads to is not known.
+fn check_links<'k>(store: &dyn Store, mut keys: impl Iterator<Item = &'k String>) -> Result<(), StoreError> {
+    keys.try_for_each(|key| with_files(|| store.has(&Key::new(key)?)).map(drop))
+}
+
+fn last(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or(key)
 }
 
 /// The chunk with this key.

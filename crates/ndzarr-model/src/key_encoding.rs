@@ -118,6 +118,19 @@ impl KeyEncoding {
         }
     }
 
+    /// Whether a folder with this name, at any depth, may hold chunks of an array, with either separator.
+    ///
+    /// ```
+    /// use ndzarr_model::KeyEncoding;
+    ///
+    /// assert!(["c", "c0", "17"].into_iter().all(KeyEncoding::may_be_folder));
+    /// assert!(!KeyEncoding::may_be_folder("raw"));
+    /// ```
+    #[must_use]
+    pub fn may_be_folder(name: &str) -> bool {
+        name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte.is_ascii_digit())
+    }
+
     /// The same encoding with this separator, `/` or `.`; `None` for N5, which has only `/`.
     ///
     /// ```

@@ -16,19 +16,26 @@ use crate::syscalls::again;
 
 impl FsStore {
     pub(crate) fn list(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        Ok(self.entries(prefix)?.0)
+    }
+
+    /// What is listed of a folder, and the links in it that lead back up.
+    pub(crate) fn entries(&self, prefix: &Prefix) -> Result<(DirListing, Vec<String>), StoreError> {
         let path = of_prefix(self.root(), prefix)?;
-        let Some(path) = self.confined(prefix, path)? else { return Ok(DirListing::default()) };
+        let Some(path) = self.confined(prefix, path)? else { return Ok(Default::default()) };
         let failed = |e| StoreError::io("list", prefix, e);
         let entries = match again(|| self.sys.list(&path)) {
             Ok(entries) => entries,
-            Err(e) if is_absent(&e) => return Ok(self.absent(prefix, &path)?.unwrap_or_default()),
+            Err(e) if is_absent(&e) => {
+                return Ok((self.absent(prefix, &path)?.unwrap_or_default(), Vec::new()));
+            }
             Err(e) => return Err(failed(e)),
         };
         let folder = prefix.as_str().trim_end_matches('/');
         if !folder.is_empty() && !self.has_exact_names(folder)? {
-            return Ok(DirListing::default());
+            return Ok(Default::default());
         }
-        let mut listing = DirListing::default();
+        let (mut listing, mut up) = (DirListing::default(), Vec::new());
         let mut above = None;
         for entry in entries {
             let entry = entry.map_err(failed)?;
@@ -37,15 +44,19 @@ impl FsStore {
             match self.kind(&entry, &path, &mut above).map_err(failed)? {
                 Some(Kind::Value) => listing.keys.push(name.to_owned()),
                 Some(Kind::Folder) => listing.prefixes.push(name.to_owned()),
+                Some(Kind::LinkUp) => up.push(name.to_owned()),
                 None => {}
             }
         }
         listing.keys.sort_unstable();
         listing.prefixes.sort_unstable();
-        Ok(listing)
+        if !up.is_empty() {
+            self.has_links_up.store(true, Ordering::Relaxed);
+        }
+        Ok((listing, up))
     }
 
-    /// How an entry is listed; `None` if it leads back up, or went away. What is neither file nor folder
+    /// How an entry is listed; `None` if it went away. What is neither file nor folder
     /// counts as a value that cannot be read, and so does a link that cannot be followed.
     fn kind(
         &self,
@@ -77,7 +88,7 @@ impl FsStore {
             None => above.insert(self.folders_above(folder)?),
         };
         if above.contains(&target.file) {
-            return Ok(None);
+            return Ok(Some(Kind::LinkUp));
         }
         self.has_linked_folders.store(true, Ordering::Relaxed);
         Ok(Some(Kind::Folder))
@@ -118,4 +129,6 @@ impl FsStore {
 enum Kind {
     Value,
     Folder,
+    /// A link to a folder that it lies in.
+    LinkUp,
 }

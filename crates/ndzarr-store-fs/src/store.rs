@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -54,6 +54,8 @@ pub struct FsStore {
     pub(crate) locks: Locks,
     /// Whether a listing had a folder behind a symbolic link.
     pub(crate) has_linked_folders: Arc<AtomicBool>,
+    /// Whether a list has left out a link that leads back up.
+    pub(crate) has_links_up: Arc<AtomicBool>,
 }
 
 /// Settings of an [`FsStore`] to be.
@@ -214,6 +216,7 @@ impl FsStoreBuilder {
             devices,
             locks,
             has_linked_folders: Arc::default(),
+            has_links_up: Arc::default(),
         }
     }
 }
@@ -286,6 +289,14 @@ impl Store for FsStore {
 
     fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
         self.folder_behind_link(prefix)
+    }
+
+    fn links_up(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
+        // Most folders have none, and listing has shown that.
+        if !self.has_links_up.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+        Ok(self.entries(prefix)?.1)
     }
 
     /// The folder of the prefix. That of the root is named without links, since it is emptied and not

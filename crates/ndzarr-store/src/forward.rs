@@ -61,6 +61,9 @@ macro_rules! forward {
             fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
                 (**self).place(prefix)
             }
+            fn links_up(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
+                (**self).links_up(prefix)
+            }
             fn folder(&self, prefix: &Prefix) -> Option<PathBuf> {
                 (**self).folder(prefix)
             }

@@ -207,6 +207,16 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// The last segments of prefixes directly below a prefix that [`list_dir`](Self::list_dir) leaves out,
+    /// because they are links that lead back up: no walk through all prefixes would end there. A walk of a
+    /// known depth can enter them. By default there are none.
+    ///
+    /// # Errors
+    /// The same as for [`list_dir`](Self::list_dir).
+    fn links_up(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
+        self.inner().map_or(Ok(Vec::new()), |inner| inner.links_up(prefix))
+    }
+
     /// Where the values below a prefix are in the local file system, if the store keeps them there: by
     /// links and other names, two stores may share folders. By default they are elsewhere.
     fn folder(&self, prefix: &Prefix) -> Option<PathBuf> {

@@ -109,7 +109,8 @@ impl Core {
             None if mistaken.is_none() && self.is_mistaken(&all, key) => mistaken = Some(key.clone()),
             None => {}
         };
-        self.storage.keys_below(&self.spec().keys.prefix, &self.node.context.limits, &mut take).await?;
+        let (keys, n_axes) = (&self.spec().keys, self.shape().len());
+        self.storage.chunk_keys(keys, n_axes, &self.node.context.limits, &mut take).await?;
         self.check_numbered(beyond)?;
         if numbers.is_empty() {
             self.check_mistaken(mistaken.as_ref().map(Key::as_str))?;

@@ -4,6 +4,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::{AnyStore, closes_files_after, with_files};
 use ndzarr_metadata::Limits;
+use ndzarr_model::{ChunkKeys, KeyEncoding};
 use ndzarr_store::{DirListing, Key, Listed, Prefix, StoreError};
 
 use super::Storage;
@@ -106,6 +107,47 @@ impl Storage {
             Some(never) => match *never {},
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Passes on every key in the folders that may hold chunks of an array with this number of axes, and perhaps
+    /// others. Where folders may be links, each is entered by every link, also by one that leads back up:
+    /// so are chunks read.
+    ///
+    /// # Errors
+    /// As for other lists; a link in the place of a folder of chunks leads nowhere.
+    pub(crate) async fn chunk_keys(
+        &self,
+        keys: &ChunkKeys,
+        n_axes: usize,
+        limits: &Limits,
+        take: &mut (dyn FnMut(&Key) + Send),
+    ) -> Result<()> {
+        let top = self.named(Prefix::new(&keys.prefix))?;
+        let store = match &self.0 {
+            AnyStore::Blocking(store) if store.folder(&top).is_some() => store,
+            _ => return self.keys_below(&keys.prefix, limits, take).await,
+        };
+        let mut room = self.room(&top, limits);
+        let mut pending = vec![(top, 0)];
+        while let Some((folder, depth)) = pending.pop() {
+            let listing = self.named(with_files(|| store.list_dir(&folder)))?;
+            let up = self.named(with_files(|| store.links_up(&folder)))?;
+            let may_be_folder = |name: &String| depth < n_axes && KeyEncoding::may_be_folder(name);
+            for name in &listing.keys {
+                let key = self.named(folder.key(name))?;
+                room.take_key(&key)?;
+                let below = &key.as_str()[keys.prefix.len()..];
+                if may_be_folder(name) && keys.encoding.decode(below, n_axes).is_none() {
+                    self.named(with_files(|| store.has(&key)))?;
+                }
+                take(&key);
+            }
+            for name in listing.prefixes.iter().chain(&up).filter(|name| may_be_folder(name)) {
+                room.take(name.len())?;
+                pending.push((self.named(Prefix::new(format!("{folder}{name}/")))?, depth + 1));
+            }
+        }
+        Ok(())
     }
 
     /// Passes on every key below a prefix. No value is looked at.

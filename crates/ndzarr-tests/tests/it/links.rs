@@ -150,3 +150,99 @@ fn c3_an_array_is_removed_beside_an_open_shard_writer() -> Outcome {
     }
     Ok(())
 }
+
+/// An array of sevens, whose folder `c` is elsewhere.
+#[cfg(unix)]
+fn with_linked_chunks(folder: &std::path::Path, to: &str) -> ndzarr::Array<u8> {
+    let array =
+        ndzarr::Array::<u8>::builder([8, 4]).chunks([1, 4]).create((folder, "a")).expect("a new array");
+    array.fill(.., 7).expect("elements");
+    std::fs::rename(folder.join("a/c"), folder.join("disk")).expect("it moves");
+    std::os::unix::fs::symlink(to, folder.join("a/c")).expect("a link");
+    array
+}
+
+/// The chunks are on a disk that is not mounted now: no copy of fill values, and nothing that comes back.
+#[cfg(unix)]
+#[test]
+fn chunks_behind_a_link_to_nowhere_are_neither_copied_nor_forgotten() {
+    use ndzarr::{CopyOptions, MemoryStore, copy};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut array = with_linked_chunks(folder.path(), "../mounted-later");
+    for options in [CopyOptions::new(), CopyOptions::new().chunks([2, 4])] {
+        let to = MemoryStore::new();
+        copy((folder.path(), "a"), (&to, "b"), &options).expect_err("its chunks cannot be read");
+        assert!(ndzarr::Array::<u8>::open((&to, "b")).is_err());
+    }
+    array.resize([2, 4]).expect_err("its chunks cannot be removed");
+    assert_eq!(ndzarr::Array::<u8>::open((folder.path(), "a")).expect("an array").shape(), [8, 4]);
+    std::fs::rename(folder.path().join("disk"), folder.path().join("mounted-later")).expect("it moves");
+    array.resize([2, 4]).expect("it shrinks");
+    array.resize([8, 4]).expect("it grows");
+    assert!(array.read([2..8, 0..4]).expect("elements").iter().all(|element| *element == 0));
+}
+
+/// A folder that lies beside those of chunks, and has no chunk's name, does not matter.
+#[cfg(unix)]
+#[test]
+fn other_links_to_nowhere_do_not_matter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let array = ndzarr::Array::<u8>::builder([8, 4]).chunks([1, 4]).create((folder.path(), "a"));
+    array.expect("a new array").fill(.., 7).expect("elements");
+    std::os::unix::fs::symlink("nowhere", folder.path().join("a/notes")).expect("a link");
+    std::fs::write(folder.path().join("a/17"), "a file").expect("a file");
+    let to = ndzarr::MemoryStore::new();
+    ndzarr::copy((folder.path(), "a"), (&to, "b"), &ndzarr::CopyOptions::new()).expect("a copy");
+    let copied = ndzarr::Array::<u8>::open((&to, "b")).expect("the copy").read(..).expect("elements");
+    assert!(copied.iter().all(|element| *element == 7));
+}
+
+/// `c` leads to the folder of the array: chunks of Zarr v2 with `/`, seen as those of v3. Rows that are links to
+/// one row. Both are read, so both are copied.
+#[cfg(unix)]
+#[test]
+fn what_is_read_by_links_is_copied() {
+    use ndzarr::{Array, CopyOptions, MemoryStore, copy};
+    use std::os::unix::fs::symlink;
+
+    let up = |folder: &std::path::Path| {
+        for row in 0..8 {
+            let [from, to] = ["c", "."].map(|it| folder.join(format!("a/{it}/{row}")));
+            std::fs::rename(from, to).expect("it moves");
+        }
+        std::fs::remove_dir(folder.join("a/c")).expect("it is empty");
+        symlink(".", folder.join("a/c")).expect("a link");
+    };
+    let rows = |folder: &std::path::Path| {
+        for row in 1..8 {
+            std::fs::remove_dir_all(folder.join(format!("a/c/{row}"))).expect("a row");
+            symlink("0", folder.join(format!("a/c/{row}"))).expect("a link");
+        }
+    };
+    for shrinks in [true, false] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let array = Array::<u8>::builder([8, 4]).chunks([1, 4]).create((folder.path(), "a"));
+        let mut array = array.expect("a new array");
+        array.fill(.., 7).expect("elements");
+        if shrinks {
+            up(folder.path())
+        } else {
+            rows(folder.path())
+        }
+        for options in [CopyOptions::new(), CopyOptions::new().chunks([2, 4])] {
+            let to = MemoryStore::new();
+            copy((folder.path(), "a"), (&to, "b"), &options).expect("a copy");
+            let copied = Array::<u8>::open((&to, "b")).expect("the copy").read(..).expect("elements");
+            assert_eq!(copied, array.read(..).expect("elements"));
+            assert!(copied.iter().all(|element| *element == 7));
+        }
+        // A row that goes is the one that stays, where it is a link to it.
+        if shrinks {
+            array.resize([2, 4]).expect("it shrinks");
+            array.resize([8, 4]).expect("it grows");
+            assert!(array.read([2..8, 0..4]).expect("elements").iter().all(|element| *element == 0));
+            assert!(array.read([0..2, 0..4]).expect("elements").iter().all(|element| *element == 7));
+        }
+    }
+}
