@@ -6,6 +6,7 @@ mod carry_out;
 mod chunks;
 mod compressors;
 mod conversion;
+mod fence;
 mod note;
 mod options;
 mod request;

@@ -6,6 +6,7 @@ use std::path::Path;
 use ndzarr_metadata::{Format, Known, Node, NodeKind, NodePath, OpenOptions};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::key_name::NOTE;
 use crate::located::Located;
 use crate::storage::{Storage, Unread};
 
@@ -54,7 +55,12 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
     let mut known = Known::new();
     let path = NodePath::new(&place.path)?;
     let also = ndzarr_metadata::likely_consolidated(&path, options);
-    let found = open_knowing(&place.storage, &path, options, &mut known, also).await;
+    let mut found = open_knowing(&place.storage, &path, options, &mut known, also).await;
+    if found.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        && is_unfinished(&place.storage, &path).await
+    {
+        found = found.map_err(|error| error.after(UNFINISHED));
+    }
     #[cfg(feature = "fs")]
     if let (Err(error), Some(folder)) = (&found, &place.folder)
         && error.kind() == ErrorKind::NotFound
@@ -65,6 +71,12 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
         };
     }
     match found {
+        Ok(node)
+            if matches!(node.kind, NodeKind::ImplicitGroup) && is_unfinished(&place.storage, &path).await =>
+        {
+            let what = format!("no group at \"{path}\": {UNFINISHED}");
+            Err(Error::new(ErrorKind::NotFound, what).in_store(|| place.storage.name()))
+        }
         Ok(mut node) => {
             place.check(node.format)?;
             node.warnings.extend_from_slice(place.storage.warnings());
@@ -75,6 +87,13 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
         }
         Err(error) => Err(error),
     }
+}
+
+const UNFINISHED: &str = "a copy to this place has not ended: resume it, or replace or remove what is there";
+
+/// Whether a copy to a place has not ended.
+async fn is_unfinished(storage: &Storage, path: &NodePath) -> bool {
+    storage.has(&format!("{}{NOTE}", path.prefix())).await.unwrap_or(false)
 }
 
 /// Describes a store at whose root no node was found: an archive of a folder often has that folder

@@ -116,6 +116,11 @@ impl Storage {
         array.with_indexes(indexes.clone()).cached(cache)
     }
 
+    /// The same storage, with a store around its own.
+    pub(crate) fn with_store(&self, store: AnyStore) -> Self {
+        Self(store, self.1.clone(), self.2.clone())
+    }
+
     /// Warnings about the store itself: entries of an archive that cannot be shown.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
@@ -207,6 +212,14 @@ impl Storage {
             AnyStore::Async(store) => {
                 store.erase(&key, Precondition::None).await.map(drop).map_err(EngineError::from)
             }
+        })
+    }
+
+    /// Removes a value on a condition.
+    async fn erase_if(&self, key: &Key, only_if: Precondition) -> Result<Put> {
+        self.named(match &self.0 {
+            AnyStore::Blocking(store) => store.erase(key, only_if),
+            AnyStore::Async(store) => store.erase(key, only_if).await,
         })
     }
 

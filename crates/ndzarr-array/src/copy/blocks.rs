@@ -12,7 +12,6 @@ use ndzarr_grid::{ChunkGrid, Region, next_index};
 use crate::assign::assign;
 use crate::chunks::Chunks as Units;
 use crate::copy::conversion::Conversion;
-use crate::copy::note::Note;
 use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::check_cancel;
@@ -34,8 +33,6 @@ pub(super) struct Pass<'o> {
     /// Shape of what is decoded at once.
     pub(super) read: Vec<u64>,
     pub(super) conversion: Option<Conversion>,
-    /// The note that is there for as long as what is read is.
-    pub(super) note: Option<&'o Note>,
     pub(super) run: &'o RunOptions,
     pub(super) count: &'o (dyn Fn(u64) + Sync),
     pub(super) colour: Colour,
@@ -298,12 +295,6 @@ impl Pass<'_> {
         block: &Arc<Block>,
         writer: &mut Option<Arc<ShardWriter>>,
     ) -> Result<()> {
-        if let Some(note) = self.note.cloned() {
-            target
-                .storage
-                .ask(self.colour, |storage| async move { note.check_goes_on(&storage).await })
-                .await?;
-        }
         let region = &block.step.region;
         let Some((shard, is_last)) = &block.step.shard else {
             let source = target.part_source(region, &block.bytes, &block.whole)?;

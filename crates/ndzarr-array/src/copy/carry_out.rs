@@ -1,20 +1,39 @@
 //! Carries out what is planned for each node.
 
 use ndzarr_metadata::{
-    CreateOptions, Creation, Existing, Known, MetadataError, Node, NodePath, Resolved, check_request,
-    create_array, create_group, same_keys,
+    CreateOptions, Creation, Document, Existing, ExistingDocument, Known, MetadataError, Node, NodePath,
+    Resolved, check_request, create_array, create_group, same_keys,
 };
 
 use super::{ArrayPlan, CopiedNode, CopyLevel, CopyReport, Planned, Run, What};
 use crate::copy::chunks::Chunks;
 use crate::copy::note::{Begun, Note, TEMPORARY};
 use crate::copy::temporary::Temporary;
-use crate::copy::way::Way;
 use crate::copy::would_remove;
 use crate::each::{Counter, check_cancel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::storage::{Colour, Storage};
+
+/// What a copy of a group has begun.
+struct Hierarchy {
+    /// The path of the uppermost group.
+    path: NodePath,
+    /// The note of the whole, at the uppermost group; `None` for a copy in place.
+    note: Option<Note>,
+    begun: Begun,
+    /// The groups that have no documents yet, from the uppermost down.
+    pending: Vec<Pending>,
+    /// Documents above nodes that have to be completed once those are there.
+    above: Vec<Document>,
+}
+
+/// A group whose documents are still to be written.
+struct Pending {
+    source: Node,
+    creation: Creation,
+    create: CreateOptions,
+}
 
 impl Run<'_> {
     pub(super) async fn carry_out(&self, plans: Vec<Planned>) -> Result<CopyReport> {
@@ -27,17 +46,16 @@ impl Run<'_> {
         });
         let counter = Counter::new(units.fold(0, u64::saturating_add), &self.options.run);
         let mut report = CopyReport::default();
-        // Whether nodes may be those of an earlier copy, and the note that says so.
-        let (mut begun, mut of_group) = (Begun::Now, None);
+        let mut whole = None;
         for plan in plans {
             check_cancel(&self.options.run)?;
             report.nodes.push(match plan.what {
-                What::Group(_) => self.group(plan, &mut begun, &mut of_group).await?,
-                What::Array(_) => self.array(plan, begun, &counter).await?,
+                What::Group(_) => self.group(plan, &mut whole).await?,
+                What::Array(_) => self.array(plan, &mut whole, &counter).await?,
             });
         }
-        if let Some(note) = of_group {
-            self.erase(&note).await?;
+        if let Some(whole) = whole {
+            self.end_groups(whole).await?;
         }
         Ok(report)
     }
@@ -66,13 +84,14 @@ impl Run<'_> {
                         self.note(node, &check_request(path, &array.request, create)?, out.level)
                     }
                 };
-                if self.begun(&note).await? == Begun::Now {
-                    let existing = create.existing;
-                    let check = move |storage: Storage| async move {
-                        note.check(&storage, &creation, existing).await
-                    };
-                    self.target.ask(self.colour, check).await?;
-                }
+                let (resume, existing) = (self.options.resume, create.existing);
+                let check = move |storage: Storage| async move {
+                    if resume && note.begun(&storage).await? == Begun::Before {
+                        return Ok(());
+                    }
+                    note.check(&storage, &creation, existing).await.map(drop)
+                };
+                self.target.ask(self.colour, check).await?;
             }
         }
         let nodes = plans.into_iter().map(|Planned { what, mut out, .. }| {
@@ -86,7 +105,7 @@ impl Run<'_> {
 
     fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
         let made = format!("{} {:?}", self.create.format, self.options.layout);
-        Note::new((&self.source, node), path.prefix(), made, &self.options.numbers)
+        Note::new((&self.source, node), &path.prefix(), &made, &self.options.numbers)
     }
 
     /// Refuses to replace what is still to be read, before anything is removed.
@@ -135,52 +154,83 @@ impl Run<'_> {
         Err(Error::new(ErrorKind::Conflict, what).in_document(document).in_store(|| self.source.name()))
     }
 
-    async fn erase(&self, note: &Note) -> Result<()> {
-        let key = note.key.clone();
-        self.target.ask(self.colour, move |storage| async move { storage.erase(&key).await }).await
-    }
-
-    async fn group(
-        &self,
-        plan: Planned,
-        begun: &mut Begun,
-        of_group: &mut Option<Note>,
-    ) -> Result<CopiedNode> {
+    /// Begins a group. Its documents come after everything in it.
+    async fn group(&self, plan: Planned, whole: &mut Option<Hierarchy>) -> Result<CopiedNode> {
         let Planned { node, path, create, what, out } = plan;
         let What::Group(attributes) = what else { return Ok(out) };
-        let (of_new, at) = (create.clone(), path.clone());
-        let concluded = move |existing| {
-            let (attributes, of_new, at) = (attributes.clone(), of_new.clone(), at.clone());
-            move |known: &Known| {
-                create_group(&at, &attributes, known, &CreateOptions { existing, ..of_new.clone() })
+        let is_first = whole.is_none();
+        let whole = match whole {
+            Some(whole) => {
+                self.check_own(whole.note.as_ref()).await?;
+                whole
             }
+            None => whole.insert(self.hierarchy(&node, &path, &create).await?),
         };
-        // The others are below the first one.
-        let is_first = of_group.is_none() && create.existing != Existing::Beside;
-        if is_first {
-            let note = self.note_of_group(&node, &path);
-            *begun = self.begun(&note).await?;
-            *of_group = Some(note);
-        }
-        if *begun == Begun::Before {
-            let creation = self.conclude(concluded(Existing::Replace)).await?;
-            if !self.is_there(&creation.node).await? {
-                self.create(&node, without_removal(creation), &create).await?;
-            }
+        let goes_on = whole.begun == Begun::Before;
+        let existing = if goes_on { Existing::Replace } else { create.existing };
+        let new = CreateOptions { existing, ..create.clone() };
+        let concluded = move |known: &Known| create_group(&path, &attributes, known, &new);
+        let creation = self.conclude(concluded).await?;
+        if goes_on && self.is_there(&creation.node).await? {
             return Ok(out);
         }
-        let creation = self.conclude(concluded(create.existing)).await?;
-        self.check_apart(&node, &creation).await?;
-        let Some(note) = of_group.as_ref().filter(|_| is_first) else {
-            self.create(&node, creation, &create).await?;
-            return Ok(out);
-        };
-        self.begin(note, &creation, &create).await?;
-        self.create(&node, without_removal(creation), &create).await?;
+        if !goes_on {
+            self.check_apart(&node, &creation).await?;
+            if let Some(note) = whole.note.as_ref().filter(|_| is_first) {
+                self.begin(note, &creation, &create).await?;
+            }
+        }
+        whole.pending.push(Pending { source: node, creation: at_end(creation, &create), create });
         Ok(out)
     }
 
-    async fn array(&self, plan: Planned, begun: Begun, counter: &Counter) -> Result<CopiedNode> {
+    /// What the copy of a group with everything in it begins, or goes on with.
+    async fn hierarchy(&self, node: &Node, path: &NodePath, create: &CreateOptions) -> Result<Hierarchy> {
+        let (note, begun) = match create.existing {
+            Existing::Beside => (None, Begun::Now),
+            _ => {
+                let (note, begun) = self.take_over(self.note_of_group(node, path)).await?;
+                (Some(note), begun)
+            }
+        };
+        Ok(Hierarchy { path: path.clone(), note, begun, pending: Vec::new(), above: Vec::new() })
+    }
+
+    /// Writes the documents of groups, so that each is there once everything in it is.
+    async fn end_groups(&self, whole: Hierarchy) -> Result<()> {
+        let Hierarchy { path, note, mut pending, above, .. } = whole;
+        while let Some(Pending { source, mut creation, create }) = pending.pop() {
+            if creation.node.path == path {
+                creation.put.extend(above);
+                return self.end(note, &source, creation, &create).await;
+            }
+            self.check_own(note.as_ref()).await?;
+            self.create(&source, own_documents(creation).0, &create).await?;
+        }
+        // The uppermost one was there already.
+        match note {
+            Some(note) => self.forget(note).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Fails unless the copy of the group that this is a part of is still that of this call.
+    async fn check_own(&self, note: Option<&Note>) -> Result<()> {
+        let Some(note) = note.cloned() else { return Ok(()) };
+        self.target.ask(self.colour, move |storage| async move { note.check_own(&storage).await }).await
+    }
+
+    /// Ends a copy whose node is there already.
+    async fn forget(&self, note: Note) -> Result<()> {
+        self.target.ask(self.colour, move |storage| async move { storage.erase(&note.key).await }).await
+    }
+
+    async fn array(
+        &self,
+        plan: Planned,
+        whole: &mut Option<Hierarchy>,
+        counter: &Counter,
+    ) -> Result<CopiedNode> {
         let Planned { node, path, create, what, mut out } = plan;
         let What::Array(array) = what else { return Ok(out) };
         let ArrayPlan { request, window, conversion, way, .. } = *array;
@@ -192,6 +242,9 @@ impl Run<'_> {
                 create_array(&at, &request, known, &CreateOptions { existing, ..of_new.clone() })
             }
         };
+        if let Some(whole) = whole {
+            self.check_own(whole.note.as_ref()).await?;
+        }
         if out.level == CopyLevel::Metadata {
             let creation = self.conclude(concluded(create.existing)).await?;
             self.check_apart(&node, &creation).await?;
@@ -200,32 +253,34 @@ impl Run<'_> {
             return Ok(out);
         }
         let note = self.note(&node, &check_request(&path, &asked, &create)?, out.level);
-        let mut resumed = self.begun(&note).await?;
+        let (note, resumed) = self.take_over(note).await?;
+        let begun = whole.as_ref().map_or(Begun::Now, |whole| whole.begun);
+        let mut creation = None;
         if (begun, resumed) != (Begun::Now, Begun::Now) {
-            let creation = self.conclude(concluded(Existing::Replace)).await?;
-            if self.is_there(&creation.node).await? {
-                self.end(&note, &creation).await?;
+            let there = self.conclude(concluded(Existing::Replace)).await?;
+            if self.is_there(&there.node).await? {
+                let temporary = self.temporary(note.id(), &there).await?;
+                self.forget(note).await?;
+                temporary.erase(self.colour).await?;
                 out.notes.push("it was there already".to_owned());
                 return Ok(out);
             }
+            creation = Some(there).filter(|_| resumed == Begun::Before);
         }
-        let creation = match resumed {
-            Begun::Before => self.conclude(concluded(Existing::Replace)).await?,
-            Begun::Now => {
+        let made = match creation {
+            Some(creation) => creation,
+            None => {
                 let creation = self.conclude(concluded(create.existing)).await?;
                 self.check_apart(&node, &creation).await?;
-                // Another call may have begun the same meanwhile.
-                resumed = self.begin(&note, &creation, &create).await?;
+                if let Some(replaced) = self.begin(&note, &creation, &create).await? {
+                    self.temporary(&replaced, &creation).await?.erase(self.colour).await?;
+                }
                 creation
             }
         };
-        let creation = without_removal(creation);
-        let temporary = self.temporary(&note, &creation).await?;
-        if resumed == Begun::Now && matches!(way, Some(Way::Twice(..))) {
-            // Of a copy with the same note that was given up, perhaps of other elements.
-            temporary.erase(self.colour).await?;
-        }
-        let (source, target) = (self.core(&self.source, &node)?, self.core(&self.target, &creation.node)?);
+        let temporary = self.temporary(note.id(), &made).await?;
+        let target = note.fence(&self.target)?;
+        let (source, target) = (self.core(&self.source, &node)?, self.core(&target, &made.node)?);
         let fill = match &conversion {
             Some(conversion) => conversion.fill(&source.spec().fill_value)?,
             None => source.spec().fill_value.clone(),
@@ -243,54 +298,73 @@ impl Run<'_> {
             fill_differs,
             resumed: resumed == Begun::Before,
             temporary: &temporary,
-            note: &note,
             run: &self.options.run,
             counter,
             colour: self.colour,
         };
-        out.n_chunks = match &way {
-            Some(way) => chunks.encode(way).await?,
-            None => chunks.copy().await?,
+        let copied = match &way {
+            Some(way) => chunks.encode(way).await,
+            None => chunks.copy().await,
         };
-        self.create(&node, creation.clone(), &create).await?;
-        self.end(&note, &creation).await?;
+        if copied.as_ref().is_err_and(|error| error.kind() == ErrorKind::Conflict) {
+            self.check_own(Some(&note)).await?;
+        }
+        out.n_chunks = copied?;
+        let mut creation = at_end(made, &create);
+        if let Some(whole) = whole {
+            let (own, above) = own_documents(creation);
+            creation = own;
+            whole.add_above(above);
+        }
+        self.end(Some(note), &node, creation, &create).await?;
+        temporary.erase(self.colour).await?;
         Ok(out)
     }
 
     /// The note of a copy of an array that will be this one.
     fn note(&self, node: &Node, to: &Node, level: CopyLevel) -> Note {
-        let prefix = to.kind.array().map(|spec| spec.keys.prefix.clone()).unwrap_or_default();
+        let prefix = to.kind.array().map(|spec| &*spec.keys.prefix).unwrap_or_default();
         let mut made = format!("{level:?} {:?}", to.documents);
         if let Some(slices) = &self.options.slices {
             made += &format!(" of {slices:?}");
         }
-        Note::new((&self.source, node), prefix, made, &self.options.numbers)
+        Note::new((&self.source, node), prefix, &made, &self.options.numbers)
     }
 
-    /// Whether the note of a copy is there that is to be resumed.
-    async fn begun(&self, note: &Note) -> Result<Begun> {
+    /// Goes on with a copy that has begun and not ended, if that is asked for.
+    async fn take_over(&self, note: Note) -> Result<(Note, Begun)> {
         if !self.options.resume {
-            return Ok(Begun::Now);
+            return Ok((note, Begun::Now));
         }
-        let note = note.clone();
-        self.target.ask(self.colour, move |storage| async move { note.begun(&storage).await }).await
+        self.target.ask(self.colour, move |storage| note.take_over(storage)).await
     }
 
-    /// Begins a copy at the place of a new node.
-    async fn begin(&self, note: &Note, creation: &Creation, create: &CreateOptions) -> Result<Begun> {
+    /// Begins a copy at the place of a new node. The result is the copy that it replaces.
+    async fn begin(
+        &self,
+        note: &Note,
+        creation: &Creation,
+        create: &CreateOptions,
+    ) -> Result<Option<String>> {
         let (note, creation, existing) = (note.clone(), creation.clone(), create.existing);
-        let begin = move |storage: Storage| async move { note.begin(storage, creation, existing).await };
-        self.target.ask(self.colour, begin).await
+        self.target.ask(self.colour, move |storage| note.begin(storage, creation, existing)).await
     }
 
-    /// Removes what a copy has left beside the array. The note goes first: as long as it is there,
-    /// the temporary array is whole.
-    async fn end(&self, note: &Note, creation: &Creation) -> Result<()> {
-        self.erase(note).await?;
-        self.temporary(note, creation).await?.erase(self.colour).await
+    /// Ends a copy with the documents of its node.
+    async fn end(
+        &self,
+        note: Option<Note>,
+        source: &Node,
+        creation: Creation,
+        create: &CreateOptions,
+    ) -> Result<()> {
+        let Some(note) = note else { return self.create(source, creation, create).await };
+        self.check_source(source).await?;
+        let policy = create.concurrent_update;
+        self.target.ask(self.colour, move |storage| note.end(storage, creation, policy)).await
     }
 
-    async fn temporary(&self, note: &Note, creation: &Creation) -> Result<Temporary> {
+    async fn temporary(&self, copy: &str, creation: &Creation) -> Result<Temporary> {
         let Some(place) = &self.options.temporary else {
             let prefix = creation.node.kind.array().map(|spec| &spec.keys.prefix[..]).unwrap_or_default();
             return Ok(Temporary { storage: self.target.clone(), prefix: format!("{prefix}{TEMPORARY}/") });
@@ -300,7 +374,7 @@ impl Run<'_> {
             Colour::Blocking => place.locate()?,
             Colour::Async => place.located().await?,
         };
-        Ok(Temporary::at(place, &format!("{TEMPORARY}-{}", note.id())))
+        Ok(Temporary::at(place, &format!("{TEMPORARY}-{copy}")))
     }
 
     fn check_keys(&self, node: &Node, creation: &Creation) -> Result<()> {
@@ -334,7 +408,37 @@ impl Run<'_> {
     }
 }
 
-/// The creation of a node at a place that is free.
-fn without_removal(creation: Creation) -> Creation {
-    Creation { erase: Vec::new(), erase_prefixes: Vec::new(), ..creation }
+impl Hierarchy {
+    fn add_above(&mut self, documents: Vec<Document>) {
+        for document in documents {
+            // Those that are only to be there are made with the groups.
+            if document.existing == ExistingDocument::Complete && !self.above.contains(&document) {
+                self.above.push(document);
+            }
+        }
+    }
+}
+
+/// The creation of a node at the end of its copy: what was there was removed, and what another writer has made
+/// meanwhile stays.
+fn at_end(mut creation: Creation, create: &CreateOptions) -> Creation {
+    if create.existing == Existing::Beside {
+        return creation;
+    }
+    (creation.erase, creation.erase_prefixes) = Default::default();
+    let document = creation.node.documents.first().map(|(key, _)| key);
+    if let Some(put) = creation.put.iter_mut().find(|put| Some(&put.key) == document) {
+        put.existing = ExistingDocument::Refuse;
+    }
+    creation
+}
+
+/// The creation of a node without the documents above it, and these.
+fn own_documents(mut creation: Creation) -> (Creation, Vec<Document>) {
+    let is_own = |document: &Document| {
+        matches!(document.existing, ExistingDocument::Refuse | ExistingDocument::Replace)
+    };
+    let (own, above) = std::mem::take(&mut creation.put).into_iter().partition(is_own);
+    creation.put = own;
+    (creation, above)
 }

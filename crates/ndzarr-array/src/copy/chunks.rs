@@ -9,7 +9,6 @@ use ndzarr_grid::Region;
 use crate::chunks::{Chunk, Chunks as Units};
 use crate::copy::blocks::{Pass, Step, pieces, steps};
 use crate::copy::conversion::Conversion;
-use crate::copy::note::Note;
 use crate::copy::temporary::Temporary;
 use crate::copy::way::{Way, decoded_shape};
 use crate::copy::window::Window;
@@ -38,8 +37,6 @@ pub(super) struct Chunks<'o> {
     /// Whether some of the chunks may be there.
     pub(super) resumed: bool,
     pub(super) temporary: &'o Temporary,
-    /// What says that this copy has begun and not ended.
-    pub(super) note: &'o Note,
     pub(super) run: &'o RunOptions,
     pub(super) counter: &'o Counter,
     pub(super) colour: Colour,
@@ -107,7 +104,7 @@ impl Chunks<'_> {
             };
             count(n_between - needed.n().min(n_between));
             let steps = steps(first, &units, needed)?;
-            self.pass([source, &between], self.window, first, (None, None), steps, &count).await?;
+            self.pass([source, &between], self.window, first, None, steps, &count).await?;
         }
         let (conversion, count) = (self.conversion.clone(), |n| self.counter.add(n));
         count(all.saturating_sub(left));
@@ -115,16 +112,15 @@ impl Chunks<'_> {
             Way::ByUnit(threads) => self.by_unit(needed, *threads).await?,
             Way::Blocks(plan) => {
                 let steps = steps(plan, &grid, needed)?;
-                self.pass([source, target], self.window, plan, (conversion, None), steps, &count).await?;
+                self.pass([source, target], self.window, plan, conversion, steps, &count).await?;
             }
             Way::Pieces(plan) => {
                 let steps = pieces(plan, &grid, needed.map(|unit| unit.index));
-                self.pass([source, target], self.window, plan, (conversion, None), steps, &count).await?;
+                self.pass([source, target], self.window, plan, conversion, steps, &count).await?;
             }
             Way::Twice(chunks, _, plan) => {
                 let (source, steps) = (self.between(chunks)?, steps(plan, &grid, needed)?);
-                let by = (conversion, Some(self.note));
-                self.pass([&source, target], None, plan, by, steps, &count).await?;
+                self.pass([&source, target], None, plan, conversion, steps, &count).await?;
             }
         }
         Ok(n)
@@ -169,7 +165,7 @@ impl Chunks<'_> {
         [source, target]: [&Core; 2],
         window: Option<&Window>,
         plan: &Plan,
-        (conversion, note): (Option<Conversion>, Option<&Note>),
+        conversion: Option<Conversion>,
         steps: Steps,
         count: &(dyn Fn(u64) + Sync),
     ) -> Result<()> {
@@ -182,7 +178,7 @@ impl Chunks<'_> {
         let (source, target) = (source.clone(), target.clone());
         let read = decoded_shape(&source)?;
         let colour = self.colour;
-        Pass { source, target, window, plan: plan.clone(), read, conversion, note, run: &run, count, colour }
+        Pass { source, target, window, plan: plan.clone(), read, conversion, run: &run, count, colour }
             .copy(steps)
             .await
     }

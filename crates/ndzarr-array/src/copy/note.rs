@@ -1,25 +1,25 @@
-//! The note that a copy leaves at its target until it is complete, so that another can go on.
+//! The note that a copy leaves at its target until it is complete, so that another call can go on.
 //!
 //! It is written before the first chunk, at a place without chunks, and says all that decides about
-//! their content. A chunk is published as a whole. So where this note is, the chunks are those of a
-//! copy like this one. Only the process has to be killed for that: after a power cut, a store that
-//! does not sync may have chunks that are empty.
+//! their content, and which call works on it. A chunk is published as a whole, and only while the note
+//! is that of its call. So where a note is, the chunks are those of a copy like this one. Only the process
+//! has to be killed for that: after a power cut, a store that does not sync may have chunks that are empty.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 
 use bytes::Bytes;
-use ndzarr_metadata::{Creation, Existing, Node};
+use ndzarr_engine::ConcurrentUpdate;
+use ndzarr_metadata::{Creation, Existing, Limits, Node};
 use ndzarr_store::{Key, Precondition, Put};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::copy::apart::removal;
 use crate::copy::conversion::Numbers;
+use crate::copy::fence::fenced;
 use crate::error::{Error, ErrorKind, Result};
+use crate::key_name::NOTE;
 use crate::occupied;
-use crate::storage::Storage;
-
-/// Its name, below the prefix of the chunks of an array or in the folder of a group.
-const NAME: &str = ".ndzarr-copy";
+use crate::storage::{Published, Storage};
 
 /// What temporary arrays have before their name.
 pub(super) const TEMPORARY: &str = ".ndzarr-temporary";
@@ -30,7 +30,12 @@ const LIMIT: u64 = 1 << 16;
 #[derive(Clone, Debug)]
 pub(super) struct Note {
     pub(super) key: String,
-    text: Bytes,
+    /// All that decides about the content of chunks.
+    what: Value,
+    /// The copy, whichever calls work on it. It names what the copy needs for a while.
+    copy: String,
+    /// The call that works on it.
+    call: String,
 }
 
 /// Where a copy begins.
@@ -45,86 +50,119 @@ pub(super) enum Begun {
 impl Note {
     /// The note of a copy of a node to what has its chunks, or nodes, below a prefix. `made` says what
     /// it becomes.
-    pub(super) fn new(source: (&Storage, &Node), prefix: String, made: String, numbers: &Numbers) -> Self {
+    pub(super) fn new(source: (&Storage, &Node), prefix: &str, made: &str, numbers: &Numbers) -> Self {
         let documents = source.1.documents.iter().map(|(key, text)| (key, format!("{:016x}", hash(text))));
-        let note = json!({
-            "ndzarr_copy": 1,
+        let what = json!({
             "source": [source.0.name(), source.1.path.as_str()],
             "documents": documents.collect::<Vec<_>>(),
             "target": format!("{:016x}", hash(made.as_bytes())),
             "numbers": format!("{numbers:?}"),
         });
-        Self { key: prefix + NAME, text: note.to_string().into() }
+        let id = new_id();
+        Self { key: format!("{prefix}{NOTE}"), what, copy: id.clone(), call: id }
+    }
+
+    fn text(&self) -> Bytes {
+        let Self { what, copy, call, .. } = self;
+        json!({"ndzarr_copy": 2, "what": what, "copy": copy, "call": call}).to_string().into()
     }
 
     /// A name that no other copy has.
-    pub(super) fn id(&self) -> String {
-        format!("{:016x}", hash(&self.text))
+    pub(super) fn id(&self) -> &str {
+        &self.copy
     }
 
     async fn found(&self, storage: &Storage) -> Result<Option<Bytes>> {
         Ok(storage.document(&self.key, LIMIT).await?.map(|(_, text)| text))
     }
 
-    /// Whether it is there, from a copy that has not ended.
-    pub(super) async fn begun(&self, storage: &Storage) -> Result<Begun> {
-        Ok(if self.found(storage).await?.is_some_and(|there| there == self.text) {
-            Begun::Before
-        } else {
-            Begun::Now
-        })
+    /// The copy that a note is of, if it is one like this.
+    fn copy_of(&self, text: &[u8]) -> Option<String> {
+        let found: Value = serde_json::from_slice(text).ok()?;
+        if found.get("what") == Some(&self.what) { copy_in(&found) } else { None }
     }
 
-    /// Fails unless it is still there. Another call may have gone on with the copy and ended it; what
-    /// lay between two passes is gone then, after the note.
-    pub(super) async fn check_goes_on(&self, storage: &Storage) -> Result<()> {
-        match self.begun(storage).await? {
-            Begun::Before => Ok(()),
-            Begun::Now => {
-                let what = "another call went on with this copy and has ended it, or began another one";
-                Err(Error::new(ErrorKind::Conflict, what)
-                    .in_document(Some(&self.key))
-                    .in_store(|| storage.name()))
-            }
+    /// Whether a copy like this one has begun and not ended.
+    pub(super) async fn begun(&self, storage: &Storage) -> Result<Begun> {
+        let found = self.found(storage).await?;
+        let is_one = found.is_some_and(|text| self.copy_of(&text).is_some());
+        Ok(if is_one { Begun::Before } else { Begun::Now })
+    }
+
+    /// Goes on with a copy like this one, if it has begun and not ended: the call that worked on it publishes
+    /// nothing any more.
+    pub(super) async fn take_over(mut self, storage: Storage) -> Result<(Self, Begun)> {
+        if self.begun(&storage).await? == Begun::Now {
+            return Ok((self, Begun::Now));
+        }
+        let held = storage.hold(&self.key, &limits()).await?;
+        let Some(copy) = held.value().and_then(|text| self.copy_of(text)) else {
+            return Ok((self, Begun::Now));
+        };
+        self.copy = copy;
+        match held.publish(&self.text(), ConcurrentUpdate::LastWriterWins).await? {
+            Published::Yes => Ok((self, Begun::Before)),
+            Published::No => Err(self.lost(&storage)),
         }
     }
 
-    /// Begins a copy: checks that nothing is there, removes what it replaces, and writes the note.
+    /// Fails unless the copy is still that of this call.
+    pub(super) async fn check_own(&self, storage: &Storage) -> Result<()> {
+        if self.found(storage).await? == Some(self.text()) { Ok(()) } else { Err(self.lost(storage)) }
+    }
+
+    /// The same storage, which is changed only while the copy is that of this call.
+    pub(super) fn fence(&self, storage: &Storage) -> Result<Storage> {
+        let key = storage.named(Key::new(&self.key))?;
+        Ok(storage.with_store(fenced(storage.0.clone(), &key, &self.text())))
+    }
+
+    fn lost(&self, storage: &Storage) -> Error {
+        let what = "another call has gone on with this copy, or something else was put in its place";
+        Error::new(ErrorKind::Conflict, what).in_document(Some(&self.key)).in_store(|| storage.name())
+    }
+
+    /// Begins a copy: checks that nothing is there, removes what it replaces, and writes the note. The
+    /// result is the copy that it replaces, if that one had not ended.
     pub(super) async fn begin(
         self,
         storage: Storage,
         creation: Creation,
         existing: Existing,
-    ) -> Result<Begun> {
-        let is_there = self.check(&storage, &creation, existing).await?;
+    ) -> Result<Option<String>> {
+        let there = self.check(&storage, &creation, existing).await?;
+        if there.is_some() {
+            // A call that works on what is there publishes nothing any more, also if the removal takes long.
+            storage.replace(&self.key, self.text()).await?;
+        }
         storage.remove(&removal(&creation)).await?;
-        if is_there {
+        if there.is_some() {
             storage.erase(&self.key).await?;
         }
         let key = storage.named(Key::new(&self.key))?;
-        match storage.put(&key, self.text.clone(), Precondition::Absent).await? {
+        match storage.put(&key, self.text(), Precondition::Absent).await? {
             Put::Done(_) => {}
             Put::Conflict => return Err(self.refused(&storage, "another copy has just begun here")),
-            Put::Unsupported => drop(storage.put(&key, self.text, Precondition::None).await?),
+            Put::Unsupported => drop(storage.put(&key, self.text(), Precondition::None).await?),
         }
-        Ok(Begun::Now)
+        Ok(there.and_then(|text| copy_in(&serde_json::from_slice(&text).ok()?)))
     }
 
-    /// Checks that nothing is there that may not be replaced. The result is whether there is a note of
-    /// a copy.
+    /// Checks that nothing is there that may not be replaced. The result is the note of a copy that is
+    /// there.
     pub(super) async fn check(
         &self,
         storage: &Storage,
         creation: &Creation,
         existing: Existing,
-    ) -> Result<bool> {
+    ) -> Result<Option<Bytes>> {
         let there = self.found(storage).await?;
         if let Some(there) = there.as_ref().filter(|_| existing != Existing::Replace) {
             return Err(self.refused(
                 storage,
-                match *there == self.text {
-                    true => "a copy that has not ended began here, and can be resumed",
-                    false => "a copy of another source, or with other options, began here and has not ended",
+                match self.copy_of(there) {
+                    Some(_) => "a copy that has not ended began here, and can be resumed",
+                    None => "a copy of another source, or with other options, began here and has not ended",
                 },
             ));
         }
@@ -132,12 +170,52 @@ impl Note {
         if let Some(spec) = creation.node.kind.array() {
             occupied::check(storage, creation, spec, existing).await?;
         }
-        Ok(there.is_some())
+        Ok(there)
+    }
+
+    /// Ends the copy with the documents of its node, while no other call can go on with it or take its
+    /// place.
+    pub(super) async fn end(
+        self,
+        storage: Storage,
+        creation: Creation,
+        policy: ConcurrentUpdate,
+    ) -> Result<()> {
+        self.check_own(&storage).await?;
+        let held = storage.hold(&self.key, &limits()).await?;
+        if held.value() != Some(&self.text()) {
+            return Err(self.lost(&storage));
+        }
+        storage.create(&creation, policy).await?;
+        held.erase().await
     }
 
     fn refused(&self, storage: &Storage, what: &str) -> Error {
         Error::new(ErrorKind::AlreadyExists, what).in_document(Some(&self.key)).in_store(|| storage.name())
     }
+}
+
+fn limits() -> Limits {
+    Limits::default().document_bytes(LIMIT)
+}
+
+/// A name that no other call makes.
+fn new_id() -> String {
+    let random = RandomState::new();
+    // A forked child has the same keys.
+    format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(process()))
+}
+
+/// WebAssembly has one process, and no number for it.
+fn process() -> u32 {
+    if cfg!(target_family = "wasm") { 0 } else { std::process::id() }
+}
+
+/// The name of the copy in a note, whose text may be anything.
+fn copy_in(note: &Value) -> Option<String> {
+    let id = note.get("copy")?.as_str()?;
+    let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| id.to_owned())
 }
 
 fn hash(text: &[u8]) -> u64 {

@@ -266,6 +266,21 @@ impl HeldDocument {
         Ok(())
     }
 
+    /// Removes it; without a lock only what was read, where the store can tell.
+    pub(crate) async fn erase(mut self) -> Result<()> {
+        let storage = self.storage.clone();
+        match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
+            Guard::Lock { lock: held, known: _known } => {
+                let held = lock(&held).take();
+                storage.named(unless_cancelled(|| held.map_or(Ok(()), KeyLock::erase)))
+            }
+            Guard::Condition(only_if) => match storage.erase_if(&self.key, only_if).await? {
+                Put::Unsupported => storage.erase(self.key.as_str()).await,
+                Put::Done(_) | Put::Conflict => Ok(()),
+            },
+        }
+    }
+
     /// Replaces it, unless the new value exceeds the limits that the old one was read with.
     /// `policy` applies to a store that cannot serialize writers.
     pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {

@@ -334,9 +334,9 @@ fn another_root_of_a_bucket_is_the_same_place() -> Outcome {
             it.endpoint(&endpoint).credentials(Credentials::key("id", "secret"))
         })
     };
-    Group::create(&place("g"), Format::Zarr3)?;
+    Group::create(place("g"), Format::Zarr3)?;
     for name in ["raw", "h/same"] {
-        Array::<u8>::builder([16]).chunks([4]).create(&place(&format!("g/{name}")))?.fill(.., 7)?;
+        Array::<u8>::builder([16]).chunks([4]).create(place(&format!("g/{name}")))?.fill(.., 7)?;
     }
     let keys = server.objects().keys();
     let replacing = CopyOptions::new().chunks([8]).existing(Existing::Replace);
@@ -347,12 +347,12 @@ fn another_root_of_a_bucket_is_the_same_place() -> Outcome {
         ("g/raw", "g"),
         ("g", "g/h/same"),
     ] {
-        let error = copy(&place(from), &place(to), &replacing).expect_err("it is refused");
+        let error = copy(place(from), place(to), &replacing).expect_err("it is refused");
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{from} to {to}: {error}");
         assert_eq!(server.objects().keys(), keys, "{from} to {to}");
     }
     // An equal array elsewhere in the bucket is another one.
-    copy(&place("g/raw"), &place("g/h/same"), &replacing)?;
-    assert_eq!(Array::<u8>::open(&place("g/h/same"))?.chunk_shape(), [8]);
+    copy(place("g/raw"), place("g/h/same"), &replacing)?;
+    assert_eq!(Array::<u8>::open(place("g/h/same"))?.chunk_shape(), [8]);
     Ok(())
 }
