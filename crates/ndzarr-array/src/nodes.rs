@@ -56,7 +56,9 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
     let path = NodePath::new(&place.path)?;
     let also = ndzarr_metadata::likely_consolidated(&path, options);
     let mut found = open_knowing(&place.storage, &path, options, &mut known, also).await;
-    if found.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    // A request for a message is not made over a network.
+    if place.storage.is_blocking()
+        && found.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
         && is_unfinished(&place.storage, &path).await
     {
         found = found.map_err(|error| error.after(UNFINISHED));
