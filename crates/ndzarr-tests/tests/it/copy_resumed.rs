@@ -256,7 +256,7 @@ fn a_group_is_there_once_everything_in_it_is() {
             let array = group.create_array(name, Array::<u8>::builder([6]).chunks([2]).format(format));
             array.expect("a new array").fill(.., 7).expect("elements");
         }
-        for (encoded, n_steps) in [(false, 9), (true, 4)] {
+        for (encoded, n_steps) in [(false, 9), (true, 3)] {
             for most in 1..n_steps {
                 let memory = MemoryStore::new();
                 let to = Storage::from(&memory);
