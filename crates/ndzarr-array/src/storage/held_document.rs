@@ -270,7 +270,7 @@ impl HeldDocument {
     pub(crate) async fn erase(mut self) -> Result<()> {
         let storage = self.storage.clone();
         match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
-            Guard::Lock { lock: held, known: _known } => {
+            Guard::Lock(held) => {
                 let held = lock(&held).take();
                 storage.named(unless_cancelled(|| held.map_or(Ok(()), KeyLock::erase)))
             }
