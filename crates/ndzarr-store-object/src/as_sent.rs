@@ -6,12 +6,21 @@
 use std::io::Read;
 
 use bytes::Bytes;
+use futures_util::TryStreamExt;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use http::response::Parts;
 use http::{StatusCode, Version};
+use ndzarr_store::PerProcess;
+use object_store::client::{HttpError, HttpResponseBody};
+use tokio::sync::Mutex;
 
+use crate::service::of_answer;
 use crate::told::Told;
-use crate::unranged::Unranged;
+
+/// The most bytes that are read at the same time as others.
+const LITTLE: usize = 1 << 20;
+/// The most bytes of a value whose length is not known before it is read.
+const MOST: usize = 64 << 20;
 
 /// How an answer has to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,31 +53,62 @@ impl Sent {
             Self::Plainly
         })
     }
+}
 
-    /// The value, of a body that came whole.
-    ///
-    /// # Errors
-    /// It cannot be decompressed, or has too many bytes then.
-    pub(crate) fn value(self, body: Bytes) -> Result<Bytes, Told> {
-        if self != Self::Gzipped {
-            return Ok(body);
-        }
+/// Whose turn it is to read more than a little, of the values of one store.
+#[derive(Debug, Default)]
+pub(crate) struct Turn(PerProcess<Mutex<()>>);
+
+impl Turn {
+    /// The value in a body, which is read to its end. Values of more than [`LITTLE`] bytes, and those that
+    /// are decompressed, are read one at a time: no head said how large they are.
+    pub(crate) async fn read(&self, sent: Sent, body: HttpResponseBody) -> Result<Bytes, HttpError> {
+        let turn = self.0.get(|_| Mutex::default());
+        let mut taken = if sent == Sent::Gzipped { Some(turn.lock().await) } else { None };
+        let mut stream = body.bytes_stream();
         let mut value = Vec::new();
-        let limit = Unranged::LIMIT;
-        flate2::read::MultiGzDecoder::new(&*body).take(limit + 1).read_to_end(&mut value).map_err(
-            |error| {
-                Told::last(format!(
-                    "the server sent it with Content-Encoding: gzip, which it is not: {error}"
-                ))
-            },
-        )?;
-        if value.len() as u64 > limit {
-            return Err(Told::last(format!(
-                "a value sent with Content-Encoding: gzip has more than {limit} bytes"
-            )));
+        while let Some(part) = stream.try_next().await? {
+            let byte_len = value.len() + part.len();
+            if byte_len > LITTLE && taken.is_none() {
+                taken = Some(turn.lock().await);
+            }
+            extend(&mut value, &part)?;
         }
-        Ok(value.into())
+        if sent == Sent::Gzipped { inflated(&value).map(Bytes::from) } else { Ok(value.into()) }
     }
+}
+
+/// The content of a gzip stream.
+fn inflated(body: &[u8]) -> Result<Vec<u8>, HttpError> {
+    let mut decoder = flate2::read::MultiGzDecoder::new(body);
+    let mut value = Vec::new();
+    let mut part = [0; 16 << 10];
+    loop {
+        let n = decoder.read(&mut part).map_err(|error| {
+            of_answer(Told::last(format!(
+                "the server sent it with Content-Encoding: gzip, which it is not: {error}"
+            )))
+        })?;
+        if n == 0 {
+            return Ok(value);
+        }
+        extend(&mut value, &part[..n])?;
+    }
+}
+
+/// Adds a part to a value, which takes no more memory than the most that it may have.
+fn extend(value: &mut Vec<u8>, part: &[u8]) -> Result<(), HttpError> {
+    let byte_len = value.len() + part.len();
+    if byte_len > MOST {
+        let what = format!("it has more than {MOST} bytes, and the server does not say how many");
+        return Err(of_answer(Told::last(what)));
+    }
+    if byte_len > value.capacity() {
+        let capacity = (2 * value.capacity()).clamp(byte_len, MOST);
+        value.reserve_exact(capacity - value.len());
+    }
+    value.extend_from_slice(part);
+    Ok(())
 }
 
 /// Makes the head that of a plain answer with a value of this length.

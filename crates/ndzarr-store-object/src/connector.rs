@@ -8,6 +8,7 @@ use object_store::client::{HttpClient, HttpConnector};
 use object_store::{ClientConfigKey, ClientOptions};
 use rustls::ClientConfig;
 
+use crate::as_sent::Turn;
 use crate::certificates::Certificates;
 use crate::client::{Client, Failed};
 use crate::options::RemoteOptions;
@@ -112,6 +113,7 @@ impl HttpConnector for Connector {
             secrets: secrets::of_options(options),
             patience: options.read_timeout,
             signing: self.signing.clone(),
+            turn: Turn::default(),
         }))
     }
 }

@@ -17,14 +17,13 @@ use object_store::client::{
     HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
 };
 
-use crate::as_sent::{Sent, make_plain};
+use crate::as_sent::{Sent, Turn, make_plain};
 use crate::call::{CALL, Call, Purpose};
 use crate::client::Client;
 use crate::page::Page;
 use crate::secrets::Secrets;
 use crate::signing::Signing;
 use crate::told::{self, Told};
-use crate::unranged::Unranged;
 use crate::xml::element;
 
 /// The most bytes of an error, of a page of a list or the answer to an erasure, and of any other
@@ -55,6 +54,7 @@ pub(crate) struct HttpLayer {
     /// How long the rest of an error is waited for.
     pub(crate) patience: Duration,
     pub(crate) signing: Signing,
+    pub(crate) turn: Turn,
 }
 
 /// What was sent to a service, which may repeat it.
@@ -155,7 +155,7 @@ impl HttpLayer {
             }
             bytes.into()
         } else if as_sent != Sent::Plainly && !is_part {
-            let value = as_sent.value(read(body, Unranged::LIMIT as usize).await?).map_err(of_answer)?;
+            let value = self.turn.read(as_sent, body).await?;
             make_plain(&mut parts, value.len());
             if is_head { Bytes::new().into() } else { value.into() }
         } else {
@@ -319,7 +319,7 @@ fn undecodable(error: impl std::error::Error + Send + Sync + 'static) -> HttpErr
     HttpError::new(HttpErrorKind::Decode, error)
 }
 
-fn of_answer(told: Told) -> HttpError {
+pub(crate) fn of_answer(told: Told) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, told)
 }
 

@@ -214,13 +214,19 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// The same as for [`list_dir`](Self::list_dir).
     fn links_up(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
-        self.inner().map_or(Ok(Vec::new()), |inner| inner.links_up(prefix))
+        if let Some(inner) = self.inner() {
+            return inner.links_up(prefix);
+        }
+        Ok(Vec::new())
     }
 
     /// Where the values below a prefix are in the local file system, if the store keeps them there: by
     /// links and other names, two stores may share folders. By default they are elsewhere.
     fn folder(&self, prefix: &Prefix) -> Option<PathBuf> {
-        self.inner()?.folder(prefix)
+        if let Some(inner) = self.inner() {
+            return inner.folder(prefix);
+        }
+        None
     }
 
     /// Every key below a prefix, unordered, each once. A folder behind several links is listed

@@ -362,6 +362,6 @@ fn every_default_of_the_store_traits_asks_the_store_inside() {
             }
         }
     }
-    assert_eq!(seen, 24);
+    assert_eq!(seen, 26);
     let _: Option<&dyn AsyncStore> = AsyncMemoryStore::new(Latency::default()).inner();
 }
