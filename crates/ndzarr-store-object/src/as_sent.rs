@@ -14,8 +14,7 @@ use ndzarr_store::PerProcess;
 use object_store::client::{HttpError, HttpResponseBody};
 use tokio::sync::Mutex;
 
-use crate::service::of_answer;
-use crate::told::Told;
+use crate::told::{Told, of_answer};
 
 /// The most bytes that are read at the same time as others.
 const LITTLE: usize = 1 << 20;

@@ -23,7 +23,7 @@ use crate::client::Client;
 use crate::page::Page;
 use crate::secrets::Secrets;
 use crate::signing::Signing;
-use crate::told::{self, Told};
+use crate::told::{self, Told, of_answer};
 use crate::xml::element;
 
 /// The most bytes of an error, of a page of a list or the answer to an erasure, and of any other
@@ -317,10 +317,6 @@ fn is_word(bytes: &[u8]) -> bool {
 
 fn undecodable(error: impl std::error::Error + Send + Sync + 'static) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, error)
-}
-
-pub(crate) fn of_answer(told: Told) -> HttpError {
-    HttpError::new(HttpErrorKind::Decode, told)
 }
 
 /// All of a body.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use object_store::client::{HttpError, HttpErrorKind};
 use rustls::CertificateError;
 
 /// A failure in words of this crate, without secrets.
@@ -32,6 +33,11 @@ impl fmt::Display for Told {
 }
 
 impl Error for Told {}
+
+/// The error of an answer that is not as it should be.
+pub(crate) fn of_answer(told: Told) -> HttpError {
+    HttpError::new(HttpErrorKind::Decode, told)
+}
 
 /// What a proxy wants that refuses a request.
 pub(crate) const PROXY: &str = "the proxy wants a name and a password: give them in HTTP_PROXY and HTTPS_PROXY, as http://name:password@host";
