@@ -220,7 +220,7 @@ impl Run<'_> {
         self.target.ask(self.colour, move |storage| async move { note.check_own(&storage).await }).await
     }
 
-    /// Ends a copy whose node is there already.
+    /// Ends a copy whose node exists already.
     async fn forget(&self, note: Note) -> Result<()> {
         self.target.ask(self.colour, move |storage| async move { storage.erase(&note.key).await }).await
     }
