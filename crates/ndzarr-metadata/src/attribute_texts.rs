@@ -7,15 +7,6 @@ use crate::json::{self, Json, Members, NonFinite};
 use crate::v2::ATTRIBUTES;
 use crate::{AttributeChange, CreateOptions, Format, MetadataError, Node};
 
-/// The names of the attributes that contain `NaN`, `Infinity` or `-Infinity`, which Python writes
-/// and standard JSON does not have. Users see these numbers as strings, and they are written again
-/// as strings.
-#[must_use]
-pub fn non_finite_attributes(node: &Node) -> Vec<String> {
-    let has_tokens = |(_, value): &(&str, &Json<'_>)| value.has_tokens();
-    texts(node).iter().filter(has_tokens).map(|(name, _)| name.to_owned()).collect()
-}
-
 /// The attributes of a new node as they are written.
 pub(crate) fn of_request(attributes: &Attributes, options: &CreateOptions) -> Members<'static> {
     match &options.attributes_of {

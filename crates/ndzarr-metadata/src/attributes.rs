@@ -34,8 +34,7 @@ pub fn current_attribute(
 /// attributes stays as it is.
 ///
 /// # Errors
-/// The current document cannot be read or is gone; an attribute is not standard JSON (`NaN`); the
-/// change has no meaning in the node's format.
+/// The current document cannot be read or is gone; the change has no meaning in the node's format.
 pub fn change_attributes(
     node: &Node,
     current: Option<&[u8]>,

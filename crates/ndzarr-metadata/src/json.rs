@@ -2,9 +2,9 @@
 //!
 //! Numbers keep their text, members keep their order, and nesting is bounded. The tokens `NaN`,
 //! `Infinity` and `-Infinity` can be allowed where Python writes them. They become numbers with
-//! that text, so that they are not lost; they cannot be written again. If a member occurs twice the
-//! last one counts, as in all peers. Values of serde_json, which keeps neither texts nor order, are
-//! only for users.
+//! that text, and are written as they were read; a value that a user provides has none. If a member
+//! occurs twice the last one counts, as in all peers. Values of serde_json, which keeps neither texts
+//! nor order, are only for users.
 
 use std::fmt::Display;
 
@@ -160,26 +160,15 @@ fn no_object(key: &str, kind: &str) -> MetadataError {
     MetadataError::invalid(key, format_args!("is {kind}, not a JSON object"))
 }
 
-/// A document as indented standard JSON.
+/// A document as indented JSON.
 ///
 /// # Errors
-/// A number that standard JSON cannot express, named by its path; nesting too deep to be read
-/// again.
+/// Nesting too deep to be read again; too long a text.
 pub(crate) fn write(key: &str, value: &Json<'_>) -> Result<Bytes, MetadataError> {
-    find_unwritable(value, JsonText::MAX_DEPTH).map_err(|problem| {
-        let (what, mut steps) = problem;
-        steps.reverse();
-        let place = steps.concat();
-        match what {
-            Some(number) => {
-                let place = place.trim_start_matches('.');
-                MetadataError::invalid(key, format_args!("{place} is {number}, which JSON cannot express"))
-            }
-            None => {
-                MetadataError::invalid(key, format_args!("nested deeper than {} levels", JsonText::MAX_DEPTH))
-            }
-        }
-    })?;
+    if is_deeper(value, JsonText::MAX_DEPTH) {
+        let what = format_args!("nested deeper than {} levels", JsonText::MAX_DEPTH);
+        return Err(MetadataError::invalid(key, what));
+    }
     let text = value.pretty();
     if text.len() > MAX_DOCUMENT_BYTES {
         return Err(MetadataError::invalid(
@@ -200,29 +189,13 @@ pub(crate) fn object<'a, const N: usize>(members: [(&str, Json<'a>); N]) -> Json
     Json::Object(members.into_iter().collect())
 }
 
-type Unwritable = (Option<String>, Vec<String>);
-
-fn below(step: String, (what, mut steps): Unwritable) -> Unwritable {
-    steps.push(step);
-    (what, steps)
-}
-
-/// The first number that standard JSON cannot express, or nothing where the nesting is too deep,
-/// and the steps to it, last first. The steps are collected only on the way back, so that a large
-/// value costs no more than a traversal.
-fn find_unwritable(value: &Json<'_>, depth_left: usize) -> Result<(), Unwritable> {
-    if depth_left == 0 && matches!(value, Json::Array(_) | Json::Object(_)) {
-        return Err((None, Vec::new()));
-    }
+/// Whether lists and objects are nested in more than this number of levels.
+fn is_deeper(value: &Json<'_>, levels: usize) -> bool {
     match value {
-        Json::Number(number) if !JsonText::is_number(number) => Err((Some(number.to_string()), Vec::new())),
-        Json::Array(items) => items.iter().enumerate().try_for_each(|(i, item)| {
-            find_unwritable(item, depth_left - 1).map_err(|found| below(format!("[{i}]"), found))
-        }),
-        Json::Object(members) => members.iter().try_for_each(|(name, item)| {
-            find_unwritable(item, depth_left - 1).map_err(|found| below(format!(".{name}"), found))
-        }),
-        _ => Ok(()),
+        Json::Array(_) | Json::Object(_) if levels == 0 => true,
+        Json::Array(items) => items.iter().any(|item| is_deeper(item, levels - 1)),
+        Json::Object(members) => members.iter().any(|(_, item)| is_deeper(item, levels - 1)),
+        _ => false,
     }
 }
 
@@ -360,22 +333,20 @@ mod tests {
     }
 
     #[test]
-    fn v2_t39_non_finite_numbers_are_kept_but_not_written() {
+    fn v2_t39_non_finite_numbers_are_written_as_they_were_read() {
         for token in ["NaN", "Infinity", "-Infinity"] {
             let text = format!("{{\"a\": [{token}]}}");
             let mut value = accepts(&text).expect("let in");
             assert_eq!(value.to_value(), serde_json::json!({"a": [token]}));
-            let error = write("x/.zattrs", &value).expect_err("not JSON").to_string();
-            assert!(
-                error.contains("x/.zattrs") && error.contains("a[0]") && error.contains(token),
-                "{error}"
-            );
+            let written = write("x/.zattrs", &value).expect("what was read can be written");
+            assert_eq!(written, format!("{{\n  \"a\": [\n    {token}\n  ]\n}}"));
             value.quote_tokens();
             assert_eq!(value.to_string(), format!("{{\"a\":[\"{token}\"]}}"));
         }
         let check = |text: &str| parse("k", text.as_bytes(), NonFinite::InValues).is_ok();
         assert!(check("{\"attributes\":{\"a\":[NaN]},\"b\":1}"));
         assert!(check("{\"fill_value\":[NaN,-Infinity],\"b\":1}"));
+        assert!(check("{\"consolidated_metadata\":{\"metadata\":{\"a\":{\"attributes\":{\"b\":NaN}}}}}"));
         assert!(!check("{\"attributes\":{\"a\":1},\"b\":NaN}"));
         assert!(!check("{\"fill_value\":1,\"b\":NaN}"));
         assert!(!check("{\"b\":{\"attributes\":NaN}}"));
@@ -458,7 +429,7 @@ mod tests {
         members.insert("b".to_owned(), 2.into());
         members["n"][1] = serde_json::json!(3);
         let written = Json::in_place_of(Some(&old), &new).to_string();
-        assert_eq!(written, r#"{"z":1.50,"n":[1E2,3],"a":{"x":1e400,"y":"NaN"},"b":2}"#);
+        assert_eq!(written, r#"{"z":1.50,"n":[1E2,3],"a":{"x":1e400,"y":NaN},"b":2}"#);
     }
 
     #[test]

@@ -102,7 +102,6 @@ extern crate self as ndzarr_metadata;
 #[path = "../tests/it/main.rs"]
 mod it;
 
-pub use attribute_texts::non_finite_attributes;
 pub use attributes::{attributes_key, change_attributes, current_attribute};
 pub use children::{Children, OpenedChild, members};
 pub use consolidated::{

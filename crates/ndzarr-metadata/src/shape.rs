@@ -54,8 +54,7 @@ pub fn shape_key(node: &Node) -> String {
 ///
 /// # Errors
 /// The shape has another rank, or the format cannot express it; the current document is gone,
-/// cannot be read, or describes another array than the one that was opened; it is not standard JSON
-/// (`NaN`).
+/// cannot be read, or describes another array than the one that was opened.
 pub fn change_shape(
     node: &Node,
     current: Option<&[u8]>,

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, KeptKeys, MetadataError, Node, NodePath,
-    Order, check_request, dimension_attributes, fill_request, keep_chunks, non_finite_attributes,
+    Order, check_request, dimension_attributes, fill_request, keep_chunks,
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec};
 
@@ -230,10 +230,6 @@ impl Requests<'_> {
         losses: &mut Vec<String>,
         check: &dyn Fn(&Attributes) -> Result<(), MetadataError>,
     ) -> Result<Attributes> {
-        for name in non_finite_attributes(self.node).iter().filter(|name| attributes.contains_key(*name)) {
-            let why = "it contains a number that JSON cannot express, which becomes a string";
-            self.lose(&format!("the attribute {name:?}"), &why, losses)?;
-        }
         if check(attributes).is_ok() {
             return Ok(attributes.clone());
         }

@@ -231,7 +231,7 @@ impl<'a> Parser<'a> {
 
     /// The value of a member of the document itself.
     fn top_level<T: Tree<'a>>(&mut self, name: &str) -> Result<T, JsonError> {
-        self.in_values = matches!(name, "attributes" | "fill_value");
+        self.in_values = matches!(name, "attributes" | "fill_value" | "consolidated_metadata");
         let value = if self.attributes_apart && name == "attributes" {
             self.attributes = Some(self.value()?);
             T::null()

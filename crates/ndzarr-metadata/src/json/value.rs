@@ -110,15 +110,6 @@ impl<'a> Json<'a> {
         matches!(self.number(), Some("NaN" | "Infinity" | "-Infinity"))
     }
 
-    /// Whether it contains such a number.
-    pub(crate) fn has_tokens(&self) -> bool {
-        match self {
-            Self::Array(items) => items.iter().any(Self::has_tokens),
-            Self::Object(members) => members.iter().any(|(_, value)| value.has_tokens()),
-            other => other.is_token(),
-        }
-    }
-
     /// Turns the tokens `NaN`, `Infinity` and `-Infinity` into strings, as documents spell them.
     pub(crate) fn quote_tokens(&mut self) {
         match self {

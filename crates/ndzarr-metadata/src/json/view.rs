@@ -41,7 +41,7 @@ impl<'a> Json<'a> {
     }
 
     /// The value that a user provides in place of `old`. Parts that do not differ for the user keep
-    /// their text, unless standard JSON cannot express it.
+    /// their text.
     pub(crate) fn in_place_of(old: Option<&Self>, new: &Value) -> Self {
         match (new, old) {
             (Value::Object(new), Some(Self::Object(old))) => Self::Object(Members::in_place_of(old, new)),
@@ -49,7 +49,7 @@ impl<'a> Json<'a> {
                 let items = new.iter().enumerate().map(|(i, new)| Self::in_place_of(old.get(i), new));
                 Self::Array(items.collect())
             }
-            (new, Some(old)) if !old.is_token() && old.to_value() == *new => old.clone(),
+            (new, Some(old)) if old.to_value() == *new => old.clone(),
             (new, _) => Json::from(new),
         }
     }
