@@ -58,6 +58,8 @@ enum Met {
     /// By their numbers, which are ascending, and the lengths of their stored values in bytes, as far as
     /// they are known.
     Listed(Arc<[u64]>, Option<Arc<[Option<u64>]>>),
+    /// All but those of these numbers, which are ascending.
+    But(Arc<[u64]>),
     /// Those that a custom grid has. They are counted when it first matters.
     Custom(Arc<PerProcess<Vec<u64>>>),
 }
@@ -168,6 +170,10 @@ impl Chunks {
         if gone.is_empty() {
             return self;
         }
+        if self.is_all() {
+            // There may be any number of them.
+            return Self { met: Met::But(gone.into()), ..self };
+        }
         let mut numbers = self.numbers().into_owned();
         numbers.retain(|number| gone.binary_search(number).is_err());
         self.listed(numbers)
@@ -178,6 +184,15 @@ impl Chunks {
         match &self.met {
             Met::Listed(numbers, _) => Cow::Borrowed(numbers),
             _ => self.clone().filter_map(|chunk| self.number(&chunk.index)).collect(),
+        }
+    }
+
+    /// Whether the chunk of this number of the box is one of them.
+    pub(crate) fn has_number(&self, number: u64) -> bool {
+        match &self.met {
+            Met::Listed(numbers, _) => numbers.binary_search(&number).is_ok(),
+            Met::But(gone) => gone.binary_search(&number).is_err(),
+            _ => true,
         }
     }
 
@@ -240,6 +255,15 @@ impl Chunks {
                 let n = n as usize;
                 (numbers[n], byte_lens.as_ref().and_then(|byte_lens| byte_lens[n]))
             }
+            Met::But(gone) => {
+                // So many of the others are below it.
+                let (mut low, mut high) = (0, gone.len());
+                while low < high {
+                    let middle = usize::midpoint(low, high);
+                    if gone[middle] - middle as u64 <= n { low = middle + 1 } else { high = middle }
+                }
+                (n + low as u64, None)
+            }
             Met::Custom(numbers) => (self.counted(numbers)[n as usize], None),
         };
         let overlap = self.overlaps.nth_index(number)?;
@@ -254,6 +278,7 @@ impl Chunks {
             Met::All => self.overlaps.n_indices(),
             Met::Along(axes) => axes.iter().fold(1, |n, axis| axis.len().saturating_mul(n)),
             Met::Listed(numbers, _) => numbers.len() as u64,
+            Met::But(gone) => self.overlaps.n_indices() - gone.len() as u64,
             Met::Custom(numbers) => self.counted(numbers).len() as u64,
         }
     }

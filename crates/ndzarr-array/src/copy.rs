@@ -7,6 +7,7 @@ mod chunks;
 mod compressors;
 mod conversion;
 mod fence;
+mod listed;
 mod note;
 mod options;
 mod request;

@@ -58,8 +58,9 @@ const ENCODING: f64 = 3.0;
 /// Without reading ahead, the stores and one of two processors wait more often.
 const WAITING: f64 = 1.15;
 
-/// Beyond this many blocks along an axis, the mean of these is that of all.
-const MOST_STEPS: u64 = 1 << 16;
+/// From this many units on, a block grows by its own share of them rather than by one: a plan takes as
+/// many steps as the logarithm of an array has, not as the array.
+const FINE: u64 = 64;
 
 /// How many units of length `unit` a walk over blocks of `block` elements meets along an axis of
 /// length `n`, for each that there is.
@@ -68,14 +69,11 @@ pub(crate) fn meetings(n: u64, unit: u64, block: u64) -> f64 {
     if n == 0 || block >= n || block.is_multiple_of(unit) {
         return 1.0;
     }
-    let (mut met, mut start, mut steps) = (0_u64, 0_u64, 0_u64);
-    while start < n && steps < MOST_STEPS {
-        let end = start.saturating_add(block).min(n);
-        met += (end - 1) / unit - start / unit + 1;
-        start = end;
-        steps += 1;
-    }
-    met as f64 / (start as f64 / unit as f64).ceil()
+    let units = n.div_ceil(unit);
+    // A block that ends within a unit leaves the rest of it to the next one.
+    let ends = n.div_ceil(block) - 1;
+    let of_whole = ends / (unit / common_divisor(block, unit));
+    (units as f64 + (ends - of_whole) as f64) / units as f64
 }
 
 /// The end of the unit that contains the element before `end`, within an axis of length `n`.
@@ -126,17 +124,26 @@ impl Task<'_> {
     }
 
     fn decodes(&self, block: &[u64], carry: Option<usize>) -> f64 {
-        let along = |axis| match carry == Some(axis) {
+        (0..self.shape.len()).map(|axis| self.decodes_along(axis, block[axis], carry)).product()
+    }
+
+    fn decodes_along(&self, axis: usize, len: u64, carry: Option<usize>) -> f64 {
+        match carry == Some(axis) {
             true => 1.0,
-            false => meetings(self.shape[axis], self.read[axis], block[axis]),
-        };
-        (0..self.shape.len()).map(along).product()
+            false => meetings(self.shape[axis], self.read[axis], len),
+        }
     }
 
     /// A block as large as the room allows, made larger step by step: of all steps the one that
     /// takes away most decoding for the memory that it costs. Then the smallest of those on the way
     /// that decode no more and are large enough.
     pub(crate) fn grown(&self, carry: Option<usize>, ahead: bool) -> Option<Plan> {
+        let in_flight = (u64::MAX, NonZeroUsize::MAX);
+        if self.shape.contains(&0) {
+            // Of any length, it takes nothing.
+            let block = self.shape.to_vec();
+            return Some(Plan { block, carry: None, ahead, decodes: 1.0, bytes: 0, in_flight });
+        }
         let mut block = self.clipped(self.write);
         if self.bytes(&block, carry, ahead) > self.room {
             return None;
@@ -153,7 +160,6 @@ impl Task<'_> {
         let (block, decodes) = way.swap_remove(at?);
         let bytes = self.bytes(&block, carry, ahead);
         let carry = carry.filter(|&axis| block[axis] < self.shape[axis]);
-        let in_flight = (u64::MAX, NonZeroUsize::MAX);
         Some(Plan { block, carry, ahead, decodes, bytes, in_flight })
     }
 
@@ -165,7 +171,10 @@ impl Task<'_> {
     }
 
     fn next_step(&self, block: &[u64], carry: Option<usize>, ahead: bool) -> Option<Vec<u64>> {
-        let (now, size) = (self.decodes(block, carry), self.bytes(block, carry, ahead) as f64);
+        let along: Vec<f64> =
+            (0..block.len()).map(|axis| self.decodes_along(axis, block[axis], carry)).collect();
+        let now: f64 = along.iter().product();
+        let size = self.bytes(block, carry, ahead) as f64;
         let mut best: Option<(f64, Vec<u64>)> = None;
         // Where nothing else decides, rows become longer first.
         for axis in (0..block.len()).rev() {
@@ -175,7 +184,7 @@ impl Task<'_> {
             }
             let whole = |len: u64| len.div_ceil(unit).saturating_mul(unit);
             let steps = [
-                block[axis].saturating_add(unit),
+                block[axis].saturating_add(unit.saturating_mul((block[axis] / unit / FINE).max(1))),
                 block[axis].saturating_mul(2),
                 whole(other),
                 common_multiple(unit, other).unwrap_or(n),
@@ -188,7 +197,9 @@ impl Task<'_> {
                 if bytes > self.room {
                     continue;
                 }
-                let gain = (now / self.decodes(&next, carry)).ln();
+                let mut decodes = along.clone();
+                decodes[axis] = self.decodes_along(axis, next[axis], carry);
+                let gain = (now / decodes.iter().product::<f64>()).ln();
                 let score = gain / (bytes as f64 / size).ln().max(1e-9);
                 if best.as_ref().is_none_or(|(most, _)| score > most + 1e-12) {
                     best = Some((score, next));
@@ -199,12 +210,16 @@ impl Task<'_> {
     }
 }
 
-fn common_multiple(a: u64, b: u64) -> Option<u64> {
+fn common_divisor(a: u64, b: u64) -> u64 {
     let (mut divisor, mut rest) = (a, b);
     while rest > 0 {
         (divisor, rest) = (rest, divisor % rest);
     }
-    a.checked_mul(b / divisor.max(1))
+    divisor.max(1)
+}
+
+fn common_multiple(a: u64, b: u64) -> Option<u64> {
+    a.checked_mul(b / common_divisor(a, b))
 }
 
 /// Chunks of a temporary array between source and target, such that both the blocks in which the

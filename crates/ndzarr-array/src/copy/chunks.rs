@@ -9,6 +9,7 @@ use ndzarr_grid::Region;
 use crate::chunks::{Chunk, Chunks as Units};
 use crate::copy::blocks::{Pass, Step, pieces, steps};
 use crate::copy::conversion::Conversion;
+use crate::copy::listed::only_listed;
 use crate::copy::temporary::Temporary;
 use crate::copy::way::{Way, decoded_shape};
 use crate::copy::window::Window;
@@ -85,7 +86,11 @@ impl Chunks<'_> {
             Some(_) if all <= FEW => None,
             Some(_) => listed(source, self.colour).await?,
         };
-        let needed = self.touched(stored.as_ref(), target);
+        let is_sparse = |stored: &&Units| n_units(source).is_ok_and(|all| stored.n() < all);
+        let stored = stored.as_ref().filter(is_sparse);
+        // A block is read as a whole, though few chunks in it may be stored.
+        let source = &stored.map_or_else(|| Ok(source.clone()), |stored| only_listed(source, stored))?;
+        let needed = self.touched(stored, target);
         let n = needed.n();
         let needed = self.without_there(needed, target).await?;
         let left = needed.n();
@@ -94,7 +99,7 @@ impl Chunks<'_> {
             let (units, n_between) = (between.grid()?, n_units(&between)?.max(1));
             let needed = match left {
                 0 => Units::new(between.unit_grid()).listed(Vec::new()),
-                _ => self.without_there(self.touched(stored.as_ref(), &between), &between).await?,
+                _ => self.without_there(self.touched(stored, &between), &between).await?,
             };
             let worth = |n: u64| (u128::from(n) * u128::from(all) / u128::from(n_between)) as u64;
             let done = AtomicU64::new(0);
@@ -109,7 +114,7 @@ impl Chunks<'_> {
         let (conversion, count) = (self.conversion.clone(), |n| self.counter.add(n));
         count(all.saturating_sub(left));
         match way {
-            Way::ByUnit(threads) => self.by_unit(needed, *threads).await?,
+            Way::ByUnit(threads) => self.by_unit(source, needed, *threads).await?,
             Way::Blocks(plan) => {
                 let steps = steps(plan, &grid, needed)?;
                 self.pass([source, target], self.window, plan, conversion, steps, &count).await?;
@@ -119,7 +124,13 @@ impl Chunks<'_> {
                 self.pass([source, target], self.window, plan, conversion, steps, &count).await?;
             }
             Way::Twice(chunks, _, plan) => {
-                let (source, steps) = (self.between(chunks)?, steps(plan, &grid, needed)?);
+                let (between, steps) = (self.between(chunks)?, steps(plan, &grid, needed)?);
+                let source = match stored {
+                    Some(_) => listed(&between, self.colour).await?,
+                    None => None,
+                };
+                let source =
+                    source.map_or_else(|| Ok(between.clone()), |there| only_listed(&between, &there))?;
                 self.pass([&source, target], None, plan, conversion, steps, &count).await?;
             }
         }
@@ -184,12 +195,12 @@ impl Chunks<'_> {
     }
 
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.
-    async fn by_unit(&self, needed: Units, threads: usize) -> Result<()> {
+    async fn by_unit(&self, source: &Core, needed: Units, threads: usize) -> Result<()> {
         let fills = if self.fill_differs { FillChunks::Store } else { self.run.fill_chunks };
         let mut one = self.run.clone().threads(NonZeroUsize::new(1));
         one.fill_chunks = fills;
         one.progress = None;
-        let (mut source, mut target) = (self.source.clone(), self.target.clone());
+        let (mut source, mut target) = (source.clone(), self.target.clone());
         (source.options, target.options) = (one.clone(), one);
         let (source, target, grid) = (&source, &target, &target.grid()?);
         let copy = |chunk: Chunk| async move {

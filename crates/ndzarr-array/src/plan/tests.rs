@@ -104,7 +104,49 @@ fn arrays_without_axes_or_elements_have_plans() {
     assert_eq!((empty.block[0], empty.bytes), (0, 0));
 }
 
+/// surface/H2: the lengths of axes are those of a document, whatever is stored.
+#[test]
+fn plans_of_long_axes_take_few_steps() {
+    let all = 1 << 62;
+    for (shape, read, write, room) in [
+        (vec![100_000_000], vec![10], vec![7], 64 << 20),
+        (vec![1_000_000_000], vec![1], vec![7], 256 << 20),
+        (vec![all, 1], vec![1, 1], vec![1, 1], 256 << 20),
+        (vec![all], vec![7], vec![11], u64::MAX),
+        (vec![all; 60], vec![3; 60], vec![1; 60], 256 << 20),
+    ] {
+        let sizes = [1, 1];
+        let task = Task { sizes, ..task(&shape, &read, &write, room) };
+        for (carry, ahead) in [(None, true), (Some(0), true), (None, false)] {
+            let (mut block, mut steps) = (write.clone(), 0);
+            while let Some(next) = task.next_step(&block, carry, ahead) {
+                (block, steps) = (next, steps + 1);
+            }
+            // 64 of one unit for each axis, and then each of a 64th: of 2^62 elements 44 / ln(65/64).
+            assert!(steps < 10_000, "{shape:?} {carry:?} {ahead}: {steps}");
+            let plan = task.grown(carry, ahead).expect("it fits");
+            assert!(plan.bytes <= room, "{plan:?}");
+        }
+    }
+    for shape in [[0, all], [all, 0]] {
+        let plan = task(&shape, &[1, 1], &[1, 1], 256 << 20).plan().expect("nothing");
+        assert_eq!((plan.block, plan.bytes), (shape.to_vec(), 0));
+    }
+}
+
+/// The walk that a closed formula replaces.
+fn walked(n: u64, unit: u64, block: u64) -> f64 {
+    let blocks = (0..n).step_by(block as usize).map(|start| start..(start + block).min(n));
+    let met: u64 = blocks.map(|block| (block.end - 1) / unit - block.start / unit + 1).sum();
+    met as f64 / n.div_ceil(unit) as f64
+}
+
 proptest! {
+    #[test]
+    fn meetings_are_counted(n in 1u64..300, unit in 1u64..40, block in 1u64..80) {
+        prop_assert_eq!(meetings(n, unit, block), walked(n, unit, block));
+    }
+
     #[test]
     fn a_plan_decodes_as_often_as_it_says_and_fits(
         axes in prop::collection::vec((1u64..60, 1u64..20, 1u64..20), 1..4),

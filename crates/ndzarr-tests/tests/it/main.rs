@@ -33,6 +33,7 @@ mod copy_numbers;
 mod copy_onto_itself;
 mod copy_parts;
 mod copy_resumed;
+mod copy_sparse;
 mod costs;
 mod create_options;
 mod create_races;

@@ -94,3 +94,24 @@ fn numbers_that_become_larger() {
     let peak = peak(folder.path(), &options);
     assert!(peak <= memory, "{peak} of {memory}");
 }
+
+/// surface/H2: chunks along a long axis are counted, not kept.
+#[test]
+fn plans_of_long_axes() {
+    in_own_process!();
+    let store = ndzarr::MemoryStore::new();
+    for (name, shape, chunks) in [
+        ("a", vec![1_000_000_000], vec![1]),
+        ("b", vec![0, 1 << 62], vec![1, 1]),
+        ("c", vec![1 << 62], vec![1]),
+    ] {
+        let a = Array::<u8>::builder(shape.clone()).chunks(chunks).create((&store, name));
+        a.expect("a new array");
+        let options = CopyOptions::new().chunks(vec![7; shape.len()]).dry_run();
+        let before = ALLOCATOR.current_usage();
+        ALLOCATOR.reset_peak_usage();
+        copy((&store, name), (&store, "target"), &options).expect("planned");
+        let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+        assert!(peak < 4 << 20, "{name}: {peak}");
+    }
+}
