@@ -267,24 +267,38 @@ impl Run<'_> {
         };
         let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
         let can_keep = conversion.is_none() && window.is_none() && layout.is_of(spec);
-        let kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
-        out.level = match &kept {
-            Some(_) if is_same => CopyLevel::Metadata,
-            Some(_) => CopyLevel::Rekeyed,
-            None => CopyLevel::Reencoded,
+        let mut kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
+        let undescribed = out.clone();
+        let request = loop {
+            out.level = match &kept {
+                Some(_) if is_same => CopyLevel::Metadata,
+                Some(_) => CopyLevel::Rekeyed,
+                None => CopyLevel::Reencoded,
+            };
+            if is_same && kept.is_none() {
+                let what = "its chunks have to be encoded again, which needs another target";
+                return Err(requests.refuse(what));
+            }
+            if out.level > self.options.at_most {
+                let what =
+                    format!("it would be {:?}, but only {:?} is allowed", out.level, self.options.at_most);
+                return Err(requests.refuse(&what));
+            }
+            let is_kept = kept.is_some();
+            let mut request = match kept.take() {
+                Some(request) => request,
+                None => requests.anew(spec, &layout, conversion.as_ref(), &mut out.notes)?,
+            };
+            requests.rest(spec, conversion.as_ref(), &mut request, &mut out)?;
+            let made = check_request(&path, &request, &create)?;
+            let fills = made.kind.array().map(|made| made.fill_value.bytes());
+            if !is_kept || fills == Some(spec.fill_value.bytes()) || self.has_all(&node).await? {
+                break request;
+            }
+            // Chunks that are not stored would get another fill value.
+            out = undescribed.clone();
+            out.notes.push("chunks that are not stored are written, as the fill value is another".to_owned());
         };
-        if is_same && kept.is_none() {
-            return Err(requests.refuse("its chunks have to be encoded again, which needs another target"));
-        }
-        if out.level > self.options.at_most {
-            let what = format!("it would be {:?}, but only {:?} is allowed", out.level, self.options.at_most);
-            return Err(requests.refuse(&what));
-        }
-        let mut request = match kept {
-            Some(request) => request,
-            None => requests.anew(spec, &layout, conversion.as_ref(), &mut out.notes)?,
-        };
-        requests.rest(spec, conversion.as_ref(), &mut request, &mut out)?;
         let (mut way, mut units) = (None, 0);
         match out.level {
             CopyLevel::Metadata => {}
@@ -311,6 +325,13 @@ impl Run<'_> {
         }
         let what = What::Array(Box::new(ArrayPlan { request, window, conversion, way, units }));
         Ok(Planned { node, path, create, what, out })
+    }
+
+    /// Whether all chunks, or shards, of an array are stored.
+    async fn has_all(&self, node: &Node) -> Result<bool> {
+        let array = self.core(&self.source, node)?;
+        let stored = chunks::listed(&array, self.colour).await?;
+        Ok(stored.is_some_and(|stored| n_units(&array).is_ok_and(|all| stored.n() == all)))
     }
 
     fn core(&self, storage: &Storage, node: &Node) -> Result<Core> {

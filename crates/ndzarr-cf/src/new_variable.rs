@@ -73,8 +73,17 @@ impl NewVariable {
         }
         let format = contents.group.format();
         let fill = attributes.remove(FILL_VALUE).filter(|fill| !fill.is_null());
-        if let (Some(number), false) = (number, format == Format::Zarr2) {
-            attributes.insert(FILL_VALUE.to_owned(), fill_attribute(number, &data_type));
+        let attribute = match (number, &data_type) {
+            (Some(number), _) => Some(fill_attribute(number, &data_type)),
+            (None, DataType::Bool) => fill.clone(),
+            (None, DataType::String) if fill.is_some() && format != Format::Zarr2 => {
+                let what = "xarray reads none of text, except the fill value of Zarr v2";
+                return Err(Error::attribute(name, FILL_VALUE, what));
+            }
+            _ => None,
+        };
+        if let Some(attribute) = attribute.filter(|_| format != Format::Zarr2) {
+            attributes.insert(FILL_VALUE.to_owned(), attribute);
         }
         // The base64 of xarray is for attributes only.
         let fill = match number {

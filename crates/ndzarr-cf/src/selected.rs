@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr::ndarray::IxDyn;
-use ndzarr::{AnyArray, Format, Selection};
+use ndzarr::{AnyArray, DataType, Format, Selection};
 use serde_json::{Map, Value};
 
 use crate::attributes::{Attributes, DIMENSIONS, FILL_VALUE, Number, fill_value};
@@ -65,13 +65,18 @@ impl Selected {
         let stored = Attributes { variable: self.name(), all: array.attributes() };
         let mut attributes = stored.all.clone();
         attributes.remove(DIMENSIONS);
-        let number = match array.format() {
-            _ if !is_number(array.data_type()) => None,
-            Format::Zarr2 if array.spec().fill_value.is_defined() => Number::of_fill(array),
-            _ => fill_value(stored, array.data_type())?,
+        let fill = &array.spec().fill_value;
+        let is_missing = array.format() == Format::Zarr2 && fill.is_defined();
+        let missing = match array.data_type() {
+            // To xarray these are missing, too.
+            DataType::Bool if is_missing => Some(Value::from(!fill.is_zero())),
+            DataType::String if is_missing => std::str::from_utf8(fill.bytes()).ok().map(Value::from),
+            stored if !is_number(stored) => None,
+            _ if is_missing => Number::of_fill(array).map(Number::json),
+            data_type => fill_value(stored, data_type)?.map(Number::json),
         };
-        if let Some(number) = number {
-            attributes.insert(FILL_VALUE.to_owned(), number.json());
+        if let Some(missing) = missing {
+            attributes.insert(FILL_VALUE.to_owned(), missing);
         }
         Ok(attributes)
     }

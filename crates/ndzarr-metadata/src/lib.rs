@@ -82,6 +82,7 @@ mod format;
 mod json;
 mod known;
 mod limits;
+mod missing_values;
 mod n5;
 mod neutral_json;
 mod node;
@@ -117,6 +118,9 @@ pub use format::{Format, N5Axes, Order, UnknownType, documents_above};
 pub use json::check_whole;
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
+pub use missing_values::{
+    MISSING_VALUE, fill_value_is_missing, is_always_missing, missing_attribute, missing_element,
+};
 pub use neutral_json::{
     attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
     parse_json,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,53 @@ def test_py26_fill_values_of_v3_by_other_writers(folder: str) -> None:
     found = xr.open_dataset(f"{folder}/d.zarr", engine="ndzarr")
     for name in found:
         np.testing.assert_array_equal(found[name], [1, np.nan, 3])
+
+
+def masked_dataset() -> Any:
+    """Missing values in each kind of variable, and zeros that are not missing."""
+    found = encoded_dataset()
+    found["flag"] = ("x", np.array([True, False, True, False]))
+    found["zeros"] = ("x", np.zeros(4))
+    found["sparse"] = ("x", np.array([0, 5, 0, 7], "i4"))
+    found["far"] = ("x", np.array([0, np.nan, 2, 3], "f4"), {"missing_value": np.nan})
+    found["half"] = ("x", np.array([0, np.nan, 0.5, 3], "f2"))
+    found["waves"] = ("x", np.array([0, 1j, 2, 3]))
+    found["day"] = ("x", np.array(["1970-01-01", "1970-01-02", "1970-01-03", "NaT"], "M8[ns]"))
+    found["empty"] = ("x", np.array(["", "a", "", "b"]))
+    found["far"].encoding = {"_FillValue": np.float32(-9999)}
+    found["half"].encoding = {"_FillValue": np.float16(-1.5)}
+    found["sparse"].encoding = {"_FillValue": 5, "chunks": (2,)}
+    found["day"].encoding = {"units": "days since 1970-01-01", "dtype": "i8", "_FillValue": -1}
+    found["n"] = ("x", np.arange(4))
+    return found
+
+
+@pytest.mark.parametrize("empty_chunks", [True, False])
+@pytest.mark.parametrize(("zarr_format", "to"), [(2, "zarr3"), (3, "zarr2"), (2, "zarr2"), (3, "zarr3")])
+def test_py26_copies_show_what_their_source_shows(folder: str, zarr_format: int, to: Any, empty_chunks: bool) -> None:
+    source = f"{folder}/a.zarr"
+    options: dict[str, Any] = {"zarr_format": zarr_format, "consolidated": False}
+    masked_dataset().to_zarr(source, write_empty_chunks=empty_chunks, **options)
+    made = {"copy": f"{folder}/copy.zarr", "chunks": f"{folder}/chunks.zarr", "back": f"{folder}/back.zarr"}
+    reports = [ndzarr.copy(source, made["copy"], format=to), ndzarr.copy(source, made["chunks"], format=to, chunks=3)]
+    reports.append(ndzarr.copy(made["copy"], made["back"], format=f"zarr{zarr_format}"))  # type: ignore[arg-type]
+    assert not [node for report in reports for node in report if node["losses"]]
+    if (zarr_format, to) == (2, "zarr3"):
+        made["converted"] = f"{folder}/converted.zarr"
+        shutil.copytree(source, made["converted"])
+        ndzarr.convert(made["converted"])
+    for engine in ("zarr", "ndzarr"):
+        how: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {}
+        for decoding in ({}, {"mask_and_scale": False}):
+            expected = xr.open_dataset(source, engine=engine, **how, **decoding).load()
+            for name, path in made.items():
+                # Where documents of both formats are, xarray takes those of v3.
+                found = xr.open_dataset(path, engine=engine, **how, **decoding).load()
+                if not decoding:
+                    xr.testing.assert_identical(found, expected)
+                for variable in expected.variables:
+                    assert found[variable].dtype == expected[variable].dtype, (engine, name, variable)
+                    np.testing.assert_array_equal(found[variable].values, expected[variable].values)
 
 
 def test_selections_are_lazy(folder: str) -> None:

@@ -285,11 +285,7 @@ impl Run<'_> {
             Some(conversion) => conversion.fill(&source.spec().fill_value)?,
             None => source.spec().fill_value.clone(),
         };
-        let fill_differs = !out.losses.is_empty() && fill.bytes() != target.spec().fill_value.bytes();
-        if fill_differs && out.level != CopyLevel::Reencoded {
-            let what = "chunks that are not stored would get another fill value";
-            return Err(self.requests(&node, &create).refuse(what));
-        }
+        let fill_differs = fill.bytes() != target.spec().fill_value.bytes();
         let chunks = Chunks {
             source,
             target,

@@ -70,7 +70,12 @@ impl Chunks<'_> {
         };
         let stores = [&self.source.storage, &self.target.storage];
         for_each(stores, self.run, self.colour, n_threads(self.run.threads), chunks, copy).await?;
-        Ok(n - missing.load(Ordering::Relaxed))
+        let n = n - missing.load(Ordering::Relaxed);
+        if self.fill_differs && n < n_units(&self.source)? {
+            let what = "chunks that are not stored would get another fill value";
+            return Err(self.source.name(Error::new(ErrorKind::Conflict, what)));
+        }
+        Ok(n)
     }
 
     /// Reads elements and writes them. Chunks of the source that are not stored are skipped, unless
@@ -247,7 +252,7 @@ async fn stored(array: &Core, colour: Colour) -> Result<Units> {
 }
 
 /// The stored units inside an array; `None` if the store cannot list.
-async fn listed(array: &Core, colour: Colour) -> Result<Option<Units>> {
+pub(super) async fn listed(array: &Core, colour: Colour) -> Result<Option<Units>> {
     let core = array.clone();
     match array.storage.ask(colour, move |_| async move { core.listed_units().await }).await {
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(None),

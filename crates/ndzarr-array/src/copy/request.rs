@@ -4,10 +4,11 @@
 use std::fmt::Display;
 
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, KeptKeys, MetadataError, Node, NodePath,
-    Order, check_request, dimension_attributes, fill_request, keep_chunks,
+    ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, KeptKeys, MISSING_VALUE, MetadataError,
+    Node, NodePath, Order, check_request, dimension_attributes, fill_request, fill_value_is_missing,
+    is_always_missing, keep_chunks, missing_attribute, missing_element,
 };
-use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec};
+use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec, FillValue};
 
 use crate::copy::conversion::Conversion;
 use crate::copy::options::Layout;
@@ -172,6 +173,8 @@ impl Requests<'_> {
                 }
             }
         };
+        let mut attributes = node.attributes.clone();
+        self.missing(spec, conversion, request, &mut attributes, out)?;
         if let Err(error) = self.check(request) {
             self.lose("the fill value", &error, &mut out.losses)?;
             request.fill_value = FillRequest::Zero;
@@ -180,9 +183,11 @@ impl Requests<'_> {
             let is = if spec.fill_value.is_zero() { "zero" } else { "what null is read as" };
             out.notes.push(format!("the fill value was null and is {is}"));
         }
-        let mut attributes = node.attributes.clone();
-        if let Some(names) = &spec.dimension_names {
-            request.dimension_names = Some(names.clone());
+        // In Zarr v2 an attribute has to say that there are no axes, and no names.
+        let is_said = fill_value_is_missing(self.create.format) && !fill_value_is_missing(node.format);
+        let of_none = Some(Vec::new()).filter(|_| is_said && spec.shape.is_empty());
+        if let Some(names) = spec.dimension_names.clone().or(of_none) {
+            request.dimension_names = Some(names);
             match self.check(request) {
                 // The names are stored in only one place.
                 Ok(()) => {
@@ -210,6 +215,63 @@ impl Requests<'_> {
         };
         request.attributes = self.attributes(&attributes, &mut out.losses, &try_with)?;
         Ok(self.check(request)?)
+    }
+
+    /// Has xarray show the same elements as missing, in the variables that it opens: those whose axes have
+    /// names.
+    fn missing(
+        &self,
+        spec: &ArraySpec,
+        conversion: Option<&Conversion>,
+        request: &mut ArrayRequest,
+        attributes: &mut Attributes,
+        out: &mut CopiedNode,
+    ) -> Result<()> {
+        let in_fill = fill_value_is_missing(self.create.format);
+        let was_in_fill = fill_value_is_missing(self.node.format);
+        let is_named = spec.dimension_names.as_ref().is_some_and(|names| names.iter().all(Option::is_some));
+        let is_variable = is_named || spec.shape.is_empty() && !was_in_fill;
+        // In a fill value it was converted already.
+        let is_same = in_fill == was_in_fill && (in_fill || conversion.is_none());
+        if is_same || !is_variable {
+            return Ok(());
+        }
+        let what = "what xarray shows as missing";
+        let missing = match missing_element(self.node.format, spec, attributes) {
+            Ok(missing) => missing,
+            Err(why) => return self.lose(what, &why, &mut out.losses),
+        };
+        let converted = |element: &FillValue| match conversion {
+            Some(conversion) => conversion.fill(element).map_err(|error| self.refuse(&error.to_string())),
+            None => Ok(element.clone()),
+        };
+        let missing = missing.as_ref().map(converted).transpose()?;
+        let data_type = &request.data_type;
+        let name = MISSING_VALUE;
+        match (missing, in_fill) {
+            (None, false) => {}
+            (Some(missing), false) => match missing_attribute(data_type, &missing) {
+                Some(value) => drop(attributes.insert(name.to_owned(), value)),
+                None if is_always_missing(data_type, &missing) => drop(attributes.remove(name)),
+                None => {
+                    let why = format!("there is no attribute {name:?} of {data_type}");
+                    return self.lose(what, &why, &mut out.losses);
+                }
+            },
+            (Some(missing), true) => {
+                attributes.remove(name);
+                request.fill_value = FillRequest::Value(missing);
+            }
+            (None, true) => {
+                attributes.remove(name);
+                let fill = converted(&spec.fill_value)?;
+                if request.fill_value != FillRequest::Undefined && !is_always_missing(data_type, &fill) {
+                    request.fill_value = FillRequest::Undefined;
+                    out.notes.push("its fill value is null: xarray would show it as missing".to_owned());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The attributes of a group.

@@ -90,6 +90,54 @@ fn by_the_stored_attributes() {
     }
 }
 
+/// To xarray `false` is missing where it is the fill value of Zarr v2, or `_FillValue` of v3, and so is "" in v2:
+/// it reads no attribute of text.
+#[test]
+fn bools_and_texts() {
+    for from in FORMATS {
+        for to in FORMATS {
+            let mut source = Dataset::create(MemoryStore::new(), from).expect("memory never fails");
+            let mut target = Dataset::create(MemoryStore::new(), to).expect("memory never fails");
+            for (name, data_type, fill) in [
+                ("flag", DataType::Bool, json!(false)),
+                ("plain", DataType::Bool, json!(null)),
+                ("text", DataType::String, json!("")),
+                ("words", DataType::String, json!(null)),
+            ] {
+                let is_told = !fill.is_null() && data_type == DataType::String;
+                if is_told && from != Format::Zarr2 {
+                    continue;
+                }
+                let what = format!("{from} to {to}: {name}");
+                let attributes = if fill.is_null() { json!({}) } else { json!({"_FillValue": fill}) };
+                let v = source.create_variable(
+                    name,
+                    data_type.clone(),
+                    [("x", 2)],
+                    attributes.clone(),
+                    |layout| layout,
+                );
+                let v = v.expect(&what);
+                let copied = v.attributes().expect(&what);
+                assert_eq!(Value::from(copied.clone()), attributes, "{what}");
+                let new = target.create_variable(name, data_type, [("x", 2)], copied.into(), |layout| layout);
+                if is_told && to != Format::Zarr2 {
+                    let error = new.map(drop).expect_err("it cannot be said").to_string();
+                    assert!(error.contains("\"_FillValue\" of the variable \"text\""), "{error}");
+                    continue;
+                }
+                let array = new.expect(&what);
+                let array = array.array();
+                let missing = match to {
+                    Format::Zarr2 => array.spec().fill_value.is_defined(),
+                    _ => array.attributes().get("_FillValue") == Some(&fill),
+                };
+                assert_eq!(missing, !fill.is_null(), "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn names_of_other_dimensions_are_refused() {
     let mut new = Dataset::create(MemoryStore::new(), Format::Zarr3).expect("memory never fails");

@@ -211,7 +211,7 @@ fn array_attributes(request: &ArrayRequest) -> Result<Attributes, MetadataError>
     if names.len() != request.shape.len() {
         return inexpressible("the number of dimension names differs from that of dimensions");
     }
-    if names.iter().all(Option::is_none) {
+    if !names.is_empty() && names.iter().all(Option::is_none) {
         return Ok(attributes);
     }
     let Some(names) =

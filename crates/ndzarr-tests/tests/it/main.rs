@@ -29,6 +29,7 @@ mod copies_above;
 mod copy;
 mod copy_fenced;
 mod copy_formats;
+mod copy_missing;
 mod copy_numbers;
 mod copy_onto_itself;
 mod copy_parts;
