@@ -28,7 +28,7 @@ use crate::copy::apart::Asked;
 pub(crate) use crate::copy::apart::would_remove;
 use crate::copy::chunks::n_units;
 use crate::copy::conversion::Conversion;
-use crate::copy::request::Requests;
+use crate::copy::request::{Requests, sharding};
 use crate::copy::way::{Choice, Way};
 use crate::copy::window::Window;
 use crate::core::Core;
@@ -299,6 +299,12 @@ impl Run<'_> {
             out = undescribed.clone();
             out.notes.push("chunks that are not stored are written, as the fill value is another".to_owned());
         };
+        if layout.index.is_some() && whole == Whole::Array {
+            let made = check_request(&path, &request, &create)?;
+            if made.kind.array().is_none_or(|made| sharding(&made.codecs).is_none()) {
+                return Err(requests.refuse("without shards there is no index to be placed"));
+            }
+        }
         let (mut way, mut units) = (None, 0);
         match out.level {
             CopyLevel::Metadata => {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_model::{
     ArraySpec, Attributes, ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks,
-    Endian, FillValue, Foreign,
+    Endian, FillValue, Foreign, IndexLocation,
 };
 use serde_json::Value;
 
@@ -22,6 +22,10 @@ pub struct ArrayRequest {
     pub chunk_shape: Vec<u64>,
     /// Shape of a shard, in elements.
     pub shard_shape: Option<Vec<u64>>,
+    /// Zarr v3: where the index of a shard is. The draft has it at the end, and refuses another place.
+    pub index_location: IndexLocation,
+    /// Zarr v3: how the index of a shard is encoded; `None`: in little endian, with a crc32c.
+    pub index_codecs: Option<Vec<CodecSpec>>,
     /// Zarr v3: lengths of the chunks along each axis, or of the shards if `shard_shape` is given.
     /// Replaces `chunk_shape` or `shard_shape`.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
@@ -60,6 +64,8 @@ impl ArrayRequest {
             shape,
             chunk_shape,
             shard_shape: None,
+            index_location: IndexLocation::End,
+            index_codecs: None,
             chunk_edges: None,
             custom_grid: None,
             data_type,
@@ -148,7 +154,7 @@ pub struct CreateOptions {
     /// N5: whether every new group gets an `attributes.json`, so that zarr-python 2 sees it.
     pub n5_group_documents: N5GroupDocuments,
     /// The node that the attributes come from: unchanged ones keep their place and text, such as
-    /// the digits of a number that `serde_json` rounds.
+    /// the digits of a number that `serde_json` rounds. In Zarr v2 so does an unchanged data type.
     pub attributes_of: Option<Arc<Node>>,
     /// Limits of the documents that are read to create the node, and of its own.
     pub limits: Limits,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ndzarr::codec::IndexLocation;
 use ndzarr::ndarray::SliceInfoElem;
 use ndzarr::{Cast, CopyLevel, CopyOptions, Existing, MemberKind, copy as copy_nodes};
 use pyo3::exceptions::PyValueError;
@@ -24,6 +25,7 @@ pub(crate) struct Change<'py> {
     chunks: Option<Vec<u64>>,
     shards: Option<Vec<u64>>,
     no_shards: bool,
+    index_location: Option<String>,
     codecs: Option<Vec<String>>,
     scale: Option<f64>,
     offset: Option<f64>,
@@ -67,6 +69,15 @@ pub(crate) fn copy<'py>(
     if change.no_shards {
         options = options.no_shards();
     }
+    options = match change.index_location.as_deref() {
+        None => options,
+        Some("start") => options.index_location(IndexLocation::Start),
+        Some("end") => options.index_location(IndexLocation::End),
+        Some(other) => {
+            let what = format!("index_location is {other:?}, not \"start\" or \"end\"");
+            return Err(PyValueError::new_err(what));
+        }
+    };
     if let Some(codecs) = change.codecs {
         let codecs = codecs.iter().map(|text| codec(text));
         options = options.codecs(codecs.collect::<PyResult<Vec<_>>>()?);

@@ -5,7 +5,7 @@ use ndzarr_engine::{CancelOnDrop, RunOptions};
 use ndzarr_metadata::{
     CodecRequest, CreateOptions, Existing, Format, Limits, MemberKind, N5Axes, N5GroupDocuments,
 };
-use ndzarr_model::{CodecSpec, DataType};
+use ndzarr_model::{CodecSpec, DataType, IndexLocation};
 
 use crate::copy::conversion::Numbers;
 use crate::mode::Blocking;
@@ -58,6 +58,8 @@ pub(super) struct Layout {
     /// `Some(None)`: no shards.
     pub(super) shards: Option<Option<Vec<u64>>>,
     pub(super) codecs: Option<CodecRequest>,
+    /// Where the index of a shard is.
+    pub(super) index: Option<IndexLocation>,
 }
 
 impl Default for CopyOptions {
@@ -147,6 +149,13 @@ impl CopyOptions {
     #[must_use]
     pub fn no_shards(mut self) -> Self {
         self.layout.shards = Some(None);
+        self
+    }
+
+    /// Where the index of a shard is. Default: as in the source. Only for Zarr v3.
+    #[must_use]
+    pub fn index_location(mut self, location: IndexLocation) -> Self {
+        self.layout.index = Some(location);
         self
     }
 

@@ -8,7 +8,7 @@ use ndzarr_metadata::{
     Node, NodePath, Order, check_request, dimension_attributes, fill_request, fill_value_is_missing,
     is_always_missing, keep_chunks, missing_attribute, missing_element,
 };
-use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec, FillValue};
+use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec, Endian, FillValue, ShardingConfig};
 
 use crate::copy::conversion::Conversion;
 use crate::copy::options::Layout;
@@ -34,6 +34,7 @@ impl Layout {
         self.chunks.as_ref().is_none_or(|own| own == chunks && (is_grid || inner.is_some()))
             && self.shards.as_ref().is_none_or(|own| own.as_ref() == shards && (is_grid || own.is_none()))
             && self.codecs.is_none()
+            && self.index.is_none_or(|own| sharding(&spec.codecs).is_none_or(|it| it.index_location == own))
     }
 
     /// The part of it that applies to an array with this number of axes.
@@ -43,6 +44,7 @@ impl Layout {
             chunks: self.chunks.clone().filter(fits),
             shards: self.shards.clone().filter(|shards| shards.as_ref().is_none_or(fits)),
             codecs: self.codecs.clone(),
+            index: self.index,
         }
     }
 }
@@ -63,10 +65,18 @@ impl Requests<'_> {
         let shapes = self.shapes(spec, layout);
         let codecs = spec.inner_chunks().pop().map_or(&spec.codecs[..], |(_, codecs)| codecs);
         let mut why = None;
+        let index = sharding(&spec.codecs).filter(|_| self.node.format == self.create.format);
         for (chunk_shape, shard_shape) in shapes {
             let shaped = |mut request: ArrayRequest| {
                 request.chunk_shape.clone_from(&chunk_shape);
                 request.shard_shape.clone_from(&shard_shape);
+                if let Some(index) = index.filter(|_| shard_shape.is_some()) {
+                    request.index_location = index.index_location;
+                    request.index_codecs = Some(index.index_codecs.clone());
+                }
+                if let Some(location) = layout.index {
+                    request.index_location = location;
+                }
                 if let Some(conversion) = conversion {
                     request.data_type = conversion.to.clone();
                     request.fill_value = FillRequest::Zero;
@@ -126,8 +136,17 @@ impl Requests<'_> {
             (request.codecs, request.order) = (codecs, Order::C);
             request
         };
+        let is_big = is_big(codecs);
+        // In the byte order of the source, where that can be had.
+        let in_order = |(request, note): (ArrayRequest, Option<String>)| {
+            let is_given = matches!(request.codecs, CodecRequest::Json(_)) || request.endian.is_some();
+            let mut big = request.clone();
+            big.endian = Some(Endian::Big);
+            let big = Some((big, note.clone())).filter(|_| is_big && !is_given);
+            big.into_iter().chain([(request, note)])
+        };
         if let Some(codecs) = &layout.codecs {
-            return vec![(with(codecs.clone()), None)];
+            return in_order((with(codecs.clone()), None)).collect();
         }
         let mut all = Vec::new();
         if conversion.is_none() {
@@ -148,7 +167,7 @@ impl Requests<'_> {
             };
             all.push((with(CodecRequest::Neutral(compressor)), note));
         }
-        all
+        all.into_iter().flat_map(in_order).collect()
     }
 
     /// Fill value, names and attributes, as far as the format supports them.
@@ -336,5 +355,35 @@ fn unsaid(spec: &ArraySpec, layout: &Layout, made: &ArraySpec) -> Vec<String> {
     if transposes(spec) && !transposes(made) {
         notes.push("its elements are stored in C order".to_owned());
     }
+    let is_ordered = spec.data_type == made.data_type && spec.data_type.swap_width() > 1;
+    let is_big = |spec: &ArraySpec| match spec.inner_chunks().pop() {
+        Some((_, codecs)) => is_big(codecs),
+        None => is_big(&spec.codecs),
+    };
+    if is_ordered && is_big(spec) && !is_big(made) {
+        notes.push("its elements are stored in little endian".to_owned());
+    }
+    if let (Some(was), Some(is)) = (sharding(&spec.codecs), sharding(&made.codecs)) {
+        if was.index_codecs != is.index_codecs {
+            let names: Vec<&str> = is.index_codecs.iter().map(|codec| codec.config.name()).collect();
+            notes.push(format!("the index of a shard is encoded with [{}]", names.join(", ")));
+        }
+        if was.index_location != is.index_location && layout.index.is_none() {
+            notes.push(format!("the index of a shard is at its {:?}", is.index_location).to_lowercase());
+        }
+    }
     notes
+}
+
+/// The outermost shards of a chain.
+pub(super) fn sharding(codecs: &[CodecSpec]) -> Option<&ShardingConfig> {
+    codecs.iter().find_map(|codec| match &codec.config {
+        CodecConfig::Sharding(sharding) => Some(&**sharding),
+        _ => None,
+    })
+}
+
+/// Whether a chain without shards stores numbers in big endian.
+fn is_big(codecs: &[CodecSpec]) -> bool {
+    codecs.iter().any(|codec| codec.config == CodecConfig::Bytes { endian: Some(Endian::Big) })
 }

@@ -138,6 +138,19 @@ fn bools_and_texts() {
     }
 }
 
+/// xarray opens an array without axes of Zarr v2 only with an empty list of their names.
+#[test]
+fn without_dimensions() {
+    for format in FORMATS {
+        let mut new = Dataset::create(MemoryStore::new(), format).expect("memory never fails");
+        let none: [(&str, u64); 0] = [];
+        let v = new.create_variable("v", FLOAT, none, json!({}), |layout| layout).expect("it is valid");
+        let names = v.array().attributes().get("_ARRAY_DIMENSIONS").cloned();
+        assert_eq!(names, (format == Format::Zarr2).then(|| json!([])));
+        assert!(v.dimensions().expect("there are none").is_empty());
+    }
+}
+
 #[test]
 fn names_of_other_dimensions_are_refused() {
     let mut new = Dataset::create(MemoryStore::new(), Format::Zarr3).expect("memory never fails");

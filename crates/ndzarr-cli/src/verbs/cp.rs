@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
-use ndzarr::codec::CodecSpec;
+use clap::{Args, ValueEnum};
+use ndzarr::codec::{CodecSpec, IndexLocation};
 use ndzarr::{
     AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind, Storage, copy,
 };
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// No shards, whatever the source has.
     #[arg(long, conflicts_with = "shards")]
     no_shards: bool,
+    /// Where the index of a shard is; where that of the source is by default.
+    #[arg(long, value_enum, value_name = "PLACE")]
+    index_location: Option<IndexPlace>,
     /// Compression: none, zstd:3, gzip:5, zlib:5, lz4, xz:6, pcodec:8, blosc:lz4:5:shuffle; several
     /// with commas, such as zstd,crc32c. That of the source by default.
     #[arg(long, value_parser = codecs::parse, value_name = "CODEC")]
@@ -88,6 +91,15 @@ pub(crate) struct Arguments {
     /// otherwise it is an error.
     #[arg(long)]
     allow_loss: bool,
+}
+
+/// Where the index of a shard is.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum IndexPlace {
+    /// Before the inner chunks.
+    Start,
+    /// After them.
+    End,
 }
 
 fn parse_type(name: &str) -> Result<DataType, String> {
@@ -207,6 +219,11 @@ fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOption
     }
     if arguments.no_shards {
         options = options.no_shards();
+    }
+    match arguments.index_location {
+        Some(IndexPlace::Start) => options = options.index_location(IndexLocation::Start),
+        Some(IndexPlace::End) => options = options.index_location(IndexLocation::End),
+        None => {}
     }
     if let Some(codecs) = &arguments.codec {
         options = options.codecs(codecs.clone());

@@ -1,7 +1,7 @@
 //! New arrays and groups: their own document, preceded by the entry point if there is none yet.
 
 use bytes::Bytes;
-use ndzarr_model::{CodecConfig, CodecSpec, Endian};
+use ndzarr_model::{CodecConfig, CodecSpec, Endian, IndexLocation};
 
 use crate::attribute_texts::of_request;
 use crate::draft::layout::{Dialect, Layout, is_name};
@@ -183,6 +183,9 @@ fn array_document(
         ("extensions".to_owned(), json!([])),
     ]);
     if let Some(shard_shape) = &request.shard_shape {
+        if request.index_location != IndexLocation::End {
+            return Err(refuse("has the index of a shard at its end".to_owned()));
+        }
         let transformers = sharding::write(dialect, shard_shape, &chunk_shape).map_err(refuse)?;
         document.insert("storage_transformers".to_owned(), transformers);
     }

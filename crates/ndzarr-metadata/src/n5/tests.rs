@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ndzarr_model::{
     ArraySpec, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,
-    FillValue, JsonText, KeyEncoding, LzmaConfig, LzmaFormat,
+    FillValue, IndexLocation, JsonText, KeyEncoding, LzmaConfig, LzmaFormat,
 };
 use serde_json::{Value, json};
 
@@ -102,6 +102,8 @@ pub(super) fn request(shape: &[u64], chunk_shape: &[u64]) -> ArrayRequest {
         shape: shape.to_vec(),
         chunk_shape: chunk_shape.to_vec(),
         shard_shape: None,
+        index_location: IndexLocation::End,
+        index_codecs: None,
         chunk_edges: None,
         custom_grid: None,
         data_type: DataType::UInt { bits: 16 },

@@ -29,7 +29,7 @@ pub(crate) fn create(
     let (key, value, attributes) = match new {
         NewNode::Array(request) => {
             let key = key_of(ARRAY);
-            let value = array_document(&key, request)?;
+            let value = array_document(&key, request, options)?;
             (key, value, array_attributes(request)?)
         }
         NewNode::Group(attributes) => (key_of(GROUP), group_document(), attributes.clone()),
@@ -79,7 +79,11 @@ fn group_document() -> Json<'static> {
     json!({"zarr_format": 2})
 }
 
-fn array_document(key: &str, request: &ArrayRequest) -> Result<Json<'static>, MetadataError> {
+fn array_document(
+    key: &str,
+    request: &ArrayRequest,
+    options: &CreateOptions,
+) -> Result<Json<'static>, MetadataError> {
     let inexpressible = |what: String| MetadataError::inexpressible(FORMAT, what);
     let ArrayRequest { shape, data_type, .. } = request;
     if request.shard_shape.is_some() {
@@ -96,6 +100,7 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Json<'static>, Me
     let stored = Stored::One((data_type.swap_width() > 1).then_some(endian));
     let dtype = dtype::write(data_type, endian)
         .ok_or_else(|| inexpressible(format!("data type {data_type} cannot be expressed")))?;
+    let dtype = same_dtype(&dtype, options).unwrap_or(dtype);
     let chunks = request_parts::chunk_shape(FORMAT, shape, &request.chunk_shape)?;
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
     let Encoding { order, mut filters, compressor } = encoding(key, request)?;
@@ -117,6 +122,17 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Json<'static>, Me
         ("order", order.into()),
         ("dimension_separator", separator.to_string().into()),
     ]))
+}
+
+/// A data type as the array that is copied spells it, if it means the same: to NCZarr `>S1` is a character,
+/// and `|S1` a string.
+fn same_dtype(dtype: &Json<'_>, options: &CreateOptions) -> Option<Json<'static>> {
+    let node = options.attributes_of.as_ref().filter(|node| node.format == FORMAT)?;
+    let (key, bytes) = node.documents.iter().find(|(key, _)| key.ends_with(ARRAY))?;
+    let document = document_json::parse_object(key, bytes, document_json::NonFinite::Accept).ok()?;
+    let there = document.get("dtype")?;
+    let is_same = dtype::parse(key, there).ok()? == dtype::parse(key, dtype).ok()?;
+    is_same.then(|| there.to_owned())
 }
 
 /// The filters with the object codec in front, unless one is requested.

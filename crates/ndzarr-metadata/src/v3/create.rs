@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use ndzarr_model::{
-    ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, IndexLocation, KeyEncoding, PayloadBounds,
-    ShardingConfig, VlenConfig,
+    ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, KeyEncoding, PayloadBounds, ShardingConfig,
+    VlenConfig,
 };
 
 use crate::attribute_texts::of_request;
@@ -158,7 +158,7 @@ fn codec_list(
     };
     let codecs = match &request.shard_shape {
         None => codecs,
-        Some(_) => vec![shards(chunk_shape, codecs)],
+        Some(_) => vec![shards(chunk_shape, codecs, request)],
     };
     codecs::raise(&codecs, data_type, grid_shape.len())
         .map_err(|why| MetadataError::inexpressible(FORMAT, why))
@@ -189,12 +189,15 @@ fn elements(data_type: &DataType, endian: Option<Endian>) -> CodecSpec {
     .into()
 }
 
-fn shards(chunk_shape: Vec<u64>, codecs: Vec<CodecSpec>) -> CodecSpec {
-    let index_codecs = vec![
-        CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
-        CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
-    ];
-    let index_location = IndexLocation::End;
+fn shards(chunk_shape: Vec<u64>, codecs: Vec<CodecSpec>, request: &ArrayRequest) -> CodecSpec {
+    let usual = || {
+        vec![
+            CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
+            CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
+        ]
+    };
+    let index_codecs = request.index_codecs.clone().unwrap_or_else(usual);
+    let index_location = request.index_location;
     CodecConfig::Sharding(Box::new(ShardingConfig {
         chunk_shape,
         codecs,

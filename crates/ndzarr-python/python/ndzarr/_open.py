@@ -299,7 +299,8 @@ def _as_where(place: Place | Array | Group, storage_options: StorageOptions | No
 
 #: What a copy changes unless it is given: nothing.
 _KEEP: dict[str, Any] = {
-    **dict.fromkeys(("select", "format", "chunks", "shards", "codecs", "scale", "offset", "memory", "temporary")),
+    **dict.fromkeys(("select", "format", "chunks", "shards", "index_location", "codecs", "scale", "offset")),
+    **dict.fromkeys(("memory", "temporary")),
     **dict.fromkeys(("no_shards", "saturate", "resume", "overwrite", "record_losses", "metadata_only"), False),
 }
 
@@ -312,6 +313,7 @@ def copy(
     format: Format | None = None,
     chunks: Shape | None = None,
     shards: Shape | None | Literal[False] = None,
+    index_location: Literal["start", "end"] | None = None,
     codecs: Any = None,
     dtype: DTypeLike | None = None,
     scale: float | None = None,
@@ -337,8 +339,8 @@ def copy(
     Chunks are copied byte for byte where the target can have them. Elsewhere elements go through
     `memory` ("256MiB" unless given) in blocks of whole chunks of the target, so that chunks of the source
     are decoded as few times as possible; where they would be more than 2.5 times, a temporary array beside
-    the target, or at `temporary`, is used. `shards=False` is for no shards. `codecs` are those of
-    `create` that compress or check bytes. `dtype`, `scale` and `offset` convert numbers; those out of
+    the target, or at `temporary`, is used. `shards=False` is for no shards, `index_location` says on
+    which side of a shard its index is. `codecs` are those of `create` that compress or check bytes. `dtype`, `scale` and `offset` convert numbers; those out of
     range are errors, or the nearest number with `saturate`.
 
     `resume` goes on with a copy that was killed or interrupted. `overwrite` replaces what is at the
@@ -371,6 +373,7 @@ def copy(
         "chunks": None if chunks is None else as_shape(chunks),
         "shards": None if shards is None or shards is False else as_shape(shards),
         "no_shards": shards is False,
+        "index_location": index_location,
         "codecs": _codecs.names(codecs),
         "scale": scale,
         "offset": offset,

@@ -35,6 +35,7 @@ mod copy_onto_itself;
 mod copy_parts;
 mod copy_resumed;
 mod copy_sparse;
+mod copy_spelling;
 mod costs;
 mod create_options;
 mod create_races;
