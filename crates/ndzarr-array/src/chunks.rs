@@ -256,7 +256,7 @@ impl Chunks {
                 (numbers[n], byte_lens.as_ref().and_then(|byte_lens| byte_lens[n]))
             }
             Met::But(gone) => {
-                // So many of the others are below it.
+                // As many of the others as are below it come before.
                 let (mut low, mut high) = (0, gone.len());
                 while low < high {
                     let middle = usize::midpoint(low, high);
