@@ -14,6 +14,8 @@ use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
 use crate::fault::{bad, no_credentials, wrong_credentials};
 use crate::hedge::Hedge;
+#[cfg(feature = "http")]
+use crate::netrc;
 use crate::options::{Credentials, RemoteOptions};
 #[cfg(feature = "s3")]
 use crate::profile::Profile;
@@ -259,6 +261,7 @@ impl ObjectStore {
         // A query may be a secret.
         let name = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         let signing = Signing::new(false);
+        let options = &with_password(options.clone(), url)?;
         let store = object_store::http::HttpBuilder::new()
             .with_url(url)
             .with_client_options(client_options(allows_http(Some(url))))
@@ -267,5 +270,19 @@ impl ObjectStore {
             .build()
             .map_err(|_| bad("this is not the URL of a web server", name))?;
         Self::new(Backend::unlisted(Arc::new(store)), Service::Http, name, "", options, signing)
+    }
+}
+
+/// Adds the password that the user's file has for the host of a web server, unless a header says who asks.
+#[cfg(feature = "http")]
+fn with_password(options: RemoteOptions, url: &str) -> Result<RemoteOptions, StoreError> {
+    if options.headers.contains_key(http::header::AUTHORIZATION) {
+        return Ok(options);
+    }
+    let host = url.parse::<http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+    let text = options.netrc.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+    match text.zip(host).and_then(|(text, host)| netrc::authorization(&text, &host)) {
+        Some(value) => options.header("authorization", &value),
+        None => Ok(options),
     }
 }

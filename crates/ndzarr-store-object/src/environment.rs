@@ -1,5 +1,6 @@
 //! Options from the environment variables that the users of each service know.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::options::{Credentials, RemoteOptions};
@@ -80,7 +81,7 @@ impl RemoteOptions {
     /// | service | read |
     /// |---|---|
     /// | every one | `NDZARR_CONNECT_TIMEOUT`, `NDZARR_READ_TIMEOUT`, `NDZARR_RETRY_FOR`, `NDZARR_HEDGE_AFTER` (seconds), `NDZARR_ATTEMPTS`, `NDZARR_REQUESTS_IN_FLIGHT`, `NDZARR_MISSING_IF_DENIED` |
-    /// | web servers | `NDZARR_HTTP_HEADERS`: lines of `Name: value` |
+    /// | web servers | `NDZARR_HTTP_HEADERS`: lines of `Name: value`; unless one is `Authorization`, the password in the file `NETRC`, or `~/.netrc` |
     /// | S3 | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`; those of web identities; `AWS_PROFILE`, `AWS_CONFIG_FILE`, `AWS_SHARED_CREDENTIALS_FILE`; those of containers; `AWS_EC2_METADATA_DISABLED`, `AWS_EC2_METADATA_SERVICE_ENDPOINT`; `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REQUEST_PAYER` (`requester`), `AWS_SKIP_SIGNATURE` |
     /// | Google | `GOOGLE_SERVICE_ACCOUNT`, `_PATH` and `_KEY`, `GOOGLE_APPLICATION_CREDENTIALS`, `CLOUDSDK_CONFIG`, `GCE_METADATA_HOST`, `NO_GCE_CHECK`, `GOOGLE_BASE_URL`, `GOOGLE_CLOUD_QUOTA_PROJECT`, `GOOGLE_SKIP_SIGNATURE` |
     /// | Azure | `AZURE_STORAGE_ACCOUNT_NAME` (or `_ACCOUNT`), `_ACCOUNT_KEY`, `_ACCESS_KEY`, `_SAS_TOKEN`, `_SAS_KEY`, `_TOKEN`, `_ENDPOINT`; `AZURE_CLIENT_ID`, `_CLIENT_SECRET`, `_TENANT_ID`, `_AUTHORITY_HOST`, `_FEDERATED_TOKEN_FILE`; `AZURE_USE_AZURE_CLI`, `AZURE_MSI_ENDPOINT`; `AZURE_SKIP_SIGNATURE` |
@@ -156,6 +157,11 @@ impl RemoteOptions {
                 if let Some(headers) = variable("NDZARR_HTTP_HEADERS") {
                     options = with_headers(options, &headers);
                 }
+                options.netrc = variable("NETRC").map(PathBuf::from).or_else(|| {
+                    let name = if cfg!(windows) { "_netrc" } else { ".netrc" };
+                    let home = variable("HOME").or_else(|| variable("USERPROFILE"))?;
+                    Some(PathBuf::from(home).join(name))
+                });
                 return options;
             }
         };

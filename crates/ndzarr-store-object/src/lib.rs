@@ -59,6 +59,8 @@ mod kept;
 mod limit;
 mod list;
 mod long_list;
+#[cfg(feature = "http")]
+mod netrc;
 mod options;
 mod pace;
 mod page;

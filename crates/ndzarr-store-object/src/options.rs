@@ -1,6 +1,7 @@
 //! How a service is reached.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -28,6 +29,8 @@ pub struct RemoteOptions {
     pub(crate) credentials: Option<Credentials>,
     pub(crate) roots: Vec<Vec<u8>>,
     pub(crate) headers: HeaderMap,
+    /// A file with passwords of web servers, which need not exist.
+    pub(crate) netrc: Option<PathBuf>,
     pub(crate) connect_timeout: Duration,
     pub(crate) read_timeout: Duration,
     pub(crate) retry_for: Duration,
@@ -60,6 +63,7 @@ impl RemoteOptions {
             credentials: None,
             roots: Vec::new(),
             headers: HeaderMap::new(),
+            netrc: None,
             connect_timeout: Duration::from_secs(5),
             read_timeout: Duration::from_secs(30),
             retry_for: Duration::from_secs(60),
@@ -175,9 +179,9 @@ impl RemoteOptions {
         self
     }
 
-    /// Takes a chunk whose reading is denied for a missing one: S3 answers so to those who may not list
-    /// the bucket. Documents, chunks that are read to be written, and refusals of a key or a signature
-    /// stay errors.
+    /// Takes a chunk whose reading is denied for a missing one, and so the attributes of a node of Zarr v2: S3
+    /// answers so to those who may not list the bucket. Chunks that are read to be written, and refusals of a
+    /// key or a signature stay errors.
     #[must_use]
     pub fn missing_if_denied(mut self) -> Self {
         self.missing_if_denied = true;

@@ -12,6 +12,7 @@ mod large_values;
 mod long_lists;
 mod outside;
 mod overload;
+mod passwords;
 mod profiles;
 mod proxies;
 mod races;
