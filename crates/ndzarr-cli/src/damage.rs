@@ -49,6 +49,8 @@ pub(crate) enum Kind {
     Undecoded,
     /// Chunks that no list names, which does not count as damage.
     Unlisted,
+    /// What is odd about a document that can be read all the same, which does not count as damage.
+    Warning,
 }
 
 impl Kind {
@@ -63,6 +65,7 @@ impl Kind {
             Self::Orphan => "orphan",
             Self::Undecoded => "undecoded",
             Self::Unlisted => "unlisted",
+            Self::Warning => "warning",
         }
     }
 }

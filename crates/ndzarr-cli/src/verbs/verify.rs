@@ -1,5 +1,6 @@
 //! `ndzarr verify`: names each broken key, and what is wrong with it.
 
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -45,6 +46,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     for finding in &nodes.findings {
         print(finding, output)?;
     }
+    for (path, what) in &nodes.warnings {
+        print_note(path, Kind::Warning, what, global, output)?;
+    }
     for array in &nodes.arrays {
         let bar = Bar::new(global, describe::byte_len(array).unwrap_or(total));
         let checked = check_array(array, depth, global.workers(&[&arguments.path]), bar.hear())?;
@@ -61,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         n_undecoded += checked.undecoded.n;
         print_undecoded(array, &checked.undecoded, global, output)?;
         if let Some(what) = checked.unlisted {
-            print_note(array, Kind::Unlisted, what, global, output)?;
+            print_note(array.path(), Kind::Unlisted, &what, global, output)?;
         }
         output.flush()?;
     }
@@ -115,12 +119,14 @@ pub(crate) struct Nodes {
     pub(crate) root: Option<AnyNode>,
     pub(crate) arrays: Vec<AnyArray>,
     pub(crate) findings: Vec<Finding>,
+    /// What is odd about documents that could be read, each with the path of its node.
+    warnings: Vec<(String, String)>,
 }
 
 impl Nodes {
     /// By the documents of the nodes, whatever consolidated metadata say about them.
     pub(crate) fn open(place: &Path, global: &Global) -> Result<Self, Failure> {
-        let mut nodes = Self { root: None, arrays: Vec::new(), findings: Vec::new() };
+        let mut nodes = Self { root: None, arrays: Vec::new(), findings: Vec::new(), warnings: Vec::new() };
         let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
         let root = match options.open_node(place) {
             Ok(root) => root,
@@ -150,6 +156,9 @@ impl Nodes {
                         Err(error) => nodes.findings.push(of_document(&error, &path)),
                     }
                 }
+                for group in &groups {
+                    nodes.warn(group.path(), group.warnings());
+                }
                 // Each asks for one more document.
                 groups.truncate(if is_remote(place) { 1 } else { usize::MAX });
                 let is_broken = !nodes.findings.is_empty();
@@ -174,12 +183,22 @@ impl Nodes {
             AnyNode::Array(array) => array.storage(),
             AnyNode::Group(group) => group.storage(),
         };
+        for array in mem::take(&mut nodes.arrays) {
+            nodes.warn(array.path(), array.warnings());
+            nodes.arrays.push(array);
+        }
+        // Those of the store are findings.
+        nodes.warnings.retain(|(_, what)| !storage.warnings().contains(what));
         for what in storage.warnings() {
             nodes.findings.push(Finding::new(".", Kind::Orphan, what));
         }
         nodes.arrays = nodes.arrays.into_iter().map(|array| array.with_options(global.run())).collect();
         nodes.root = Some(root);
         Ok(nodes)
+    }
+
+    fn warn(&mut self, path: &str, warnings: &[String]) {
+        self.warnings.extend(warnings.iter().map(|what| (path.to_owned(), what.clone())));
     }
 }
 
@@ -245,18 +264,18 @@ fn print_undecoded(
 ) -> Result<(), Failure> {
     let Undecoded { n, what: Some(what) } = undecoded else { return Ok(()) };
     let what = format!("{} valid, and not decoded: {what}", plural(*n, "block is", "blocks are"));
-    print_note(array, Kind::Undecoded, what, global, output)
+    print_note(array.path(), Kind::Undecoded, &what, global, output)
 }
 
-/// Says something of an array that is not a damage.
+/// Says something of a node that is not a damage.
 fn print_note(
-    array: &AnyArray,
+    path: &str,
     kind: Kind,
-    what: String,
+    what: &str,
     global: &Global,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let path = if array.path().is_empty() { "." } else { array.path() };
+    let path = if path.is_empty() { "." } else { path };
     match output.json() {
         true => output.value(&Finding::new(path, kind, what).json()),
         false if global.quiet => Ok(()),

@@ -1,6 +1,7 @@
 //! Chunks that are not where the metadata say, and archives of other systems.
 
 use std::fs;
+use std::path::Path;
 
 use ndzarr::MemoryStore;
 use serde_json::json;
@@ -22,6 +23,22 @@ fn nested(folder: &Folder, name: &str, members: &str) {
             "order":"C","filters":null{members}}}"#
     );
     fs::write(array.join(".zarray"), document).expect("a document");
+}
+
+/// `"useZlib": false`, which n5-zarr writes, is read, named and no damage.
+#[test]
+fn odd_documents_are_named_and_nothing_is_wrong() {
+    let folder = Folder::new();
+    let odd = "useZlib";
+    let case =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/zarr3/hand-odd-use-zlib-gzip/store");
+    let place = case.to_str().expect("a path of text");
+    let printed = folder.good(&["verify", place]);
+    assert!(printed.contains(odd) && printed.contains("nothing wrong"), "{printed}");
+    assert!(!folder.good(&["verify", "--quiet", place]).contains(odd));
+    let lines = folder.json(&["verify", place]);
+    assert_eq!((&lines[0]["kind"], &lines[0]["key"]), (&json!("warning"), &json!(".")), "{lines:?}");
+    assert!(folder.good(&["info", place]).contains(odd));
 }
 
 #[test]
