@@ -5,10 +5,15 @@ use std::path::Path;
 
 use ndzarr_metadata::{Format, Known, Node, NodeKind, NodePath, OpenOptions};
 
+use ndzarr_store::StoreError;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_name::NOTE;
 use crate::located::Located;
 use crate::storage::{Storage, Unread};
+
+/// The document in Zarr v2 that a node may lack.
+const ATTRIBUTES_OF_V2: &str = ".zattrs";
 
 /// Opens the node at a path of a store.
 pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -> Result<Node> {
@@ -36,7 +41,33 @@ async fn open_knowing(
         keys.extend(also);
         unread = storage.guess(known, &options.limits, &keys).await;
     }
-    storage.conclude_after(unread, known, &options.limits, conclude).await
+    let mut denied: Vec<(String, Error)> = Vec::new();
+    loop {
+        let error = match storage.conclude_after(&mut unread, known, &options.limits, conclude).await {
+            Err(error) => error,
+            found => return found,
+        };
+        match may_be_absent(&error) {
+            // A service that may not be listed denies what does not exist, too. Of the documents that a search
+            // asks for, most do not: if one of a node can be read, the others are absent.
+            Some(key) if denied.iter().all(|(other, _)| *other != key) => {
+                known.add_document(key.clone(), None);
+                denied.push((key, error));
+            }
+            _ if error.kind() == ErrorKind::NotFound => {
+                return Err(denied.into_iter().next().map_or(error, |(_, first)| first));
+            }
+            _ => return Err(error),
+        }
+    }
+}
+
+/// The key of a document that a service denied, if another one can be that of the node instead. Attributes in a
+/// document of their own cannot be told from none, unless the user said what a denial means.
+fn may_be_absent(error: &Error) -> Option<String> {
+    let source = std::error::Error::source(error)?.downcast_ref::<StoreError>()?;
+    let StoreError::Denied { or_missing, key, .. } = source else { return None };
+    (*or_missing || !key.ends_with(ATTRIBUTES_OF_V2)).then(|| key.clone())
 }
 
 /// Finds the node at a place. A folder is the root of a store, or part of a hierarchy described

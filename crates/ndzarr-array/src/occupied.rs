@@ -67,7 +67,7 @@ pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Re
             None => Contents::unopened(storage, &creation.erase_prefixes).await,
         };
         match contents {
-            Err(error) if error.kind() == ErrorKind::Unsupported => {}
+            Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {}
             contents => contents?.check_foreign(storage, &node.path)?,
         }
     }

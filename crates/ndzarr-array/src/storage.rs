@@ -291,7 +291,17 @@ impl Storage {
     /// Reads documents that may be needed, in one round. One that cannot be read stays unknown: it is
     /// an error only if it turns out to be needed, and is not asked for again then.
     pub(crate) async fn guess(&self, known: &mut Known, limits: &Limits, keys: &[String]) -> Unread {
-        let values = self.documents(keys, limits.document_bytes, None).await;
+        self.read_into(known, limits, keys, None).await
+    }
+
+    async fn read_into(
+        &self,
+        known: &mut Known,
+        limits: &Limits,
+        keys: &[String],
+        threads: Option<NonZeroUsize>,
+    ) -> Unread {
+        let values = self.documents(keys, limits.document_bytes, threads).await;
         let mut unread = Unread::new();
         for (key, value) in keys.iter().zip(values) {
             match value {
@@ -309,13 +319,13 @@ impl Storage {
         limits: &Limits,
         conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
     ) -> Result<T> {
-        self.conclude_after(Unread::new(), known, limits, conclude).await
+        self.conclude_after(&mut Unread::new(), known, limits, conclude).await
     }
 
-    /// The same after a [`guess`](Self::guess).
+    /// The same after a [`guess`](Self::guess). After an error, what was read is known, and calling it again goes on.
     pub(crate) async fn conclude_after<T>(
         &self,
-        mut unread: Unread,
+        unread: &mut Unread,
         known: &mut Known,
         limits: &Limits,
         conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
@@ -339,12 +349,11 @@ impl Storage {
             }
             match &need {
                 Need::Documents(keys) => {
+                    if !keys.iter().any(|key| unread.contains_key(key)) {
+                        unread.extend(self.read_into(known, limits, keys, Some(NonZeroUsize::MIN)).await);
+                    }
                     if let Some(error) = keys.iter().find_map(|key| unread.remove(key)) {
                         return Err(error);
-                    }
-                    let values = self.documents(keys, limits.document_bytes, Some(NonZeroUsize::MIN)).await;
-                    for (key, value) in keys.iter().zip(values) {
-                        known.add_document(key.clone(), value?);
                     }
                 }
                 Need::Presence(keys) => {

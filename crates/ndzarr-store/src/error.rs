@@ -82,7 +82,7 @@ pub enum StoreError {
         /// The answer of the service, without secrets.
         what: String,
         /// Whether the user said that the service answers so for absent values. A chunk is then
-        /// missing; a document is not.
+        /// missing, and so is a document that a node may lack.
         or_missing: bool,
     },
     /// The service was not reached, did not answer in time, or asked to slow down and went on to do

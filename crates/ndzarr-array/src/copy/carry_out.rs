@@ -313,7 +313,11 @@ impl Run<'_> {
             whole.add_above(above);
         }
         self.end(Some(note), &node, creation, &create).await?;
-        temporary.erase(self.colour).await?;
+        // To look for one takes a list, which not every store has.
+        let went_twice = way.as_ref().is_some_and(|way| way.passes() > 1);
+        if went_twice || resumed == Begun::Before {
+            temporary.erase(self.colour).await?;
+        }
         Ok(out)
     }
 

@@ -251,11 +251,11 @@ async fn stored(array: &Core, colour: Colour) -> Result<Units> {
     }
 }
 
-/// The stored units inside an array; `None` if the store cannot list.
+/// The stored units inside an array; `None` if the store cannot list, or may not.
 pub(super) async fn listed(array: &Core, colour: Colour) -> Result<Option<Units>> {
     let core = array.clone();
     match array.storage.ask(colour, move |_| async move { core.listed_units().await }).await {
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => Ok(None),
         units => units.map(Some),
     }
 }

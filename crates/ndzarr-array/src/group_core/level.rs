@@ -136,7 +136,7 @@ impl Parent<'_> {
             unread = group.storage.guess(&mut known, limits, slice::from_ref(key)).await;
         }
         let conclude = |known: &Known| self.children.open(at, known);
-        let found = match group.storage.conclude_after(unread, &mut known, limits, conclude).await {
+        let found = match group.storage.conclude_after(&mut unread, &mut known, limits, conclude).await {
             // A document that cannot be read says nothing of the others; a service that fails does.
             Err(error) if is_of_one_document(&error, &group.storage.0) => {
                 let path = group.below(self.children.name(at));

@@ -53,10 +53,10 @@ impl Storage {
         Room { storage: self, prefix: prefix.to_string(), below, limit: limits.listed_bytes, taken: 0 }
     }
 
-    /// The keys and prefixes directly below a prefix; empty if the store cannot list.
+    /// The keys and prefixes directly below a prefix; empty if the store cannot list, or the service denies it.
     pub(crate) async fn listing(&self, prefix: &str) -> Result<DirListing> {
         match self.dir(&self.named(Prefix::new(prefix))?).await {
-            Err(StoreError::Unsupported(_)) => Ok(DirListing::default()),
+            Err(StoreError::Unsupported(_) | StoreError::Denied { .. }) => Ok(DirListing::default()),
             listing => self.named(listing),
         }
     }
