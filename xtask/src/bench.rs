@@ -6,11 +6,8 @@
 mod args;
 mod dataset;
 mod definition;
-mod page;
-mod picture;
-mod record;
+mod present;
 mod remote;
-mod table;
 mod turn;
 mod verdict;
 mod volume;
@@ -21,13 +18,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::{python, wheel};
 pub(crate) use args::Args;
 use dataset::Data;
 use definition::{Definition, Row};
-use table::Done;
 use turn::Report;
 use verdict::{BESIDE_BEFORE, ENOUGH, Job, Samples, Target, Verdict};
 
@@ -36,7 +33,6 @@ use verdict::{BESIDE_BEFORE, ENOUGH, Job, Samples, Target, Verdict};
 /// # Errors
 /// Something cannot be built or created, or an engine returns a wrong result. A missed target is
 /// not an error.
-#[allow(clippy::print_stdout, reason = "the table is what the task is for")]
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.growth {
         build()?;
@@ -44,11 +40,10 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         return python::succeed(Command::new(program).arg(Data::new()?.scratch()));
     }
     if args.draw {
-        return page::draw();
+        return present::draw();
     }
     if args.remote {
-        remote::run(args)?;
-        return if args.record { page::draw() } else { Ok(()) };
+        return remote::run(args);
     }
     let all = definition::load()?;
     let mut definitions: Vec<&Definition> = all.values().collect();
@@ -108,29 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
     bar.finish_and_clear();
     data.clear()?;
-    let markdown = table::markdown(&done);
-    println!("{}", table::aligned(&markdown));
-    let frames = table::frames(&done);
-    if !frames.is_empty() {
-        println!("{}", table::aligned(&frames));
-    }
-    let missed: Vec<String> = done
-        .iter()
-        .filter(|row| row.status() != "met")
-        .map(|row| format!("{} ({})", row.title, row.status()))
-        .collect();
-    let how = match &args.against {
-        Some(commit) => {
-            let most = (BESIDE_BEFORE.ratio - 1.0) * 100.0;
-            format!("within {most:.0} % of the processor time at {commit}")
-        }
-        None => "met".to_owned(),
-    };
-    println!("{} of {} rows {how}. {}", done.len() - missed.len(), done.len(), missed.join(", "));
-    if args.record {
-        record::write(&record::name_of_today(), done.clone())?;
-        page::draw()?;
-    }
+    present::show(&done, args, None)?;
     let wrong: Vec<&str> = done.iter().flat_map(|row| &row.failures).map(String::as_str).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
@@ -365,6 +338,22 @@ impl Bench<'_> {
     }
 }
 
+/// A row that was run.
+#[derive(Clone, Debug, Serialize)]
+struct Done {
+    title: String,
+    what: String,
+    target: f64,
+    memory_bytes: Option<u64>,
+    writes: bool,
+    verdict: Verdict,
+    /// Beside another commit: why it may be slower.
+    gives_up: Option<String>,
+    /// Whether the other commit has no such row, and cannot run it.
+    is_new: bool,
+    failures: Vec<String>,
+}
+
 impl Done {
     fn line(&self) -> String {
         let best = self.verdict.best_peer.as_ref();
@@ -377,11 +366,6 @@ impl Done {
             .as_ref()
             .map_or(String::new(), |floor| format!(", {:.2} of the floor", floor.median));
         let ours = self.verdict.engines.get("ndzarr").map_or(f64::NAN, |medians| medians.wall_ms);
-        format!(
-            "{:24} {ours:7.1} ms  {ratio}{floor}: {} (target {:.2})",
-            self.title,
-            self.status(),
-            self.target
-        )
+        format!("{:24} {ours:7.1} ms  {ratio}{floor} (target {:.2})", self.title, self.target)
     }
 }

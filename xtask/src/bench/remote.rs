@@ -4,7 +4,6 @@
 //! rows.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -16,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::args::Args;
-use super::table;
+use super::present;
 use super::turn::{self, Report};
 use super::verdict::median;
 use crate::python::{self, repository, succeed};
@@ -75,7 +74,6 @@ fn load() -> Result<Vec<Row>, String> {
 /// # Errors
 /// Something cannot be built, made or started, or an engine fails or returns a wrong result. A missed
 /// target is not an error.
-#[allow(clippy::print_stdout, reason = "the table is what the task is for")]
 pub(super) fn run(args: &Args) -> Result<(), String> {
     let rows = load()?;
     let chosen: Vec<&Row> = rows
@@ -97,32 +95,19 @@ pub(super) fn run(args: &Args) -> Result<(), String> {
     let server = Server::start(&made(&folder)?)?;
     let mut measured_rows = Vec::new();
     let mut wrong = Vec::new();
-    let mut missed = Vec::new();
     let bar = ProgressBar::new(2 * chosen.len() as u64);
     for (at, latency) in LATENCIES.into_iter().enumerate() {
         server.ask(&format!("latency {latency}"))?;
         for row in &chosen {
             let turns = rounds(row, args, &server, &folder, &mut wrong)?;
             let done = measured(row, at, latency, &turns);
-            bar.suspend(|| eprintln!("{}", line(&done)));
+            bar.suspend(|| eprintln!("{} at {latency} ms: {:.0} ms, {}", done.name, done.ms, done.status));
             bar.inc(1);
-            if done.status != "met" {
-                missed.push(format!("{} at {latency} ms", row.name));
-            }
             measured_rows.push(done);
         }
     }
     bar.finish_and_clear();
-    println!("{}", table::aligned(&markdown(&measured_rows)));
-    println!(
-        "{} of {} rows met. {}",
-        measured_rows.len() - missed.len(),
-        measured_rows.len(),
-        missed.join(", ")
-    );
-    if args.record {
-        super::record::write(super::record::REMOTE, measured_rows)?;
-    }
+    present::show(&measured_rows, args, Some("remote.json"))?;
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
@@ -206,60 +191,27 @@ fn made(folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// What was measured of a row, as the record has it: medians of all rounds.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Measured {
-    pub(super) name: String,
-    pub(super) latency_ms: u32,
-    pub(super) ms: f64,
+#[derive(Clone, Debug, Serialize)]
+struct Measured {
+    name: String,
+    latency_ms: u32,
+    ms: f64,
     target_ms: Option<f64>,
     status: String,
     requests: f64,
     most_in_flight: f64,
     ideal_ms: f64,
-    pub(super) best_peer: Option<Peer>,
+    best_peer: Option<Peer>,
 }
 
 /// The peer that took the least time.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Peer {
-    pub(super) name: String,
-    pub(super) ms: f64,
+#[derive(Clone, Debug, Serialize)]
+struct Peer {
+    name: String,
+    ms: f64,
     requests: f64,
     /// ndzarr's time to the peer's, round by round.
-    pub(super) ratio: f64,
-}
-
-/// As Markdown.
-pub(super) fn markdown(rows: &[Measured]) -> String {
-    let lines: Vec<String> = rows.iter().map(line).collect();
-    format!("{HEAD}\n|{}\n{}\n", "---|".repeat(13), lines.join("\n"))
-}
-
-const HEAD: &str = "| row | latency ms | ndzarr ms | target | | requests | most at once | ideal ms | to the ideal \
-                    | best peer | its ms | its requests | ratio |";
-
-fn line(done: &Measured) -> String {
-    let mut line = String::new();
-    let _ = write!(
-        line,
-        "| {} | {} | {:.0} | {} | {} | {:.0} | {:.0} | {:.0} | {:.2} |",
-        done.name,
-        done.latency_ms,
-        done.ms,
-        done.target_ms.map_or("–".to_owned(), |target| format!("{target:.0}")),
-        done.status,
-        done.requests,
-        done.most_in_flight,
-        done.ideal_ms,
-        done.ms / done.ideal_ms,
-    );
-    let _ = match &done.best_peer {
-        Some(best) => {
-            write!(line, " {} | {:.0} | {:.0} | {:.2} |", best.name, best.ms, best.requests, best.ratio)
-        }
-        None => write!(line, " – | – | – | – |"),
-    };
-    line
+    ratio: f64,
 }
 
 fn measured(row: &Row, at: usize, latency: u32, turns: &Turns) -> Measured {

@@ -141,11 +141,6 @@ fn program(name: &str, request: &Path) -> Command {
     command
 }
 
-/// Whether it writes into the value that readers see, so that a crash or a reader sees half of it.
-pub(super) fn writes_in_place(engine: &str) -> bool {
-    matches!(engine, "zarrs" | "zarrs_reencode" | "zarr-python-zarrs" | "zarrista" | "z5py")
-}
-
 /// Runs a turn to its end.
 ///
 /// # Errors

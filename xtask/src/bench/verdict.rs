@@ -32,7 +32,7 @@ pub(super) struct Target {
 pub(super) const BESIDE_BEFORE: Target = Target { ratio: 1.03, time: Time::Processor };
 
 /// A ratio of ndzarr's time to another's, round by round.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Ratio {
     pub(super) to: String,
     pub(super) median: f64,
@@ -56,7 +56,7 @@ impl Ratio {
     }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Met {
     Yes,
     No,
@@ -65,7 +65,7 @@ pub(super) enum Met {
 }
 
 /// Medians of an engine.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Medians {
     pub(super) wall_ms: f64,
     pub(super) cpu_ms: f64,
@@ -88,7 +88,7 @@ impl Medians {
     }
 }
 
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Verdict {
     pub(super) engines: BTreeMap<String, Medians>,
     pub(super) best_peer: Option<Ratio>,
