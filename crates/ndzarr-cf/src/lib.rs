@@ -53,6 +53,7 @@ extern crate self as ndzarr_cf;
 #[path = "../tests/it/main.rs"]
 mod it;
 #[cfg(any(doc, doctest))]
+#[doc = include_str!("guide-links.txt")]
 #[doc = include_str!("../guide/cf.md")]
 pub mod guide {}
 

@@ -49,6 +49,7 @@ mod validate;
 
 pub mod asynchronous;
 #[cfg(any(doc, doctest))]
+#[doc = include_str!("guide-links.txt")]
 #[doc = include_str!("../guide/ome.md")]
 pub mod guide {}
 pub mod metadata;
