@@ -1,15 +1,14 @@
 //! The tasks of this workspace: `cargo xtask <task>`.
 #![forbid(unsafe_code)]
+#![allow(clippy::print_stderr, reason = "tasks say what they do")]
 
 mod api;
 mod bench;
 mod conformance;
-mod features;
 mod fixtures;
 mod machines;
 mod python;
 mod remote;
-mod steady;
 mod tested;
 mod tidy;
 mod torture;
@@ -30,8 +29,6 @@ enum Task {
     Bench(bench::Args),
     /// Compare ndzarr with other implementations in both directions and write docs/internals/support.md.
     Conformance(conformance::Args),
-    /// Build with each codec alone, with none, and with everything that a C compiler builds.
-    Features,
     /// Regenerate testdata/ by running the pinned foreign writers.
     Fixtures(fixtures::Args),
     /// Build and test for other systems in a folder with Debian's compilers, and print a table.
@@ -40,10 +37,8 @@ enum Task {
     Python(wheel::Args),
     /// Test buckets and web servers with servers that others made, and with other programs.
     Remote(remote::Args),
-    /// Run the tests many times on one core, alone and beside busy loops, and count what fails.
-    Steady(steady::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
-    Tidy(tidy::Args),
+    Tidy,
     /// Torture the library with concurrent writers, killed writers and failing stores; print a
     /// table of figures.
     Torture(torture::Args),
@@ -56,13 +51,11 @@ fn main() -> ExitCode {
         Task::Api(args) => api::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Conformance(args) => conformance::run(&args),
-        Task::Features => features::run(),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Machines(args) => machines::run(&args),
         Task::Python(args) => wheel::run(&args),
         Task::Remote(args) => remote::run(&args),
-        Task::Steady(args) => steady::run(&args),
-        Task::Tidy(args) => tidy::run(&python::repository(), &args),
+        Task::Tidy => tidy::run(&python::repository()),
         Task::Torture(args) => torture::run(&args),
         Task::Zfp(args) => zfp::run(&args),
     };

@@ -1,4 +1,5 @@
 //! Calls c-blosc's decompressor.
+#![allow(unsafe_code)]
 
 use std::ffi::c_void;
 

@@ -1,4 +1,5 @@
 //! Compresses bytes into a blosc chunk.
+#![allow(unsafe_code)]
 
 #[cfg(not(target_family = "wasm"))]
 use std::ffi::{c_int, c_void};

@@ -1,5 +1,6 @@
 //! The orders that c-blosc calls shuffled (all first bytes of the elements, then all second ones …)
 //! and bitshuffled (the same with bits).
+#![allow(unsafe_code)]
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod vectors;

@@ -1,4 +1,5 @@
 //! The C structures, and every call of the library.
+#![allow(unsafe_code)]
 
 use std::ptr::NonNull;
 

@@ -1,6 +1,6 @@
 //! Messages name nothing that only Rust has: the command line and Python print them as well.
 
-use super::lexer::{Kind, Token, starts_with};
+use super::tokens::{Kind, Token, starts_with};
 
 /// The lines of texts that name an item of Rust, with what they name. Attributes whose text is the
 /// compiler's, and reasons of `expect`, are for those who write Rust.
@@ -45,11 +45,11 @@ fn name(word: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lexer::lex;
+    use super::super::tokens::tokens;
     use super::*;
 
     fn lines(source: &str) -> Vec<usize> {
-        rust_names(&lex(source).tokens).into_iter().map(|(line, _)| line).collect()
+        rust_names(&tokens(source)).into_iter().map(|(line, _)| line).collect()
     }
 
     #[test]

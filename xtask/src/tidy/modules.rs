@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lexer::{Kind, Token, lex};
 use super::tests_in_src::{closing, without_tests};
+use super::tokens::{Kind, Token, tokens};
 
 /// How many imports a name is followed through.
 const MAX_STEPS: usize = 16;
@@ -69,7 +69,7 @@ impl Modules {
         text: &dyn Fn(&str) -> Option<String>,
     ) -> Option<usize> {
         let source = text(path)?;
-        let tokens = without_tests(&lex(&source).tokens);
+        let tokens = without_tests(&tokens(&source));
         self.files.push(path.to_owned());
         Some(self.add(self.files.len() - 1, folder, parent, &tokens, text))
     }

@@ -1,10 +1,10 @@
-//! Rules on the code of the crates: no I/O in pure crates, no unwrapping, no printing, no changes
-//! of the process.
+//! Rules on the code of the crates: no I/O in pure crates, reasons of `expect`, no changes of the process.
+//! Clippy refuses `unwrap`, printing and unfinished code (`[workspace.lints]` of Cargo.toml).
 
 use super::layers::Workspace;
-use super::lexer::{Kind, Token, lex, starts_with};
 use super::messages::rust_names;
 use super::tests_in_src::{test_modules, without_tests};
+use super::tokens::{Kind, Token, starts_with, tokens};
 use super::tree::Tree;
 use super::violation::Violation;
 
@@ -16,12 +16,6 @@ const IO: [&str; 3] = ["fs", "net", "process"];
 
 /// The shortest text of an `expect` that can hold a reason, in bytes.
 const MIN_REASON: usize = 12;
-
-/// Macros of unfinished code.
-const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
-
-/// Macros that print: the streams of the process belong to the program.
-const PRINTING: [&str; 4] = ["println", "print", "eprintln", "eprint"];
 
 /// Names that change the process, which belongs to the program: panic hook, environment, allocator,
 /// signals, the pool of rayon, loggers.
@@ -54,18 +48,17 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
             .map(|path| (path, tree.text(path)))
             .collect();
         let for_tests: Vec<String> =
-            files.iter().flat_map(|(path, text)| test_modules(path, &lex(text).tokens)).collect();
+            files.iter().flat_map(|(path, text)| test_modules(path, &tokens(text))).collect();
         let is_for_tests = |path: &str| {
             !path.starts_with(&src) || for_tests.iter().any(|module| path.starts_with(module.as_str()))
         };
         for (path, text) in &files {
-            let tokens = lex(text).tokens;
-            let mut found = macros(&tokens, &UNFINISHED, "is not for the repository");
+            let tokens = tokens(text);
+            let mut found = Vec::new();
             if !is_for_tests(path) {
                 let code = without_tests(&tokens);
-                found.extend(unwraps(&code));
+                found.extend(expectations(&code));
                 if package.published {
-                    found.extend(macros(&code, &PRINTING, "has no place in a library"));
                     found.extend(process(&code));
                 }
                 // What ndzarr-derive says is for those who write Rust.
@@ -85,18 +78,10 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
 
 type Found = Vec<(usize, String)>;
 
-/// `.unwrap()` and `.expect(..)` without a reason.
-fn unwraps(tokens: &[Token<'_>]) -> Found {
+/// `.expect(..)` without a reason.
+fn expectations(tokens: &[Token<'_>]) -> Found {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        for name in ["unwrap", "unwrap_err"] {
-            if starts_with(tokens, at, &[".", name, "(", ")"]) {
-                found.push((
-                    token.line,
-                    format!(".{name}(): handle it, or expect with the reason why it holds"),
-                ));
-            }
-        }
         for name in ["expect", "expect_err"] {
             if starts_with(tokens, at, &[".", name, "("]) && !tokens.get(at + 3).is_some_and(is_reason) {
                 found.push((token.line, format!(".{name}(): say in a literal why it holds")));
@@ -108,17 +93,6 @@ fn unwraps(tokens: &[Token<'_>]) -> Found {
 
 fn is_reason(token: &Token<'_>) -> bool {
     token.kind == Kind::Str && token.text.len() >= MIN_REASON && token.text.contains(' ')
-}
-
-/// Calls of macros of these names.
-fn macros(tokens: &[Token<'_>], names: &[&str], why: &str) -> Found {
-    let mut found = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        if let Some(name) = names.iter().find(|name| starts_with(tokens, at, &[name, "!"])) {
-            found.push((token.line, format!("{name}! {why}")));
-        }
-    }
-    found
 }
 
 /// Names that change the process, and calls of C's `signal`.
@@ -185,23 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn unwraps_are_found_in_code_alone() {
-        let check = |source| lines(unwraps(&lex(source).tokens));
-        assert_eq!(check("a.unwrap();\nb\n  .unwrap()"), [1, 3]);
-        assert_eq!(check("// a.unwrap()\n\"a.unwrap()\"; a.unwrap_or(1); a.unwrap_or_default()"), NONE);
-        assert_eq!(check("a.expect(\"the lock is held by this thread\")"), NONE);
+    fn expectations_need_a_reason() {
+        let check = |source| lines(expectations(&tokens(source)));
+        assert_eq!(check("a.expect(\"the lock is held by this thread\"); // a.expect(\"\")"), NONE);
         assert_eq!(check("a.expect(\"\");\na.expect(&why);\na.expect(\"failed\")"), [1, 2, 3]);
     }
 
     #[test]
-    fn macros_are_found() {
-        let check = |source| lines(macros(&lex(source).tokens, &UNFINISHED, ""));
-        assert_eq!(check("todo!()\n; std::dbg!(x);\n// todo!()\nlet todo = 1; a != todo"), [1, 2]);
-    }
-
-    #[test]
     fn changes_of_the_process_are_found() {
-        let check = |source| lines(process(&lex(source).tokens));
+        let check = |source| lines(process(&tokens(source)));
         assert_eq!(
             check("std::panic::set_hook(h);\nlet p = ThreadPoolBuilder::new()\n.build_global();"),
             [1, 3]
@@ -219,7 +185,7 @@ mod tests {
 
     #[test]
     fn io_is_found_in_paths_and_groups() {
-        let check = |source| lines(io(&lex(source).tokens));
+        let check = |source| lines(io(&tokens(source)));
         assert_eq!(check("use std::fs;\nlet f = std::fs::File::open(p);\nuse std::net::{A, B};"), [1, 2, 3]);
         assert_eq!(check("use std::{\n  fmt,\n  fs::File,\n  collections::{fs, net},\n  process};"), [3, 5]);
         assert_eq!(check("use std::{fmt, sync::Arc};\n//! std::fs\nlet fs = 1; my::fs::f();"), NONE);

@@ -1,6 +1,6 @@
 //! Tests within the code: `#[cfg(test)]` items and modules.
 
-use super::lexer::{Token, starts_with};
+use super::tokens::{Token, starts_with};
 
 /// The tokens that are compiled outside tests.
 pub(super) fn without_tests<'s>(tokens: &[Token<'s>]) -> Vec<Token<'s>> {
@@ -96,11 +96,11 @@ pub(super) fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lexer::lex;
+    use super::super::tokens::tokens;
     use super::*;
 
     fn code(source: &str) -> String {
-        let texts: Vec<&str> = without_tests(&lex(source).tokens).iter().map(|token| token.text).collect();
+        let texts: Vec<&str> = without_tests(&tokens(source)).iter().map(|token| token.text).collect();
         texts.join(" ")
     }
 
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn modules_for_tests_are_known_by_their_declaration() {
-        let modules = |path| test_modules(path, &lex("#[cfg(test)]\nmod oracle;\nmod b;").tokens);
+        let modules = |path| test_modules(path, &tokens("#[cfg(test)]\nmod oracle;\nmod b;"));
         assert_eq!(modules("crates/a/src/lib.rs"), ["crates/a/src/oracle.rs", "crates/a/src/oracle/"]);
         assert_eq!(
             modules("crates/a/src/read.rs"),

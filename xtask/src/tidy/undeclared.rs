@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::layers::Workspace;
-use super::lexer::{Kind, lex, starts_with};
+use super::tokens::{Kind, starts_with, tokens};
 use super::tree::Tree;
 use super::violation::Violation;
 
@@ -40,7 +40,7 @@ fn declared<'r>(
     let mut declared = BTreeSet::new();
     while let Some((path, folder)) = waiting.pop() {
         let Some(source) = text(&path) else { continue };
-        let tokens = lex(&source).tokens;
+        let tokens = tokens(&source);
         for at in 0..tokens.len() {
             let Some(name) = tokens.get(at + 1).filter(|name| name.kind == Kind::Word) else { continue };
             if starts_with(&tokens, at, &["mod"]) && starts_with(&tokens, at + 2, &[";"]) {

@@ -52,6 +52,7 @@ mod escapes;
 mod everyday;
 mod examples;
 mod fast_paths;
+mod few_features;
 mod few_files;
 mod foreign_files;
 mod foreign_json;

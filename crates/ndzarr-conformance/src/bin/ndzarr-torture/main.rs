@@ -2,6 +2,7 @@
 //! table of figures and fails if one of them breaks [the
 //! guarantees](../../../../../docs/guarantees.md).
 #![forbid(unsafe_code)]
+#![allow(clippy::print_stderr, reason = "it says what goes wrong")]
 
 mod appends;
 mod attributes;

@@ -189,6 +189,7 @@ fn byte_len(array: &AnyArray, shape: &[u64]) -> u64 {
 }
 
 /// Starts a thread that ends the process if it receives nothing for too long.
+#[expect(clippy::print_stderr, reason = "the process ends")]
 fn watch() -> Sender<String> {
     let (alive, heard) = channel();
     thread::spawn(move || {
