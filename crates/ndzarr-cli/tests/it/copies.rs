@@ -19,6 +19,10 @@ fn chunks_codecs_types_and_formats_change() {
     let copy = Array::<f32>::open(folder.path("c.zarr")).expect("it is there");
     assert_eq!((copy.chunk_shape(), copy.shard_shape()), (vec![4, 4], Some(&[8, 8][..])));
     assert_eq!(copy.read([19..20, 29..30]).expect("it is read")[[0, 0]], 599.0 * 0.5 - 1.0);
+    folder.good(&["cp", "c.zarr", "e.zarr", "--index-location", "start", "--verify"]);
+    let document: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path("e.zarr/zarr.json")).expect("read")).expect("JSON");
+    assert_eq!(document["codecs"][0]["configuration"]["index_location"], "start");
     assert!(folder.bad(2, &["cp", "a.zarr", "d.zarr", "--codec", "lz5"]).contains("lz5"));
     assert!(folder.bad(2, &["cp", "a.zarr", "d.zarr", "--dtype", "f99"]).contains("f99"));
 }

@@ -178,6 +178,40 @@ fn v3_to_v2_puts_it_into_the_fill_value() {
     }
 }
 
+/// To xarray, bytes of 255 are those of -1 beside `_Unsigned`, and without a fill value v2 has the attribute.
+#[test]
+fn a_number_beyond_the_type_stays_an_attribute() {
+    let root = tempfile::tempdir().expect("a folder");
+    let attributes = json!({"_FillValue": 255, "_Unsigned": "true"});
+    let source = Source {
+        shape: &[4],
+        dtype: "int8",
+        fill: json!(0),
+        attributes: attributes.clone(),
+        chunks: &[b"\x01\xff"],
+    };
+    source.zarr3(&root.path().join("a"), json!(["x"]));
+    copy(root.path().join("a"), root.path().join("b"), &CopyOptions::new().format(Format::Zarr2))
+        .expect("copied");
+    assert_eq!(json_of(root.path(), "b/.zarray")["fill_value"], json!(null));
+    assert_eq!(json_of(root.path(), "b/.zattrs")["_FillValue"], 255);
+}
+
+/// xarray does not open Zarr v3 with a plain number for a float.
+#[test]
+fn a_number_of_n5_is_written_as_xarray_does() {
+    let root = tempfile::tempdir().expect("a folder");
+    put(
+        root.path(),
+        "a/attributes.json",
+        r#"{"n5": "2.5.1", "dimensions": [4], "blockSize": [4], "dataType": "float32",
+        "compression": {"type": "raw"}, "_ARRAY_DIMENSIONS": ["x"], "_FillValue": -9999.0}"#,
+    );
+    copy(root.path().join("a"), root.path().join("b"), &CopyOptions::new().format(Format::Zarr3))
+        .expect("copied");
+    assert_eq!(json_of(root.path(), "b/zarr.json")["attributes"], json!({"_FillValue": MINUS_9999}));
+}
+
 /// xarray opens an array without axes only if v2 says that it has no names of axes.
 #[test]
 fn an_array_without_axes_has_no_names() {
