@@ -3,15 +3,46 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ndzarr_metadata::Existing;
 use ndzarr_store::AsyncStore;
+#[cfg(feature = "zip")]
+use ndzarr_store::StoreError;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::Finish;
 use crate::storage::Storage;
 
 /// Whether a local path is that of an archive: by its name, and a file.
 pub(crate) fn is_archive(path: &Path) -> bool {
+    is_named(path) && path.is_file()
+}
+
+/// Whether a local path is that of a new archive, or of one that may be replaced. A folder may have any name.
+pub(crate) fn is_new(path: &Path) -> bool {
+    is_named(path) && !path.is_dir()
+}
+
+fn is_named(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    ["zip", "ozx"].iter().any(|known| ending.eq_ignore_ascii_case(known)) && path.is_file()
+    ["zip", "ozx"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+}
+
+/// Begins an archive.
+#[cfg(feature = "zip")]
+pub(crate) fn create(path: &Path, existing: Existing) -> Result<(Storage, Finish)> {
+    let named = |error: StoreError| Error::from(error).in_store(|| path.display().to_string());
+    if path.exists() && existing != Existing::Replace {
+        return Err(Error::new(ErrorKind::AlreadyExists, format!("{}: a file is there", path.display())));
+    }
+    let archive = ndzarr_store_zip::ZipWriter::create_file(path).map_err(named)?;
+    let (storage, name) = (Storage::from(&archive), path.display().to_string());
+    let finish = move || archive.finish().map_err(|error| Error::from(error).in_store(|| name));
+    Ok((storage, Box::new(finish)))
+}
+
+#[cfg(not(feature = "zip"))]
+pub(crate) fn create(path: &Path, _: Existing) -> Result<(Storage, Finish)> {
+    Err(without_zip(&path.display()))
 }
 
 #[cfg(feature = "zip")]

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, Known, Limits, N5Axes,
-    N5GroupDocuments, NodePath, Order,
+    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, Limits, N5Axes,
+    N5GroupDocuments, Order,
 };
 use ndzarr_model::{
     ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks, Endian, Foreign,
@@ -21,6 +21,7 @@ use crate::located::Located;
 use crate::mode::Blocking;
 use crate::open_options::OpenOptions;
 use crate::to_shape::ToShape;
+use crate::unseen::Unseen;
 use crate::{attributes, nodes, occupied};
 
 /// Describes a new array. See [`Array::builder`](crate::Array::builder).
@@ -406,7 +407,23 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         Ok(found)
     }
 
-    async fn make_new(mut self, place: Located) -> Result<Core> {
+    async fn make_new(self, place: Located) -> Result<Core> {
+        let Settled { request, options, registry } = self.settled()?;
+        let core = create(place, &request, &options, &registry).await?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok(core)
+    }
+
+    /// Begins an array whose document comes last.
+    pub(crate) async fn make_unseen(self, place: Located) -> Result<(Core, Unseen, CodecRegistry)> {
+        let Settled { request, options, registry } = self.settled()?;
+        let (storage, creation) = nodes::new_array(place, &request, &options).await?;
+        let (core, unseen) = Unseen::begin(storage, creation, &options, &registry).await?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok((core, unseen, registry))
+    }
+
+    fn settled(mut self) -> Result<Settled> {
         let data_type = self.data_type.ok_or_else(|| {
             let what = "the type of the elements is not given";
             Error::new(ErrorKind::InvalidArgument, what)
@@ -426,10 +443,16 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         if !self.attributes.is_null() {
             self.request.attributes = attributes::object(self.attributes)?;
         }
-        let core = create(place, &self.request, &self.options, &self.registry.unwrap_or_default()).await?;
-        core.named(E::check_stored(core.data_type()))?;
-        Ok(core)
+        let registry = self.registry.unwrap_or_default();
+        Ok(Settled { request: self.request, options: self.options, registry })
     }
+}
+
+/// All that decides about a new array.
+struct Settled {
+    request: ArrayRequest,
+    options: CreateOptions,
+    registry: CodecRegistry,
 }
 
 impl<M> ArrayBuilder<Any, M> {
@@ -464,10 +487,7 @@ async fn create(
     options: &CreateOptions,
     registry: &CodecRegistry,
 ) -> Result<Core> {
-    nodes::check_new(&place, options.format).await?;
-    let (storage, path) = (place.storage, NodePath::new(&place.path)?);
-    let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
-    let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+    let (storage, creation) = nodes::new_array(place, request, options).await?;
     let mut core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
     core.options.concurrent_update = options.concurrent_update;
     core.data().map_err(Error::of_request)?;

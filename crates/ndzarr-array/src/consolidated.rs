@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    Consolidated, ConsolidatedUse, DocumentChange, Known, MemberKind, MetadataError, Node, NodePath,
+    Consolidated, ConsolidatedUse, DocumentChange, Known, Member, MemberKind, MetadataError, Node, NodePath,
     OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
-    copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
+    copies_stand_alone, has_no_copies_yet, is_node_document, node_documents, refresh_consolidated,
 };
 use ndzarr_store::PerProcess;
 
@@ -237,23 +237,35 @@ pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpda
     }
 }
 
-/// The real documents of a group and of all nodes below it, by key.
+/// The real documents of a group and of all nodes below it, by key: also of those below folders without a
+/// document.
 async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, Bytes>> {
     let limits = &group.context.limits;
     let mut documents = BTreeMap::new();
-    let mut pending: Vec<NodePath> = vec![group.path.clone()];
-    while let Some(path) = pending.pop() {
+    let mut pending: Vec<(NodePath, Option<Node>)> = vec![(group.path.clone(), None)];
+    while let Some((path, folder)) = pending.pop() {
         // Documents read to list the children of a group are not read again to open them.
         let mut known = Known::new();
-        let options = OpenOptions { consolidated: ConsolidatedUse::Ignore, ..group.open_options() };
-        let conclude = |known: &Known| ndzarr_metadata::open(&path, known, &options);
-        let node = storage.conclude(&mut known, limits, conclude).await?;
-        documents.extend(node.documents.iter().cloned());
+        let node = match &folder {
+            Some(folder) => folder.clone(),
+            None => {
+                let options = OpenOptions { consolidated: ConsolidatedUse::Ignore, ..group.open_options() };
+                let conclude = |known: &Known| ndzarr_metadata::open(&path, known, &options);
+                let node = storage.conclude(&mut known, limits, conclude).await?;
+                documents.extend(node.documents.iter().cloned());
+                node
+            }
+        };
         let conclude = |known: &Known| ndzarr_metadata::members(&node, known);
-        for member in storage.conclude(&mut known, limits, conclude).await? {
+        let members = storage.conclude(&mut known, limits, conclude).await?;
+        for name in folders_among(&known, &node, &members) {
+            let path = path.child(&name)?;
+            pending.push((path.clone(), Some(nodes::folder(&node, path))));
+        }
+        for member in members {
             let path = path.child(&member.name)?;
             match member.kind {
-                MemberKind::Group => pending.push(path),
+                MemberKind::Group => pending.push((path, None)),
                 MemberKind::Array => {
                     let conclude = |known: &Known| node_documents(group.format, &path, known);
                     documents.extend(storage.conclude(&mut known, limits, conclude).await?);
@@ -262,4 +274,17 @@ async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, B
         }
     }
     Ok(documents)
+}
+
+/// The names of what is listed below a group and is neither a node nor a part of one.
+fn folders_among(known: &Known, group: &Node, members: &[Member]) -> Vec<String> {
+    let Some(listing) = known.listed(&group.path.prefix()) else { return Vec::new() };
+    let is_node = nodes::is_folder(group) && listing.keys.iter().any(|key| is_node_document(key, ".json"));
+    let folders = listing.prefixes.iter().filter(|name| {
+        let is_member = members.iter().any(|member| member.name == **name);
+        !is_node && !is_member && nodes::may_be_folder(group, name)
+    });
+    let mut folders: Vec<String> = folders.cloned().collect();
+    folders.dedup();
+    folders
 }

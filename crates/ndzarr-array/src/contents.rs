@@ -44,10 +44,10 @@ pub struct Contents {
 }
 
 /// The nodes below a place, as far as they tell keys apart.
-#[derive(Default)]
-struct Owners {
+#[derive(Clone, Default)]
+pub(crate) struct Owners {
     format: Option<Format>,
-    draft_suffix: String,
+    pub(crate) draft_suffix: String,
     limits: Limits,
     /// By the prefix of its keys.
     arrays: BTreeMap<String, Chunked>,
@@ -58,6 +58,7 @@ struct Owners {
 }
 
 /// An array whose chunks are known.
+#[derive(Clone)]
 struct Chunked {
     spec: ArraySpec,
     grid: Vec<u64>,
@@ -186,7 +187,11 @@ impl GroupCore {
 }
 
 impl Owners {
-    fn add(&mut self, node: &Node) {
+    pub(crate) fn new(draft_suffix: &str) -> Self {
+        Self { draft_suffix: draft_suffix.to_owned(), ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, node: &Node) {
         let NodeKind::Array(spec) = &node.kind else { return };
         // An array without a grid cannot be read, and its chunks are known by their names.
         match spec.grid() {
@@ -204,7 +209,7 @@ impl Owners {
         prefixes_in(key).find_map(|prefix| Some((self.arrays.get(prefix)?, &key[prefix.len()..])))
     }
 
-    fn is_in_grid(&self, key: &str) -> bool {
+    pub(crate) fn is_in_grid(&self, key: &str) -> bool {
         self.array(key).is_some_and(|(array, name)| {
             let index = array.spec.keys.encoding.decode(name, array.grid.len());
             index.is_some_and(|index| index.iter().zip(&array.grid).all(|(at, n)| at < n))
@@ -212,7 +217,7 @@ impl Owners {
     }
 
     /// Whether a key is, by its name, that of a chunk of an array, which may be outside of the grid.
-    fn may_be_chunk(&self, key: &str) -> bool {
+    pub(crate) fn may_be_chunk(&self, key: &str) -> bool {
         let by_name = |name: &str| name.split('/').all(|part| KeyName::of(part) == KeyName::Chunk);
         let of_array = self.array(key).is_some_and(|(array, name)| {
             by_name(name) || array.spec.keys.encoding.decode(name, array.grid.len()).is_some()
@@ -222,6 +227,6 @@ impl Owners {
 }
 
 /// What a key may have as its prefix, the longest first.
-fn prefixes_in(key: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn prefixes_in(key: &str) -> impl Iterator<Item = &str> {
     key.rmatch_indices('/').map(|(at, _)| &key[..=at]).chain([""])
 }

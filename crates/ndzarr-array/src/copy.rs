@@ -1,15 +1,17 @@
 //! Copies arrays and hierarchies: to another place, format, chunking, encoding or type.
 
-mod apart;
+mod account;
 mod blocks;
 mod carry_out;
 mod chunks;
 mod compressors;
 mod conversion;
-mod fence;
+mod files;
+mod hierarchy;
 mod listed;
-mod note;
+mod members;
 mod options;
+mod report;
 mod request;
 mod temporary;
 mod way;
@@ -19,15 +21,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ndzarr_metadata::{
-    ArrayRequest, CreateOptions, Existing, KeptKeys, MemberKind, Node, NodeKind, NodePath, OpenOptions,
-    Wanted, check_request, keep_chunks,
+    ArrayRequest, CreateOptions, Existing, Format, KeptKeys, MemberKind, Node, NodeKind, NodePath,
+    check_request, consolidated_key, has_copies, keep_chunks,
 };
 use ndzarr_model::{ArraySpec, Attributes};
 
-use crate::copy::apart::Asked;
-pub(crate) use crate::copy::apart::would_remove;
+use crate::apart::{self, Asked};
+use crate::copy::account::{Found, Sorter};
 use crate::copy::chunks::n_units;
 use crate::copy::conversion::Conversion;
+use crate::copy::members::{Member, Members};
 use crate::copy::request::{Requests, sharding};
 use crate::copy::way::{Choice, Way};
 use crate::copy::window::Window;
@@ -41,7 +44,10 @@ use crate::storage::{Colour, Storage};
 
 pub(crate) use way::decoded_shape;
 
-pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport};
+pub use options::CopyOptions;
+pub use report::{
+    CopiedNode, CopyAccount, CopyLevel, CopyReport, KeyList, LeftOut, LeftOutReason, NotCopied,
+};
 
 /// Copies an array, or a group with everything below it: to another place, or to another format,
 /// chunking, encoding or type, as the [options](CopyOptions) say. What they do not say is as in
@@ -56,6 +62,9 @@ pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport};
 /// - Otherwise the elements are read and written again, in blocks of as many chunks of the target
 ///   as [`memory`](CopyOptions::memory) allows. The next block is read while one is written. Chunks
 ///   of the source are decoded as few times as the memory allows.
+///
+/// A local path that ends in `.zip` or `.ozx`, and is no folder, is a new archive, which is there once
+/// the copy is complete.
 ///
 /// Chunks that are not stored in the source, or only hold the fill value, are not stored in the
 /// target. Chunks are written before the document that makes the array visible; a copy that was
@@ -93,10 +102,26 @@ pub use options::{CopiedNode, CopyLevel, CopyOptions, CopyReport};
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 pub fn copy(source: impl Into<Place>, target: impl Into<Place>, options: &CopyOptions) -> Result<CopyReport> {
-    let (source, target) = (source.into().locate()?, target.into().locate()?);
+    let source = source.into().locate()?;
+    let (target, finish) = target.into().locate_target(options.create.existing)?;
+    check_archive(&source, &target, finish.is_some())?;
     let (from, to) = (source.storage.clone(), target.storage.clone());
-    let converted = copy_by(source, target, options, Colour::Blocking);
-    from.wait(async { to.wait_change(options.run.cancel.as_ref(), converted) })
+    // On the heap: it is large, and a stack may have several copies.
+    let copied = Box::pin(copy_by(source, target, options, Colour::Blocking));
+    let report = from.wait(async { to.wait_change(options.run.cancel.as_ref(), copied) })?;
+    if let Some(finish) = finish.filter(|_| !options.dry_run) {
+        finish()?;
+    }
+    Ok(report)
+}
+
+/// A new archive is not made in the place of the one that it is a copy of.
+pub(crate) fn check_archive(source: &Located, target: &Located, is_new: bool) -> Result<()> {
+    if is_new && source.storage.name() == target.storage.name() {
+        let what = "the target is the archive that is copied";
+        return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| target.storage.name()));
+    }
+    Ok(())
 }
 
 /// Like [`copy`], blocking or not.
@@ -114,46 +139,62 @@ pub(crate) async fn copy_by(
     let mut create = options.create.clone();
     create.format = options.format.unwrap_or(root.format);
     target.check(create.format)?;
+    let place = (&target.storage, &target_path);
+    if apart::is_inside(colour, (&found, &root), place, create.existing).await? {
+        let what = format!("the target \"{target_path}\" is inside of the source, \"{}\"", root.path);
+        return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| target.storage.name()));
+    }
     let run = Run { source: found, target: target.storage, create, options, colour };
     // From here on nodes are read in the detected format, even if there are new documents beside
     // the old ones.
     let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
     if root.kind.array().is_some() {
-        let plan = run.plan_array(root, target_path, Whole::Array).await?;
-        return run.carry_out(vec![plan]).await;
+        let plan = Box::pin(run.plan_array(root, target_path, Whole::Array)).await?;
+        return Box::pin(run.carry_out(vec![plan], None, Vec::new())).await;
     }
     if options.slices.is_some() {
         let what = format!("\"{}\" is a group, and slices are of one array", root.path);
         return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| run.source.name()));
     }
-    let place = Place::from((&run.source, root.path.as_str())).locate()?;
-    let reads = open.clone();
-    let below = run.source.ask(colour, move |_| async move { reads.group(place).await?.walk().await });
-    let (below, prefix) = (below.await?, root.path.prefix());
+    let group = root.clone();
+    let below =
+        run.source.ask(colour, move |storage| async move { Members::of(&storage, &group, &open).await });
+    let Members { all, notes } = below.await?;
     let mut plans = vec![run.plan_group(root, target_path.clone()).await?];
-    for child in below {
-        let target = NodePath::new(&format!("{}{}", target_path.prefix(), child.path))?;
-        let path = format!("{prefix}{}", child.path);
-        let wanted = match child.kind {
-            Some(MemberKind::Array) => Wanted::Array,
-            Some(MemberKind::Group) => Wanted::Group,
-            None => Wanted::Any,
+    plans[0].out.notes.extend(notes);
+    let mut not_copied = Vec::new();
+    for Member { path, kind, node, note } in all {
+        let from = NodePath::new(&format!("{}{path}", plans[0].node.path.prefix()))?;
+        let target = NodePath::new(&format!("{}{path}", target_path.prefix()))?;
+        let planned = match node {
+            Ok(node) if node.kind.array().is_some() => {
+                Box::pin(run.plan_array(node, target.clone(), Whole::Group)).await
+            }
+            Ok(node) => run.plan_group(node, target.clone()).await,
+            Err(error) => Err(error),
         };
-        let reads = OpenOptions { wanted, ..open.metadata.clone() };
-        let node =
-            run.source.ask(colour, move |storage| async move { nodes::open(&storage, &path, &reads).await });
-        let node = node.await?;
-        if let (Err(error), None) = (child.node, node.kind.array()) {
-            // It cannot be listed.
-            return Err(error);
+        match planned {
+            Ok(mut plan) => {
+                plan.out.notes.extend(note.map(str::to_owned));
+                plans.push(plan);
+            }
+            // What cannot be understood here says nothing of the others.
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                match run.plan_as_files(&plans[0], (from.clone(), target), kind, &error) {
+                    Some(plan) => plans.push(plan),
+                    None => not_copied.push(NotCopied::of(&from, &error)),
+                }
+            }
+            Err(error) => return Err(error),
         }
-        plans.push(match node.kind {
-            NodeKind::Array(_) => run.plan_array(node, target, Whole::Group).await?,
-            NodeKind::Group | NodeKind::ImplicitGroup => run.plan_group(node, target).await?,
-        });
     }
-    run.carry_out(plans).await
+    let found = run.sort(&mut plans, &mut not_copied).await?;
+    Box::pin(run.carry_out(plans, found, not_copied)).await
 }
+
+/// What a report says where there is no account of the keys.
+const UNLISTED: &str =
+    "the keys of the source cannot be listed: files of no array or group were not looked for";
 
 /// What a call copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,8 +221,16 @@ struct Planned {
 }
 
 enum What {
-    Group(Attributes),
+    Group(GroupPlan),
     Array(Box<ArrayPlan>),
+    /// Its keys are copied as they are.
+    Files,
+}
+
+struct GroupPlan {
+    attributes: Attributes,
+    /// Whether the copy has consolidated metadata, as the source has.
+    consolidates: bool,
 }
 
 struct ArrayPlan {
@@ -238,7 +287,29 @@ impl Run<'_> {
         let create = self.create_options(&node, self.is_same(&node, &path).await?);
         let mut out = converted(&node, &path, MemberKind::Group);
         let attributes = self.requests(&node, &create).group(&mut out.losses)?;
-        Ok(Planned { node, path, create, what: What::Group(attributes), out })
+        let consolidates = match self.is_consolidated(&node).await? {
+            true if matches!(create.format, Format::Zarr2 | Format::Zarr3) => true,
+            true => {
+                out.notes.push(format!(
+                    "without consolidated metadata, which are not written in {}",
+                    create.format
+                ));
+                false
+            }
+            false => false,
+        };
+        Ok(Planned { node, path, create, what: What::Group(GroupPlan { attributes, consolidates }), out })
+    }
+
+    /// Whether a group of the source has consolidated metadata of its own.
+    async fn is_consolidated(&self, node: &Node) -> Result<bool> {
+        match (node.format, consolidated_key(node)) {
+            (Format::Zarr3, _) => Ok(has_copies(node)),
+            (_, None) => Ok(false),
+            (_, Some(key)) => {
+                self.source.ask(self.colour, move |storage| async move { storage.has(&key).await }).await
+            }
+        }
     }
 
     async fn plan_array(&self, node: Node, path: NodePath, whole: Whole) -> Result<Planned> {
@@ -308,10 +379,15 @@ impl Run<'_> {
         let (mut way, mut units) = (None, 0);
         match out.level {
             CopyLevel::Metadata => {}
-            CopyLevel::Rekeyed => units = n_units(&self.core(&self.source, &node)?)?,
+            CopyLevel::Rekeyed => {
+                let source = self.core(&self.source, &node)?;
+                source.data()?;
+                units = n_units(&source)?;
+            }
             CopyLevel::Reencoded => {
                 let to = check_request(&path, &request, &create)?;
-                let (source, target) = (self.core(&self.source, &node)?, self.core(&self.target, &to)?);
+                let source = self.core(&self.source, &node)?;
+                let target = self.core(&self.target, &to)?;
                 let choice = Choice {
                     source: &source,
                     target: &target,
@@ -340,6 +416,55 @@ impl Run<'_> {
         Ok(stored.is_some_and(|stored| n_units(&array).is_ok_and(|all| stored.n() == all)))
     }
 
+    /// The plan for a node that cannot be understood here: in the same format its keys are copied as they are.
+    fn plan_as_files(
+        &self,
+        root: &Planned,
+        (from, path): (NodePath, NodePath),
+        kind: Option<MemberKind>,
+        why: &Error,
+    ) -> Option<Planned> {
+        let is_same = root.create.existing == Existing::Beside;
+        if is_same || root.node.format != self.create.format {
+            return None;
+        }
+        let node = nodes::folder(&root.node, from);
+        let mut out = converted(&node, &path, MemberKind::Group);
+        (out.kind, out.level) = (kind.unwrap_or(MemberKind::Array), CopyLevel::Rekeyed);
+        out.as_files = Some(why.to_string());
+        Some(Planned { node, path, create: self.create_options(&root.node, false), what: What::Files, out })
+    }
+
+    /// Finds out what becomes of each key below a group; `None` where they stay in place, or cannot be listed.
+    async fn sort(&self, plans: &mut Vec<Planned>, not_copied: &mut Vec<NotCopied>) -> Result<Option<Found>> {
+        let root = &plans[0];
+        if root.create.existing == Existing::Beside {
+            return Ok(None);
+        }
+        let (format, root) = (root.node.format, root.node.clone());
+        let mut sorter = Sorter::of(&root, self.create.format, self.options.other_files);
+        for Planned { node, what, .. } in &plans[1..] {
+            match what {
+                What::Files => sorter.add_as_files(node),
+                What::Group(_) | What::Array(_) => sorter.add(node),
+            }
+        }
+        not_copied.iter().for_each(|node| sorter.add_not_copied(format, &node.source));
+        let Some(sorter) = sorter.sort(&self.source, &root, self.colour).await? else {
+            plans[0].out.notes.push(UNLISTED.to_owned());
+            let is_listed = |plan: &mut Planned| matches!(plan.what, What::Files);
+            for mut plan in plans.extract_if(.., is_listed) {
+                let why = plan.out.as_files.take().unwrap_or_default();
+                not_copied.push(NotCopied { source: plan.out.source, why });
+            }
+            return Ok(None);
+        };
+        for plan in plans.iter_mut().filter(|plan| matches!(plan.what, What::Files)) {
+            plan.out.n_chunks = sorter.n_of(&plan.node);
+        }
+        Ok(Some(sorter.found()))
+    }
+
     fn core(&self, storage: &Storage, node: &Node) -> Result<Core> {
         Core::new(storage.clone(), node.clone(), &self.options.open.registry)
     }
@@ -354,6 +479,7 @@ fn converted(node: &Node, path: &NodePath, kind: MemberKind) -> CopiedNode {
         level: CopyLevel::Metadata,
         n_chunks: 0,
         temporary_bytes: 0,
+        as_files: None,
         losses: Vec::new(),
         notes: Vec::new(),
     }

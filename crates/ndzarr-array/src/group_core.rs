@@ -9,16 +9,16 @@ use std::sync::Arc;
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Known, MemberKind, MetadataError, Node,
-    NodeKind, NodePath, OpenOptions, UnknownType, Wanted,
+    AttributeChange, Consolidated, ConsolidatedUse, CreateOptions, Extensions, Known, MemberKind,
+    MetadataError, Node, NodeKind, NodePath, OpenOptions, UnknownType, Wanted,
 };
 use ndzarr_model::Attributes;
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::apart::would_remove;
 use crate::consolidated::{self, View};
-use crate::copy::would_remove;
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
@@ -196,6 +196,11 @@ impl GroupCore {
             Some(consolidated) => self.in_store(consolidated.open(path, &options)),
             None => nodes::open_at(&self.storage, path, &options).await,
         }
+    }
+
+    /// Its consolidated metadata, as far as they are used; `None` if there are none.
+    pub(crate) async fn consolidated(&self) -> Result<Option<Arc<Consolidated>>> {
+        self.view.get().await
     }
 
     fn in_store<T>(&self, result: Result<T, MetadataError>) -> Result<T> {

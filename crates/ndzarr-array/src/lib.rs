@@ -60,6 +60,7 @@ mod about;
 mod any_array;
 mod any_elements;
 mod any_values;
+mod apart;
 mod appender;
 #[cfg(feature = "fs")]
 mod archive;
@@ -98,8 +99,10 @@ mod located;
 mod mask_tile;
 mod mode;
 mod n5_block;
+mod new_array;
 mod node;
 mod nodes;
+mod note;
 mod number;
 mod occupied;
 mod open_options;
@@ -133,6 +136,7 @@ mod tile;
 mod to_shape;
 mod to_view;
 mod units;
+mod unseen;
 #[cfg(feature = "fs")]
 #[doc(hidden)]
 pub mod url;
@@ -149,7 +153,10 @@ pub use blocking::{AnyNode, OpenOptions};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
 pub use contents::Contents;
-pub use copy::{CopiedNode, CopyLevel, CopyOptions, CopyReport, copy};
+pub use copy::{
+    CopiedNode, CopyAccount, CopyLevel, CopyOptions, CopyReport, KeyList, LeftOut, LeftOutReason, NotCopied,
+    copy,
+};
 pub use core::Core as ArrayInfo;
 pub use element::{Datetime64, Element, Timedelta64};
 pub use element_type::{Any, ElementType};
@@ -177,6 +184,7 @@ pub use ndzarr_model::{
     Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,
     ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
+pub use new_array::NewArray;
 pub use node::Child;
 pub use number::{Cast, Number};
 pub use par::{par_fold, par_fold_stored, par_map, par_write};

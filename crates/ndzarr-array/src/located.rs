@@ -7,6 +7,9 @@ use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 use crate::storage::Storage;
 
+/// Makes a new archive visible.
+pub(crate) type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
+
 /// A location in a store.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {

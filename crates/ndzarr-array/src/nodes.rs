@@ -3,7 +3,9 @@
 #[cfg(feature = "fs")]
 use std::path::Path;
 
-use ndzarr_metadata::{Format, Known, Node, NodeKind, NodePath, OpenOptions};
+use ndzarr_metadata::{
+    ArrayRequest, CreateOptions, Creation, Format, Known, Node, NodeKind, NodePath, OpenOptions,
+};
 
 use ndzarr_store::StoreError;
 
@@ -171,6 +173,11 @@ async fn find_above(folder: &Path, options: &OpenOptions) -> Result<Option<(Stor
 pub(crate) async fn check_new(place: &Located, format: Format) -> Result<()> {
     place.check(format)?;
     #[cfg(feature = "fs")]
+    if let Some(folder) = place.folder.as_ref().filter(|folder| crate::archive::is_new(folder)) {
+        let what = "is the name of an archive, which is written as a whole: by a copy to it, or by a writer of archives";
+        return Err(Error::new(ErrorKind::InvalidArgument, format!("{} {what}", folder.display())));
+    }
+    #[cfg(feature = "fs")]
     if let Some(folder) = &place.folder
         && let Some((storage, node)) = nearest_above(folder).await
         && matches!(node.kind, NodeKind::Array(_))
@@ -178,6 +185,19 @@ pub(crate) async fn check_new(place: &Located, format: Format) -> Result<()> {
         return Err(not_a("a group", &node, &storage));
     }
     Ok(())
+}
+
+/// What creates an array at a place.
+pub(crate) async fn new_array(
+    place: Located,
+    request: &ArrayRequest,
+    options: &CreateOptions,
+) -> Result<(Storage, Creation)> {
+    check_new(&place, options.format).await?;
+    let (storage, path) = (place.storage, NodePath::new(&place.path)?);
+    let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
+    let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+    Ok((storage, creation))
 }
 
 /// The node of the nearest folder above that is one.
@@ -208,6 +228,37 @@ fn at_folder(error: Error, folder: &Path) -> Error {
         Ok(_) => "there is no node in the folder, nor a hierarchy above that contains it",
     };
     error.after(&format!("{}: {state}", folder.display()))
+}
+
+/// A folder without a document of a node, in a format that has no groups without one, as if it were a group. Nodes
+/// may be below it all the same, where a writer has left out the groups in between.
+pub(crate) fn folder(like: &Node, path: NodePath) -> Node {
+    let (attributes, documents, warnings) = Default::default();
+    let context = like.context.clone();
+    Node {
+        format: like.format,
+        path,
+        kind: NodeKind::ImplicitGroup,
+        attributes,
+        context,
+        documents,
+        warnings,
+    }
+}
+
+/// Whether a node is one of these.
+pub(crate) fn is_folder(node: &Node) -> bool {
+    node.kind == NodeKind::ImplicitGroup && matches!(node.format, Format::Zarr2 | Format::Zarr3)
+}
+
+/// Whether a name that is no child of a group may be that of such a folder.
+pub(crate) fn may_be_folder(group: &Node, name: &str) -> bool {
+    match group.format {
+        Format::Zarr2 => group.path.child(name).is_ok(),
+        // Names that begin so are reserved.
+        Format::Zarr3 => !name.starts_with("__") && group.path.child(name).is_ok(),
+        _ => false,
+    }
 }
 
 /// An error saying that a node is of the wrong kind.

@@ -2,11 +2,12 @@
 
 #[cfg(feature = "fs")]
 use ndzarr_engine::{RunOptions, pooled};
+use ndzarr_metadata::Existing;
 #[cfg(all(feature = "fs", any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")))]
 use ndzarr_store_object::RemoteOptions;
 
 use crate::error::Result;
-use crate::located::Located;
+use crate::located::{Finish, Located};
 #[cfg(feature = "fs")]
 use crate::remote::Environment;
 use crate::storage::Storage;
@@ -23,7 +24,8 @@ use crate::storage::Storage;
 ///   N5). A new node is the root of a new hierarchy; use `(folder, path)` to create it within an
 ///   existing one;
 /// - a ZIP archive, to read from: the path of a file whose name ends in `.zip` or `.ozx`, or
-///   `a.zip|zip:group/array` for a node in it. `ZipWriter` makes new ones;
+///   `a.zip|zip:group/array` for a node in it. As the target of a [`copy`](crate::copy()) such a path is a new
+///   archive; `ZipWriter` makes others;
 /// - a URL: `file:`, `memory://name/path` (a store that all of the process share),
 ///   `s3://bucket/path`, `gs://bucket/path`, `az://container/path`, `https://host/path`. Percent
 ///   signs are decoded once. Behind a URL or a path, `|zip:path` leads into an archive, and
@@ -114,6 +116,36 @@ impl Place {
             Where::Folder(ref folder, _) => {
                 let name = folder.display().to_string();
                 pooled(&name, &RunOptions::default(), move |_| self.locate()).await
+            }
+        }
+    }
+
+    /// Locates the target of a copy. A path that names an archive is a new one, which is there once it is
+    /// finished.
+    pub(crate) fn locate_target(self, existing: Existing) -> Result<(Located, Option<Finish>)> {
+        #[cfg(feature = "fs")]
+        if let Where::Folder(folder, _) = &self.0 {
+            let url = crate::url::parse(folder)?.unwrap_or_else(|| crate::url::Url::folder(folder.clone()));
+            if let (crate::url::Root::File(file), None) = (&url.root, &url.archive)
+                && crate::archive::is_new(file)
+            {
+                let (storage, finish) = crate::archive::create(file, existing)?;
+                let located = Located { storage, path: url.node, folder: None, format: url.format };
+                return Ok((located, Some(finish)));
+            }
+        }
+        let _ = existing;
+        Ok((self.locate()?, None))
+    }
+
+    /// The same, without blocking the polling task.
+    pub(crate) async fn located_target(self, existing: Existing) -> Result<(Located, Option<Finish>)> {
+        match self.0 {
+            Where::In(..) => self.locate_target(existing),
+            #[cfg(feature = "fs")]
+            Where::Folder(ref folder, _) => {
+                let name = folder.display().to_string();
+                pooled(&name, &RunOptions::default(), move |_| self.locate_target(existing)).await
             }
         }
     }

@@ -51,6 +51,9 @@ pub(crate) enum Command {
     ///
     /// What the arguments do not say stays as in the source. Chunks are copied as they are where that
     /// is possible. The copy can be opened when it is complete, not before.
+    ///
+    /// Files of other programs are copied as well, and so are arrays that cannot be decoded here, where the
+    /// format stays. What is left out is printed, and the exit status is 1 if an array could not be copied.
     #[command(
         after_help = "Example: ndzarr cp volume.n5/s0 volume.zarr --format zarr3 --chunks 32,32,32 --codec zstd:3"
     )]
@@ -121,7 +124,7 @@ pub(crate) fn run(command: &Command, global: &Global, output: &mut Output) -> Re
         Command::Info(arguments) => done(info::run(arguments, global, output)),
         Command::Ls(arguments) => done(ls::run(arguments, global, output)),
         Command::Cp(arguments) => cp::run(arguments, global, output),
-        Command::Convert(arguments) => done(convert::run(arguments, global, output)),
+        Command::Convert(arguments) => convert::run(arguments, global, output),
         Command::Diff(arguments) => diff::run(arguments, global, output),
         Command::Verify(arguments) => verify::run(arguments, global, output),
         Command::Repair(arguments) => repair::run(arguments, global, output),

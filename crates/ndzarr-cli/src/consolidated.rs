@@ -37,7 +37,11 @@ impl State {
                 };
             }
         };
-        let real = open(ConsolidatedUse::Ignore)?;
+        let real = match open(ConsolidatedUse::Ignore) {
+            // A folder without a document, in which others have found nodes: it has none of its own.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::Absent),
+            real => real?,
+        };
         // Zarr v2 has a copy of the group itself as well. ndzarr reads its own document, others the copy.
         if copies.group("").is_ok_and(|copy| copy.attributes() != real.attributes()) {
             return Ok(Self::Stale("the attributes of the group itself have changed since".to_owned()));

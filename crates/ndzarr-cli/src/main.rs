@@ -6,6 +6,7 @@ mod checksum;
 mod codecs;
 mod command;
 mod consolidated;
+mod copies;
 mod damage;
 mod describe;
 mod difference;

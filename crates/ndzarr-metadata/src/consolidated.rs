@@ -16,8 +16,8 @@ use crate::{
 };
 
 pub use refresh::{
-    DocumentChange, consolidate, consolidated_keys, copies_stand_alone, has_no_copies_yet, node_documents,
-    refresh_consolidated,
+    DocumentChange, consolidate, consolidated_keys, copies_stand_alone, has_copies, has_no_copies_yet,
+    node_documents, refresh_consolidated,
 };
 
 /// Name of the document in v2, and its suffix in the draft's dialect B.

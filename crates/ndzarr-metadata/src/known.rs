@@ -137,6 +137,12 @@ impl Known {
         if missing.is_empty() { Ok(()) } else { Err(Stop::Need(Need::Documents(missing))) }
     }
 
+    /// What was listed directly below a prefix.
+    #[must_use]
+    pub fn listed(&self, prefix: &str) -> Option<&Listing> {
+        self.listings.get(prefix)
+    }
+
     /// The value under a key, if it is known.
     #[must_use]
     pub fn value(&self, key: &str) -> Option<&Bytes> {

@@ -107,7 +107,7 @@ pub use attributes::{attributes_key, change_attributes, current_attribute};
 pub use children::{Children, OpenedChild, members};
 pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
-    copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
+    copies_stand_alone, has_copies, has_no_copies_yet, node_documents, refresh_consolidated,
 };
 pub use convert::{KeptKeys, check_request, dimension_attributes, fill_request, keep_chunks, same_keys};
 pub use create::{complete_document, create_array, create_group, erase};

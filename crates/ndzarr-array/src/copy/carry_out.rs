@@ -1,85 +1,93 @@
 //! Carries out what is planned for each node.
 
 use ndzarr_metadata::{
-    CreateOptions, Creation, Document, Existing, ExistingDocument, Known, MetadataError, Node, NodePath,
-    Resolved, check_request, create_array, create_group, same_keys,
+    CreateOptions, Creation, Existing, Known, MetadataError, Node, NodePath, Resolved, check_request,
+    create_array, create_group, erase, key_prefixes, same_keys,
 };
 
-use super::{ArrayPlan, CopiedNode, CopyLevel, CopyReport, Planned, Run, What};
+use super::{ArrayPlan, CopiedNode, CopyLevel, CopyReport, NotCopied, Planned, Run, UNLISTED, What};
+use crate::apart::would_remove;
+use crate::chunks::Chunks as Units;
+use crate::copy::account::{Found, Sorter};
 use crate::copy::chunks::Chunks;
-use crate::copy::note::{Begun, Note, TEMPORARY};
+use crate::copy::files::Files;
+use crate::copy::hierarchy::{Hierarchy, own_documents};
 use crate::copy::temporary::Temporary;
-use crate::copy::would_remove;
 use crate::each::{Counter, check_cancel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
+use crate::note::{Begun, Note, TEMPORARY, at_end};
 use crate::storage::{Colour, Storage};
 
-/// What a copy of a group has begun.
-struct Hierarchy {
-    /// The path of the uppermost group.
-    path: NodePath,
-    /// The note of the whole, at the uppermost group; `None` for a copy in place.
-    note: Option<Note>,
-    begun: Begun,
-    /// The groups that have no documents yet, from the uppermost down.
-    pending: Vec<Pending>,
-    /// Documents above nodes that have to be completed once those are there.
-    above: Vec<Document>,
-}
-
-/// A group whose documents are still to be written.
-struct Pending {
-    source: Node,
-    creation: Creation,
-    create: CreateOptions,
-}
-
 impl Run<'_> {
-    pub(super) async fn carry_out(&self, plans: Vec<Planned>) -> Result<CopyReport> {
+    /// `found` is what lies below a group.
+    pub(super) async fn carry_out(
+        &self,
+        plans: Vec<Planned>,
+        mut found: Option<Found>,
+        not_copied: Vec<NotCopied>,
+    ) -> Result<CopyReport> {
         if self.options.dry_run {
-            return self.foresee(plans).await;
+            let nodes = self.foresee(plans, &mut found).await?;
+            return Ok(CopyReport { nodes, not_copied, account: found.map(|found| found.account) });
         }
         let units = plans.iter().map(|plan| match &plan.what {
             What::Array(array) => array.units,
-            What::Group(_) => 0,
+            What::Group(_) | What::Files => 0,
         });
         let counter = Counter::new(units.fold(0, u64::saturating_add), &self.options.run);
-        let mut report = CopyReport::default();
+        let mut nodes = Vec::new();
+        let mut as_they_are = Vec::new();
         let mut whole = None;
         for plan in plans {
             check_cancel(&self.options.run)?;
-            report.nodes.push(match plan.what {
-                What::Group(_) => self.group(plan, &mut whole).await?,
-                What::Array(_) => self.array(plan, &mut whole, &counter).await?,
+            nodes.push(match plan.what {
+                What::Group(_) => Box::pin(self.group(plan, &mut whole)).await?,
+                What::Array(_) => Box::pin(self.array(plan, &mut whole, &counter, &mut found)).await?,
+                What::Files => {
+                    as_they_are.extend(key_prefixes(plan.node.format, plan.node.path.as_str()));
+                    plan.out
+                }
             });
         }
-        if let Some(whole) = whole {
+        if let Some(mut whole) = whole {
+            if let Some(found) = &found {
+                self.group_files(&mut whole, found, &as_they_are).await?;
+            }
             self.end_groups(whole).await?;
         }
-        Ok(report)
+        Ok(CopyReport { nodes, not_copied, account: found.map(|found| found.account) })
     }
 
     /// What would be done, after the checks of the target that are made before anything is written.
-    async fn foresee(&self, plans: Vec<Planned>) -> Result<CopyReport> {
+    async fn foresee(&self, plans: Vec<Planned>, found: &mut Option<Found>) -> Result<Vec<CopiedNode>> {
+        if let [Planned { node, what: What::Array(array), out, .. }] = &plans[..]
+            && out.level != CopyLevel::Metadata
+            && array.window.is_none()
+        {
+            let sorted = self.sort_array(node).await?;
+            *found = sorted.map(|(_, sorter)| sorter.found());
+        }
         // The others are below the first one.
         if let Some(Planned { node, path, create, what, out }) = plans.first() {
             let creation = match what {
-                What::Group(attributes) => {
-                    let (attributes, of_new, at) = (attributes.clone(), create.clone(), path.clone());
+                What::Group(group) => {
+                    let (attributes, of_new, at) = (group.attributes.clone(), create.clone(), path.clone());
                     self.conclude(move |known: &Known| create_group(&at, &attributes, known, &of_new)).await?
                 }
                 What::Array(array) => {
                     let (request, of_new, at) = (array.request.clone(), create.clone(), path.clone());
                     self.conclude(move |known: &Known| create_array(&at, &request, known, &of_new)).await?
                 }
+                // It is below a group.
+                What::Files => return Ok(Vec::new()),
             };
             self.check_apart(node, &creation).await?;
             if out.level == CopyLevel::Metadata && matches!(what, What::Array(_)) {
                 self.check_keys(node, &creation)?;
             } else if create.existing != Existing::Beside {
                 let note = match what {
-                    What::Group(_) => self.note_of_group(node, path),
+                    What::Group(_) | What::Files => self.note_of_group(node, path),
                     What::Array(array) => {
                         self.note(node, &check_request(path, &array.request, create)?, out.level)
                     }
@@ -100,16 +108,22 @@ impl Run<'_> {
             }
             out
         });
-        Ok(CopyReport { nodes: nodes.collect() })
+        Ok(nodes.collect())
     }
 
-    fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
+    /// Lists what an array that is copied alone has; `None` if that is not possible.
+    async fn sort_array(&self, node: &Node) -> Result<Option<(Units, Sorter)>> {
+        let sorter = Sorter::of(node, self.create.format, self.options.other_files);
+        sorter.sort_array(&self.core(&self.source, node)?, self.colour).await
+    }
+
+    pub(super) fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
         let made = format!("{} {:?}", self.create.format, self.options.layout);
-        Note::new((&self.source, node), &path.prefix(), &made, &self.options.numbers)
+        Note::new((&self.source, node), &path.prefix(), &made, &format!("{:?}", self.options.numbers))
     }
 
     /// Refuses to replace what is still to be read, before anything is removed.
-    async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
+    pub(super) async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
         if !would_remove(self.colour, &self.target, creation, (&self.source, node)).await? {
             return Ok(());
         }
@@ -117,7 +131,7 @@ impl Run<'_> {
         Err(self.requests(node, &self.create).refuse(&what))
     }
 
-    async fn conclude(
+    pub(super) async fn conclude(
         &self,
         conclude: impl Fn(&Known) -> Result<Resolved<Creation>, MetadataError> + Send + Sync + 'static,
     ) -> Result<Creation> {
@@ -129,7 +143,7 @@ impl Run<'_> {
     }
 
     /// Writes the documents of a node, if its source is what it was.
-    async fn create(&self, node: &Node, creation: Creation, create: &CreateOptions) -> Result<()> {
+    pub(super) async fn create(&self, node: &Node, creation: Creation, create: &CreateOptions) -> Result<()> {
         self.check_source(node).await?;
         let policy = create.concurrent_update;
         let create = move |storage: Storage| async move { storage.create(&creation, policy).await };
@@ -139,6 +153,9 @@ impl Run<'_> {
     /// Fails if the source is not what it was when the copy was planned: it may have been removed, or lie
     /// where the target is, by a name that nothing tells.
     async fn check_source(&self, node: &Node) -> Result<()> {
+        if nodes::is_folder(node) {
+            return Ok(());
+        }
         let n5_axes = node.context.n5_axes;
         let reads = self.options.open.clone().format(node.format).n5_axes(n5_axes).metadata;
         let path = node.path.clone();
@@ -154,74 +171,14 @@ impl Run<'_> {
         Err(Error::new(ErrorKind::Conflict, what).in_document(document).in_store(|| self.source.name()))
     }
 
-    /// Begins a group. Its documents come after everything in it.
-    async fn group(&self, plan: Planned, whole: &mut Option<Hierarchy>) -> Result<CopiedNode> {
-        let Planned { node, path, create, what, out } = plan;
-        let What::Group(attributes) = what else { return Ok(out) };
-        let is_first = whole.is_none();
-        let whole = match whole {
-            Some(whole) => {
-                self.check_own(whole.note.as_ref()).await?;
-                whole
-            }
-            None => whole.insert(self.hierarchy(&node, &path, &create).await?),
-        };
-        let goes_on = whole.begun == Begun::Before;
-        let existing = if goes_on { Existing::Replace } else { create.existing };
-        let new = CreateOptions { existing, ..create.clone() };
-        let concluded = move |known: &Known| create_group(&path, &attributes, known, &new);
-        let creation = self.conclude(concluded).await?;
-        if goes_on && self.is_there(&creation.node).await? {
-            return Ok(out);
-        }
-        if !goes_on {
-            self.check_apart(&node, &creation).await?;
-            if let Some(note) = whole.note.as_ref().filter(|_| is_first) {
-                self.begin(note, &creation, &create).await?;
-            }
-        }
-        whole.pending.push(Pending { source: node, creation: at_end(creation, &create), create });
-        Ok(out)
-    }
-
-    /// What the copy of a group with everything in it begins, or goes on with.
-    async fn hierarchy(&self, node: &Node, path: &NodePath, create: &CreateOptions) -> Result<Hierarchy> {
-        let (note, begun) = match create.existing {
-            Existing::Beside => (None, Begun::Now),
-            _ => {
-                let (note, begun) = self.take_over(self.note_of_group(node, path)).await?;
-                (Some(note), begun)
-            }
-        };
-        Ok(Hierarchy { path: path.clone(), note, begun, pending: Vec::new(), above: Vec::new() })
-    }
-
-    /// Writes the documents of groups, so that each is there once everything in it is.
-    async fn end_groups(&self, whole: Hierarchy) -> Result<()> {
-        let Hierarchy { path, note, mut pending, above, .. } = whole;
-        while let Some(Pending { source, mut creation, create }) = pending.pop() {
-            if creation.node.path == path {
-                creation.put.extend(above);
-                return self.end(note, &source, creation, &create).await;
-            }
-            self.check_own(note.as_ref()).await?;
-            self.create(&source, own_documents(creation).0, &create).await?;
-        }
-        // The uppermost one was there already.
-        match note {
-            Some(note) => self.forget(note).await,
-            None => Ok(()),
-        }
-    }
-
     /// Fails unless the copy of the group that this is a part of is still that of this call.
-    async fn check_own(&self, note: Option<&Note>) -> Result<()> {
+    pub(super) async fn check_own(&self, note: Option<&Note>) -> Result<()> {
         let Some(note) = note.cloned() else { return Ok(()) };
         self.target.ask(self.colour, move |storage| async move { note.check_own(&storage).await }).await
     }
 
     /// Ends a copy whose node exists already.
-    async fn forget(&self, note: Note) -> Result<()> {
+    pub(super) async fn forget(&self, note: Note) -> Result<()> {
         self.target.ask(self.colour, move |storage| async move { storage.erase(&note.key).await }).await
     }
 
@@ -230,6 +187,7 @@ impl Run<'_> {
         plan: Planned,
         whole: &mut Option<Hierarchy>,
         counter: &Counter,
+        found: &mut Option<Found>,
     ) -> Result<CopiedNode> {
         let Planned { node, path, create, what, mut out } = plan;
         let What::Array(array) = what else { return Ok(out) };
@@ -249,8 +207,20 @@ impl Run<'_> {
             let creation = self.conclude(concluded(create.existing)).await?;
             self.check_apart(&node, &creation).await?;
             self.check_keys(&node, &creation)?;
+            whole.iter_mut().for_each(|whole| whole.add_documents(&creation.node));
             self.create(&node, creation, &create).await?;
             return Ok(out);
+        }
+        // A group was listed as a whole.
+        let mut listed = None;
+        if whole.is_none() && window.is_none() {
+            let sorted = self.sort_array(&node).await?;
+            if sorted.is_none() {
+                out.notes.push(UNLISTED.to_owned());
+            }
+            let (units, sorter) = sorted.unzip();
+            listed = Some(units);
+            *found = sorter.map(Sorter::found);
         }
         let note = self.note(&node, &check_request(&path, &asked, &create)?, out.level);
         let (note, resumed) = self.take_over(note).await?;
@@ -262,6 +232,7 @@ impl Run<'_> {
                 let temporary = self.temporary(note.id(), &there).await?;
                 self.forget(note).await?;
                 temporary.erase(self.colour).await?;
+                whole.iter_mut().for_each(|whole| whole.add_documents(&there.node));
                 out.notes.push("it was there already".to_owned());
                 return Ok(out);
             }
@@ -291,6 +262,7 @@ impl Run<'_> {
             target,
             window: window.as_ref(),
             conversion,
+            listed,
             fill_differs,
             resumed: resumed == Begun::Before,
             temporary: &temporary,
@@ -306,8 +278,14 @@ impl Run<'_> {
             self.check_own(Some(&note)).await?;
         }
         out.n_chunks = copied?;
+        if let (None, Some(found)) = (&whole, &found) {
+            let (from, to) = (erase(&node).prefixes, erase(&made.node).prefixes);
+            let files = Files { run: self, note: Some(&note), from: &from, to: &to, begun: resumed };
+            files.copy(&found.files).await?;
+        }
         let mut creation = at_end(made, &create);
         if let Some(whole) = whole {
+            whole.add_documents(&creation.node);
             let (own, above) = own_documents(creation);
             creation = own;
             whole.add_above(above);
@@ -328,11 +306,11 @@ impl Run<'_> {
         if let Some(slices) = &self.options.slices {
             made += &format!(" of {slices:?}");
         }
-        Note::new((&self.source, node), prefix, &made, &self.options.numbers)
+        Note::new((&self.source, node), prefix, &made, &format!("{:?}", self.options.numbers))
     }
 
     /// Goes on with a copy that has begun and not ended, if that is asked for.
-    async fn take_over(&self, note: Note) -> Result<(Note, Begun)> {
+    pub(super) async fn take_over(&self, note: Note) -> Result<(Note, Begun)> {
         if !self.options.resume {
             return Ok((note, Begun::Now));
         }
@@ -340,7 +318,7 @@ impl Run<'_> {
     }
 
     /// Begins a copy at the place of a new node. The result is the copy that it replaces.
-    async fn begin(
+    pub(super) async fn begin(
         &self,
         note: &Note,
         creation: &Creation,
@@ -351,7 +329,7 @@ impl Run<'_> {
     }
 
     /// Ends a copy with the documents of its node.
-    async fn end(
+    pub(super) async fn end(
         &self,
         note: Option<Note>,
         source: &Node,
@@ -393,7 +371,7 @@ impl Run<'_> {
     }
 
     /// Whether the document of a node that is to be made is there, as an earlier copy has made it.
-    async fn is_there(&self, made: &Node) -> Result<bool> {
+    pub(super) async fn is_there(&self, made: &Node) -> Result<bool> {
         let Some((key, text)) = made.documents.first().cloned() else { return Ok(true) };
         let limit = made.context.limits.document_bytes;
         let ask = move |storage: Storage| async move { storage.document(&key, limit).await };
@@ -406,39 +384,4 @@ impl Run<'_> {
             }
         }
     }
-}
-
-impl Hierarchy {
-    fn add_above(&mut self, documents: Vec<Document>) {
-        for document in documents {
-            // Those that are only to be there are made with the groups.
-            if document.existing == ExistingDocument::Complete && !self.above.contains(&document) {
-                self.above.push(document);
-            }
-        }
-    }
-}
-
-/// The creation of a node at the end of its copy: what was there was removed, and what another writer has made
-/// meanwhile stays.
-fn at_end(mut creation: Creation, create: &CreateOptions) -> Creation {
-    if create.existing == Existing::Beside {
-        return creation;
-    }
-    (creation.erase, creation.erase_prefixes) = Default::default();
-    let document = creation.node.documents.first().map(|(key, _)| key);
-    if let Some(put) = creation.put.iter_mut().find(|put| Some(&put.key) == document) {
-        put.existing = ExistingDocument::Refuse;
-    }
-    creation
-}
-
-/// The creation of a node without the documents above it, and these.
-fn own_documents(mut creation: Creation) -> (Creation, Vec<Document>) {
-    let is_own = |document: &Document| {
-        matches!(document.existing, ExistingDocument::Refuse | ExistingDocument::Replace)
-    };
-    let (own, above) = std::mem::take(&mut creation.put).into_iter().partition(is_own);
-    creation.put = own;
-    (creation, above)
 }

@@ -33,6 +33,8 @@ pub(super) struct Chunks<'o> {
     /// The part of the source that is copied, if not all of it.
     pub(super) window: Option<&'o Window>,
     pub(super) conversion: Option<Conversion>,
+    /// The stored chunks of the source, if they were listed before: `Some(None)` if they cannot be.
+    pub(super) listed: Option<Option<Units>>,
     /// Whether chunks that are not stored have to be, because the fill values differ.
     pub(super) fill_differs: bool,
     /// Whether some of the chunks may be there.
@@ -48,7 +50,7 @@ type Steps = Box<dyn Iterator<Item = Step> + Send>;
 impl Chunks<'_> {
     /// Copies the encoded chunks. Returns their number.
     pub(super) async fn copy(&self) -> Result<u64> {
-        let stored = stored(&self.source, self.colour).await?;
+        let stored = self.stored().await?;
         let n = stored.n();
         let chunks = self.without_there(stored, &self.target).await?;
         self.counter.add(n_units(&self.source)?.saturating_sub(chunks.n()));
@@ -86,7 +88,7 @@ impl Chunks<'_> {
         let (grid, all) = (target.grid()?, n_units(target)?);
         let stored = match self.window {
             _ if self.fill_differs => None,
-            None => Some(stored(source, self.colour).await?),
+            None => Some(self.stored().await?),
             // A list is of all of the array.
             Some(_) if all <= FEW => None,
             Some(_) => listed(source, self.colour).await?,
@@ -140,6 +142,25 @@ impl Chunks<'_> {
             }
         }
         Ok(n)
+    }
+
+    /// The stored chunks of the source, listed if the store can do so, else all.
+    async fn stored(&self) -> Result<Units> {
+        let array = &self.source;
+        let listed = match &self.listed {
+            Some(listed) => listed.clone(),
+            None => listed(array, self.colour).await?,
+        };
+        if let Some(units) = listed {
+            return Ok(units);
+        }
+        match n_units(array)? {
+            ..=MAX_TRIES => Ok(Units::new(array.unit_grid())),
+            _ => {
+                let what = "the store cannot list its keys, and there are too many chunks to try each";
+                Err(Error::new(ErrorKind::Unsupported, what).in_store(|| array.storage.name()))
+            }
+        }
     }
 
     /// The array between two passes, in these chunks.
@@ -235,20 +256,6 @@ pub(super) fn n_units(array: &Core) -> Result<u64> {
         let what = format!("an array of shape {:?} has too many chunks to be copied", array.shape());
         array.name(Error::new(ErrorKind::Unsupported, what))
     })
-}
-
-/// The stored units inside an array, listed if the store can do so, else all.
-async fn stored(array: &Core, colour: Colour) -> Result<Units> {
-    if let Some(units) = listed(array, colour).await? {
-        return Ok(units);
-    }
-    match n_units(array)? {
-        ..=MAX_TRIES => Ok(Units::new(array.unit_grid())),
-        _ => {
-            let what = "the store cannot list its keys, and there are too many chunks to try each";
-            Err(Error::new(ErrorKind::Unsupported, what).in_store(|| array.storage.name()))
-        }
-    }
 }
 
 /// The stored units inside an array; `None` if the store cannot list, or may not.

@@ -1,13 +1,12 @@
-//! Options of a copy, and its report.
+//! Options of a copy.
 
 use ndarray::SliceInfoElem;
 use ndzarr_engine::{CancelOnDrop, RunOptions};
-use ndzarr_metadata::{
-    CodecRequest, CreateOptions, Existing, Format, Limits, MemberKind, N5Axes, N5GroupDocuments,
-};
+use ndzarr_metadata::{CodecRequest, CreateOptions, Existing, Format, Limits, N5Axes, N5GroupDocuments};
 use ndzarr_model::{CodecSpec, DataType, IndexLocation};
 
 use crate::copy::conversion::Numbers;
+use crate::copy::report::CopyLevel;
 use crate::mode::Blocking;
 use crate::number::Cast;
 use crate::open_options::OpenOptions;
@@ -47,6 +46,8 @@ pub struct CopyOptions {
     pub(super) resume: bool,
     pub(super) at_most: CopyLevel,
     pub(super) record_losses: bool,
+    /// Whether files that belong to no array or group are copied.
+    pub(super) other_files: bool,
     pub(super) dry_run: bool,
     pub(super) run: RunOptions,
 }
@@ -85,6 +86,7 @@ impl CopyOptions {
             resume: false,
             at_most: CopyLevel::Reencoded,
             record_losses: false,
+            other_files: true,
             dry_run: false,
             run: RunOptions::default(),
         }
@@ -94,6 +96,14 @@ impl CopyOptions {
     pub(crate) fn stoppable(&self) -> (CancelOnDrop, Self) {
         let (stop, run) = self.run.part();
         (stop, Self { run, ..self.clone() })
+    }
+
+    pub(crate) fn existing_nodes(&self) -> Existing {
+        self.create.existing
+    }
+
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.dry_run
     }
 
     /// Copies a part of an array, see [`s!`](crate::s): a range for each axis, with a step where not every
@@ -275,6 +285,14 @@ impl CopyOptions {
         self
     }
 
+    /// Leaves out files that belong to no array or group: the tables and texts that other programs keep beside
+    /// them. Default: they are copied byte for byte. The [account](crate::CopyReport::account) names them either way.
+    #[must_use]
+    pub fn no_other_files(mut self) -> Self {
+        self.other_files = false;
+        self
+    }
+
     /// Only plans the copy and checks its target: the report says what would be done, and nothing is
     /// written.
     ///
@@ -331,47 +349,4 @@ impl CopyOptions {
         self.create.limits = limits;
         self
     }
-}
-
-/// How much of an array had to be rewritten, cheapest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum CopyLevel {
-    /// Only documents: the chunks stay in place, and both formats read them.
-    Metadata,
-    /// The encoded chunks were copied, byte for byte, under other keys or into another store.
-    Rekeyed,
-    /// The elements were read and written again.
-    Reencoded,
-}
-
-/// The result for each node, parents before children.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct CopyReport {
-    /// The nodes.
-    pub nodes: Vec<CopiedNode>,
-}
-
-/// The result for one node.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct CopiedNode {
-    /// Its path in the source.
-    pub source: String,
-    /// Its path in the target.
-    pub target: String,
-    /// Its kind.
-    pub kind: MemberKind,
-    /// How it was copied; groups have only documents.
-    pub level: CopyLevel,
-    /// Number of chunks, or shards, copied or written.
-    pub n_chunks: u64,
-    /// Size of the temporary array that it goes through, in bytes, if all chunks are stored; 0 without
-    /// one.
-    pub temporary_bytes: u64,
-    /// Anything left out, and why.
-    pub losses: Vec<String>,
-    /// Anything spelled differently without loss, and remarks on how it was copied.
-    pub notes: Vec<String>,
 }

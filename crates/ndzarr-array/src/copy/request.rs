@@ -10,9 +10,10 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec, Endian, FillValue, ShardingConfig};
 
+use crate::copy::compressors;
 use crate::copy::conversion::Conversion;
 use crate::copy::options::Layout;
-use crate::copy::{CopiedNode, compressors};
+use crate::copy::report::CopiedNode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ndzarr_codec::{Access, Workspace};
 use ndzarr_grid::ChunkGrid;
-use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Put, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, StoreError, Want};
 
 use super::{Core, no_chunks};
 use crate::chunks::Chunks;
@@ -101,21 +101,33 @@ impl Core {
 
     /// The stored units inside the array, by a list of the keys alone.
     pub(crate) async fn listed_units(&self) -> Result<Chunks> {
+        Ok(self.listed_units_but(&mut |_| {}).await?.0)
+    }
+
+    /// The same. Other keys are passed on, and the result has folders that cannot be those of chunks.
+    pub(crate) async fn listed_units_but(
+        &self,
+        other: &mut (dyn FnMut(&Key) + Send),
+    ) -> Result<(Chunks, Vec<Prefix>)> {
         let all = Chunks::new(self.unit_grid());
         let (mut numbers, mut beyond, mut mistaken) = (Vec::new(), None, None);
         let mut take = |key: &Key| match self.number_of(&all, key) {
             Some((Some(number), _)) => numbers.push(number),
             Some((None, _)) => beyond = Some(key.clone()),
-            None if mistaken.is_none() && self.is_mistaken(&all, key) => mistaken = Some(key.clone()),
-            None => {}
+            None => {
+                if mistaken.is_none() && self.is_mistaken(&all, key) {
+                    mistaken = Some(key.clone());
+                }
+                other(key);
+            }
         };
         let (keys, n_axes) = (&self.spec().keys, self.shape().len());
-        self.storage.chunk_keys(keys, n_axes, &self.node.context.limits, &mut take).await?;
+        let folders = self.storage.chunk_keys(keys, n_axes, &self.node.context.limits, &mut take).await?;
         self.check_numbered(beyond)?;
         if numbers.is_empty() {
             self.check_mistaken(mistaken.as_ref().map(Key::as_str))?;
         }
-        Ok(all.listed(numbers))
+        Ok((all.listed(numbers), folders))
     }
 
     /// The encoded bytes of a unit; `None` if it is not stored.

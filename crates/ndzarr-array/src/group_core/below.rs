@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{CreateOptions, NodePath, Wanted};
 use ndzarr_model::{Attributes, Foreign};
 
@@ -13,6 +14,7 @@ use crate::erase::Erase;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::place::Place;
+use crate::unseen::Unseen;
 
 impl GroupCore {
     pub(crate) async fn create_array<E: ElementType, M>(
@@ -20,23 +22,40 @@ impl GroupCore {
         name: &str,
         array: ArrayBuilder<E, M>,
     ) -> Result<Core> {
+        let created = self.as_here(array).make(self.place(&self.child_path(name)?)?).await;
+        self.view.changed();
+        Ok(self.with_view(created?))
+    }
+
+    /// Begins an array whose document comes last.
+    pub(crate) async fn begin_array<E: ElementType, M>(
+        &self,
+        name: &str,
+        array: ArrayBuilder<E, M>,
+    ) -> Result<(Core, Unseen, CodecRegistry)> {
+        let begun = self.as_here(array).make_unseen(self.place(&self.child_path(name)?)?).await;
+        let (core, unseen, registry) = begun?;
+        Ok((self.with_view(core), unseen, registry))
+    }
+
+    /// The builder of an array below this group.
+    fn as_here<E: ElementType, M>(&self, array: ArrayBuilder<E, M>) -> ArrayBuilder<E, M> {
         let array = if self.options.foreign == Foreign::Remove { array.force() } else { array };
-        let created = array
+        array
             .format(self.node.format)
             .n5_axes(self.node.context.n5_axes)
             .limits(self.node.context.limits)
             .concurrent_update(self.options.concurrent_update)
             .registry_if_none(&self.registry)
-            .make(self.place(&self.child_path(name)?)?)
-            .await;
-        self.view.changed();
-        let mut core = created?;
+    }
+
+    fn with_view(&self, mut core: Core) -> Core {
         core.view = Some(Arc::clone(&self.view));
         core.options = self.options.clone();
         let context = &mut Arc::make_mut(&mut core.node).context;
         context.extensions = self.node.context.extensions.clone();
         context.unknown_type = self.node.context.unknown_type;
-        Ok(core)
+        core
     }
 
     pub(crate) async fn create_group(&self, name: &str) -> Result<Self> {

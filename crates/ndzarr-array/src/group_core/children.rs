@@ -1,11 +1,14 @@
 //! Opens the children of a group and walks the hierarchy below it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::slice;
 
-use super::level::children_of;
+use ndzarr_metadata::MemberKind;
+
+use super::level::{Below, children_of};
 use super::{ChildCore, GroupCore, NodeCore};
 use crate::error::Result;
+use crate::nodes;
 
 /// The targets of symbolic links that a walk has entered, each once.
 struct Entered(HashSet<(u64, u64)>);
@@ -21,11 +24,13 @@ impl Entered {
 
 impl GroupCore {
     pub(crate) async fn children(&self) -> Result<Vec<ChildCore>> {
-        let children = children_of(slice::from_ref(self)).await;
-        let children = children.into_iter().next().unwrap_or_else(|| Ok(Vec::new()))?;
-        Ok(self.relative(children))
+        let below = children_of(slice::from_ref(self)).await;
+        let below = below.into_iter().next().unwrap_or_else(|| Ok(Below::default()))?;
+        Ok(self.relative(below.children))
     }
 
+    /// Every node below it. Where a writer has left out the documents of groups, those above a node are groups
+    /// all the same.
     pub(crate) async fn walk(&self) -> Result<Vec<ChildCore>> {
         let mut found: Vec<ChildCore> = Vec::new();
         let mut entered = Entered(HashSet::new());
@@ -35,9 +40,9 @@ impl GroupCore {
         while !level.is_empty() {
             let below = children_of(&level).await;
             level.clear();
-            for (children, place) in below.into_iter().zip(std::mem::take(&mut places)) {
-                let children = match (children, place) {
-                    (Ok(children), _) => children,
+            for (below, place) in below.into_iter().zip(std::mem::take(&mut places)) {
+                let Below { children, folders } = match (below, place) {
+                    (Ok(below), _) => below,
                     (Err(error), None) => return Err(error),
                     (Err(error), Some(place)) => {
                         let group: &mut ChildCore = &mut found[place];
@@ -45,7 +50,12 @@ impl GroupCore {
                         continue;
                     }
                 };
-                for child in children {
+                let folders = folders.into_iter().map(|folder| ChildCore {
+                    path: folder.node.path.as_str().to_owned(),
+                    kind: Some(MemberKind::Group),
+                    node: Ok(Box::new(NodeCore::Group(folder))),
+                });
+                for child in children.into_iter().chain(folders) {
                     let group = match child.node.as_deref() {
                         Ok(NodeCore::Group(group)) => entered.if_new(group.clone())?,
                         _ => None,
@@ -58,7 +68,7 @@ impl GroupCore {
                 }
             }
         }
-        Ok(self.relative(found))
+        Ok(self.relative(with_nodes(found)))
     }
 
     /// In the order of their paths, relative to the group.
@@ -70,4 +80,22 @@ impl GroupCore {
         });
         found
     }
+}
+
+/// What was found without the folders that have no node below them.
+fn with_nodes(mut found: Vec<ChildCore>) -> Vec<ChildCore> {
+    let is_folder = |child: &ChildCore| match child.node.as_deref() {
+        Ok(NodeCore::Group(group)) => nodes::is_folder(&group.node),
+        _ => false,
+    };
+    if !found.iter().any(is_folder) {
+        return found;
+    }
+    let nodes: BTreeSet<String> =
+        found.iter().filter(|child| !is_folder(child)).map(|child| child.path.clone()).collect();
+    found.retain(|child| {
+        let below = format!("{}/", child.path);
+        !is_folder(child) || nodes.range(below.clone()..).next().is_some_and(|path| path.starts_with(&below))
+    });
+    found
 }

@@ -12,12 +12,14 @@ use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use ndzarr_engine::{AnyStore, in_parallel};
 use ndzarr_metadata::{
     Children, Consolidated, ConsolidatedUse, Known, Listing, Node, NodeKind, OpenedChild, Wanted,
+    is_node_document,
 };
 use ndzarr_store::{DirListing, block_on};
 
 use super::{ChildCore, GroupCore, NodeCore};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nodes;
 use crate::storage::Unread;
 
 /// A group that was listed, or a part of its list.
@@ -32,25 +34,45 @@ struct Parent<'g> {
 /// the error of the list.
 type Candidate<'g> = (usize, Result<(Arc<Parent<'g>>, usize)>);
 
-/// The children of each group, by path.
-pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCore>>> {
+/// What is directly below a group.
+#[derive(Default)]
+pub(super) struct Below {
+    /// Its children, by path.
+    pub(super) children: Vec<ChildCore>,
+    /// Folders without a document of a node, in formats that have no groups without one. Nodes may be below
+    /// them all the same, where a writer has left out the groups in between.
+    pub(super) folders: Vec<GroupCore>,
+}
+
+/// What a candidate for a child is.
+enum Opened {
+    Child(ChildCore),
+    Folder(GroupCore),
+    Nothing,
+}
+
+/// What is directly below each group.
+pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Below>> {
     let Some(first) = groups.first() else { return Vec::new() };
     let opened = match &first.storage.0 {
         AnyStore::Blocking(_) => opened_by_threads(groups, first.options.threads),
         AnyStore::Async(_) => opened_at_once(groups, first.options.requests_in_flight.get()).await,
     };
-    let mut found: Vec<Result<Vec<ChildCore>>> = groups.iter().map(|_| Ok(Vec::new())).collect();
-    for (i, child) in opened {
-        match (&mut found[i], child) {
-            (Ok(children), Ok(child)) => children.extend(child),
+    let mut found: Vec<Result<Below>> = groups.iter().map(|_| Ok(Below::default())).collect();
+    for (i, opened) in opened {
+        match (&mut found[i], opened) {
+            (Ok(below), Ok(Opened::Child(child))) => below.children.push(child),
+            (Ok(below), Ok(Opened::Folder(folder))) => below.folders.push(folder),
             (of_group, Err(error)) => *of_group = Err(error),
-            (Err(_), Ok(_)) => {}
+            (Ok(_), Ok(Opened::Nothing)) | (Err(_), Ok(_)) => {}
         }
     }
-    for children in found.iter_mut().flatten() {
+    for Below { children, folders } in found.iter_mut().flatten() {
         children.sort_by(|a, b| a.path.cmp(&b.path));
         // A store may name a prefix on two pages.
         children.dedup_by(|a, b| a.path == b.path);
+        folders.sort_by(|a, b| a.node.path.cmp(&b.node.path));
+        folders.dedup_by(|a, b| a.node.path == b.node.path);
     }
     found
 }
@@ -61,7 +83,7 @@ pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCor
 fn opened_by_threads<'g>(
     groups: &'g [GroupCore],
     threads: Option<NonZeroUsize>,
-) -> Vec<(usize, Result<Option<ChildCore>>)> {
+) -> Vec<(usize, Result<Opened>)> {
     let pages = |group: &'g GroupCore| block_on(group.pages().collect::<Vec<_>>());
     let listed = in_parallel(groups.iter().collect(), threads, pages);
     let pages = listed.into_iter().enumerate();
@@ -72,10 +94,7 @@ fn opened_by_threads<'g>(
 
 /// All groups are listed at once, and children are opened while the lists go on, in any order: behind a
 /// slow answer, an ordered buffer would hold back the next requests.
-async fn opened_at_once<'g>(
-    groups: &'g [GroupCore],
-    at_once: usize,
-) -> Vec<(usize, Result<Option<ChildCore>>)> {
+async fn opened_at_once<'g>(groups: &'g [GroupCore], at_once: usize) -> Vec<(usize, Result<Opened>)> {
     let pages = |(i, group): (usize, &'g GroupCore)| group.pages().map(move |page| (i, page)).boxed();
     let pages: Vec<_> = groups.iter().enumerate().map(pages).collect();
     let mut pages = stream::iter(pages).flatten_unordered(at_once).fuse();
@@ -119,7 +138,7 @@ fn candidates((i, page): (usize, Result<Parent<'_>>)) -> impl Iterator<Item = Ca
     places.chain(error.map(Err)).map(move |candidate| (i, candidate))
 }
 
-async fn open((i, candidate): Candidate<'_>) -> (usize, Result<Option<ChildCore>>) {
+async fn open((i, candidate): Candidate<'_>) -> (usize, Result<Opened>) {
     match candidate {
         Ok((page, at)) => (i, page.open(at).await),
         Err(error) => (i, Err(error)),
@@ -127,7 +146,7 @@ async fn open((i, candidate): Candidate<'_>) -> (usize, Result<Option<ChildCore>
 }
 
 impl Parent<'_> {
-    async fn open(&self, at: usize) -> Result<Option<ChildCore>> {
+    async fn open(&self, at: usize) -> Result<Opened> {
         let (group, limits) = (self.group, &self.group.node.context.limits);
         let mut known = self.children.known(at);
         let mut unread = Unread::new();
@@ -140,23 +159,25 @@ impl Parent<'_> {
             // A document that cannot be read says nothing of the others; a service that fails does.
             Err(error) if is_of_one_document(&error, &group.storage.0) => {
                 let path = group.below(self.children.name(at));
-                return Ok(Some(ChildCore { path, kind: None, node: Err(error) }));
+                return Ok(Opened::Child(ChildCore { path, kind: None, node: Err(error) }));
             }
             found => found?,
         };
-        Ok(found.map(|OpenedChild { name, kind, node }| {
-            let path = match &node {
-                Ok(node) => node.path.as_str().to_owned(),
-                Err(_) => group.below(&name),
-            };
-            let node = group.in_store(node).and_then(|node| match node.kind {
-                NodeKind::Array(_) => self.array(node).map(NodeCore::Array),
-                NodeKind::Group | NodeKind::ImplicitGroup => {
-                    group.group_of(Arc::unwrap_or_clone(node)).map(NodeCore::Group)
-                }
-            });
-            ChildCore { path, kind, node: node.map(Box::new) }
-        }))
+        let Some(OpenedChild { name, kind, node }) = found else {
+            let folder = group.folder(self.children.name(at))?;
+            return Ok(folder.map_or(Opened::Nothing, Opened::Folder));
+        };
+        let path = match &node {
+            Ok(node) => node.path.as_str().to_owned(),
+            Err(_) => group.below(&name),
+        };
+        let node = group.in_store(node).and_then(|node| match node.kind {
+            NodeKind::Array(_) => self.array(node).map(NodeCore::Array),
+            NodeKind::Group | NodeKind::ImplicitGroup => {
+                group.group_of(Arc::unwrap_or_clone(node)).map(NodeCore::Group)
+            }
+        });
+        Ok(Opened::Child(ChildCore { path, kind, node: node.map(Box::new) }))
     }
 
     fn array(&self, node: Arc<Node>) -> Result<Core> {
@@ -192,7 +213,13 @@ impl GroupCore {
                 let consolidated = consolidated.clone();
                 async move {
                     let Some(listing) = listings.try_next().await? else { return Ok(None) };
-                    if let Some((prefix, DirListing { keys, prefixes })) = listing {
+                    if let Some((prefix, DirListing { keys, mut prefixes })) = listing {
+                        // What is below a node of another format belongs to that.
+                        if nodes::is_folder(&self.node)
+                            && keys.iter().any(|key| is_node_document(key, ".json"))
+                        {
+                            prefixes.clear();
+                        }
                         known.add_listing(prefix, Listing { keys, prefixes });
                     }
                     let page = self.parent(&mut known, consolidated).await?;
@@ -208,6 +235,17 @@ impl GroupCore {
         let list = |known: &Known| Children::of(&self.node, consolidated.clone(), known, options.clone());
         let children = self.storage.conclude(known, &options.limits, list).await?;
         Ok(Parent { group: self, children, beside: OnceLock::new() })
+    }
+
+    /// The folder of this name in a group, as if it were a group.
+    fn folder(&self, name: &str) -> Result<Option<Self>> {
+        if self.node.context.consolidated_in.is_some() || !nodes::may_be_folder(&self.node, name) {
+            return Ok(None);
+        }
+        let node = nodes::folder(&self.node, self.node.path.child(name)?);
+        // Consolidated metadata are those of groups with a document.
+        let folder = Self::new(self.storage.clone(), node, ConsolidatedUse::Ignore)?;
+        Ok(Some(self.hand_on(folder)))
     }
 
     pub(super) fn group_of(&self, node: Node) -> Result<Self> {

@@ -1,5 +1,6 @@
 //! Lists the keys of a store.
 
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::{AnyStore, closes_files_after, with_files};
@@ -85,6 +86,14 @@ impl Storage {
         self.wait(self.each_size(prefix, &limits, &mut |key, listed| take(key.as_str(), listed)))
     }
 
+    /// The value under a key, such as one that [`each_key`](Self::each_key) names; `None` if there is none.
+    ///
+    /// # Errors
+    /// The store fails; it has more bytes than `limit`.
+    pub fn read_key(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
+        self.wait(self.value(key, limit))
+    }
+
     /// What lies below a prefix at which no node can be opened, judged by the names of the keys alone.
     /// The prefix ends in `/`, or is empty.
     ///
@@ -111,7 +120,7 @@ impl Storage {
 
     /// Passes on every key in the folders that may hold chunks of an array with this number of axes, and perhaps
     /// others. Where folders may be links, each is entered by every link, also by one that leads back up:
-    /// so are chunks read.
+    /// so are chunks read. The result are the other folders that were seen.
     ///
     /// # Errors
     /// As for other lists; a link in the place of a folder of chunks leads nowhere.
@@ -121,13 +130,14 @@ impl Storage {
         n_axes: usize,
         limits: &Limits,
         take: &mut (dyn FnMut(&Key) + Send),
-    ) -> Result<()> {
+    ) -> Result<Vec<Prefix>> {
         let top = self.named(Prefix::new(&keys.prefix))?;
         let store = match &self.0 {
             AnyStore::Blocking(store) if store.folder(&top).is_some() => store,
-            _ => return self.keys_below(&keys.prefix, limits, take).await,
+            _ => return self.keys_below(&keys.prefix, limits, take).await.map(|()| Vec::new()),
         };
         let mut room = self.room(&top, limits);
+        let mut others = Vec::new();
         let mut pending = vec![(top, 0)];
         while let Some((folder, depth)) = pending.pop() {
             let listing = self.named(with_files(|| store.list_dir(&folder)))?;
@@ -142,12 +152,34 @@ impl Storage {
                 }
                 take(&key);
             }
+            for name in listing.prefixes.iter().filter(|name| !may_be_folder(name)) {
+                room.take(name.len())?;
+                others.push(self.named(Prefix::new(format!("{folder}{name}/")))?);
+            }
             for name in listing.prefixes.iter().chain(&up).filter(|name| may_be_folder(name)) {
                 room.take(name.len())?;
                 pending.push((self.named(Prefix::new(format!("{folder}{name}/")))?, depth + 1));
             }
         }
-        Ok(())
+        Ok(others)
+    }
+
+    /// Passes on every key below a prefix, with what cannot be looked at or listed. Values are looked at only in
+    /// folders, where that tells links that lead nowhere.
+    pub(crate) async fn each_found(
+        &self,
+        prefix: &str,
+        limits: &Limits,
+        take: &mut (dyn FnMut(&Key, Option<Listed>) + Send),
+    ) -> Result<()> {
+        let is_folder = match &self.0 {
+            AnyStore::Blocking(store) => store.folder(&self.named(Prefix::new(prefix))?).is_some(),
+            AnyStore::Async(_) => false,
+        };
+        match is_folder {
+            true => self.each_size(prefix, limits, &mut |key, listed| take(key, Some(listed))).await,
+            false => self.keys_below(prefix, limits, &mut |key| take(key, None)).await,
+        }
     }
 
     /// Passes on every key below a prefix. No value is looked at.

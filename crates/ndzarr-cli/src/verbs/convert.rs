@@ -6,11 +6,12 @@ use clap::Args;
 use ndzarr::{CopyLevel, CopyOptions, ErrorKind, Format};
 
 use crate::arguments::Global;
+use crate::copies::copied;
 use crate::failure::Failure;
 use crate::formats;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::sizes::plural;
-use crate::verbs::cp::copied;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -27,7 +28,7 @@ pub(crate) struct Arguments {
     allow_loss: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
     let mut options = CopyOptions::new()
         .open(global.open_options())
         .n5_axes(global.n5_axes())
@@ -40,15 +41,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if arguments.dry_run {
         options = options.dry_run();
     }
-    let nodes = copied(&arguments.path, &arguments.path, &options).map_err(|error| match error.kind() {
+    let copies = copied(&arguments.path, &arguments.path, &options).map_err(|error| match error.kind() {
         ErrorKind::InvalidArgument => Failure::from(error).with_hint("`ndzarr cp --format` makes a copy"),
         _ => error.into(),
     })?;
-    nodes.iter().try_for_each(|node| node.print(global, output))?;
+    copies.print("copied", global, output)?;
     if !global.quiet && !output.json() {
         let would = if arguments.dry_run { "would write" } else { "wrote" };
-        let n = plural(nodes.len() as u64, "node", "nodes");
+        let n = plural(copies.nodes.len() as u64, "node", "nodes");
         output.line(format!("{would} the documents of {n}"))?;
     }
-    Ok(())
+    Ok(copies.outcome)
 }

@@ -6,20 +6,20 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use ndzarr::codec::{CodecSpec, IndexLocation};
 use ndzarr::{
-    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind, Storage, copy,
+    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind, Storage,
 };
 use serde_json::json;
 
 use crate::arguments::{Global, local_folder, parse_shape};
+use crate::copies::{Copied, Copies, compare_files, copied, storage};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::places::shown;
+use crate::places::{below, shown};
 use crate::progress::Bar;
 use crate::selection::Selected;
 use crate::sizes::{self, plural};
 use crate::space::{Change, Space};
-use crate::verbs::info::kind_name;
 use crate::verbs::{diff, verify};
 use crate::{codecs, describe, formats, memory};
 
@@ -27,7 +27,8 @@ use crate::{codecs, describe, formats, memory};
 pub(crate) struct Arguments {
     /// Path or URL of an array, or of a group, which is copied with everything below it.
     source: PathBuf,
-    /// Where the copy will be: the path itself, not a folder to put it into.
+    /// Where the copy will be: the path itself, not a folder to put it into. One that ends in .zip or .ozx is
+    /// an archive.
     target: PathBuf,
     /// Format of the copy; that of the source by default.
     #[arg(long, value_parser = formats::written())]
@@ -87,6 +88,9 @@ pub(crate) struct Arguments {
     /// Say what would be done.
     #[arg(long)]
     dry_run: bool,
+    /// Leave out files that belong to no array or group; otherwise they are copied byte for byte.
+    #[arg(long)]
+    no_other_files: bool,
     /// Leave out what the format cannot express (a fill value, names, attributes), and say so;
     /// otherwise it is an error.
     #[arg(long)]
@@ -137,9 +141,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         !found().map(size).sum::<Option<u64>>().is_some_and(|bytes| space.is_plenty(bytes))
     };
     if arguments.dry_run || is_checked {
-        let nodes = call(&options.clone().dry_run())?;
+        let copied = call(&options.clone().dry_run())?;
         let copies = arrays.iter().filter_map(|found| {
-            let node = nodes.iter().find(|node| node.source == found.path)?;
+            let node = copied.nodes.iter().find(|node| node.source == found.path)?;
             let array = found.array.as_ref().ok().filter(|_| node.level != CopyLevel::Metadata)?;
             Some((array, node.temporary_bytes))
         });
@@ -148,8 +152,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             space = space.replacing(&global.open_arrays(&arguments.target)?)?;
         }
         if arguments.dry_run {
-            nodes.iter().try_for_each(|node| node.print(global, output))?;
-            return foreseen(&space, global, &nodes, bytes, output).map(|()| Outcome::Good);
+            copied.print("would copy", global, output)?;
+            foreseen(&space, global, &copied.nodes, bytes, output)?;
+            return Ok(copied.outcome);
         }
         if let Some(what) = space.lack() {
             let target = shown(&arguments.target);
@@ -158,16 +163,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let bar = Bar::new(global, bytes);
     let start = Instant::now();
-    let nodes = call(&options.run(global.run().progress(bar.hear())));
+    let copied = call(&options.run(global.run().progress(bar.hear())));
     bar.finish();
-    let nodes = nodes?;
+    let copied = copied?;
     let seconds = start.elapsed().as_secs_f64();
-    nodes.iter().try_for_each(|node| node.print(global, output))?;
+    copied.print("copied", global, output)?;
     // The last line is that of the copy.
-    let outcome = match arguments.verify {
-        true => compare(arguments, selected, global, &nodes, output)?,
-        false => Outcome::Good,
-    };
+    let mut outcome = copied.outcome;
+    if arguments.verify {
+        outcome = outcome.and(compare(arguments, selected, global, &copied, output)?);
+    }
+    let nodes = copied.nodes;
     let n_arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array).count();
     let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
     if output.json() {
@@ -252,6 +258,9 @@ fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOption
     if arguments.allow_loss {
         options = options.record_losses();
     }
+    if arguments.no_other_files {
+        options = options.no_other_files();
+    }
     if arguments.force {
         options = options.more_memory();
     }
@@ -331,76 +340,6 @@ fn is_optional(error: &str) -> bool {
     ["the fill value", "dimension names", "attribute"].iter().any(|what| error.contains(what))
 }
 
-/// What was done for a node, or would be.
-pub(crate) struct Copied {
-    source: String,
-    target: String,
-    kind: MemberKind,
-    level: CopyLevel,
-    n_chunks: u64,
-    temporary_bytes: u64,
-    losses: Vec<String>,
-    notes: Vec<String>,
-}
-
-/// Calls the library.
-pub(crate) fn copied(
-    source: &Path,
-    target: &Path,
-    options: &CopyOptions,
-) -> Result<Vec<Copied>, ndzarr::Error> {
-    let report = copy(source, target, options)?;
-    let nodes = report.nodes.into_iter().map(|node| Copied {
-        source: node.source,
-        target: node.target,
-        kind: node.kind,
-        level: node.level,
-        n_chunks: node.n_chunks,
-        temporary_bytes: node.temporary_bytes,
-        losses: node.losses,
-        notes: node.notes,
-    });
-    Ok(nodes.collect())
-}
-
-impl Copied {
-    fn name(&self) -> &str {
-        if self.target.is_empty() { "." } else { &self.target }
-    }
-
-    pub(crate) fn print(&self, global: &Global, output: &mut Output) -> Result<(), Failure> {
-        let level = match self.level {
-            CopyLevel::Metadata => "metadata",
-            CopyLevel::Rekeyed => "rekeyed",
-            CopyLevel::Reencoded => "reencoded",
-            _ => "unknown",
-        };
-        if output.json() {
-            return output.value(&json!({
-                "source": self.source,
-                "target": self.target,
-                "node": kind_name(Some(self.kind)),
-                "level": level,
-                "chunks": self.n_chunks,
-                "losses": self.losses,
-                "notes": self.notes,
-            }));
-        }
-        if global.quiet {
-            return Ok(());
-        }
-        let name = self.name();
-        for loss in &self.losses {
-            output.line(format!("{name}: lost: {loss}"))?;
-        }
-        if global.verbose {
-            output.line(format!("{name}: {level}, {}", plural(self.n_chunks, "chunk", "chunks")))?;
-            self.notes.iter().try_for_each(|note| output.line(format!("{name}: {note}")))?;
-        }
-        Ok(())
-    }
-}
-
 /// What a dry run says at the end: what the copy needs, and whether there is space for it.
 fn foreseen(
     space: &Space,
@@ -442,26 +381,28 @@ fn compare(
     arguments: &Arguments,
     part: Option<Selected>,
     global: &Global,
-    nodes: &[Copied],
+    copied: &Copies,
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
+    let is_whole = part.is_none();
     let how = diff::How::exact(part);
     let converts = arguments.dtype.is_some() || arguments.scale.is_some() || arguments.offset.is_some();
-    let arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array);
     let [source, target] = [&arguments.source, &arguments.target].map(|place| global.open(place));
     let (source, target) = (source?, target?);
     let mut outcome = Outcome::Good;
-    for node in arrays {
+    let mut as_files = Vec::new();
+    for node in copied.nodes.iter().filter(|node| node.kind == MemberKind::Array) {
+        if node.as_files.is_some() {
+            as_files.push(below(&node.source));
+            continue;
+        }
         let open = |root: &AnyNode, path: &str| {
-            let storage = match root {
-                AnyNode::Array(array) => array.storage(),
-                AnyNode::Group(group) => group.storage(),
-            };
-            let array = global.open_options().open_array::<ndzarr::Any>((storage, path))?;
+            let array = global.open_options().open_array::<ndzarr::Any>((storage(root), path))?;
             Ok::<_, Failure>(array.with_options(global.run()))
         };
+        let a = open(&source, &node.source)?;
         let places = [&*arguments.source, &*arguments.target];
-        let (a, b) = (open(&source, &node.source)?, open(&target, &node.target)?);
+        let b = open(&target, &node.target)?;
         let found = match converts {
             // The numbers are others: whether they can be read is all that can be said.
             true => verify::check(&b, &places, global, output)?,
@@ -469,11 +410,14 @@ fn compare(
         };
         outcome = outcome.and(found);
     }
+    if let Some(account) = copied.account.as_ref().filter(|account| is_whole && account.files.n > 0) {
+        outcome = outcome.and(compare_files([&source, &target], &as_files, account, output)?);
+    }
     if outcome == Outcome::Good && !output.json() && !global.quiet {
-        output.line(if converts {
-            "every chunk of the copy can be read"
-        } else {
-            "source and copy are equal"
+        output.line(match (converts, copied.outcome) {
+            (true, _) => "every chunk of the copy can be read",
+            (false, Outcome::Good) => "source and copy are equal",
+            (false, Outcome::Found) => "what was copied is equal",
         })?;
     }
     Ok(outcome)

@@ -18,6 +18,7 @@ use crate::parallel::in_order;
 use crate::progress::Bar;
 use crate::ranks::{Ranked, Search, place};
 use crate::selection::{Along, Selected};
+use crate::sizes::plural;
 use crate::sparse::Pass;
 use crate::sums::Sums;
 
@@ -55,17 +56,30 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let arrays = global.open_arrays(&arguments.path)?;
     let alone = arrays.len() == 1;
+    let mut n_failed = 0;
     for (number, Found { path, array }) in arrays.into_iter().enumerate() {
-        let array = array?;
-        let found = for_each_type!(array.data_type(), T: Number => {
-            Some(of_array::<T>(&array, arguments, global)?)
-        }, _ => None);
-        let Some(found) = found else {
-            if alone {
-                let what = format!("the elements are {}, not real numbers", array.data_type());
-                return Err(Failure::new(what));
+        let found = array.map_err(Failure::from).and_then(|array| {
+            let found = for_each_type!(array.data_type(), T: Number => {
+                Some(of_array::<T>(&array, arguments, global)?)
+            }, _ => None);
+            Ok((array.data_type().clone(), found))
+        });
+        let found = match found {
+            Ok((_, Some(found))) => found,
+            Ok((data_type, None)) if alone => {
+                return Err(Failure::new(format_args!("the elements are {data_type}, not real numbers")));
             }
-            continue;
+            Ok((_, None)) => continue,
+            // One array says nothing of the others.
+            Err(failure) if !alone && matches!(failure, Failure::Failed(_)) => {
+                n_failed += 1;
+                match output.json() {
+                    true => output.value(&json!({"path": path, "error": failure.message()}))?,
+                    false => output.line(format!("{path}: {}", failure.message()))?,
+                }
+                continue;
+            }
+            Err(failure) => return Err(failure),
         };
         if output.json() {
             let mut value = found;
@@ -80,6 +94,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             output.line(format!("{path}:"))?;
         }
         print(&found, output)?;
+    }
+    if n_failed > 0 {
+        let arrays = plural(n_failed, "array", "arrays");
+        return Err(Failure::new(format_args!("{arrays} could not be read")));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Runs the program and looks at what it prints, writes and answers. Traps of the command line are named
 //! by their numbers.
 
+mod accounts;
 mod cat_and_import;
 mod copies;
 mod damage;

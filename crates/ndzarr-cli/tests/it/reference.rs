@@ -49,12 +49,14 @@ fn json_has_the_members_of_the_reference() {
     std::fs::write(folder.path("g/a/c/0.__lock"), "").expect("a file");
     let schema = schema();
     let last = |mut lines: Vec<Value>| lines.pop().expect("a line");
+    let before_last = |mut lines: Vec<Value>| lines.swap_remove(lines.len() - 2);
     let first = |lines: Vec<Value>| lines.into_iter().next().expect("a line");
     let cases: Vec<(&str, Value)> = vec![
         ("info, of an array", first(folder.json(&["info", "g/a"]))),
         ("info, of a group", first(folder.json(&["info", "g"]))),
         ("ls", first(folder.json(&["ls", "g", "--sizes"]))),
         ("cp, convert", first(folder.json(&["cp", "g/b", "copy"]))),
+        ("cp, before the last line", before_last(folder.json(&["cp", "g/b", "copy4"]))),
         ("cp, last line", last(folder.json(&["cp", "g/b", "copy2"]))),
         ("cp --dry-run, last line", last(folder.json(&["cp", "g/b", "copy3", "--dry-run"]))),
         ("verify", first(folder.json(&["verify", "g"]))),
@@ -88,7 +90,7 @@ fn json_has_the_members_of_the_reference() {
             let mut members = Vec::new();
             for (key, value) in value.as_object().into_iter().flatten() {
                 members.push(key.clone());
-                if matches!(key.as_str(), "done" | "would") {
+                if matches!(key.as_str(), "done" | "would" | "keys") {
                     members.extend(value.as_object().into_iter().flatten().map(|(key, _)| key.clone()));
                 }
             }

@@ -134,6 +134,16 @@ pub fn has_no_copies_yet(format: Format, key: &str, current: &Bytes) -> bool {
         && map_of(format, key, current).is_some_and(|(_, spans)| spans.is_empty())
 }
 
+/// Whether the own document of a group of Zarr v3 has copies of those below it. Elsewhere they are in a document
+/// of their own.
+#[must_use]
+pub fn has_copies(group: &Node) -> bool {
+    let own = consolidated_key(group).filter(|_| group.format == Format::Zarr3);
+    let own = own.and_then(|key| group.documents.iter().find(|(name, _)| *name == key));
+    let map = own.and_then(|(key, bytes)| map_of(group.format, key, bytes));
+    map.is_some_and(|(_, copies)| !copies.is_empty())
+}
+
 /// Collects the documents of a group and of all nodes below it: the new value of the document under
 /// [`consolidated_key`], given its current one. `documents` are the real ones, by key.
 ///
@@ -172,6 +182,18 @@ pub fn consolidate(
         if let Some(name) = names.of_key(key) {
             copies.insert(name, copy(node.format, key, bytes)?);
         }
+    }
+    // Readers refuse a map with a node whose group is not in it, and do not find the node in one of v2.
+    let missing: BTreeSet<String> = (copies.keys().flat_map(|name| names.parents(name)))
+        .filter(|parent| !parent.ends_with(v2::ATTRIBUTES) && !copies.contains_key(parent))
+        .collect();
+    for parent in missing {
+        let group = match node.format {
+            Format::Zarr2 => json!({"zarr_format": 2}),
+            _ => json!({"zarr_format": 3, "node_type": "group", "attributes": {}}),
+        };
+        let text = json::write(&key, &group)?;
+        copies.insert(parent, copy(node.format, &key, &text)?);
     }
     let all = copies.iter().map(|(name, copy)| ((name.as_str(), None), copy.as_slice())).collect();
     splice(&empty, &map, &all)

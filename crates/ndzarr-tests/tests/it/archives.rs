@@ -123,6 +123,7 @@ fn places_in_archives() {
     assert_eq!(kind(format!("{url}|zip:%zz")), ErrorKind::InvalidArgument);
     // A folder may have such a name, too.
     let store = folder.path().join("folder.zip");
+    fs::create_dir(&store).expect("a folder");
     Array::<u8>::builder([3]).create(&store).expect("an array");
     assert_eq!(Array::<u8>::open(&store).expect("it opens").shape(), [3]);
     fs::write(folder.path().join("c.zip"), "not an archive").expect("it writes");
@@ -222,4 +223,49 @@ fn a_dropped_write_leaves_an_archive_that_can_be_finished() {
     block_on(array.write(.., &ones)).expect("it writes");
     new.finish().expect("it finishes");
     assert_eq!(Array::<u16>::open(place(&path, "a")).expect("it opens").read(..).expect("it reads"), ones);
+}
+
+/// A target that is named like an archive is one, and no folder of this name.
+#[test]
+fn a_copy_to_the_name_of_an_archive_makes_one() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let group = Group::create(folder.path().join("g"), Format::Zarr3)?;
+    group.create_array("a", Array::<u8>::builder([4]).chunks([2]))?.fill(.., 7)?;
+    std::fs::write(folder.path().join("g/notes.txt"), "-")?;
+    for (name, is_future) in [("b.zip", false), ("b.ozx", false), ("c.ZIP", true)] {
+        let target = folder.path().join(name);
+        let copied = |options: &CopyOptions| match is_future {
+            false => copy(folder.path().join("g"), &target, options),
+            true => block_on(asynchronous::copy(folder.path().join("g"), &target, options)),
+        };
+        copied(&CopyOptions::new().dry_run())?;
+        assert!(!target.exists(), "nothing is written");
+        copied(&CopyOptions::new())?;
+        assert!(target.is_file(), "{name}");
+        let copy = Group::open(&target)?;
+        assert_eq!(copy.array::<u8>("a")?.read(..)?.sum(), 28);
+        assert_eq!(copy.storage().read_key("notes.txt", 9)?.as_deref(), Some(&b"-"[..]));
+        let error = copied(&CopyOptions::new()).expect_err("something is there");
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+        copied(&CopyOptions::new().existing(Existing::Replace))?;
+        let onto = ndzarr::copy(&target, &target, &CopyOptions::new().existing(Existing::Replace));
+        assert_eq!(onto.expect_err("it is the source").kind(), ErrorKind::InvalidArgument);
+        assert_eq!(Group::open(&target)?.array::<u8>("a")?.read(..)?.sum(), 28);
+    }
+    // One that fails leaves nothing.
+    let target = folder.path().join("d.zip");
+    let float = CopyOptions::new().chunks([3]).memory(1);
+    ndzarr::copy(folder.path().join("g/a"), &target, &float).expect_err("it is too little");
+    assert!(!target.exists());
+    // Other calls would have to know when it is finished.
+    let name = folder.path().join("new.zip");
+    let error = Array::<u8>::builder([4]).create(&name).expect_err("it is the name of an archive");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(Group::create(&name, Format::Zarr3).is_err());
+    assert!(!name.exists());
+    // A folder may have any name.
+    std::fs::create_dir(&name)?;
+    Group::create(&name, Format::Zarr3)?;
+    copy(folder.path().join("g"), folder.path().join("new.zip/below"), &CopyOptions::new())?;
+    Ok(())
 }

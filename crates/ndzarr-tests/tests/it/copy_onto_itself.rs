@@ -92,6 +92,47 @@ fn a_group_is_not_converted_over_what_is_in_it() {
     }
 }
 
+/// The copy would be among what is copied, and the next call would copy it as well.
+#[test]
+fn nothing_is_copied_into_itself() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("x")).expect("a folder");
+        for [source, target] in handles(folder.path()) {
+            make(&source, format);
+            for (from, to) in [("g", "g/copy"), ("g", "g/h/copy"), ("", "copy"), ("g/a", "g/a/copy")] {
+                let error = copy((&source, from), (&target, to), &CopyOptions::new().format(format));
+                let error = error.expect_err("it is inside");
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{format}: {error}");
+                assert!(error.to_string().contains("inside"), "{error}");
+            }
+            is_whole(&source, format);
+        }
+    }
+}
+
+/// By another root, and by a link to the source or into it.
+#[cfg(unix)]
+#[test]
+fn nothing_is_copied_into_itself_by_another_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |below: &str| folder.path().join(below);
+    make(&Storage::folder(folder.path()), Format::Zarr3);
+    std::os::unix::fs::symlink("g", at("link")).expect("a link");
+    std::fs::create_dir(at("g/empty")).expect("a folder");
+    std::os::unix::fs::symlink("g/empty", at("into")).expect("a link");
+    for to in ["g/copy", "link/copy", "link/h/copy", "into", "into/copy"] {
+        for from in ["g", "link"] {
+            let error = copy(at(from), at(to), &CopyOptions::new()).expect_err("it is inside");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{from}, {to}: {error}");
+            let file = format!("file://{}", at(to).display());
+            copy(at(from), file, &CopyOptions::new()).expect_err("it is inside");
+        }
+    }
+    copy(at("g"), at("beside"), &CopyOptions::new()).expect("it is beside");
+    copy(at("g/h"), at("g-copy"), &CopyOptions::new()).expect("it begins with the same name");
+}
+
 /// The draft finds nodes only from the root of a store.
 #[test]
 fn another_root_is_the_same_place() {

@@ -208,6 +208,30 @@ fn only_the_same_copy_goes_on() {
     assert!(!memory.keys().iter().any(|key| key.contains(".ndzarr")));
 }
 
+/// Of a group, too: not that a node is there.
+#[test]
+fn only_the_same_copy_of_a_group_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    source(folder.path());
+    let from = Storage::folder(folder.path());
+    // The first array has not ended, or has.
+    for most in [2, 15] {
+        let memory = MemoryStore::new();
+        let to = Storage::from(&memory);
+        cancelled((&from, "from"), (&to, "to"), options("slabs"), most);
+        let begun = memory.keys();
+        let says = "a copy of another source, or with other options, began here and has not ended";
+        for other in [options("slabs").chunks([6, 64, 64]), options("slabs").format(Format::Zarr2)] {
+            for options in [other.clone(), other.resume()] {
+                let error = copy((&from, "from"), (&to, "to"), &options).expect_err("it is another");
+                assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+                assert!(error.to_string().contains(says), "{error}");
+                assert_eq!(memory.keys(), begun);
+            }
+        }
+    }
+}
+
 /// Chunks without a note are not those of a copy.
 #[test]
 fn foreign_chunks_are_not_taken_over() {

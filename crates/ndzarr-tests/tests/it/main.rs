@@ -27,6 +27,7 @@ mod concurrent_update;
 mod consolidated;
 mod copies_above;
 mod copy;
+mod copy_accounts;
 mod copy_fenced;
 mod copy_formats;
 mod copy_missing;

@@ -5,17 +5,18 @@
 //! is that of its call. So where a note is, the chunks are those of a copy like this one. Only the process
 //! has to be killed for that: after a power cut, a store that does not sync may have chunks that are empty.
 
+mod fence;
+
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
-use ndzarr_metadata::{Creation, Existing, Limits, Node};
+use ndzarr_metadata::{CreateOptions, Creation, Existing, ExistingDocument, Limits, Node};
 use ndzarr_store::{Key, Precondition, Put};
 use serde_json::{Value, json};
 
-use crate::copy::apart::removal;
-use crate::copy::conversion::Numbers;
-use crate::copy::fence::fenced;
+use self::fence::fenced;
+use crate::apart::removal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_name::NOTE;
 use crate::occupied;
@@ -50,14 +51,22 @@ pub(super) enum Begun {
 impl Note {
     /// The note of a copy of a node to what has its chunks, or nodes, below a prefix. `made` says what
     /// it becomes.
-    pub(super) fn new(source: (&Storage, &Node), prefix: &str, made: &str, numbers: &Numbers) -> Self {
+    pub(super) fn new(source: (&Storage, &Node), prefix: &str, made: &str, numbers: &str) -> Self {
         let documents = source.1.documents.iter().map(|(key, text)| (key, format!("{:016x}", hash(text))));
         let what = json!({
             "source": [source.0.name(), source.1.path.as_str()],
             "documents": documents.collect::<Vec<_>>(),
             "target": format!("{:016x}", hash(made.as_bytes())),
-            "numbers": format!("{numbers:?}"),
+            "numbers": numbers,
         });
+        let id = new_id();
+        Self { key: format!("{prefix}{NOTE}"), what, copy: id.clone(), call: id }
+    }
+
+    /// The note of a new array whose elements come before its document.
+    pub(super) fn of_new(node: &Node) -> Self {
+        let prefix = node.kind.array().map(|spec| &*spec.keys.prefix).unwrap_or_default();
+        let what = json!({"new": format!("{:016x}", hash(format!("{:?}", node.documents).as_bytes()))});
         let id = new_id();
         Self { key: format!("{prefix}{NOTE}"), what, copy: id.clone(), call: id }
     }
@@ -193,6 +202,20 @@ impl Note {
     fn refused(&self, storage: &Storage, what: &str) -> Error {
         Error::new(ErrorKind::AlreadyExists, what).in_document(Some(&self.key)).in_store(|| storage.name())
     }
+}
+
+/// The creation of a node at the end of its copy: what was there was removed, and what another writer has made
+/// meanwhile stays.
+pub(super) fn at_end(mut creation: Creation, create: &CreateOptions) -> Creation {
+    if create.existing == Existing::Beside {
+        return creation;
+    }
+    (creation.erase, creation.erase_prefixes) = Default::default();
+    let document = creation.node.documents.first().map(|(key, _)| key);
+    if let Some(put) = creation.put.iter_mut().find(|put| Some(&put.key) == document) {
+        put.existing = ExistingDocument::Refuse;
+    }
+    creation
 }
 
 fn limits() -> Limits {

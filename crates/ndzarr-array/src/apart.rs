@@ -1,11 +1,11 @@
-//! Checks whether a conversion would replace its own source.
+//! Checks whether a conversion would replace its own source, or be a part of it.
 
 #[cfg(feature = "fs")]
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[cfg(feature = "fs")]
 use ndzarr_engine::AnyStore;
-use ndzarr_metadata::{Creation, Erasure, Node, erase};
+use ndzarr_metadata::{Creation, Erasure, Existing, Node, NodePath, erase};
 use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Want};
 #[cfg(feature = "fs")]
 use ndzarr_store::{Prefix, StoreError};
@@ -61,6 +61,85 @@ async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)) -> Result
 pub(super) async fn shares_below(a: &Asked<'_>, b: &Asked<'_>, prefix: &str) -> Result<bool> {
     let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
     b.has(&key, &pin).await
+}
+
+/// Whether the place of a new node is below a node, which would then have its copy among its members.
+pub(super) async fn is_inside(
+    colour: Colour,
+    (source, node): (&Storage, &Node),
+    (target, path): (&Storage, &NodePath),
+    existing: Existing,
+) -> Result<bool> {
+    if let [Some(source), Some(target)] = [remote_place(source, &node.path), remote_place(target, path)]
+        && target.starts_with(&format!("{source}/"))
+    {
+        return Ok(true);
+    }
+    if is_inside_folder(colour, (source, node), (target, path), existing).await? {
+        return Ok(true);
+    }
+    if node.path == *path || !path.as_str().starts_with(&node.path.prefix()) {
+        return Ok(false);
+    }
+    let [source, target] = [source, target].map(|storage| Asked(colour, storage));
+    match node.documents.first() {
+        Some((key, _)) => match source.document(key).await? {
+            Some(pin) => target.has(key, &pin).await,
+            None => Ok(false),
+        },
+        None => {
+            for prefix in erase(node).prefixes {
+                if shares_below(&source, &target, &prefix).await? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+    }
+}
+
+/// The URL of a node in a store of a service, whose name says which one it is.
+fn remote_place(storage: &Storage, path: &NodePath) -> Option<String> {
+    let name = storage.name();
+    let place = format!("{}/{}", name.trim_end_matches('/'), path.as_str());
+    name.contains("://").then(|| place.trim_end_matches('/').to_owned())
+}
+
+/// Whether the folder of a new node is below those of a node, wherever links lead.
+#[cfg(feature = "fs")]
+async fn is_inside_folder(
+    colour: Colour,
+    (source, node): (&Storage, &Node),
+    (target, path): (&Storage, &NodePath),
+    existing: Existing,
+) -> Result<bool> {
+    let reads = folders(source, &erase(node));
+    let place = Erasure { documents: Vec::new(), prefixes: vec![path.prefix()] };
+    let Some(place) = folders(target, &place).into_iter().next() else { return Ok(false) };
+    let look = move |storage: Storage| async move {
+        let place = std::path::absolute(&place);
+        let place = place.map_err(|error| StoreError::io("find the folder of", "the target", error));
+        let place = storage.named(place)?;
+        let real = |path: &Path| path.canonicalize().ok();
+        // The target may not be there yet. A link that is replaced is removed itself.
+        let own = real(&place).filter(|_| existing != Existing::Replace);
+        let above = place.ancestors().skip(1).find_map(real);
+        Ok(reads.iter().filter_map(|read| real(read)).any(|read| {
+            own.as_ref().is_some_and(|own| own != &read && own.starts_with(&read))
+                || own.as_ref() != Some(&read) && above.as_ref().is_some_and(|above| above.starts_with(&read))
+        }))
+    };
+    source.ask(colour, look).await
+}
+
+#[cfg(not(feature = "fs"))]
+async fn is_inside_folder(
+    _: Colour,
+    _: (&Storage, &Node),
+    _: (&Storage, &NodePath),
+    _: Existing,
+) -> Result<bool> {
+    Ok(false)
 }
 
 /// Whether a node is in what is removed for a new one.

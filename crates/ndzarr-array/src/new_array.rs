@@ -1,0 +1,75 @@
+//! `NewArray`: an array that does not open before it is whole.
+
+use ndzarr_codec::CodecRegistry;
+
+use crate::array::Array;
+use crate::builder::ArrayBuilder;
+use crate::core::Core;
+use crate::element_type::{Any, ElementType};
+use crate::error::Result;
+use crate::group::Group;
+use crate::place::Place;
+use crate::unseen::Unseen;
+
+/// A new array whose elements come before its document: until it is [finished](Self::finish) there is no array to open,
+/// also if the process is killed.
+///
+/// ```
+/// use ndzarr_array::{Array, NewArray};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let new = NewArray::begin((&store, "a"), Array::<u8>::builder([4]).chunks([2]))?;
+/// new.array().fill(.., 7)?;
+/// assert!(Array::<u8>::open((&store, "a")).is_err());
+/// assert_eq!(new.finish()?.read(..)?.sum(), 28);
+/// assert_eq!(Array::<u8>::open((&store, "a"))?.read(..)?.sum(), 28);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NewArray<E = Any> {
+    array: Array<E>,
+    unseen: Unseen,
+    registry: CodecRegistry,
+}
+
+impl<E: ElementType> NewArray<E> {
+    /// Begins the array that a builder describes.
+    ///
+    /// # Errors
+    /// As for [`ArrayBuilder::create`].
+    pub fn begin(place: impl Into<Place>, builder: ArrayBuilder<E>) -> Result<Self> {
+        let place = place.into().locate()?;
+        place.storage.clone().wait_change(None, builder.make_unseen(place)).map(Self::new)
+    }
+
+    /// Begins an array below a group, in the group's format.
+    ///
+    /// # Errors
+    /// As for [`Group::create_array`].
+    pub fn begin_in(group: &Group, name: &str, builder: ArrayBuilder<E>) -> Result<Self> {
+        group.core.wait_change(group.core.begin_array(name, builder)).map(Self::new)
+    }
+
+    fn new((core, unseen, registry): (Core, Unseen, CodecRegistry)) -> Self {
+        Self { array: core.into(), unseen, registry }
+    }
+
+    /// The array, to write to.
+    #[must_use]
+    pub fn array(&self) -> &Array<E> {
+        &self.array
+    }
+
+    /// Writes the document. Without this call the chunks stay, with a note, until something is made in their place
+    /// that may [replace](crate::ArrayBuilder::overwrite) them.
+    ///
+    /// # Errors
+    /// Another call has begun or made something in its place; the store fails.
+    pub fn finish(self) -> Result<Array<E>> {
+        let Self { array, unseen, registry } = self;
+        let storage = array.core.storage.clone();
+        let finished = unseen.finish(&array.core, &registry);
+        storage.wait_change(array.core.options.cancel.as_ref(), finished).map(Array::from)
+    }
+}

@@ -1,0 +1,48 @@
+//! An array whose elements come before its document, so that it does not open before it is whole.
+
+use ndzarr_codec::CodecRegistry;
+use ndzarr_metadata::{CreateOptions, Creation};
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::note::{Note, at_end};
+use crate::storage::Storage;
+
+/// What is left to do for such an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Unseen {
+    storage: Storage,
+    note: Note,
+    creation: Creation,
+    create: CreateOptions,
+}
+
+impl Unseen {
+    /// Begins an array, as the note of a copy does: the array publishes nothing more once another one is begun or
+    /// made in its place.
+    pub(crate) async fn begin(
+        storage: Storage,
+        creation: Creation,
+        create: &CreateOptions,
+        registry: &CodecRegistry,
+    ) -> Result<(Core, Self)> {
+        let note = Note::of_new(&creation.node);
+        let fenced = note.fence(&storage)?;
+        let mut core = Core::new(fenced, creation.node.clone(), registry).map_err(Error::of_request)?;
+        core.options.concurrent_update = create.concurrent_update;
+        core.data().map_err(Error::of_request)?;
+        note.clone().begin(storage.clone(), creation.clone(), create.existing).await?;
+        core.data()?.presence().settle();
+        Ok((core, Self { storage, note, creation, create: create.clone() }))
+    }
+
+    /// Writes the document. The result is the array that others open.
+    pub(crate) async fn finish(self, begun: &Core, registry: &CodecRegistry) -> Result<Core> {
+        let Self { storage, note, creation, create } = self;
+        let mut core = Core::new(storage.clone(), creation.node.clone(), registry)?;
+        core.options = begun.options.clone();
+        core.view.clone_from(&begun.view);
+        note.end(storage, at_end(creation, &create), create.concurrent_update).await?;
+        Ok(core)
+    }
+}
