@@ -2,8 +2,8 @@
 
 use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr::{
-    AnyArray, ArrayBuilder, ArrayRequest, CodecRequest, FillRequest, FillValue, Format, Group, Place,
-    RunOptions,
+    AnyArray, ArrayBuilder, ArrayRequest, CodecRequest, FillRequest, FillValue, Format, Group, NewArray,
+    Place, RunOptions,
 };
 use serde_json::Value;
 
@@ -15,13 +15,13 @@ use crate::level::Level;
 use crate::make_levels::{can_make, copy_elements, make_levels};
 use crate::mode::Blocking;
 use crate::multiscale::Multiscale;
-use crate::new_multiscale::{NewMultiscale, Planned, create_arrays, datasets, numbers, try_in_memory};
+use crate::new_multiscale::{NewMultiscale, Planned, datasets, numbers, try_in_memory};
 use crate::transformation::Placement;
 
 impl Multiscale<Blocking> {
     /// Creates an image of the elements of an array, with all its levels: what [`create`](Self::create)
-    /// and [`make_levels`](Self::make_levels) do, by the method that `new` has. The metadata come last:
-    /// until all elements are there, the group is not an image.
+    /// and [`make_levels`](Self::make_levels) do, by the method that `new` has. Until all elements are there,
+    /// also if the process is killed, the group has no array that opens, and is not an image.
     ///
     /// `new` must have the shape and the type of the array. What `layout` does not change is as in the
     /// array: chunks, shards, codecs, fill value.
@@ -67,9 +67,12 @@ impl Multiscale<Blocking> {
             .apart_from(source)
             .create(place)?
             .with_options(options.clone());
-        let arrays = create_arrays(&group, &names, builders)?;
+        // No reader finds a level before all of them are whole.
+        let begun = begin_arrays(&group, &names, builders)?;
+        let arrays: Vec<AnyArray> = begun.iter().map(|new| new.array().clone()).collect();
         copy_elements(source, &arrays[0], options)?;
         make_levels(group.path(), &levels(names, planned), &arrays, new.downsample(), options)?;
+        finish(begun)?;
         group.merge_attributes(attributes)?;
         Self::in_group(&group)
     }
@@ -138,8 +141,10 @@ impl Multiscale<Blocking> {
         try_in_memory(&builders, format)?;
         let mut group = self.group.clone().with_options(options.clone());
         let mut arrays = vec![array];
-        arrays.extend(create_arrays(&group, &names[1..], builders)?);
+        let begun = begin_arrays(&group, &names[1..], builders)?;
+        arrays.extend(begun.iter().map(|new| new.array().clone()));
         make_levels(self.path(), &levels(names, planned), &arrays, new.downsample(), options)?;
+        finish(begun)?;
         let mut is_extended = false;
         let key = if format == Format::Zarr2 { "multiscales" } else { "ome" };
         group.update_attribute(key, |stated: Option<Value>| {
@@ -192,6 +197,18 @@ fn builders(
         new.describe(layout(AnyArray::builder(&level.shape).request(request).format(format)), format)
     };
     levels.iter().map(builder).collect()
+}
+
+fn begin_arrays(group: &Group, names: &[String], builders: Vec<ArrayBuilder>) -> Result<Vec<NewArray>> {
+    let begun = names.iter().zip(builders).map(|(name, builder)| NewArray::begin_in(group, name, builder));
+    Ok(begun.collect::<ndzarr::Result<_>>()?)
+}
+
+fn finish(begun: Vec<NewArray>) -> Result<()> {
+    for new in begun {
+        new.finish()?;
+    }
+    Ok(())
 }
 
 /// The codecs of chunks, without those that only lay elements out.

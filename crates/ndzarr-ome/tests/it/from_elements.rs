@@ -1,9 +1,11 @@
 //! Images of elements that are there already: of arrays, and levels for images with one.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ndarray::{Array2, ArrayD};
 use ndzarr::{
     AnyArray, AnyElements, Array, Cancel, DataType, ErrorKind, Existing, Format, Group, MemoryStore,
-    RunOptions, codec,
+    Progress, RunOptions, codec,
 };
 use ndzarr_ome::{Axis, Downsample, Multiscale, NewMultiscale};
 use serde_json::{Value, json};
@@ -58,6 +60,47 @@ fn an_array_becomes_an_image() {
         );
         let findings = image.validate();
         assert!(!findings.iter().any(|finding| finding.to_string().contains("must")), "{findings:?}");
+    }
+}
+
+/// At no step of making them does anybody, by the documents, find a level without its elements.
+#[test]
+fn an_interrupted_image_has_no_level_that_opens() {
+    for format in [Format::Zarr2, Format::Zarr3] {
+        let store = MemoryStore::new();
+        let array = plain(&store, format);
+        let new = NewMultiscale::new(UINT16, axes()).levels(2);
+        let interrupted = |most: u64, existing: Existing| {
+            let (cancel, heard) = (Cancel::new(), AtomicU64::new(0));
+            let (stop, seen) = (cancel.clone(), store.clone());
+            let hear = move |_: Progress| {
+                let names = [".zarray", "zarr.json"];
+                let is_level = |key: &String| {
+                    key.starts_with("image/")
+                        && key != "image/zarr.json"
+                        && names.iter().any(|name| key.ends_with(name))
+                };
+                assert!(!seen.keys().iter().any(is_level), "{:?}", seen.keys());
+                if heard.fetch_add(1, Ordering::SeqCst) + 1 == most {
+                    stop.cancel();
+                }
+            };
+            let options = RunOptions::default().cancel(cancel).progress(hear);
+            let new = new.clone().existing(existing);
+            Multiscale::create_from(&array, (&store, "image"), format, &new, |layout| layout, &options)
+        };
+        for most in 1..6 {
+            let error = interrupted(most, Existing::Replace).expect_err("it is cancelled");
+            assert_eq!(error.kind(), Some(ErrorKind::Cancelled), "{error}");
+            let group = Group::open((&store, "image")).expect("the group");
+            assert_eq!(group.children().expect("a list").len(), 0, "{format}, {most}");
+            assert!(Multiscale::open((&store, "image")).is_err());
+            assert!(AnyArray::open((&store, "image/0")).is_err());
+        }
+        interrupted(100, Existing::Replace).expect("it ends");
+        let image = Multiscale::open((&store, "image")).expect("an image");
+        assert_eq!(read(&image, 1), means());
+        assert!(!store.keys().iter().any(|key| key.contains(".ndzarr")), "{:?}", store.keys());
     }
 }
 
