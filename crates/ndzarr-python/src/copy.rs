@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ndzarr::codec::IndexLocation;
 use ndzarr::ndarray::SliceInfoElem;
-use ndzarr::{Cast, CopyLevel, CopyOptions, Existing, MemberKind, copy as copy_nodes};
+use ndzarr::{Cast, CopyAccount, CopyLevel, CopyOptions, Existing, KeyList, MemberKind, copy as copy_nodes};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -35,6 +35,7 @@ pub(crate) struct Change<'py> {
     resume: bool,
     overwrite: bool,
     record_losses: bool,
+    other_files: bool,
     metadata_only: bool,
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn copy<'py>(
     dtype: Option<&Bound<'_, PyAny>>,
     change: &Bound<'py, PyAny>,
     watch: Watch,
-) -> PyResult<Bound<'py, PyList>> {
+) -> PyResult<Bound<'py, PyDict>> {
     let from: Opening = given(from)?;
     let to: Opening = given(to)?;
     let change: Change<'py> = given(change)?;
@@ -109,11 +110,16 @@ pub(crate) fn copy<'py>(
     if change.record_losses {
         options = options.record_losses();
     }
+    if !change.other_files {
+        options = options.no_other_files();
+    }
     if change.metadata_only {
         options = options.at_most(CopyLevel::Metadata);
     }
     let (source, target) = (from.place(source), to.place(target));
     let report = run(py, &watch, to.run(), |run| copy_nodes(source, target, &options.run(run)))?;
+    let out = PyDict::new(py);
+    out.set_item("is_complete", report.is_complete())?;
     let nodes = PyList::empty(py);
     for node in report.nodes {
         let item = PyDict::new(py);
@@ -122,11 +128,41 @@ pub(crate) fn copy<'py>(
         item.set_item("kind", if node.kind == MemberKind::Array { "array" } else { "group" })?;
         item.set_item("level", level(node.level)?)?;
         item.set_item("n_chunks", node.n_chunks)?;
+        item.set_item("as_files", node.as_files)?;
         item.set_item("losses", node.losses)?;
         item.set_item("notes", node.notes)?;
         nodes.append(item)?;
     }
-    Ok(nodes)
+    out.set_item("nodes", nodes)?;
+    let not_copied = PyDict::new(py);
+    for node in report.not_copied {
+        not_copied.set_item(node.source, node.why)?;
+    }
+    out.set_item("not_copied", not_copied)?;
+    out.set_item("account", report.account.map(|account| account_of(py, account)).transpose()?)?;
+    Ok(out)
+}
+
+/// What became of the keys of the source.
+fn account_of(py: Python<'_>, account: CopyAccount) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("documents", account.n_documents)?;
+    out.set_item("chunks", account.n_chunks)?;
+    out.set_item("remade", account.n_remade)?;
+    out.set_item("files", keys_of(py, account.files)?)?;
+    let left_out = PyDict::new(py);
+    for of in account.left_out {
+        left_out.set_item(of.reason.to_string(), keys_of(py, of.keys)?)?;
+    }
+    out.set_item("left_out", left_out)?;
+    Ok(out)
+}
+
+fn keys_of(py: Python<'_>, keys: KeyList) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("n", keys.n)?;
+    out.set_item("first", keys.first)?;
+    Ok(out)
 }
 
 fn slices_of(slices: &Bound<'_, PyTuple>, shape: &[u64]) -> PyResult<Vec<SliceInfoElem>> {

@@ -34,7 +34,7 @@ from ._errors import (
 )
 from ._group import Group
 from ._ndzarr import __version__
-from ._open import convert, copy, create, create_group, open, open_array, open_group, verify
+from ._open import CopyReport, convert, copy, create, create_group, open, open_array, open_group, verify
 
 __all__ = [
     "AccessError",
@@ -45,6 +45,7 @@ __all__ = [
     "BoundsError",
     "CancelledError",
     "ConflictError",
+    "CopyReport",
     "CorruptError",
     "ElementTypeError",
     "Group",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +22,7 @@ from ._shapes import Shape, as_shape
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["convert", "copy", "create", "create_group", "open", "open_array", "open_group", "verify"]
+__all__ = ["CopyReport", "convert", "copy", "create", "create_group", "open", "open_array", "open_group", "verify"]
 
 Format = Literal["zarr3", "zarr2", "n5", "zarr3-draft-a", "zarr3-draft-b"]
 N5Axes = Literal["native", "reversed"]
@@ -302,7 +303,30 @@ _KEEP: dict[str, Any] = {
     **dict.fromkeys(("select", "format", "chunks", "shards", "index_location", "codecs", "scale", "offset")),
     **dict.fromkeys(("memory", "temporary")),
     **dict.fromkeys(("no_shards", "saturate", "resume", "overwrite", "record_losses", "metadata_only"), False),
+    "other_files": True,
 }
+
+
+class CopyReport(list[dict[str, Any]]):
+    """What `copy` and `convert` did for each node: a list of dicts, parents before children.
+
+    `not_copied` has the path of each node that is not in the target, with the reason. `account` says what became
+    of each key of the source: the numbers of `documents`, `chunks` and `remade` consolidated metadata; other
+    `files` that were copied byte for byte; and what was `left_out`, by the reason; of these, the number `n` and
+    the `first` names. It is None where the keys cannot be listed, of a part of an array, and where the chunks
+    stay in place.
+    """
+
+    not_copied: dict[str, str]
+    account: dict[str, Any] | None
+
+    def __init__(self, report: dict[str, Any]) -> None:
+        super().__init__(report["nodes"])
+        self.not_copied = report["not_copied"]
+        self.account = report["account"]
+        if not report["is_complete"]:
+            names = ", ".join(self.not_copied) or "what cannot be read"
+            warnings.warn(f"the copy is not complete: it lacks {names}", stacklevel=3)
 
 
 def copy(
@@ -324,13 +348,14 @@ def copy(
     resume: bool = False,
     overwrite: bool = False,
     record_losses: bool = False,
+    other_files: bool = True,
     n5_axes: N5Axes | None = None,
     source_n5_axes: N5Axes | None = None,
     storage_options: StorageOptions | None = None,
     source_storage_options: StorageOptions | None = None,
     threads: int | None = None,
     progress: Progress = None,
-) -> list[dict[str, Any]]:
+) -> CopyReport:
     """Copies an array, or a group with everything below it: to another place, format, chunking, encoding
     or type. What is not given stays as in the source.
 
@@ -349,7 +374,11 @@ def copy(
     `n5_axes` is that of the target; unless given it is that of the source, and it is the default for a
     source that is a place.
 
-    Returns for each node how it was copied, and its `losses` and `notes`.
+    Files that belong to no array or group are copied byte for byte, unless `other_files` is False. A path that
+    ends in `.zip` or `.ozx` is a new archive.
+
+    Returns for each node how it was copied, and its `losses` and `notes`; and, as attributes, what was not
+    copied. An incomplete copy is a warning as well.
 
     >>> import ndzarr
     >>> a = ndzarr.create("memory://copy/planes", shape=(4, 6), dtype="u2", chunks=(1, 6))
@@ -383,9 +412,11 @@ def copy(
         "resume": resume,
         "overwrite": overwrite,
         "record_losses": record_losses,
+        "other_files": other_files,
     }
     with watched(progress, "copy") as how:
-        return _ndzarr.copy(from_.place, opening_of(from_), to.place, opening_of(to), dtype, change, how)
+        report = _ndzarr.copy(from_.place, opening_of(from_), to.place, opening_of(to), dtype, change, how)
+    return CopyReport(report)
 
 
 def _part(select: Any, source: Place | Array | Group, where: Where) -> tuple[tuple[Any, ...], Shape]:
@@ -403,7 +434,7 @@ def convert(
     record_losses: bool = False,
     storage_options: StorageOptions | None = None,
     progress: Progress = None,
-) -> list[dict[str, Any]]:
+) -> CopyReport:
     """Adds documents of another format to an array or a group where it is, and leaves its chunks alone.
 
     For Zarr v2 to v3, and N5 to v3. Where chunks would have to be encoded again it is an error: `copy`
@@ -427,7 +458,8 @@ def convert(
     }
     opening = opening_of(where)
     with watched(progress, "convert") as how:
-        return _ndzarr.copy(where.place, opening, where.place, opening, None, change, how)
+        report = _ndzarr.copy(where.place, opening, where.place, opening, None, change, how)
+    return CopyReport(report)
 
 
 def verify(
