@@ -73,6 +73,10 @@ pub struct ExpectedArray {
 pub struct ExpectedHierarchy {
     /// Every node, the root included.
     pub nodes: Vec<ExpectedNode>,
+    /// Path to the kind of what only a walk finds: folders without a document, which are no groups, and the nodes
+    /// below them.
+    #[serde(default)]
+    pub below_folders: BTreeMap<String, String>,
     /// Path of a group to the names and kinds of its members.
     pub members: BTreeMap<String, BTreeMap<String, String>>,
     /// Path of a node to the user's attributes.

@@ -136,7 +136,7 @@ impl Files<'_, '_> {
             (AnyStore::Blocking(store), Colour::Blocking) => store,
             _ => return Ok(false),
         };
-        let to = target.named(Key::new(&self.key(key)))?;
+        let to = target.named(Key::new(self.key(key)))?;
         if self.begun == Begun::Now && target.has(to.as_str()).await? {
             let what = format!("another file is at {to}, where one of the source would be");
             return Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| target.name()));

@@ -112,7 +112,7 @@ fn names(list: &KeyList) -> Vec<&str> {
     names
 }
 
-fn left_out<'r>(report: &'r CopyReport, reason: LeftOutReason) -> Vec<&'r str> {
+fn left_out(report: &CopyReport, reason: LeftOutReason) -> Vec<&str> {
     let account = report.account.as_ref().expect("an account");
     account
         .left_out
