@@ -30,8 +30,16 @@ fn what_an_index_says_stays_true_while_the_shard_grows() -> Result<()> {
     Ok(())
 }
 
-/// A reader that holds a value sees that one: by an open file, by another name, or in a socket, which
-/// refers to the pages of the file.
+/// How a reader holds a value. A socket refers to the pages of a file that is closed and has one name.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug)]
+enum HeldBy {
+    OpenFile,
+    AnotherName,
+    Socket,
+}
+
+/// A reader that holds a value sees that one, however it holds it.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_that_was_the_value_is_never_written_to() -> Result<()> {
@@ -39,37 +47,45 @@ fn a_file_that_was_the_value_is_never_written_to() -> Result<()> {
     use std::io::Read;
     use std::net::{TcpListener, TcpStream};
 
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("a/c/0/0/0");
-    // Frames that end within a page.
-    let frame = |n| Array2::from_elem((25, 31), n + 1);
-    let a = Array::<u16>::builder([0, 25, 31]).chunks([1, 25, 31]).shards([64, 25, 31]);
-    let mut appender = a.create((folder.path(), "a"))?.appender(0)?;
-    let mut held: Vec<(Box<dyn Read>, Vec<u8>)> = Vec::new();
-    for n in 0..12_u16 {
-        appender.push(&frame(n))?;
-        appender.publish()?;
-        let value = std::fs::read(&file).expect("the shard");
-        let mut open = File::open(&file).expect("the shard");
-        if n % 2 == 0 {
-            held.push((Box::new(open), value.clone()));
-        } else {
-            // By `sendfile`: the socket refers to pages of the file, which is closed then.
-            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-            let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("a client");
-            let (mut server, _) = listener.accept().expect("a server");
-            std::io::copy(&mut open, &mut server).expect("it fits the buffers");
-            held.push((Box::new(client), value.clone()));
+    for held_by in [HeldBy::OpenFile, HeldBy::AnotherName, HeldBy::Socket] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a/c/0/0/0");
+        // Frames that end within a page.
+        let frame = |n| Array2::from_elem((25, 31), n + 1);
+        let a = Array::<u16>::builder([0, 25, 31]).chunks([1, 25, 31]).shards([64, 25, 31]);
+        let mut appender = a.create((folder.path(), "a"))?.appender(0)?;
+        let mut held: Vec<(Box<dyn Read>, Vec<u8>)> = Vec::new();
+        for n in 0..12_u16 {
+            appender.push(&frame(n))?;
+            appender.publish()?;
+            let value = std::fs::read(&file).expect("the shard");
+            let open = File::open(&file).expect("the shard");
+            let reader: Box<dyn Read> = match held_by {
+                HeldBy::OpenFile => Box::new(open),
+                HeldBy::AnotherName => {
+                    let linked = folder.path().join(n.to_string());
+                    std::fs::hard_link(&file, &linked).expect("a link");
+                    Box::new(File::open(linked).expect("the link"))
+                }
+                HeldBy::Socket => {
+                    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+                    let client =
+                        TcpStream::connect(listener.local_addr().expect("an address")).expect("a client");
+                    let (server, _) = listener.accept().expect("a server");
+                    // `std::io::copy` copies the bytes.
+                    let n = rustix::fs::sendfile(&server, &open, None, value.len());
+                    assert_eq!(n.expect("it is sent"), value.len(), "it fits the buffers");
+                    Box::new(client)
+                }
+            };
+            held.push((reader, value));
         }
-        let linked = folder.path().join(n.to_string());
-        std::fs::hard_link(&file, &linked).expect("a link");
-        held.push((Box::new(File::open(linked).expect("the link")), value));
-    }
-    appender.finish()?;
-    for (mut reader, value) in held {
-        let mut now = Vec::new();
-        reader.read_to_end(&mut now).expect("the shard");
-        assert_eq!(now, value);
+        appender.finish()?;
+        for (mut reader, value) in held {
+            let mut now = Vec::new();
+            reader.read_to_end(&mut now).expect("the shard");
+            assert!(now == value, "{held_by:?}");
+        }
     }
     Ok(())
 }
