@@ -137,8 +137,14 @@ fn hierarchy(case: &Case) -> Result<(), Failed> {
     let output = succeed(output)?;
     let mut nodes: Vec<Value> =
         String::from_utf8(output.stdout)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    nodes.sort_by_key(|node| node["path"].as_str().map(str::to_owned));
-    same("nodes", &nodes.into(), &case.expected["nodes"])?;
+    let path = |node: &Value| node["path"].as_str().map(str::to_owned);
+    nodes.sort_by_key(path);
+    let mut expected = case.expected["nodes"].as_array().cloned().unwrap_or_default();
+    // The program walks.
+    let below_folders = case.expected["below_folders"].as_object().into_iter().flatten();
+    expected.extend(below_folders.map(|(path, node)| json!({ "path": path, "node": node })));
+    expected.sort_by_key(path);
+    same("nodes", &nodes.into(), &expected.into())?;
     for (path, members) in case.expected["members"].as_object().into_iter().flatten() {
         let info = line(&case.info(path)?)?;
         same("format", &info["format"], &case.format().into())?;
