@@ -47,7 +47,11 @@ async fn open_knowing(
     loop {
         let error = match storage.conclude_after(&mut unread, known, &options.limits, conclude).await {
             Err(error) => error,
-            found => return found,
+            Ok(mut node) => {
+                let warning = |(key, _)| format!("reading {key} is denied, which is taken for its absence");
+                node.warnings.extend(denied.into_iter().map(warning));
+                return Ok(node);
+            }
         };
         match may_be_absent(&error) {
             // A service that may not be listed denies what does not exist, too. Of the documents that a search

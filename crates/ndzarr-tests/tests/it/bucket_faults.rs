@@ -252,6 +252,8 @@ fn rs_16_a_node_is_found_where_what_is_absent_is_denied() -> Outcome {
     for path in ["zarr3", "zarr2", "n5"] {
         let group = Group::open(open(path)?)?;
         assert_eq!(group.attributes()["title"], "t", "{path}");
+        let names_document = |warning: &String| warning.contains("reading zarr.json is denied");
+        assert_eq!(group.warnings().iter().any(names_document), path != "zarr3", "{:?}", group.warnings());
         for a in [group.array::<u16>("a")?, Array::<u16>::open((open(path)?, "a"))?] {
             assert_eq!(a.read(..)?, array![1, 2, 3, 4].into_dyn(), "{path}");
             assert_eq!(a.attributes()["unit"], "nm", "{path}");
