@@ -63,7 +63,7 @@ pub use report::{
 ///   as [`memory`](CopyOptions::memory) allows. The next block is read while one is written. Chunks
 ///   of the source are decoded as few times as the memory allows.
 ///
-/// A local path that ends in `.zip` or `.ozx`, and is no folder, is a new archive, which is there once
+/// A local path that ends in `.zip` or `.ozx`, and is no folder, is a new archive, which exists once
 /// the copy is complete.
 ///
 /// Chunks that are not stored in the source, or only hold the fill value, are not stored in the

@@ -120,7 +120,7 @@ impl Place {
         }
     }
 
-    /// Locates the target of a copy. A path that names an archive is a new one, which is there once it is
+    /// Locates the target of a copy. A path that names an archive is a new one, which exists once it is
     /// finished.
     pub(crate) fn locate_target(self, existing: Existing) -> Result<(Located, Option<Finish>)> {
         #[cfg(feature = "fs")]

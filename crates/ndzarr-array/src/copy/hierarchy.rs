@@ -118,7 +118,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Writes the documents of groups, so that each is there once everything in it is.
+    /// Writes the documents of groups, so that each exists once everything in it does.
     pub(super) async fn end_groups(&self, whole: Hierarchy) -> Result<()> {
         let Hierarchy { path, note, begun, mut pending, above, documents, .. } = whole;
         while let Some(Pending { source, mut creation, create, consolidates }) = pending.pop() {
