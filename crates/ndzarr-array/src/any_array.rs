@@ -6,11 +6,11 @@ use crate::any_elements::AnyElements;
 use crate::array::{AnyArray, Array};
 use crate::element_type::{Any, ElementType};
 use crate::error::Result;
+use crate::mode::Blocking;
 use crate::number::{Cast, Number};
 use crate::resolved::into_dim;
 use crate::selection::Selection;
 use crate::shard_writer::ShardWriter;
-use crate::storage::Colour;
 use crate::struct_plan::StructField;
 
 impl AnyArray {
@@ -157,7 +157,7 @@ impl AnyArray {
     /// ```
     pub fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.write_any(&resolved, data, Colour::Blocking))
+        self.core.wait(self.core.write_any::<Blocking, _>(&resolved, data))
     }
 
     /// Sets every element of a selection to one value of the array's type: `5u16`, `"text"`, or what
@@ -179,7 +179,7 @@ impl AnyArray {
     /// ```
     pub fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.fill_any(&resolved, &value.into(), Colour::Blocking))
+        self.core.wait(self.core.fill_any::<Blocking>(&resolved, &value.into()))
     }
 
     /// The fill value; zero if the metadata has none.
@@ -217,7 +217,7 @@ impl AnyArray {
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
-        self.core.wait(self.core.write_any(&resolved, data, Colour::Blocking))
+        self.core.wait(self.core.write_any::<Blocking, _>(&resolved, data))
     }
 
     /// Extends the array along an axis with `data`, like [`Array::append`](crate::Array::append).
@@ -321,7 +321,7 @@ impl AnyArray {
     /// of the type (both checked before any I/O). Also any error of [`Array::write`].
     pub fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.write_bytes(&resolved, bytes, Colour::Blocking))
+        self.core.wait(self.core.write_bytes::<Blocking>(&resolved, bytes))
     }
 
     /// Extends the array along an axis by the elements in `bytes`, like [`Array::append`]. They are
@@ -378,7 +378,7 @@ impl AnyArray {
     /// of them is not of the type; an error of [`Array::write`].
     pub fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.write_vlen(&resolved, elements, Colour::Blocking))
+        self.core.wait(self.core.write_vlen::<Blocking>(&resolved, elements))
     }
 
     /// Reads one field of the structured elements of a selection, and does not examine the others.

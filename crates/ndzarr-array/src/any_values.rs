@@ -12,11 +12,11 @@ use crate::byte_tile::ByteSource;
 use crate::core::Core;
 use crate::element::{Datetime64, Element, Input, Timedelta64};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mode::Mode;
 use crate::number::{Cast, Number};
 use crate::resolved::Resolved;
 use crate::small_numbers::{SmallComplex, SmallReal};
 use crate::steps::Picks;
-use crate::storage::Colour;
 
 /// Runs `$body` with `$t` the type that elements are read and written as, or `$packed` for those that
 /// have none.
@@ -126,39 +126,37 @@ impl Core {
         self.named(self.read_any(resolved).await?.cast(cast))
     }
 
-    pub(crate) async fn write_any<D: Dimension>(
+    pub(crate) async fn write_any<M: Mode, D: Dimension>(
         &self,
         resolved: &Resolved,
         data: &AnyElements<D>,
-        colour: Colour,
     ) -> Result<()> {
         if let AnyElements::Packed(array) = data {
             let expected: Vec<usize> =
                 resolved.shape().into_iter().chain(self.data_type().elem_size()).collect();
             self.check_packed_shape(array.shape(), &expected)?;
             let array = array.as_standard_layout();
-            return self.write_bytes(resolved, array.as_slice().unwrap_or_default(), colour).await;
+            return self.write_bytes::<M>(resolved, array.as_slice().unwrap_or_default()).await;
         }
         with_held!(self.data_type(), T => {
             let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
-            self.write_elements(resolved, elements.view(), colour).await
+            self.write_elements::<M, T>(resolved, elements.view()).await
         }, Err(self.other_type(data)))
     }
 
     /// Sets every element of a selection to one value.
-    pub(crate) async fn fill_any(
+    pub(crate) async fn fill_any<M: Mode>(
         &self,
         resolved: &Resolved,
         value: &AnyElements<Ix0>,
-        colour: Colour,
     ) -> Result<()> {
         if let AnyElements::Packed(bytes) = value {
-            return self.fill_elements(resolved, bytes.to_vec(), colour).await;
+            return self.fill_elements::<M, _>(resolved, bytes.to_vec()).await;
         }
         with_held!(self.data_type(), T => {
             let elements = T::view(value).ok_or_else(|| self.other_type(value))?;
             let value = elements.first().cloned().ok_or_else(|| self.other_type(value))?;
-            self.fill_elements(resolved, value, colour).await
+            self.fill_elements::<M, T>(resolved, value).await
         }, Err(self.other_type(value)))
     }
 

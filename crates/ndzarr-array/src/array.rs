@@ -24,7 +24,6 @@ use crate::place::Place;
 use crate::resolved::{Resolved, into_dim};
 use crate::selection::Selection;
 use crate::shard_writer::ShardWriter;
-use crate::storage::Colour;
 use crate::to_shape::ToShape;
 use crate::to_view::ToView;
 use crate::units::Units;
@@ -367,7 +366,7 @@ impl<T: Element> Array<T> {
     pub fn write<S: Selection>(&self, selection: S, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         let data = data.to_view();
-        self.core.wait(self.core.write_elements(&resolved, data, Colour::Blocking))
+        self.core.wait(self.core.write_elements::<Blocking, _>(&resolved, data))
     }
 
     /// Sets every element of a selection to one value, as [`write`](Self::write) would. Filling
@@ -377,7 +376,7 @@ impl<T: Element> Array<T> {
     /// The same as for [`write`](Self::write).
     pub fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.fill_elements(&resolved, value, Colour::Blocking))
+        self.core.wait(self.core.fill_elements::<Blocking, _>(&resolved, value))
     }
 
     /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value if
@@ -401,7 +400,7 @@ impl<T: Element> Array<T> {
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
-        self.core.wait(self.core.write_elements(&resolved, data.to_view(), Colour::Blocking))
+        self.core.wait(self.core.write_elements::<Blocking, _>(&resolved, data.to_view()))
     }
 
     /// The fill value; zero if the metadata has none.

@@ -26,7 +26,7 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::{ArraySpec, Attributes};
 
-use crate::apart::{self, Asked};
+use crate::apart;
 use crate::copy::account::{Found, Sorter};
 use crate::copy::chunks::n_units;
 use crate::copy::conversion::Conversion;
@@ -37,10 +37,10 @@ use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::check_cancel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::located::Located;
+use crate::located::{Finish, Located};
 use crate::nodes;
 use crate::place::Place;
-use crate::storage::{Colour, Storage};
+use crate::storage::Storage;
 
 pub(crate) use way::decoded_shape;
 
@@ -105,9 +105,18 @@ pub fn copy(source: impl Into<Place>, target: impl Into<Place>, options: &CopyOp
     let source = source.into().locate()?;
     let (target, finish) = target.into().locate_target(options.create.existing)?;
     check_archive(&source, &target, finish.is_some())?;
+    run(source, (target, finish), options)
+}
+
+/// Copies, on the calling thread and others.
+pub(crate) fn run(
+    source: Located,
+    (target, finish): (Located, Option<Finish>),
+    options: &CopyOptions,
+) -> Result<CopyReport> {
     let (from, to) = (source.storage.clone(), target.storage.clone());
     // On the heap: it is large, and a stack may have several copies.
-    let copied = Box::pin(copy_by(source, target, options, Colour::Blocking));
+    let copied = Box::pin(copy_located(source, target, options));
     let report = from.wait(async { to.wait_change(options.run.cancel.as_ref(), copied) })?;
     if let Some(finish) = finish.filter(|_| !options.dry_run) {
         finish()?;
@@ -124,27 +133,23 @@ pub(crate) fn check_archive(source: &Located, target: &Located, is_new: bool) ->
     Ok(())
 }
 
-/// Like [`copy`], blocking or not.
-pub(crate) async fn copy_by(
+/// Copies. Calls of blocking stores block where this is polled.
+pub(crate) async fn copy_located(
     source: Located,
     target: Located,
     options: &CopyOptions,
-    colour: Colour,
 ) -> Result<CopyReport> {
     let target_path = NodePath::new(&target.path)?;
-    let from = source.storage.clone();
-    let reads = options.open.metadata.clone();
-    let (found, root, _) =
-        from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
+    let (found, root, _) = nodes::find(source, &options.open.metadata).await?;
     let mut create = options.create.clone();
     create.format = options.format.unwrap_or(root.format);
     target.check(create.format)?;
     let place = (&target.storage, &target_path);
-    if apart::is_inside(colour, (&found, &root), place, create.existing).await? {
+    if apart::is_inside((&found, &root), place, create.existing).await? {
         let what = format!("the target \"{target_path}\" is inside of the source, \"{}\"", root.path);
         return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| target.storage.name()));
     }
-    let run = Run { source: found, target: target.storage, create, options, colour };
+    let run = Run { source: found, target: target.storage, create, options };
     // From here on nodes are read in the detected format, even if there are new documents beside
     // the old ones.
     let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
@@ -156,10 +161,7 @@ pub(crate) async fn copy_by(
         let what = format!("\"{}\" is a group, and slices are of one array", root.path);
         return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| run.source.name()));
     }
-    let group = root.clone();
-    let below =
-        run.source.ask(colour, move |storage| async move { Members::of(&storage, &group, &open).await });
-    let Members { all, notes } = below.await?;
+    let Members { all, notes } = Members::of(&run.source, &root, &open).await?;
     let mut plans = vec![run.plan_group(root, target_path.clone()).await?];
     plans[0].out.notes.extend(notes);
     let mut not_copied = Vec::new();
@@ -208,7 +210,6 @@ struct Run<'o> {
     target: Storage,
     create: CreateOptions,
     options: &'o CopyOptions,
-    colour: Colour,
 }
 
 /// What will be done for a node.
@@ -263,18 +264,9 @@ impl Run<'_> {
             return Ok(false);
         }
         match node.documents.first() {
-            Some((key, _)) => {
-                let source = Asked(self.colour, &self.source);
-                match source.document(key).await? {
-                    Some(pin) => Asked(self.colour, &self.target).has(key, &pin).await,
-                    None => Ok(false),
-                }
-            }
+            Some((key, _)) => apart::shares_value(&self.source, &self.target, key).await,
             // A group without documents exists wherever there is something below it.
-            None => {
-                let [source, target] = [&self.source, &self.target].map(|it| Asked(self.colour, it));
-                apart::shares_below(&source, &target, &node.path.prefix()).await
-            }
+            None => apart::shares_below(&self.source, &self.target, &node.path.prefix()).await,
         }
     }
 
@@ -306,9 +298,7 @@ impl Run<'_> {
         match (node.format, consolidated_key(node)) {
             (Format::Zarr3, _) => Ok(has_copies(node)),
             (_, None) => Ok(false),
-            (_, Some(key)) => {
-                self.source.ask(self.colour, move |storage| async move { storage.has(&key).await }).await
-            }
+            (_, Some(key)) => self.source.has(&key).await,
         }
     }
 
@@ -412,7 +402,7 @@ impl Run<'_> {
     /// Whether all chunks, or shards, of an array are stored.
     async fn has_all(&self, node: &Node) -> Result<bool> {
         let array = self.core(&self.source, node)?;
-        let stored = chunks::listed(&array, self.colour).await?;
+        let stored = chunks::listed(&array).await?;
         Ok(stored.is_some_and(|stored| n_units(&array).is_ok_and(|all| stored.n() == all)))
     }
 
@@ -450,7 +440,7 @@ impl Run<'_> {
             }
         }
         not_copied.iter().for_each(|node| sorter.add_not_copied(format, &node.source));
-        let Some(sorter) = sorter.sort(&self.source, &root, self.colour).await? else {
+        let Some(sorter) = sorter.sort(&self.source, &root).await? else {
             plans[0].out.notes.push(UNLISTED.to_owned());
             let is_listed = |plan: &mut Planned| matches!(plan.what, What::Files);
             for mut plan in plans.extract_if(.., is_listed) {

@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
 use crate::resolved::Resolved;
 use crate::selection::Selection;
-use crate::storage::{Call, Colour, Storage};
+use crate::storage::{Call, Storage};
 
 pub(crate) use grow::Growth;
 
@@ -255,15 +255,6 @@ impl Core {
         match &self.storage.0 {
             AnyStore::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),
             AnyStore::Async(store) => self.named(write_async(data, &**store, parts, &self.options).await),
-        }
-    }
-
-    /// Like [`write`](Self::write), blocking or not: the calling thread, or other threads, write to a
-    /// blocking store.
-    pub(crate) async fn write_by(&self, colour: Colour, parts: &[Part<'_>]) -> Result<()> {
-        match colour {
-            Colour::Blocking if self.storage.is_blocking() => self.write(parts),
-            Colour::Blocking | Colour::Async => self.write_async(parts).await,
         }
     }
 

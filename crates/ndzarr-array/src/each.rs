@@ -1,4 +1,4 @@
-//! A loop over chunks, on threads or by futures.
+//! A loop over chunks, on threads.
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
-use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_engine::{OnProgress, Progress, RunOptions};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Call, Colour, Storage};
+use crate::storage::{Call, Storage};
 
 /// Counts the chunks, or shards, of all arrays of a call.
 #[derive(Debug)]
@@ -38,26 +37,15 @@ pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
     wanted.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
-/// Runs `each` on all items, on this number of threads.
-///
-/// A blocking call uses several threads to make requests. Meanwhile the calling thread waits in the
-/// way that both stores define, because their runtime may have no other thread. An asynchronous call
-/// works on the same number of items concurrently.
-pub(crate) async fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
+/// Runs `each` on all items, on this number of threads: each of them makes requests. Meanwhile the calling thread waits
+/// in the way that both stores define, because their runtime may have no other thread.
+pub(crate) fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
     [source, target]: [&Storage; 2],
     run: &RunOptions,
-    colour: Colour,
     threads: usize,
     items: impl IntoIterator<Item = T, IntoIter: Send>,
     each: impl Fn(T) -> F + Sync,
 ) -> Result<()> {
-    if colour == Colour::Async {
-        let mut all = stream::iter(items).map(each).buffer_unordered(threads);
-        while let Some(()) = all.try_next().await? {
-            check_cancel(run)?;
-        }
-        return Ok(());
-    }
     let items = items.into_iter();
     let most = items.size_hint().1.unwrap_or(usize::MAX);
     let (items, failed) = (Mutex::new(items), AtomicBool::new(false));

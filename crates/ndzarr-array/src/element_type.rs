@@ -8,8 +8,8 @@ use crate::any_elements::AnyElements;
 use crate::core::Core;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mode::Blocking;
 use crate::resolved::Resolved;
-use crate::storage::Colour;
 
 /// Stands in for a Rust type: the elements of an [`AnyArray`](crate::AnyArray), whose type is known
 /// only at run time.
@@ -103,7 +103,7 @@ impl<T: Element> ElementType for T {
     }
 
     async fn write(array: &Core, resolved: &Resolved, elements: &ArrayD<T>) -> Result<()> {
-        array.write_elements(resolved, elements.view(), Colour::Blocking).await
+        array.write_elements::<Blocking, T>(resolved, elements.view()).await
     }
 }
 
@@ -136,7 +136,7 @@ impl ElementType for Any {
     }
 
     async fn write(array: &Core, resolved: &Resolved, elements: &AnyElements) -> Result<()> {
-        array.write_any(resolved, elements, Colour::Blocking).await
+        array.write_any::<Blocking, _>(resolved, elements).await
     }
 }
 

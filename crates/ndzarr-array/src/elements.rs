@@ -11,11 +11,11 @@ use crate::core::Core;
 use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mask_tile::{MaskSource, MaskTile};
+use crate::mode::Mode;
 use crate::point_list::Group;
 use crate::point_tile::PointSource;
 use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
 use crate::steps::{Picks, Selected, lengths};
-use crate::storage::Colour;
 use crate::values::{Values, made, value_tiles};
 
 /// What is written, and where.
@@ -167,23 +167,21 @@ impl Core {
     }
 
     /// Writes a selection.
-    pub(crate) async fn write_elements<T: Element>(
+    pub(crate) async fn write_elements<M: Mode, T: Element>(
         &self,
         resolved: &Resolved,
         data: ArrayViewD<'_, T>,
-        colour: Colour,
     ) -> Result<()> {
         self.named(resolved.check_shape(data.shape()))?;
         self.named(T::check(data.view(), self.data_type()))?;
-        self.write_view(resolved, data, colour).await
+        self.write_view::<M, T>(resolved, data).await
     }
 
     /// Sets every element of a selection to one value.
-    pub(crate) async fn fill_elements<T: Element>(
+    pub(crate) async fn fill_elements<M: Mode, T: Element>(
         &self,
         resolved: &Resolved,
         value: T,
-        colour: Colour,
     ) -> Result<()> {
         let value = ndarray::arr0(value);
         self.named(T::check(value.view().into_dyn(), self.data_type()))?;
@@ -192,17 +190,16 @@ impl Core {
         let view = value
             .broadcast(IxDyn(&resolved.shape()))
             .ok_or_else(|| Error::new(ErrorKind::WrongShape, "the selection is too large"));
-        self.write_view(resolved, self.named(view)?, colour).await
+        self.write_view::<M, T>(resolved, self.named(view)?).await
     }
 
     /// Writes elements that were checked.
-    pub(crate) async fn write_view<T: Element>(
+    pub(crate) async fn write_view<M: Mode, T: Element>(
         &self,
         resolved: &Resolved,
         data: ArrayViewD<'_, T>,
-        colour: Colour,
     ) -> Result<()> {
-        self.write_sources(self.sources(resolved, data)?, colour).await
+        self.write_sources::<M>(self.sources(resolved, data)?).await
     }
 
     /// The sources of a selection.
@@ -249,10 +246,10 @@ impl Core {
         }
     }
 
-    pub(crate) async fn write_sources(&self, sources: Sources<'_>, colour: Colour) -> Result<()> {
+    pub(crate) async fn write_sources<M: Mode>(&self, sources: Sources<'_>) -> Result<()> {
         let parts: Vec<Part<'_>> =
             sources.iter().map(|(region, source)| (region.clone(), &**source as &dyn Source)).collect();
-        self.write_by(colour, &parts).await
+        M::write(self, &parts).await
     }
 
     /// Elements to be added, as a box.

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use ndzarr_engine::RunOptions;
+use ndzarr_engine::{Part, RunOptions};
 use ndzarr_metadata::{AttributeChange, Format};
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
 use crate::contents::Contents;
+use crate::core::Core;
 use crate::element_type::ElementType;
 use crate::error::Result;
 use crate::group_builder::GroupBuilder;
@@ -46,6 +47,13 @@ pub struct Group {
 impl Mode for Blocking {
     type Array<E: ElementType> = Array<E>;
     type Group = Group;
+
+    async fn write(array: &Core, parts: &[Part<'_>]) -> Result<()> {
+        match array.storage.is_blocking() {
+            true => array.write(parts),
+            false => array.write_async(parts).await,
+        }
+    }
 }
 
 impl From<GroupCore> for Group {

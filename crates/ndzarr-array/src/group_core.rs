@@ -22,7 +22,7 @@ use crate::consolidated::{self, View};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
-use crate::storage::{Call, Colour, Storage};
+use crate::storage::{Call, Storage};
 use crate::{attributes, nodes};
 
 /// An opened group, independent of whether its calls block.
@@ -104,10 +104,8 @@ impl GroupCore {
         let (storage, path) = (place.storage, NodePath::new(&place.path)?);
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
         let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
-        // Where the store blocks, this runs on a thread that may.
-        let colour = if storage.is_blocking() { Colour::Blocking } else { Colour::Async };
         if let Some((source, array)) = apart
-            && would_remove(colour, &storage, &creation, (source, array)).await?
+            && would_remove(&storage, &creation, (source, array)).await?
         {
             let what = format!("{path} holds the array that it is to be made from, and is not replaced");
             return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| storage.name()));

@@ -1,5 +1,6 @@
 //! `Located`: a store, a path in it, and what a URL says of the node.
 
+use ndzarr_engine::Relay;
 use ndzarr_metadata::Format;
 
 use crate::error::Result;
@@ -25,6 +26,11 @@ pub(crate) struct Located {
 }
 
 impl Located {
+    /// The same place, for work whose requests another task makes.
+    pub(crate) fn relayed(self, relay: &Relay) -> Self {
+        Self { storage: self.storage.relayed(relay), ..self }
+    }
+
     /// Refuses a format other than the one that the URL names.
     pub(crate) fn check(&self, format: Format) -> Result<()> {
         #[cfg(feature = "fs")]

@@ -3,8 +3,11 @@
 
 use std::fmt;
 
+use ndzarr_engine::Part;
+
 use crate::core::Core;
 use crate::element_type::ElementType;
+use crate::error::Result;
 use crate::group_core::GroupCore;
 
 /// Whether calls block: [`Blocking`], or [`Asynchronous`].
@@ -16,6 +19,10 @@ pub trait Mode: Copy + fmt::Debug + Default + Send + Sync + 'static {
     type Array<E: ElementType>: Clone + From<Core> + fmt::Debug;
     /// The groups of this side.
     type Group: Clone + From<GroupCore> + fmt::Debug;
+
+    /// Writes parts of an array.
+    #[doc(hidden)]
+    fn write(array: &Core, parts: &[Part<'_>]) -> impl Future<Output = Result<()>> + Send;
 }
 
 /// Calls block their thread: [`Array`](crate::Array), [`Group`](crate::Group).

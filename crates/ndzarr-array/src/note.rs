@@ -100,8 +100,8 @@ impl Note {
 
     /// Goes on with a copy like this one, if it has begun and not ended: the call that worked on it publishes
     /// nothing any more.
-    pub(super) async fn take_over(mut self, storage: Storage) -> Result<(Self, Begun)> {
-        if self.begun(&storage).await? == Begun::Now {
+    pub(super) async fn take_over(mut self, storage: &Storage) -> Result<(Self, Begun)> {
+        if self.begun(storage).await? == Begun::Now {
             return Ok((self, Begun::Now));
         }
         let held = storage.hold(&self.key, &limits()).await?;
@@ -111,7 +111,7 @@ impl Note {
         self.copy = copy;
         match held.publish(&self.text(), ConcurrentUpdate::LastWriterWins).await? {
             Published::Yes => Ok((self, Begun::Before)),
-            Published::No => Err(self.lost(&storage)),
+            Published::No => Err(self.lost(storage)),
         }
     }
 
@@ -134,24 +134,24 @@ impl Note {
     /// Begins a copy: checks that nothing is there, removes what it replaces, and writes the note. The
     /// result is the copy that it replaces, if that one had not ended.
     pub(super) async fn begin(
-        self,
-        storage: Storage,
-        creation: Creation,
+        &self,
+        storage: &Storage,
+        creation: &Creation,
         existing: Existing,
     ) -> Result<Option<String>> {
-        let there = self.check(&storage, &creation, existing).await?;
+        let there = self.check(storage, creation, existing).await?;
         if there.is_some() {
             // A call that works on what is there publishes nothing any more, also if the removal takes long.
             storage.replace(&self.key, self.text()).await?;
         }
-        storage.remove(&removal(&creation)).await?;
+        storage.remove(&removal(creation)).await?;
         if there.is_some() {
             storage.erase(&self.key).await?;
         }
         let key = storage.named(Key::new(&self.key))?;
         match storage.put(&key, self.text(), Precondition::Absent).await? {
             Put::Done(_) => {}
-            Put::Conflict => return Err(self.refused(&storage, "another copy has just begun here")),
+            Put::Conflict => return Err(self.refused(storage, "another copy has just begun here")),
             Put::Unsupported => drop(storage.put(&key, self.text(), Precondition::None).await?),
         }
         Ok(there.and_then(|text| copy_in(&serde_json::from_slice(&text).ok()?)))
@@ -185,17 +185,17 @@ impl Note {
     /// Ends the copy with the documents of its node, while no other call can go on with it or take its
     /// place.
     pub(super) async fn end(
-        self,
-        storage: Storage,
-        creation: Creation,
+        &self,
+        storage: &Storage,
+        creation: &Creation,
         policy: ConcurrentUpdate,
     ) -> Result<()> {
-        self.check_own(&storage).await?;
+        self.check_own(storage).await?;
         let held = storage.hold(&self.key, &limits()).await?;
         if held.value() != Some(&self.text()) {
-            return Err(self.lost(&storage));
+            return Err(self.lost(storage));
         }
-        storage.create(&creation, policy).await?;
+        storage.create(creation, policy).await?;
         held.erase().await
     }
 

@@ -20,11 +20,11 @@ use crate::core::Core;
 use crate::element::{Element, Input, Output};
 use crate::elements::{Fresh, selected};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
+use crate::mode::Mode;
 use crate::output::{blank, blank_bytes};
 use crate::point_list::Group;
 use crate::resolved::{Resolution, Resolved};
 use crate::steps::{Picks, Selected, lengths};
-use crate::storage::Colour;
 use crate::values::{Values, made, point_tiles};
 
 /// Runs `$body` with `$t` a type that any bytes of the size of an element are, and whose byte order is
@@ -133,7 +133,7 @@ impl Core {
         self.tiles(resolved, part_of(view, part), fresh, packed)
     }
 
-    pub(crate) async fn write_bytes(&self, resolved: &Resolved, bytes: &[u8], colour: Colour) -> Result<()> {
+    pub(crate) async fn write_bytes<M: Mode>(&self, resolved: &Resolved, bytes: &[u8]) -> Result<()> {
         self.elem_size()?;
         self.check_packed(bytes)?;
         let size = self.check_bytes(resolved, bytes.len())?;
@@ -155,7 +155,7 @@ impl Core {
                 self.sources(resolved, elements.view())?
             }
         });
-        self.write_sources(sources, colour).await
+        self.write_sources::<M>(sources).await
     }
 
     /// Reads a selection whose lists are in ascending order into a part, which is a region, of memory that holds the

@@ -13,7 +13,6 @@ use crate::each::{Counter, for_each, lock, n_threads};
 use crate::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Task;
-use crate::storage::Colour;
 
 /// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to the
 /// value of its thread, `reduce` combines two values, and `identity` makes the initial ones.
@@ -306,6 +305,5 @@ fn all<F: Future<Output = Result<()>> + Send>(
     // Otherwise elements that no chunk of a custom grid has would be left out.
     target.named(check_cover(target.data()?))?;
     let stores = [&source.storage, &target.storage];
-    // It never waits: its threads do.
-    ndzarr_store::block_on(for_each(stores, run, Colour::Blocking, threads, regions, each))
+    for_each(stores, run, threads, regions, each)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    AnyStore, ArrayCache, Cache, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn,
+    AnyStore, ArrayCache, Cache, ChunkedArray, EngineError, IndexCache, Relay, StoreId, erase_in_turn,
     erase_prefix_in_turn, in_parallel, put_in_turn, with_files,
 };
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
@@ -28,7 +28,7 @@ mod list;
 mod read_only;
 mod reread;
 
-pub(crate) use call::{Call, Colour};
+pub(crate) use call::Call;
 #[cfg(feature = "fs")]
 use folder::Folder;
 pub(crate) use held_document::{HeldDocument, LostLocks, Published};
@@ -114,6 +114,12 @@ impl Storage {
             ArrayCache::new(cache.clone(), self.id(), array.chain(), means)
         });
         array.with_indexes(indexes.clone()).cached(cache)
+    }
+
+    /// The same storage, for work whose requests another task makes.
+    pub(crate) fn relayed(&self, relay: &Relay) -> Self {
+        let shared = Shared { id: Some(self.id()), ..self.2.clone() };
+        Self(relay.store(&self.0), self.1.clone(), shared)
     }
 
     /// The same storage, with a store around its own.

@@ -31,7 +31,7 @@ impl Unseen {
         let mut core = Core::new(fenced, creation.node.clone(), registry).map_err(Error::of_request)?;
         core.options.concurrent_update = create.concurrent_update;
         core.data().map_err(Error::of_request)?;
-        note.clone().begin(storage.clone(), creation.clone(), create.existing).await?;
+        note.begin(&storage, &creation, create.existing).await?;
         core.data()?.presence().settle();
         Ok((core, Self { storage, note, creation, create: create.clone() }))
     }
@@ -42,7 +42,7 @@ impl Unseen {
         let mut core = Core::new(storage.clone(), creation.node.clone(), registry)?;
         core.options = begun.options.clone();
         core.view.clone_from(&begun.view);
-        note.end(storage, at_end(creation, &create), create.concurrent_update).await?;
+        note.end(&storage, &at_end(creation, &create), create.concurrent_update).await?;
         Ok(core)
     }
 }

@@ -4,8 +4,8 @@ use ndarray::{ArrayView, IxDyn};
 
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mode::Mode;
 use crate::resolved::Resolved;
-use crate::storage::Colour;
 
 impl Core {
     pub(crate) async fn read_vlen(&self, resolved: &Resolved) -> Result<Vec<Vec<u8>>> {
@@ -13,16 +13,15 @@ impl Core {
         Ok(self.read_elements(resolved).await?.into_iter().collect())
     }
 
-    pub(crate) async fn write_vlen(
+    pub(crate) async fn write_vlen<M: Mode>(
         &self,
         resolved: &Resolved,
         elements: &[Vec<u8>],
-        colour: Colour,
     ) -> Result<()> {
         self.check_vlen()?;
         let elements = ArrayView::from_shape(IxDyn(&resolved.shape()), elements);
         let elements = elements.map_err(|error| Error::new(ErrorKind::WrongShape, error));
-        self.write_elements(resolved, self.named(elements)?, colour).await
+        self.write_elements::<M, _>(resolved, self.named(elements)?).await
     }
 
     fn check_vlen(&self) -> Result<()> {

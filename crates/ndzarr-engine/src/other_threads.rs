@@ -85,8 +85,8 @@ pub async fn queued<T: Send + 'static>(
     passed_on(receive.await)
 }
 
-/// Runs work that waits for the lock of a chunk, for which a thread of the pool must not wait. A thread
-/// for changes may hold a document, for which all others of its store may wait: it does not queue.
+/// Like [`queued`], for work that must not run on the polling thread. A thread for changes may hold a document, for
+/// which all others of its store may wait: what it polls does not queue, and gets a thread of its own.
 pub(crate) async fn waiting<T: Send + 'static>(
     store: &str,
     cancel: Option<&Cancel>,

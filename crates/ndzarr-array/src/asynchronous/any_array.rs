@@ -11,7 +11,6 @@ use crate::number::{Cast, Number};
 use crate::resolved::{Resolved, into_dim};
 use crate::selection::Selection;
 use crate::shard_writer::ShardWriter;
-use crate::storage::Colour;
 use crate::struct_plan::StructField;
 
 impl AnyArray {
@@ -93,7 +92,7 @@ impl AnyArray {
     pub async fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
-        self.core.write_any(&resolved, data, Colour::Async).await
+        self.core.write_any::<Asynchronous, _>(&resolved, data).await
     }
 
     /// Like [`AnyArray::fill`](crate::AnyArray::fill).
@@ -103,7 +102,7 @@ impl AnyArray {
     pub async fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
         let (resolved, value) = (self.core.resolve(&selection)?, value.into());
         drop(selection);
-        self.core.fill_any(&resolved, &value, Colour::Async).await
+        self.core.fill_any::<Asynchronous>(&resolved, &value).await
     }
 
     /// Like [`AnyArray::fill_value`](crate::AnyArray::fill_value).
@@ -126,7 +125,7 @@ impl AnyArray {
     /// The same as for [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
     pub async fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
-        self.core.write_any(&resolved, data, Colour::Async).await
+        self.core.write_any::<Asynchronous, _>(&resolved, data).await
     }
 
     /// Like [`AnyArray::append`](crate::AnyArray::append).
@@ -183,7 +182,7 @@ impl AnyArray {
     pub async fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
-        self.core.write_bytes(&resolved, bytes, Colour::Async).await
+        self.core.write_bytes::<Asynchronous>(&resolved, bytes).await
     }
 
     /// Like [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
@@ -213,7 +212,7 @@ impl AnyArray {
     pub async fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
-        self.core.write_vlen(&resolved, elements, Colour::Async).await
+        self.core.write_vlen::<Asynchronous>(&resolved, elements).await
     }
 
     /// Like [`AnyArray::read_field`](crate::AnyArray::read_field).

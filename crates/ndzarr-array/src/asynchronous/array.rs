@@ -24,7 +24,6 @@ use crate::place::Place;
 use crate::resolved::{Resolved, into_dim};
 use crate::selection::Selection;
 use crate::shard_writer::ShardWriter;
-use crate::storage::Colour;
 use crate::to_shape::ToShape;
 use crate::to_view::ToView;
 use crate::units::Units;
@@ -278,7 +277,7 @@ impl<T: Element> Array<T> {
     ) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
-        self.core.write_elements(&resolved, data.to_view(), Colour::Async).await
+        self.core.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
     }
 
     /// Like [`Array::fill`](crate::Array::fill).
@@ -288,7 +287,7 @@ impl<T: Element> Array<T> {
     pub async fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
-        self.core.fill_elements(&resolved, value, Colour::Async).await
+        self.core.fill_elements::<Asynchronous, _>(&resolved, value).await
     }
 
     /// Like [`Array::read_chunk`](crate::Array::read_chunk).
@@ -305,7 +304,7 @@ impl<T: Element> Array<T> {
     /// The same as for [`Array::write_chunk`](crate::Array::write_chunk).
     pub async fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
-        self.core.write_elements(&resolved, data.to_view(), Colour::Async).await
+        self.core.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
     }
 
     /// Like [`Array::fill_value`](crate::Array::fill_value).

@@ -1,14 +1,17 @@
-//! Conversion as a future.
+//! Copies as a future.
 
-use crate::copy::{CopyOptions, CopyReport, check_archive, copy_by};
-use crate::error::Result;
+use ndzarr_engine::{HAS_THREADS, Relay, relayed};
+
+use crate::copy::{self, CopyOptions, CopyReport, check_archive};
+use crate::error::{Error, ErrorKind, Result};
+use crate::located::Located;
 use crate::place::Place;
-use crate::storage::{Call, Colour};
 
-/// Like [`copy`](crate::copy()).
+/// Like [`copy`](crate::copy()). It runs on a thread for changes; the task that polls the future makes the
+/// requests to asynchronous stores.
 ///
 /// # Errors
-/// The same as for [`copy`](crate::copy()).
+/// The same as for [`copy`](crate::copy()). On WebAssembly, which has no threads, neither store may be asynchronous.
 pub async fn copy(
     source: impl Into<Place>,
     target: impl Into<Place>,
@@ -18,20 +21,24 @@ pub async fn copy(
     let source = source.located().await?;
     let (target, finish) = target.located_target(options.existing_nodes()).await?;
     check_archive(&source, &target, finish.is_some())?;
-    let finish = finish.filter(|_| !options.is_dry_run());
-    let (stop, options) = options.stoppable();
-    let copied = Call::new(Some(stop.cancel()));
+    let (stop, mut options) = options.stoppable();
+    let temporary = match options.take_temporary() {
+        Some(place) => Some(place.located().await?),
+        None => None,
+    };
+    let all = [Some(&source), Some(&target), temporary.as_ref()];
+    if let Some(place) = all.into_iter().flatten().find(|place| !HAS_THREADS && !place.storage.is_blocking()) {
+        let what = "a copy needs threads, which make requests while others wait for them";
+        return Err(Error::new(ErrorKind::Unsupported, what).in_store(|| place.storage.name()));
+    }
     let storage = target.storage.clone();
-    if source.storage.is_blocking() && target.storage.is_blocking() {
-        let call = || async move {
-            let report = Box::pin(copy_by(source, target, &options, Colour::Blocking)).await?;
-            finish.map_or(Ok(()), |finish| finish()).map(|()| report)
-        };
-        return copied.run(storage.handed_change(call)).await;
-    }
-    let report = copied.run(Box::pin(copy_by(source, target, &options, Colour::Async))).await?;
-    if let Some(finish) = finish {
-        storage.handed_change(move || async move { finish() }).await?;
-    }
-    Ok(report)
+    let work = |relay: Relay| {
+        let [source, target] = [source, target].map(|place| place.relayed(&relay));
+        if let Some(Located { storage, path, .. }) = temporary.map(|place| place.relayed(&relay)) {
+            options = options.temporary((storage, path));
+        }
+        move || copy::run(source, (target, finish), &options)
+    };
+    let copied = relayed(&storage.name(), Some(stop.cancel()), work).await;
+    storage.named(copied)?
 }

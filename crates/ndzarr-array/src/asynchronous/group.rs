@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use ndzarr_engine::RunOptions;
+use ndzarr_engine::{Part, RunOptions};
 use ndzarr_metadata::{AttributeChange, Format};
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::asynchronous::array::Array;
 use crate::builder::ArrayBuilder;
 use crate::contents::Contents;
+use crate::core::Core;
 use crate::element_type::ElementType;
 use crate::error::Result;
 use crate::group_builder::GroupBuilder;
@@ -30,6 +31,10 @@ pub struct Group {
 impl Mode for Asynchronous {
     type Array<E: ElementType> = Array<E>;
     type Group = Group;
+
+    async fn write(array: &Core, parts: &[Part<'_>]) -> Result<()> {
+        array.write_async(parts).await
+    }
 }
 
 impl From<GroupCore> for Group {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ndzarr_metadata::{Format, Node, NodeKind, erase, is_document_of, is_node_document, key_prefixes};
+use ndzarr_metadata::{Format, Limits, Node, NodeKind, erase, is_document_of, is_node_document, key_prefixes};
 use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, StoreError, Want};
 
 use crate::chunks::Chunks as Units;
@@ -11,7 +11,7 @@ use crate::copy::report::{CopyAccount, KeyList, LeftOutReason};
 use crate::core::Core;
 use crate::error::{ErrorKind, Result};
 use crate::key_name::{is_document, is_of_copy};
-use crate::storage::{Colour, Storage};
+use crate::storage::Storage;
 
 /// Sorts keys, one after another.
 #[derive(Clone, Default)]
@@ -146,47 +146,47 @@ impl Sorter {
     }
 
     /// Sorts all keys of a store below the source; `None` if it cannot list them.
-    pub(super) async fn sort(
-        mut self,
-        storage: &Storage,
-        root: &Node,
-        colour: Colour,
-    ) -> Result<Option<Self>> {
-        let limits = root.context.limits;
-        let sort = move |storage: Storage| async move {
-            for prefix in self.prefixes.clone() {
-                let mut take = |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
-                storage.each_found(&prefix, &limits, &mut take).await?;
-                for name in storage.unlisted_names(&prefix)? {
-                    self.found.account.leave_out(LeftOutReason::Unreadable, &name);
-                }
-            }
-            Ok(self)
-        };
-        or_unlisted(storage.ask(colour, sort).await)
+    pub(super) async fn sort(self, storage: &Storage, root: &Node) -> Result<Option<Self>> {
+        or_unlisted(self.sort_all(storage, &root.context.limits).await)
+    }
+
+    async fn sort_all(mut self, storage: &Storage, limits: &Limits) -> Result<Self> {
+        for prefix in self.prefixes.clone() {
+            let mut take = |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
+            storage.each_found(&prefix, limits, &mut take).await?;
+            self.leave_out_unlisted(storage, &prefix)?;
+        }
+        Ok(self)
+    }
+
+    /// Leaves out what lies in a folder without being a key.
+    fn leave_out_unlisted(&mut self, storage: &Storage, prefix: &str) -> Result<()> {
+        for name in storage.unlisted_names(prefix)? {
+            self.leave_out(LeftOutReason::Unreadable, &name);
+        }
+        Ok(())
     }
 
     /// Sorts the keys of an array, with the list by which its chunks are copied; `None` if the store cannot list
     /// them.
-    pub(super) async fn sort_array(mut self, array: &Core, colour: Colour) -> Result<Option<(Units, Self)>> {
-        let core = array.clone();
-        let sort = move |storage: Storage| async move {
-            let limits = core.node.context.limits;
-            let (units, folders) = core.listed_units_but(&mut |key| self.take(key.as_str(), None)).await?;
-            for folder in folders {
-                let mut take = |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
-                storage.each_found(folder.as_str(), &limits, &mut take).await?;
-            }
-            for prefix in &self.prefixes {
-                for name in storage.unlisted_names(prefix)? {
-                    self.found.account.leave_out(LeftOutReason::Unreadable, &name);
-                }
-            }
-            self.found.account.n_chunks += units.n();
-            self.look_at_files(&storage).await?;
-            Ok((units, self))
-        };
-        or_unlisted(array.storage.ask(colour, sort).await)
+    pub(super) async fn sort_array(self, array: &Core) -> Result<Option<(Units, Self)>> {
+        or_unlisted(self.sort_all_of(array).await)
+    }
+
+    async fn sort_all_of(mut self, array: &Core) -> Result<(Units, Self)> {
+        let storage = &array.storage;
+        let limits = &array.node.context.limits;
+        let (units, folders) = array.listed_units_but(&mut |key| self.take(key.as_str(), None)).await?;
+        for folder in folders {
+            let mut take = |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
+            storage.each_found(folder.as_str(), limits, &mut take).await?;
+        }
+        for prefix in self.prefixes.clone() {
+            self.leave_out_unlisted(storage, &prefix)?;
+        }
+        self.found.account.n_chunks += units.n();
+        self.look_at_files(storage).await?;
+        Ok((units, self))
     }
 
     /// Leaves out files that a list has named, and that cannot be read: in a folder they may be links to nowhere.

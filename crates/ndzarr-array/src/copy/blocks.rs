@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
 
-use futures_util::future::try_join;
 use ndarray::{ArrayView, ArrayViewMut, IxDyn};
 use ndzarr_engine::{RunOptions, ShardWriter, in_parallel};
 use ndzarr_grid::{ChunkGrid, Region, next_index};
@@ -21,7 +22,6 @@ use crate::packed::part_of;
 use crate::plan::{Plan, end_of_unit};
 use crate::resolved::Resolved;
 use crate::steps::lengths;
-use crate::storage::Colour;
 
 /// One pass over an array.
 pub(super) struct Pass<'o> {
@@ -35,7 +35,6 @@ pub(super) struct Pass<'o> {
     pub(super) conversion: Option<Conversion>,
     pub(super) run: &'o RunOptions,
     pub(super) count: &'o (dyn Fn(u64) + Sync),
-    pub(super) colour: Colour,
 }
 
 /// A block to be copied.
@@ -74,7 +73,7 @@ impl Spare {
     }
 }
 
-/// What reading a block takes, and gives back.
+/// A block that is to be read, and the memory for it.
 struct Reading {
     source: Core,
     conversion: Option<Conversion>,
@@ -175,38 +174,41 @@ pub(super) fn pieces(
 
 impl Pass<'_> {
     /// Copies all blocks.
-    pub(super) async fn copy(&self, mut steps: Box<dyn Iterator<Item = Step> + Send>) -> Result<()> {
-        // Dropping this call stops what other threads read for it.
-        let (_stop, run) = self.run.part();
+    pub(super) fn copy(&self, mut steps: Box<dyn Iterator<Item = Step> + Send>) -> Result<()> {
+        // A block that cannot be written stops the reading of the next one.
+        let (stop, run) = self.run.part();
         let (source, target) = (self.with(&self.source, &run), self.with(&self.target, &run));
         let (mut spare, mut writer) = (Spare::default(), None);
         let Some(first) = steps.next() else { return Ok(()) };
         let reading = self.reading(&source, first, None, &mut spare)?;
-        let (mut block, mut before) = self.read(reading, self.colour, &mut spare).await?;
+        let (mut block, mut before) = reading.read(&mut spare.stored)?;
         loop {
             check_cancel(self.run)?;
             before.take().into_iter().for_each(|before| spare.take_back(before));
             let now = Arc::new(block);
             let next = match steps.next() {
                 None => {
-                    self.write(&target, &now, &mut writer).await?;
+                    self.write(&target, &now, &mut writer)?;
                     (self.count)(now.step.units);
                     return Ok(());
                 }
                 Some(next) if !self.plan.ahead => {
-                    self.write(&target, &now, &mut writer).await?;
+                    self.write(&target, &now, &mut writer)?;
                     (self.count)(now.step.units);
                     spare.take_back(now);
                     let reading = self.reading(&source, next, None, &mut spare)?;
-                    self.read(reading, self.colour, &mut spare).await?
+                    reading.read(&mut spare.stored)?
                 }
                 Some(next) => {
                     let reading = self.reading(&source, next, Some(Arc::clone(&now)), &mut spare)?;
-                    let mut read_spare = Spare::default();
-                    // Another thread reads from a store whose calls block.
-                    let read = self.read(reading, Colour::Async, &mut read_spare);
-                    let (next, ()) = try_join(read, self.write(&target, &now, &mut writer)).await?;
-                    spare.stored = read_spare.stored;
+                    let write = || {
+                        let written = self.write(&target, &now, &mut writer);
+                        if written.is_err() {
+                            stop.cancel().cancel();
+                        }
+                        written
+                    };
+                    let next = while_writing(reading, &mut spare.stored, write)?;
                     (self.count)(now.step.units);
                     spare.take_back(now);
                     next
@@ -276,57 +278,74 @@ impl Pass<'_> {
         })
     }
 
-    /// Reads a block. Returns it with the one before, which it has taken a part of.
-    async fn read(
-        &self,
-        reading: Reading,
-        colour: Colour,
-        spare: &mut Spare,
-    ) -> Result<(Block, Option<Arc<Block>>)> {
-        let storage = self.source.storage.clone();
-        let reading = storage.ask(colour, move |_| reading.read()).await?;
-        spare.stored = reading.stored;
-        Ok((reading.block, reading.before))
-    }
-
-    async fn write(
+    fn write(
         &self,
         target: &Core,
-        block: &Arc<Block>,
-        writer: &mut Option<Arc<ShardWriter>>,
+        block: &Block,
+        writer: &mut Option<ShardWriter>,
     ) -> Result<()> {
         let region = &block.step.region;
         let Some((shard, is_last)) = &block.step.shard else {
             let source = target.part_source(region, &block.bytes, &block.whole)?;
-            return target.write_by(self.colour, &[(region.clone(), &*source)]).await;
+            return target.write(&[(region.clone(), &*source)]);
         };
         let writes = match writer.take() {
             Some(writer) => writer,
             None => {
                 let store = target.storage.0.clone();
                 let writer = ShardWriter::new(target.writable()?, store, shard, &target.options);
-                Arc::new(target.named(writer.and_then(ShardWriter::spilling))?)
+                target.named(writer.and_then(ShardWriter::spilling))?
             }
         };
-        let (core, now, to) = (target.clone(), Arc::clone(block), Arc::clone(&writes));
-        target.storage.ask(self.colour, move |_| async move { write_inner(&core, &now, &to) }).await?;
-        match is_last {
-            false => *writer = Some(writes),
-            true => {
-                let core = target.clone();
-                let finish = move |_| async move {
-                    let writes = Arc::into_inner(writes).expect("each block has given its own back");
-                    writes.finish(async || Ok(())).await.map_err(|error: Error| core.name(error))
-                };
-                target.storage.ask(self.colour, finish).await?;
-            }
+        write_inner(target, block, &writes)?;
+        if *is_last {
+            let finished = writes.finish(async || Ok(()));
+            return target.wait_change(async { finished.await.map_err(|error: Error| target.name(error)) });
         }
+        *writer = Some(writes);
         Ok(())
     }
 }
 
+/// A block that was read, and the one before, of which it has taken a part.
+type Read = (Block, Option<Arc<Block>>);
+
+/// Reads a block on another thread while the calling one writes. A system that has no other thread for it lets it
+/// wait.
+fn while_writing(
+    reading: Reading,
+    spare: &mut Vec<u8>,
+    write: impl FnOnce() -> Result<()>,
+) -> Result<Read> {
+    let mut reading = Some(reading);
+    let mut ahead = None;
+    let written = thread::scope(|scope| {
+        let read = || ahead = reading.take().map(|reading| reading.read(spare));
+        let reader = thread::Builder::new().name("ndzarr-copy".to_owned()).spawn_scoped(scope, read);
+        let written = write();
+        match reader.map(ScopedJoinHandle::join) {
+            Ok(Err(panic)) => resume_unwind(panic),
+            Ok(Ok(())) | Err(_) => written,
+        }
+    });
+    match (written, ahead, reading) {
+        (Err(error), ..) => Err(error),
+        (Ok(()), Some(read), _) => read,
+        (Ok(()), None, Some(reading)) => reading.read(spare),
+        (Ok(()), None, None) => unreachable!("who takes it reads it"),
+    }
+}
+
 impl Reading {
-    async fn read(mut self) -> Result<Self> {
+    /// Reads the block, and gives the memory for stored elements back.
+    fn read(mut self, spare: &mut Vec<u8>) -> Result<Read> {
+        let source = self.source.clone();
+        source.wait(self.fill())?;
+        *spare = self.stored;
+        Ok((self.block, self.before))
+    }
+
+    async fn fill(&mut self) -> Result<()> {
         let Block { bytes, whole, .. } = &mut self.block;
         if let Some(before) = &self.before {
             let shared = whole.intersection(&before.whole);
@@ -346,11 +365,10 @@ impl Reading {
             }
         }
         if self.missing.is_empty() {
-            return Ok(self);
+            return Ok(());
         }
         let Some(conversion) = &self.conversion else {
-            self.source.read_part(&self.selected, bytes, &self.missing, whole).await?;
-            return Ok(self);
+            return self.source.read_part(&self.selected, bytes, &self.missing, whole).await;
         };
         self.source.read_part(&self.selected, &mut self.stored, &self.missing, &self.missing).await?;
         let mut shape = lengths(whole);
@@ -359,8 +377,7 @@ impl Reading {
         let view = view.map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
         let (view, threads) = (part_of(view, Some((&self.missing, whole))), self.source.options.threads);
         let converted = conversion.convert(&self.missing, &self.stored, view, threads);
-        self.source.named(converted)?;
-        Ok(self)
+        self.source.named(converted)
     }
 }
 

@@ -17,7 +17,6 @@ use crate::each::{Counter, check_cancel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::note::{Begun, Note, TEMPORARY, at_end};
-use crate::storage::{Colour, Storage};
 
 impl Run<'_> {
     /// `found` is what lies below a group.
@@ -92,14 +91,10 @@ impl Run<'_> {
                         self.note(node, &check_request(path, &array.request, create)?, out.level)
                     }
                 };
-                let (resume, existing) = (self.options.resume, create.existing);
-                let check = move |storage: Storage| async move {
-                    if resume && note.begun(&storage).await? == Begun::Before {
-                        return Ok(());
-                    }
-                    note.check(&storage, &creation, existing).await.map(drop)
-                };
-                self.target.ask(self.colour, check).await?;
+                let goes_on = self.options.resume && note.begun(&self.target).await? == Begun::Before;
+                if !goes_on {
+                    note.check(&self.target, &creation, create.existing).await?;
+                }
             }
         }
         let nodes = plans.into_iter().map(|Planned { what, mut out, .. }| {
@@ -114,7 +109,7 @@ impl Run<'_> {
     /// Lists what an array that is copied alone has; `None` if that is not possible.
     async fn sort_array(&self, node: &Node) -> Result<Option<(Units, Sorter)>> {
         let sorter = Sorter::of(node, self.create.format, self.options.other_files);
-        sorter.sort_array(&self.core(&self.source, node)?, self.colour).await
+        sorter.sort_array(&self.core(&self.source, node)?).await
     }
 
     pub(super) fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
@@ -124,7 +119,7 @@ impl Run<'_> {
 
     /// Refuses to replace what is still to be read, before anything is removed.
     pub(super) async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
-        if !would_remove(self.colour, &self.target, creation, (&self.source, node)).await? {
+        if !would_remove(&self.target, creation, (&self.source, node)).await? {
             return Ok(());
         }
         let what = format!("the target at {} contains it, or is part of it", creation.node.path);
@@ -133,21 +128,15 @@ impl Run<'_> {
 
     pub(super) async fn conclude(
         &self,
-        conclude: impl Fn(&Known) -> Result<Resolved<Creation>, MetadataError> + Send + Sync + 'static,
+        conclude: impl Fn(&Known) -> Result<Resolved<Creation>, MetadataError> + Send + Sync,
     ) -> Result<Creation> {
-        let limits = self.create.limits;
-        let conclude = move |storage: Storage| async move {
-            storage.conclude(&mut Known::new(), &limits, conclude).await
-        };
-        self.target.ask(self.colour, conclude).await
+        self.target.conclude(&mut Known::new(), &self.create.limits, conclude).await
     }
 
     /// Writes the documents of a node, if its source is what it was.
     pub(super) async fn create(&self, node: &Node, creation: Creation, create: &CreateOptions) -> Result<()> {
         self.check_source(node).await?;
-        let policy = create.concurrent_update;
-        let create = move |storage: Storage| async move { storage.create(&creation, policy).await };
-        self.target.ask(self.colour, create).await
+        self.target.create(&creation, create.concurrent_update).await
     }
 
     /// Fails if the source is not what it was when the copy was planned: it may have been removed, or lie
@@ -158,9 +147,7 @@ impl Run<'_> {
         }
         let n5_axes = node.context.n5_axes;
         let reads = self.options.open.clone().format(node.format).n5_axes(n5_axes).metadata;
-        let path = node.path.clone();
-        let open = move |storage: Storage| async move { nodes::open_at(&storage, &path, &reads).await };
-        let is = match self.source.ask(self.colour, open).await {
+        let is = match nodes::open_at(&self.source, &node.path, &reads).await {
             Ok(now) if now.documents == node.documents => return Ok(()),
             Ok(_) => "changed",
             Err(error) if error.kind() == ErrorKind::NotFound => "was removed",
@@ -173,13 +160,15 @@ impl Run<'_> {
 
     /// Fails unless the copy of the group that this is a part of is still that of this call.
     pub(super) async fn check_own(&self, note: Option<&Note>) -> Result<()> {
-        let Some(note) = note.cloned() else { return Ok(()) };
-        self.target.ask(self.colour, move |storage| async move { note.check_own(&storage).await }).await
+        match note {
+            Some(note) => note.check_own(&self.target).await,
+            None => Ok(()),
+        }
     }
 
     /// Ends a copy whose node exists already.
     pub(super) async fn forget(&self, note: Note) -> Result<()> {
-        self.target.ask(self.colour, move |storage| async move { storage.erase(&note.key).await }).await
+        self.target.erase(&note.key).await
     }
 
     async fn array(
@@ -229,9 +218,9 @@ impl Run<'_> {
         if (begun, resumed) != (Begun::Now, Begun::Now) {
             let there = self.conclude(concluded(Existing::Replace)).await?;
             if self.is_there(&there.node).await? {
-                let temporary = self.temporary(note.id(), &there).await?;
+                let temporary = self.temporary(note.id(), &there)?;
                 self.forget(note).await?;
-                temporary.erase(self.colour).await?;
+                temporary.erase().await?;
                 whole.iter_mut().for_each(|whole| whole.add_documents(&there.node));
                 out.notes.push("it was there already".to_owned());
                 return Ok(out);
@@ -244,12 +233,12 @@ impl Run<'_> {
                 let creation = self.conclude(concluded(create.existing)).await?;
                 self.check_apart(&node, &creation).await?;
                 if let Some(replaced) = self.begin(&note, &creation, &create).await? {
-                    self.temporary(&replaced, &creation).await?.erase(self.colour).await?;
+                    self.temporary(&replaced, &creation)?.erase().await?;
                 }
                 creation
             }
         };
-        let temporary = self.temporary(note.id(), &made).await?;
+        let temporary = self.temporary(note.id(), &made)?;
         let target = note.fence(&self.target)?;
         let (source, target) = (self.core(&self.source, &node)?, self.core(&target, &made.node)?);
         let fill = match &conversion {
@@ -268,7 +257,6 @@ impl Run<'_> {
             temporary: &temporary,
             run: &self.options.run,
             counter,
-            colour: self.colour,
         };
         let copied = match &way {
             Some(way) => chunks.encode(way).await,
@@ -294,7 +282,7 @@ impl Run<'_> {
         // To look for one takes a list, which not every store has.
         let went_twice = way.as_ref().is_some_and(|way| way.passes() > 1);
         if went_twice || resumed == Begun::Before {
-            temporary.erase(self.colour).await?;
+            temporary.erase().await?;
         }
         Ok(out)
     }
@@ -314,7 +302,7 @@ impl Run<'_> {
         if !self.options.resume {
             return Ok((note, Begun::Now));
         }
-        self.target.ask(self.colour, move |storage| note.take_over(storage)).await
+        note.take_over(&self.target).await
     }
 
     /// Begins a copy at the place of a new node. The result is the copy that it replaces.
@@ -324,8 +312,7 @@ impl Run<'_> {
         creation: &Creation,
         create: &CreateOptions,
     ) -> Result<Option<String>> {
-        let (note, creation, existing) = (note.clone(), creation.clone(), create.existing);
-        self.target.ask(self.colour, move |storage| note.begin(storage, creation, existing)).await
+        note.begin(&self.target, creation, create.existing).await
     }
 
     /// Ends a copy with the documents of its node.
@@ -338,21 +325,15 @@ impl Run<'_> {
     ) -> Result<()> {
         let Some(note) = note else { return self.create(source, creation, create).await };
         self.check_source(source).await?;
-        let policy = create.concurrent_update;
-        self.target.ask(self.colour, move |storage| note.end(storage, creation, policy)).await
+        note.end(&self.target, &creation, create.concurrent_update).await
     }
 
-    async fn temporary(&self, copy: &str, creation: &Creation) -> Result<Temporary> {
+    fn temporary(&self, copy: &str, creation: &Creation) -> Result<Temporary> {
         let Some(place) = &self.options.temporary else {
             let prefix = creation.node.kind.array().map(|spec| &spec.keys.prefix[..]).unwrap_or_default();
             return Ok(Temporary { storage: self.target.clone(), prefix: format!("{prefix}{TEMPORARY}/") });
         };
-        let place = place.clone();
-        let place = match self.colour {
-            Colour::Blocking => place.locate()?,
-            Colour::Async => place.located().await?,
-        };
-        Ok(Temporary::at(place, &format!("{TEMPORARY}-{copy}")))
+        Ok(Temporary::at(place.clone().locate()?, &format!("{TEMPORARY}-{copy}")))
     }
 
     fn check_keys(&self, node: &Node, creation: &Creation) -> Result<()> {
@@ -373,11 +354,9 @@ impl Run<'_> {
     /// Whether the document of a node that is to be made is there, as an earlier copy has made it.
     pub(super) async fn is_there(&self, made: &Node) -> Result<bool> {
         let Some((key, text)) = made.documents.first().cloned() else { return Ok(true) };
-        let limit = made.context.limits.document_bytes;
-        let ask = move |storage: Storage| async move { storage.document(&key, limit).await };
-        match self.target.ask(self.colour, ask).await? {
+        match self.target.value(&key, made.context.limits.document_bytes).await? {
             None => Ok(false),
-            Some((_, there)) if there == text => Ok(true),
+            Some(there) if there == text => Ok(true),
             Some(_) => {
                 let what = format!("something else than a copy of it is at \"{}\"", made.path);
                 Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| self.target.name()))

@@ -16,8 +16,8 @@ use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::{Counter, for_each, n_threads};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mode::Blocking;
 use crate::plan::Plan;
-use crate::storage::Colour;
 
 /// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;
@@ -42,7 +42,6 @@ pub(super) struct Chunks<'o> {
     pub(super) temporary: &'o Temporary,
     pub(super) run: &'o RunOptions,
     pub(super) counter: &'o Counter,
-    pub(super) colour: Colour,
 }
 
 type Steps = Box<dyn Iterator<Item = Step> + Send>;
@@ -56,14 +55,11 @@ impl Chunks<'_> {
         self.counter.add(n_units(&self.source)?.saturating_sub(chunks.n()));
         let missing = &AtomicU64::new(0);
         let copy = |chunk: Chunk| async move {
-            let (source, index, chunk) = (self.source.clone(), chunk.index.clone(), chunk.index);
-            let read = move |_| async move { source.encoded_unit(&index).await };
-            match self.source.storage.ask(self.colour, read).await? {
+            let chunk = chunk.index;
+            match self.source.encoded_unit(&chunk).await? {
                 Some(value) => {
                     self.source.check_not_cut(&chunk, value.len())?;
-                    let target = self.target.clone();
-                    let write = move |_| async move { target.put_encoded_unit(&chunk, value).await };
-                    self.target.storage.ask(self.colour, write).await?;
+                    self.target.put_encoded_unit(&chunk, value).await?;
                 }
                 None => drop(missing.fetch_add(1, Ordering::Relaxed)),
             }
@@ -71,7 +67,7 @@ impl Chunks<'_> {
             Ok(())
         };
         let stores = [&self.source.storage, &self.target.storage];
-        for_each(stores, self.run, self.colour, n_threads(self.run.threads), chunks, copy).await?;
+        for_each(stores, self.run, n_threads(self.run.threads), chunks, copy)?;
         let n = n - missing.load(Ordering::Relaxed);
         if self.fill_differs && n < n_units(&self.source)? {
             let what = "chunks that are not stored would get another fill value";
@@ -91,7 +87,7 @@ impl Chunks<'_> {
             None => Some(self.stored().await?),
             // A list is of all of the array.
             Some(_) if all <= FEW => None,
-            Some(_) => listed(source, self.colour).await?,
+            Some(_) => listed(source).await?,
         };
         let is_sparse = |stored: &&Units| n_units(source).is_ok_and(|all| stored.n() < all);
         let stored = stored.as_ref().filter(is_sparse);
@@ -116,29 +112,29 @@ impl Chunks<'_> {
             };
             count(n_between - needed.n().min(n_between));
             let steps = steps(first, &units, needed)?;
-            self.pass([source, &between], self.window, first, None, steps, &count).await?;
+            self.pass([source, &between], self.window, first, None, steps, &count)?;
         }
         let (conversion, count) = (self.conversion.clone(), |n| self.counter.add(n));
         count(all.saturating_sub(left));
         match way {
-            Way::ByUnit(threads) => self.by_unit(source, needed, *threads).await?,
+            Way::ByUnit(threads) => self.by_unit(source, needed, *threads)?,
             Way::Blocks(plan) => {
                 let steps = steps(plan, &grid, needed)?;
-                self.pass([source, target], self.window, plan, conversion, steps, &count).await?;
+                self.pass([source, target], self.window, plan, conversion, steps, &count)?;
             }
             Way::Pieces(plan) => {
                 let steps = pieces(plan, &grid, needed.map(|unit| unit.index));
-                self.pass([source, target], self.window, plan, conversion, steps, &count).await?;
+                self.pass([source, target], self.window, plan, conversion, steps, &count)?;
             }
             Way::Twice(chunks, _, plan) => {
                 let (between, steps) = (self.between(chunks)?, steps(plan, &grid, needed)?);
                 let source = match stored {
-                    Some(_) => listed(&between, self.colour).await?,
+                    Some(_) => listed(&between).await?,
                     None => None,
                 };
                 let source =
                     source.map_or_else(|| Ok(between.clone()), |there| only_listed(&between, &there))?;
-                self.pass([&source, target], None, plan, conversion, steps, &count).await?;
+                self.pass([&source, target], None, plan, conversion, steps, &count)?;
             }
         }
         Ok(n)
@@ -149,7 +145,7 @@ impl Chunks<'_> {
         let array = &self.source;
         let listed = match &self.listed {
             Some(listed) => listed.clone(),
-            None => listed(array, self.colour).await?,
+            None => listed(array).await?,
         };
         if let Some(units) = listed {
             return Ok(units);
@@ -191,13 +187,13 @@ impl Chunks<'_> {
         if !self.resumed {
             return Ok(units);
         }
-        Ok(match listed(array, self.colour).await? {
+        Ok(match listed(array).await? {
             Some(there) => units.without(&there),
             None => units,
         })
     }
 
-    async fn pass(
+    fn pass(
         &self,
         [source, target]: [&Core; 2],
         window: Option<&Window>,
@@ -214,14 +210,11 @@ impl Chunks<'_> {
         run.requests_in_flight = run.requests_in_flight.min(plan.in_flight.1);
         let (source, target) = (source.clone(), target.clone());
         let read = decoded_shape(&source)?;
-        let colour = self.colour;
-        Pass { source, target, window, plan: plan.clone(), read, conversion, run: &run, count, colour }
-            .copy(steps)
-            .await
+        Pass { source, target, window, plan: plan.clone(), read, conversion, run: &run, count }.copy(steps)
     }
 
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.
-    async fn by_unit(&self, source: &Core, needed: Units, threads: usize) -> Result<()> {
+    fn by_unit(&self, source: &Core, needed: Units, threads: usize) -> Result<()> {
         let fills = if self.fill_differs { FillChunks::Store } else { self.run.fill_chunks };
         let mut one = self.run.clone().threads(NonZeroUsize::new(1));
         one.fill_chunks = fills;
@@ -235,15 +228,13 @@ impl Chunks<'_> {
                 Some(window) => window.of(&region),
                 None => source.resolve(&region)?,
             };
-            let (from, to) = ((source.clone(), selected), target.resolve(&region)?);
-            let read = move |_| async move { from.0.read_vlen(&from.1).await };
-            let elements = source.storage.ask(self.colour, read).await?;
-            target.write_vlen(&to, &elements, self.colour).await?;
+            let elements = source.read_vlen(&selected).await?;
+            target.write_vlen::<Blocking>(&target.resolve(&region)?, &elements).await?;
             self.counter.add(1);
             Ok(())
         };
         let stores = [&self.source.storage, &self.target.storage];
-        for_each(stores, self.run, self.colour, threads, needed, copy).await
+        for_each(stores, self.run, threads, needed, copy)
     }
 }
 
@@ -259,9 +250,8 @@ pub(super) fn n_units(array: &Core) -> Result<u64> {
 }
 
 /// The stored units inside an array; `None` if the store cannot list, or may not.
-pub(super) async fn listed(array: &Core, colour: Colour) -> Result<Option<Units>> {
-    let core = array.clone();
-    match array.storage.ask(colour, move |_| async move { core.listed_units().await }).await {
+pub(super) async fn listed(array: &Core) -> Result<Option<Units>> {
+    match array.listed_units().await {
         Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => Ok(None),
         units => units.map(Some),
     }

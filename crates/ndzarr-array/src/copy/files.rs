@@ -12,7 +12,7 @@ use crate::each::{check_cancel, for_each, lock, n_threads};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_name::is_document;
 use crate::note::{Begun, Note};
-use crate::storage::{Colour, Storage};
+use crate::storage::Storage;
 
 /// Memory for files, unless the options say how much.
 const MEMORY: u64 = 256 << 20;
@@ -67,7 +67,7 @@ impl Files<'_, '_> {
             }
         };
         let stores = [&run.source, &run.target];
-        for_each(stores, &run.options.run, run.colour, threads, keys, copy).await?;
+        for_each(stores, &run.options.run, threads, keys, copy)?;
         let large = std::mem::take(&mut *lock(&large));
         for key in large {
             if !self.in_pieces(&target, &key).await? {
@@ -94,8 +94,7 @@ impl Files<'_, '_> {
     /// The value of a file; `None` if it is larger.
     async fn whole(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
         let valid = self.run.source.named(Key::new(key))?;
-        let read = move |storage: Storage| async move { Ok(storage.fetch_whole(valid, limit).await) };
-        match self.run.source.ask(self.run.colour, read).await? {
+        match self.run.source.fetch_whole(valid, limit).await {
             Ok(Fetched::Parts { parts, .. }) => Ok(Some(parts.into_iter().next().unwrap_or_default())),
             Ok(Fetched::Missing | Fetched::Changed) => Err(self.gone(key)),
             Err(StoreError::TooLarge { .. }) => Ok(None),
@@ -114,39 +113,27 @@ impl Files<'_, '_> {
             Begun::Now => Precondition::Absent,
             Begun::Before => Precondition::None,
         };
-        let write = move |storage: Storage| async move {
-            let key = storage.named(Key::new(&to))?;
-            let put = match storage.put(&key, value.clone(), only_if).await? {
-                Put::Unsupported if storage.has(&to).await? => Put::Conflict,
-                Put::Unsupported => storage.put(&key, value.clone(), Precondition::None).await?,
-                put => put,
-            };
-            if matches!(put, Put::Conflict) && storage.value(&to, u64::MAX).await? != Some(value) {
-                let what = format!("another file is at {to}, where one of the source would be");
-                return Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
-            }
-            Ok(())
+        let target_key = target.named(Key::new(&to))?;
+        let put = match target.put(&target_key, value.clone(), only_if).await? {
+            Put::Unsupported if target.has(&to).await? => Put::Conflict,
+            Put::Unsupported => target.put(&target_key, value.clone(), Precondition::None).await?,
+            put => put,
         };
-        target.ask(self.run.colour, write).await
+        if matches!(put, Put::Conflict) && target.value(&to, u64::MAX).await? != Some(value) {
+            return Err(occupied(target, &target_key));
+        }
+        Ok(())
     }
 
-    /// Copies a large file piece by piece, if the target is a store with locks. No future holds one.
+    /// Copies a large file piece by piece, if the target is a store with temporaries and locks. No lock is held while
+    /// the source is read.
     async fn in_pieces(&self, target: &Storage, key: &str) -> Result<bool> {
-        let store = match (&target.0, self.run.colour) {
-            (AnyStore::Blocking(store), Colour::Blocking) => store,
-            _ => return Ok(false),
-        };
+        let AnyStore::Blocking(store) = &target.0 else { return Ok(false) };
         let to = target.named(Key::new(self.key(key)))?;
         if self.begun == Begun::Now && target.has(to.as_str()).await? {
-            let what = format!("another file is at {to}, where one of the source would be");
-            return Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| target.name()));
+            return Err(occupied(target, &to));
         }
-        let goes_on = || check_cancel(&self.run.options.run).is_ok();
-        let locked = target.named(with_files(|| store.lock(&to, Wait::While(&goes_on))))?;
-        let Locked::Held(mut lock) = locked else {
-            check_cancel(&self.run.options.run)?;
-            return Ok(false);
-        };
+        let Some(temporary) = target.named(with_files(|| store.temporary(&to)))? else { return Ok(false) };
         let from = self.run.source.named(Key::new(key))?;
         let (mut at, mut of, mut len) = (0, Of::Any, None);
         while len.is_none_or(|len| at < len) {
@@ -156,19 +143,27 @@ impl Files<'_, '_> {
                 Some(len) => Want::Ranges(vec![at..(at + PIECE).min(len)]),
             };
             let fetch = Fetch { key: from.clone(), of, want };
-            let read = move |storage: Storage| async move { storage.named(storage.fetch(&fetch).await) };
-            let Fetched::Parts { pin, size, parts } = self.run.source.ask(self.run.colour, read).await?
-            else {
+            let source = &self.run.source;
+            let Fetched::Parts { pin, size, parts } = source.named(source.fetch(&fetch).await)? else {
                 return Err(self.gone(key));
             };
             for part in parts {
-                target.named(lock.append(&part))?;
+                target.named(temporary.append(&part))?;
                 at += part.len() as u64;
             }
             len = Some(size);
             of = Of::Snapshot(pin);
         }
-        target.named(lock.publish())?;
+        let goes_on = || check_cancel(&self.run.options.run).is_ok();
+        let locked = target.named(with_files(|| store.lock(&to, Wait::While(&goes_on))))?;
+        let Locked::Held(lock) = locked else {
+            check_cancel(&self.run.options.run)?;
+            return Ok(false);
+        };
+        if self.begun == Begun::Now && target.has(to.as_str()).await? {
+            return Err(occupied(target, &to));
+        }
+        target.named(temporary.publish(lock))?;
         Ok(true)
     }
 
@@ -185,4 +180,9 @@ impl Files<'_, '_> {
         }
         Ok(documents)
     }
+}
+
+fn occupied(target: &Storage, key: &Key) -> Error {
+    let what = format!("another file is at {key}, where one of the source would be");
+    Error::new(ErrorKind::AlreadyExists, what).in_store(|| target.name())
 }

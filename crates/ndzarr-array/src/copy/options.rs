@@ -102,8 +102,8 @@ impl CopyOptions {
         self.create.existing
     }
 
-    pub(crate) fn is_dry_run(&self) -> bool {
-        self.dry_run
+    pub(crate) fn take_temporary(&mut self) -> Option<Place> {
+        self.temporary.take()
     }
 
     /// Copies a part of an array, see [`s!`](crate::s): a range for each axis, with a step where not every

@@ -9,7 +9,7 @@ use ndzarr_model::{FillValue, KeyEncoding};
 use crate::core::Core;
 use crate::error::Result;
 use crate::located::Located;
-use crate::storage::{Colour, Storage};
+use crate::storage::Storage;
 
 /// Where arrays may be that a copy needs for a while. They have no documents, only chunks.
 #[derive(Clone, Debug)]
@@ -42,8 +42,8 @@ impl Temporary {
     }
 
     /// Removes it.
-    pub(super) async fn erase(&self, colour: Colour) -> Result<()> {
+    pub(super) async fn erase(&self) -> Result<()> {
         let all = Erasure { documents: Vec::new(), prefixes: vec![self.prefix.clone()] };
-        self.storage.ask(colour, move |storage| async move { storage.remove(&all).await }).await
+        self.storage.remove(&all).await
     }
 }

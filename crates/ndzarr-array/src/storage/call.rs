@@ -8,13 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ndzarr_engine::{Cancel, EngineCause, EngineError, publishing};
 use ndzarr_store::StoreError;
 
-/// Whether a call may block its thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Colour {
-    Blocking,
-    Async,
-}
-
 thread_local! {
     static CURRENT: RefCell<Call> = const { RefCell::new(Call { cancel: None }) };
 }

@@ -4,7 +4,7 @@
 use ndzarr_engine::{AnyStore, CancelOnDrop, EngineError, RunOptions, pooled, queued};
 use ndzarr_store::block_on;
 
-use super::{Call, Colour, Storage};
+use super::{Call, Storage};
 use crate::error::Result;
 
 impl Storage {
@@ -38,17 +38,4 @@ impl Storage {
         self.named(queued(&store.name(), Some(stop.cancel()), run).await.map_err(EngineError::from))?
     }
 
-    /// Runs a request within a call: on another thread, if the call is asynchronous and the store
-    /// blocks.
-    pub(crate) async fn ask<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
-        &self,
-        colour: Colour,
-        call: impl FnOnce(Self) -> F + Send + 'static,
-    ) -> Result<R> {
-        let own = self.clone();
-        match colour {
-            Colour::Blocking => call(own).await,
-            Colour::Async => self.handed_change(move || call(own)).await,
-        }
-    }
 }
