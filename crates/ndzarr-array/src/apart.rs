@@ -112,7 +112,12 @@ pub(crate) async fn would_remove(
 
 /// Whether folders that are removed have, or lead to, anything that is read.
 #[cfg(feature = "fs")]
-fn reads_from_folders(source: &Storage, reads: &Erasure, target: &Storage, removes: &Erasure) -> Result<bool> {
+fn reads_from_folders(
+    source: &Storage,
+    reads: &Erasure,
+    target: &Storage,
+    removes: &Erasure,
+) -> Result<bool> {
     let removes = folders(target, removes);
     for read in folders(source, reads) {
         for removed in &removes {

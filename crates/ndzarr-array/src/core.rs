@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    AnyStore, ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, write, write_async,
+    AnyStore, ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, scoped, write, write_async,
     write_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
 use crate::resolved::Resolved;
 use crate::selection::Selection;
-use crate::storage::{Call, Storage};
+use crate::storage::Storage;
 
 pub(crate) use grow::Growth;
 
@@ -214,7 +214,7 @@ impl Core {
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let core = self.clone();
-        Call::new(self.options.cancel.as_ref()).run(self.storage.handed_change(move || call(core))).await
+        scoped(self.options.cancel.as_ref(), self.storage.handed_change(move || call(core))).await
     }
 
     /// Like [`handed_change`](Self::handed_change), for a call that changes the handle, even if it fails.

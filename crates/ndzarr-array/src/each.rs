@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
-use ndzarr_engine::{OnProgress, Progress, RunOptions};
+use ndzarr_engine::{Cancel, OnProgress, Progress, RunOptions, in_scope};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Call, Storage};
+use crate::storage::Storage;
 
 /// Counts the chunks, or shards, of all arrays of a call.
 #[derive(Debug)]
@@ -50,10 +50,9 @@ pub(crate) fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
     let most = items.size_hint().1.unwrap_or(usize::MAX);
     let (items, failed) = (Mutex::new(items), AtomicBool::new(false));
     let (error, panic) = (Mutex::new(None), Mutex::new(None));
-    let call = Call::current();
+    let call = Cancel::of_scope();
     let each = &each;
-    let work = || {
-        let _entered = call.clone().enter();
+    let run_all = || {
         while !failed.load(Ordering::Relaxed) {
             let Some(item) = lock(&items).next() else { return };
             let cancel = run.cancel.as_ref();
@@ -73,6 +72,7 @@ pub(crate) fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
             failed.store(true, Ordering::Relaxed);
         }
     };
+    let work = || in_scope(call.as_ref(), run_all);
     std::thread::scope(|scope| {
         for _ in 1..threads.min(most) {
             if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {

@@ -7,7 +7,7 @@ mod level;
 use std::sync::Arc;
 
 use ndzarr_codec::CodecRegistry;
-use ndzarr_engine::RunOptions;
+use ndzarr_engine::{RunOptions, scoped};
 use ndzarr_metadata::{
     AttributeChange, Consolidated, ConsolidatedUse, CreateOptions, Extensions, Known, MemberKind,
     MetadataError, Node, NodeKind, NodePath, OpenOptions, UnknownType, Wanted,
@@ -22,7 +22,7 @@ use crate::consolidated::{self, View};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
-use crate::storage::{Call, Storage};
+use crate::storage::Storage;
 use crate::{attributes, nodes};
 
 /// An opened group, independent of whether its calls block.
@@ -234,7 +234,7 @@ impl GroupCore {
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let group = self.clone();
-        Call::new(self.options.cancel.as_ref()).run(self.storage.handed_change(move || call(group))).await
+        scoped(self.options.cancel.as_ref(), self.storage.handed_change(move || call(group))).await
     }
 
     /// Runs a blocking call, which the options can cancel.

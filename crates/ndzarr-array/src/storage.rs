@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    AnyStore, ArrayCache, Cache, ChunkedArray, EngineError, IndexCache, Relay, StoreId, erase_in_turn,
-    erase_prefix_in_turn, in_parallel, put_in_turn, with_files,
+    AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, Relay, StoreId,
+    erase_in_turn, erase_prefix_in_turn, in_parallel, put_in_turn, with_files,
 };
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_model::ArraySpec;
@@ -17,7 +17,6 @@ use ndzarr_store::{
     StoreError,
 };
 
-mod call;
 mod cancelled;
 mod create;
 #[cfg(feature = "fs")]
@@ -28,7 +27,6 @@ mod list;
 mod read_only;
 mod reread;
 
-pub(crate) use call::Call;
 #[cfg(feature = "fs")]
 use folder::Folder;
 pub(crate) use held_document::{HeldDocument, LostLocks, Published};
@@ -195,7 +193,7 @@ impl Storage {
     pub(crate) async fn put(&self, key: &Key, value: Bytes, only_if: Precondition) -> Result<Put> {
         self.named(match &self.0 {
             AnyStore::Blocking(store) => {
-                put_in_turn(&**store, key, &value, &only_if, Call::current().cancel.as_ref())
+                put_in_turn(&**store, key, &value, &only_if, Cancel::of_scope().as_ref())
                     .map_err(EngineError::from)
             }
             AnyStore::Async(store) => store.put(key, &[value], only_if).await.map_err(EngineError::from),
@@ -213,7 +211,7 @@ impl Storage {
         let key = self.named(Key::new(key))?;
         self.named(match &self.0 {
             AnyStore::Blocking(store) => {
-                erase_in_turn(&**store, &key, Call::current().cancel.as_ref()).map_err(EngineError::from)
+                erase_in_turn(&**store, &key, Cancel::of_scope().as_ref()).map_err(EngineError::from)
             }
             AnyStore::Async(store) => {
                 store.erase(&key, Precondition::None).await.map(drop).map_err(EngineError::from)
@@ -232,10 +230,8 @@ impl Storage {
     async fn erase_prefix(&self, prefix: &str) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         self.named(match &self.0 {
-            AnyStore::Blocking(store) => {
-                erase_prefix_in_turn(&**store, &prefix, Call::current().cancel.as_ref())
-                    .map_err(EngineError::from)
-            }
+            AnyStore::Blocking(store) => erase_prefix_in_turn(&**store, &prefix, Cancel::of_scope().as_ref())
+                .map_err(EngineError::from),
             AnyStore::Async(store) => store.erase_prefix(&prefix).await.map_err(EngineError::from),
         })
     }

@@ -13,11 +13,7 @@ impl Core {
         Ok(self.read_elements(resolved).await?.into_iter().collect())
     }
 
-    pub(crate) async fn write_vlen<M: Mode>(
-        &self,
-        resolved: &Resolved,
-        elements: &[Vec<u8>],
-    ) -> Result<()> {
+    pub(crate) async fn write_vlen<M: Mode>(&self, resolved: &Resolved, elements: &[Vec<u8>]) -> Result<()> {
         self.check_vlen()?;
         let elements = ArrayView::from_shape(IxDyn(&resolved.shape()), elements);
         let elements = elements.map_err(|error| Error::new(ErrorKind::WrongShape, error));

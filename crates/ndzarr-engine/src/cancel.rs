@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::future::poll_fn;
 use std::ops::Range;
+use std::pin::pin;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -114,8 +115,8 @@ impl Cancel {
     }
 
     /// Runs calls that this stops besides what their options say, such as those that open and create
-    /// nodes, which have none. A call that waits for an asynchronous store ends at once; others end where
-    /// they look at their options.
+    /// nodes, which have none. A call that waits for an asynchronous store ends at once, and one that waits for a
+    /// document of a file system before it changes that; others end where they look at their options.
     ///
     /// ```
     /// use ndzarr_engine::Cancel;
@@ -124,14 +125,7 @@ impl Cancel {
     /// assert!(cancel.scope(|| Cancel::of_scope().is_some()) && Cancel::of_scope().is_none());
     /// ```
     pub fn scope<R>(&self, calls: impl FnOnce() -> R) -> R {
-        struct Scope(Option<Cancel>);
-        impl Drop for Scope {
-            fn drop(&mut self) {
-                SCOPE.set(self.0.take());
-            }
-        }
-        let _scope = Scope(SCOPE.replace(Some(self.clone())));
-        calls()
+        in_scope(Some(self), calls)
     }
 
     /// What stops the calls of this thread, by [`scope`](Self::scope).
@@ -169,6 +163,26 @@ impl Cancel {
     fn turns(&self) -> MutexGuard<'_, Turns> {
         self.progress().turns()
     }
+}
+
+/// Runs calls that only this stops besides what their options say: the part of a call that another thread works
+/// for, or what has to be done although its call was cancelled.
+pub fn in_scope<R>(cancel: Option<&Cancel>, calls: impl FnOnce() -> R) -> R {
+    struct Before(Option<Cancel>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            SCOPE.set(self.0.take());
+        }
+    }
+    let _before = Before(SCOPE.replace(cancel.cloned()));
+    calls()
+}
+
+/// Polls a call that this stops, or that is in the scope of its caller.
+pub async fn scoped<T>(cancel: Option<&Cancel>, call: impl Future<Output = T>) -> T {
+    let Some(cancel) = cancel else { return call.await };
+    let mut call = pin!(call);
+    poll_fn(|context| cancel.scope(|| call.as_mut().poll(context))).await
 }
 
 impl Progress {

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ndzarr_metadata::{Format, Limits, Node, NodeKind, erase, is_document_of, is_node_document, key_prefixes};
+use ndzarr_metadata::{
+    Format, Limits, Node, NodeKind, erase, is_document_of, is_node_document, key_prefixes,
+};
 use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, StoreError, Want};
 
 use crate::chunks::Chunks as Units;

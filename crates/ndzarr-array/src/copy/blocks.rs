@@ -278,12 +278,7 @@ impl Pass<'_> {
         })
     }
 
-    fn write(
-        &self,
-        target: &Core,
-        block: &Block,
-        writer: &mut Option<ShardWriter>,
-    ) -> Result<()> {
+    fn write(&self, target: &Core, block: &Block, writer: &mut Option<ShardWriter>) -> Result<()> {
         let region = &block.step.region;
         let Some((shard, is_last)) = &block.step.shard else {
             let source = target.part_source(region, &block.bytes, &block.whole)?;
@@ -312,11 +307,7 @@ type Read = (Block, Option<Arc<Block>>);
 
 /// Reads a block on another thread while the calling one writes. A system that has no other thread for it lets it
 /// wait.
-fn while_writing(
-    reading: Reading,
-    spare: &mut Vec<u8>,
-    write: impl FnOnce() -> Result<()>,
-) -> Result<Read> {
+fn while_writing(reading: Reading, spare: &mut Vec<u8>, write: impl FnOnce() -> Result<()>) -> Result<Read> {
     let mut reading = Some(reading);
     let mut ahead = None;
     let written = thread::scope(|scope| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndzarr_engine::{
     AnyStore, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source, check_shrink,
-    check_shrink_async, is_change_thread, shrink, shrink_async,
+    check_shrink_async, is_change_thread, scoped, shrink, shrink_async,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
@@ -17,7 +17,7 @@ use super::Core;
 use super::unfinished::Unfinished;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Call, HeldDocument, Published};
+use crate::storage::{HeldDocument, Published};
 
 /// What is appended along an axis.
 pub(super) struct Added<'s> {
@@ -96,8 +96,8 @@ impl Core {
         source: &dyn Source,
     ) -> Result<()> {
         if !self.storage.is_blocking() {
-            let call = Call::new(self.options.cancel.as_ref());
-            return call.run(self.append(axis, shape, source)).await;
+            let cancel = self.options.cancel.clone();
+            return scoped(cancel.as_ref(), self.append(axis, shape, source)).await;
         }
         let (shape, source) = (shape.to_vec(), source.piece(&vec![0; shape.len()], shape));
         self.handed_update(move |mut core| async move {

@@ -10,7 +10,7 @@ use futures_util::future::{Either, select};
 use ndzarr_engine::{Cancel, CancelOnDrop, ConcurrentUpdate, RunOptions};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Call, HeldDocument, Published};
+use crate::storage::{HeldDocument, Published};
 
 /// A change of the shape that is not published yet. Dropping it ends it: nothing more of it is
 /// published, and the document is held until no trace of it is visible.
@@ -28,12 +28,13 @@ struct Work {
 impl Unfinished {
     /// A part of the current call, which holds this document.
     pub(super) fn new(held: impl Into<Option<HeldDocument>>) -> Self {
-        let (call, held) = (Call::current(), held.into());
-        let stop = CancelOnDrop::part_of(call.cancel.as_ref());
+        let held = held.into();
+        let call = Cancel::of_scope();
+        let stop = CancelOnDrop::part_of(call.as_ref());
         if let Some(condition) = held.as_ref().and_then(HeldDocument::condition) {
             stop.only_while(condition);
         }
-        Self(Arc::new(Work { held: Mutex::new(held), stop, can_be_cancelled: call.cancel.is_some() }))
+        Self(Arc::new(Work { held: Mutex::new(held), stop, can_be_cancelled: call.is_some() }))
     }
 
     /// The options for what is done for it.

@@ -8,10 +8,10 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use ndzarr_engine::{AnyStore, Cancel};
+use ndzarr_engine::{AnyStore, Cancel, scoped};
 use ndzarr_store::block_on;
 
-use super::{Call, Storage};
+use super::Storage;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long values that are being stored at that moment may take: without the answer it is not known whether
@@ -52,7 +52,7 @@ impl Storage {
         cancel: Option<&Cancel>,
         future: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        self.wait_unless(cancel, Call::new(cancel).run(future))
+        self.wait_unless(cancel, scoped(cancel, future))
     }
 }
 

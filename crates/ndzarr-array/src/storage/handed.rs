@@ -1,10 +1,10 @@
 //! Runs calls on a blocking store by the library's threads, so that the polling task is not
 //! blocked.
 
-use ndzarr_engine::{AnyStore, CancelOnDrop, EngineError, RunOptions, pooled, queued};
+use ndzarr_engine::{AnyStore, Cancel, CancelOnDrop, EngineError, RunOptions, pooled, queued};
 use ndzarr_store::block_on;
 
-use super::{Call, Storage};
+use super::Storage;
 use crate::error::Result;
 
 impl Storage {
@@ -29,13 +29,9 @@ impl Storage {
         call: impl FnOnce() -> F + Send + 'static,
     ) -> Result<R> {
         let AnyStore::Blocking(store) = &self.0 else { return call().await };
-        let stop = CancelOnDrop::part_of(Call::current().cancel.as_ref());
-        let part = Call::new(Some(stop.cancel()));
-        let run = move || {
-            let _entered = part.enter();
-            Ok(block_on(call()))
-        };
+        let stop = CancelOnDrop::part_of(Cancel::of_scope().as_ref());
+        let part = stop.cancel().clone();
+        let run = move || Ok(part.scope(|| block_on(call())));
         self.named(queued(&store.name(), Some(stop.cancel()), run).await.map_err(EngineError::from))?
     }
-
 }

@@ -1,14 +1,17 @@
 //! Reads documents in order to change them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ndzarr_engine::{AnyStore, ConcurrentUpdate, Condition, EngineError, with_files};
+use ndzarr_engine::{
+    AnyStore, Cancel, ConcurrentUpdate, Condition, EngineCause, EngineError, in_scope, publishing, with_files,
+};
 use ndzarr_metadata::{Limits, MetadataError, Node, check_whole};
-use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
+use ndzarr_store::{
+    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, StoreError, Wait, Want,
+};
 
-use super::call::{Call, lock, unless_cancelled};
 use super::{MAX_READINGS, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -16,7 +19,7 @@ impl Storage {
     /// Reads a document to change it, under its lock if the store has locks. Cancelling the current
     /// call ends a wait for the lock.
     pub(crate) async fn hold(&self, key: &str, limits: &Limits) -> Result<HeldDocument> {
-        self.named(Call::current().check())?;
+        self.named(check_scope())?;
         let key = self.named(Key::new(key))?;
         let limit = limits.document_bytes;
         if let AnyStore::Blocking(store) = &self.0
@@ -92,17 +95,34 @@ impl Storage {
     }
 }
 
+/// Fails if the call that this thread works for was cancelled.
+fn check_scope() -> Result<(), EngineError> {
+    match Cancel::of_scope() {
+        Some(cancel) if cancel.is_cancelled() => Err(EngineCause::Cancelled.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Changes a blocking store, unless the call that this thread works for was cancelled.
+fn unless_cancelled<T>(change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, EngineError> {
+    Ok(publishing(Cancel::of_scope().as_ref(), change)?)
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic leaves nothing guarded here half-changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The value of a document, and its lock.
 type Taken = (Option<Bytes>, Guard);
 
 /// Takes the lock of a document and reads it; `None` if the store has no locks.
 fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<Taken>> {
-    let call = Call::current();
-    let goes_on = || call.check().is_ok();
+    let goes_on = || check_scope().is_ok();
     // What stays blank or cut is left to the caller, who makes an error of it.
     let mut readings = MAX_READINGS;
     loop {
-        call.check()?;
+        check_scope()?;
         let mut lock = match with_files(|| store.lock(key, Wait::While(&goes_on)))? {
             Locked::Held(lock) => lock,
             Locked::Unsupported => return Ok(None),
@@ -311,10 +331,9 @@ impl HeldDocument {
 impl Drop for HeldDocument {
     fn drop(&mut self) {
         if let Some(undo) = self.undo.take() {
-            // This has to be done although the call was cancelled.
-            let _entered = Call::default().enter();
-            // A second panic on a thread that unwinds would end the process. The first one matters.
-            let undone = catch_unwind(AssertUnwindSafe(|| undo(self)));
+            // This has to be done although the call was cancelled. A second panic on a thread that unwinds would
+            // end the process. The first one matters.
+            let undone = in_scope(None, || catch_unwind(AssertUnwindSafe(|| undo(self))));
             if let Err(panic) = undone
                 && !std::thread::panicking()
             {

@@ -4,7 +4,7 @@ use ndzarr_engine::{AnyStore, Cancel};
 use ndzarr_metadata::{Known, Limits, MetadataError, check_whole};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, StoreError, Wait, Want};
 
-use super::{Call, Storage};
+use super::Storage;
 use crate::error::Result;
 
 /// How often a value is read that another program keeps writing in place.
@@ -29,10 +29,8 @@ impl Storage {
     /// in place, if any. A caller that was cancelled does not wait.
     pub(crate) fn stays(&self, key: &Key, seen: &Pin) -> Result<bool, StoreError> {
         let AnyStore::Blocking(store) = &self.0 else { return Ok(true) };
-        let call = Call::current();
-        let scope = Cancel::of_scope();
-        let is_cancelled = || call.check().is_err() || scope.as_ref().is_some_and(Cancel::is_cancelled);
-        store.stays(key, seen, Wait::While(&|| !is_cancelled()))
+        let call = Cancel::of_scope();
+        store.stays(key, seen, Wait::While(&|| !call.as_ref().is_some_and(Cancel::is_cancelled)))
     }
 
     /// Reads the document that an error is about once more, if it was blank or cut when it was read;
