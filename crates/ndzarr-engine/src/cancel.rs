@@ -292,8 +292,9 @@ pub fn publishing<T>(
     Ok(publish()?)
 }
 
-/// While it lives, something is being published.
-pub(crate) struct Publishing {
+/// While it lives, something is being published: who drops or stops the work waits for it as for one value.
+#[derive(Debug)]
+pub struct Publishing {
     cancel: Option<Cancel>,
     under: Under,
 }
@@ -306,6 +307,15 @@ pub(crate) enum Under {
 }
 
 impl Publishing {
+    /// Begins a change of several values in a store without locks, where no lock keeps others away until all of it is
+    /// done or undone.
+    ///
+    /// # Errors
+    /// The work was stopped.
+    pub fn without_locks(cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
+        Self::begin(cancel, Under::Nothing)
+    }
+
     pub(crate) fn begin(cancel: Option<&Cancel>, under: Under) -> Result<Self, EngineCause> {
         let mut begun = Self { cancel: None, under };
         // From the whole work to its part: each counts what has begun.

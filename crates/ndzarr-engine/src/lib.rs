@@ -144,7 +144,7 @@ mod sync {
 
 pub use any_store::AnyStore;
 pub use cache::{ArrayCache, Cache, IndexCache, StoreId, closes_files_after, with_files};
-pub use cancel::{Cancel, CancelOnDrop, Condition, in_scope, publishing, scoped};
+pub use cancel::{Cancel, CancelOnDrop, Condition, Publishing, in_scope, publishing, scoped};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
 pub use cover::check_cover;

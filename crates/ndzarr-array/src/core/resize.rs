@@ -69,7 +69,7 @@ impl Core {
                     held.check(policy).await?;
                 }
             }
-            let work = Unfinished::new(held);
+            let work = self.named(Unfinished::new(held))?;
             if loses {
                 let part = Self { options: work.options(&self.options), ..reshaped.clone() };
                 part.trim(shape, &change.was, Some(&work)).await?;
@@ -122,7 +122,7 @@ impl Core {
         }
         loop {
             let limits = &self.node.context.limits;
-            let mut held = storage.hold(&key, limits).await?;
+            let held = storage.hold(&key, limits).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
             if let Some(expected) = added.behind.as_ref().filter(|&expected| was != *expected) {
                 let what = format!(
@@ -139,18 +139,19 @@ impl Core {
                     continue;
                 }
                 *self = grown;
-                let work = Unfinished::new(None);
+                let work = self.named(Unfinished::new(None))?;
                 let writer = self.outside(Outside::Shared)?;
                 let writer = Self { options: work.options(&self.options), ..writer };
                 writer.write_added(axis, was[axis], &mut added, &work).await?;
                 return self.refresh(key).await;
             }
+            let work = self.named(Unfinished::new(held))?;
             // The written elements must not reappear when the array grows.
             if shape != was && storage.is_blocking() {
-                let (array, shape) = (self.clone(), shape.clone());
-                held.unless_published(move |held| array.tidy(held, &shape));
+                let array = self.clone();
+                let shape = shape.clone();
+                work.unless_published(move |held| array.tidy(held, &shape));
             }
-            let work = Unfinished::new(held);
             let writer = Self { options: work.options(&self.options), ..grown.outside(Outside::Fill)? };
             let done = match writer.write_added(axis, was[axis], &mut added, &work).await {
                 Ok(()) if shape == was => Ok(Published::Yes),

@@ -7,7 +7,7 @@ use std::task::{Context, Wake, Waker};
 
 use bytes::Bytes;
 use futures_util::future::{Either, select};
-use ndzarr_engine::{Cancel, CancelOnDrop, ConcurrentUpdate, RunOptions};
+use ndzarr_engine::{Cancel, CancelOnDrop, ConcurrentUpdate, EngineError, Publishing, RunOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{HeldDocument, Published};
@@ -19,22 +19,40 @@ use crate::storage::{HeldDocument, Published};
 pub(super) struct Unfinished(Arc<Work>);
 
 struct Work {
-    held: Mutex<Option<HeldDocument>>,
+    held: Mutex<Option<Held>>,
     stop: CancelOnDrop,
     /// Whether anything can cancel it but the end of the call.
     can_be_cancelled: bool,
 }
 
+/// The document, and what keeps others away from it in the place of a lock: who drops the call waits.
+struct Held {
+    document: HeldDocument,
+    _without_lock: Option<Publishing>,
+}
+
 impl Unfinished {
     /// A part of the current call, which holds this document.
-    pub(super) fn new(held: impl Into<Option<HeldDocument>>) -> Self {
-        let held = held.into();
+    pub(super) fn new(held: impl Into<Option<HeldDocument>>) -> Result<Self, EngineError> {
         let call = Cancel::of_scope();
         let stop = CancelOnDrop::part_of(call.as_ref());
-        if let Some(condition) = held.as_ref().and_then(HeldDocument::condition) {
-            stop.only_while(condition);
+        let hold = |document: HeldDocument| {
+            if let Some(condition) = document.condition() {
+                stop.only_while(condition);
+            }
+            let needs_wait = document.is_of_blocking_store() && !document.excludes_others();
+            let without_lock = needs_wait.then(|| Publishing::without_locks(call.as_ref())).transpose()?;
+            Ok::<_, EngineError>(Held { document, _without_lock: without_lock })
+        };
+        let held = held.into().map(hold).transpose()?;
+        Ok(Self(Arc::new(Work { held: Mutex::new(held), stop, can_be_cancelled: call.is_some() })))
+    }
+
+    /// Does this unless it is published, before others can hold the document.
+    pub(super) fn unless_published(&self, undo: impl FnOnce(&HeldDocument) + Send + 'static) {
+        if let Some(held) = &mut *self.0.held() {
+            held.document.unless_published(undo);
         }
-        Self(Arc::new(Work { held: Mutex::new(held), stop, can_be_cancelled: call.is_some() }))
     }
 
     /// The options for what is done for it.
@@ -67,7 +85,7 @@ impl Unfinished {
     pub(super) async fn publish(&self, document: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
         let held = self.0.held().take();
         match held {
-            Some(held) => held.publish(document, policy).await,
+            Some(held) => held.document.publish(document, policy).await,
             None => Err(Error::new(ErrorKind::Cancelled, "it was cancelled, and the document given up")),
         }
     }
@@ -80,7 +98,7 @@ impl Drop for Unfinished {
 }
 
 impl Work {
-    fn held(&self) -> MutexGuard<'_, Option<HeldDocument>> {
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -220,6 +220,11 @@ impl HeldDocument {
         matches!(self.guard, Guard::Lock(_))
     }
 
+    /// Whether calls of the store block.
+    pub(crate) fn is_of_blocking_store(&self) -> bool {
+        self.storage.is_blocking()
+    }
+
     /// Fails once the lock may have been lost, so that others may hold the document.
     pub(crate) fn condition(&self) -> Option<Condition> {
         let Guard::Lock(held) = &self.guard else { return None };
