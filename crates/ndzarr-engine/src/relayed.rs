@@ -218,3 +218,48 @@ impl AsyncStore for Relayed {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Refusing;
+
+    impl AsyncStore for Refusing {
+        fn name(&self) -> String {
+            "refusing".to_owned()
+        }
+
+        fn fetch<'a>(&'a self, _: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+            Box::pin(ready(Err(StoreError::Unsupported("read"))))
+        }
+
+        fn put<'a>(
+            &'a self,
+            _: &'a Key,
+            _: &'a [Bytes],
+            _: Precondition,
+        ) -> BoxFuture<'a, Result<Put, StoreError>> {
+            Box::pin(ready(Err(StoreError::Unsupported("write"))))
+        }
+
+        fn erase<'a>(&'a self, _: &'a Key, _: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+            Box::pin(ready(Err(StoreError::Unsupported("remove"))))
+        }
+    }
+
+    /// A list that only ended would look complete.
+    #[test]
+    fn once_the_call_is_dropped_requests_fail_and_lists_end_in_an_error() {
+        let (send, requests) = mpsc::unbounded();
+        let AnyStore::Async(store) = Relay(send).store(&AnyStore::Async(Arc::new(Refusing))) else {
+            unreachable!("it was asynchronous");
+        };
+        drop(requests);
+        let pages: Vec<Result<Vec<Key>, StoreError>> = block_on(store.list_pages(&Prefix::root()).collect());
+        assert!(matches!(&pages[..], [Err(StoreError::Io { .. })]), "{pages:?}");
+        let key = Key::new("a").expect("a key");
+        assert!(matches!(block_on(store.has(&key)), Err(StoreError::Io { .. })));
+    }
+}

@@ -150,7 +150,7 @@ pub(crate) fn begin_and_drop(gate: &Gate, future: impl Future) {
 }
 
 /// Waits until nothing holds the store, so that nothing can work on it.
-pub(crate) fn until_gone<T>(store: &Weak<T>) {
+pub(crate) fn until_gone<T: ?Sized>(store: &Weak<T>) {
     while store.strong_count() > 0 {
         thread::yield_now();
     }

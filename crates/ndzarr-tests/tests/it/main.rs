@@ -28,6 +28,7 @@ mod consolidated;
 mod copies_above;
 mod copy;
 mod copy_accounts;
+mod copy_as_future;
 mod copy_fenced;
 mod copy_formats;
 mod copy_missing;
