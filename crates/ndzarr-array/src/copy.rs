@@ -2,47 +2,33 @@
 
 mod account;
 mod blocks;
-mod carry_out;
 mod chunks;
 mod compressors;
 mod conversion;
 mod files;
+pub(crate) mod geometry;
 mod hierarchy;
 mod listed;
 mod members;
 mod options;
+mod plan;
 mod report;
 mod request;
+mod run;
+mod strategy;
 mod temporary;
-mod way;
 mod window;
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
-use ndzarr_metadata::{
-    ArrayRequest, CreateOptions, Existing, Format, KeptKeys, MemberKind, Node, NodeKind, NodePath,
-    check_request, consolidated_key, has_copies, keep_chunks,
-};
-use ndzarr_model::{ArraySpec, Attributes};
+use ndzarr_metadata::{CreateOptions, NodePath};
 
 use crate::apart;
-use crate::copy::account::{Found, Sorter};
-use crate::copy::chunks::n_units;
-use crate::copy::conversion::Conversion;
-use crate::copy::members::{Member, Members};
-use crate::copy::request::{Requests, sharding};
-use crate::copy::way::{Choice, Way};
-use crate::copy::window::Window;
-use crate::core::Core;
-use crate::each::check_cancel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::{Finish, Located};
 use crate::nodes;
 use crate::place::Place;
 use crate::storage::Storage;
 
-pub(crate) use way::decoded_shape;
+pub(crate) use strategy::decoded_shape;
 
 pub use options::CopyOptions;
 pub use report::{
@@ -105,11 +91,11 @@ pub fn copy(source: impl Into<Place>, target: impl Into<Place>, options: &CopyOp
     let source = source.into().locate()?;
     let (target, finish) = target.into().locate_target(options.create.existing)?;
     check_archive(&source, &target, finish.is_some())?;
-    run(source, (target, finish), options)
+    copy_on_threads(source, (target, finish), options)
 }
 
 /// Copies, on the calling thread and others.
-pub(crate) fn run(
+pub(crate) fn copy_on_threads(
     source: Located,
     (target, finish): (Located, Option<Finish>),
     options: &CopyOptions,
@@ -153,324 +139,14 @@ pub(crate) async fn copy_located(
     // From here on nodes are read in the detected format, even if there are new documents beside
     // the old ones.
     let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
-    if root.kind.array().is_some() {
-        let plan = Box::pin(run.plan_array(root, target_path, Whole::Array)).await?;
-        return Box::pin(run.carry_out(vec![plan], None, Vec::new())).await;
-    }
-    if options.slices.is_some() {
-        let what = format!("\"{}\" is a group, and slices are of one array", root.path);
-        return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| run.source.name()));
-    }
-    let Members { all, notes } = Members::of(&run.source, &root, &open).await?;
-    let mut plans = vec![run.plan_group(root, target_path.clone()).await?];
-    plans[0].out.notes.extend(notes);
-    let mut not_copied = Vec::new();
-    for Member { path, kind, node, note } in all {
-        let from = NodePath::new(&format!("{}{path}", plans[0].node.path.prefix()))?;
-        let target = NodePath::new(&format!("{}{path}", target_path.prefix()))?;
-        let planned = match node {
-            Ok(node) if node.kind.array().is_some() => {
-                Box::pin(run.plan_array(node, target.clone(), Whole::Group)).await
-            }
-            Ok(node) => run.plan_group(node, target.clone()).await,
-            Err(error) => Err(error),
-        };
-        match planned {
-            Ok(mut plan) => {
-                plan.out.notes.extend(note.map(str::to_owned));
-                plans.push(plan);
-            }
-            // What cannot be understood here says nothing of the others.
-            Err(error) if error.kind() == ErrorKind::Unsupported => {
-                match run.plan_as_files(&plans[0], (from.clone(), target), kind, &error) {
-                    Some(plan) => plans.push(plan),
-                    None => not_copied.push(NotCopied::of(&from, &error)),
-                }
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    let found = run.sort(&mut plans, &mut not_copied).await?;
-    Box::pin(run.carry_out(plans, found, not_copied)).await
+    let plan = run.plan(root, target_path, &open).await?;
+    Box::pin(run.carry_out(plan)).await
 }
 
-/// What a report says where there is no account of the keys.
-const UNLISTED: &str =
-    "the keys of the source cannot be listed: files of no array or group were not looked for";
-
-/// What a call copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whole {
-    Array,
-    Group,
-}
-
+/// A call that copies.
 struct Run<'o> {
     source: Storage,
     target: Storage,
     create: CreateOptions,
     options: &'o CopyOptions,
-}
-
-/// What will be done for a node.
-struct Planned {
-    node: Node,
-    path: NodePath,
-    create: CreateOptions,
-    what: What,
-    out: CopiedNode,
-}
-
-enum What {
-    Group(GroupPlan),
-    Array(Box<ArrayPlan>),
-    /// Its keys are copied as they are.
-    Files,
-}
-
-struct GroupPlan {
-    attributes: Attributes,
-    /// Whether the copy has consolidated metadata, as the source has.
-    consolidates: bool,
-}
-
-struct ArrayPlan {
-    request: ArrayRequest,
-    /// The part of the array that is copied, if not all of it.
-    window: Option<Window>,
-    conversion: Option<Conversion>,
-    /// Where elements are encoded again.
-    way: Option<Way>,
-    /// How many chunks, or shards, there are to copy.
-    units: u64,
-}
-
-impl Run<'_> {
-    /// Options for creating nodes: beside the source, if that is the target.
-    fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
-        let mut create = self.create.clone();
-        create.attributes_of = Some(Arc::new(node.clone()));
-        create.concurrent_update = self.options.run.concurrent_update;
-        create.foreign = self.options.run.foreign;
-        if is_same {
-            create.existing = Existing::Beside;
-        }
-        create
-    }
-
-    /// Whether a node of the source is at the same path of the target itself.
-    async fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
-        if node.path != *path {
-            return Ok(false);
-        }
-        match node.documents.first() {
-            Some((key, _)) => apart::shares_value(&self.source, &self.target, key).await,
-            // A group without documents exists wherever there is something below it.
-            None => apart::shares_below(&self.source, &self.target, &node.path.prefix()).await,
-        }
-    }
-
-    fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
-        Requests { source: &self.source, node, create, record_losses: self.options.record_losses }
-    }
-
-    async fn plan_group(&self, node: Node, path: NodePath) -> Result<Planned> {
-        check_cancel(&self.options.run)?;
-        let create = self.create_options(&node, self.is_same(&node, &path).await?);
-        let mut out = converted(&node, &path, MemberKind::Group);
-        let attributes = self.requests(&node, &create).group(&mut out.losses)?;
-        let consolidates = match self.is_consolidated(&node).await? {
-            true if matches!(create.format, Format::Zarr2 | Format::Zarr3) => true,
-            true => {
-                out.notes.push(format!(
-                    "without consolidated metadata, which are not written in {}",
-                    create.format
-                ));
-                false
-            }
-            false => false,
-        };
-        Ok(Planned { node, path, create, what: What::Group(GroupPlan { attributes, consolidates }), out })
-    }
-
-    /// Whether a group of the source has consolidated metadata of its own.
-    async fn is_consolidated(&self, node: &Node) -> Result<bool> {
-        match (node.format, consolidated_key(node)) {
-            (Format::Zarr3, _) => Ok(has_copies(node)),
-            (_, None) => Ok(false),
-            (_, Some(key)) => self.source.has(&key).await,
-        }
-    }
-
-    async fn plan_array(&self, node: Node, path: NodePath, whole: Whole) -> Result<Planned> {
-        check_cancel(&self.options.run)?;
-        let is_same = self.is_same(&node, &path).await?;
-        let create = self.create_options(&node, is_same);
-        let Some(spec) = node.kind.array() else { return Err(nodes::not_a("an array", &node, &self.source)) };
-        let slices = self.options.slices.as_ref();
-        let window = slices.map(|slices| Window::new(slices, &spec.shape)).transpose();
-        let window = window.map_err(|error| error.in_store(|| self.source.name()))?;
-        let spec = &*window.as_ref().map_or(Cow::Borrowed(spec), |window| {
-            Cow::Owned(ArraySpec { shape: window.shape(), ..spec.clone() })
-        });
-        let (requests, mut out) = (self.requests(&node, &create), converted(&node, &path, MemberKind::Array));
-
-        let layout = match whole {
-            Whole::Array => self.options.layout.clone(),
-            Whole::Group => self.options.layout.for_axes(spec.shape.len()),
-        };
-        let conversion = match self.options.numbers.of(&spec.data_type) {
-            Err(_) if whole == Whole::Group => {
-                out.notes.push(format!("its elements stay {}", spec.data_type));
-                None
-            }
-            conversion => conversion.map_err(|error| requests.refuse(&error.to_string()))?,
-        };
-        let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
-        let can_keep = conversion.is_none() && window.is_none() && layout.is_of(spec);
-        let mut kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
-        let undescribed = out.clone();
-        let request = loop {
-            out.level = match &kept {
-                Some(_) if is_same => CopyLevel::Metadata,
-                Some(_) => CopyLevel::Rekeyed,
-                None => CopyLevel::Reencoded,
-            };
-            if is_same && kept.is_none() {
-                let what = "its chunks have to be encoded again, which needs another target";
-                return Err(requests.refuse(what));
-            }
-            if out.level > self.options.at_most {
-                let what =
-                    format!("it would be {:?}, but only {:?} is allowed", out.level, self.options.at_most);
-                return Err(requests.refuse(&what));
-            }
-            let is_kept = kept.is_some();
-            let mut request = match kept.take() {
-                Some(request) => request,
-                None => requests.anew(spec, &layout, conversion.as_ref(), &mut out.notes)?,
-            };
-            requests.rest(spec, conversion.as_ref(), &mut request, &mut out)?;
-            let made = check_request(&path, &request, &create)?;
-            let fills = made.kind.array().map(|made| made.fill_value.bytes());
-            if !is_kept || fills == Some(spec.fill_value.bytes()) || self.has_all(&node).await? {
-                break request;
-            }
-            // Chunks that are not stored would get another fill value.
-            out = undescribed.clone();
-            out.notes.push("chunks that are not stored are written, as the fill value is another".to_owned());
-        };
-        if layout.index.is_some() && whole == Whole::Array {
-            let made = check_request(&path, &request, &create)?;
-            if made.kind.array().is_none_or(|made| sharding(&made.codecs).is_none()) {
-                return Err(requests.refuse("without shards there is no index to be placed"));
-            }
-        }
-        let (mut way, mut units) = (None, 0);
-        match out.level {
-            CopyLevel::Metadata => {}
-            CopyLevel::Rekeyed => {
-                let source = self.core(&self.source, &node)?;
-                source.data()?;
-                units = n_units(&source)?;
-            }
-            CopyLevel::Reencoded => {
-                let to = check_request(&path, &request, &create)?;
-                let source = self.core(&self.source, &node)?;
-                let target = self.core(&self.target, &to)?;
-                let choice = Choice {
-                    source: &source,
-                    target: &target,
-                    window: window.as_ref(),
-                    conversion: conversion.as_ref(),
-                    memory: self.options.memory,
-                    more_memory: self.options.more_memory,
-                    has_temporary: self.options.temporary.is_some() || self.target.is_folder(),
-                    threads: self.options.run.threads,
-                };
-                let chosen = choice.way()?;
-                out.notes.extend(way::said(&chosen, spec));
-                out.temporary_bytes = way::temporary_bytes(&chosen, spec);
-                units = n_units(&target)?.saturating_mul(chosen.passes());
-                way = Some(chosen);
-            }
-        }
-        let what = What::Array(Box::new(ArrayPlan { request, window, conversion, way, units }));
-        Ok(Planned { node, path, create, what, out })
-    }
-
-    /// Whether all chunks, or shards, of an array are stored.
-    async fn has_all(&self, node: &Node) -> Result<bool> {
-        let array = self.core(&self.source, node)?;
-        let stored = chunks::listed(&array).await?;
-        Ok(stored.is_some_and(|stored| n_units(&array).is_ok_and(|all| stored.n() == all)))
-    }
-
-    /// The plan for a node that cannot be understood here: in the same format its keys are copied as they are.
-    fn plan_as_files(
-        &self,
-        root: &Planned,
-        (from, path): (NodePath, NodePath),
-        kind: Option<MemberKind>,
-        why: &Error,
-    ) -> Option<Planned> {
-        let is_same = root.create.existing == Existing::Beside;
-        if is_same || root.node.format != self.create.format {
-            return None;
-        }
-        let node = nodes::folder(&root.node, from);
-        let mut out = converted(&node, &path, MemberKind::Group);
-        (out.kind, out.level) = (kind.unwrap_or(MemberKind::Array), CopyLevel::Rekeyed);
-        out.as_files = Some(why.to_string());
-        Some(Planned { node, path, create: self.create_options(&root.node, false), what: What::Files, out })
-    }
-
-    /// Finds out what becomes of each key below a group; `None` where they stay in place, or cannot be listed.
-    async fn sort(&self, plans: &mut Vec<Planned>, not_copied: &mut Vec<NotCopied>) -> Result<Option<Found>> {
-        let root = &plans[0];
-        if root.create.existing == Existing::Beside {
-            return Ok(None);
-        }
-        let (format, root) = (root.node.format, root.node.clone());
-        let mut sorter = Sorter::of(&root, self.create.format, self.options.other_files);
-        for Planned { node, what, .. } in &plans[1..] {
-            match what {
-                What::Files => sorter.add_as_files(node),
-                What::Group(_) | What::Array(_) => sorter.add(node),
-            }
-        }
-        not_copied.iter().for_each(|node| sorter.add_not_copied(format, &node.source));
-        let Some(sorter) = sorter.sort(&self.source, &root).await? else {
-            plans[0].out.notes.push(UNLISTED.to_owned());
-            let is_listed = |plan: &mut Planned| matches!(plan.what, What::Files);
-            for mut plan in plans.extract_if(.., is_listed) {
-                let why = plan.out.as_files.take().unwrap_or_default();
-                not_copied.push(NotCopied { source: plan.out.source, why });
-            }
-            return Ok(None);
-        };
-        for plan in plans.iter_mut().filter(|plan| matches!(plan.what, What::Files)) {
-            plan.out.n_chunks = sorter.n_of(&plan.node);
-        }
-        Ok(Some(sorter.found()))
-    }
-
-    fn core(&self, storage: &Storage, node: &Node) -> Result<Core> {
-        Core::new(storage.clone(), node.clone(), &self.options.open.registry)
-    }
-}
-
-fn converted(node: &Node, path: &NodePath, kind: MemberKind) -> CopiedNode {
-    debug_assert!(matches!(kind, MemberKind::Array) == matches!(node.kind, NodeKind::Array(_)));
-    CopiedNode {
-        source: node.path.as_str().to_owned(),
-        target: path.as_str().to_owned(),
-        kind,
-        level: CopyLevel::Metadata,
-        n_chunks: 0,
-        temporary_bytes: 0,
-        as_files: None,
-        losses: Vec::new(),
-        notes: Vec::new(),
-    }
 }

@@ -111,7 +111,6 @@ mod packed;
 mod par;
 mod place;
 mod plain_element;
-mod plan;
 mod point_list;
 mod point_tile;
 mod points;

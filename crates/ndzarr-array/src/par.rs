@@ -8,11 +8,11 @@ use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::array::Array;
 use crate::copy::decoded_shape;
+use crate::copy::geometry::Task;
 use crate::core::Core;
 use crate::each::{Counter, for_each, lock, n_threads};
 use crate::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::Task;
 
 /// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to the
 /// value of its thread, `reduce` combines two values, and `identity` makes the initial ones.

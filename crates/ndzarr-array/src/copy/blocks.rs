@@ -13,13 +13,13 @@ use ndzarr_grid::{ChunkGrid, Region, next_index};
 use crate::assign::assign;
 use crate::chunks::Chunks as Units;
 use crate::copy::conversion::Conversion;
+use crate::copy::geometry::{Walk, end_of_unit};
 use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::check_cancel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::output::blank_bytes;
 use crate::packed::part_of;
-use crate::plan::{Plan, end_of_unit};
 use crate::resolved::Resolved;
 use crate::steps::lengths;
 
@@ -29,7 +29,7 @@ pub(super) struct Pass<'o> {
     pub(super) target: Core,
     /// The part of the source that is copied, if not all of it. All regions are of this part.
     pub(super) window: Option<&'o Window>,
-    pub(super) plan: Plan,
+    pub(super) walk: Walk,
     /// Shape of what is decoded at once.
     pub(super) read: Vec<u64>,
     pub(super) conversion: Option<Conversion>,
@@ -89,17 +89,17 @@ struct Reading {
 /// The steps of a pass over blocks, in the order of the walk: those that contain any of these units
 /// of the target, or all.
 pub(super) fn steps(
-    plan: &Plan,
+    walk: &Walk,
     grid: &ChunkGrid,
     needed: Units,
 ) -> Result<Box<dyn Iterator<Item = Step> + Send>> {
     let shape = grid.array_shape().to_vec();
-    let lens: Vec<u64> = plan.block.iter().map(|&len| len.max(1)).collect();
+    let lens: Vec<u64> = walk.block.iter().map(|&len| len.max(1)).collect();
     let blocks =
         ChunkGrid::regular(&shape, &lens).map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
     // Neighbours along the axis that is carried over follow each other.
     let mut order: Vec<usize> = (0..shape.len()).collect();
-    if let Some(axis) = plan.carry {
+    if let Some(axis) = walk.carry {
         order.retain(|&other| other != axis);
         order.push(axis);
     }
@@ -150,11 +150,11 @@ fn around(a: &Region, b: &Region) -> Region {
 
 /// The steps of a pass that puts shards together piece by piece.
 pub(super) fn pieces(
-    plan: &Plan,
+    walk: &Walk,
     grid: &ChunkGrid,
     shards: impl Iterator<Item = Vec<u64>> + Send + 'static,
 ) -> Box<dyn Iterator<Item = Step> + Send> {
-    let (grid, lens) = (grid.clone(), plan.block.iter().map(|&len| len.max(1)).collect::<Vec<u64>>());
+    let (grid, lens) = (grid.clone(), walk.block.iter().map(|&len| len.max(1)).collect::<Vec<u64>>());
     Box::new(shards.flat_map(move |shard| {
         let region = grid.clipped_region(&shard);
         let parts = region.as_ref().and_then(|region| ChunkGrid::regular(&region.shape(), &lens).ok());
@@ -192,7 +192,7 @@ impl Pass<'_> {
                     (self.count)(now.step.units);
                     return Ok(());
                 }
-                Some(next) if !self.plan.ahead => {
+                Some(next) if !self.walk.ahead => {
                     self.write(&target, &now, &mut writer)?;
                     (self.count)(now.step.units);
                     spare.take_back(now);
@@ -236,7 +236,7 @@ impl Pass<'_> {
         let mut ranges = region.ranges().to_vec();
         let mut missing = ranges.clone();
         let mut carried = None;
-        if let Some(axis) = self.plan.carry {
+        if let Some(axis) = self.walk.carry {
             ranges[axis].end = end_of_unit(shape[axis], self.read[axis], ranges[axis].end);
             missing[axis].end = ranges[axis].end;
             let neighbour = before.filter(|before| {

@@ -9,15 +9,15 @@ use ndzarr_grid::Region;
 use crate::chunks::{Chunk, Chunks as Units};
 use crate::copy::blocks::{Pass, Step, pieces, steps};
 use crate::copy::conversion::Conversion;
+use crate::copy::geometry::Walk;
 use crate::copy::listed::only_listed;
+use crate::copy::strategy::{Strategy, decoded_shape};
 use crate::copy::temporary::Temporary;
-use crate::copy::way::{Way, decoded_shape};
 use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::{Counter, for_each, n_threads};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::Blocking;
-use crate::plan::Plan;
 
 /// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;
@@ -79,7 +79,7 @@ impl Chunks<'_> {
     /// Reads elements and writes them. Chunks of the source that are not stored are skipped, unless
     /// the fill values differ. Returns the number of chunks of the target, or shards, that have
     /// elements of stored chunks.
-    pub(super) async fn encode(&self, way: &Way) -> Result<u64> {
+    pub(super) async fn encode(&self, strategy: &Strategy) -> Result<u64> {
         let (source, target) = (&self.source, &self.target);
         let (grid, all) = (target.grid()?, n_units(target)?);
         let stored = match self.window {
@@ -97,7 +97,7 @@ impl Chunks<'_> {
         let n = needed.n();
         let needed = self.without_there(needed, target).await?;
         let left = needed.n();
-        if let Way::Twice(chunks, first, _) = way {
+        if let Strategy::Twice(chunks, first, _) = strategy {
             let between = self.between(chunks)?;
             let (units, n_between) = (between.grid()?, n_units(&between)?.max(1));
             let needed = match left {
@@ -116,25 +116,25 @@ impl Chunks<'_> {
         }
         let (conversion, count) = (self.conversion.clone(), |n| self.counter.add(n));
         count(all.saturating_sub(left));
-        match way {
-            Way::ByUnit(threads) => self.by_unit(source, needed, *threads)?,
-            Way::Blocks(plan) => {
-                let steps = steps(plan, &grid, needed)?;
-                self.pass([source, target], self.window, plan, conversion, steps, &count)?;
+        match strategy {
+            Strategy::ByUnit(threads) => self.by_unit(source, needed, *threads)?,
+            Strategy::Blocks(walk) => {
+                let steps = steps(walk, &grid, needed)?;
+                self.pass([source, target], self.window, walk, conversion, steps, &count)?;
             }
-            Way::Pieces(plan) => {
-                let steps = pieces(plan, &grid, needed.map(|unit| unit.index));
-                self.pass([source, target], self.window, plan, conversion, steps, &count)?;
+            Strategy::Pieces(walk) => {
+                let steps = pieces(walk, &grid, needed.map(|unit| unit.index));
+                self.pass([source, target], self.window, walk, conversion, steps, &count)?;
             }
-            Way::Twice(chunks, _, plan) => {
-                let (between, steps) = (self.between(chunks)?, steps(plan, &grid, needed)?);
+            Strategy::Twice(chunks, _, walk) => {
+                let (between, steps) = (self.between(chunks)?, steps(walk, &grid, needed)?);
                 let source = match stored {
                     Some(_) => listed(&between).await?,
                     None => None,
                 };
                 let source =
                     source.map_or_else(|| Ok(between.clone()), |there| only_listed(&between, &there))?;
-                self.pass([&source, target], None, plan, conversion, steps, &count)?;
+                self.pass([&source, target], None, walk, conversion, steps, &count)?;
             }
         }
         Ok(n)
@@ -197,7 +197,7 @@ impl Chunks<'_> {
         &self,
         [source, target]: [&Core; 2],
         window: Option<&Window>,
-        plan: &Plan,
+        walk: &Walk,
         conversion: Option<Conversion>,
         steps: Steps,
         count: &(dyn Fn(u64) + Sync),
@@ -206,11 +206,11 @@ impl Chunks<'_> {
         let mut run = self.run.clone();
         run.fill_chunks = fills;
         run.progress = None;
-        run.bytes_in_flight = run.bytes_in_flight.min(plan.in_flight.0);
-        run.requests_in_flight = run.requests_in_flight.min(plan.in_flight.1);
+        run.bytes_in_flight = run.bytes_in_flight.min(walk.in_flight.0);
+        run.requests_in_flight = run.requests_in_flight.min(walk.in_flight.1);
         let (source, target) = (source.clone(), target.clone());
         let read = decoded_shape(&source)?;
-        Pass { source, target, window, plan: plan.clone(), read, conversion, run: &run, count }.copy(steps)
+        Pass { source, target, window, walk: walk.clone(), read, conversion, run: &run, count }.copy(steps)
     }
 
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.

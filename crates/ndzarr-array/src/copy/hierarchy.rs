@@ -8,9 +8,11 @@ use ndzarr_metadata::{
     consolidate, consolidated_key, create_group, erase,
 };
 
+use crate::copy::Run;
 use crate::copy::account::Found;
 use crate::copy::files::Files;
-use crate::copy::{CopiedNode, GroupPlan, Planned, Run, What};
+use crate::copy::plan::{GroupPlan, NodePlan, NodeWork};
+use crate::copy::report::CopiedNode;
 use crate::error::{Error, Result};
 use crate::note::{Begun, Note, at_end};
 
@@ -42,9 +44,9 @@ struct Pending {
 
 impl Run<'_> {
     /// Begins a group. Its documents come after everything in it.
-    pub(super) async fn group(&self, plan: Planned, whole: &mut Option<Hierarchy>) -> Result<CopiedNode> {
-        let Planned { node, path, create, what, out } = plan;
-        let What::Group(GroupPlan { attributes, consolidates }) = what else { return Ok(out) };
+    pub(super) async fn group(&self, plan: NodePlan, whole: &mut Option<Hierarchy>) -> Result<CopiedNode> {
+        let NodePlan { node, path, create, work, out } = plan;
+        let NodeWork::Group(GroupPlan { attributes, consolidates }) = work else { return Ok(out) };
         let is_first = whole.is_none();
         let whole = match whole {
             Some(whole) => {

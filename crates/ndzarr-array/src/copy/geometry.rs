@@ -1,4 +1,4 @@
-//! Plans how an array of one chunking becomes one of another within a given memory: pure geometry.
+//! How an array of one chunking becomes one of another within a given memory: pure geometry.
 //!
 //! What is decoded at once is a unit of the source (a chunk, an inner chunk of a shard), what is
 //! written at once a unit of the target (a shard, a chunk without shards). A copy goes through
@@ -7,7 +7,7 @@
 
 use std::num::NonZeroUsize;
 
-/// What a plan is made for.
+/// What a walk is planned for.
 #[derive(Clone, Debug)]
 pub(crate) struct Task<'t> {
     /// Shape of the array, in elements.
@@ -30,7 +30,7 @@ pub(crate) struct Task<'t> {
 
 /// A walk over blocks.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct Walk {
     /// Shape of a block: along each axis whole units of the target, or the whole array.
     pub(crate) block: Vec<u64>,
     /// The axis along which neighbours follow each other, each taking from the one before what that
@@ -46,19 +46,19 @@ pub(crate) struct Plan {
     pub(crate) in_flight: (u64, NonZeroUsize),
 }
 
-/// A plan with more decoding than this goes through a temporary array, if there can be one.
+/// A walk with more decoding than this goes through a temporary array, if there can be one.
 pub(crate) const MOST_DECODES: f64 = 2.5;
 
 /// Blocks of at least this many bytes are not made larger for any other reason than to decode less.
 const LARGE: u64 = 16 << 20;
 
-/// How many times longer it takes to encode than to decode: what a plan weighs decoding against.
+/// How many times longer it takes to encode than to decode: what planning weighs decoding against.
 const ENCODING: f64 = 3.0;
 
 /// Without reading ahead, the stores and one of two processors wait more often.
 const WAITING: f64 = 1.15;
 
-/// From this many units on, a block grows by its own share of them rather than by one: a plan takes as
+/// From this many units on, a block grows by its own share of them rather than by one: planning takes as
 /// many steps as the logarithm of an array has, not as the array.
 const FINE: u64 = 64;
 
@@ -83,24 +83,24 @@ pub(crate) fn end_of_unit(n: u64, unit: u64, end: u64) -> u64 {
 
 impl Task<'_> {
     /// The best walk within the room; `None` if it is too small for a single unit of the target.
-    pub(crate) fn plan(&self) -> Option<Plan> {
+    pub(crate) fn best_walk(&self) -> Option<Walk> {
         let axes =
             (0..self.shape.len()).filter(|&axis| !self.write[axis].is_multiple_of(self.read[axis].max(1)));
         let carries: Vec<usize> = axes.filter(|_| self.carries).collect();
         // What is carried over comes from another block in memory.
         let ways = carries.into_iter().map(|axis| (Some(axis), true)).chain([(None, false)]);
-        let mut best: Option<(f64, Plan)> = None;
+        let mut best: Option<(f64, Walk)> = None;
         for (carry, ahead) in std::iter::once((None, true)).chain(ways) {
-            let Some(plan) = self.grown(carry, ahead) else { continue };
-            let cost = (plan.decodes + ENCODING) * if plan.ahead { 1.0 } else { WAITING };
+            let Some(walk) = self.grown(carry, ahead) else { continue };
+            let cost = (walk.decodes + ENCODING) * if walk.ahead { 1.0 } else { WAITING };
             if best.as_ref().is_none_or(|(least, _)| cost < *least * 0.999) {
-                best = Some((cost, plan));
+                best = Some((cost, walk));
             }
         }
-        best.map(|(_, plan)| plan)
+        best.map(|(_, walk)| walk)
     }
 
-    /// The least room that a plan needs.
+    /// The least room that a walk needs.
     pub(crate) fn least_room(&self) -> u64 {
         self.bytes(&self.clipped(self.write), None, false)
     }
@@ -135,32 +135,32 @@ impl Task<'_> {
     }
 
     /// A block as large as the room allows, made larger step by step: of all steps the one that
-    /// takes away most decoding for the memory that it costs. Then the smallest of those on the way
+    /// takes away most decoding for the memory that it costs. Then the smallest of those before it
     /// that decode no more and are large enough.
-    pub(crate) fn grown(&self, carry: Option<usize>, ahead: bool) -> Option<Plan> {
+    pub(crate) fn grown(&self, carry: Option<usize>, ahead: bool) -> Option<Walk> {
         let in_flight = (u64::MAX, NonZeroUsize::MAX);
         if self.shape.contains(&0) {
             // Of any length, it takes nothing.
             let block = self.shape.to_vec();
-            return Some(Plan { block, carry: None, ahead, decodes: 1.0, bytes: 0, in_flight });
+            return Some(Walk { block, carry: None, ahead, decodes: 1.0, bytes: 0, in_flight });
         }
         let mut block = self.clipped(self.write);
         if self.bytes(&block, carry, ahead) > self.room {
             return None;
         }
-        let mut way = vec![(block.clone(), self.decodes(&block, carry))];
+        let mut steps = vec![(block.clone(), self.decodes(&block, carry))];
         while let Some(next) = self.next_step(&block, carry, ahead) {
             block = next;
-            way.push((block.clone(), self.decodes(&block, carry)));
+            steps.push((block.clone(), self.decodes(&block, carry)));
         }
-        let least = way.iter().map(|(_, decodes)| *decodes).fold(f64::INFINITY, f64::min);
+        let least = steps.iter().map(|(_, decodes)| *decodes).fold(f64::INFINITY, f64::min);
         let is_good = |(block, decodes): &(Vec<u64>, f64)| *decodes <= least * 1.001 && self.is_large(block);
         let at =
-            way.iter().position(is_good).or_else(|| way.iter().rposition(|(_, it)| *it <= least * 1.001));
-        let (block, decodes) = way.swap_remove(at?);
+            steps.iter().position(is_good).or_else(|| steps.iter().rposition(|(_, it)| *it <= least * 1.001));
+        let (block, decodes) = steps.swap_remove(at?);
         let bytes = self.bytes(&block, carry, ahead);
         let carry = carry.filter(|&axis| block[axis] < self.shape[axis]);
-        Some(Plan { block, carry, ahead, decodes, bytes, in_flight })
+        Some(Walk { block, carry, ahead, decodes, bytes, in_flight })
     }
 
     /// Whether a block keeps all threads busy for much longer than it takes to begin.

@@ -5,13 +5,15 @@ use ndzarr_metadata::{
     create_array, create_group, erase, key_prefixes, same_keys,
 };
 
-use super::{ArrayPlan, CopiedNode, CopyLevel, CopyReport, NotCopied, Planned, Run, UNLISTED, What};
 use crate::apart::would_remove;
 use crate::chunks::Chunks as Units;
+use crate::copy::Run;
 use crate::copy::account::{Found, Sorter};
 use crate::copy::chunks::Chunks;
 use crate::copy::files::Files;
 use crate::copy::hierarchy::{Hierarchy, own_documents};
+use crate::copy::plan::{ArrayPlan, NodePlan, NodeWork, Plan, UNLISTED};
+use crate::copy::report::{CopiedNode, CopyLevel, CopyReport};
 use crate::copy::temporary::Temporary;
 use crate::each::{Counter, check_cancel};
 use crate::error::{Error, ErrorKind, Result};
@@ -19,20 +21,16 @@ use crate::nodes;
 use crate::note::{Begun, Note, TEMPORARY, at_end};
 
 impl Run<'_> {
-    /// `found` is what lies below a group.
-    pub(super) async fn carry_out(
-        &self,
-        plans: Vec<Planned>,
-        mut found: Option<Found>,
-        not_copied: Vec<NotCopied>,
-    ) -> Result<CopyReport> {
+    /// Copies as planned.
+    pub(super) async fn carry_out(&self, plan: Plan) -> Result<CopyReport> {
+        let Plan { nodes: plans, not_copied, mut found } = plan;
         if self.options.dry_run {
             let nodes = self.foresee(plans, &mut found).await?;
             return Ok(CopyReport { nodes, not_copied, account: found.map(|found| found.account) });
         }
-        let units = plans.iter().map(|plan| match &plan.what {
-            What::Array(array) => array.units,
-            What::Group(_) | What::Files => 0,
+        let units = plans.iter().map(|plan| match &plan.work {
+            NodeWork::Array(array) => array.units,
+            NodeWork::Group(_) | NodeWork::Files => 0,
         });
         let counter = Counter::new(units.fold(0, u64::saturating_add), &self.options.run);
         let mut nodes = Vec::new();
@@ -40,10 +38,10 @@ impl Run<'_> {
         let mut whole = None;
         for plan in plans {
             check_cancel(&self.options.run)?;
-            nodes.push(match plan.what {
-                What::Group(_) => Box::pin(self.group(plan, &mut whole)).await?,
-                What::Array(_) => Box::pin(self.array(plan, &mut whole, &counter, &mut found)).await?,
-                What::Files => {
+            nodes.push(match plan.work {
+                NodeWork::Group(_) => Box::pin(self.group(plan, &mut whole)).await?,
+                NodeWork::Array(_) => Box::pin(self.array(plan, &mut whole, &counter, &mut found)).await?,
+                NodeWork::Files => {
                     as_they_are.extend(key_prefixes(plan.node.format, plan.node.path.as_str()));
                     plan.out
                 }
@@ -59,8 +57,8 @@ impl Run<'_> {
     }
 
     /// What would be done, after the checks of the target that are made before anything is written.
-    async fn foresee(&self, plans: Vec<Planned>, found: &mut Option<Found>) -> Result<Vec<CopiedNode>> {
-        if let [Planned { node, what: What::Array(array), out, .. }] = &plans[..]
+    async fn foresee(&self, plans: Vec<NodePlan>, found: &mut Option<Found>) -> Result<Vec<CopiedNode>> {
+        if let [NodePlan { node, work: NodeWork::Array(array), out, .. }] = &plans[..]
             && out.level != CopyLevel::Metadata
             && array.window.is_none()
         {
@@ -68,26 +66,26 @@ impl Run<'_> {
             *found = sorted.map(|(_, sorter)| sorter.found());
         }
         // The others are below the first one.
-        if let Some(Planned { node, path, create, what, out }) = plans.first() {
-            let creation = match what {
-                What::Group(group) => {
+        if let Some(NodePlan { node, path, create, work, out }) = plans.first() {
+            let creation = match work {
+                NodeWork::Group(group) => {
                     let (attributes, of_new, at) = (group.attributes.clone(), create.clone(), path.clone());
                     self.conclude(move |known: &Known| create_group(&at, &attributes, known, &of_new)).await?
                 }
-                What::Array(array) => {
+                NodeWork::Array(array) => {
                     let (request, of_new, at) = (array.request.clone(), create.clone(), path.clone());
                     self.conclude(move |known: &Known| create_array(&at, &request, known, &of_new)).await?
                 }
                 // It is below a group.
-                What::Files => return Ok(Vec::new()),
+                NodeWork::Files => return Ok(Vec::new()),
             };
             self.check_apart(node, &creation).await?;
-            if out.level == CopyLevel::Metadata && matches!(what, What::Array(_)) {
+            if out.level == CopyLevel::Metadata && matches!(work, NodeWork::Array(_)) {
                 self.check_keys(node, &creation)?;
             } else if create.existing != Existing::Beside {
-                let note = match what {
-                    What::Group(_) | What::Files => self.note_of_group(node, path),
-                    What::Array(array) => {
+                let note = match work {
+                    NodeWork::Group(_) | NodeWork::Files => self.note_of_group(node, path),
+                    NodeWork::Array(array) => {
                         self.note(node, &check_request(path, &array.request, create)?, out.level)
                     }
                 };
@@ -97,8 +95,8 @@ impl Run<'_> {
                 }
             }
         }
-        let nodes = plans.into_iter().map(|Planned { what, mut out, .. }| {
-            if let What::Array(array) = &what {
+        let nodes = plans.into_iter().map(|NodePlan { work, mut out, .. }| {
+            if let NodeWork::Array(array) = &work {
                 out.n_chunks = array.units;
             }
             out
@@ -173,14 +171,14 @@ impl Run<'_> {
 
     async fn array(
         &self,
-        plan: Planned,
+        plan: NodePlan,
         whole: &mut Option<Hierarchy>,
         counter: &Counter,
         found: &mut Option<Found>,
     ) -> Result<CopiedNode> {
-        let Planned { node, path, create, what, mut out } = plan;
-        let What::Array(array) = what else { return Ok(out) };
-        let ArrayPlan { request, window, conversion, way, .. } = *array;
+        let NodePlan { node, path, create, work, mut out } = plan;
+        let NodeWork::Array(array) = work else { return Ok(out) };
+        let ArrayPlan { request, window, conversion, strategy, .. } = *array;
         let (of_new, at) = (create.clone(), path.clone());
         let asked = request.clone();
         let concluded = move |existing| {
@@ -258,8 +256,8 @@ impl Run<'_> {
             run: &self.options.run,
             counter,
         };
-        let copied = match &way {
-            Some(way) => chunks.encode(way).await,
+        let copied = match &strategy {
+            Some(strategy) => chunks.encode(strategy).await,
             None => chunks.copy().await,
         };
         if copied.as_ref().is_err_and(|error| error.kind() == ErrorKind::Conflict) {
@@ -280,7 +278,7 @@ impl Run<'_> {
         }
         self.end(Some(note), &node, creation, &create).await?;
         // To look for one takes a list, which not every store has.
-        let went_twice = way.as_ref().is_some_and(|way| way.passes() > 1);
+        let went_twice = strategy.as_ref().is_some_and(|strategy| strategy.passes() > 1);
         if went_twice || resumed == Begun::Before {
             temporary.erase().await?;
         }

@@ -7,25 +7,25 @@ use ndzarr_engine::AnyStore;
 use ndzarr_model::ArraySpec;
 
 use crate::copy::conversion::Conversion;
+use crate::copy::geometry::{MOST_DECODES, Task, Walk, between};
 use crate::copy::window::Window;
 use crate::core::Core;
 use crate::each::n_threads;
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{MOST_DECODES, Plan, Task, between};
 
 /// How elements are copied.
 #[derive(Clone, Debug)]
-pub(super) enum Way {
+pub(super) enum Strategy {
     /// Chunk by chunk of the target, on this number of threads: elements of variable size.
     ByUnit(usize),
-    Blocks(Plan),
+    Blocks(Walk),
     /// Shards are put together piece by piece.
-    Pieces(Plan),
+    Pieces(Walk),
     /// By a temporary array with these chunks.
-    Twice(Vec<u64>, Plan, Plan),
+    Twice(Vec<u64>, Walk, Walk),
 }
 
-impl Way {
+impl Strategy {
     /// How often elements are written.
     pub(super) fn passes(&self) -> u64 {
         if matches!(self, Self::Twice(..)) { 2 } else { 1 }
@@ -36,12 +36,12 @@ impl Way {
 const MEMORY: u64 = 256 << 20;
 
 /// What contexts of codecs and buffers of requests take, for each thread.
-const BESIDE: u64 = 1 << 20;
+const THREAD_OVERHEAD: u64 = 1 << 20;
 
 /// The assumed size of an element of variable size.
 const VLEN_BYTES: u64 = 64;
 
-/// What a way is chosen for.
+/// What a strategy is chosen for.
 pub(super) struct Choice<'c> {
     pub(super) source: &'c Core,
     pub(super) target: &'c Core,
@@ -73,13 +73,13 @@ fn bytes(shape: &[u64], size: u64) -> u64 {
 impl Choice<'_> {
     /// # Errors
     /// The memory is too small: the error names the least.
-    pub(super) fn way(&self) -> Result<Way> {
+    pub(super) fn strategy(&self) -> Result<Strategy> {
         let (source, target) = (self.source, self.target);
         let threads = n_threads(self.threads) as u64;
         let (Some(from), Some(to)) = (source.data_type().elem_size(), target.data_type().elem_size()) else {
             let unit = bytes(&target.spec().unit_shape, VLEN_BYTES).max(1);
             let room = self.memory.unwrap_or(MEMORY) / unit;
-            return Ok(Way::ByUnit(room.clamp(1, threads) as usize));
+            return Ok(Strategy::ByUnit(room.clamp(1, threads) as usize));
         };
         let sizes = [from as u64, to as u64];
         let (shape, read) = (target.shape(), decoded_shape(source)?);
@@ -87,8 +87,8 @@ impl Choice<'_> {
             target.spec().unit_shape.iter().zip(shape).map(|(&len, &n)| len.min(n)).collect();
         let inner = target.spec().inner_chunk_shape();
         let by_pieces = inner.as_ref().filter(|_| has_pieces(target));
-        // What reading and writing hold beside the blocks.
-        let reads = Beside::of_reads(source, bytes(&read, sizes[0]), threads);
+        // What reading and writing hold besides the blocks.
+        let reads = Overhead::of_reads(source, bytes(&read, sizes[0]), threads);
         let memory = self.memory.unwrap_or(MEMORY);
         let regular = source.data()?.grid().is_regular() || source.spec().inner_chunk_shape().is_some();
         // As far as the part is concerned.
@@ -104,43 +104,47 @@ impl Choice<'_> {
             room: 0,
             lanes: threads,
         };
-        let writes = Beside::of_writes(
+        let writes = Overhead::of_writes(
             target,
             bytes(&unit, sizes[1]),
             inner.as_deref().map(|it| bytes(it, sizes[1])),
             threads,
         );
-        let beside =
-            reads.bytes(memory).saturating_add(writes.bytes(memory)).saturating_add(BESIDE * threads);
-        let whole = Task { room: memory.saturating_sub(beside), ..base.clone() };
-        if let Some(plan) = whole.plan() {
-            let plan = limited(plan, memory, &reads, &writes);
-            if plan.decodes <= MOST_DECODES || !self.has_temporary {
-                return Ok(Way::Blocks(plan));
+        let overhead = reads
+            .bytes(memory)
+            .saturating_add(writes.bytes(memory))
+            .saturating_add(THREAD_OVERHEAD * threads);
+        let whole = Task { room: memory.saturating_sub(overhead), ..base.clone() };
+        if let Some(walk) = whole.best_walk() {
+            let walk = limited(walk, memory, &reads, &writes);
+            if walk.decodes <= MOST_DECODES || !self.has_temporary {
+                return Ok(Strategy::Blocks(walk));
             }
-            return Ok(self.twice(&whole, memory, (&reads, &writes)).unwrap_or(Way::Blocks(plan)));
+            return Ok(self.twice(&whole, memory, (&reads, &writes)).unwrap_or(Strategy::Blocks(walk)));
         }
-        let mut least = least_memory([&reads, &writes], BESIDE * threads, whole.least_room());
+        let mut least = least_memory([&reads, &writes], THREAD_OVERHEAD * threads, whole.least_room());
         if let Some(inner) = by_pieces {
             // Within one shard.
-            let writes = Beside::of_writes(target, bytes(inner, sizes[1]), None, threads);
-            let beside =
-                reads.bytes(memory).saturating_add(writes.bytes(memory)).saturating_add(BESIDE * threads);
+            let writes = Overhead::of_writes(target, bytes(inner, sizes[1]), None, threads);
+            let overhead = reads
+                .bytes(memory)
+                .saturating_add(writes.bytes(memory))
+                .saturating_add(THREAD_OVERHEAD * threads);
             let part = Task {
                 shape: &unit,
                 write: inner,
                 carries: false,
-                room: memory.saturating_sub(beside),
+                room: memory.saturating_sub(overhead),
                 ..base
             };
-            if let Some(plan) = part.plan() {
-                return Ok(Way::Pieces(limited(plan, memory, &reads, &writes)));
+            if let Some(walk) = part.best_walk() {
+                return Ok(Strategy::Pieces(limited(walk, memory, &reads, &writes)));
             }
-            least = least.min(least_memory([&reads, &writes], BESIDE * threads, part.least_room()));
+            least = least.min(least_memory([&reads, &writes], THREAD_OVERHEAD * threads, part.least_room()));
         }
         if self.memory.is_none() || self.more_memory {
             let enough = Choice { memory: Some(least), more_memory: false, ..*self };
-            return enough.way();
+            return enough.strategy();
         }
         let what = format!(
             "{memory} bytes of memory are too few: a {} of the target and what it is made of take {least}",
@@ -149,7 +153,12 @@ impl Choice<'_> {
         Err(target.name(Error::new(ErrorKind::OutOfMemory, what)))
     }
 
-    fn twice(&self, task: &Task<'_>, memory: u64, (reads, writes): (&Beside, &Beside)) -> Option<Way> {
+    fn twice(
+        &self,
+        task: &Task<'_>,
+        memory: u64,
+        (reads, writes): (&Overhead, &Overhead),
+    ) -> Option<Strategy> {
         // A chunk of the temporary is written by each thread.
         let lanes = task.lanes;
         let room = task.room;
@@ -159,31 +168,31 @@ impl Choice<'_> {
         let first =
             Task { write: &between, sizes, converts: false, room: room.checked_sub(chunk)?, ..task.clone() };
         let second = Task { read: &between, carries: false, ..task.clone() };
-        let (first, second) = (first.plan()?, second.plan()?);
-        let limit = |plan| limited(plan, memory, reads, writes);
-        Some(Way::Twice(between, limit(first), limit(second)))
+        let (first, second) = (first.best_walk()?, second.best_walk()?);
+        let limit = |walk| limited(walk, memory, reads, writes);
+        Some(Strategy::Twice(between, limit(first), limit(second)))
     }
 }
 
-/// What a plan says in a report.
-pub(super) fn said(way: &Way, copied: &ArraySpec) -> Option<String> {
-    match way {
-        Way::ByUnit(_) => None,
-        Way::Blocks(plan) | Way::Pieces(plan) if plan.decodes < 1.005 => None,
-        Way::Blocks(plan) | Way::Pieces(plan) => {
-            Some(format!("chunks of the source are decoded {:.2} times", plan.decodes))
+/// What a report says of a strategy.
+pub(super) fn describe(strategy: &Strategy, copied: &ArraySpec) -> Option<String> {
+    match strategy {
+        Strategy::ByUnit(_) => None,
+        Strategy::Blocks(walk) | Strategy::Pieces(walk) if walk.decodes < 1.005 => None,
+        Strategy::Blocks(walk) | Strategy::Pieces(walk) => {
+            Some(format!("chunks of the source are decoded {:.2} times", walk.decodes))
         }
-        Way::Twice(..) => {
-            let bytes = temporary_bytes(way, copied);
+        Strategy::Twice(..) => {
+            let bytes = temporary_bytes(strategy, copied);
             Some(format!("it goes through a temporary array of up to {bytes} bytes"))
         }
     }
 }
 
 /// Size of the temporary array.
-pub(super) fn temporary_bytes(way: &Way, copied: &ArraySpec) -> u64 {
-    match (way, copied.data_type.elem_size()) {
-        (Way::Twice(..), Some(size)) => bytes(&copied.shape, size as u64),
+pub(super) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
+    match (strategy, copied.data_type.elem_size()) {
+        (Strategy::Twice(..), Some(size)) => bytes(&copied.shape, size as u64),
         _ => 0,
     }
 }
@@ -195,14 +204,14 @@ fn has_pieces(target: &Core) -> bool {
 }
 
 /// What requests, decoders and encoders have in memory at once.
-struct Beside {
+struct Overhead {
     unit: u64,
     /// How many of them there are at once.
     n: u64,
     is_async: bool,
 }
 
-impl Beside {
+impl Overhead {
     fn of_reads(source: &Core, unit: u64, threads: u64) -> Self {
         // The encoded value and its elements, of two chunks at a time.
         Self { unit, n: 3 * threads, is_async: !source.storage.is_blocking() }
@@ -230,20 +239,20 @@ impl Beside {
 }
 
 /// The least memory in which there is so much room for blocks.
-fn least_memory(sides: [&Beside; 2], beside: u64, room: u64) -> u64 {
+fn least_memory(sides: [&Overhead; 2], overhead: u64, room: u64) -> u64 {
     let n_async = sides.iter().filter(|side| side.is_async).count() as u64;
     let fixed = sides.iter().filter(|side| !side.is_async).map(|side| side.bytes(0));
-    let fixed = fixed.fold(beside.saturating_add(room), u64::saturating_add);
+    let fixed = fixed.fold(overhead.saturating_add(room), u64::saturating_add);
     // Each asynchronous side takes a quarter of all.
     let shared = fixed.saturating_mul(4).div_ceil(4 - n_async).saturating_add(n_async);
     let units = sides.iter().filter(|side| side.is_async).map(|side| side.unit.saturating_mul(8));
     units.fold(shared, u64::max)
 }
 
-/// The plan, with limits for what is in flight.
-fn limited(plan: Plan, memory: u64, reads: &Beside, writes: &Beside) -> Plan {
+/// The walk, with limits for what is in flight.
+fn limited(walk: Walk, memory: u64, reads: &Overhead, writes: &Overhead) -> Walk {
     let bytes = (memory / 8).max(1);
     let unit = reads.unit.max(writes.unit).max(1);
     let n = usize::try_from(bytes / unit).unwrap_or(usize::MAX);
-    Plan { in_flight: (bytes, NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)), ..plan }
+    Walk { in_flight: (bytes, NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)), ..walk }
 }
