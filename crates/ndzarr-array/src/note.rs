@@ -195,7 +195,7 @@ impl Note {
         if held.value() != Some(&self.text()) {
             return Err(self.lost(storage));
         }
-        storage.create(creation, policy).await?;
+        storage.create_noted(creation, policy).await?;
         held.erase().await
     }
 

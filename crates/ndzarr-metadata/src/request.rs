@@ -228,12 +228,21 @@ pub struct Creation {
     pub foreign: Foreign,
     /// Documents to write next, ancestors before descendants.
     pub put: Vec<Document>,
-    /// For formats in which an array and a group have documents of different names: keeps two
-    /// writers from creating both at one path. Nothing may be erased or written for the node
-    /// without it.
+    /// For formats in which an array and a group have documents of different names.
     pub claim: Option<Claim>,
     /// The node as it will open.
     pub node: Node,
+}
+
+impl Creation {
+    /// What keeps two writers from creating both an array and a group at one path. Nothing may be erased or written
+    /// for the node without it, unless the node replaces what is there.
+    #[must_use]
+    pub fn claim_of_new(&self) -> Option<&Claim> {
+        let (document, _) = self.node.documents.first()?;
+        let is_new = |put: &Document| put.key == *document && put.existing == ExistingDocument::Refuse;
+        self.claim.as_ref().filter(|_| self.put.iter().any(is_new))
+    }
 }
 
 /// Serializes writers that create a node at a path, through the document of a group, even for an

@@ -1,17 +1,19 @@
 //! A store whose calls fail on demand.
 
 use std::ops::Range;
+use std::pin::Pin as Pinned;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError,
-    Temporary, Wait, Want,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put,
+    RangeMerging, Store, StoreError, Temporary, Wait, Want,
 };
 
 use crate::forward;
 
-/// A store that fails on request. Clones fail together.
+/// A store, blocking or asynchronous, that fails on request. Clones fail together.
 ///
 /// ```
 /// use ndzarr_store::{Key, MemoryStore, Precondition, Store, StoreError};
@@ -70,6 +72,8 @@ struct Fault {
 enum On {
     /// Once, after this many successful calls.
     Nth(u64),
+    /// Always, after this many successful calls.
+    From(u64),
     /// Every call on this key or prefix.
     Name(String),
 }
@@ -88,6 +92,12 @@ impl<S> FaultStore<S> {
     /// Lets `after` more calls of this kind succeed, fails the next one, and then succeeds again.
     pub fn fail_nth(&self, call: Call, after: u64, error: StoreError) {
         self.faults.list().push(Fault { call, on: On::Nth(after), error });
+    }
+
+    /// Lets `after` more calls of this kind succeed, and fails all others until [`heal`](Self::heal): so does a store
+    /// look for a process that was killed.
+    pub fn fail_from(&self, call: Call, after: u64, error: StoreError) {
+        self.faults.list().push(Fault { call, on: On::From(after), error });
     }
 
     /// Fails every call of this kind on this key, or this prefix for listings, until
@@ -123,8 +133,9 @@ impl Faults {
             match &mut fault.on {
                 On::Name(fails) if fails == name => return Err(fault.error.clone()),
                 On::Name(_) => {}
+                On::From(0) => return Err(fault.error.clone()),
                 On::Nth(0) => due = due.or(Some(i)),
-                On::Nth(n) => *n -= 1,
+                On::Nth(n) | On::From(n) => *n -= 1,
             }
         }
         match due {
@@ -182,6 +193,64 @@ impl<S: Store> Store for FaultStore<S> {
     fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         self.faults.check(Call::List, prefix.as_str())?;
         self.inner.erase_prefix(prefix, wait)
+    }
+}
+
+impl<S: AsyncStore> AsyncStore for FaultStore<S> {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+        Box::pin(async move {
+            self.faults.check(Call::Fetch, fetch.key.as_str())?;
+            self.inner.fetch(fetch).await
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(async move {
+            self.faults.check(Call::Put, key.as_str())?;
+            self.inner.put(key, parts, only_if).await
+        })
+    }
+
+    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(async move {
+            self.faults.check(Call::Erase, key.as_str())?;
+            self.inner.erase(key, only_if).await
+        })
+    }
+
+    fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
+        Box::pin(async move {
+            self.faults.check(Call::List, prefix.as_str())?;
+            self.inner.list_dir(prefix).await
+        })
+    }
+
+    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+        Box::pin(async move {
+            self.faults.check(Call::List, prefix.as_str())?;
+            self.inner.list_prefix(prefix).await
+        })
+    }
+
+    fn can(&self) -> Can {
+        self.inner.can()
+    }
+
+    fn range_merging(&self) -> RangeMerging {
+        self.inner.range_merging()
+    }
+
+    fn block_on(&self, future: Pinned<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+        self.inner.block_on(future)
     }
 }
 

@@ -134,7 +134,10 @@ impl Run<'_> {
     /// Writes the documents of a node, if its source is what it was.
     pub(super) async fn create(&self, node: &Node, creation: Creation, create: &CreateOptions) -> Result<()> {
         self.check_source(node).await?;
-        self.target.create(&creation, create.concurrent_update).await
+        match create.existing {
+            Existing::Beside => self.target.create(&creation, create.concurrent_update).await,
+            _ => self.target.create_noted(&creation, create.concurrent_update).await,
+        }
     }
 
     /// Fails if the source is not what it was when the copy was planned: it may have been removed, or lie

@@ -10,10 +10,26 @@ use super::{Published, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{consolidated, occupied};
 
+/// Whether a note keeps the place of a new node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Site {
+    Free,
+    Noted,
+}
+
 impl Storage {
     /// Carries out the creation of a node. If several callers create one at the same path at the
     /// same time, all but one of them find it existing.
     pub(crate) async fn create(&self, creation: &Creation, policy: ConcurrentUpdate) -> Result<()> {
+        self.create_at(creation, policy, Site::Free).await
+    }
+
+    /// The same at the end of a copy, whose note was at the place while its elements were written.
+    pub(crate) async fn create_noted(&self, creation: &Creation, policy: ConcurrentUpdate) -> Result<()> {
+        self.create_at(creation, policy, Site::Noted).await
+    }
+
+    async fn create_at(&self, creation: &Creation, policy: ConcurrentUpdate, site: Site) -> Result<()> {
         occupied::check_replaced(self, creation).await?;
         let limits = &creation.node.context.limits;
         let erasure =
@@ -23,7 +39,7 @@ impl Storage {
         let is_own = |document: &&Document| {
             matches!(document.existing, ExistingDocument::Refuse | ExistingDocument::Replace)
         };
-        match &creation.claim {
+        match creation.claim_of_new() {
             None => {
                 self.remove(&erasure).await?;
                 for document in &creation.put {
@@ -35,7 +51,7 @@ impl Storage {
                     self.put_new(document, limits).await?;
                 }
                 let own: Vec<&Document> = creation.put.iter().filter(is_own).collect();
-                self.create_claimed(claim, &erasure, &own, limits).await?;
+                self.create_claimed(claim, &erasure, &own, limits, site).await?;
                 keys.push(claim.group.key.clone());
             }
         }
@@ -51,6 +67,7 @@ impl Storage {
         erasure: &Erasure,
         own: &[&Document],
         limits: &Limits,
+        site: Site,
     ) -> Result<()> {
         let group = &claim.group;
         let held = self.hold(&group.key, limits).await?;
@@ -58,6 +75,9 @@ impl Storage {
             return Err(self.occupied(&group.key));
         }
         let is_group = own.iter().find(|document| document.key == group.key);
+        if site == Site::Noted && !held.excludes_others() {
+            return self.create_unclaimed(claim, own, limits).await;
+        }
         let (held, stays) = if held.excludes_others() {
             (Some(held), false)
         } else {
@@ -91,6 +111,25 @@ impl Storage {
             }
         }
         made
+    }
+
+    /// Writes the documents of a node without a claim, which would open as a group while it is there: that of the node
+    /// comes last. Another caller that creates a node of the other kind, and has begun before the note was there,
+    /// finds this one, or is found.
+    async fn create_unclaimed(&self, claim: &Claim, own: &[&Document], limits: &Limits) -> Result<()> {
+        for document in own {
+            self.put_new(document, limits).await?;
+        }
+        let is_group = own.iter().any(|document| document.key == claim.group.key);
+        let (made, other) = match is_group {
+            true => (&claim.group.key, &claim.array),
+            false => (&claim.array, &claim.group.key),
+        };
+        if self.has(other).await? {
+            self.erase(made).await?;
+            return Err(self.occupied(other));
+        }
+        Ok(())
     }
 
     async fn put_new(&self, document: &Document, limits: &Limits) -> Result<()> {

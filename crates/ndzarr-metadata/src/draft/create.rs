@@ -123,14 +123,12 @@ impl Site {
             put.push(Document { key: entry::KEY.to_owned(), value, existing: ExistingDocument::Keep });
         }
         put.push(Document { key, value, existing: options.existing.of_document() });
-        let claim = (options.existing == Existing::Refuse).then(|| Claim {
-            group: Document {
-                key: layout.group_key(path),
-                value: Bytes::from_static(br#"{"attributes":{}}"#),
-                existing: ExistingDocument::Refuse,
-            },
-            array: layout.array_key(path),
-        });
+        let group = Document {
+            key: layout.group_key(path),
+            value: Bytes::from_static(br#"{"attributes":{}}"#),
+            existing: ExistingDocument::Refuse,
+        };
+        let claim = Some(Claim { group, array: layout.array_key(path) });
         let foreign = options.foreign;
         Creation { erase, erase_prefixes, foreign, put, claim, node }
     }

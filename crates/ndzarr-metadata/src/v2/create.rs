@@ -11,8 +11,8 @@ use crate::v2::dtype::Stored;
 use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill, objects};
 use crate::v3::codecs::{Stage, stage};
 use crate::{
-    ArrayRequest, Claim, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument, Format,
-    Known, MetadataError, NodePath, OpenOptions, Order, json as document_json, request_parts,
+    ArrayRequest, Claim, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Format, Known,
+    MetadataError, NodePath, OpenOptions, Order, json as document_json, request_parts,
 };
 
 const FORMAT: Format = Format::Zarr2;
@@ -67,10 +67,8 @@ pub(crate) fn create(
         .map(|key| Document { key, value: group.clone(), existing: ExistingDocument::Keep })
         .collect();
     put.extend(own);
-    let claim = (options.existing == Existing::Refuse).then(|| Claim {
-        group: put_new(key_of(GROUP), group, ExistingDocument::Refuse),
-        array: key_of(ARRAY),
-    });
+    let group = put_new(key_of(GROUP), group, ExistingDocument::Refuse);
+    let claim = Some(Claim { group, array: key_of(ARRAY) });
     let foreign = options.foreign;
     Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, foreign, put, claim, node })
 }

@@ -29,6 +29,7 @@ mod copies_above;
 mod copy;
 mod copy_accounts;
 mod copy_as_future;
+mod copy_faults;
 mod copy_fenced;
 mod copy_formats;
 mod copy_missing;
