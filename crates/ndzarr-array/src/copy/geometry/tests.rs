@@ -8,10 +8,10 @@ fn task<'t>(shape: &'t [u64], read: &'t [u64], write: &'t [u64], room: u64) -> T
     Task { shape, read, write, sizes: [2, 2], converts: false, carries: true, room, lanes: 2 }
 }
 
-/// How many units of the source a copy by this plan decodes, block by block, for each that there is.
-fn counted(task: &Task<'_>, plan: &Plan) -> f64 {
+/// How many units of the source a copy by this walk decodes, block by block, for each that there is.
+fn counted(task: &Task<'_>, walk: &Walk) -> f64 {
     let ndim = task.shape.len();
-    let starts = |axis: usize| (0..task.shape[axis]).step_by(plan.block[axis] as usize).collect::<Vec<u64>>();
+    let starts = |axis: usize| (0..task.shape[axis]).step_by(walk.block[axis] as usize).collect::<Vec<u64>>();
     let mut all: Vec<Vec<u64>> = vec![Vec::new()];
     for axis in 0..ndim {
         let starts = starts(axis);
@@ -21,10 +21,10 @@ fn counted(task: &Task<'_>, plan: &Plan) -> f64 {
     for block in all {
         let units = (0..ndim).map(|axis| {
             let (unit, n) = (task.read[axis], task.shape[axis]);
-            let end = (block[axis] + plan.block[axis]).min(n);
+            let end = (block[axis] + walk.block[axis]).min(n);
             let mut first = block[axis] / unit;
             // The block before has read to the end of the unit that this one begins in.
-            if plan.carry == Some(axis) && block[axis] > 0 && !block[axis].is_multiple_of(unit) {
+            if walk.carry == Some(axis) && block[axis] > 0 && !block[axis].is_multiple_of(unit) {
                 first += 1;
             }
             ((end - 1) / unit + 1).saturating_sub(first)
@@ -54,16 +54,16 @@ fn units_that_nest_are_decoded_once() {
     for (read, write) in
         [([64, 64, 64], [256, 256, 256]), ([256, 256, 256], [64, 64, 64]), ([8, 1024, 512], [64, 64, 64])]
     {
-        let plan = task(&shape, &read, &write, 160 << 20).plan().expect("it fits");
-        assert_eq!(plan.decodes, 1.0, "{plan:?}");
-        assert!(plan.ahead && plan.carry.is_none() && plan.bytes <= 160 << 20, "{plan:?}");
+        let walk = task(&shape, &read, &write, 160 << 20).best_walk().expect("it fits");
+        assert_eq!(walk.decodes, 1.0, "{walk:?}");
+        assert!(walk.ahead && walk.carry.is_none() && walk.bytes <= 160 << 20, "{walk:?}");
     }
 }
 
 #[test]
 fn cubes_that_do_not_nest_carry_over() {
-    let plan = task(&[1024, 1024, 512], &[64; 3], &[100; 3], 160 << 20).plan().expect("it fits");
-    assert!(plan.carry.is_some() && plan.decodes < 1.2, "{plan:?}");
+    let walk = task(&[1024, 1024, 512], &[64; 3], &[100; 3], 160 << 20).best_walk().expect("it fits");
+    assert!(walk.carry.is_some() && walk.decodes < 1.2, "{walk:?}");
     // Without that it would be 1.3.
     let without =
         task(&[1024, 1024, 512], &[64; 3], &[100; 3], 160 << 20).grown(None, true).expect("it fits");
@@ -74,14 +74,14 @@ fn cubes_that_do_not_nest_carry_over() {
 fn planes_become_columns_through_a_temporary() {
     let (shape, read, write) = ([1024, 1024, 512], [8, 1024, 512], [1024, 32, 32]);
     let task = task(&shape, &read, &write, 160 << 20);
-    let plan = task.plan().expect("it fits");
-    assert!(plan.decodes > MOST_DECODES, "{plan:?}");
+    let walk = task.best_walk().expect("it fits");
+    assert!(walk.decodes > MOST_DECODES, "{walk:?}");
     let middle = between(&task).expect("it fits");
     let bytes = 2 * middle.iter().product::<u64>();
     assert!(bytes >= 1 << 20, "{middle:?}");
     // Both ways without decoding anything twice.
-    let first = Task { write: &middle, ..task.clone() }.plan().expect("it fits");
-    let second = Task { read: &middle, ..task.clone() }.plan().expect("it fits");
+    let first = Task { write: &middle, ..task.clone() }.best_walk().expect("it fits");
+    let second = Task { read: &middle, ..task.clone() }.best_walk().expect("it fits");
     assert_eq!((first.decodes, second.decodes), (1.0, 1.0), "{middle:?} {first:?} {second:?}");
 }
 
@@ -89,18 +89,18 @@ fn planes_become_columns_through_a_temporary() {
 fn a_unit_that_does_not_fit_is_told() {
     let (shape, unit) = ([1024], [512]);
     let small = task(&shape, &unit, &unit, 1000);
-    assert_eq!((small.plan(), small.least_room()), (None, 1024));
-    let plan = task(&shape, &unit, &unit, 1024).plan().expect("it fits");
-    assert_eq!((plan.block, plan.ahead), (vec![512], false));
+    assert_eq!((small.best_walk(), small.least_room()), (None, 1024));
+    let walk = task(&shape, &unit, &unit, 1024).best_walk().expect("it fits");
+    assert_eq!((walk.block, walk.ahead), (vec![512], false));
     // Elements that are converted are in memory twice.
     let converted = Task { converts: true, sizes: [2, 4], ..task(&shape, &unit, &unit, 3000) };
-    assert_eq!((converted.plan(), converted.least_room()), (None, 512 * 6));
+    assert_eq!((converted.best_walk(), converted.least_room()), (None, 512 * 6));
 }
 
 #[test]
 fn arrays_without_axes_or_elements_have_plans() {
-    assert_eq!(task(&[], &[], &[], 2).plan().expect("one element").block, Vec::<u64>::new());
-    let empty = task(&[0, 5], &[2, 2], &[3, 3], 0).plan().expect("nothing");
+    assert_eq!(task(&[], &[], &[], 2).best_walk().expect("one element").block, Vec::<u64>::new());
+    let empty = task(&[0, 5], &[2, 2], &[3, 3], 0).best_walk().expect("nothing");
     assert_eq!((empty.block[0], empty.bytes), (0, 0));
 }
 
@@ -124,13 +124,13 @@ fn plans_of_long_axes_take_few_steps() {
             }
             // 64 of one unit for each axis, and then each of a 64th: of 2^62 elements 44 / ln(65/64).
             assert!(steps < 10_000, "{shape:?} {carry:?} {ahead}: {steps}");
-            let plan = task.grown(carry, ahead).expect("it fits");
-            assert!(plan.bytes <= room, "{plan:?}");
+            let walk = task.grown(carry, ahead).expect("it fits");
+            assert!(walk.bytes <= room, "{walk:?}");
         }
     }
     for shape in [[0, all], [all, 0]] {
-        let plan = task(&shape, &[1, 1], &[1, 1], 256 << 20).plan().expect("nothing");
-        assert_eq!((plan.block, plan.bytes), (shape.to_vec(), 0));
+        let walk = task(&shape, &[1, 1], &[1, 1], 256 << 20).best_walk().expect("nothing");
+        assert_eq!((walk.block, walk.bytes), (shape.to_vec(), 0));
     }
 }
 
@@ -156,18 +156,18 @@ proptest! {
         let read: Vec<u64> = axes.iter().map(|axis| axis.1).collect();
         let write: Vec<u64> = axes.iter().map(|axis| axis.2).collect();
         let task = task(&shape, &read, &write, room);
-        match task.plan() {
+        match task.best_walk() {
             None => prop_assert!(task.least_room() > room),
-            Some(plan) => {
-                prop_assert!(plan.bytes <= room && task.least_room() <= room);
+            Some(walk) => {
+                prop_assert!(walk.bytes <= room && task.least_room() <= room);
                 for axis in 0..shape.len() {
-                    let whole = plan.block[axis] == shape[axis] || plan.block[axis].is_multiple_of(write[axis]);
-                    prop_assert!(whole, "{plan:?}");
+                    let whole = walk.block[axis] == shape[axis] || walk.block[axis].is_multiple_of(write[axis]);
+                    prop_assert!(whole, "{walk:?}");
                 }
-                let counted = counted(&task, &plan);
-                prop_assert!((plan.decodes - counted).abs() < 1e-9 * counted, "{plan:?}: {counted}");
+                let counted = counted(&task, &walk);
+                prop_assert!((walk.decodes - counted).abs() < 1e-9 * counted, "{walk:?}: {counted}");
                 // With all the memory there is, nothing is decoded twice.
-                let ample = Task { room: u64::MAX, ..task.clone() }.plan().expect("it fits");
+                let ample = Task { room: u64::MAX, ..task.clone() }.best_walk().expect("it fits");
                 prop_assert!((ample.decodes - 1.0).abs() < 1e-9, "{ample:?}");
             }
         }
