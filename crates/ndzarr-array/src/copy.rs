@@ -44,7 +44,8 @@ pub use report::{
 /// - If source and target have the same path and store, and the target format can describe the
 ///   existing chunks, only new documents are written beside the old ones (Zarr v2 to v3, with filters
 ///   as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`).
-/// - Otherwise, in another place, chunks are copied byte for byte if the target can have them.
+/// - Otherwise, in another place, chunks are copied byte for byte if the target can have them. Chunks of N5 are kept in
+///   Zarr only if [`at_most`](CopyOptions::at_most) asks for it: few other programs read them there.
 /// - Otherwise the elements are read and written again, in blocks of as many chunks of the target
 ///   as [`memory`](CopyOptions::memory) allows. The next block is read while one is written. Chunks
 ///   of the source are decoded as few times as the memory allows.

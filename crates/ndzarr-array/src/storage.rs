@@ -116,13 +116,17 @@ impl Storage {
 
     /// The same storage, for work whose requests another task makes.
     pub(crate) fn relayed(&self, relay: &Relay) -> Self {
-        let shared = Shared { id: Some(self.id()), ..self.2.clone() };
-        Self(relay.store(&self.0), self.1.clone(), shared)
+        let mut relayed = self.with_store(relay.store(&self.0));
+        // What caches know it by.
+        relayed.2.id = Some(self.id());
+        relayed
     }
 
     /// The same storage, with a store around its own.
     pub(crate) fn with_store(&self, store: AnyStore) -> Self {
-        Self(store, self.1.clone(), self.2.clone())
+        let mut around = self.clone();
+        around.0 = store;
+        around
     }
 
     /// Warnings about the store itself: entries of an archive that cannot be shown.

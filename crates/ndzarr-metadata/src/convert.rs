@@ -91,6 +91,12 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
     same.then_some(request)
 }
 
+/// Whether chunks of an array are N5 blocks, which only N5 has: few programs read them in another format.
+#[must_use]
+pub fn are_n5_blocks(codecs: &[CodecSpec], format: Format) -> bool {
+    format != Format::N5 && codecs.iter().any(|codec| matches!(codec.config, CodecConfig::N5Block(_)))
+}
+
 /// Which keys chunks should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptKeys {

@@ -109,7 +109,9 @@ pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
     copies_stand_alone, has_copies, has_no_copies_yet, node_documents, refresh_consolidated,
 };
-pub use convert::{KeptKeys, check_request, dimension_attributes, fill_request, keep_chunks, same_keys};
+pub use convert::{
+    KeptKeys, are_n5_blocks, check_request, dimension_attributes, fill_request, keep_chunks, same_keys,
+};
 pub use create::{complete_document, create_array, create_group, erase};
 pub use document_names::{is_document, is_document_of, is_draft_document, is_node_document, key_prefixes};
 pub use error::MetadataError;

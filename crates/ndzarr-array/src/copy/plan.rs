@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndzarr_metadata::{
     ArrayRequest, CreateOptions, Existing, Format, KeptKeys, MemberKind, Node, NodeKind, NodePath,
-    check_request, consolidated_key, has_copies, keep_chunks,
+    are_n5_blocks, check_request, consolidated_key, has_copies, keep_chunks,
 };
 use ndzarr_model::{ArraySpec, Attributes};
 
@@ -216,7 +216,10 @@ impl Run<'_> {
             conversion => conversion.map_err(|error| requests.refuse(&error.to_string()))?,
         };
         let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
-        let can_keep = conversion.is_none() && window.is_none() && layout.is_of(spec);
+        // The chunks of another format are kept where nothing else is possible or allowed.
+        let is_of_n5 = node.format != create.format && are_n5_blocks(&spec.codecs, create.format);
+        let suits = !is_of_n5 || is_same || self.options.at_most < CopyLevel::Reencoded;
+        let can_keep = suits && conversion.is_none() && window.is_none() && layout.is_of(spec);
         let mut kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
         let undescribed = out.clone();
         let request = loop {
@@ -249,6 +252,9 @@ impl Run<'_> {
             out = undescribed.clone();
             out.notes.push("chunks that are not stored are written, as the fill value is another".to_owned());
         };
+        if is_of_n5 && out.level != CopyLevel::Reencoded {
+            out.notes.push("its chunks stay N5 blocks, which few other programs read in Zarr".to_owned());
+        }
         if layout.index.is_some() && whole == Whole::Array {
             let made = check_request(&path, &request, &create)?;
             if made.kind.array().is_none_or(|made| sharding(&made.codecs).is_none()) {

@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, KeptKeys, MISSING_VALUE, MetadataError,
-    Node, NodePath, Order, check_request, dimension_attributes, fill_request, fill_value_is_missing,
-    is_always_missing, keep_chunks, missing_attribute, missing_element,
+    Node, NodePath, Order, are_n5_blocks, check_request, dimension_attributes, fill_request,
+    fill_value_is_missing, is_always_missing, keep_chunks, missing_attribute, missing_element,
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec, Endian, FillValue, ShardingConfig};
 
@@ -150,7 +150,7 @@ impl Requests<'_> {
             return in_order((with(codecs.clone()), None)).collect();
         }
         let mut all = Vec::new();
-        if conversion.is_none() {
+        if conversion.is_none() && !are_n5_blocks(codecs, self.create.format) {
             // All of the source's codecs, as if its chunks were of this shape.
             let mut like = spec.clone();
             (like.chunk_edges, like.custom_grid) = (None, None);
