@@ -136,7 +136,8 @@ impl Core {
     }
 
     /// The tiles of a selection whose lists are in ascending order, made just before their chunks are
-    /// read.
+    /// read. Compiled once for each type.
+    #[inline(never)]
     pub(crate) fn tiles<'o, T: Clone + Send + Sync>(
         &self,
         resolved: &'o Resolved,
@@ -202,7 +203,8 @@ impl Core {
         self.write_sources::<M>(self.sources(resolved, data)?).await
     }
 
-    /// The sources of a selection.
+    /// The sources of a selection. Compiled once for each type, and not into each call that writes it.
+    #[inline(never)]
     pub(crate) fn sources<'d, T: Element>(
         &'d self,
         resolved: &'d Resolved,

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
+use futures_util::future::BoxFuture;
 use ndzarr_engine::{RunOptions, check_cover};
 use ndzarr_grid::{ChunkGrid, Region};
 
@@ -294,7 +295,7 @@ fn parts_of(grid: &ChunkGrid, region: &Region) -> impl Iterator<Item = Region> +
 }
 
 /// Runs `each` on regions.
-fn all<F: Future<Output = Result<()>> + Send>(
+fn all<'f, F: Future<Output = Result<()>> + Send + 'f>(
     source: &Core,
     target: &Core,
     run: &RunOptions,
@@ -305,5 +306,9 @@ fn all<F: Future<Output = Result<()>> + Send>(
     // Otherwise elements that no chunk of a custom grid has would be left out.
     target.named(check_cover(target.data()?))?;
     let stores = [&source.storage, &target.storage];
-    for_each(stores, run, threads, regions, each)
+    // One loop for all types of elements.
+    let boxed = |region| -> BoxFuture<'f, Result<()>> { Box::pin(each(region)) };
+    let boxed: &(dyn Fn(Region) -> BoxFuture<'f, Result<()>> + Sync) = &boxed;
+    let regions: Box<dyn Iterator<Item = Region> + Send + '_> = Box::new(regions);
+    for_each(stores, run, threads, regions, boxed)
 }

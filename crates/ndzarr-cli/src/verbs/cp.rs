@@ -317,11 +317,14 @@ fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool, global
         ErrorKind::AlreadyExists if !arguments.overwrite && !arguments.resume => {
             return match check_replaced(&arguments.target, global) {
                 Ok(_) => Failure::from(error).with_hint(
-                    "--resume goes on with an interrupted copy, --overwrite replaces what is there",
+                    "--resume goes on with the same copy if it was interrupted, --overwrite replaces what is there",
                 ),
                 // It would refuse it.
                 Err(refusal) => refusal,
             };
+        }
+        ErrorKind::WrongType if arguments.dtype.is_some() && !arguments.saturate => {
+            "--saturate takes the nearest number, and 0 for NaN"
         }
         ErrorKind::AlreadyExists if replaces => "`ndzarr rm` removes what is there",
         ErrorKind::AlreadyExists if arguments.overwrite => {

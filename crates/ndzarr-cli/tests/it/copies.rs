@@ -25,6 +25,8 @@ fn chunks_codecs_types_and_formats_change() {
     assert_eq!(document["codecs"][0]["configuration"]["index_location"], "start");
     assert!(folder.bad(2, &["cp", "a.zarr", "d.zarr", "--codec", "lz5"]).contains("lz5"));
     assert!(folder.bad(2, &["cp", "a.zarr", "d.zarr", "--dtype", "f99"]).contains("f99"));
+    let error = folder.bad(3, &["cp", "a.zarr", "h.zarr", "--dtype", "uint8"]);
+    assert!(error.contains("out of range of uint8") && error.contains("--saturate"), "{error}");
 }
 
 #[test]
