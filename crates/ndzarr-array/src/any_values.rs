@@ -12,7 +12,7 @@ use crate::byte_tile::ByteSource;
 use crate::core::Core;
 use crate::element::{Datetime64, Element, Input, Timedelta64};
 use crate::error::{Error, ErrorKind, Result};
-use crate::mode::Mode;
+use crate::mode::{Blocking, Mode};
 use crate::number::{Cast, Number};
 use crate::resolved::Resolved;
 use crate::small_numbers::{SmallComplex, SmallReal};
@@ -142,6 +142,11 @@ impl Core {
             let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
             self.write_elements::<M, T>(resolved, elements.view()).await
         }, Err(self.other_type(data)))
+    }
+
+    /// Writes a selection, on the calling thread where the store blocks.
+    pub(crate) async fn write_any_blocking(&self, resolved: &Resolved, data: &AnyElements) -> Result<()> {
+        self.write_any::<Blocking, _>(resolved, data).await
     }
 
     /// Sets every element of a selection to one value.

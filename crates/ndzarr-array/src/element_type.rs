@@ -8,7 +8,6 @@ use crate::any_elements::AnyElements;
 use crate::core::Core;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mode::Blocking;
 use crate::resolved::Resolved;
 
 /// Stands in for a Rust type: the elements of an [`AnyArray`](crate::AnyArray), whose type is known
@@ -103,7 +102,7 @@ impl<T: Element> ElementType for T {
     }
 
     async fn write(array: &Core, resolved: &Resolved, elements: &ArrayD<T>) -> Result<()> {
-        array.write_elements::<Blocking, T>(resolved, elements.view()).await
+        array.write_elements_blocking(resolved, elements.view()).await
     }
 }
 
@@ -136,7 +135,7 @@ impl ElementType for Any {
     }
 
     async fn write(array: &Core, resolved: &Resolved, elements: &AnyElements) -> Result<()> {
-        array.write_any::<Blocking, _>(resolved, elements).await
+        array.write_any_blocking(resolved, elements).await
     }
 }
 

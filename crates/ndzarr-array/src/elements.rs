@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mask_tile::{MaskSource, MaskTile};
-use crate::mode::Mode;
+use crate::mode::{Blocking, Mode};
 use crate::point_list::Group;
 use crate::point_tile::PointSource;
 use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
@@ -176,6 +176,15 @@ impl Core {
         self.named(resolved.check_shape(data.shape()))?;
         self.named(T::check(data.view(), self.data_type()))?;
         self.write_view::<M, T>(resolved, data).await
+    }
+
+    /// Writes a selection, on the calling thread where the store blocks.
+    pub(crate) async fn write_elements_blocking<T: Element>(
+        &self,
+        resolved: &Resolved,
+        data: ArrayViewD<'_, T>,
+    ) -> Result<()> {
+        self.write_elements::<Blocking, T>(resolved, data).await
     }
 
     /// Sets every element of a selection to one value.

@@ -10,7 +10,7 @@ use ndzarr_engine::{
     AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, Relay, StoreId,
     erase_in_turn, erase_prefix_in_turn, in_parallel, put_in_turn, with_files,
 };
-use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
+use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Resolved};
 use ndzarr_model::ArraySpec;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Pin, Precondition, Prefix, Put, Store,
@@ -116,10 +116,10 @@ impl Storage {
 
     /// The same storage, for work whose requests another task makes.
     pub(crate) fn relayed(&self, relay: &Relay) -> Self {
-        let mut relayed = self.with_store(relay.store(&self.0));
+        let mut own = self.with_store(relay.store(&self.0));
         // What caches know it by.
-        relayed.2.id = Some(self.id());
-        relayed
+        own.2.id = Some(self.id());
+        own
     }
 
     /// The same storage, with a store around its own.
@@ -238,13 +238,6 @@ impl Storage {
                 .map_err(EngineError::from),
             AnyStore::Async(store) => store.erase_prefix(&prefix).await.map_err(EngineError::from),
         })
-    }
-
-    /// Identifies the folder of a node, if there are symbolic links on the way to it.
-    pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
-        let AnyStore::Blocking(store) = &self.0 else { return Ok(None) };
-        let place = Prefix::new(node.prefix()).and_then(|prefix| with_files(|| store.place(&prefix)));
-        place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
     pub(crate) async fn has(&self, key: &str) -> Result<bool> {

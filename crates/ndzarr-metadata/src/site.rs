@@ -85,9 +85,11 @@ impl Site {
         }
         if options.existing == Existing::Refuse {
             if let Some(key) = there.first() {
-                return Err(
-                    MetadataError::occupied(path, format_args!("a node already exists: {key} (overwrite to replace it)")).into()
-                );
+                return Err(MetadataError::occupied(
+                    path,
+                    format_args!("a node already exists: {key} (overwrite to replace it)"),
+                )
+                .into());
             }
             // Attributes that a previous node left behind do not belong to the new one.
             let left_behind = options.format == Format::Zarr2 && known.has(&own_attributes);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::{AnyStore, closes_files_after, with_files};
-use ndzarr_metadata::Limits;
+use ndzarr_metadata::{Limits, Node};
 use ndzarr_model::{ChunkKeys, KeyEncoding};
 use ndzarr_store::{DirListing, Key, Listed, Prefix, StoreError};
 
@@ -101,6 +101,13 @@ impl Storage {
     /// The store fails, or cannot list.
     pub fn contents(&self, prefix: &str) -> Result<Contents> {
         self.wait(Contents::unopened(self, &[prefix.to_owned()]))
+    }
+
+    /// Identifies the folder of a node, if there are symbolic links on the way to it.
+    pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
+        let AnyStore::Blocking(store) = &self.0 else { return Ok(None) };
+        let place = Prefix::new(node.prefix()).and_then(|prefix| with_files(|| store.place(&prefix)));
+        place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
     /// What lies in a folder below a prefix without being a key.

@@ -181,7 +181,7 @@ fn the_polling_task_makes_all_requests() {
     }
 }
 
-/// The thread that copies does not wait for answers that nobody will ask for.
+/// The thread that copies does not wait for answers to requests that are not made any more.
 #[test]
 fn a_dropped_copy_ends() {
     for odd in [Odd::SilentChunks, Odd::EndlessLists] {
@@ -216,7 +216,7 @@ fn a_panic_of_a_store_is_passed_on() {
     assert_eq!(to.get("h/zarr.json"), None);
 }
 
-/// Nobody knows when the task polls again.
+/// The task may poll again in an hour.
 #[test]
 fn no_lock_is_held_while_the_source_is_read() {
     let folder = tempfile::tempdir().expect("it works");

@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 use ndarray::{Array1, arr1};
 use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
 use ndzarr::{
-    Array, Cancel, CodecRegistry, ConcurrentUpdate, CopyOptions, ErrorKind, Format, FsStore, OpenOptions,
-    RunOptions, Storage, asynchronous, codec,
+    Array, Cancel, CodecRegistry, CopyOptions, ErrorKind, Format, FsStore, OpenOptions, RunOptions, Storage,
+    asynchronous, codec,
 };
-use ndzarr_store::{Precondition, Put, StoreError};
-use ndzarr_testkit::{PlainStore, block_on, forward};
+use ndzarr_testkit::{block_on, forward};
 use serde_json::json;
 
 /// Stores bytes unchanged; waits at a gate for chunks that begin with 1, and fails for those that
@@ -67,7 +66,7 @@ impl Gate {
         self.0.0.lock().expect("it works").open = false;
     }
 
-    fn wait_for(&self, chunks: usize) {
+    pub(crate) fn wait_for(&self, chunks: usize) {
         let mut state = self.0.0.lock().expect("it works");
         while state.came < chunks {
             state = self.0.1.wait(state).expect("it works");
@@ -78,7 +77,7 @@ impl Gate {
         self.0.0.lock().expect("it works").came
     }
 
-    fn registry(&self) -> CodecRegistry {
+    pub(crate) fn registry(&self) -> CodecRegistry {
         let gate = self.clone();
         CodecRegistry::new().with("gate", move |_| Ok(Arc::new(gate.clone())))
     }
@@ -444,62 +443,4 @@ fn a_dropped_conversion_copies_nothing_later() {
     until_gone(&gone);
     let chunks = (0..4).filter(|i| target.get(&format!("a/c/{i}")).is_some());
     assert_eq!(chunks.count(), 0);
-}
-
-/// A store without locks, whose removals wait at a gate.
-#[derive(Debug)]
-struct SlowToErase {
-    inner: PlainStore<ndzarr::MemoryStore>,
-    gate: Gate,
-}
-
-impl ndzarr_store::Store for SlowToErase {
-    forward!(inner: name, fetch, put, list_dir, can);
-
-    fn erase(&self, key: &ndzarr_store::Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.gate.pass();
-        self.inner.erase(key, only_if)
-    }
-}
-
-/// Without locks nothing but the drop itself keeps a later call away until the append is undone (history 765 of the
-/// torture, once in some thousand runs).
-#[test]
-fn growing_shows_nothing_of_a_dropped_append_without_locks() {
-    let (gate, codec) = (Gate::default(), Gate::default());
-    let memory = ndzarr::MemoryStore::new();
-    let store = SlowToErase { inner: PlainStore::new(memory.clone()), gate: gate.clone() };
-    let storage = Storage::blocking(store);
-    let options = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
-    let mut a = Array::<u8>::builder([0])
-        .chunks([4])
-        .codecs([codec::named("gate", json!({}))])
-        .registry(codec.registry())
-        .create((&storage, "a"))
-        .expect("it works")
-        .with_options(options);
-    // The first chunk is stored. The second one stays at the gate of the codec, so that the append cannot end.
-    let mut appended = asynchronous::Array::from(a.clone());
-    let elements = arr1(&[5, 5, 5, 5, 1, 1, 1, 1]);
-    let mut future = Box::pin(appended.append(0, &elements));
-    while memory.get("a/c/0").is_none() {
-        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        thread::yield_now();
-    }
-    let opener = thread::spawn({
-        let gate = gate.clone();
-        move || {
-            gate.wait_for(1);
-            // Time for the drop to return too early.
-            thread::sleep(Duration::from_millis(200));
-            gate.open();
-        }
-    });
-    drop(future);
-    assert_eq!(memory.get("a/c/0"), None, "it is undone when the future is gone");
-    a.resize([8]).expect("it works");
-    assert_eq!(vec(&a), [0; 8]);
-    codec.open();
-    opener.join().expect("no panic");
-    assert_eq!(vec(&a), [0; 8]);
 }

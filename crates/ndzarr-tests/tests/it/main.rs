@@ -63,6 +63,7 @@ mod foreign_temporaries;
 #[cfg(unix)]
 mod forks;
 mod given_up;
+mod given_up_without_locks;
 mod grid;
 mod growing_shards;
 mod held_up;
