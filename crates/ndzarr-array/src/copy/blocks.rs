@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
 use ndarray::{ArrayView, ArrayViewMut, IxDyn};
-use ndzarr_engine::{RunOptions, ShardWriter, in_parallel};
+use ndzarr_engine::{Cancel, RunOptions, ShardWriter, in_parallel, in_scope};
 use ndzarr_grid::{ChunkGrid, Region, next_index};
 
 use crate::assign::assign;
@@ -310,8 +310,9 @@ type Read = (Block, Option<Arc<Block>>);
 fn while_writing(reading: Reading, spare: &mut Vec<u8>, write: impl FnOnce() -> Result<()>) -> Result<Read> {
     let mut reading = Some(reading);
     let mut ahead = None;
+    let call = Cancel::of_scope();
     let written = thread::scope(|scope| {
-        let read = || ahead = reading.take().map(|reading| reading.read(spare));
+        let read = || ahead = reading.take().map(|reading| in_scope(call.as_ref(), || reading.read(spare)));
         let reader = thread::Builder::new().name("ndzarr-copy".to_owned()).spawn_scoped(scope, read);
         let written = write();
         match reader.map(ScopedJoinHandle::join) {
