@@ -58,7 +58,7 @@ pub use report::{
 /// killed can be [resumed](CopyOptions::resume). The source must not be written to meanwhile.
 ///
 /// # Errors
-/// Nothing is at the source; something is at the target or, with [`Existing::Replace`], the target
+/// Nothing is at the source; something is at the target or, with [`Existing::Replace`](crate::Existing::Replace), the target
 /// overlaps the source; the format cannot express the source, and
 /// [`record_losses`](CopyOptions::record_losses) was not called; a costlier level than `at_most` is
 /// needed; the memory is too small, and the error names the least; a number is out of range of the
