@@ -11,7 +11,7 @@ use ndzarr_testkit::has_started;
 mod first {
     include!("readme/first.txt");
 
-    pub(super) fn run() -> ndzarr::Result<()> {
+    pub(super) fn run() -> Result<(), Box<dyn std::error::Error>> {
         main()
     }
 }

@@ -174,8 +174,7 @@ pub(crate) fn leftovers(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut pending = vec![folder.to_owned()];
     while let Some(folder) = pending.pop() {
-        for entry in std::fs::read_dir(&folder)? {
-            let path = entry?.path();
+        for path in entries(&folder)? {
             if path.is_dir() {
                 pending.push(path);
             } else if path.to_string_lossy().ends_with(".__lock") {
@@ -184,4 +183,13 @@ pub(crate) fn leftovers(folder: &Path) -> Outcome<Vec<PathBuf>> {
         }
     }
     Ok(found)
+}
+
+/// What is directly in a folder; nothing if it is gone. An abandoned call may still be undone: it removes folders.
+pub(crate) fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }

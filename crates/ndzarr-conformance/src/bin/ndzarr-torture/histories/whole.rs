@@ -206,8 +206,7 @@ impl Machine {
 /// All files below a folder.
 pub(super) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
+    for path in crate::layout::entries(folder)? {
         if path.is_dir() {
             found.extend(files(&path)?);
         } else {
@@ -221,8 +220,7 @@ pub(super) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// Files that are not documents.
 pub(super) fn chunk_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
+    for path in crate::layout::entries(folder)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name == "meta" {
             // Documents of the draft.
