@@ -140,7 +140,7 @@ fn dropped(store: String) -> StoreError {
     StoreError::io("make a request of", store, what)
 }
 
-/// All requests are relayed, so there is no store inside that the defaults could call.
+/// It has no `inner`: the defaults would call that store past the polling task.
 impl AsyncStore for Relayed {
     fn name(&self) -> String {
         self.store.name()

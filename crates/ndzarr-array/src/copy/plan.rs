@@ -27,7 +27,7 @@ use crate::nodes;
 use crate::open_options::OpenOptions;
 use crate::storage::Storage;
 
-/// What a report says where there is no account of the keys.
+/// The note of a report without an account of the keys.
 pub(super) const UNLISTED: &str =
     "the keys of the source cannot be listed: files of no array or group were not looked for";
 

@@ -198,7 +198,7 @@ fn a_dropped_copy_ends() {
         }
         drop(future);
         until_gone(&weak);
-        // Half of a list is no list: nothing may look like a copy.
+        // A list that was cut must not pass for a whole one.
         Group::open((&to, "h")).expect_err("it is not whole");
         assert_eq!(to.get("h/zarr.json"), None, "{odd:?}");
     }
