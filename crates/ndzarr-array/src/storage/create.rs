@@ -117,14 +117,18 @@ impl Storage {
     /// comes last. Another caller that creates a node of the other kind, and has begun before the note was there,
     /// finds this one, or is found.
     async fn create_unclaimed(&self, claim: &Claim, own: &[&Document], limits: &Limits) -> Result<()> {
-        for document in own {
-            self.put_new(document, limits).await?;
-        }
         let is_group = own.iter().any(|document| document.key == claim.group.key);
         let (made, other) = match is_group {
             true => (&claim.group.key, &claim.array),
             false => (&claim.array, &claim.group.key),
         };
+        // Its attributes must stay.
+        if self.has(other).await? {
+            return Err(self.occupied(other));
+        }
+        for document in own {
+            self.put_new(document, limits).await?;
+        }
         if self.has(other).await? {
             self.erase(made).await?;
             return Err(self.occupied(other));
