@@ -66,11 +66,11 @@ impl Watch {
     }
 }
 
-type Caught<R> = thread::Result<Result<R>>;
+type Caught = thread::Result<Result<()>>;
 
 /// Runs a call of the library. What it calls without its options, to open and create nodes, is cancelled
 /// with it.
-fn caught<R>(call: impl FnOnce(RunOptions) -> Result<R>, options: RunOptions) -> Caught<R> {
+fn caught(call: impl FnOnce(RunOptions) -> Result<()>, options: RunOptions) -> Caught {
     let cancel = options.cancel.clone();
     let call = AssertUnwindSafe(|| match cancel {
         Some(cancel) => cancel.scope(|| call(options)),
@@ -87,6 +87,24 @@ pub(crate) fn run<R: Send>(
     options: RunOptions,
     call: impl FnOnce(RunOptions) -> Result<R> + Send,
 ) -> PyResult<R> {
+    let mut call = Some(call);
+    let mut output = None;
+    let once = &mut |options| {
+        let call = call.take().expect("it is run once");
+        output = Some(call(options)?);
+        Ok(())
+    };
+    run_once(py, watch, options, once)?;
+    Ok(output.expect("the call has ended"))
+}
+
+/// [`run`], compiled once for all calls.
+fn run_once(
+    py: Python<'_>,
+    watch: &Watch,
+    options: RunOptions,
+    call: &mut (dyn FnMut(RunOptions) -> Result<()> + Send),
+) -> PyResult<()> {
     if !watch.is_attentive() {
         let options = options.cancel(watch.cancel());
         return returned(py, py.detach(|| caught(call, options)));
@@ -116,6 +134,24 @@ pub(crate) fn look<R: Send + 'static>(
     options: RunOptions,
     call: impl FnOnce(RunOptions) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
+    let output = Arc::new(Mutex::new(None));
+    let theirs = Arc::clone(&output);
+    let once = move |options| {
+        let found = call(options)?;
+        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        Ok(())
+    };
+    look_once(py, watch, options, Box::new(once))?;
+    Ok(taken(&output).expect("the call has ended"))
+}
+
+/// [`look`], compiled once for all calls.
+fn look_once(
+    py: Python<'_>,
+    watch: &Watch,
+    options: RunOptions,
+    call: Box<dyn FnOnce(RunOptions) -> Result<()> + Send>,
+) -> PyResult<()> {
     if !watch.is_attentive() {
         let options = options.cancel(watch.cancel());
         return returned(py, py.detach(|| caught(call, options)));
@@ -173,11 +209,7 @@ impl<'w> Watcher<'w> {
 
     /// Waits for the answer of the call, `None` if its thread ended without one; or fails with what
     /// interrupted it.
-    fn wait<R>(
-        &self,
-        receive: &Receiver<Caught<R>>,
-        on_interrupt: OnInterrupt,
-    ) -> PyResult<Option<Caught<R>>> {
+    fn wait(&self, receive: &Receiver<Caught>, on_interrupt: OnInterrupt) -> PyResult<Option<Caught>> {
         let mut interrupt = None;
         loop {
             match receive.recv_timeout(TICK) {
@@ -199,11 +231,10 @@ impl<'w> Watcher<'w> {
         }
     }
 
-    fn returned<R>(&self, py: Python<'_>, end: PyResult<Option<Caught<R>>>) -> PyResult<R> {
+    fn returned(&self, py: Python<'_>, end: PyResult<Option<Caught>>) -> PyResult<()> {
         let ended = end?.unwrap_or_else(|| Err(Box::new("the thread of the call ended without an answer")));
-        let output = returned(py, ended)?;
-        self.counts.report(py, self.watch)?;
-        Ok(output)
+        returned(py, ended)?;
+        self.counts.report(py, self.watch)
     }
 }
 
@@ -213,7 +244,7 @@ pub(crate) fn panic(py: Python<'_>, watch: Watch) -> PyResult<()> {
     run(py, &watch, RunOptions::default(), |_| panic!("as asked for"))
 }
 
-fn returned<R>(py: Python<'_>, caught: Caught<R>) -> PyResult<R> {
+fn returned(py: Python<'_>, caught: Caught) -> PyResult<()> {
     match caught {
         Ok(result) => result.map_err(|error| raised(py, &error)),
         Err(panic) => {
