@@ -34,6 +34,16 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
+    let mut output = None;
+    sleep_until(&mut |context| {
+        let poll = future.as_mut().poll(context);
+        poll.map(|ready| output = Some(ready))
+    });
+    output.expect("the future has ended")
+}
+
+/// Polls on the calling thread, which sleeps meanwhile, until it is ready. Compiled once for all futures.
+fn sleep_until(poll: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>) {
     let own = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(true) });
     let waker = Arc::clone(&own).into();
     let mut context = Context::from_waker(&waker);
@@ -41,10 +51,10 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         while !own.woken.swap(false, Ordering::Acquire) {
             thread::park();
         }
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+        if poll(&mut context).is_ready() {
             // The token that was used up here may have been meant for an executor around this one.
             own.thread.unpark();
-            return output;
+            return;
         }
     }
 }

@@ -2,7 +2,7 @@
 //! cancelled.
 
 use std::future::{Future, pending, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -36,12 +36,13 @@ impl Storage {
             // The library's threads do whatever is left to wait for.
             AnyStore::Blocking(_) => block_on(future).map_err(E::into),
             AnyStore::Async(store) => {
-                // Boxed: each layer around a future that lies on the stack takes its size once more.
-                let future = Box::pin(async { future.await.map_err(E::into) });
-                match store.wait(unless_cancelled(cancel, future)) {
-                    Ok(output) => output,
-                    Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
-                }
+                let mut output = None;
+                // Boxed: each layer around a future that lies on the stack takes its size once more, and is
+                // compiled for it.
+                let call: Call<'_> = Box::pin(async { output = Some(future.await.map_err(E::into)) });
+                let ended = store.wait(unless_cancelled(cancel, call));
+                ended.map_err(|refused| Error::from(refused).in_store(|| self.name()))??;
+                output.expect("the call has ended")
             }
         }
     }
@@ -56,23 +57,28 @@ impl Storage {
     }
 }
 
-/// The output of a call, which ends when its own cancellation or that of the thread is requested: its
-/// requests are dropped.
-async fn unless_cancelled<T>(own: Option<&Cancel>, call: impl Future<Output = Result<T>>) -> Result<T> {
+/// A call, which keeps its output.
+type Call<'c> = Pin<Box<dyn Future<Output = ()> + 'c>>;
+
+/// Runs a call, which ends when its own cancellation or that of the thread is requested: its requests are
+/// dropped.
+async fn unless_cancelled(own: Option<&Cancel>, call: Call<'_>) -> Result<()> {
     let scope = Cancel::of_scope();
     let of_scope = scope.as_ref();
     if own.is_none() && of_scope.is_none() {
-        return call.await;
+        call.await;
+        return Ok(());
     }
-    let (call, one, other) = (pin!(call), pin!(requested(own)), pin!(requested(of_scope)));
+    let one = pin!(requested(own));
+    let other = pin!(requested(of_scope));
     let call = match select(call, select(one, other)).await {
-        Either::Left((output, _)) => return output,
+        Either::Left(((), _)) => return Ok(()),
         Either::Right((_, call)) => call,
     };
     if !own.into_iter().chain(of_scope).all(Cancel::is_settled)
-        && let Either::Left((output, _)) = select(call, pin!(after(GRACE))).await
+        && let Either::Left(_) = select(call, pin!(after(GRACE))).await
     {
-        return output;
+        return Ok(());
     }
     Err(Error::new(ErrorKind::Cancelled, "it was cancelled"))
 }
