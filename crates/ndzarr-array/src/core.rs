@@ -7,6 +7,7 @@ mod resize;
 mod unfinished;
 mod units;
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,7 +37,6 @@ pub(crate) use grow::Growth;
 /// An opened array, independent of its element type and of whether calls block: the metadata of
 /// [`Array`](crate::Array) and [`asynchronous::Array`](crate::asynchronous::Array), which both
 /// dereference to it.
-#[derive(Debug)]
 pub struct Core {
     pub(crate) storage: Storage,
     pub(crate) node: Arc<Node>,
@@ -46,6 +46,16 @@ pub struct Core {
     /// `Err` if a codec of a Zarr v2 array is unknown: its metadata is readable, its chunks are
     /// not.
     data: Result<Arc<ChunkedArray>, CodecError>,
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Array");
+        shown.field("store", &self.storage.name()).field("path", &self.node.path.as_str());
+        shown.field("format", &self.format()).field("data_type", self.data_type());
+        shown.field("shape", &self.shape()).field("chunk_shape", &self.chunk_shape());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Core {

@@ -1,5 +1,6 @@
 //! `Group`: a group in a store, with blocking calls.
 
+use std::fmt;
 use std::ops::Deref;
 
 use ndzarr_engine::{Part, RunOptions};
@@ -39,9 +40,15 @@ use crate::place::Place;
 /// assert_eq!(group.array::<f32>("temperature")?.shape(), [10]);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Group {
     pub(crate) core: GroupCore,
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.core, f)
+    }
 }
 
 impl Mode for Blocking {

@@ -4,6 +4,7 @@ mod below;
 mod children;
 mod level;
 
+use std::fmt;
 use std::sync::Arc;
 
 use ndzarr_codec::CodecRegistry;
@@ -26,13 +27,21 @@ use crate::storage::Storage;
 use crate::{attributes, nodes};
 
 /// An opened group, independent of whether its calls block.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct GroupCore {
     pub(crate) storage: Storage,
     pub(crate) node: Arc<Node>,
     pub(crate) options: RunOptions,
     registry: CodecRegistry,
     view: Arc<View>,
+}
+
+impl fmt::Debug for GroupCore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Group");
+        shown.field("store", &self.storage.name()).field("path", &self.node.path.as_str());
+        shown.field("format", &self.node.format).finish_non_exhaustive()
+    }
 }
 
 /// An opened node.

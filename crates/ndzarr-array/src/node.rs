@@ -1,5 +1,6 @@
 //! `AnyNode` and `Child`: nodes that may be arrays or groups.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use ndzarr_metadata::MemberKind;
@@ -36,10 +37,20 @@ impl<M: Mode> From<NodeCore> for AnyNode<M> {
 ///
 /// If it is invalid, because of an unknown codec for example, taking it out returns the error; its
 /// siblings are not affected.
-#[derive(Debug)]
 pub struct Child<M: Mode = Blocking> {
     core: ChildCore,
     mode: PhantomData<M>,
+}
+
+impl<M: Mode> fmt::Debug for Child<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Child");
+        shown.field("path", &self.core.path).field("kind", &self.core.kind);
+        if let Err(error) = &self.core.node {
+            shown.field("error", error);
+        }
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl<M: Mode> Child<M> {

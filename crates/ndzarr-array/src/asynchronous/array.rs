@@ -46,7 +46,7 @@ impl<E> Clone for Array<E> {
 
 impl<E> fmt::Debug for Array<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Array").field("core", &self.core).finish()
+        fmt::Debug::fmt(&self.core, f)
     }
 }
 

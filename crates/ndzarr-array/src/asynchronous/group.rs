@@ -1,5 +1,6 @@
 //! `asynchronous::Group`: a group in a store, with asynchronous calls.
 
+use std::fmt;
 use std::ops::Deref;
 
 use ndzarr_engine::{Part, RunOptions};
@@ -23,9 +24,15 @@ use crate::place::Place;
 
 /// A group of arrays and groups in a store, with the calls of [`Group`](crate::Group) as futures.
 /// Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Group {
     pub(crate) core: GroupCore,
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.core, f)
+    }
 }
 
 impl Mode for Asynchronous {
