@@ -1,7 +1,7 @@
 //! Copies from one array into another of the same shape.
 
 use bytemuck::Pod;
-use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, Ix2, Ix3, IxDyn};
+use ndarray::{ArrayBase, ArrayViewD, ArrayViewMutD, Axis, Ix3, IxDyn, RawData};
 use ndzarr_codec::strided::{Nesting, transpose};
 
 use crate::raw;
@@ -10,9 +10,8 @@ use crate::raw;
 /// than the copy.
 const LONG_ROW: usize = 128;
 
-/// Assigns element by element, in the order of the destination's memory. ndarray needs far less
-/// time per row if it knows the number of axes, and the compiler generates faster code if it knows
-/// that a row is contiguous.
+/// Assigns element by element, in the order of the destination's memory. The compiler generates faster code
+/// if it knows that a row is contiguous.
 pub(crate) fn assign<S: Copy, D>(
     src: ArrayViewD<'_, S>,
     dst: ArrayViewMutD<'_, D>,
@@ -26,6 +25,11 @@ pub(crate) fn assign<S: Copy, D>(
         return assign_planes(src, dst, each);
     }
     assign_nested(src, dst, each);
+}
+
+/// What [`assign`] puts for an element of the same type: itself.
+pub(crate) fn same<T>(element: T) -> T {
+    element
 }
 
 /// Both arrays with the axes in the order of the loops over them, without axes of one element,
@@ -88,22 +92,22 @@ fn assign_nested<S: Copy, D>(
     if row_len >= LONG_ROW && for_each_row(src.view(), dst.view_mut(), &mut by_row) {
         return;
     }
-    match dst.ndim() {
-        2 => assign_all::<Ix2, S, D>(src, dst, each),
-        3 => assign_all::<Ix3, S, D>(src, dst, each),
-        0 | 1 => dst.zip_mut_with(&src, |dst, src| *dst = each(*src)),
-        _ => dst.outer_iter_mut().zip(src.outer_iter()).for_each(|(dst, src)| assign_nested(src, dst, each)),
+    if dst.ndim() > 3 {
+        return dst
+            .outer_iter_mut()
+            .zip(src.outer_iter())
+            .for_each(|(dst, src)| assign_nested(src, dst, each));
     }
+    let (src, mut dst) = (three_axes(src), three_axes(dst));
+    dst.zip_mut_with(&src, |dst, src| *dst = each(*src));
 }
 
-fn assign_all<N: Dimension, S: Copy, D>(
-    src: ArrayViewD<'_, S>,
-    dst: ArrayViewMutD<'_, D>,
-    each: impl Fn(S) -> D,
-) {
-    if let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<N>(), dst.into_dimensionality::<N>()) {
-        dst.zip_mut_with(&src, |dst, src| *dst = each(*src));
+/// At most three axes as three. ndarray needs far less time for each row if it knows the number of axes.
+fn three_axes<S: RawData>(mut view: ArrayBase<S, IxDyn>) -> ArrayBase<S, Ix3> {
+    while view.ndim() < 3 {
+        view = view.insert_axis(Axis(0));
     }
+    view.into_dimensionality().expect("at most three axes")
 }
 
 /// A separate function, so that the compiler knows that the rows do not overlap and can turn a
@@ -153,13 +157,7 @@ fn for_each_row<R, T>(
     if dst.ndim() > 3 {
         return dst.outer_iter_mut().zip(src.outer_iter()).all(|(dst, src)| for_each_row(src, dst, take));
     }
-    let (mut src, mut dst) = (src, dst);
-    while dst.ndim() < 3 {
-        (src, dst) = (src.insert_axis(Axis(0)), dst.insert_axis(Axis(0)));
-    }
-    let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<Ix3>(), dst.into_dimensionality::<Ix3>()) else {
-        return false;
-    };
+    let (src, mut dst) = (three_axes(src), three_axes(dst));
     src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
         src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
             let (Some(src), Some(dst)) = (src.to_slice(), dst.as_slice_mut()) else { return false };

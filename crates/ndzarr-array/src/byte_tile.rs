@@ -8,7 +8,7 @@ use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 use ndzarr_model::DataType;
 
-use crate::assign::{as_it_is, assign, stream};
+use crate::assign::{as_it_is, assign, same, stream};
 use crate::error::not_an_element;
 use crate::steps::{self, Picks, Selected};
 use crate::tile::STREAMED;
@@ -93,7 +93,7 @@ impl Tile for ByteTile<'_> {
             if *streamed && part.swap == Swap::None && stream(src.view(), dst.view_mut(), as_it_is) {
                 return Ok(());
             }
-            assign(src, dst.view_mut(), |byte| byte);
+            assign(src, dst.view_mut(), same);
             if part.swap == Swap::None && data_type.is_any_bits() {
                 return Ok(());
             }
@@ -157,7 +157,7 @@ impl Source for ByteSource<'_> {
             to.push(1);
             let shape = IxDyn(src.shape()).strides(IxDyn(&to));
             let dst = ArrayViewMut::from_shape(shape, &mut out[selected.offset * size..]);
-            assign(src, dst.expect("the elements of a chunk do not overlap"), |byte| byte);
+            assign(src, dst.expect("the elements of a chunk do not overlap"), same);
             Ok(())
         });
         each.expect("a chunk is put together forwards");

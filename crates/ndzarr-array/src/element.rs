@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytemuck::Pod;
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
 use ndzarr_codec::Swap;
 use ndzarr_engine::{Source, Tile};
@@ -10,12 +11,12 @@ use ndzarr_model::{DataType, JsonText};
 use serde_json::Value;
 
 use crate::convert_tile::{ConvertSource, ConvertTile, FromBytes, ToBytes};
+use crate::elements::{Reading, Sources, Tiles, Writing};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::{blank, blank_of};
 use crate::plain_element::PlainElement;
-use crate::source::ElementSource;
+use crate::raw;
 use crate::steps::Picks;
-use crate::tile::ElementTile;
 
 /// A Rust type whose values are elements of an array.
 ///
@@ -126,9 +127,19 @@ pub trait Element: Clone + Send + Sync + 'static {
     }
 
     #[doc(hidden)]
+    fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
+        reading.tiles()
+    }
+
+    #[doc(hidden)]
     fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
         let convert = Self::to_bytes(input.stored);
         Box::new(ConvertSource { elements: input.elements, axes: input.axes, convert })
+    }
+
+    #[doc(hidden)]
+    fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
+        writing.sources()
     }
 
     /// Checks that values can be stored as elements of a type.
@@ -165,12 +176,28 @@ pub struct Output<'a, T> {
     pub(crate) stored: &'a DataType,
 }
 
+impl<'a, T: Pod> Output<'a, T> {
+    /// The same memory as elements of another type of the same size.
+    pub(crate) fn words<W: Pod>(self) -> Output<'a, W> {
+        let Self { view, axes, fresh, stored } = self;
+        Output { view: raw::words_mut(view), axes, fresh, stored }
+    }
+}
+
 /// The elements to be written.
 #[doc(hidden)]
 pub struct Input<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
     pub(crate) axes: Vec<Picks>,
     pub(crate) stored: &'a DataType,
+}
+
+impl<'a, T: Pod> Input<'a, T> {
+    /// The same memory as elements of another type of the same size.
+    pub(crate) fn words<W: Pod>(self) -> Input<'a, W> {
+        let Self { elements, axes, stored } = self;
+        Input { elements: raw::words_of(&elements), axes, stored }
+    }
 }
 
 impl<T: PlainElement> Element for T {
@@ -197,11 +224,19 @@ impl<T: PlainElement> Element for T {
     }
 
     fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
-        Box::new(ElementTile::new(output.view, output.axes, output.fresh))
+        <T as PlainElement>::tile(output)
+    }
+
+    fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
+        <T as PlainElement>::tiles(reading)
     }
 
     fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
-        Box::new(ElementSource { elements: input.elements, axes: input.axes })
+        <T as PlainElement>::source(input)
+    }
+
+    fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
+        <T as PlainElement>::sources(writing)
     }
 
     fn check(values: ArrayViewD<'_, Self>, stored: &DataType) -> Result<()> {

@@ -1,7 +1,9 @@
 //! Reads and writes elements of a Rust type: the implementation behind both sides.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
+use bytemuck::Pod;
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IndexLonger, IxDyn};
 use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::Region;
@@ -14,12 +16,62 @@ use crate::mask_tile::{MaskSource, MaskTile};
 use crate::mode::{Blocking, Mode};
 use crate::point_list::Group;
 use crate::point_tile::PointSource;
+use crate::raw;
 use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
 use crate::steps::{Picks, Selected, lengths};
 use crate::values::{Values, made, value_tiles};
 
+/// What is read, and where to.
+pub(crate) type Tiles<'o> = Vec<(Region, MakeTile<'o>)>;
+
 /// What is written, and where.
 pub(crate) type Sources<'d> = Vec<(Region, Box<dyn Source + 'd>)>;
+
+/// Elements of a selection that are read. Its lists are in ascending order.
+#[doc(hidden)]
+pub struct Reading<'o, T> {
+    core: &'o Core,
+    resolved: &'o Resolved,
+    out: ArrayViewMutD<'o, T>,
+    fresh: Fresh,
+    stored: &'o Stored<'o>,
+}
+
+impl<'o, T: Element> Reading<'o, T> {
+    pub(crate) fn tiles(self) -> Result<Tiles<'o>> {
+        self.core.tiles(self.resolved, self.out, self.fresh, self.stored)
+    }
+}
+
+impl<'o, T: Pod> Reading<'o, T> {
+    /// The same memory as elements of another type of the same size.
+    pub(crate) fn words<W: Pod>(self) -> Reading<'o, W> {
+        let Self { core, resolved, out, fresh, stored } = self;
+        Reading { core, resolved, out: raw::words_mut(out), fresh, stored }
+    }
+}
+
+/// Elements of a selection that are written.
+#[doc(hidden)]
+pub struct Writing<'d, 'r, T> {
+    core: &'d Core,
+    resolved: &'r Resolved,
+    data: ArrayViewD<'d, T>,
+}
+
+impl<'d, T: Element> Writing<'d, '_, T> {
+    pub(crate) fn sources(self) -> Result<Sources<'d>> {
+        self.core.sources(self.resolved, self.data)
+    }
+}
+
+impl<'d, 'r, T: Pod> Writing<'d, 'r, T> {
+    /// The same memory as elements of another type of the same size.
+    pub(crate) fn words<W: Pod>(self) -> Writing<'d, 'r, W> {
+        let Self { core, resolved, data } = self;
+        Writing { core, resolved, data: raw::words(data) }
+    }
+}
 
 /// Elements of a stored type.
 pub(crate) struct Stored<'d>(pub(crate) &'d DataType);
@@ -31,6 +83,16 @@ impl<T: Element> Values<T> for Stored<'_> {
 
     fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o> {
         T::tile(Output { view, axes, fresh, stored: self.0 })
+    }
+
+    fn tiles<'o>(
+        &'o self,
+        core: &'o Core,
+        resolved: &'o Resolved,
+        out: ArrayViewMutD<'o, T>,
+        fresh: Fresh,
+    ) -> Result<Tiles<'o>> {
+        T::tiles(Reading { core, resolved, out, fresh, stored: self })
     }
 
     fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {
@@ -98,7 +160,7 @@ impl Core {
                 Resolution::Points(_) | Resolution::Mask(_) => {
                     let blank: ArrayD<T> = self.named(stored.blank(&resolved.shape()))?;
                     let out = out.insert(blank).view_mut();
-                    regions.extend(self.tiles(resolved, out, Fresh::Yes, stored)?);
+                    regions.extend(stored.tiles(self, resolved, out, Fresh::Yes)?);
                 }
             }
         }
@@ -132,11 +194,11 @@ impl Core {
         fresh: Fresh,
         values: &impl Values<T>,
     ) -> Result<()> {
-        self.read_many(self.tiles(resolved, out, fresh, values)?).await
+        self.read_many(values.tiles(self, resolved, out, fresh)?).await
     }
 
     /// The tiles of a selection whose lists are in ascending order, made just before their chunks are
-    /// read. Compiled once for each type.
+    /// read. Compiled once for each size of plain elements.
     #[inline(never)]
     pub(crate) fn tiles<'o, T: Clone + Send + Sync>(
         &self,
@@ -144,7 +206,7 @@ impl Core {
         out: ArrayViewMutD<'o, T>,
         fresh: Fresh,
         values: &'o impl Values<T>,
-    ) -> Result<Vec<(Region, MakeTile<'o>)>> {
+    ) -> Result<Tiles<'o>> {
         match &resolved.0 {
             Resolution::Axes(axes) => {
                 let tile = values.tile(axes.unfold(out), selected(axes), fresh == Fresh::Yes);
@@ -209,14 +271,19 @@ impl Core {
         resolved: &Resolved,
         data: ArrayViewD<'_, T>,
     ) -> Result<()> {
-        self.write_sources::<M>(self.sources(resolved, data)?).await
+        let sources = T::sources(Writing { core: self, resolved, data })?;
+        // Not part of the future of each type.
+        let written: Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> =
+            Box::pin(self.write_sources::<M>(sources));
+        written.await
     }
 
-    /// The sources of a selection. Compiled once for each type, and not into each call that writes it.
+    /// The sources of a selection. Compiled once for each size of plain elements, and not into each call that
+    /// writes it.
     #[inline(never)]
     pub(crate) fn sources<'d, T: Element>(
         &'d self,
-        resolved: &'d Resolved,
+        resolved: &Resolved,
         data: ArrayViewD<'d, T>,
     ) -> Result<Sources<'d>> {
         let stored = self.data_type();

@@ -10,6 +10,7 @@ use ndzarr_model::{DataType, Field, StructType};
 
 use crate::convert_tile::{ConvertTile, FromBytes};
 use crate::core::Core;
+use crate::elements::{Fresh, Tiles};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::blank_of;
 use crate::point_list::Group;
@@ -61,6 +62,16 @@ impl<T: Clone + Send + Sync> Values<T> for Fields<T> {
 
     fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, _: bool) -> Box<dyn Tile + 'o> {
         Box::new(ConvertTile { view, axes, convert: Arc::clone(&self.convert) })
+    }
+
+    fn tiles<'o>(
+        &'o self,
+        core: &'o Core,
+        resolved: &'o Resolved,
+        out: ArrayViewMutD<'o, T>,
+        fresh: Fresh,
+    ) -> Result<Tiles<'o>> {
+        core.tiles(resolved, out, fresh, self)
     }
 
     fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {

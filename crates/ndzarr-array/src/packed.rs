@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use half::f16;
 use ndarray::{
     ArrayBase, ArrayD, ArrayView, ArrayViewMut, ArrayViewMutD, Axis, CowArray, IxDyn, RawData, ShapeError,
     Slice,
@@ -13,12 +12,11 @@ use ndzarr_codec::Swap;
 use ndzarr_engine::{MakeTile, Source, Tile};
 use ndzarr_grid::Region;
 use ndzarr_model::DataType;
-use num_complex::Complex;
 
 use crate::byte_tile::{ByteSource, ByteTile, wrong_element};
 use crate::core::Core;
 use crate::element::{Element, Input, Output};
-use crate::elements::{Fresh, selected};
+use crate::elements::{Fresh, Tiles, selected};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::mode::Mode;
 use crate::output::{blank, blank_bytes};
@@ -27,23 +25,16 @@ use crate::resolved::{Resolution, Resolved};
 use crate::steps::{Picks, Selected, lengths};
 use crate::values::{Values, made, point_tiles};
 
-/// Runs `$body` with `$t` a type that any bytes of the size of an element are, and whose byte order is
-/// reversed as theirs, if there is one and the bytes are aligned for it. These are
-/// copied as fast as typed elements. Otherwise runs `$other`.
+/// Runs `$body` with `$t` the bytes of an element, if any bytes are one and their number is that of a plain
+/// type. These are copied as fast as typed elements. Otherwise runs `$other`.
 macro_rules! with_plain {
-    ($data_type:expr, $bytes:expr, $t:ident => $body:expr, $other:expr) => {
-        match ($data_type.elem_size().filter(|_| $data_type.is_any_bits()), $data_type.swap_width()) {
-            (Some(1), _) => with_plain!(@$t u8, $body),
-            (Some(2), 2) if is_aligned::<u16>($bytes) => with_plain!(@$t u16, $body),
-            (Some(4), 4) if is_aligned::<u32>($bytes) => with_plain!(@$t u32, $body),
-            (Some(8), 8) if is_aligned::<u64>($bytes) => with_plain!(@$t u64, $body),
-            (Some(4), 2) if is_aligned::<f16>($bytes) => with_plain!(@$t Complex<f16>, $body),
-            (Some(8), 4) if is_aligned::<f32>($bytes) => with_plain!(@$t Complex<f32>, $body),
-            (Some(16), 8) if is_aligned::<f64>($bytes) => with_plain!(@$t Complex<f64>, $body),
-            (Some(2), _) => with_plain!(@$t [u8; 2], $body),
-            (Some(4), _) => with_plain!(@$t [u8; 4], $body),
-            (Some(8), _) => with_plain!(@$t [u8; 8], $body),
-            (Some(16), _) => with_plain!(@$t [u8; 16], $body),
+    ($data_type:expr, $t:ident => $body:expr, $other:expr) => {
+        match $data_type.elem_size().filter(|_| $data_type.is_any_bits()) {
+            Some(1) => with_plain!(@$t [u8; 1], $body),
+            Some(2) => with_plain!(@$t [u8; 2], $body),
+            Some(4) => with_plain!(@$t [u8; 4], $body),
+            Some(8) => with_plain!(@$t [u8; 8], $body),
+            Some(16) => with_plain!(@$t [u8; 16], $body),
             _ => $other,
         }
     };
@@ -51,10 +42,6 @@ macro_rules! with_plain {
         type $t = $type;
         $body
     }};
-}
-
-fn is_aligned<T>(bytes: &[u8]) -> bool {
-    bytes.as_ptr().addr().is_multiple_of(align_of::<T>())
 }
 
 impl Core {
@@ -117,10 +104,10 @@ impl Core {
         fresh: Fresh,
         part: Option<(&Region, &Region)>,
         packed: &'o Packed<'o>,
-    ) -> Result<Vec<(Region, MakeTile<'o>)>> {
+    ) -> Result<Tiles<'o>> {
         let mut shape = part.map_or_else(|| resolved.shape(), |(_, whole)| lengths(whole));
         if let Some(axes) = resolved.in_order() {
-            with_plain!(packed.data_type, out, T => {
+            with_plain!(packed.data_type, T => {
                 let view = ArrayViewMut::from_shape(IxDyn(&shape), cast_slice_mut::<u8, T>(out));
                 let view = axes.unfold(part_of(self.named(view.map_err(too_large))?, part));
                 let output =
@@ -139,7 +126,7 @@ impl Core {
         let size = self.check_bytes(resolved, bytes.len())?;
         let (data_type, mut shape) = (self.data_type(), resolved.shape());
         let elements: ArrayD<Vec<u8>>;
-        let sources = with_plain!(data_type, bytes, T => {
+        let sources = with_plain!(data_type, T => {
             let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(bytes));
             self.sources(resolved, self.named(view.map_err(too_large))?)?
         }, {
@@ -179,7 +166,7 @@ impl Core {
     ) -> Result<Box<dyn Source + 'm>> {
         let (stored, axes) = (self.data_type(), vec![Picks::ALL; region.ndim()]);
         let (mut shape, part) = (lengths(whole), Some((region, whole)));
-        with_plain!(stored, memory, T => {
+        with_plain!(stored, T => {
             let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(memory));
             let elements = CowArray::from(part_of(self.named(view.map_err(too_large))?, part));
             Ok(T::source(Input { elements, axes, stored }))
@@ -280,6 +267,16 @@ impl Packed<'_> {
 impl Values<u8> for Packed<'_> {
     fn blank(&self, shape: &[usize]) -> Result<ArrayD<u8>> {
         blank(&[shape, &[self.size]].concat())
+    }
+
+    fn tiles<'o>(
+        &'o self,
+        core: &'o Core,
+        resolved: &'o Resolved,
+        out: ArrayViewMutD<'o, u8>,
+        fresh: Fresh,
+    ) -> Result<Tiles<'o>> {
+        core.tiles(resolved, out, fresh, self)
     }
 
     fn tile<'o>(&'o self, view: ArrayViewMutD<'o, u8>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o> {

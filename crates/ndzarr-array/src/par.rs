@@ -231,7 +231,24 @@ fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
     (decoded, byte_len): (&[u64], u64),
     block: impl Fn(Region) -> F + Sync,
 ) -> Result<()> {
-    let sizes = [byte_len, T::byte_len(to)];
+    let (grid, threads) = blocks(to, run, decoded, [byte_len, T::byte_len(to)])?;
+    let shape = to.shape();
+    let counter = Counter::new(grid.n_overlaps(&Region::whole(shape)).unwrap_or(u64::MAX), run);
+    let writes = part(to, &to.options);
+    let each = |region: Region| {
+        let (writes, counter, elements) = (&writes, &counter, block(region.clone()));
+        async move {
+            T::write(writes, &writes.resolve(&region)?, &elements.await?).await?;
+            counter.add(1);
+            Ok(())
+        }
+    };
+    all(from, to, run, threads, parts_of(&grid, &Region::whole(shape)), each)
+}
+
+/// The blocks that are written, each of whole chunks, and the number of threads for them. `sizes`: the bytes of an
+/// element that is read, and of one that is written.
+fn blocks(to: &Core, run: &RunOptions, decoded: &[u64], sizes: [u64; 2]) -> Result<(ChunkGrid, usize)> {
     let (shape, units) = (to.shape(), to.grid()?);
     let task = Task {
         shape,
@@ -244,7 +261,7 @@ fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
         lanes: 1,
     };
     // What is encoded takes as much again, and so does a chunk that is decoded.
-    let unit = task.least_room().saturating_add(bytes(decoded, byte_len)).saturating_mul(2);
+    let unit = task.least_room().saturating_add(bytes(decoded, sizes[0])).saturating_mul(2);
     let threads = threads_for(run, unit);
     // Small enough for each thread to have several.
     let whole = bytes(shape, sizes[0].max(sizes[1]));
@@ -258,17 +275,7 @@ fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
         )?,
         grid => grid,
     };
-    let counter = Counter::new(grid.n_overlaps(&Region::whole(shape)).unwrap_or(u64::MAX), run);
-    let writes = part(to, &to.options);
-    let each = |region: Region| {
-        let (writes, counter, elements) = (&writes, &counter, block(region.clone()));
-        async move {
-            T::write(writes, &writes.resolve(&region)?, &elements.await?).await?;
-            counter.add(1);
-            Ok(())
-        }
-    };
-    all(from, to, run, threads, parts_of(&grid, &Region::whole(shape)), each)
+    Ok((grid, threads))
 }
 
 /// The array for the work of one thread.

@@ -4,11 +4,16 @@ use bytemuck::Pod;
 use half::{bf16, f16};
 use ndarray::{ArrayViewD, ArrayViewMutD};
 use ndzarr_codec::Swap;
+use ndzarr_engine::{Source, Tile};
 use ndzarr_model::{ComplexPart, DataType};
 use num_complex::Complex;
 
-use crate::assign::{as_it_is, assign, stream};
-use crate::raw;
+use crate::assign::{as_it_is, assign, same, stream};
+use crate::element::{Input, Output};
+use crate::elements::{Reading, Sources, Tiles, Writing};
+use crate::error::Result;
+use crate::source::ElementSource;
+use crate::tile::ElementTile;
 
 /// A Rust type with the same layout in memory as in storage, except for the byte order. Each is an
 /// [`Element`](crate::Element).
@@ -53,10 +58,27 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
         }
     }
 
-    /// Puts the elements of a view into a chunk.
+    // The types of this library pass on their memory as that of `[u8; N]`, so that what moves elements is
+    // compiled once for each size.
+
     #[doc(hidden)]
-    fn gather(src: ArrayViewD<'_, Self>, dst: ArrayViewMutD<'_, Self::Repr>) {
-        assign(src, dst, Self::to_repr);
+    fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
+        Box::new(ElementTile::new(output.view, output.axes, output.fresh))
+    }
+
+    #[doc(hidden)]
+    fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
+        reading.tiles()
+    }
+
+    #[doc(hidden)]
+    fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
+        Box::new(ElementSource { elements: input.elements, axes: input.axes })
+    }
+
+    #[doc(hidden)]
+    fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
+        writing.sources()
     }
 }
 
@@ -64,20 +86,6 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
 pub(crate) fn brought<R: Repr>(mut repr: R, swap: &Swap) -> R {
     swap.apply(bytemuck::bytes_of_mut(&mut repr));
     repr
-}
-
-/// Like [`PlainElement::put`], for all types of one size, so that the copies are compiled once.
-fn put_words<W: Repr>(src: ArrayViewD<'_, W>, mut dst: ArrayViewMutD<'_, W>, swap: &Swap, streamed: bool) {
-    match swap {
-        Swap::None if streamed && stream(src.view(), dst.view_mut(), as_it_is) => {}
-        Swap::None => assign(src, dst, same),
-        Swap::Every(width) => assign(src, dst, |word| word.swapped(*width)),
-        Swap::LowBits { .. } | Swap::Leaves(_) => assign(src, dst, |word| brought(word, swap)),
-    }
-}
-
-fn same<W>(word: W) -> W {
-    word
 }
 
 /// Plain memory whose byte order can be reversed.
@@ -128,9 +136,21 @@ impl<const N: usize> Repr for [u8; N] {
     fn swapped(mut self, width: usize) -> Self {
         match width {
             // The compiler generates faster code for widths that it knows.
-            2 => self.as_chunks_mut::<2>().0.iter_mut().for_each(|unit| unit.reverse()),
-            4 => self.as_chunks_mut::<4>().0.iter_mut().for_each(|unit| unit.reverse()),
-            8 => self.as_chunks_mut::<8>().0.iter_mut().for_each(|unit| unit.reverse()),
+            2 => self
+                .as_chunks_mut()
+                .0
+                .iter_mut()
+                .for_each(|unit| *unit = u16::from_ne_bytes(*unit).swap_bytes().to_ne_bytes()),
+            4 => self
+                .as_chunks_mut()
+                .0
+                .iter_mut()
+                .for_each(|unit| *unit = u32::from_ne_bytes(*unit).swap_bytes().to_ne_bytes()),
+            8 => self
+                .as_chunks_mut()
+                .0
+                .iter_mut()
+                .for_each(|unit| *unit = u64::from_ne_bytes(*unit).swap_bytes().to_ne_bytes()),
             _ => self.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse),
         }
         self
@@ -138,7 +158,7 @@ impl<const N: usize> Repr for [u8; N] {
 }
 
 macro_rules! element {
-    ($($type:ty, $word:ty => $data_type:expr $(, or ($or:pat))?);* $(;)?) => {$(
+    ($($type:ty, $size:literal => $data_type:expr $(, or ($or:pat))?);* $(;)?) => {$(
         impl PlainElement for $type {
             type Repr = Self;
 
@@ -164,33 +184,41 @@ macro_rules! element {
                 Some(slice)
             }
 
-            fn put(src: ArrayViewD<'_, Self>, dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
-                put_words::<$word>(raw::words(src), raw::words_mut(dst), swap, streamed);
+            fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
+                <[u8; $size] as PlainElement>::tile(output.words())
             }
 
-            fn gather(src: ArrayViewD<'_, Self>, dst: ArrayViewMutD<'_, Self>) {
-                assign(raw::words(src), raw::words_mut(dst), same::<$word>);
+            fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
+                reading.words::<[u8; $size]>().tiles()
+            }
+
+            fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
+                <[u8; $size] as PlainElement>::source(input.words())
+            }
+
+            fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
+                writing.words::<[u8; $size]>().sources()
             }
         }
     )*};
 }
 element! {
-    i8, u8 => DataType::Int { bits: 8 }, or (DataType::Int { bits: 2 | 4 });
-    i16, u16 => DataType::Int { bits: 16 };
-    i32, u32 => DataType::Int { bits: 32 };
-    i64, u64 => DataType::Int { bits: 64 };
-    u8, u8 => DataType::UInt { bits: 8 }, or (DataType::UInt { bits: 2 | 4 } | DataType::SmallFloat(_));
-    u16, u16 => DataType::UInt { bits: 16 };
-    u32, u32 => DataType::UInt { bits: 32 };
-    u64, u64 => DataType::UInt { bits: 64 };
-    f16, u16 => DataType::Float { bits: 16 };
-    f32, u32 => DataType::Float { bits: 32 };
-    f64, u64 => DataType::Float { bits: 64 };
-    bf16, u16 => DataType::BFloat16;
-    Complex<f16>, Complex<f16> => DataType::ComplexOf(ComplexPart::Float16);
-    Complex<bf16>, Complex<f16> => DataType::ComplexOf(ComplexPart::BFloat16);
-    Complex<f32>, Complex<f32> => DataType::Complex { bits: 64 };
-    Complex<f64>, Complex<f64> => DataType::Complex { bits: 128 };
+    i8, 1 => DataType::Int { bits: 8 }, or (DataType::Int { bits: 2 | 4 });
+    i16, 2 => DataType::Int { bits: 16 };
+    i32, 4 => DataType::Int { bits: 32 };
+    i64, 8 => DataType::Int { bits: 64 };
+    u8, 1 => DataType::UInt { bits: 8 }, or (DataType::UInt { bits: 2 | 4 } | DataType::SmallFloat(_));
+    u16, 2 => DataType::UInt { bits: 16 };
+    u32, 4 => DataType::UInt { bits: 32 };
+    u64, 8 => DataType::UInt { bits: 64 };
+    f16, 2 => DataType::Float { bits: 16 };
+    f32, 4 => DataType::Float { bits: 32 };
+    f64, 8 => DataType::Float { bits: 64 };
+    bf16, 2 => DataType::BFloat16;
+    Complex<f16>, 4 => DataType::ComplexOf(ComplexPart::Float16);
+    Complex<bf16>, 4 => DataType::ComplexOf(ComplexPart::BFloat16);
+    Complex<f32>, 8 => DataType::Complex { bits: 64 };
+    Complex<f64>, 16 => DataType::Complex { bits: 128 };
 }
 
 impl<const N: usize> PlainElement for [u8; N] {
@@ -218,8 +246,18 @@ impl<const N: usize> PlainElement for [u8; N] {
         Some(slice)
     }
 
-    fn put(src: ArrayViewD<'_, Self>, dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
-        put_words(src, dst, swap, streamed);
+    fn put(src: ArrayViewD<'_, Self>, mut dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
+        match swap {
+            Swap::None if streamed && stream(src.view(), dst.view_mut(), as_it_is) => {}
+            Swap::None => assign(src, dst, same),
+            // The compiler generates faster code for widths that it knows.
+            Swap::Every(width) if *width == N => assign(src, dst, |element| element.swapped(N)),
+            Swap::Every(width) if 2 * width == N => assign(src, dst, |element| element.swapped(N / 2)),
+            swap => {
+                assign(src, dst.view_mut(), same);
+                dst.map_inplace(|element| swap.apply(element));
+            }
+        }
     }
 }
 

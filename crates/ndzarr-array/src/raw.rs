@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use bytemuck::Pod;
-use ndarray::{ArrayViewD, ArrayViewMutD};
+use ndarray::{ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
 
 /// Size of a huge page in bytes, on the systems where it is advised.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
@@ -38,17 +38,28 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
-/// The same memory as elements of another type of the same size and alignment.
+/// The same memory as elements of another type of the same size, with no more alignment.
 pub(crate) fn words<T: Pod, W: Pod>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, W> {
-    const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() == align_of::<W>()) };
-    // SAFETY: the elements are where they were, of the same size and as aligned as before, and any
+    const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() >= align_of::<W>()) };
+    // SAFETY: the elements are where they were, of the same size and aligned for `W`, and any
     // initialized bytes are a `W`. The borrow is the same.
     unsafe { view.raw_view().cast::<W>().deref_into_view() }
 }
 
+/// Like [`words`]; a view stays a view, and what is owned is copied.
+pub(crate) fn words_of<'a, T: Pod, W: Pod>(elements: &CowArray<'a, T, IxDyn>) -> CowArray<'a, W, IxDyn> {
+    const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() >= align_of::<W>()) };
+    if !elements.is_view() {
+        return words::<T, W>(elements.view()).to_owned().into();
+    }
+    // SAFETY: as in `words`; a view borrows its memory for `'a`, however long `elements` lives.
+    let view: ArrayViewD<'a, W> = unsafe { elements.raw_view().cast::<W>().deref_into_view() };
+    view.into()
+}
+
 /// Like [`words`], to be written.
 pub(crate) fn words_mut<T: Pod, W: Pod>(mut view: ArrayViewMutD<'_, T>) -> ArrayViewMutD<'_, W> {
-    const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() == align_of::<W>()) };
+    const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() >= align_of::<W>()) };
     // SAFETY: as in `words`; the view that had the exclusive borrow is gone, and any bytes that are
     // written are a `T` as well.
     unsafe { view.raw_view_mut().cast::<W>().deref_into_view_mut() }
@@ -75,6 +86,7 @@ impl PastCaches {
     ///
     /// # Panics
     /// If the lengths differ.
+    #[inline]
     pub(crate) fn copy(&self, src: &[u8], dst: &mut [u8]) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.avx {
@@ -160,6 +172,12 @@ mod tests {
         let bits: ArrayViewD<'_, u32> = words(part.view());
         assert_eq!(bits.shape(), [2, 3]);
         assert!(bits.iter().zip(&part).all(|(bits, float)| *bits == float.to_bits()));
+        let bytes: CowArray<'_, [u8; 4], IxDyn> = words_of(&CowArray::from(part.view()));
+        assert!(bytes.is_view() && bytes.shape() == [2, 3]);
+        assert!(bytes.iter().zip(&part).all(|(bytes, float)| *bytes == float.to_ne_bytes()));
+        let owned: CowArray<'_, [u8; 4], IxDyn> = words_of(&CowArray::from(part.to_owned()));
+        assert!(!owned.is_view());
+        assert_eq!(owned, bytes);
         let column = floats.slice_mut(s![..;-1, 3]).into_dyn();
         words_mut::<f32, u32>(column)
             .iter_mut()

@@ -4,6 +4,7 @@ use ndarray::{ArrayViewMut, CowArray, IxDyn, ShapeBuilder};
 use ndzarr_codec::strided::Strided;
 use ndzarr_engine::{Coverage, Picked, Source};
 
+use crate::assign::assign;
 use crate::plain_element::PlainElement;
 use crate::steps::{self, Picks};
 
@@ -28,7 +29,7 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
                     &mut out[selected.offset..],
                 )
             {
-                T::gather(src, dst);
+                assign(src, dst, T::to_repr);
                 return Ok(());
             }
             for (index, element) in src.indexed_iter() {

@@ -76,33 +76,36 @@ pub(crate) fn each_part<'p>(
     place: Strided<'_>,
     mut visit: impl FnMut(Part<'_>) -> Result<(), EngineCause>,
 ) -> Result<(), EngineCause> {
-    // ndarray refuses overlapping strides, even for an axis of one element, which never takes the
-    // step.
-    let stride = |axis: usize, n: usize, step: usize| match n {
-        1 => Ok(0),
-        _ => usize::try_from(place.strides[axis]).map(|stride| stride * step).map_err(|_| outside()),
-    };
-    if axes.clone().all(Picks::is_all) {
-        if len.contains(&0) {
-            return Ok(());
-        }
-        let mut strides = Vec::with_capacity(len.len());
-        for (axis, &n) in len.iter().enumerate() {
-            strides.push(stride(axis, n, 1)?);
-        }
-        return visit(Part { runs: Runs::All(start, len), offset: place.offset, strides: &strides });
+    if !axes.clone().all(Picks::is_all) {
+        return each_run(&axes.collect::<Vec<_>>(), start, len, place, &mut visit);
     }
-    let runs_along = |(axis, picks): (usize, &'p Picks)| picks.runs(start[axis], len[axis]).collect();
-    let all: Vec<Vec<Run>> = axes.enumerate().map(runs_along).collect();
+    if len.contains(&0) {
+        return Ok(());
+    }
+    let strides = strides(len, place)?;
+    visit(Part { runs: Runs::All(start, len), offset: place.offset, strides: &strides })
+}
+
+/// Visits the runs of selected elements.
+fn each_run(
+    axes: &[&Picks],
+    start: &[usize],
+    len: &[usize],
+    place: Strided<'_>,
+    visit: &mut dyn FnMut(Part<'_>) -> Result<(), EngineCause>,
+) -> Result<(), EngineCause> {
+    let runs_along = |(axis, picks): (usize, &&Picks)| picks.runs(start[axis], len[axis]).collect();
+    let all: Vec<Vec<Run>> = axes.iter().enumerate().map(runs_along).collect();
     let Some(mut runs) = all.iter().map(|runs| runs.first().copied()).collect::<Option<Vec<Run>>>() else {
         return Ok(());
     };
-    let (mut at, mut strides) = (vec![0; all.len()], vec![0; all.len()]);
+    let mut at = vec![0; all.len()];
+    let mut strides = vec![0; all.len()];
     'parts: loop {
         let mut offset = place.offset;
         for (axis, run) in runs.iter().enumerate() {
             offset += run.offset * usize::try_from(place.strides[axis]).map_err(|_| outside())?;
-            strides[axis] = stride(axis, run.n, run.step)?;
+            strides[axis] = stride(place, axis, run.n, run.step)?;
         }
         visit(Part { runs: Runs::Some(&runs), offset, strides: &strides })?;
         for axis in (0..all.len()).rev() {
@@ -113,6 +116,24 @@ pub(crate) fn each_part<'p>(
             }
         }
         return Ok(());
+    }
+}
+
+/// The distances between the elements of a box.
+fn strides(len: &[usize], place: Strided<'_>) -> Result<Vec<usize>, EngineCause> {
+    let mut strides = Vec::with_capacity(len.len());
+    for (axis, &n) in len.iter().enumerate() {
+        strides.push(stride(place, axis, n, 1)?);
+    }
+    Ok(strides)
+}
+
+/// The distance between `n` elements along an axis. ndarray refuses overlapping strides, even for an axis of
+/// one element, which never takes the step.
+fn stride(place: Strided<'_>, axis: usize, n: usize, step: usize) -> Result<usize, EngineCause> {
+    match n {
+        1 => Ok(0),
+        _ => usize::try_from(place.strides[axis]).map(|stride| stride * step).map_err(|_| outside()),
     }
 }
 

@@ -8,9 +8,12 @@ use ndzarr_engine::{MakeTile, Tile};
 use ndzarr_grid::Region;
 
 use crate::convert_tile::FromBytes;
+use crate::core::Core;
+use crate::elements::{Fresh, Tiles};
 use crate::error::Result;
 use crate::point_list::Group;
 use crate::point_tile::{PointTile, PutPoint};
+use crate::resolved::Resolved;
 use crate::steps::{Selected, lengths};
 
 /// How values of a Rust type are made of stored elements. Behind the axes of a selection, a result may have one
@@ -21,6 +24,15 @@ pub(crate) trait Values<T>: Sync {
 
     /// A tile for a view of a result; `fresh` if that is blank.
     fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o>;
+
+    /// The tiles of a selection whose lists are in ascending order.
+    fn tiles<'o>(
+        &'o self,
+        core: &'o Core,
+        resolved: &'o Resolved,
+        out: ArrayViewMutD<'o, T>,
+        fresh: Fresh,
+    ) -> Result<Tiles<'o>>;
 
     /// The tiles of points, for a view of a result.
     fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)>;

@@ -10,7 +10,7 @@ use ndarray::{ArrayView, ArrayViewMut, IxDyn};
 use ndzarr_engine::{Cancel, RunOptions, ShardWriter, in_parallel, in_scope};
 use ndzarr_grid::{ChunkGrid, Region, next_index};
 
-use crate::assign::assign;
+use crate::assign::{assign, same};
 use crate::chunks::Chunks as Units;
 use crate::copy::conversion::Conversion;
 use crate::copy::geometry::{Walk, end_of_unit};
@@ -352,7 +352,7 @@ impl Reading {
                 assign(
                     part_of(from, Some((&shared, &before.whole))),
                     part_of(to, Some((&shared, whole))),
-                    |byte| byte,
+                    same,
                 );
             }
         }
