@@ -11,12 +11,16 @@ use ndzarr_model::{DataType, JsonText};
 use serde_json::Value;
 
 use crate::convert_tile::{ConvertSource, ConvertTile, FromBytes, ToBytes};
-use crate::elements::{Reading, Sources, Tiles, Writing};
+use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::{blank, blank_of};
-use crate::plain_element::PlainElement;
+use crate::plain_element::{Moving, PlainElement};
 use crate::raw;
+use crate::resolved::Resolved;
+use crate::source::ElementSource;
 use crate::steps::Picks;
+use crate::tile::ElementTile;
+use crate::values::{Fresh, Sources, Stored, Tiles};
 
 /// A Rust type whose values are elements of an array.
 ///
@@ -176,11 +180,19 @@ pub struct Output<'a, T> {
     pub(crate) stored: &'a DataType,
 }
 
-impl<'a, T: Pod> Output<'a, T> {
-    /// The same memory as elements of another type of the same size.
-    pub(crate) fn words<W: Pod>(self) -> Output<'a, W> {
-        let Self { view, axes, fresh, stored } = self;
-        Output { view: raw::words_mut(view), axes, fresh, stored }
+impl<'a, T: PlainElement> Moving<T> for Output<'a, T> {
+    type Output = Box<dyn Tile + 'a>;
+
+    fn run(self) -> Self::Output {
+        Box::new(ElementTile::new(self.view, self.axes, self.fresh))
+    }
+
+    fn run_on_bytes<const N: usize>(self) -> Self::Output
+    where
+        T: Pod,
+    {
+        let view = raw::words_mut::<T, [u8; N]>(self.view);
+        Box::new(ElementTile::new(view, self.axes, self.fresh))
     }
 }
 
@@ -192,11 +204,70 @@ pub struct Input<'a, T> {
     pub(crate) stored: &'a DataType,
 }
 
-impl<'a, T: Pod> Input<'a, T> {
-    /// The same memory as elements of another type of the same size.
-    pub(crate) fn words<W: Pod>(self) -> Input<'a, W> {
-        let Self { elements, axes, stored } = self;
-        Input { elements: raw::words_of(&elements), axes, stored }
+impl<'a, T: PlainElement> Moving<T> for Input<'a, T> {
+    type Output = Box<dyn Source + 'a>;
+
+    fn run(self) -> Self::Output {
+        Box::new(ElementSource { elements: self.elements, axes: self.axes })
+    }
+
+    fn run_on_bytes<const N: usize>(self) -> Self::Output
+    where
+        T: Pod,
+    {
+        let elements = raw::words_of::<T, [u8; N]>(&self.elements);
+        Box::new(ElementSource { elements, axes: self.axes })
+    }
+}
+
+/// A selection that is read. Its lists are in ascending order.
+#[doc(hidden)]
+pub struct Reading<'o, T> {
+    pub(crate) core: &'o Core,
+    pub(crate) resolved: &'o Resolved,
+    pub(crate) out: ArrayViewMutD<'o, T>,
+    pub(crate) fresh: Fresh,
+    pub(crate) stored: &'o Stored<'o>,
+}
+
+impl<'o, T: PlainElement> Moving<T> for Reading<'o, T> {
+    type Output = Result<Tiles<'o>>;
+
+    fn run(self) -> Self::Output {
+        self.tiles()
+    }
+
+    fn run_on_bytes<const N: usize>(self) -> Self::Output
+    where
+        T: Pod,
+    {
+        let Self { core, resolved, out, fresh, stored } = self;
+        let out = raw::words_mut::<T, [u8; N]>(out);
+        Reading { core, resolved, out, fresh, stored }.tiles()
+    }
+}
+
+/// A selection that is written.
+#[doc(hidden)]
+pub struct Writing<'d, 'r, T> {
+    pub(crate) core: &'d Core,
+    pub(crate) resolved: &'r Resolved,
+    pub(crate) data: ArrayViewD<'d, T>,
+}
+
+impl<'d, T: PlainElement> Moving<T> for Writing<'d, '_, T> {
+    type Output = Result<Sources<'d>>;
+
+    fn run(self) -> Self::Output {
+        self.sources()
+    }
+
+    fn run_on_bytes<const N: usize>(self) -> Self::Output
+    where
+        T: Pod,
+    {
+        let Self { core, resolved, data } = self;
+        Writing { core, resolved, data: raw::words::<T, [u8; N]>(data) }.sources()
     }
 }
 
@@ -224,19 +295,19 @@ impl<T: PlainElement> Element for T {
     }
 
     fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
-        <T as PlainElement>::tile(output)
+        T::moved(output)
     }
 
     fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
-        <T as PlainElement>::tiles(reading)
+        T::moved(reading)
     }
 
     fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
-        <T as PlainElement>::source(input)
+        T::moved(input)
     }
 
     fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
-        <T as PlainElement>::sources(writing)
+        T::moved(writing)
     }
 
     fn check(values: ArrayViewD<'_, Self>, stored: &DataType) -> Result<()> {

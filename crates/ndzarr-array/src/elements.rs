@@ -3,39 +3,20 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use bytemuck::Pod;
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IndexLonger, IxDyn};
 use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::Region;
-use ndzarr_model::DataType;
 
 use crate::core::Core;
-use crate::element::{Element, Input, Output};
+use crate::element::{Element, Input, Output, Reading, Writing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mask_tile::{MaskSource, MaskTile};
 use crate::mode::{Blocking, Mode};
 use crate::point_list::Group;
 use crate::point_tile::PointSource;
-use crate::raw;
 use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
 use crate::steps::{Picks, Selected, lengths};
-use crate::values::{Values, made, value_tiles};
-
-/// What is read, and where to.
-pub(crate) type Tiles<'o> = Vec<(Region, MakeTile<'o>)>;
-
-/// What is written, and where.
-pub(crate) type Sources<'d> = Vec<(Region, Box<dyn Source + 'd>)>;
-
-/// Elements of a selection that are read. Its lists are in ascending order.
-#[doc(hidden)]
-pub struct Reading<'o, T> {
-    core: &'o Core,
-    resolved: &'o Resolved,
-    out: ArrayViewMutD<'o, T>,
-    fresh: Fresh,
-    stored: &'o Stored<'o>,
-}
+use crate::values::{Fresh, Sources, Stored, Tiles, Values, made, value_tiles};
 
 impl<'o, T: Element> Reading<'o, T> {
     pub(crate) fn tiles(self) -> Result<Tiles<'o>> {
@@ -43,38 +24,11 @@ impl<'o, T: Element> Reading<'o, T> {
     }
 }
 
-impl<'o, T: Pod> Reading<'o, T> {
-    /// The same memory as elements of another type of the same size.
-    pub(crate) fn words<W: Pod>(self) -> Reading<'o, W> {
-        let Self { core, resolved, out, fresh, stored } = self;
-        Reading { core, resolved, out: raw::words_mut(out), fresh, stored }
-    }
-}
-
-/// Elements of a selection that are written.
-#[doc(hidden)]
-pub struct Writing<'d, 'r, T> {
-    core: &'d Core,
-    resolved: &'r Resolved,
-    data: ArrayViewD<'d, T>,
-}
-
 impl<'d, T: Element> Writing<'d, '_, T> {
     pub(crate) fn sources(self) -> Result<Sources<'d>> {
         self.core.sources(self.resolved, self.data)
     }
 }
-
-impl<'d, 'r, T: Pod> Writing<'d, 'r, T> {
-    /// The same memory as elements of another type of the same size.
-    pub(crate) fn words<W: Pod>(self) -> Writing<'d, 'r, W> {
-        let Self { core, resolved, data } = self;
-        Writing { core, resolved, data: raw::words(data) }
-    }
-}
-
-/// Elements of a stored type.
-pub(crate) struct Stored<'d>(pub(crate) &'d DataType);
 
 impl<T: Element> Values<T> for Stored<'_> {
     fn blank(&self, shape: &[usize]) -> Result<ArrayD<T>> {
@@ -380,11 +334,4 @@ fn make_tile<'o, T: Send>(
 /// What a tile takes of its box.
 pub(crate) fn selected(axes: &Axes) -> Selected {
     lengths(&axes.region()).into_iter().zip(axes.picks()).collect()
-}
-
-/// Whether memory is all zero bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fresh {
-    Yes,
-    No,
 }

@@ -10,14 +10,13 @@ use ndzarr_model::{DataType, Field, StructType};
 
 use crate::convert_tile::{ConvertTile, FromBytes};
 use crate::core::Core;
-use crate::elements::{Fresh, Tiles};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::blank_of;
 use crate::point_list::Group;
 use crate::resolved::Resolved;
 use crate::steps::Selected;
 use crate::struct_plan::StructField;
-use crate::values::{Values, value_tiles};
+use crate::values::{Fresh, Tiles, Values, value_tiles};
 
 impl Core {
     /// Reads one field of the structured elements of a selection.

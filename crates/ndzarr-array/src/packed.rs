@@ -16,14 +16,14 @@ use ndzarr_model::DataType;
 use crate::byte_tile::{ByteSource, ByteTile, wrong_element};
 use crate::core::Core;
 use crate::element::{Element, Input, Output};
-use crate::elements::{Fresh, Tiles, selected};
+use crate::elements::selected;
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::mode::Mode;
 use crate::output::{blank, blank_bytes};
 use crate::point_list::Group;
 use crate::resolved::{Resolution, Resolved};
 use crate::steps::{Picks, Selected, lengths};
-use crate::values::{Values, made, point_tiles};
+use crate::values::{Fresh, Tiles, Values, made, point_tiles};
 
 /// Runs `$body` with `$t` the bytes of an element, if any bytes are one and their number is that of a plain
 /// type. These are copied as fast as typed elements. Otherwise runs `$other`.

@@ -4,16 +4,10 @@ use bytemuck::Pod;
 use half::{bf16, f16};
 use ndarray::{ArrayViewD, ArrayViewMutD};
 use ndzarr_codec::Swap;
-use ndzarr_engine::{Source, Tile};
 use ndzarr_model::{ComplexPart, DataType};
 use num_complex::Complex;
 
 use crate::assign::{as_it_is, assign, same, stream};
-use crate::element::{Input, Output};
-use crate::elements::{Reading, Sources, Tiles, Writing};
-use crate::error::Result;
-use crate::source::ElementSource;
-use crate::tile::ElementTile;
 
 /// A Rust type with the same layout in memory as in storage, except for the byte order. Each is an
 /// [`Element`](crate::Element).
@@ -58,28 +52,27 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
         }
     }
 
-    // The types of this library pass on their memory as that of `[u8; N]`, so that what moves elements is
-    // compiled once for each size.
-
+    /// Runs a call that moves elements, as they are or as their bytes.
     #[doc(hidden)]
-    fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
-        Box::new(ElementTile::new(output.view, output.axes, output.fresh))
+    fn moved<C: Moving<Self>>(call: C) -> C::Output {
+        call.run()
     }
+}
 
-    #[doc(hidden)]
-    fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
-        reading.tiles()
-    }
+/// A call that moves plain elements of a type. Those of this library are moved as bytes, so that the call is
+/// compiled once for each size.
+#[doc(hidden)]
+pub trait Moving<T> {
+    /// What the call returns.
+    type Output;
 
-    #[doc(hidden)]
-    fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
-        Box::new(ElementSource { elements: input.elements, axes: input.axes })
-    }
+    /// Runs it.
+    fn run(self) -> Self::Output;
 
-    #[doc(hidden)]
-    fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
-        writing.sources()
-    }
+    /// Runs it with elements as their bytes.
+    fn run_on_bytes<const N: usize>(self) -> Self::Output
+    where
+        T: Pod;
 }
 
 /// Converts an element to native form.
@@ -184,20 +177,8 @@ macro_rules! element {
                 Some(slice)
             }
 
-            fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
-                <[u8; $size] as PlainElement>::tile(output.words())
-            }
-
-            fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
-                reading.words::<[u8; $size]>().tiles()
-            }
-
-            fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
-                <[u8; $size] as PlainElement>::source(input.words())
-            }
-
-            fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
-                writing.words::<[u8; $size]>().sources()
+            fn moved<C: Moving<Self>>(call: C) -> C::Output {
+                call.run_on_bytes::<$size>()
             }
         }
     )*};

@@ -4,17 +4,33 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayViewMutD};
 use ndzarr_codec::Swap;
-use ndzarr_engine::{MakeTile, Tile};
+use ndzarr_engine::{MakeTile, Source, Tile};
 use ndzarr_grid::Region;
+use ndzarr_model::DataType;
 
 use crate::convert_tile::FromBytes;
 use crate::core::Core;
-use crate::elements::{Fresh, Tiles};
 use crate::error::Result;
 use crate::point_list::Group;
 use crate::point_tile::{PointTile, PutPoint};
 use crate::resolved::Resolved;
 use crate::steps::{Selected, lengths};
+
+/// What is read, and where to.
+pub(crate) type Tiles<'o> = Vec<(Region, MakeTile<'o>)>;
+
+/// What is written, and where.
+pub(crate) type Sources<'d> = Vec<(Region, Box<dyn Source + 'd>)>;
+
+/// Elements of a stored type.
+pub(crate) struct Stored<'d>(pub(crate) &'d DataType);
+
+/// Whether memory is all zero bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fresh {
+    Yes,
+    No,
+}
 
 /// How values of a Rust type are made of stored elements. Behind the axes of a selection, a result may have one
 /// more, of the values that an element consists of.
