@@ -1,7 +1,7 @@
 //! Finds and opens nodes, for arrays and groups alike.
 
 #[cfg(feature = "fs")]
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ndzarr_metadata::{
     ArrayRequest, CreateOptions, Creation, Format, Known, Node, NodeKind, NodePath, OpenOptions,
@@ -209,8 +209,7 @@ pub(crate) async fn new_array(
 async fn nearest_above(folder: &Path) -> Option<(Storage, Node)> {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     for above in absolute.ancestors().skip(1) {
-        let documents = ["zarr.json", ".zarray", ".zgroup", "attributes.json"];
-        if documents.iter().any(|name| above.join(name).is_file()) {
+        if has_document(above) {
             let storage = Storage::folder(above);
             if let Ok(node) = open(&storage, "", &OpenOptions::default()).await {
                 return Some((storage, node));
@@ -220,16 +219,57 @@ async fn nearest_above(folder: &Path) -> Option<(Storage, Node)> {
     None
 }
 
+/// Whether a folder has the document of a node.
+#[cfg(feature = "fs")]
+fn has_document(folder: &Path) -> bool {
+    let documents = ["zarr.json", ".zarray", ".zgroup", "attributes.json"];
+    documents.iter().any(|name| folder.join(name).is_file())
+}
+
+/// The nearest folder below that has the document of a node, relative to the folder. Links are not followed.
+#[cfg(feature = "fs")]
+fn nearest_below(folder: &Path) -> Option<PathBuf> {
+    /// How many files and folders are looked at.
+    const MOST: usize = 1000;
+    let mut n_seen = 0;
+    let mut level = vec![folder.to_owned()];
+    while !level.is_empty() {
+        let mut below = Vec::new();
+        for entry in level.iter().flat_map(std::fs::read_dir).flatten() {
+            n_seen += 1;
+            if n_seen > MOST {
+                return None;
+            }
+            let entry = entry.ok()?;
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                below.push(entry.path());
+            }
+        }
+        below.sort();
+        if let Some(found) = below.iter().find(|below| has_document(below)) {
+            return found.strip_prefix(folder).ok().map(Path::to_owned);
+        }
+        level = below;
+    }
+    None
+}
+
 /// Describes a folder in which no node was found.
 #[cfg(feature = "fs")]
 fn at_folder(error: Error, folder: &Path) -> Error {
     let state = match std::fs::metadata(folder) {
-        Err(_) => "no such folder",
-        Ok(found) if !found.is_dir() => "a file, not a folder",
+        Err(_) => "no such folder".to_owned(),
+        Ok(found) if !found.is_dir() => "a file, not a folder".to_owned(),
         Ok(_) if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) => {
-            "the folder is empty"
+            "the folder is empty".to_owned()
         }
-        Ok(_) => "there is no node in the folder, nor a hierarchy above that contains it",
+        Ok(_) => {
+            let nowhere = "there is no node in the folder, nor a hierarchy above that contains it";
+            match nearest_below(folder) {
+                Some(below) => format!("{nowhere}; the nearest below it is {}", below.display()),
+                None => nowhere.to_owned(),
+            }
+        }
     };
     error.after(&format!("{}: {state}", folder.display()))
 }

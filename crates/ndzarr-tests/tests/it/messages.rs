@@ -109,11 +109,15 @@ fn nothing_at_a_path() {
     std::fs::create_dir(at("empty")).expect("a folder");
     std::fs::create_dir_all(at("plain/below")).expect("a folder");
     std::fs::write(at("a.tif"), "PK").expect("a file");
+    Array::<u8>::builder([1]).create(at("run/2026/volume")).expect("a new array");
+    let below = std::path::Path::new("2026").join("volume");
+    let below = format!("the nearest below it is {}", below.display());
     for (name, state) in [
         ("none", "no such folder"),
         ("empty", "the folder is empty"),
         ("a.tif", "a file"),
         ("plain", "no node"),
+        ("run", below.as_str()),
     ] {
         let path = at(name);
         let shown = path.display().to_string();
