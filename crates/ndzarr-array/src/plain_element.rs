@@ -236,7 +236,12 @@ impl<const N: usize> PlainElement for [u8; N] {
             Swap::Every(width) if 2 * width == N => assign(src, dst, |element| element.swapped(N / 2)),
             swap => {
                 assign(src, dst.view_mut(), same);
-                dst.map_inplace(|element| swap.apply(element));
+                for mut row in dst.rows_mut() {
+                    match row.as_slice_mut() {
+                        Some(row) => swap.apply(row.as_flattened_mut()),
+                        None => row.iter_mut().for_each(|element| swap.apply(element)),
+                    }
+                }
             }
         }
     }
