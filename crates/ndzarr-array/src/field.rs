@@ -16,7 +16,7 @@ use crate::point_list::Group;
 use crate::resolved::Resolved;
 use crate::steps::Selected;
 use crate::struct_plan::StructField;
-use crate::values::{Fresh, Tiles, Values, value_tiles};
+use crate::values::{Values, value_tiles};
 
 impl Core {
     /// Reads one field of the structured elements of a selection.
@@ -61,16 +61,6 @@ impl<T: Clone + Send + Sync> Values<T> for Fields<T> {
 
     fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, _: bool) -> Box<dyn Tile + 'o> {
         Box::new(ConvertTile { view, axes, convert: Arc::clone(&self.convert) })
-    }
-
-    fn tiles<'o>(
-        &'o self,
-        core: &'o Core,
-        resolved: &'o Resolved,
-        out: ArrayViewMutD<'o, T>,
-        fresh: Fresh,
-    ) -> Result<Tiles<'o>> {
-        core.tiles(resolved, out, fresh, self)
     }
 
     fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {

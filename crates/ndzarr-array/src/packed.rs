@@ -269,16 +269,6 @@ impl Values<u8> for Packed<'_> {
         blank(&[shape, &[self.size]].concat())
     }
 
-    fn tiles<'o>(
-        &'o self,
-        core: &'o Core,
-        resolved: &'o Resolved,
-        out: ArrayViewMutD<'o, u8>,
-        fresh: Fresh,
-    ) -> Result<Tiles<'o>> {
-        core.tiles(resolved, out, fresh, self)
-    }
-
     fn tile<'o>(&'o self, view: ArrayViewMutD<'o, u8>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o> {
         Box::new(ByteTile::new(view, axes, fresh, self.data_type))
     }

@@ -48,7 +48,13 @@ pub(crate) trait Values<T>: Sync {
         resolved: &'o Resolved,
         out: ArrayViewMutD<'o, T>,
         fresh: Fresh,
-    ) -> Result<Tiles<'o>>;
+    ) -> Result<Tiles<'o>>
+    where
+        Self: Sized,
+        T: Clone + Send + Sync,
+    {
+        core.tiles(resolved, out, fresh, self)
+    }
 
     /// The tiles of points, for a view of a result.
     fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)>;
