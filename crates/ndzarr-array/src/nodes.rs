@@ -230,7 +230,7 @@ fn has_document(folder: &Path) -> bool {
 #[cfg(feature = "fs")]
 fn nearest_below(folder: &Path) -> Option<PathBuf> {
     /// How many files and folders are looked at.
-    const MOST: usize = 1000;
+    const MOST: usize = 100;
     let mut n_seen = 0;
     let mut level = vec![folder.to_owned()];
     while !level.is_empty() {
