@@ -13,7 +13,10 @@ use super::request::Arrived;
 use super::server::{Hook, Server};
 use super::service;
 use super::stream::Stream;
-use super::traffic::Shared;
+use super::traffic::{InFlight, Shared};
+
+/// The last bytes of an answer, which are counted before they are sent.
+const PIECE: usize = 1 << 16;
 
 /// A connection; dropped, it is closed.
 pub(super) struct Connection {
@@ -97,7 +100,7 @@ impl Connection {
         if fault != Some(Fault::Truncate) {
             Arrived::finish(&mut self.stream)?;
         }
-        self.send(answer, fault.as_ref())
+        self.send(answer, in_flight)
     }
 
     fn hang(&mut self) -> io::Result<Next> {
@@ -112,7 +115,8 @@ impl Connection {
         Ok(Next::End)
     }
 
-    fn send(&mut self, mut answer: Answer, fault: Option<&Fault>) -> io::Result<Next> {
+    fn send(&mut self, mut answer: Answer, in_flight: InFlight<'_>) -> io::Result<Next> {
+        let fault = in_flight.fault.as_ref();
         let half = answer.body.len() / 2;
         let mut framing = answer.content_length();
         match fault {
@@ -190,8 +194,25 @@ impl Connection {
             }
             _ => {}
         }
-        self.write(&answer.head(&framing))?;
-        self.write(&answer.body)?;
+        let head = answer.head(&framing);
+        let (most, last) = answer.body.split_at(answer.body.len().saturating_sub(PIECE));
+        if most.is_empty() {
+            return self.end(in_flight, &[&head, last]);
+        }
+        self.write(&head)?;
+        self.write(most)?;
+        self.end(in_flight, &[last])
+    }
+
+    /// Ends an answer. A client that has all of it may look at the counts, so they come first.
+    fn end(&mut self, in_flight: InFlight<'_>, parts: &[&[u8]]) -> io::Result<Next> {
+        drop(in_flight);
+        for part in parts {
+            self.shared().sent(part.len());
+        }
+        for part in parts {
+            self.stream.write_all(part)?;
+        }
         Ok(Next::Request)
     }
 

@@ -103,7 +103,8 @@ impl Shared {
         Arc::clone(&self.lock().ended)
     }
 
-    /// Counts a request, and chooses its fault. It is in flight until the answer is dropped.
+    /// Counts a request, and chooses its fault. It is in flight until what is returned is dropped: before the
+    /// client has the whole answer, after which it may send the next one.
     pub(super) fn begin(&self, request: &Request, body_len: usize) -> InFlight<'_> {
         let mut state = self.lock();
         let fault = state.rules.iter_mut().find_map(|rule| rule.meets(request));
