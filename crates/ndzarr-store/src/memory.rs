@@ -46,6 +46,9 @@ pub struct MemoryStore {
 /// How long a forked child waits for its copy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long it sleeps before it looks again.
+const PAUSE: Duration = Duration::from_micros(100);
+
 #[derive(Clone, Debug)]
 struct Value {
     bytes: Bytes,
@@ -115,7 +118,7 @@ impl MemoryStore {
         // Another thread of this process has it for a moment, or one of the parent for ever.
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
-            std::thread::yield_now();
+            std::thread::sleep(PAUSE);
             if let Some(values) = free(&self.values) {
                 return Ok(values);
             }

@@ -132,7 +132,7 @@ fn members_that_cannot_be_listed_are_not_counted() {
 #[test]
 fn cli_02_a_terminal_gets_the_progress_of_a_copy() {
     let (folder, server) = start();
-    server.latency(std::time::Duration::from_millis(40));
+    server.latency(std::time::Duration::from_millis(15));
     for (more, is_shown) in [("", true), (" --quiet", false)] {
         let copy = format!(
             "{} cp a.zarr s3://bucket/b.zarr --threads 1 --overwrite{more}",

@@ -2,7 +2,7 @@
 //! one of them held stays locked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Barrier, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +14,11 @@ use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
 
 /// Whether a child does this, in some seconds.
 fn child_does(work: impl FnOnce() -> bool + Send + 'static) -> bool {
+    child_does_while(work, || ())
+}
+
+/// The same; the parent calls `forked` once the child exists.
+fn child_does_while(work: impl FnOnce() -> bool + Send + 'static, forked: impl FnOnce()) -> bool {
     let child = match fork::fork().expect("the system has one more process") {
         Fork::Child => {
             let (send, receive) = mpsc::channel();
@@ -23,6 +28,7 @@ fn child_does(work: impl FnOnce() -> bool + Send + 'static) -> bool {
         }
         Fork::Parent(child) => child,
     };
+    forked();
     fork::waitpid(child).expect("it is a child") == 0
 }
 
@@ -134,21 +140,27 @@ fn a_copy_of_a_store_in_memory_that_is_locked_is_an_error_and_no_wait_for_ever()
     }
     let array = Array::<u8>::builder([4]).create((&store, "a")).expect("it works");
     array.fill(.., 1).expect("it works");
-    let stop = AtomicBool::new(false);
     let all_ended = thread::scope(|scope| {
-        let (store, stop) = (&store, &stop);
-        scope.spawn(move || {
-            while !stop.load(Ordering::SeqCst) {
-                assert!(store.keys().len() > 50_000);
-            }
-        });
+        let store = &store;
         let read = move || match array.read(..) {
             Ok(read) => read.sum() == 4,
             Err(error) => error.to_string().contains("when this process was forked"),
         };
-        let all_ended = (0..3).all(|_| child_does(read.clone()));
-        stop.store(true, Ordering::SeqCst);
-        all_ended
+        // While the process is forked, a thread holds the lock for most of the time.
+        (0..3).all(|_| {
+            let (begun, stop) = (Arc::new(Barrier::new(2)), Arc::new(AtomicBool::new(false)));
+            let (has_begun, stopped) = (Arc::clone(&begun), Arc::clone(&stop));
+            let lister = scope.spawn(move || {
+                has_begun.wait();
+                while !stopped.load(Ordering::SeqCst) {
+                    assert!(store.keys().len() > 50_000);
+                }
+            });
+            begun.wait();
+            let ended = child_does_while(read.clone(), || stop.store(true, Ordering::SeqCst));
+            lister.join().expect("it lists");
+            ended
+        })
     });
     assert!(all_ended);
 }
