@@ -102,8 +102,9 @@ impl KeyLock for FsKeyLock {
         let failed = |action| move |e| (action, e);
         let publish = || {
             let file = self.lock.new_value().map_err(failed("write"))?.clone();
-            let (sys, level) = (&*self.store.sys, self.store.durability);
-            let finished = self.value.finish(sys, &file, level, self.store.time_of_next(&self.path));
+            let level = self.store.durability.of(&self.key);
+            let time = self.store.time_of_next(&self.path);
+            let finished = self.value.finish(&*self.store.sys, &file, level, time);
             finished.map_err(|e| ("sync", self.lock.blame(e)))?;
             self.lock.rename_over(&self.path).map_err(failed("publish"))?;
             self.folders.keep();

@@ -102,6 +102,9 @@ impl NewValue {
         }
         again(|| sys.settle(file))?;
         time.map_or(Ok(()), |time| again(|| sys.touch(file, time)))?;
-        if level == Durability::None { Ok(()) } else { again(|| sys.sync(file, level)) }
+        match level {
+            Durability::None => Ok(()),
+            level => again(|| sys.sync(file, level)),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Options of the store: durability and symbolic links.
 
+use ndzarr_store::{Key, is_numbered};
+
 /// What must have reached the disk when a write returns.
 ///
 /// At every level other processes see either the old value or the new one, and a program that
@@ -9,16 +11,32 @@
 #[non_exhaustive]
 pub enum Durability {
     /// Nothing is synced. After a power cut a recently written key may have its old value, its new
-    /// one or, on some file systems, an empty or partial one. The default, as in zarr-python;
-    /// tensorstore syncs unless told not to.
-    #[default]
+    /// one or, on some file systems, an empty or partial one: an array whose document is empty cannot
+    /// be opened. As in zarr-python; tensorstore syncs unless told not to.
     None,
+    /// Every key whose last part is [no number](ndzarr_store::is_numbered), like `zarr.json`, is synced
+    /// as by [`Data`](Self::Data), so that a power cut leaves no array or group that cannot be opened.
+    /// Chunks are not synced. The default.
+    #[default]
+    Documents,
     /// The bytes of the value (`fdatasync`), before the key names them. After a power cut the key
     /// has its old or its new value.
     Data,
     /// The bytes, the file's own metadata (`fsync`) and the entry in its folder: when a write or an
     /// erasure returns, it stays. Folders made on the way are synced too.
     Full,
+}
+
+impl Durability {
+    /// What it is for the value of a key.
+    pub(crate) fn of(self, key: &Key) -> Self {
+        let name = key.as_str().rsplit('/').next().unwrap_or_default();
+        match self {
+            Self::Documents if is_numbered(name) => Self::None,
+            Self::Documents => Self::Data,
+            other => other,
+        }
+    }
 }
 
 /// How symbolic links inside the store are treated. The root itself may always be reached through

@@ -164,7 +164,7 @@ impl FsStoreBuilder {
         path::absolute(root).unwrap_or_else(|_| Path::new(".").join(root))
     }
 
-    /// What must have reached the disk when a write returns; [`Durability::None`] unless set.
+    /// What must have reached the disk when a write returns; [`Durability::Documents`] unless set.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
@@ -324,8 +324,8 @@ impl Store for FsStore {
         RangeMerging { piece: Some(256 << 10), ..RangeMerging::default() }
     }
 
-    /// Where it syncs, writers wait for the disk.
+    /// Where it syncs chunks, writers wait for the disk.
     fn writes_wait(&self) -> bool {
-        self.durability != Durability::None
+        matches!(self.durability, Durability::Data | Durability::Full)
     }
 }

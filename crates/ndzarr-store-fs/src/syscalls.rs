@@ -104,7 +104,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     fn sync(&self, file: &File, level: Durability) -> io::Result<()> {
         match level {
             Durability::None => Ok(()),
-            Durability::Data => platform::sync_data(file),
+            Durability::Documents | Durability::Data => platform::sync_data(file),
             Durability::Full => platform::sync_all(file),
         }
     }

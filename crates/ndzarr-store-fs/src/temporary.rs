@@ -109,9 +109,9 @@ impl Temporary for FsTemporary {
                 return Err(("publish", io::Error::other("a part of it could not be written before")));
             }
             let file = lock.file().map_err(failed("publish"))?.clone();
-            let (sys, level, time) =
-                (&*this.store.sys, this.store.durability, this.store.time_of_next(&this.path));
-            NewValue::default().finish(sys, &file, level, time).map_err(failed("sync"))?;
+            let level = this.store.durability.of(&this.key);
+            let time = this.store.time_of_next(&this.path);
+            NewValue::default().finish(&*this.store.sys, &file, level, time).map_err(failed("sync"))?;
             lock.rename_over_locked(&this.path).map_err(failed("publish"))?;
             this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
             Ok(this.store.pin(file))

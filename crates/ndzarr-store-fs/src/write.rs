@@ -156,7 +156,7 @@ impl FsStore {
                 value.write_at(&*self.sys, &file, value.end(), part).map_err(failed("write"))?;
             }
             let time = self.time_of_next(path);
-            value.finish(&*self.sys, &file, self.durability, time).map_err(failed("sync"))?;
+            value.finish(&*self.sys, &file, self.durability.of(key), time).map_err(failed("sync"))?;
             let (_, file_system) = self.locks.file_system_of(&file).map_err(failed("write"))?;
             if file_system.reports_late() {
                 again(|| self.sys.flush(&file)).map_err(failed("write"))?;

@@ -302,3 +302,51 @@ fn what_is_on_a_drive_that_is_gone_is_not_absent() -> Outcome {
     empty.erase_prefix(&prefix, Wait::Block)?;
     Ok(())
 }
+
+/// A power cut leaves no array that cannot be opened, and chunks do not wait for the disk.
+#[test]
+fn only_documents_are_synced_unless_it_is_asked_for() -> Outcome {
+    type Publish = fn(&FsStore, &Key) -> Result<(), StoreError>;
+    let publishes: [Publish; 3] = [
+        |store, key| store.put(key, &["new".into()], Precondition::None).map(drop),
+        |store, key| {
+            let Locked::Held(mut lock) = store.lock(key, Wait::Block)? else { panic!("it is free") };
+            lock.append(b"new")?;
+            lock.publish().map(drop)
+        },
+        |store, key| {
+            let temporary = store.temporary(key)?.expect("a file system has room");
+            let Locked::Held(lock) = store.lock(key, Wait::Block)? else { panic!("it is free") };
+            temporary.publish(lock).map(drop)
+        },
+    ];
+    let documents =
+        ["a/zarr.json", ".zarray", "a/.zattrs", "a/.zmetadata", "attributes.json", "meta/root.array.json"];
+    let chunks = ["a/c/0/1", "a/c", "a/0.1", "a/0/1/2", "data/root/a/c0/1"];
+    for (at, publish) in publishes.iter().enumerate() {
+        for key in documents.iter().chain(&chunks) {
+            let synced = |durability: Option<Durability>| -> Result<bool, Box<dyn Error>> {
+                let setup = Setup::new()?;
+                let store =
+                    setup.faulty_with(Faulty::always("sync", Errno::IO), |builder| match durability {
+                        Some(durability) => builder.durability(durability),
+                        None => builder,
+                    });
+                let published = publish(&store, &Key::new(key)?);
+                let error = published.as_ref().err().map(ToString::to_string);
+                assert!(error.is_none() || error == Some(format!("sync {key}")), "{at} {published:?}");
+                Ok(error.is_some())
+            };
+            assert_eq!(synced(None)?, documents.contains(key), "{at} {key}");
+            assert!(!synced(Some(Durability::None))? && synced(Some(Durability::Data))?, "{at} {key}");
+        }
+    }
+    // Without locks.
+    for (key, is_synced) in [("zarr.json", true), ("c/0", false)] {
+        let faulty = Faulty::always("lock", Errno::NOSYS);
+        held(&faulty.always).push(("sync", Errno::IO));
+        let put = Setup::new()?.faulty(faulty).put(&Key::new(key)?, &["new".into()], Precondition::None);
+        assert_eq!(put.is_err(), is_synced, "{key}: {put:?}");
+    }
+    Ok(())
+}
