@@ -205,8 +205,9 @@ impl<T: Clone + Send + Sync + 'static> Source for MaskSource<'_, T> {
         out: &mut VlenBuffer,
         offset: usize,
         strides: &[isize],
-    ) {
+    ) -> Result<(), EngineCause> {
         self.each(start, len, offset, strides, |at, content| out.set(at, content));
+        Ok(())
     }
 
     fn is_dense(&self) -> bool {

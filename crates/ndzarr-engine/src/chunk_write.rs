@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, CodecError, ShardIndex, Sharding};
+use ndzarr_codec::{Access, CodecError, ShardIndex, Sharding, VlenBuffer};
 use ndzarr_grid::{ChunkGrid, Region, next_index};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Want};
 
@@ -456,6 +456,17 @@ pub(crate) struct Nothing;
 
 impl Source for Nothing {
     fn gather(&self, _: &[usize], _: &[usize], _: &mut [u8], _: usize, _: &[isize]) {}
+
+    fn gather_vlen(
+        &self,
+        _: &[usize],
+        _: &[usize],
+        _: &mut VlenBuffer,
+        _: usize,
+        _: &[isize],
+    ) -> Result<(), EngineCause> {
+        Ok(())
+    }
 
     fn is_dense(&self) -> bool {
         false

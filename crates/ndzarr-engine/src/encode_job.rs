@@ -238,7 +238,7 @@ impl EncodeJob {
         }
         let (from, source_len) = self.in_source()?;
         let (offset, to) = self.target(&strides);
-        source.gather_vlen(&from, &source_len, &mut buffer, offset, &to);
+        source.gather_vlen(&from, &source_len, &mut buffer, offset, &to)?;
         if self.fill_chunks == FillChunks::Erase && fill.is_defined() && buffer.is_all(fill.bytes()) {
             return Ok(None);
         }

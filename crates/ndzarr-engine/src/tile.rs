@@ -138,6 +138,9 @@ pub trait Source: Send + Sync {
 
     /// Like [`gather`](Self::gather), for elements of variable size: the element `i` of the box
     /// goes to `out.set(offset + sum of i[k] * strides[k], …)`.
+    ///
+    /// # Errors
+    /// It has no elements of variable size, as by default.
     fn gather_vlen(
         &self,
         start: &[usize],
@@ -145,8 +148,9 @@ pub trait Source: Send + Sync {
         out: &mut VlenBuffer,
         offset: usize,
         strides: &[isize],
-    ) {
+    ) -> Result<(), EngineCause> {
         let _ = (start, len, out, offset, strides);
+        Err(EngineCause::Element("elements of a fixed size from the source".to_owned()))
     }
 
     /// Whether it has every element of its box; if not, missing ones keep their stored values.
@@ -242,5 +246,25 @@ mod tests {
         let expected =
             [(0, vec![at(100, 37, 2)]), (0, vec![small()]), (1, vec![late, early]), (1, vec![small()])];
         assert_eq!(puts, expected);
+    }
+
+    /// A user's own source of numbers.
+    struct Numbers;
+
+    impl Source for Numbers {
+        fn gather(&self, _: &[usize], _: &[usize], out: &mut [u8], _: usize, _: &[isize]) {
+            out.fill(1);
+        }
+
+        fn piece(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
+            Box::new(Self)
+        }
+    }
+
+    #[test]
+    fn a_source_of_numbers_writes_no_empty_texts() {
+        let mut buffer = VlenBuffer::filled(1, b"").expect("there is memory");
+        let gathered = Numbers.gather_vlen(&[0], &[1], &mut buffer, 0, &[1]);
+        assert!(matches!(gathered, Err(EngineCause::Element(_))), "{gathered:?}");
     }
 }

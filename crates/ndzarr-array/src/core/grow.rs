@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, VlenBuffer};
-use ndzarr_engine::{Cancel, EngineError, Outside, ShardWriter, Source, in_parallel};
+use ndzarr_engine::{Cancel, EngineCause, EngineError, Outside, ShardWriter, Source, in_parallel};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::ChunkEdges;
 
@@ -360,11 +360,12 @@ impl Source for Rows {
         out: &mut VlenBuffer,
         offset: usize,
         strides: &[isize],
-    ) {
+    ) -> Result<(), EngineCause> {
         for (source, start, len, at) in self.parts(start, len) {
             let offset = offset.wrapping_add_signed(strides[self.axis] * at.cast_signed());
-            source.gather_vlen(&start, &len, out, offset, strides);
+            source.gather_vlen(&start, &len, out, offset, strides)?;
         }
+        Ok(())
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
@@ -402,14 +403,8 @@ impl<'s> Source for Frame<Box<dyn Source + 's>> {
         out: &mut VlenBuffer,
         offset: usize,
         strides: &[isize],
-    ) {
-        self.source.gather_vlen(
-            &self.without(start),
-            &self.without(len),
-            out,
-            offset,
-            &self.without(strides),
-        );
+    ) -> Result<(), EngineCause> {
+        self.source.gather_vlen(&self.without(start), &self.without(len), out, offset, &self.without(strides))
     }
 
     fn is_c_order(&self) -> bool {
