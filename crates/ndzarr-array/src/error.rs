@@ -279,10 +279,11 @@ impl From<StoreError> for Error {
             }
             StoreError::Busy { .. } => (ErrorKind::Conflict, "the lock was not free"),
             StoreError::LockLost { .. } => (ErrorKind::Conflict, "the lock was lost"),
-            StoreError::Unsupported(_) => (ErrorKind::Unsupported, "the store cannot do this"),
+            StoreError::Unsupported(_) => (ErrorKind::Unsupported, ""),
             _ => (ErrorKind::Store, FAILED),
         };
-        let mut what = format!("{what}: {error}");
+        // A store that cannot do something says all of it.
+        let mut what = if what.is_empty() { error.to_string() } else { format!("{what}: {error}") };
         let mut cause = error.source();
         while let Some(source) = cause {
             what = format!("{what}: {source}");

@@ -29,7 +29,7 @@ use crate::to_view::ToView;
 use crate::units::Units;
 
 /// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to
-/// clone; clones share it.
+/// clone: a clone shares the store and the caches, and has its own shape, attributes and options.
 pub struct Array<E = Any> {
     pub(crate) core: Core,
     element: PhantomData<E>,
