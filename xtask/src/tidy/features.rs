@@ -77,6 +77,10 @@ fn broken(metadata: &Value) -> Option<Vec<String>> {
                 .find(|(krate, features, _)| *krate == name && features.iter().any(|f| matches(f, feature)));
             if let Some((_, _, why)) = rule {
                 let by = asking(packages, name, feature);
+                if !by.is_empty() && by.iter().all(|package| is_program(package)) {
+                    continue;
+                }
+                let by: Vec<&str> = by.iter().filter_map(|package| package["name"].as_str()).collect();
                 let by = if by.is_empty() { String::new() } else { format!(" (by {})", by.join(", ")) };
                 broken.push(format!(
                     "{name}/{feature} is switched on{by}, and so in every program that depends on us: {why}"
@@ -95,7 +99,7 @@ fn matches(pattern: &str, feature: &str) -> bool {
 }
 
 /// The packages that ask for the feature by name; another feature may also bring it.
-fn asking<'m>(packages: &'m [Value], name: &str, feature: &str) -> Vec<&'m str> {
+fn asking<'m>(packages: &'m [Value], name: &str, feature: &str) -> Vec<&'m Value> {
     let asks = |dependency: &Value| {
         dependency["name"] == name
             && dependency["features"].as_array().is_some_and(|features| features.iter().any(|f| f == feature))
@@ -103,7 +107,12 @@ fn asking<'m>(packages: &'m [Value], name: &str, feature: &str) -> Vec<&'m str> 
     let asking = packages
         .iter()
         .filter(|package| package["dependencies"].as_array().is_some_and(|all| all.iter().any(asks)));
-    asking.filter_map(|package| package["name"].as_str()).collect()
+    asking.collect()
+}
+
+/// Whether no program can depend on the package: crates.io does not have it.
+fn is_program(package: &Value) -> bool {
+    package["publish"].as_array().is_some_and(Vec::is_empty)
 }
 
 #[cfg(test)]
@@ -134,6 +143,15 @@ mod tests {
             found[0].starts_with("serde_json/preserve_order is switched on (by ndzarr-a), "),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn what_only_our_programs_ask_for_changes_no_other_program() {
+        let mut answer = answer("serde_json", &["float_roundtrip"], &["float_roundtrip"]);
+        answer["packages"][0]["publish"] = json!(["crates-io"]);
+        assert_eq!(broken(&answer).expect("an answer").len(), 1);
+        answer["packages"][0]["publish"] = json!([]);
+        assert_eq!(broken(&answer).expect("an answer").len(), 0);
     }
 
     #[test]

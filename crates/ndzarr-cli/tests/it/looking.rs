@@ -77,6 +77,9 @@ fn attributes_are_changed_one_by_one() {
     Group::create(folder.path("g.zarr"), Format::Zarr3).expect("it is new");
     folder.good(&["attrs", "g.zarr", "set", "units=\"K\"", "scale=[0.5, 2]", "other=null"]);
     assert_eq!(folder.json(&["attrs", "g.zarr"]), [json!({"units": "K", "scale": [0.5, 2], "other": null})]);
+    // A quick reader of JSON takes the number next to this one.
+    folder.good(&["attrs", "g.zarr", "set", "other=0.9452706955539223"]);
+    assert_eq!(folder.good(&["attrs", "g.zarr", "get", "other"]), "0.9452706955539223\n");
     folder.good(&["attrs", "g.zarr", "rm", "other"]);
     assert_eq!(folder.good(&["attrs", "g.zarr", "get", "units"]), "\"K\"\n");
     assert!(folder.bad(3, &["attrs", "g.zarr", "get", "other"]).contains("no attribute \"other\""));
