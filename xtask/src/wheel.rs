@@ -1,5 +1,6 @@
 //! `cargo xtask python`: builds the Python wheel and tests it in fresh virtual environments.
 
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ pub(crate) struct Args {
     /// Only these interpreters, `3.11`, which have to be at hand; default: each from 3.11 on that is.
     #[arg(long, value_name = "VERSION")]
     only: Vec<String>,
-    /// Only the oldest interpreter with the oldest NumPy, and the newest that is at hand with all packages.
+    /// Only the newest interpreter at hand, with all packages.
     #[arg(long)]
     quick: bool,
     /// Build without optimising, which takes a third of the time.
@@ -76,16 +77,11 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 
 /// Which of these interpreters are used, by their place in the list, with which sets of packages.
 fn plan(versions: &[&str], quick: bool) -> Vec<(usize, &'static [&'static str])> {
-    let is_newest = |at: usize| at + 1 == versions.len();
-    let used = versions.iter().enumerate().filter(|(at, _)| !quick || *at == 0 || is_newest(*at));
+    let used = versions.iter().enumerate().filter(|(at, _)| !quick || at + 1 == versions.len());
     used.map(|(at, version)| {
         // NumPy 1.26, the oldest that the wheel takes, has wheels for these alone.
         let has_oldest = matches!(*version, "3.11" | "3.12");
-        let sets: &[&str] = match has_oldest {
-            true if !quick || versions.len() == 1 => &["numpy1", "full"],
-            true if !is_newest(at) => &["numpy1"],
-            _ => &["full"],
-        };
+        let sets: &[&str] = if has_oldest && !quick { &["numpy1", "full"] } else { &["full"] };
         (at, sets)
     })
     .collect()
@@ -107,30 +103,23 @@ fn package() -> PathBuf {
     python::repository().join("crates").join("ndzarr-python")
 }
 
-/// Builds the wheel with maturin, as small as it can be unless it is for tests, and checks its size.
+/// Builds the wheel, as small as it can be unless it is for tests, and checks its size.
 fn build(dev: bool) -> Result<PathBuf, String> {
     let maturin = python::interpreter("wheel")?;
     let out = python::target().join("wheels");
     if out.exists() {
         fs::remove_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
     }
-    let mut command = Command::new(&maturin);
-    command.args(["-m", "maturin", "build", "--locked", "--quiet", "--interpreter"]).arg(&maturin);
-    command.args(["--profile", if dev { "dev" } else { "release" }]);
-    command.arg("--out").arg(&out).arg("--target-dir").arg(python::target());
-    // The system's linker and compiler are enough; what the workspace sets for its own tests is not for the wheel.
-    command.current_dir(package()).env_remove("CXX").env_remove("RUSTFLAGS");
-    // Rust's own linker there: one copy of functions with the same code.
-    if !dev && cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        command.env("RUSTFLAGS", "-Clink-arg=-Wl,--icf=all");
+    match dev {
+        true => pack(&maturin, &out)?,
+        false => release(&maturin, &out)?,
     }
-    python::succeed(&mut command)?;
     let mut wheels = fs::read_dir(&out).map_err(|e| format!("{}: {e}", out.display()))?;
     let wheel = wheels.find_map(|file| {
         let path = file.ok()?.path();
         path.extension().is_some_and(|extension| extension == "whl").then_some(path)
     });
-    let wheel = wheel.ok_or("maturin made no wheel")?;
+    let wheel = wheel.ok_or("no wheel was made")?;
     if !dev {
         let script = python::scripts().join("wheel").join("compress.py");
         python::succeed(Command::new(&maturin).arg(script).arg(&wheel))?;
@@ -141,6 +130,32 @@ fn build(dev: bool) -> Result<PathBuf, String> {
         true => Ok(wheel),
         false => Err(format!("the wheel is larger than {LARGEST} bytes")),
     }
+}
+
+/// The wheel that users get.
+fn release(maturin: &Path, out: &Path) -> Result<(), String> {
+    let mut command = Command::new(maturin);
+    command.args(["-m", "maturin", "build", "--locked", "--quiet", "--profile", "wheel", "--interpreter"]);
+    command.arg(maturin).arg("--out").arg(out).arg("--target-dir").arg(python::target());
+    // The system's linker and compiler are enough; what the workspace sets for its own tests is not for the wheel.
+    command.current_dir(package()).env_remove("CXX").env_remove("RUSTFLAGS");
+    // Rust's own linker there: one copy of functions with the same code.
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        command.env("RUSTFLAGS", "-Clink-arg=-Wl,--icf=all");
+    }
+    python::succeed(&mut command)
+}
+
+/// A wheel of what `cargo test --workspace` compiles: maturin builds one package, whose dependencies have other features.
+fn pack(maturin: &Path, out: &Path) -> Result<(), String> {
+    let repository = python::repository();
+    let build = ["build", "--quiet", "--locked", "--workspace", "--lib"];
+    python::succeed(Command::new("cargo").args(build).current_dir(&repository))?;
+    let library = format!("{DLL_PREFIX}_ndzarr{DLL_SUFFIX}");
+    let script = python::scripts().join("wheel").join("pack.py");
+    let mut command = Command::new(maturin);
+    command.arg(script).arg(package()).arg(python::target().join("debug").join(library)).arg(out);
+    python::succeed(&mut command)
 }
 
 /// The program of a version of Python, if it runs.
@@ -204,16 +219,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quick_form_takes_the_oldest_and_the_newest_interpreter() {
+    fn the_quick_form_takes_the_newest_interpreter() {
         let planned = |versions: &[&str], quick| {
             let sets = plan(versions, quick).into_iter();
             sets.map(|(at, sets)| format!("{} {}", versions[at], sets.join(" "))).collect::<Vec<_>>()
         };
         let all = ["3.11", "3.12", "3.13"];
-        assert_eq!(planned(&all, true), ["3.11 numpy1", "3.13 full"]);
+        assert_eq!(planned(&all, true), ["3.13 full"]);
         assert_eq!(planned(&all, false), ["3.11 numpy1 full", "3.12 numpy1 full", "3.13 full"]);
-        assert_eq!(planned(&["3.11", "3.12"], true), ["3.11 numpy1", "3.12 full"]);
-        assert_eq!(planned(&["3.12"], true), ["3.12 numpy1 full"]);
-        assert_eq!(planned(&["3.13", "3.14"], true), ["3.13 full", "3.14 full"]);
+        assert_eq!(planned(&["3.12"], true), ["3.12 full"]);
     }
 }

@@ -47,7 +47,8 @@ fn made(
     let make = || -> PyResult<PyErr> {
         let make = MAKE.import(py, "ndzarr._errors", "make")?;
         let chunk = chunk.map(|chunk| PyTuple::new(py, chunk)).transpose()?;
-        let inner_chunk: Vec<_> = inner_chunk.iter().map(|at| PyTuple::new(py, at)).collect::<Result<_, _>>()?;
+        let inner_chunk: Vec<_> =
+            inner_chunk.iter().map(|at| PyTuple::new(py, at)).collect::<Result<_, _>>()?;
         let inner_chunk = PyTuple::new(py, inner_chunk)?;
         Ok(PyErr::from_value(make.call1((kind, message, key, chunk, inner_chunk, errno))?))
     };

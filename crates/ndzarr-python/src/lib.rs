@@ -1,6 +1,8 @@
 //! The native part of the Python package `ndzarr`: calls of the library over memory of NumPy, without
 //! the GIL.
 #![forbid(unsafe_code)]
+// Keyword arguments of Python.
+#![allow(clippy::too_many_arguments)]
 
 mod array;
 mod copy;

@@ -12,7 +12,9 @@ pub(crate) fn damaged(any: &AnyArray, options: RunOptions) -> Result<Vec<Damaged
     let any = any.clone().with_options(options.fill_damaged(&report));
     let units = match any.units().stored() {
         // A web server lists nothing, and a bucket may deny it: then every chunk is asked for.
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => any.units().iter(),
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {
+            any.units().iter()
+        }
         stored => stored?,
     };
     let size = any.data_type().elem_size().unwrap_or(1) as u64;

@@ -278,7 +278,7 @@ def test_codecs_of_other_libraries(folder: str) -> None:
     assert zarr.open_array(f"{folder}/b", mode="r")[...].tolist() == list(range(9))
 
 
-@pytest.mark.parametrize("codecs", ["zstd:x", "zstd:1:2", "unheard-of", "blosc:no", "lz4:3", [object()], ["bz2:99999999999"]], ids=str)
+@pytest.mark.parametrize("codecs", ["zstd:x", "zstd:1:2", "unheard-of", "blosc:no", "lz4:3", [object()], ["bz2:99999999999"]])
 def test_codecs_that_do_not_exist(folder: str, codecs: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         ndzarr.create(f"{folder}/a", shape=9, dtype="i4", codecs=codecs)

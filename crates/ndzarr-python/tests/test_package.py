@@ -98,11 +98,16 @@ def test_types_are_checked() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="libraries of Linux")
-def test_py30_the_wheel_needs_libraries_of_the_system_alone() -> None:
+def test_py30_the_wheel_names_the_oldest_glibc() -> None:
     text = importlib.metadata.distribution("ndzarr").read_text("WHEEL")
     assert text is not None
-    # maturin has compared the symbols with those of this version of glibc.
+    if "Generator: maturin" not in text:
+        pytest.skip("only maturin compares the symbols with those of a version of glibc")
     assert re.search(r"^Tag: cp311-abi3-manylinux_2_\d+_", text, re.MULTILINE), text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries of Linux")
+def test_py30_the_wheel_needs_libraries_of_the_system_alone() -> None:
     library = importlib.import_module("ndzarr._ndzarr").__file__
     assert library is not None
     lines = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout.splitlines()

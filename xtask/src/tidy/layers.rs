@@ -104,6 +104,7 @@ const LAYERS: &[(&str, May)] = &[
         May::Name(&["ndzarr", "ndzarr-metadata", "ndzarr-model", "ndzarr-ome", "ndzarr-store-fs"]),
     ),
     ("ndzarr-ome", May::Name(&["ndzarr"])),
+    ("ndzarr-python", May::Name(&["ndzarr", "ndzarr-ome"])),
     ("ndzarr-testkit", May::NameAny),
     ("ndzarr-conformance", May::NameAny),
     ("ndzarr-orders", May::NameAny),
@@ -128,6 +129,7 @@ const TEST_HELPERS: &str = "ndzarr-testkit";
 /// Crates that stand above the facade: what follows does not bind them.
 const ABOVE: &[&str] = &[
     "ndzarr-cli",
+    "ndzarr-python",
     "ndzarr-testkit",
     "ndzarr-conformance",
     "ndzarr-orders",
