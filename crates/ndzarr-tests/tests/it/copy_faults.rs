@@ -175,7 +175,7 @@ mod long {
     const SIDES: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
 
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn stores_of_each_kind() {
         for sides in SIDES {
             ways().iter().for_each(|options| at_each_request(options, sides, false));
@@ -183,7 +183,7 @@ mod long {
     }
 
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn as_futures() {
         for sides in SIDES {
             ways().iter().for_each(|options| at_each_request(options, sides, true));

@@ -128,7 +128,7 @@ fn arrays_become_zarr_v3_and_n5_elsewhere() {
 }
 
 #[test]
-#[ignore = "long; .ci/run runs it"]
+#[ignore = "long; `.ci/run all` runs it"]
 fn long_arrays_become_others_elsewhere() {
     become_elsewhere(&[Format::Zarr2, Format::DraftA, Format::DraftB]);
 }

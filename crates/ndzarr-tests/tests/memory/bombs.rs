@@ -390,7 +390,7 @@ mod long {
     use super::*;
 
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn every_compressor() {
         in_own_process!();
         let lzma =

@@ -76,7 +76,7 @@ mod long {
     use super::*;
 
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn one_chunk_of_each_kind() {
         in_own_process!();
         run(select::chunks, Damage::everywhere);

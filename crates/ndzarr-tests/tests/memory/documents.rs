@@ -60,7 +60,7 @@ mod long {
     use super::*;
 
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn values_of_documents_are_bounded() {
         in_own_process!();
         for of in ["objects", "lists", "numbers", "members"] {

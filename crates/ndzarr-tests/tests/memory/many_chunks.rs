@@ -194,7 +194,7 @@ mod long {
     use super::*;
 
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn chunks_of_a_custom_grid() {
         in_own_process!();
         let a = Array::<u8>::builder([CHUNKS]).chunk_grid(CustomChunkGrid::new("example.single", Single));
@@ -202,7 +202,7 @@ mod long {
     }
 
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn a_million_inner_chunks() {
         const CHUNKS: u64 = 1_000_000;
         const RESULT: usize = CHUNKS as usize;
@@ -221,7 +221,7 @@ mod long {
     /// Going over a grid takes no memory, and a list of what is stored a number and a length for each,
     /// which are there twice while it is made, besides room to grow.
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn chunks_that_are_counted_and_listed() {
         in_own_process!();
         let storage = Storage::blocking(Listed::default());
@@ -243,7 +243,7 @@ mod long {
 
     /// Besides the blocks, the list of the source's keys is in memory, and a few numbers for each chunk.
     #[test]
-    #[ignore = "long; .ci/run runs it"]
+    #[ignore = "long; `.ci/run all` runs it"]
     fn chunks_that_are_copied() {
         in_own_process!();
         let from = MemoryStore::new();
