@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Only the newest interpreter at hand, with all packages.
     #[arg(long)]
     quick: bool,
-    /// Build without optimising, which takes a third of the time.
+    /// Pack what `cargo test --workspace` compiles, not optimised, which takes a minute.
     #[arg(long)]
     dev: bool,
     /// Only build the wheel.
@@ -110,9 +110,10 @@ fn build(dev: bool) -> Result<PathBuf, String> {
     if out.exists() {
         fs::remove_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
     }
-    match dev {
-        true => pack(&maturin, &out)?,
-        false => release(&maturin, &out)?,
+    if dev {
+        pack(&maturin, &out)?;
+    } else {
+        release(&maturin, &out)?;
     }
     let mut wheels = fs::read_dir(&out).map_err(|e| format!("{}: {e}", out.display()))?;
     let wheel = wheels.find_map(|file| {
