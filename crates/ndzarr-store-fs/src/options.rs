@@ -16,7 +16,7 @@ pub enum Durability {
     None,
     /// Every key whose last part is [no number](ndzarr_store::is_numbered), like `zarr.json`, is synced
     /// as by [`Data`](Self::Data), so that a power cut leaves no array or group that cannot be opened.
-    /// Chunks are not synced. The default.
+    /// Chunks are not synced, not even those of an append whose new shape is. The default.
     #[default]
     Documents,
     /// The bytes of the value (`fdatasync`), before the key names them. After a power cut the key
