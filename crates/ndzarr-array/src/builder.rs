@@ -457,8 +457,8 @@ struct Settled {
 
 impl<M> ArrayBuilder<Any, M> {
     /// Sets everything that a request contains, for example [`ArrayRequest::like`] another array, in
-    /// place of what was set of it before, the shape of the builder included. The format, the codec
-    /// registry and what happens to an array that exists are no part of a request, and stay.
+    /// place of what was set of it before, the shape of the builder included. A request does not contain
+    /// the format, the codec registry and what happens to an array that exists: these stay.
     ///
     /// ```
     /// use ndzarr_array::{AnyArray, Array, ArrayRequest};

@@ -14,7 +14,7 @@ pub enum Durability {
     /// one or, on some file systems, an empty or partial one: an array whose document is empty cannot
     /// be opened. As in zarr-python; tensorstore syncs unless told not to.
     None,
-    /// Every key whose last part is [no number](ndzarr_store::is_numbered), like `zarr.json`, is synced
+    /// Every key whose last part is [not a number](ndzarr_store::is_numbered), like `zarr.json`, is synced
     /// as by [`Data`](Self::Data), so that a power cut leaves no array or group that cannot be opened.
     /// Chunks are not synced, not even those of an append whose new shape is. The default.
     #[default]
