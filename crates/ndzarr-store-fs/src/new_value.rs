@@ -102,9 +102,6 @@ impl NewValue {
         }
         again(|| sys.settle(file))?;
         time.map_or(Ok(()), |time| again(|| sys.touch(file, time)))?;
-        match level {
-            Durability::None => Ok(()),
-            level => again(|| sys.sync(file, level)),
-        }
+        if level == Durability::None { Ok(()) } else { again(|| sys.sync(file, level)) }
     }
 }
