@@ -32,58 +32,19 @@
     allow(dead_code, unused_imports)
 )]
 
-mod as_sent;
-mod backend;
-mod backoff;
-mod batch;
-mod build;
-mod builder;
-mod call;
-mod certificates;
+mod answers;
 mod client;
 mod conditions;
-mod conflicts;
-mod connector;
-#[cfg(feature = "s3")]
-mod container;
-#[cfg(feature = "s3")]
-mod credential_process;
 mod credentials;
-mod environment;
-mod erase;
-mod fault;
-mod hedge;
-mod ini;
-#[cfg(feature = "s3")]
-mod kept;
-mod limit;
-mod list;
-mod long_list;
-#[cfg(feature = "http")]
-mod netrc;
+mod errors;
+mod opening;
+mod operations;
 mod options;
-mod pace;
-mod page;
-#[cfg(feature = "s3")]
-mod profile;
-mod read;
-#[cfg(feature = "s3")]
-mod region;
 mod requests;
-mod runtime;
-mod secrets;
-mod service;
-mod setting;
-mod signing;
-mod source;
+mod settings;
 mod state;
 mod store;
-mod told;
-mod trial;
 mod unranged;
-mod variables;
-mod write;
-mod xml;
 
 // What the crate exports is tested in the program of its unit tests.
 #[cfg(test)]

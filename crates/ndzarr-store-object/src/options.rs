@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use ndzarr_store::StoreError;
 use tokio::runtime::Handle;
 
-use crate::setting::Setting;
+use crate::settings::setting::Setting;
 
 /// How a service is reached. Every constructor of [`ObjectStore`](crate::ObjectStore) takes the same
 /// options, and uses those that its service has.

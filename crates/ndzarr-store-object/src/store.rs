@@ -14,14 +14,14 @@ use ndzarr_store::{
 use object_store::path::Path;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use crate::backend::Backend;
+use crate::client::backend::Backend;
+use crate::client::signing::Signing;
 use crate::conditions::Conditions;
-use crate::conflicts::Conflicts;
-use crate::hedge::Hedge;
-use crate::limit::Limit;
 use crate::options::RemoteOptions;
-use crate::runtime::{Task, runtime};
-use crate::signing::Signing;
+use crate::requests::conflicts::Conflicts;
+use crate::requests::hedge::Hedge;
+use crate::requests::limit::Limit;
+use crate::requests::runtime::{Task, runtime};
 use crate::unranged::Unranged;
 
 /// A bucket, a container, or a folder of a web server, below a prefix. Clones share its connections.

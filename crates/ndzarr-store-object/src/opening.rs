@@ -1,0 +1,5 @@
+//! Opens a store: the constructors of each service, and options from the environment.
+
+mod builder;
+mod constructors;
+mod environment;
