@@ -25,9 +25,9 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, Store, StoreError
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-use crate::file_system::FileSystem;
-use crate::stat::Stat;
-use crate::syscalls::{Syscalls, System};
+use crate::system::file_system::FileSystem;
+use crate::system::stat::Stat;
+use crate::system::syscalls::{Syscalls, System};
 use crate::{Durability, FsStore, FsStoreBuilder};
 
 type Outcome = Result<(), Box<dyn Error>>;

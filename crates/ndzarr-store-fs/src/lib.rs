@@ -101,41 +101,17 @@
 //! another program has open is waited for, up to ten seconds, before the write is an error.
 #![deny(unsafe_code)]
 
-mod apart;
 mod buffers;
-mod confine;
-mod devices;
-mod erase_prefix;
-mod file_lock;
-mod file_system;
-mod folders;
-mod host;
-mod identity;
 #[cfg(all(test, unix))]
 mod injected;
-mod key_lock;
-mod key_path;
-mod lease;
-mod leftovers;
-mod list;
-mod lock_error;
-mod lock_file;
-mod lock_names;
+mod listing;
 mod locks;
+mod names;
 mod new_value;
 mod options;
-mod os_error;
-mod owner;
+mod paths;
 mod read;
-mod renewal;
-mod spelling;
-mod stat;
 mod store;
-mod syscalls;
-mod temporary;
-mod unlisted;
-mod value_lock;
-mod write;
 
 // What the crate exports is tested in the program of its unit tests.
 #[cfg(test)]
@@ -143,9 +119,11 @@ extern crate self as ndzarr_store_fs;
 #[cfg(test)]
 #[path = "../tests/it/main.rs"]
 mod it;
+mod system;
+mod writing;
 
-pub use apart::reads_from;
-pub use file_system::{FileSystem, Locking};
-pub use leftovers::Leftover;
+pub use listing::leftovers::Leftover;
 pub use options::{Durability, Links};
+pub use paths::apart::reads_from;
 pub use store::{FsStore, FsStoreBuilder};
+pub use system::file_system::{FileSystem, Locking};

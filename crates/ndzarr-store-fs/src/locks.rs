@@ -1,5 +1,12 @@
 //! Takes the locks of paths.
 
+pub(crate) mod file_lock;
+mod lease;
+pub(crate) mod lock_error;
+mod lock_file;
+mod owner;
+pub(crate) mod renewal;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -9,17 +16,17 @@ use std::time::Duration;
 
 use ndzarr_store::Wait;
 
-use crate::devices::Devices;
-use crate::file_lock::{FileLock, LocalLock, State};
-use crate::file_system::{FileSystem, Locking};
-use crate::lease::Lease;
-use crate::lock_error::{Shadowed, TooLong};
-use crate::lock_file::{Found, Watched, set_aside};
-use crate::lock_names::{LOCK_SUFFIX, has_lock_suffix, lock_path, temporary_path};
-use crate::os_error::{is_gone, is_in_use, is_not_found, is_refusal, is_unsupported, never_locks};
-use crate::owner::MAX_BYTES;
-use crate::stat::Stat;
-use crate::syscalls::{Syscalls, again, once_free};
+use crate::locks::file_lock::{FileLock, LocalLock, State};
+use crate::locks::lease::Lease;
+use crate::locks::lock_error::{Shadowed, TooLong};
+use crate::locks::lock_file::{Found, Watched, set_aside};
+use crate::locks::owner::MAX_BYTES;
+use crate::names::lock_names::{LOCK_SUFFIX, has_lock_suffix, lock_path, temporary_path};
+use crate::system::devices::Devices;
+use crate::system::file_system::{FileSystem, Locking};
+use crate::system::os_error::{is_gone, is_in_use, is_not_found, is_refusal, is_unsupported, never_locks};
+use crate::system::stat::Stat;
+use crate::system::syscalls::{Syscalls, again, once_free};
 
 /// The answer to [`Locks::take`].
 #[derive(Debug)]

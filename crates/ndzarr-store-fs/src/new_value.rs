@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::SystemTime;
 
 use crate::Durability;
-use crate::syscalls::{Syscalls, again};
+use crate::system::syscalls::{Syscalls, again};
 
 /// The blocks of file systems that let files share them.
 const BLOCK: u64 = 4096;

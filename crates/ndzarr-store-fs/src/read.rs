@@ -12,11 +12,11 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use ndzarr_store::{DirListing, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Want};
 
-use crate::file_system::FileSystem;
-use crate::identity::{Identity, Pinned};
-use crate::os_error::{is_absent, is_gone};
-use crate::stat::Stat;
-use crate::syscalls::{again, once_free};
+use crate::system::file_system::FileSystem;
+use crate::system::identity::{Identity, Pinned};
+use crate::system::os_error::{is_absent, is_gone};
+use crate::system::stat::Stat;
+use crate::system::syscalls::{again, once_free};
 use crate::{FsStore, Locking};
 
 /// How often to retry on a value that is replaced again and again.

@@ -15,12 +15,12 @@ use ndzarr_store::{
 };
 
 use crate::buffers::Buffers;
-use crate::devices::Devices;
-use crate::file_system::FileSystem;
-use crate::key_path::of_prefix;
 use crate::locks::Locks;
-use crate::os_error::is_absent;
-use crate::syscalls::{Syscalls, System, again};
+use crate::names::key_path::of_prefix;
+use crate::system::devices::Devices;
+use crate::system::file_system::FileSystem;
+use crate::system::os_error::is_absent;
+use crate::system::syscalls::{Syscalls, System, again};
 use crate::{Durability, Links, Locking};
 
 /// Values in files below a folder: the key `a/c/0` is the file `c/0` in the folder `a` of the root.

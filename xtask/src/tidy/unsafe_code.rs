@@ -12,8 +12,8 @@ const HOMES: [&str; 9] = [
     "crates/ndzarr-zfp/src/stream.rs",
     "crates/ndzarr-array/src/raw.rs",
     "crates/ndzarr-pool/src/offer.rs",
-    "crates/ndzarr-store-fs/src/syscalls/kernel_lease.rs",
-    "crates/ndzarr-store-fs/src/syscalls/win32.rs",
+    "crates/ndzarr-store-fs/src/system/syscalls/kernel_lease.rs",
+    "crates/ndzarr-store-fs/src/system/syscalls/win32.rs",
     // Names for JavaScript, no unsafe block.
     "examples/browser/src/exports.rs",
 ];

@@ -5,7 +5,7 @@ use std::thread;
 use ndzarr_store::{KeyLock, Locked, Wait};
 
 use super::*;
-use crate::syscalls::flock;
+use crate::system::syscalls::flock;
 
 /// Locks as macOS does, and keeps a copy of the descriptor of each lock, as a forked child has it.
 #[derive(Debug, Default)]

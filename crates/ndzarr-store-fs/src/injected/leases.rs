@@ -7,10 +7,10 @@ use ndzarr_store::{Locked, Prefix, Wait};
 
 use super::*;
 use crate::Locking;
-use crate::file_system::FileSystem;
-use crate::host::Host;
-use crate::lock_names::lock_path;
-use crate::renewal::held_by_this_process;
+use crate::locks::renewal::held_by_this_process;
+use crate::names::lock_names::lock_path;
+use crate::system::file_system::FileSystem;
+use crate::system::host::Host;
 
 const LEASE: Duration = Duration::from_secs(30);
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Store, Want};
 
 use crate::FsStore;
-use crate::stat::Stat;
-use crate::syscalls::Syscalls;
+use crate::system::stat::Stat;
+use crate::system::syscalls::Syscalls;
 
 /// Says that every file was touched this much earlier, and counts files that are opened.
 #[derive(Debug, Default)]
@@ -33,11 +33,11 @@ impl Syscalls for Earlier {
     }
 
     fn file_stat(&self, file: &File) -> io::Result<Stat> {
-        crate::syscalls::System.file_stat(file).map(|stat| self.shifted(stat))
+        crate::system::syscalls::System.file_stat(file).map(|stat| self.shifted(stat))
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        crate::syscalls::System.stat(path).map(|stat| self.shifted(stat))
+        crate::system::syscalls::System.stat(path).map(|stat| self.shifted(stat))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ndzarr_store::{Locked, Pin};
 
 use super::*;
-use crate::file_system::{FileSystem, Place};
+use crate::system::file_system::{FileSystem, Place};
 
 /// Refuses to replace and to remove what this process has open. Its clock advances when the store
 /// pauses.

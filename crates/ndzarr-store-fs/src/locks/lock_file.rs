@@ -1,0 +1,145 @@
+//! Looks at lock files: who holds them, and for how long they have not changed.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use ndzarr_store::PerProcess;
+
+use crate::locks::owner::{MAX_BYTES, Owner};
+use crate::names::lock_names::{new_mark, temporary_path};
+use crate::system::os_error::{is_gone, is_not_found};
+use crate::system::syscalls::{Syscalls, again, once_free};
+
+/// The observed state of a lock file.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) file: File,
+    pub(crate) state: State,
+}
+
+/// The part that changes with a renewal or a new owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    bytes: Vec<u8>,
+    len: u64,
+    modified: i128,
+}
+
+impl Found {
+    /// Opens and reads it, since on a network file system the metadata of a file that is not open
+    /// may be outdated; `None` if there is no file.
+    pub(crate) fn at(sys: &dyn Syscalls, path: &Path) -> io::Result<Option<Self>> {
+        match again(|| sys.open_unfollowed(path)) {
+            Ok(file) => Self::of(sys, file),
+            Err(e) if is_gone(&e) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Reads one that has just been opened; `None` if it is gone by now.
+    pub(crate) fn of(sys: &dyn Syscalls, file: File) -> io::Result<Option<Self>> {
+        match Self::read(sys, file) {
+            Err(e) if is_gone(&e) => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    fn read(sys: &dyn Syscalls, file: File) -> io::Result<Self> {
+        again(|| sys.refresh(&file))?;
+        let mut bytes = Vec::with_capacity(MAX_BYTES);
+        while bytes.len() < MAX_BYTES {
+            let (at, most) = (bytes.len() as u64, MAX_BYTES - bytes.len());
+            if again(|| sys.read_at(&file, at, most, &mut bytes))? == 0 {
+                break;
+            }
+        }
+        let stat = again(|| sys.file_stat(&file))?;
+        if !stat.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is not a regular file"));
+        }
+        Ok(Self { state: State { bytes, len: stat.size, modified: stat.modified }, file })
+    }
+
+    pub(crate) fn byte_len(&self) -> u64 {
+        self.state.len
+    }
+
+    pub(crate) fn owner(&self) -> Option<Owner> {
+        Owner::parse(&self.state.bytes)
+    }
+
+    pub(crate) fn has_mark(&self, mark: &str) -> bool {
+        self.owner().is_some_and(|owner| owner.mark == mark)
+    }
+}
+
+/// Lock files that were found held, and since when each has not changed.
+#[derive(Debug, Default)]
+pub(crate) struct Watched(PerProcess<Mutex<HashMap<PathBuf, Seen>>>);
+
+#[derive(Debug)]
+struct Seen {
+    state: State,
+    /// By the clock of this process: those of two hosts cannot be compared.
+    since: Duration,
+}
+
+/// How many are kept: the last ones seen.
+const MOST_WATCHED: usize = 1024;
+
+impl Watched {
+    /// How long a lock file has been unchanged, as far as this process has seen.
+    pub(crate) fn unchanged_for(&self, path: &Path, state: &State, now: Duration) -> Duration {
+        let mut watched = self.0.lock_inherited();
+        if let Some(seen) = watched.get(path).filter(|seen| seen.state == *state) {
+            return now.saturating_sub(seen.since);
+        }
+        if watched.len() >= MOST_WATCHED {
+            let oldest = watched.iter().min_by_key(|(_, seen)| seen.since).map(|(path, _)| path.clone());
+            oldest.and_then(|path| watched.remove(&path));
+        }
+        watched.insert(path.to_owned(), Seen { state: state.clone(), since: now });
+        Duration::ZERO
+    }
+
+    pub(crate) fn forget(&self, path: &Path) {
+        self.0.lock_inherited().remove(path);
+    }
+}
+
+/// Removes a lock file if it is the expected one. Another one may replace it between the check and
+/// the removal, so it is renamed first, and put back if it is another one.
+pub(crate) fn set_aside(
+    sys: &dyn Syscalls,
+    path: &Path,
+    is_meant: impl FnOnce(&Path) -> io::Result<bool>,
+) -> io::Result<()> {
+    let aside = temporary_path(path, &new_mark());
+    match once_free(sys, || sys.rename(path, &aside)) {
+        Err(e) if is_not_found(&e) => return Ok(()),
+        renamed => renamed?,
+    }
+    if !is_meant(&aside)? {
+        // Another writer may hold the lock by now; then the one that was renamed is lost, as its
+        // owner finds out.
+        match again(|| sys.link(&aside, path)) {
+            Ok(()) => {}
+            Err(_) if Found::at(sys, path)?.is_some() => {}
+            // There are no hard links here.
+            Err(_) => {
+                return match again(|| sys.rename(&aside, path)) {
+                    Err(e) if !is_not_found(&e) => Err(e),
+                    _ => Ok(()),
+                };
+            }
+        }
+    }
+    match once_free(sys, || sys.unlink(&aside)) {
+        Err(e) if !is_not_found(&e) => Err(e),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! The lock that other programs take on the file of a value itself, to write it in place: Java N5 does.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ndzarr_store::{Key, Pin, StoreError, Wait};
+
+use crate::FsStore;
+use crate::locks::lock_error::{TooLong, failure};
+use crate::names::lock_names::lock_path;
+use crate::system::identity::Identity;
+use crate::system::os_error::{is_absent, is_unsupported};
+use crate::system::syscalls::{Syscalls, again};
+
+/// A value that no program that locks it can write.
+#[derive(Debug)]
+pub(crate) struct ValueLock {
+    sys: Arc<dyn Syscalls>,
+    file: File,
+    /// The process that took it.
+    process: u32,
+}
+
+/// The answer to [`FsStore::lock_value`].
+#[derive(Debug)]
+pub(crate) enum TakeValue {
+    Held(ValueLock),
+    /// There is no value, or it cannot be locked.
+    None,
+    Busy,
+}
+
+/// Longer than any program takes to write a value.
+const READERS_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a program that was waiting for the lock of a value gets to write it.
+const MOMENT: Duration = Duration::from_millis(250);
+
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+
+const HOLDER: &str = "a program that locks the file itself, as Java N5 does,";
+
+impl FsStore {
+    /// Locks the value at a path, shared with readers: programs that would write it in place wait.
+    pub(crate) fn lock_value(
+        &self,
+        path: &Path,
+        wait: Wait<'_>,
+        limit: Option<Duration>,
+    ) -> io::Result<TakeValue> {
+        // Elsewhere locks of this store do not exclude those of Java, and an open file may be in the way
+        // of the one that replaces it.
+        if !cfg!(any(target_os = "linux", target_os = "android")) {
+            return Ok(TakeValue::None);
+        }
+        let sys = &*self.sys;
+        let start = sys.now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            // Opened again each time: another file may have its name by now.
+            let file = match again(|| sys.open(path)) {
+                Ok(file) => file,
+                Err(e) if is_absent(&e) => return Ok(TakeValue::None),
+                Err(e) => return Err(e),
+            };
+            match again(|| sys.lock_to_read(&file)) {
+                Ok(true) => {
+                    let lock = ValueLock { sys: Arc::clone(&self.sys), file, process: process::id() };
+                    if lock.is_at(path)? {
+                        return Ok(TakeValue::Held(lock));
+                    }
+                    continue;
+                }
+                Ok(false) => {}
+                Err(e) if is_unsupported(&e) => return Ok(TakeValue::None),
+                Err(e) => return Err(e),
+            }
+            match wait {
+                Wait::Block => {}
+                Wait::While(goes_on) if goes_on() => {}
+                Wait::Try | Wait::While(_) => return Ok(TakeValue::Busy),
+            }
+            let waited = sys.now().saturating_sub(start);
+            let left = limit.map_or(pause, |limit| limit.saturating_sub(waited));
+            if left.is_zero() {
+                let holder = Some(HOLDER.to_owned());
+                return Err(TooLong { lock: lock_path(path), waited, holder }.into());
+            }
+            sys.pause(pause.min(left));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Whether the value of a pin is there to stay: no program is writing it in place.
+    pub(crate) fn value_stays(&self, key: &Key, seen: &Pin, wait: Wait<'_>) -> Result<bool, StoreError> {
+        let Some(path) = self.path_to_read(key)? else { return Ok(false) };
+        let limit = self.locks.timeout().map_or(READERS_LIMIT, |timeout| timeout.min(READERS_LIMIT));
+        let start = self.sys.now();
+        match self.lock_value(&path, wait, Some(limit)).map_err(|e| failure("read", key, e))? {
+            TakeValue::Held(_) | TakeValue::None => {}
+            // The caller was asked to stop.
+            TakeValue::Busy => return Ok(true),
+        }
+        let mut was_recent = false;
+        loop {
+            if !self.is_current(key, &path, seen)? {
+                return Ok(false);
+            }
+            // A program that takes no lock may still be writing what was touched a moment ago.
+            let is_recent = self.current(key, &path)?.is_some_and(|stat| Identity::of(&stat).is_recent());
+            if !is_recent {
+                return Ok(!was_recent);
+            }
+            was_recent = true;
+            let goes_on = match wait {
+                Wait::Block => true,
+                Wait::While(goes_on) => goes_on(),
+                Wait::Try => false,
+            };
+            if !goes_on || self.sys.now().saturating_sub(start) >= limit {
+                return Ok(true);
+            }
+            self.sys.pause(LONGEST_PAUSE);
+        }
+    }
+}
+
+impl ValueLock {
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let held = again(|| self.sys.file_stat(&self.file))?;
+        match again(|| self.sys.stat(path)) {
+            Ok(named) => Ok(named.file == held.file),
+            Err(e) if is_absent(&e) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Lets others have the value after another one took its name.
+    ///
+    /// A program that waited for this lock opens the path once more when it has it (Java N5 4), and then
+    /// writes the new value without a lock. Its file of the old one stays open as long as it does.
+    pub(crate) fn hand_over(self) {
+        self.unlock();
+        let start = self.sys.now();
+        while self.sys.is_open_to_write(&self.file) && self.sys.now().saturating_sub(start) < MOMENT {
+            self.sys.pause(FIRST_PAUSE);
+        }
+    }
+
+    fn unlock(&self) {
+        // A forked child has a copy of the descriptor, and unlocking it would unlock the parent's.
+        if self.process == process::id() {
+            let _ = again(|| self.sys.unlock(&self.file));
+        }
+    }
+}
+
+impl Drop for ValueLock {
+    fn drop(&mut self) {
+        self.unlock();
+    }
+}
