@@ -1,5 +1,10 @@
 //! The arguments that all verbs share, and what they mean for opening and running.
 
+pub(crate) mod codecs;
+pub(crate) mod formats;
+pub(crate) mod selection;
+pub(crate) mod sizes;
+
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +12,6 @@ use clap::{ArgAction, Args, ValueEnum};
 use ndzarr::{AnyArray, AnyNode, ConcurrentUpdate, Format, MemberKind, N5Axes, OpenOptions, RunOptions};
 
 use crate::failure::Failure;
-use crate::formats;
 use crate::places::shown;
 
 /// Arguments that every verb takes.

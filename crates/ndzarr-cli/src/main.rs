@@ -2,34 +2,15 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod checksum;
-mod codecs;
+mod checks;
 mod command;
-mod consolidated;
-mod copies;
-mod damage;
-mod describe;
-mod difference;
 mod elements;
 mod failure;
-mod formats;
-mod image;
-mod memory;
-mod npy;
+mod files;
 mod outcome;
 mod output;
 mod parallel;
-mod picture;
 mod places;
-mod progress;
-mod quarantine;
-mod ranks;
-mod selection;
-mod sizes;
-mod space;
-mod sparse;
-mod staging;
-mod sums;
 mod usage;
 mod verbs;
 

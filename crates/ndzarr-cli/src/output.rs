@@ -1,5 +1,11 @@
 //! What is printed: lines of text without control characters, or JSON.
 
+pub(crate) mod copies;
+pub(crate) mod describe;
+pub(crate) mod image;
+pub(crate) mod picture;
+pub(crate) mod progress;
+
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 

@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum};
 use ndzarr::{AnyArray, Cache};
 
 use crate::arguments::Global;
-use crate::elements::{for_each, nested};
+use crate::arguments::selection::{Boxes, Selected};
+use crate::elements::text::{for_each, nested};
 use crate::failure::Failure;
-use crate::npy;
+use crate::files::npy;
 use crate::output::{Output, harmless};
-use crate::selection::{Boxes, Selected};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

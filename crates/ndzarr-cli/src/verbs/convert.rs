@@ -6,12 +6,12 @@ use clap::Args;
 use ndzarr::{CopyLevel, CopyOptions, ErrorKind, Format};
 
 use crate::arguments::Global;
-use crate::copies::copied;
+use crate::arguments::formats;
+use crate::arguments::sizes::plural;
 use crate::failure::Failure;
-use crate::formats;
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::sizes::plural;
+use crate::output::copies::copied;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

@@ -10,18 +10,20 @@ use ndzarr::{
 };
 use serde_json::json;
 
+use crate::arguments::selection::Selected;
+use crate::arguments::sizes::{self, plural};
 use crate::arguments::{Global, local_folder, parse_shape};
-use crate::copies::{Copied, Copies, compare_files, copied, storage};
+use crate::arguments::{codecs, formats};
 use crate::failure::Failure;
+use crate::files::memory;
+use crate::files::space::{Change, Space};
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::output::copies::{Copied, Copies, compare_files, copied, storage};
+use crate::output::describe;
+use crate::output::progress::Bar;
 use crate::places::{below, shown};
-use crate::progress::Bar;
-use crate::selection::Selected;
-use crate::sizes::{self, plural};
-use crate::space::{Change, Space};
 use crate::verbs::{diff, verify};
-use crate::{codecs, describe, formats, memory};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

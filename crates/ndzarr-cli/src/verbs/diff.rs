@@ -12,19 +12,19 @@ use ndzarr::{
 use serde_json::{Value, json};
 
 use crate::arguments::Global;
-use crate::damage::is_valid_block;
-use crate::describe;
-use crate::difference::{Equality, differing};
-use crate::elements::for_each;
+use crate::arguments::selection::Selected;
+use crate::arguments::sizes::plural;
+use crate::checks::damage::is_valid_block;
+use crate::elements::difference::{Equality, differing};
+use crate::elements::sparse::Pass;
+use crate::elements::text::for_each;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::output::describe;
+use crate::output::describe::kind_name;
+use crate::output::progress::Bar;
 use crate::parallel::fold;
-use crate::progress::Bar;
-use crate::selection::Selected;
-use crate::sizes::plural;
-use crate::sparse::Pass;
-use crate::verbs::info::kind_name;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

@@ -9,14 +9,16 @@ use ndzarr::codec::CodecSpec;
 use ndzarr::ndarray::{ArrayView, IxDyn};
 use ndzarr::{AnyArray, AnyNode, CopyLevel, CopyOptions, DataType, Endian, Format, copy};
 
+use crate::arguments::selection::Selected;
+use crate::arguments::sizes;
 use crate::arguments::{Global, local_folder, parse_shape};
+use crate::arguments::{codecs, formats};
 use crate::failure::Failure;
-use crate::npy::{self, Header};
+use crate::files::npy::{self, Header};
+use crate::files::staging::Staging;
 use crate::output::Output;
+use crate::output::describe;
 use crate::places::shown;
-use crate::selection::Selected;
-use crate::staging::Staging;
-use crate::{codecs, describe, formats, sizes};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

@@ -8,12 +8,13 @@ use ndzarr_ome::Multiscale;
 use serde_json::{Value, json};
 
 use crate::arguments::Global;
-use crate::describe;
+use crate::arguments::sizes::{self, plural};
 use crate::failure::{Failure, chain};
-use crate::image::{self, Effort};
+use crate::files::stored::{Stored, cannot_list};
+use crate::output::describe;
+use crate::output::image::{self, Effort};
 use crate::output::{Output, Paint};
 use crate::places::shown;
-use crate::sizes::{self, plural};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -77,71 +78,6 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(())
 }
 
-/// How much of an array is stored.
-#[derive(Debug, Default)]
-pub(crate) struct Stored {
-    pub(crate) n: u64,
-    pub(crate) of: u64,
-    pub(crate) bytes: u64,
-    /// How many of the values cannot be looked at.
-    n_unreadable: u64,
-    /// How many folders cannot be listed, in which there may be more.
-    n_unlisted: u64,
-}
-
-impl Stored {
-    /// By a list of the keys; `None` if the store cannot list. `InvalidMetadata`: its chunks are not
-    /// where its metadata say.
-    pub(crate) fn of(array: &AnyArray) -> Result<Option<Self>, ndzarr::Error> {
-        let units = array.units();
-        let mut n_unlisted = 0;
-        let stored = match units.stored_but(|_| n_unlisted += 1) {
-            Ok(stored) => stored,
-            Err(error) if cannot_list(&error) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let of = units.iter().len() as u64;
-        let mut found = Self { n: stored.len() as u64, of, n_unlisted, ..Self::default() };
-        for unit in stored {
-            match unit.byte_len {
-                Some(byte_len) => found.bytes += byte_len,
-                None => found.n_unreadable += 1,
-            }
-        }
-        Ok(Some(found))
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "units": self.n,
-            "of_units": self.of,
-            "byte_len": self.bytes,
-            "unreadable": self.n_unreadable,
-            "unlisted": self.n_unlisted,
-        })
-    }
-
-    /// What could not be looked at: a part of a line, or nothing.
-    pub(crate) fn left_out(&self) -> String {
-        let mut text = String::new();
-        if self.n_unreadable > 0 {
-            text += &format!(", {} cannot be read", plural(self.n_unreadable, "value", "values"));
-        }
-        if self.n_unlisted > 0 {
-            text += &format!(", {} cannot be listed", plural(self.n_unlisted, "folder", "folders"));
-        }
-        text
-    }
-}
-
-/// `None` if the document of the node does not show its kind.
-pub(crate) fn kind_name(kind: Option<MemberKind>) -> Option<&'static str> {
-    kind.map(|kind| match kind {
-        MemberKind::Array => "array",
-        MemberKind::Group => "group",
-    })
-}
-
 /// The name of a member, and its kind if its document shows it.
 type Member = (String, Option<MemberKind>);
 
@@ -156,14 +92,9 @@ fn members(group: &Group) -> Result<Option<Vec<Member>>, Failure> {
     }
 }
 
-/// Whether the store does not list, or does not allow it: S3 asks for another permission than for reading.
-fn cannot_list(error: &ndzarr::Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied)
-}
-
 fn members_json(members: Option<&[Member]>) -> Value {
     let Some(members) = members else { return Value::Null };
-    members.iter().map(|(name, kind)| json!({"name": name, "node": kind_name(*kind)})).collect()
+    members.iter().map(|(name, kind)| json!({"name": name, "node": describe::kind_name(*kind)})).collect()
 }
 
 fn array_json(array: &AnyArray, global: &Global, stored: Option<&Stored>) -> Value {

@@ -8,11 +8,12 @@ use ndzarr_metadata::data_type_json;
 use serde_json::{Value, json};
 
 use crate::arguments::Global;
-use crate::describe;
+use crate::arguments::sizes;
 use crate::failure::{Failure, chain};
+use crate::files::stored::Stored;
+use crate::output::describe;
+use crate::output::describe::kind_name;
 use crate::output::{Output, Paint};
-use crate::sizes;
-use crate::verbs::info::{Stored, kind_name};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

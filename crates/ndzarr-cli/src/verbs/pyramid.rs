@@ -7,15 +7,16 @@ use ndzarr::codec::{self, CodecSpec};
 use ndzarr::{AnyArray, AnyNode, ArrayBuilder, ErrorKind, Existing, Format, Group, N5Axes, RunOptions};
 use ndzarr_ome::{Axis, AxisKind, Downsample, Metadata, Multiscale, NewMultiscale};
 
+use crate::arguments::sizes::{self, plural};
 use crate::arguments::{Global, parse_shape};
+use crate::arguments::{codecs, formats};
 use crate::failure::Failure;
-use crate::image::{self, Effort};
 use crate::output::Output;
+use crate::output::describe;
+use crate::output::image::{self, Effort};
+use crate::output::progress::Bar;
 use crate::places::shown;
-use crate::progress::Bar;
-use crate::sizes::{self, plural};
 use crate::verbs::cp::check_replaced;
-use crate::{codecs, describe, formats};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

@@ -11,16 +11,16 @@ use ndzarr::{AnyArray, AnyNode, Chunk, DamageReport, RunOptions};
 use ndzarr_store_fs::{FsStore, Leftover};
 use serde_json::json;
 
+use crate::arguments::sizes::plural;
 use crate::arguments::{Global, is_remote, local_folder};
-use crate::damage::{Depth, Finding, Kind, check, is_broken};
-use crate::describe;
+use crate::checks::damage::{Depth, Finding, Kind, check, is_broken};
 use crate::failure::{Failure, with_causes};
+use crate::files::quarantine::{Quarantine, Value};
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::output::describe;
+use crate::output::progress::Bar;
 use crate::places::below;
-use crate::progress::Bar;
-use crate::quarantine::{Quarantine, Value};
-use crate::sizes::plural;
 use crate::verbs::verify::{Nodes, print};
 
 #[derive(Args, Debug)]

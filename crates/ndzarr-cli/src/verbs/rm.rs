@@ -7,11 +7,11 @@ use clap::Args;
 use ndzarr::{AnyNode, ConsolidatedUse};
 use serde_json::json;
 
+use crate::arguments::sizes::{self, plural};
 use crate::arguments::{Global, has_document, local_folder};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::places::shown;
-use crate::sizes::{self, plural};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

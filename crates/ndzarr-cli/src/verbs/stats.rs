@@ -10,17 +10,17 @@ use ndzarr::ndarray::ArrayViewMutD;
 use ndzarr::{AnyArray, Array, DataType, Progress, RunOptions, for_each_type};
 use serde_json::{Value, json};
 
+use crate::arguments::selection::{Along, Selected};
+use crate::arguments::sizes::plural;
 use crate::arguments::{Found, Global};
-use crate::elements::{Shown, float};
+use crate::elements::ranks::{Ranked, Search, place};
+use crate::elements::sparse::Pass;
+use crate::elements::sums::Sums;
+use crate::elements::text::{Shown, float};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::output::progress::Bar;
 use crate::parallel::in_order;
-use crate::progress::Bar;
-use crate::ranks::{Ranked, Search, place};
-use crate::selection::{Along, Selected};
-use crate::sizes::plural;
-use crate::sparse::Pass;
-use crate::sums::Sums;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

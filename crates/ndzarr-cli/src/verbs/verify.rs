@@ -7,15 +7,16 @@ use clap::Args;
 use ndzarr::{AnyArray, AnyNode, ConsolidatedUse, ErrorKind};
 use serde_json::json;
 
+use crate::arguments::sizes::plural;
 use crate::arguments::{Global, is_remote};
-use crate::consolidated::State;
-use crate::damage::{Checked, Depth, Finding, Kind, Undecoded, check as check_array, of_document};
+use crate::checks::checksum;
+use crate::checks::consolidated::State;
+use crate::checks::damage::{Checked, Depth, Finding, Kind, Undecoded, check as check_array, of_document};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::output::describe;
+use crate::output::progress::Bar;
 use crate::output::{Output, Paint};
-use crate::progress::Bar;
-use crate::sizes::plural;
-use crate::{checksum, describe};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

@@ -11,15 +11,15 @@ use ndzarr_ome::Multiscale;
 use serde_json::{Value, json};
 
 use crate::arguments::Global;
-use crate::describe;
-use crate::elements::float;
+use crate::arguments::selection::{Along, Boxes, Selected};
+use crate::elements::text::float;
 use crate::failure::Failure;
-use crate::image::{self, Effort};
 use crate::output::Output;
-use crate::picture::{Canvas, Pixels, lines, png};
+use crate::output::describe;
+use crate::output::image::{self, Effort};
+use crate::output::picture::{Canvas, Pixels, lines, png};
+use crate::output::progress::Bar;
 use crate::places::shown;
-use crate::progress::Bar;
-use crate::selection::{Along, Boxes, Selected};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

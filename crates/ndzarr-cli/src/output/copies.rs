@@ -7,12 +7,12 @@ use ndzarr::{AnyNode, CopyAccount, CopyLevel, CopyOptions, KeyList, MemberKind, 
 use serde_json::json;
 
 use crate::arguments::Global;
+use crate::arguments::sizes::plural;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::output::describe::kind_name;
 use crate::places::below;
-use crate::sizes::plural;
-use crate::verbs::info::kind_name;
 
 /// What was copied, or would be, and what was not.
 pub(crate) struct Copies {

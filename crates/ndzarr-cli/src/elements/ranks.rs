@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use crate::sums::Summed;
+use crate::elements::sums::Summed;
 
 /// A number whose order is that of an integer.
 pub(crate) trait Ranked: Summed {

@@ -5,12 +5,12 @@ use std::path::Path;
 use ndzarr::codec::CodecSpec;
 use ndzarr::{AnyArray, DataType, ErrorKind};
 
+use crate::arguments::sizes;
 use crate::arguments::{Found, local_folder};
-use crate::describe;
 use crate::failure::Failure;
-use crate::memory::{self, Disk};
-use crate::sizes;
-use crate::verbs::info::Stored;
+use crate::files::memory::{self, Disk};
+use crate::files::stored::Stored;
+use crate::output::describe;
 
 /// What changes the size of a copy.
 #[derive(Clone, Copy, Debug)]

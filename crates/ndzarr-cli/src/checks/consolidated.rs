@@ -6,8 +6,8 @@ use ndzarr::store::Listed;
 use ndzarr::{AnyNode, ConsolidatedUse, ErrorKind, Group, OpenOptions};
 use serde_json::Value;
 
-use crate::describe;
 use crate::failure::{Failure, chain};
+use crate::output::describe;
 use crate::places::below;
 
 /// The state of a group's consolidated metadata.

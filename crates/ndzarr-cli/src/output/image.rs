@@ -5,8 +5,8 @@ use ndzarr_metadata::data_type_json;
 use ndzarr_ome::{Axis, Error, Multiscale};
 use serde_json::{Value, json};
 
-use crate::describe;
 use crate::failure::Failure;
+use crate::output::describe;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {

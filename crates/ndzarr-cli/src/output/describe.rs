@@ -1,8 +1,16 @@
 //! Arrays and groups as JSON, and the words that text has for them.
 
-use ndzarr::{AnyArray, Format, Group, N5Axes};
+use ndzarr::{AnyArray, Format, Group, MemberKind, N5Axes};
 use ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
 use serde_json::{Value, json};
+
+/// `None` if the document of the node does not show its kind.
+pub(crate) fn kind_name(kind: Option<MemberKind>) -> Option<&'static str> {
+    kind.map(|kind| match kind {
+        MemberKind::Array => "array",
+        MemberKind::Group => "group",
+    })
+}
 
 /// An array, without what listing its chunks tells.
 pub(crate) fn array(array: &AnyArray, axes: N5Axes) -> Value {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ndzarr::AnyArray;
 
-use crate::selection::{Along, Boxes, Selected};
+use crate::arguments::selection::{Along, Boxes, Selected};
 
 /// The boxes of a pass.
 pub(crate) struct Pass {
