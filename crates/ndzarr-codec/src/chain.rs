@@ -1,6 +1,7 @@
 //! `CodecChain`: decodes and encodes chunks with a list of codecs.
 
 mod bind;
+mod n5_block;
 mod pieces;
 mod two;
 
@@ -11,14 +12,15 @@ use ndzarr_model::{ElemKind, FillValue};
 
 pub use two::Ahead;
 
-use crate::link::Link;
-use crate::n5_block::N5Block;
+use crate::chain::n5_block::N5Block;
+use crate::elements::window::Window;
+use crate::memory::bounded;
 use crate::pipe::{self, Pipe};
 use crate::sharding::Sharding;
 use crate::stage::{Payload, Stage, Value};
 use crate::strided::{self, Strided};
-use crate::window::Window;
-use crate::{Buffer, CodecError, Dst, Elements, Layout, Swap, VlenSlot, Workspace, bounded, c_strides};
+use crate::traits::link::Link;
+use crate::{Buffer, CodecError, Dst, Elements, Layout, Swap, VlenSlot, Workspace, c_strides};
 
 /// An executable chain of codecs for arrays of one element type, fill value and number of
 /// dimensions.

@@ -67,7 +67,7 @@ use zstd_in_rust as zstd;
 use ndzarr_model::{ChecksumLocation, CodecConfig, DataType, StoredType};
 
 use crate::filter::{Filter, OnBytes, OnElements};
-use crate::link::{Capable, Link};
+use crate::traits::link::{Capable, Link};
 use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 
 /// The input of a codec.

@@ -1,5 +1,9 @@
 //! The input and output elements of a chain, and their layout in memory.
 
+pub(crate) mod number;
+pub(crate) mod swap_of;
+pub(crate) mod window;
+
 use std::sync::Arc;
 
 use ndzarr_model::{Leaf, LeafForm};

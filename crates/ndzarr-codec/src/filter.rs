@@ -5,8 +5,9 @@ use std::fmt;
 
 use ndzarr_model::{DataType, Endian, FilterTypes, StoredType};
 
-use crate::number::{self, Number, NumberType};
-use crate::{ArrayToArray, BytesToBytes, CodecError, Dst, Swap, Workspace, sink};
+use crate::elements::number::{self, Number, NumberType};
+use crate::memory::sink;
+use crate::{ArrayToArray, BytesToBytes, CodecError, Dst, Swap, Workspace};
 
 /// A filter. Input and output are in native byte order.
 pub(crate) trait Filter: fmt::Debug + Send + Sync {

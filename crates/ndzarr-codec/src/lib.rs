@@ -46,31 +46,19 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
-mod array_to_array;
-mod array_to_bytes;
-mod bounded;
-mod bytes_codec;
 mod chain;
 mod codecs;
 mod elements;
 mod error;
 mod filter;
-mod link;
-mod n5_block;
-mod number;
+mod memory;
 mod pipe;
 mod registry;
-mod shard_index;
-mod shard_layout;
 mod sharding;
-// The codecs of the build determine which part of it is used.
-#[cfg_attr(not(feature = "default"), allow(dead_code))]
-mod sink;
 mod stage;
 pub mod strided;
-mod swap_of;
+mod traits;
 mod vlen;
-mod window;
 mod workspace;
 
 // What the crate exports is tested in the program of its unit tests.
@@ -80,15 +68,15 @@ extern crate self as ndzarr_codec;
 #[path = "../tests/it/main.rs"]
 mod it;
 
-pub use array_to_array::ArrayToArray;
-pub use array_to_bytes::ArrayToBytes;
-pub use bytes_codec::{BytesToBytes, Dst};
 pub use chain::{Access, Ahead, CodecChain};
 pub use elements::{Elements, Layout, LeafSwaps, Swap, VlenSlot, c_strides};
 pub use error::CodecError;
 pub use registry::{Binding, CodecRegistry};
-pub use shard_index::ShardIndex;
-pub use shard_layout::{ShardBuilder, ShardLayout};
 pub use sharding::Sharding;
+pub use sharding::shard_index::ShardIndex;
+pub use sharding::shard_layout::{ShardBuilder, ShardLayout};
+pub use traits::array_to_array::ArrayToArray;
+pub use traits::array_to_bytes::ArrayToBytes;
+pub use traits::bytes_codec::{BytesToBytes, Dst};
 pub use vlen::VlenBuffer;
 pub use workspace::{Buffer, OutOfMemory, Workspace};

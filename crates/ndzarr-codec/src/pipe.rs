@@ -2,10 +2,11 @@
 
 use std::num::NonZeroUsize;
 
-use crate::bounded::{expect_len, take};
-use crate::link::{Link, Pieces, Two};
-use crate::window::Window;
-use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, sink};
+use crate::elements::window::Window;
+use crate::memory::bounded::{expect_len, take};
+use crate::memory::sink;
+use crate::traits::link::{Link, Pieces, Two};
+use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace};
 
 /// The bytes→bytes part of a chain.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use ndzarr_model::{CodecConfig, DataType};
 use serde_json::Value;
 
 use crate::codecs::{self, Bound, Input};
-use crate::link::Link;
+use crate::traits::link::Link;
 use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 
 /// Makes a custom codec from the configuration in the metadata.

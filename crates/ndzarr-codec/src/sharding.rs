@@ -1,19 +1,20 @@
 //! The codec `sharding_indexed`: inner chunks and the index that locates them.
 
+pub(crate) mod shard_index;
+pub(crate) mod shard_layout;
+
 use std::ops::Range;
 
 use bytes::Bytes;
 use ndzarr_model::{CodecSpec, DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
-use crate::shard_index::ShardIndex;
-use crate::shard_layout::{EMPTY, ShardBuilder, ShardLayout};
+use crate::memory::{bounded, sink};
+use crate::sharding::shard_index::ShardIndex;
+use crate::sharding::shard_layout::{EMPTY, ShardBuilder, ShardLayout};
 use crate::strided::{self, Strided, Walk};
 use crate::vlen::{cut, n_slots, put_vlen, strides_of};
 use crate::workspace::Buffer;
-use crate::{
-    Binding, CodecChain, CodecError, Elements, Layout, VlenBuffer, VlenSlot, Workspace, bounded, c_strides,
-    sink,
-};
+use crate::{Binding, CodecChain, CodecError, Elements, Layout, VlenBuffer, VlenSlot, Workspace, c_strides};
 
 const NAME: &str = "sharding_indexed";
 

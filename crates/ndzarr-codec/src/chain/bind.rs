@@ -7,13 +7,14 @@ use ndzarr_model::{
 };
 
 use super::StageKind;
+use crate::chain::n5_block::N5Block;
 use crate::codecs::{Bound, Input};
-use crate::link::Link;
-use crate::n5_block::N5Block;
+use crate::elements::swap_of;
 use crate::sharding::Sharding;
 use crate::stage::{Coded, Raw, Stage, Staged};
+use crate::traits::link::Link;
 use crate::vlen::Vlen;
-use crate::{ArrayToArray, Binding, CodecChain, CodecError, CodecRegistry, Swap, swap_of};
+use crate::{ArrayToArray, Binding, CodecChain, CodecError, CodecRegistry, Swap};
 
 /// Assumed size in bytes of an element of variable size.
 const VLEN_ESTIMATE: usize = 16;

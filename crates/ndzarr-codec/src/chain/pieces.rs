@@ -4,8 +4,9 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::StageKind;
-use crate::link::Pieces;
-use crate::{CodecChain, CodecError, Swap, Workspace, bounded};
+use crate::memory::bounded;
+use crate::traits::link::Pieces;
+use crate::{CodecChain, CodecError, Swap, Workspace};
 
 impl CodecChain {
     /// The length in bytes of the pieces, of whole elements, in which
@@ -78,8 +79,9 @@ mod tests {
     use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
 
     use super::*;
-    use crate::link::{Capable, Link};
-    use crate::{BytesToBytes, CodecRegistry, Dst, sink};
+    use crate::memory::sink;
+    use crate::traits::link::{Capable, Link};
+    use crate::{BytesToBytes, CodecRegistry, Dst};
 
     /// Stores bytes unchanged, in pieces.
     #[derive(Debug)]

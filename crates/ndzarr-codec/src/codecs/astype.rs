@@ -3,8 +3,8 @@
 use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
+use crate::elements::number::{NumberType, each};
 use crate::filter::{Filter, both_numbers};
-use crate::number::{NumberType, each};
 
 const NAME: &str = "astype";
 

@@ -3,7 +3,8 @@
 use ::base64::engine::general_purpose::STANDARD;
 use ::base64::{DecodeError, DecodeSliceError, Engine as _};
 
-use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
+use crate::memory::sink;
+use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "base64";
 

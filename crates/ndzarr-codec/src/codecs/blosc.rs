@@ -6,8 +6,9 @@ use std::ops::Range;
 use ndzarr_blosc::{Blocks, Chunk, Compress, Compressor, Error, Header, Shuffle};
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle};
 
-use crate::link::{Capable, Parts, Pieces};
-use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
+use crate::memory::{bounded, sink};
+use crate::traits::link::{Capable, Parts, Pieces};
+use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "blosc";
 /// Greatest element size that the header can store.

@@ -2,7 +2,7 @@
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
-use crate::sink::{self, Sink};
+use crate::memory::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "bz2";

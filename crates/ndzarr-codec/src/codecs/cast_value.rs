@@ -2,8 +2,8 @@
 
 use ndzarr_model::{CastValueConfig, DataType, OutOfRange, Rounding};
 
+use crate::elements::number::{Number, NumberType, try_each};
 use crate::filter::numbers;
-use crate::number::{Number, NumberType, try_each};
 use crate::{ArrayToArray, CodecError};
 
 const NAME: &str = "cast_value";

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use ndzarr_model::{CategorizeConfig, DataType, FilterTypes, StoredType};
 
 use crate::CodecError;
+use crate::elements::number::{Number, NumberType};
 use crate::filter::{Filter, numbers};
-use crate::number::{Number, NumberType};
 
 pub(crate) const NAME: &str = "categorize";
 

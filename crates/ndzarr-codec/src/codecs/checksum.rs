@@ -4,8 +4,9 @@ use std::fmt;
 
 use ndzarr_model::ChecksumLocation;
 
-use crate::link::{Capable, Peel};
-use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
+use crate::memory::sink;
+use crate::traits::link::{Capable, Peel};
+use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 /// How a checksum is computed.
 pub(crate) trait Checksum: fmt::Debug + Send + Sync {

@@ -2,7 +2,7 @@
 
 use ndzarr_deflate::{Container, DeflateError, Deflater, InflateError, Inflater, Output};
 
-use crate::sink::{self, Sink};
+use crate::memory::sink::{self, Sink};
 use crate::{CodecError, Dst, Workspace};
 
 /// The decoder of this thread.

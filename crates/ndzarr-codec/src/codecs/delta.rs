@@ -3,8 +3,8 @@
 use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
+use crate::elements::number::{Number, NumberType, each, try_each};
 use crate::filter::{Filter, both_numbers};
-use crate::number::{Number, NumberType, each, try_each};
 
 const NAME: &str = "delta";
 

@@ -3,8 +3,8 @@
 use ndzarr_deflate::{Container, Inflater, crc32};
 
 use super::deflate;
-use crate::link::{Capable, Two};
-use crate::sink::{self, Sink};
+use crate::memory::sink::{self, Sink};
+use crate::traits::link::{Capable, Two};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "gzip";

@@ -7,7 +7,7 @@ use ::lz4::block::{self, CompressionMode};
 use super::lz4_in_rust::decode_into;
 #[cfg(target_family = "wasm")]
 pub(crate) use super::lz4_in_rust::encode_block;
-use crate::sink;
+use crate::memory::sink;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "lz4";

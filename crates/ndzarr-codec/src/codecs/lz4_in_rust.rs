@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use lz4_flex::block::decompress_into;
 use lz4_flex::frame::FrameDecoder;
 
-use crate::sink::{self, Sink};
+use crate::memory::sink::{self, Sink};
 use crate::{CodecError, Dst};
 
 /// Decodes one raw block of no more bytes than `out` has; returns their number.

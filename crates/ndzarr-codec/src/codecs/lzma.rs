@@ -4,7 +4,7 @@ use ndzarr_model::{LzmaConfig, LzmaFormat};
 use xz2::stream::{Action, CONCATENATED, Check, Error, LzmaOptions, Status, Stream, TELL_UNSUPPORTED_CHECK};
 
 use super::lzma_filters::{self, NAME};
-use crate::sink::{self, Sink};
+use crate::memory::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 /// The most that a decoder may allocate, whatever the chunk's size, in bytes: more than every

@@ -9,7 +9,7 @@ use twox_hash::XxHash32;
 use super::lz4::{decode_block, encode_block, is_plausible};
 #[cfg(target_family = "wasm")]
 use super::lz4_in_rust::decode_frame;
-use crate::sink::{self, Sink};
+use crate::memory::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "lz4 (N5)";

@@ -2,7 +2,8 @@
 
 use ndzarr_model::DataType;
 
-use crate::{ArrayToArray, BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
+use crate::memory::{bounded, sink};
+use crate::{ArrayToArray, BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "packbits";
 

@@ -2,7 +2,8 @@
 
 use ndzarr_model::{ComplexPart, DataType, PackbitsConfig, PaddingEncoding};
 
-use crate::{ArrayToBytes, CodecError, Workspace, bounded, sink};
+use crate::memory::{bounded, sink};
+use crate::{ArrayToBytes, CodecError, Workspace};
 
 const NAME: &str = "packbits";
 

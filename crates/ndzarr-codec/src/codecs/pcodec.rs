@@ -8,9 +8,9 @@ use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress_into};
 use pco::{ChunkConfig, DeltaSpec, FULL_BATCH_N, ModeSpec, PagingSpec};
 
 use super::pcodec_claims;
+use crate::elements::number::NumberType;
 use crate::filter::swap_of_bytes;
-use crate::number::NumberType;
-use crate::sink::{self, Sink};
+use crate::memory::sink::{self, Sink};
 use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Swap, Workspace};
 
 const NAME: &str = "pcodec";

@@ -3,7 +3,7 @@
 //! checked first. The layout is in pco's format.md.
 
 use crate::CodecError;
-use crate::sink;
+use crate::memory::sink;
 
 const NAME: &str = "pcodec";
 /// The largest window that pco's encoder has ever used, in numbers.

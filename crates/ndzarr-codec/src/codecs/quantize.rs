@@ -3,8 +3,8 @@
 use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
+use crate::elements::number::{Number, NumberType, each};
 use crate::filter::{Filter, both_numbers};
-use crate::number::{Number, NumberType, each};
 
 const NAME: &str = "quantize";
 

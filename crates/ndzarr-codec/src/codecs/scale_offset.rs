@@ -2,8 +2,8 @@
 
 use ndzarr_model::{DataType, ScaleOffsetConfig};
 
+use crate::elements::number::{Number, NumberType, try_each};
 use crate::filter::numbers;
-use crate::number::{Number, NumberType, try_each};
 use crate::{ArrayToArray, CodecError};
 
 const NAME: &str = "scale_offset";

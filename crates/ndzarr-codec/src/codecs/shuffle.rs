@@ -1,6 +1,7 @@
 //! shuffle: the first bytes of all elements, then the second ones …
 
-use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
+use crate::memory::sink;
+use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "shuffle";
 

@@ -14,7 +14,7 @@ use ndzarr_model::{
     LzmaFilter, LzmaFormat, StoredType,
 };
 
-use crate::link::Link;
+use crate::traits::link::Link;
 use crate::{CodecError, Dst, Workspace};
 
 /// An image of `n` pixels of 16 bits: a wave, with approximately normal noise of deviation `noise`.

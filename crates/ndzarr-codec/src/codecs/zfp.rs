@@ -4,7 +4,8 @@ use ndzarr_model::{DataType, Endian, StoredType, ZfpMode};
 use ndzarr_zfp::{Error, Framing, Mode, Scalar, Shape};
 
 use crate::filter::swap_of_bytes;
-use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Swap, Workspace, bounded, sink};
+use crate::memory::{bounded, sink};
+use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Swap, Workspace};
 
 #[derive(Debug)]
 pub(crate) struct Zfp {

@@ -3,7 +3,7 @@
 use ndzarr_deflate::{Container, Inflater};
 
 use super::deflate;
-use crate::link::{Capable, Two};
+use crate::traits::link::{Capable, Two};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zlib";

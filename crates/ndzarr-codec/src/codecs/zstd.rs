@@ -9,8 +9,8 @@ use ::zstd::zstd_safe::{
 };
 
 use super::zstd_frame::{self, Frames};
-use crate::link::{Capable, Parts};
-use crate::sink;
+use crate::memory::sink;
+use crate::traits::link::{Capable, Parts};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zstd";

@@ -1,6 +1,7 @@
 //! Reads the framing of zstd (RFC 8878), to find the ends of frames and a bound of their content.
 
-use crate::{CodecError, sink};
+use crate::CodecError;
+use crate::memory::sink;
 
 const NAME: &str = "zstd";
 const MAGIC: u32 = 0xfd2f_b528;

@@ -5,8 +5,8 @@ use std::io::Read;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use super::zstd_frame;
-use crate::link::Capable;
-use crate::sink::{self, Sink};
+use crate::memory::sink::{self, Sink};
+use crate::traits::link::Capable;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zstd";

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{Put, Stage, Value, fixed};
+use crate::memory::bounded;
 use crate::pipe::Pipe;
-use crate::{ArrayToBytes, CodecError, Elements, Workspace, bounded};
+use crate::{ArrayToBytes, CodecError, Elements, Workspace};
 
 /// An array→bytes codec of this build, or a custom one.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
 //! The codec `bytes`: stores elements unchanged, except for byte order.
 
 use super::{Payload, Plain, Put, Stage, Value, fixed};
+use crate::memory::bounded;
 use crate::pipe::Pipe;
-use crate::{CodecError, Elements, Swap, Workspace, bounded};
+use crate::{CodecError, Elements, Swap, Workspace};
 
 /// Stores elements unchanged, except for byte order.
 #[derive(Debug)]

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use ndzarr_model::ElemKind;
 
 use super::{Put, Stage, Value};
+use crate::memory::bounded;
 use crate::pipe::Pipe;
 use crate::sharding::Sharding;
-use crate::{CodecError, Elements, Workspace, bounded};
+use crate::{CodecError, Elements, Workspace};
 
 impl Stage for Arc<Sharding> {
     fn check(&self, shape: &[u64]) -> Result<(), CodecError> {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{Put, Stage, Value, fixed};
+use crate::memory::bounded;
 use crate::pipe::Pipe;
 use crate::strided::{self, Strided};
-use crate::{Access, ArrayToArray, Buffer, CodecChain, CodecError, Elements, Workspace, bounded, c_strides};
+use crate::{Access, ArrayToArray, Buffer, CodecChain, CodecError, Elements, Workspace, c_strides};
 
 /// An array→array codec other than a transpose, with the chain that encodes its output: nothing is
 /// left for the pipe.

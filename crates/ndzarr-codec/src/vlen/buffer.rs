@@ -1,7 +1,8 @@
 //! A buffer that collects elements of variable size in any order.
 
+use crate::memory::{bounded, sink};
 use crate::strided::{Strided, Walk};
-use crate::{CodecError, Elements, Layout, VlenSlot, bounded, c_strides, sink};
+use crate::{CodecError, Elements, Layout, VlenSlot, c_strides};
 
 /// Elements of variable size that are added one by one, in any order.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,8 @@ use super::buffer::n_slots;
 use super::codec::VlenCodec;
 use crate::codecs::categorize::{Codes, NAME};
 use crate::filter::swap_of;
-use crate::{CodecError, VlenSlot, bounded, sink};
+use crate::memory::{bounded, sink};
+use crate::{CodecError, VlenSlot};
 
 #[derive(Debug)]
 pub(super) struct Categories {

@@ -6,7 +6,9 @@ use ndzarr_model::{DataType, Endian};
 
 use super::buffer::n_slots;
 use super::codec::VlenCodec;
-use crate::{CodecError, Swap, VlenSlot, sink, swap_of};
+use crate::elements::swap_of;
+use crate::memory::sink;
+use crate::{CodecError, Swap, VlenSlot};
 
 #[derive(Debug)]
 pub(super) struct Framed {

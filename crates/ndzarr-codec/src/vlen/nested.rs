@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::buffer::n_slots;
 use super::codec::VlenCodec;
 use super::text::Text;
-use crate::{CodecError, VlenSlot, sink};
+use crate::memory::sink;
+use crate::{CodecError, VlenSlot};
 
 /// One of the two codecs.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use crate::{CodecError, sink};
+use crate::CodecError;
+use crate::memory::sink;
 
 /// JSON text of at most some number of bytes.
 pub(super) struct Text {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use ndzarr_model::{DataType, EdgeBlocks, Endian};
 
+use crate::memory::{bounded, sink};
 use crate::pipe::Pipe;
 use crate::stage::{Payload, Plain, Put, Stage, Value};
 use crate::vlen::n_slots;
-use crate::{CodecError, Dst, Elements, Swap, VlenSlot, Workspace, bounded, sink};
+use crate::{CodecError, Dst, Elements, Swap, VlenSlot, Workspace};
 
 const NAME: &str = "n5_block";
 

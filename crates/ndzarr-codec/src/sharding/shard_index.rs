@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use ndzarr_model::PayloadBounds;
 
-use crate::shard_layout::{EMPTY, ShardLayout};
+use crate::sharding::shard_layout::{EMPTY, ShardLayout};
 use crate::strided::{self, Strided};
 use crate::{CodecError, Elements, Layout, Swap, c_strides};
 
