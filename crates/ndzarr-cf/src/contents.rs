@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::attributes::DIMENSIONS;
 use crate::coordinate::Coordinate;
+use crate::coordinate::kept::Kept;
 use crate::encoding::Encoding;
 use crate::error::{Error, Result};
-use crate::kept::Kept;
 
 /// The variables of a dataset.
 #[derive(Clone, Debug)]

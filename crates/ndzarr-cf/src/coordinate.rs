@@ -1,16 +1,19 @@
 //! `Coordinate`: the values of a coordinate, and where labels are among them.
 
+pub(crate) mod kept;
+pub(crate) mod labels;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use ndzarr::{AnyElements, Cast, DataType};
 
-use crate::calendar::Calendar;
+use crate::coordinate::labels::{Label, Labels, Which};
 use crate::encoding::{Encoding, Meaning};
 use crate::error::{Error, Result};
-use crate::labels::{Label, Labels, Which};
 use crate::time::Time;
-use crate::time_text::Written;
+use crate::time::calendar::Calendar;
+use crate::time::time_text::Written;
 
 /// The values along a dimension, and their order.
 #[derive(Debug)]

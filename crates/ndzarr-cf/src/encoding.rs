@@ -1,13 +1,16 @@
 //! `Encoding`: what the attributes of a variable say about its stored elements.
 
+mod decode;
+mod encode;
+
 use ndzarr::ndarray::Ix0;
 use ndzarr::{AnyArray, AnyElements, Cast, DataType, Format, TimeUnit};
 use serde_json::{Map, Value};
 
 use crate::attributes::{Attributes, Number, fill_value, shown};
-use crate::calendar::Calendar;
 use crate::error::Result;
-use crate::time_units::{TimeUnits, unit_nanos};
+use crate::time::calendar::Calendar;
+use crate::time::time_units::{TimeUnits, unit_nanos};
 
 /// How the elements of a variable are stored.
 #[derive(Clone, Debug)]

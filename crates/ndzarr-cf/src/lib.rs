@@ -25,23 +25,16 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
-mod calendar;
 mod contents;
 mod coordinate;
 mod dataset;
-mod decode;
-mod encode;
 mod encoding;
 mod error;
 mod into_numbers;
-mod kept;
-mod labels;
 mod mode;
 mod new_variable;
 mod selected;
 mod time;
-mod time_text;
-mod time_units;
 mod variable;
 
 pub mod asynchronous;
@@ -57,10 +50,10 @@ mod it;
 #[doc = include_str!("../guide/cf.md")]
 pub mod guide {}
 
-pub use calendar::Calendar;
+pub use coordinate::labels::Labels;
 pub use error::{Error, Result};
-pub use labels::Labels;
 pub use time::Time;
+pub use time::calendar::Calendar;
 pub use variable::Variable;
 
 /// A dataset: the arrays of one group, as variables with dimensions, coordinates and units.

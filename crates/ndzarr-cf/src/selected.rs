@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use crate::attributes::{Attributes, DIMENSIONS, FILL_VALUE, Number, fill_value};
 use crate::contents::{Contents, Entry};
+use crate::coordinate::kept::Forget;
+use crate::coordinate::labels::Labels;
 use crate::coordinate::{Coordinate, Pick};
 use crate::encoding::{Encoding, ValidRange, is_number};
 use crate::error::{Error, Result};
-use crate::kept::Forget;
-use crate::labels::Labels;
 
 /// A variable of a dataset, and the part of it that is selected.
 #[derive(Clone, Debug)]

@@ -1,13 +1,17 @@
 //! `Time`: a date and time in any calendar of the CF conventions.
 
+pub(crate) mod calendar;
+pub(crate) mod time_text;
+pub(crate) mod time_units;
+
 use std::cmp::Ordering;
 use std::fmt;
 
 use jiff::civil::{Date, DateTime};
 
-use crate::calendar::Calendar;
 use crate::error::{Error, Result};
-use crate::time_text::{NANOS_PER_DAY, NANOS_PER_SECOND, Written, nanos_since_epoch};
+use crate::time::calendar::Calendar;
+use crate::time::time_text::{NANOS_PER_DAY, NANOS_PER_SECOND, Written, nanos_since_epoch};
 
 /// A date and time of the day, to the nanosecond, in a [`Calendar`].
 ///

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use crate::contents::Contents;
 use crate::coordinate::Coordinate;
+use crate::coordinate::labels::Labels;
 use crate::error::Result;
 use crate::into_numbers::into_numbers;
-use crate::labels::Labels;
 use crate::mode::Blocking;
 use crate::selected::Selected;
 use crate::time::Time;

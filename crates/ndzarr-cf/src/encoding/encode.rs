@@ -4,11 +4,11 @@ use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension, IxDyn};
 use ndzarr::{AnyElements, Cast, DataType, Datetime64, Number, for_each_type};
 
 use crate::attributes::FILL_VALUE;
-use crate::decode::nearest;
+use crate::encoding::decode::nearest;
 use crate::encoding::{Encoding, Meaning, other_bits};
 use crate::error::{Error, Result};
 use crate::time::Time;
-use crate::time_units::TimeUnits;
+use crate::time::time_units::TimeUnits;
 
 impl Encoding {
     /// The reverse of [`decode`](Self::decode). What is neither a number nor a text stays as it is.

@@ -1,8 +1,8 @@
 //! `TimeUnits`: what the counts of a time variable mean, `hours since 1900-01-01`.
 
-use crate::calendar::Calendar;
 use crate::time::Time;
-use crate::time_text::Written;
+use crate::time::calendar::Calendar;
+use crate::time::time_text::Written;
 
 /// The unit of counts, the time that they start from, and their calendar.
 #[derive(Clone, Copy, Debug, PartialEq)]

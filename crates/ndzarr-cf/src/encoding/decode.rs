@@ -3,11 +3,11 @@
 use ndzarr::ndarray::{ArrayD, Ix0};
 use ndzarr::{AnyElements, Cast, DataType, Datetime64, Number, Timedelta64, for_each_type};
 
-use crate::calendar::Calendar;
 use crate::encoding::{Becomes, Encoding, Meaning, ValidRange, other_bits};
 use crate::error::{Error, Result};
 use crate::time::Time;
-use crate::time_units::{TimeUnits, unit_nanos};
+use crate::time::calendar::Calendar;
+use crate::time::time_units::{TimeUnits, unit_nanos};
 
 impl Encoding {
     /// Elements as xarray shows them; numbers outside a range are missing.

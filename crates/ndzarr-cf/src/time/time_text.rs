@@ -1,6 +1,6 @@
 //! Dates and times as text: in units, in labels, and as `Time` is shown.
 
-use crate::calendar::Calendar;
+use crate::time::calendar::Calendar;
 
 pub(crate) const NANOS_PER_DAY: u64 = 86_400_000_000_000;
 pub(crate) const NANOS_PER_SECOND: u64 = 1_000_000_000;
