@@ -131,7 +131,7 @@ pub(crate) fn change_attributes(
     if is_array && node.format == Format::DraftB {
         check_filters(node.format, change, filters.is_some())?;
     }
-    crate::attribute_texts::apply(node.format, &mut attributes, change)?;
+    crate::shared::attribute_texts::apply(node.format, &mut attributes, change)?;
     if let Some(filters) = filters {
         attributes.insert(FILTERS, filters);
     }

@@ -64,35 +64,18 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod attribute_texts;
-mod attributes;
-mod base64;
-mod children;
-mod chunk_grid;
-mod consolidated;
-mod convert;
-mod create;
-mod document_names;
 mod draft;
 mod error;
-mod extensions;
-mod fields;
-mod float;
 mod format;
 mod json;
 mod known;
-mod limits;
-mod missing_values;
 mod n5;
-mod neutral_json;
 mod node;
-mod open;
-mod open_options;
+mod operations;
+mod options;
 mod path;
 mod request;
-mod request_parts;
-mod shape;
-mod site;
+mod shared;
 mod v2;
 mod v3;
 
@@ -103,36 +86,38 @@ extern crate self as ndzarr_metadata;
 #[path = "../tests/it/main.rs"]
 mod it;
 
-pub use attributes::{attributes_key, change_attributes, current_attribute};
-pub use children::{Children, OpenedChild, members};
-pub use consolidated::{
-    Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
-    copies_stand_alone, has_copies, has_no_copies_yet, node_documents, refresh_consolidated,
-};
-pub use convert::{
-    KeptKeys, are_n5_blocks, check_request, dimension_attributes, fill_request, keep_chunks, same_keys,
-};
-pub use create::{complete_document, create_array, create_group, erase};
-pub use document_names::{is_document, is_document_of, is_draft_document, is_node_document, key_prefixes};
 pub use error::MetadataError;
-pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order, UnknownType, documents_above};
 pub use json::check_whole;
 pub use known::{Known, Listing, Need, Resolved};
-pub use limits::Limits;
-pub use missing_values::{
+pub use node::{Context, Member, MemberKind, Node, NodeKind};
+pub use operations::attributes::{attributes_key, change_attributes, current_attribute};
+pub use operations::children::{Children, OpenedChild, members};
+pub use operations::consolidated::{
+    Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
+    copies_stand_alone, has_copies, has_no_copies_yet, node_documents, refresh_consolidated,
+};
+pub use operations::convert::{
+    KeptKeys, are_n5_blocks, check_request, dimension_attributes, fill_request, keep_chunks, same_keys,
+};
+pub use operations::create::{complete_document, create_array, create_group, erase};
+pub use operations::document_names::{
+    is_document, is_document_of, is_draft_document, is_node_document, key_prefixes,
+};
+pub use operations::missing_values::{
     MISSING_VALUE, fill_value_is_missing, is_always_missing, missing_attribute, missing_element,
 };
-pub use neutral_json::{
+pub use operations::neutral_json::{
     attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
     parse_json,
 };
-pub use node::{Context, Member, MemberKind, Node, NodeKind};
-pub use open::{likely_consolidated, likely_documents, open};
-pub use open_options::{ConsolidatedUse, N5VersionCheck, OpenOptions, Wanted};
+pub use operations::open::{likely_consolidated, likely_documents, open};
+pub use operations::shape::{ShapeChange, change_shape, document_shape, is_same_array, shape_key};
+pub use options::extensions::Extensions;
+pub use options::limits::Limits;
+pub use options::open_options::{ConsolidatedUse, N5VersionCheck, OpenOptions, Wanted};
 pub use path::NodePath;
 pub use request::{
     ArrayRequest, AttributeChange, Claim, CodecRequest, CreateOptions, Creation, Document, Erasure, Existing,
     ExistingDocument, FillRequest, N5GroupDocuments,
 };
-pub use shape::{ShapeChange, change_shape, document_shape, is_same_array, shape_key};

@@ -1,11 +1,8 @@
 //! Zarr v2: `.zarray`, `.zgroup`, `.zattrs`.
 
-pub(crate) mod codecs;
 pub(crate) mod create;
 pub(crate) mod document;
-pub(crate) mod dtype;
 pub(crate) mod fill;
-pub(crate) mod names;
 pub(crate) mod objects;
 pub(crate) mod spellings;
 
@@ -13,13 +10,14 @@ use bytes::Bytes;
 use ndzarr_model::ArraySpec;
 
 use crate::known::Stop;
+use crate::shared::attribute_texts;
 use crate::{
     AttributeChange, Context, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind,
-    NodePath, OpenOptions, attribute_texts, json,
+    NodePath, OpenOptions, json,
 };
 
+pub(crate) use crate::shared::names::{ARRAY, ATTRIBUTES, GROUP};
 pub(crate) use create::create;
-pub(crate) use names::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP};
 
 /// Keys of the documents that make a node; one of them is enough.
 pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {

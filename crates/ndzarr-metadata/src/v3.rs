@@ -6,7 +6,6 @@ pub(crate) mod create;
 pub(crate) mod document;
 pub(crate) mod dtype;
 pub(crate) mod extension;
-pub(crate) mod fill;
 pub(crate) mod grid;
 pub(crate) mod inline;
 pub(crate) mod keys;
@@ -17,9 +16,10 @@ use ndzarr_model::ArraySpec;
 
 use crate::json::{Json, Members};
 use crate::known::Stop;
+use crate::shared::attribute_texts;
 use crate::v3::inline::without_inline;
 use crate::{AttributeChange, Context, Erasure, Known, Member, MetadataError, Node, NodeKind, NodePath};
-use crate::{OpenOptions, attribute_texts, json};
+use crate::{OpenOptions, json};
 
 pub(crate) use create::create;
 

@@ -2,12 +2,13 @@
 
 use ndzarr_model::{BloscCname, BloscConfig, CodecConfig, CodecSpec, DataType, Endian};
 
+use crate::MetadataError;
 use crate::draft::extensions::{check_members, version};
 use crate::draft::layout::Dialect;
-use crate::fields::{Fields, Place, numbered_shuffle};
 use crate::json::{Json, Members, as_i128, as_u64, json, object, show};
-use crate::v2::dtype::Stored;
-use crate::{MetadataError, v2};
+use crate::shared::dtype::Stored;
+use crate::shared::fields::{Fields, Place, numbered_shuffle};
+use crate::shared::numcodecs;
 
 /// The compressors that dialect B has URIs for.
 pub(crate) const COMPRESSORS_B: [&str; 7] = ["gzip", "zlib", "bz2", "lz4", "lzma", "zstd", "blosc"];
@@ -124,9 +125,9 @@ fn parse_bytes(
         }
         // For interchange: the draft has no other codecs, but those of numcodecs were given such
         // URIs.
-        id if v2::codecs::is_known(id) => {
+        id if numcodecs::is_known(id) => {
             let configuration = configuration.cloned().unwrap_or_default();
-            return v2::codecs::parse_configuration(key, place, id, &configuration);
+            return numcodecs::parse_configuration(key, place, id, &configuration);
         }
         _ => return Err(MetadataError::unsupported(key, "codec", uri)),
     };
@@ -158,7 +159,7 @@ pub(crate) fn write(
             CodecConfig::Gzip { level } if (0..=9).contains(level) => push("gzip", json!({"level": level})),
             CodecConfig::Gzip { level } => return Err(format!("gzip has levels from 0 to 9, not {level}")),
             CodecConfig::Blosc(_) => {
-                let configuration = v2::codecs::configuration(&codec.config).map(|(_, members)| members);
+                let configuration = numcodecs::configuration(&codec.config).map(|(_, members)| members);
                 push("blosc", Json::Object(configuration.unwrap_or_default()));
             }
             other => return Err(format!("has no codec {:?}", other.name())),

@@ -3,18 +3,19 @@
 use bytes::Bytes;
 use ndzarr_model::{CodecConfig, CodecSpec, Endian, IndexLocation};
 
-use crate::attribute_texts::of_request;
 use crate::draft::layout::{Dialect, Layout, is_name};
 use crate::draft::{codecs, data_type, document, entry, fill, sharding};
 use crate::json::{Json, Members, json};
 use crate::known::Stop;
 use crate::request::NewNode;
+use crate::shared::attribute_texts::of_request;
+use crate::shared::dtype::Stored;
+use crate::shared::request_parts;
 use crate::v2::create::{codec_json, json_codecs};
-use crate::v2::dtype::Stored;
 use crate::v2::objects;
 use crate::{
     ArrayRequest, Claim, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument,
-    FillRequest, Format, Known, MetadataError, Node, NodePath, Order, json as document_json, request_parts,
+    FillRequest, Format, Known, MetadataError, Node, NodePath, Order, json as document_json,
 };
 
 pub(crate) fn create(

@@ -2,11 +2,12 @@
 
 use ndzarr_model::{DataType, Endian};
 
+use crate::MetadataError;
 use crate::draft::layout::Dialect;
 use crate::json::{Json, json, show};
-use crate::limits::MAX_RAW_BYTES;
-use crate::v2::dtype::Stored;
-use crate::{MetadataError, v2};
+use crate::options::limits::MAX_RAW_BYTES;
+use crate::shared::dtype;
+use crate::shared::dtype::Stored;
 
 const COMPLEX_A: &str = "https://purl.org/zarr/spec/extensions/data-types/complex/1.0";
 const DATETIME_A: &str = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
@@ -114,11 +115,11 @@ fn is_in_table(data_type: &DataType) -> bool {
 
 /// Whether a type is the object type of dialect B.
 pub(crate) fn is_object(dialect: Dialect, value: &Json<'_>) -> bool {
-    dialect == Dialect::B && v2::dtype::is_object(value.get("type").unwrap_or(value))
+    dialect == Dialect::B && dtype::is_object(value.get("type").unwrap_or(value))
 }
 
 fn numpy(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
-    v2::dtype::parse(key, value).map_err(|error| match error {
+    dtype::parse(key, value).map_err(|error| match error {
         MetadataError::Invalid { .. } => {
             MetadataError::invalid(key, format_args!("data_type {} is not a NumPy type", show(value)))
         }
@@ -151,10 +152,10 @@ pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> O
                 DataType::Struct(_) => STRUCT_A,
                 _ => return None,
             };
-            Some(extended(uri, v2::dtype::write(data_type, endian)?))
+            Some(extended(uri, dtype::write(data_type, endian)?))
         }
         Dialect::B => {
-            let numpy = v2::dtype::write(data_type, endian)?;
+            let numpy = dtype::write(data_type, endian)?;
             Some(match data_type {
                 DataType::Bool => json!("bool"),
                 DataType::Complex { .. } => json!({"extension": COMPLEX_B, "fallback": null, "type": numpy}),

@@ -6,13 +6,15 @@ use ndzarr_model::{ArraySpec, ChunkKeys, CodecCheck, CodecSpec, DataType, KeyEnc
 use crate::draft::extensions::{self, check_members};
 use crate::draft::layout::{Dialect, Layout};
 use crate::draft::{codecs, data_type, fill, sharding};
-use crate::fields::{Place, lengths, required};
 use crate::json::{Json, Members, NonFinite, show};
+use crate::shared::chunk_grid;
+use crate::shared::dtype::Stored;
+use crate::shared::fields::separator;
+use crate::shared::fields::{Place, lengths, required};
+use crate::shared::numcodecs;
 use crate::v2::document::{bytes_codecs, order};
-use crate::v2::dtype::Stored;
 use crate::v2::objects;
-use crate::v3::keys::separator;
-use crate::{Context, MetadataError, Node, NodeKind, NodePath, UnknownType, chunk_grid, json, v2};
+use crate::{Context, MetadataError, Node, NodeKind, NodePath, UnknownType, json};
 
 const ARRAY_A: [&str; 9] = [
     "shape",
@@ -249,10 +251,10 @@ fn compressor(key: &str, document: &Members<'_>) -> Result<Option<CodecSpec>, Me
     let Some(id) = id else { return Err(MetadataError::unsupported(key, "codec", uri)) };
     match value.get("configuration") {
         None => {
-            v2::codecs::parse_configuration(key, Place::Member("compressor"), id, &Members::new()).map(Some)
+            numcodecs::parse_configuration(key, Place::Member("compressor"), id, &Members::new()).map(Some)
         }
         Some(Json::Object(members)) => {
-            v2::codecs::parse_configuration(key, Place::Member("compressor"), id, members).map(Some)
+            numcodecs::parse_configuration(key, Place::Member("compressor"), id, members).map(Some)
         }
         Some(other) => {
             let what = format_args!("compressor.configuration is {}, not an object", other.kind());

@@ -6,8 +6,9 @@ use ndzarr_model::{DataType, FillValue};
 
 use crate::draft::layout::Dialect;
 use crate::json::{Json, as_i128, show};
-use crate::v2::dtype::Stored;
-use crate::{MetadataError, v2, v3};
+use crate::shared::dtype::Stored;
+use crate::shared::fill;
+use crate::{MetadataError, v2};
 
 /// Reads a `fill_value`.
 pub(crate) fn parse(
@@ -30,7 +31,7 @@ pub(crate) fn parse(
     let translated = translate(data_type, value).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("fill_value {} is not a value of {data_type}", show(value)))
     })?;
-    v3::fill::parse(key, data_type, &translated)
+    fill::parse(key, data_type, &translated)
 }
 
 /// The `fill_value` of a document.
@@ -53,7 +54,7 @@ pub(crate) fn write(
     let signed = |value: Json<'static>| {
         if value.as_str() == Some("Infinity") { Json::from("+Infinity") } else { value }
     };
-    Ok(match v3::fill::write(data_type, fill) {
+    Ok(match fill::write(data_type, fill) {
         Json::Array(parts) => parts.into_iter().map(signed).collect(),
         value => signed(value),
     })

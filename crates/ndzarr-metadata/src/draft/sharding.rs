@@ -2,10 +2,11 @@
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, IndexLocation, PayloadBounds, ShardingConfig};
 
+use crate::MetadataError;
 use crate::draft::extensions::check_members;
 use crate::draft::layout::Dialect;
 use crate::json::{Json, as_u64_list, json, show};
-use crate::{MetadataError, chunk_grid};
+use crate::shared::chunk_grid;
 
 const URI_A: &str = "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0";
 const URI_EXAMPLE: &str = "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0";

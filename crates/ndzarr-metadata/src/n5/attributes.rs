@@ -6,7 +6,8 @@ use ndzarr_model::Attributes;
 use crate::json::{self, Json, Members, NonFinite};
 use crate::n5::attribute_path::AttributePath;
 use crate::n5::document::{Contents, RESERVED, key};
-use crate::{AttributeChange, Format, MetadataError, Node, NodeKind, Wanted, attribute_texts};
+use crate::shared::attribute_texts;
+use crate::{AttributeChange, Format, MetadataError, Node, NodeKind, Wanted};
 
 /// Members of a dataset that is not supported here.
 const FOREIGN: [&str; 2] = ["codecs", "shardSize"];

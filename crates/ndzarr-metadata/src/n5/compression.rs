@@ -2,8 +2,8 @@
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, LzmaConfig, LzmaFormat};
 
-use crate::fields::{Fields, Place, definite, numbered_shuffle, shuffle_number};
 use crate::json::{Json, Members, as_integral_i128, json};
+use crate::shared::fields::{Fields, Place, definite, numbered_shuffle, shuffle_number};
 use crate::{CodecRequest, Format, MetadataError};
 
 /// Limits of lz4-java's `blockSize`; the default replaces values outside.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_model::Attributes;
 
-use crate::attribute_texts::of_request;
 use crate::json;
 use crate::json::{Json, Members};
 use crate::known::Stop;
 use crate::n5::document::{self, Contents, NAME, Own, Spot, is_hidden};
 use crate::n5::{dataset, node, version};
-use crate::site::Site;
+use crate::operations::site::Site;
+use crate::shared::attribute_texts::of_request;
 use crate::{
     ArrayRequest, Context, CreateOptions, Creation, Document, Existing, ExistingDocument, Format, Known,
     MetadataError, N5GroupDocuments, NodeKind, NodePath, Wanted,

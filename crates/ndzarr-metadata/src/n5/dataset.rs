@@ -7,11 +7,11 @@ use ndzarr_model::{
 
 use serde_json::Value;
 
-use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, as_integral_i128, json, show};
 use crate::n5::compression;
 use crate::n5::document::RESERVED;
-use crate::v2::DIMENSION_NAMES as ARRAY_DIMENSIONS;
+use crate::shared::attribute_texts::of_request;
+use crate::shared::names::DIMENSION_NAMES as ARRAY_DIMENSIONS;
 use crate::{ArrayRequest, CreateOptions, FillRequest, Format, MetadataError, N5Axes, Order};
 
 /// Maximum rank and block edge in a block's header.

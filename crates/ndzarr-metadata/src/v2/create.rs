@@ -2,17 +2,20 @@
 
 use ndzarr_model::{Attributes, CodecSpec, Endian};
 
-use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, json, object};
 use crate::known::Stop;
+use crate::operations::site::Site;
 use crate::request::NewNode;
-use crate::site::Site;
-use crate::v2::dtype::Stored;
-use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill, objects};
-use crate::v3::codecs::{Stage, stage};
+use crate::shared::attribute_texts::of_request;
+use crate::shared::dtype::Stored;
+use crate::shared::names::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP};
+use crate::shared::request_parts;
+use crate::shared::stage::{Stage, stage};
+use crate::shared::{dtype, numcodecs};
+use crate::v2::{document, fill, objects};
 use crate::{
     ArrayRequest, Claim, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Format, Known,
-    MetadataError, NodePath, OpenOptions, Order, json as document_json, request_parts,
+    MetadataError, NodePath, OpenOptions, Order, json as document_json,
 };
 
 const FORMAT: Format = Format::Zarr2;
@@ -178,7 +181,7 @@ pub(crate) fn codec_json(format: Format, spec: &CodecSpec) -> Result<Json<'stati
     if let Some(why) = &spec.unwritable {
         return Err(MetadataError::inexpressible(format, why));
     }
-    let (id, configuration) = codecs::configuration(&spec.config).ok_or_else(|| {
+    let (id, configuration) = numcodecs::configuration(&spec.config).ok_or_else(|| {
         MetadataError::inexpressible(
             format,
             format_args!("codec {:?} cannot be expressed", spec.config.name()),

@@ -1,14 +1,18 @@
 //! Reads `.zarray`, `.zgroup` and `.zattrs`.
 
-use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, KeyEncoding};
+use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecSpec, KeyEncoding};
 
-use crate::fields::{Place, lengths, required};
 use crate::json::{Json, Members, as_u64, show};
-use crate::v2::dtype::Stored;
+use crate::shared::chunk_grid;
+use crate::shared::dtype::Stored;
+use crate::shared::fields::separator;
+use crate::shared::fields::{Place, lengths, required};
+use crate::shared::names::DIMENSION_NAMES;
+use crate::shared::request_parts::reversal;
+use crate::shared::{dtype, numcodecs};
 use crate::v2::objects::Objects;
-use crate::v2::{codecs, dtype, fill, objects, spellings};
-use crate::v3::keys::separator;
-use crate::{MetadataError, NodePath, chunk_grid, json};
+use crate::v2::{fill, objects, spellings};
+use crate::{MetadataError, NodePath, json};
 
 /// Checks a `.zgroup`: it must exist and have format 2.
 pub(crate) fn check_group(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
@@ -92,11 +96,6 @@ pub(crate) fn order(
     }
 }
 
-/// The transpose that makes the first index the fastest; none below two dimensions.
-pub(crate) fn reversal(ndim: usize) -> Option<CodecSpec> {
-    (ndim >= 2).then(|| CodecConfig::Transpose { order: (0..ndim).rev().collect() }.into())
-}
-
 /// Filters in order, then the compressor, as one chain.
 pub(crate) fn bytes_codecs(
     key: &str,
@@ -108,7 +107,7 @@ pub(crate) fn bytes_codecs(
         None | Some(Json::Null) => {}
         Some(Json::Array(filters)) => {
             for (i, filter) in filters.iter().enumerate() {
-                chain.push(codecs::parse_codec(key, Place::Item("filters", i), filter)?);
+                chain.push(numcodecs::parse_codec(key, Place::Item("filters", i), filter)?);
             }
         }
         Some(other) => {
@@ -118,7 +117,7 @@ pub(crate) fn bytes_codecs(
     }
     match compressor {
         None | Some(Json::Null) => {}
-        Some(compressor) => chain.push(codecs::parse_codec(key, Place::Member("compressor"), compressor)?),
+        Some(compressor) => chain.push(numcodecs::parse_codec(key, Place::Member("compressor"), compressor)?),
     }
     Ok(chain)
 }
@@ -132,7 +131,7 @@ fn check_format(key: &str, document: &Members<'_>) -> Result<(), MetadataError> 
 
 /// The names in xarray's `_ARRAY_DIMENSIONS`, if there is one for each dimension.
 fn dimension_names(attributes: &Attributes, ndim: usize) -> Option<Vec<Option<String>>> {
-    let names = attributes.get(crate::v2::DIMENSION_NAMES)?.as_array()?;
+    let names = attributes.get(DIMENSION_NAMES)?.as_array()?;
     if names.len() != ndim {
         return None;
     }

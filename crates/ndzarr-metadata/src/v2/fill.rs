@@ -2,11 +2,13 @@
 
 use ndzarr_model::{DataType, FillValue};
 
-use crate::float::{FloatKind, decimal_bits, named_bits};
 use crate::json::{Json, as_integral_i128, show};
-use crate::v2::dtype::Stored;
-use crate::v3::fill::{boolean, code_units, integer, native, padded, signed};
-use crate::{Format, MetadataError, base64, v3};
+use crate::shared::base64;
+use crate::shared::dtype::Stored;
+use crate::shared::fill;
+use crate::shared::fill::{boolean, code_units, integer, native, padded, signed};
+use crate::shared::float::{FloatKind, decimal_bits, named_bits};
+use crate::{Format, MetadataError};
 
 /// Reads a `fill_value` of a type stored in this form; `null` means undefined.
 pub(crate) fn parse(
@@ -52,7 +54,7 @@ pub(crate) fn write(
             return Err(MetadataError::inexpressible(format, what));
         }
         _ => {
-            let value = v3::fill::write(data_type, fill);
+            let value = fill::write(data_type, fill);
             if FloatKind::of(data_type).is_some() {
                 let parts = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
                 if let Some(bits) = parts.iter().filter_map(Json::as_str).find(|text| text.starts_with("0x"))
@@ -106,7 +108,7 @@ fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Ve
             Json::String(text) => code_units(text, *chars),
             value => zero(value, chars * 4),
         },
-        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => v3::fill::element(data_type, value),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => fill::element(data_type, value),
         DataType::Struct(fields) => match value {
             Json::String(text) => {
                 let mut bytes = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())?;
@@ -129,7 +131,7 @@ fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Ve
             Json::Array(items) if items.is_empty() => Some(Vec::new()),
             value => zero(value, 0),
         },
-        DataType::Json => v3::fill::element(data_type, value),
+        DataType::Json => fill::element(data_type, value),
         _ => None,
     }
 }

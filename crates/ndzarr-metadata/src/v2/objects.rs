@@ -3,10 +3,10 @@
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, VlenConfig};
 
 use crate::MetadataError;
-use crate::fields::Place;
 use crate::json::{Json, Members, json, show};
-use crate::v2::codecs::{categorize_objects, takes_objects};
-use crate::v2::dtype::{self, Stored};
+use crate::shared::dtype::{self, Stored};
+use crate::shared::fields::Place;
+use crate::shared::numcodecs::{categorize_objects, takes_objects};
 
 /// The meaning of `|O`, by its object codec.
 pub(crate) struct Objects {

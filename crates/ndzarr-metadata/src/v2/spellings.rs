@@ -1,8 +1,8 @@
 //! Spellings of other programs that depart from Zarr v2 in a way that only one meaning fits: put right
 //! before a `.zarray` is read.
 
-use crate::base64;
 use crate::json::{Json, Members, as_u64};
+use crate::shared::base64;
 
 /// Puts the members of a `.zarray` right. What had to be is added to `odd`.
 pub(crate) fn put_right(key: &str, document: &mut Members<'_>, odd: &mut Vec<String>) {

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::json::spans;
 use crate::json::{Json, as_u64_list};
+use crate::shared::chunk_grid;
 use crate::v3::document;
-use crate::{Context, Format, Node, NodeKind, NodePath, OpenOptions, chunk_grid, json};
+use crate::{Context, Format, Node, NodeKind, NodePath, OpenOptions, json};
 
 /// An opened array as a template for others whose documents are identical to the byte except for
 /// shape and attributes, as is common in a group. Only the difference is read. Only for Zarr v3,

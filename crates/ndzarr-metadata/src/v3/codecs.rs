@@ -5,11 +5,14 @@ use ndzarr_model::{
     PayloadBounds, ShardingConfig, VlenConfig,
 };
 
-use crate::fields::{Fields, Place};
 use crate::json::{Json, as_u64, as_u64_list, show};
+use crate::shared::chunk_grid;
+use crate::shared::fields::{Fields, Place};
+use crate::shared::numcodecs;
+use crate::shared::stage::{Stage, stage};
 use crate::v3::codecs::flow::Input;
 use crate::v3::extension::Extension;
-use crate::{Limits, MetadataError, chunk_grid, v2};
+use crate::{Limits, MetadataError};
 
 mod arranged;
 mod arrays;
@@ -48,41 +51,6 @@ pub(crate) fn check_lengths(key: &str, codecs: &Json<'_>, limits: &Limits) -> Re
         }
     }
     Ok(())
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    ArrayToArray,
-    ArrayToBytes,
-    BytesToBytes,
-}
-
-/// The stage of a chain that a codec belongs to; `None` for an unknown one.
-pub(crate) fn stage(config: &CodecConfig) -> Option<Stage> {
-    match config {
-        CodecConfig::Transpose { .. }
-        | CodecConfig::Delta(_)
-        | CodecConfig::FixedScaleOffset(_)
-        | CodecConfig::Quantize { .. }
-        | CodecConfig::AsType(_)
-        | CodecConfig::Categorize(_)
-        | CodecConfig::NumcodecsPackbits
-        | CodecConfig::Bitround { .. }
-        | CodecConfig::CastValue(_)
-        | CodecConfig::ScaleOffset(_)
-        | CodecConfig::Reshape { .. } => Some(Stage::ArrayToArray),
-        CodecConfig::Bytes { .. }
-        | CodecConfig::LeafBytes { .. }
-        | CodecConfig::Vlen(_)
-        | CodecConfig::Sharding(_)
-        | CodecConfig::N5Block(_)
-        | CodecConfig::Packbits(_)
-        | CodecConfig::Pcodec(_)
-        | CodecConfig::Zfpy(_)
-        | CodecConfig::Zfp(_) => Some(Stage::ArrayToBytes),
-        CodecConfig::Unknown { .. } => None,
-        _ => Some(Stage::BytesToBytes),
-    }
 }
 
 fn chain(
@@ -187,7 +155,7 @@ fn numcodecs_or_unknown(
     let unknown =
         || CodecConfig::Unknown { name: name.to_owned(), configuration: extension.raw_configuration() };
     let Some(id) = name.strip_prefix("numcodecs.") else { return Ok(unknown()) };
-    if !v2::codecs::is_known(id) || matches!(id, "base64" | "categorize") {
+    if !numcodecs::is_known(id) || matches!(id, "base64" | "categorize") {
         return Ok(unknown());
     }
     let mut members = extension.members();
@@ -198,14 +166,14 @@ fn numcodecs_or_unknown(
         return Err(MetadataError::invalid(key, what));
     }
     members.remove("id");
-    if let Some(member) = v2::codecs::unknown_member(id, &members) {
+    if let Some(member) = numcodecs::unknown_member(id, &members) {
         let what = format_args!("{place} {name:?} has an unknown member {member:?} in its configuration");
         return Err(MetadataError::invalid(key, what));
     }
     if let Some(input) = input {
         input.complete(id, &mut members);
     }
-    let spec = v2::codecs::parse_configuration(key, place, id, &members)?;
+    let spec = numcodecs::parse_configuration(key, place, id, &members)?;
     match spec.unwritable {
         None => Ok(spec.config),
         Some(why) => Err(MetadataError::invalid(key, format_args!("{place} {name:?}: {why}"))),

@@ -6,17 +6,19 @@ use ndzarr_model::{
     VlenConfig,
 };
 
-use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, json};
 use crate::known::Stop;
+use crate::operations::site::Site;
 use crate::request::NewNode;
-use crate::request_parts::Around;
-use crate::site::Site;
-use crate::v2::document::reversal;
-use crate::v3::{codecs, document, document_key, dtype, fill, grid, keys};
+use crate::shared::attribute_texts::of_request;
+use crate::shared::fill;
+use crate::shared::request_parts;
+use crate::shared::request_parts::Around;
+use crate::shared::request_parts::reversal;
+use crate::v3::{codecs, document, document_key, dtype, grid, keys};
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Extensions, FillRequest,
-    Format, Known, Limits, MetadataError, NodePath, Order, json as document_json, request_parts,
+    Format, Known, Limits, MetadataError, NodePath, Order, json as document_json,
 };
 
 const FORMAT: Format = Format::Zarr3;

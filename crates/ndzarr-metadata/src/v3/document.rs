@@ -6,16 +6,15 @@ use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, FillValue};
 
 use serde_json::Value;
 
-use crate::fields::{Place, lengths, required};
 use crate::json::spans;
 use crate::json::{Json, Members, as_u64, show};
+use crate::shared::chunk_grid;
+use crate::shared::fields::{Place, lengths, required};
+use crate::shared::fill;
 use crate::v3::extension::Extension;
 use crate::v3::inline::without_inline;
-use crate::v3::{codecs, dtype, fill, grid, keys, spellings};
-use crate::{
-    Context, Extensions, Format, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, chunk_grid,
-    json,
-};
+use crate::v3::{codecs, dtype, grid, keys, spellings};
+use crate::{Context, Extensions, Format, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, json};
 
 const ARRAY_MEMBERS: [&str; 11] = [
     "zarr_format",

@@ -2,9 +2,9 @@
 
 use ndzarr_model::{DataType, Endian, Field, StructType, TimeUnit};
 
-use crate::fields::{Fields, Place};
 use crate::json::{Json, Members, as_u64, as_u64_list, json, show};
-use crate::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
+use crate::options::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
+use crate::shared::fields::{Fields, Place};
 use crate::v3::extension::{Extension, named};
 use crate::{Extensions, MetadataError};
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::MetadataError;
-use crate::fields::{Fields, Place};
 use crate::json::{Json, Members, object, show};
+use crate::shared::fields::{Fields, Place};
 
 /// A data type, chunk grid, chunk key encoding, codec or storage transformer in a v3 document.
 pub(crate) struct Extension<'a> {

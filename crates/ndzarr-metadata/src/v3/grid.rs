@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ndzarr_model::{ChunkEdges, ChunkGrid, CustomChunkGrid};
 
-use crate::fields::{Fields, Place};
 use crate::json::{Json, as_u64, as_u64_list, json, show};
+use crate::shared::fields::{Fields, Place};
 use crate::v3::extension::{Extension, named};
 use crate::{Extensions, MetadataError};
 

@@ -3,8 +3,8 @@
 use ndzarr_model::KeyEncoding;
 
 use crate::MetadataError;
-use crate::fields::Place;
 use crate::json::{Json, json};
+use crate::shared::fields::{Place, separator};
 use crate::v3::extension::{Extension, named};
 
 /// Reads the `chunk_key_encoding` of a document (Zarr v3 specification, "Chunk key encoding").
@@ -32,13 +32,4 @@ pub(crate) fn write(encoding: KeyEncoding) -> Option<Json<'static>> {
         _ => return None,
     };
     Some(named(name, json!({"separator": separator.to_string()})))
-}
-
-/// A separator that documents may state: `/` or `.`.
-pub(crate) fn separator(text: &str) -> Option<char> {
-    match text {
-        "/" => Some('/'),
-        "." => Some('.'),
-        _ => None,
-    }
 }

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 
 use ndzarr_model::DataType;
 
-use crate::fields::Place;
 use crate::json::{Json, Members, as_u64, json};
-use crate::v3::codecs::{self, Stage};
+use crate::shared::fields::Place;
+use crate::shared::stage::{Stage, stage};
+use crate::v3::codecs;
 use crate::{Limits, MetadataError};
 
 /// The codecs of array→bytes that documents name most: a list with one of them lacks none.
@@ -168,7 +169,7 @@ impl Spellings<'_> {
         let mut at = items.len();
         for (i, item) in items.iter().enumerate() {
             let codec = codecs::codec(self.key, Place::Item(list, i), item, None);
-            match codec.as_ref().map(codecs::stage) {
+            match codec.as_ref().map(stage) {
                 Ok(Some(Stage::ArrayToArray)) => {}
                 Ok(Some(Stage::BytesToBytes)) => at = at.min(i),
                 Ok(Some(Stage::ArrayToBytes) | None) | Err(_) => return,

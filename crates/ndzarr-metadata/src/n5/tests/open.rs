@@ -361,7 +361,8 @@ fn n5_groups_need_no_document() {
     assert_eq!(open(&store, "nothing").expect("valid"), None);
     assert_eq!(open(&store, "g/h/a/0").expect("valid"), None, "a folder of blocks is no node");
     let names = |node: &Node| -> Vec<(String, MemberKind)> {
-        let members = try_with(&store, |known| crate::children::listed(node, known)).expect("valid");
+        let members =
+            try_with(&store, |known| crate::operations::children::listed(node, known)).expect("valid");
         members.into_iter().map(|member| (member.name, member.kind)).collect()
     };
     assert_eq!(names(&root), [("g".to_owned(), MemberKind::Group)]);

@@ -2,7 +2,7 @@
 
 use ndzarr_model::{CodecConfig, CodecSpec, StoredType};
 
-use crate::v3::codecs::{Stage, stage};
+use crate::shared::stage::{Stage, stage};
 
 /// Rearranges a chain of Zarr v2, where filters operate on stored elements, for v3: filters of
 /// elements before the array→bytes codec. The encoded bytes are the same. Other chains stay as they

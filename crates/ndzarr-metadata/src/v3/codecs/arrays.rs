@@ -7,11 +7,13 @@ use ndzarr_model::{
 };
 
 use crate::MetadataError;
-use crate::fields::{Fields, Place};
 use crate::json::{Json, as_i128, as_u64};
+use crate::shared::fields::{Fields, Place};
+use crate::shared::fill;
+use crate::shared::stage::{Stage, stage};
+use crate::v3::codecs::chain;
 use crate::v3::codecs::flow::Input;
-use crate::v3::codecs::{Stage, chain, stage};
-use crate::v3::{dtype, fill};
+use crate::v3::dtype;
 
 fn small<T: TryFrom<i128>>(value: &Json<'_>) -> Option<T> {
     as_i128(value).and_then(|n| T::try_from(n).ok())

@@ -3,7 +3,7 @@
 use ndzarr_model::{CodecConfig, DataType, Endian, ReshapeDim, StoredType};
 
 use crate::json::{Json, Members};
-use crate::v2::codecs::dtype_name;
+use crate::shared::numcodecs::dtype_name;
 
 /// The input of a codec, unless an unknown codec came before it.
 #[derive(Clone)]

@@ -6,12 +6,13 @@ use ndzarr_model::{
     VlenConfig, ZfpMode,
 };
 
-use crate::fields::{Named, definite};
 use crate::json::{Json, Members, json, object};
-use crate::v2;
-use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, stage};
+use crate::shared::fields::{Named, definite};
+use crate::shared::stage::{Stage, stage};
+use crate::shared::{fill, numcodecs};
+use crate::v3::codecs::{INDEX_TYPE, encoded_type};
+use crate::v3::dtype;
 use crate::v3::extension::named;
-use crate::v3::{dtype, fill};
 
 /// The v3 form of a chain that elements of this type go through: objects, never shorthand.
 ///
@@ -78,7 +79,7 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
             | CodecConfig::Vlen(VlenConfig::Categorize(_)) => {
                 return Err(format!("{} cannot be expressed", codec.config.name()));
             }
-            CodecConfig::Zfpy(_) if v2::codecs::configuration(&codec.config).is_none() => {
+            CodecConfig::Zfpy(_) if numcodecs::configuration(&codec.config).is_none() => {
                 return Err("zfpy has no such mode".to_owned());
             }
             CodecConfig::Sharding(sharding) => {
@@ -138,7 +139,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
             Json::Object(members) if members.is_empty() => json!({"name": name}),
             configuration => named(name, configuration),
         },
-        other => match v2::codecs::configuration(other) {
+        other => match numcodecs::configuration(other) {
             // zarr-python needs a configuration, even an empty one.
             Some((id, members)) => named(&format!("numcodecs.{id}"), members.into()),
             None => json!({"name": format!("{other:?}")}),

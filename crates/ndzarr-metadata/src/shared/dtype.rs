@@ -4,7 +4,7 @@ use ndzarr_model::{CodecConfig, DataType, Endian, Field, Leaf, LeafForm, StructT
 
 use crate::MetadataError;
 use crate::json::{Json, as_u64, json, show};
-use crate::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
+use crate::options::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
 
 /// Whether a `dtype` is that of objects.
 pub(crate) fn is_object(dtype: &Json<'_>) -> bool {

@@ -1,15 +1,16 @@
-//! Fill values in v3 documents (Zarr v3 specification, "Fill value"), which is also their public
-//! JSON form.
+//! Fill values as v3 documents spell them (Zarr v3 specification, "Fill value"), which is also their
+//! public JSON form, and what v2 and the draft spell in the same way.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use ndzarr_model::{CustomType, DataType, Endian, FillValue, JsonText, StructType};
 
-use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
+use crate::MetadataError;
 use crate::json::{self, Json, Members, as_integral_i128, as_u64, show};
-use crate::v2::dtype::Stored;
-use crate::{MetadataError, base64};
+use crate::shared::base64;
+use crate::shared::dtype::Stored;
+use crate::shared::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
 
 /// Reads a fill value of a type. Base64 of a structure uses this byte order.
 pub(crate) fn parse_stored(

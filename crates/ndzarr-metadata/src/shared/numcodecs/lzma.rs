@@ -3,8 +3,8 @@
 use ndzarr_model::{LzmaConfig, LzmaFilter, LzmaFormat};
 
 use crate::MetadataError;
-use crate::fields::Fields;
 use crate::json::{Json, as_i128, as_u64};
+use crate::shared::fields::Fields;
 
 /// Bit of a preset that asks for the slow variant.
 const EXTREME: u32 = 0x8000_0000;

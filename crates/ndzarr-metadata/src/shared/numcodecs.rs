@@ -1,10 +1,11 @@
-//! Codec configurations in v2 documents, which are numcodecs'.
+//! Configurations of numcodecs' codecs: those of v2 documents, some of the draft's, and those that v3
+//! names `numcodecs.…`.
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec};
 
 use crate::MetadataError;
-use crate::fields::{Fields, Place, numbered_shuffle};
 use crate::json::{Json, Members, as_i128, as_u64};
+use crate::shared::fields::{Fields, Place, numbered_shuffle};
 
 mod filters;
 mod lzma;

@@ -1,9 +1,10 @@
 //! Finds and reads the node at a path, whatever its format.
 
 use crate::known::{Stop, resolve};
+use crate::operations::consolidated;
 use crate::{
-    ConsolidatedUse, Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, Wanted,
-    consolidated, draft, n5, v2, v3,
+    ConsolidatedUse, Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, Wanted, draft, n5,
+    v2, v3,
 };
 
 /// Opens the node at a path of a store, in whatever format it is.

@@ -4,12 +4,13 @@ use ndzarr_model::{CodecSpec, DataType, FillValue};
 use serde_json::Value;
 
 use crate::json::Json;
+use crate::shared::fill;
 use crate::{MetadataError, json, v3};
 
 /// A fill value in the form of Zarr v3 for its type: `7`, `"NaN"`, `"0x7fc00001"`, `[1.0, 0.0]` …
 #[must_use]
 pub fn fill_value_json(data_type: &DataType, fill_value: &FillValue) -> Value {
-    v3::fill::write(data_type, fill_value).to_value()
+    fill::write(data_type, fill_value).to_value()
 }
 
 /// A data type in the form of Zarr v3: its name, or an object with name and configuration. Types
@@ -46,7 +47,7 @@ pub fn parse_json(text: &[u8]) -> Result<Value, MetadataError> {
 /// # Errors
 /// The JSON is not a value of the type.
 pub fn parse_fill_value_json(data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
-    v3::fill::parse("fill value", data_type, &value.into())
+    fill::parse("fill value", data_type, &value.into())
 }
 
 /// A chain of codecs in the form of Zarr v3, for elements of this type. Codecs that v3 does not

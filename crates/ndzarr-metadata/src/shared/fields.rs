@@ -247,3 +247,12 @@ pub(crate) fn lengths(key: &str, place: &str, value: &Json<'_>) -> Result<Vec<u6
         MetadataError::invalid(key, format_args!("{place} is {}, not a list of lengths", show(value)))
     })
 }
+
+/// A separator that documents may state: `/` or `.`.
+pub(crate) fn separator(text: &str) -> Option<char> {
+    match text {
+        "/" => Some('/'),
+        "." => Some('.'),
+        _ => None,
+    }
+}

@@ -5,11 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use crate::draft::layout::Layout;
 use crate::known::{Stop, resolve};
-use crate::open::find;
+use crate::operations::consolidated;
+use crate::operations::open::find;
 use crate::v3::alike::Alike;
 use crate::{
     Consolidated, Format, Known, Listing, Member, MemberKind, MetadataError, Node, NodeKind, NodePath,
-    OpenOptions, Resolved, Wanted, consolidated, draft, n5, v2, v3,
+    OpenOptions, Resolved, Wanted, draft, n5, v2, v3,
 };
 
 /// The children of a group, sorted by name; an array has none. The children of a node that was

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::{AttributeChange, Format, MetadataError, Node, attribute_texts, draft, n5, v2, v3};
+use crate::shared::attribute_texts;
+use crate::{AttributeChange, Format, MetadataError, Node, draft, n5, v2, v3};
 
 /// Key of the document that holds a node's attributes. The document need not exist.
 #[must_use]

@@ -6,9 +6,9 @@ use ndzarr_model::{
 };
 
 use crate::MetadataError;
-use crate::fields::{Fields, Named, Place};
 use crate::json::{Json, Members, as_i128, as_u64};
-use crate::v2::dtype::{is_object, sized};
+use crate::shared::dtype::{is_object, sized};
+use crate::shared::fields::{Fields, Named, Place};
 
 const DTYPE: &str = "a NumPy data type";
 /// The most labels that categorize may have.
@@ -98,7 +98,7 @@ fn dtype_of(value: &Json<'_>) -> Option<StoredType> {
 
 /// The name that [`dtype_of`] reads.
 pub(crate) fn dtype_name(stored: &StoredType) -> String {
-    match crate::v2::dtype::write(&stored.data_type, stored.endian) {
+    match crate::shared::dtype::write(&stored.data_type, stored.endian) {
         Some(Json::String(name)) => name.into(),
         _ => stored.data_type.to_string(),
     }
@@ -111,7 +111,7 @@ fn fixedscaleoffset(parameters: &mut Fields<'_>) -> Result<FixedScaleOffsetConfi
         // NumPy computes with an integer in the type of the elements (V2-T51).
         if let (FilterNumber::Int(n), DataType::Int { bits } | DataType::UInt { bits }) =
             (number, &types.dtype.data_type)
-            && crate::v3::fill::integer(&types.dtype.data_type, *bits, n).is_none()
+            && crate::shared::fill::integer(&types.dtype.data_type, *bits, n).is_none()
         {
             let what = format_args!("has {name} {n}, which does not fit {}", types.dtype.data_type);
             return Err(parameters.invalid(what));
@@ -179,7 +179,7 @@ fn categorize(parameters: &mut Fields<'_>) -> Result<CategorizeConfig, MetadataE
             None => (Endian::Little, text.strip_prefix(['<', '=']).unwrap_or(text)),
         };
         let n: usize = size.strip_prefix('U')?.parse().ok()?;
-        (1..=crate::limits::MAX_RAW_BYTES / 4).contains(&n).then_some((endian, n))
+        (1..=crate::options::limits::MAX_RAW_BYTES / 4).contains(&n).then_some((endian, n))
     })?;
     Ok(CategorizeConfig { labels, code_points, endian, astype })
 }

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::consolidated::{DOCUMENT, DRAFT_DOCUMENT, consolidated_key, entries, is_relative};
 use crate::json::spans::{self, Span, last};
 use crate::json::{self, Json, NonFinite, json};
 use crate::known::{Stop, resolve};
+use crate::operations::consolidated::{DOCUMENT, DRAFT_DOCUMENT, consolidated_key, entries, is_relative};
 use crate::v3::inline::{MEMBER, inline, without_inline};
 use crate::{Format, Known, MemberKind, MetadataError, Node, NodeKind, NodePath, Resolved, v2, v3};
 

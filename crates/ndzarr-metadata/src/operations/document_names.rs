@@ -1,6 +1,7 @@
 //! Names of documents, in any format.
 
-use crate::{Format, consolidated, n5, v2, v3};
+use crate::operations::consolidated;
+use crate::{Format, n5, v2, v3};
 
 /// Whether the last name of a key is that of a document of a node, in any format. `draft_suffix` is that
 /// of the draft's documents.

@@ -8,10 +8,11 @@
 use ndzarr_model::{ArraySpec, Attributes, DataType, FillValue};
 use serde_json::Value;
 
-use crate::float::{FloatKind, FloatName, name};
+use crate::Format;
 use crate::json::{Json, as_integral_i128};
-use crate::v3::fill;
-use crate::{Format, base64};
+use crate::shared::base64;
+use crate::shared::fill;
+use crate::shared::float::{FloatKind, FloatName, name};
 
 /// The attribute that says which element stands for a missing one.
 pub const MISSING_VALUE: &str = "_FillValue";

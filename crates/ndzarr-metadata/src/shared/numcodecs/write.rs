@@ -5,9 +5,9 @@ use ndzarr_model::{
     PcodecConfig, VlenConfig, ZfpMode,
 };
 
-use crate::fields::{Named, shuffle_number};
 use crate::json::{Json, Members, json};
-use crate::v2::codecs::dtype_name;
+use crate::shared::fields::{Named, shuffle_number};
+use crate::shared::numcodecs::filters::dtype_name;
 
 /// The id and the configuration (without the id) of a codec; `None` if numcodecs has no equivalent.
 pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Members<'static>)> {

@@ -5,9 +5,10 @@ use ndzarr_model::Attributes;
 
 use crate::known::resolve;
 use crate::request::NewNode;
+use crate::shared::request_parts;
 use crate::{
     ArrayRequest, CreateOptions, Creation, Document, Erasure, Format, Known, Limits, MetadataError, Node,
-    NodePath, Resolved, draft, n5, request_parts, v2, v3,
+    NodePath, Resolved, draft, n5, v2, v3,
 };
 
 /// The documents that create an array at a path, including those of missing groups above it.

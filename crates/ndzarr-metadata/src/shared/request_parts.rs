@@ -2,8 +2,9 @@
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
 
-use crate::v3::codecs::{Stage, stage};
-use crate::{ArrayRequest, FillRequest, Format, MetadataError, Order, v3};
+use crate::shared::fill;
+use crate::shared::stage::{Stage, stage};
+use crate::{ArrayRequest, FillRequest, Format, MetadataError, Order};
 
 /// The requested fill value; undefined only if requested so.
 pub(crate) fn fill_value(
@@ -24,7 +25,7 @@ pub(crate) fn fill_value(
             }
         }
         FillRequest::Undefined => Ok(FillValue::undefined(data_type)),
-        FillRequest::Json(value) => v3::fill::parse(key, data_type, &value.into()),
+        FillRequest::Json(value) => fill::parse(key, data_type, &value.into()),
         FillRequest::Value(fill) if data_type.is_element(fill.bytes()) => Ok(fill.clone()),
         FillRequest::Value(fill) => {
             let what =
@@ -148,4 +149,9 @@ pub(crate) fn chunk_shape(
         return refuse("a chunk needs a length of 1 or more");
     }
     Ok(chunk_shape.iter().map(|&chunk| chunk.max(1)).collect())
+}
+
+/// The transpose that makes the first index the fastest; none below two dimensions.
+pub(crate) fn reversal(ndim: usize) -> Option<CodecSpec> {
+    (ndim >= 2).then(|| CodecConfig::Transpose { order: (0..ndim).rev().collect() }.into())
 }

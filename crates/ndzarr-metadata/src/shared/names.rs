@@ -1,4 +1,4 @@
-//! Names of the documents of Zarr v2.
+//! Names of the documents of Zarr v2, and of an attribute that several formats have.
 
 /// Name of the document of an array.
 pub(crate) const ARRAY: &str = ".zarray";

@@ -4,7 +4,7 @@ use ndzarr_model::Attributes;
 use serde_json::Value;
 
 use crate::json::{self, Json, Members, NonFinite};
-use crate::v2::ATTRIBUTES;
+use crate::shared::names::ATTRIBUTES;
 use crate::{AttributeChange, CreateOptions, Format, MetadataError, Node};
 
 /// The attributes of a new node as they are written.
