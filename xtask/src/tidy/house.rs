@@ -1,4 +1,7 @@
-//! Names, first lines and lengths of files, and what ARCHITECTURE.md must mention.
+//! Names, first lines and lengths of files, how many a folder has, and what ARCHITECTURE.md must
+//! mention.
+
+use std::collections::BTreeMap;
 
 use super::layers::Workspace;
 use super::tree::Tree;
@@ -9,6 +12,12 @@ const MAX_LINES: usize = 500;
 
 /// `path: reason`, one a line; `#` starts a comment.
 const LONG_FILES: &str = "xtask/tidy-long-files.txt";
+
+/// Folders with more source files need a line with a reason in [`FULL_FOLDERS`].
+const MAX_FILES: usize = 15;
+
+/// `folder: reason`, one a line; `#` starts a comment. The list only shrinks.
+const FULL_FOLDERS: &str = "xtask/tidy-full-folders.txt";
 
 /// The shortest text of a first line that can say what a file is for, in bytes.
 const MIN_PURPOSE: usize = 12;
@@ -21,6 +30,8 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
     let lengths: Vec<(&str, usize)> =
         tree.with_ending(".rs").map(|path| (path, tree.text(path).lines().count())).collect();
     violations.extend(long_files(&lengths, &tree.text(LONG_FILES)));
+    let sources: Vec<&str> = tree.with_ending(".rs").filter(|path| is_source(path)).collect();
+    violations.extend(full_folders(&sources, &tree.text(FULL_FOLDERS)));
     let architecture = tree.text("ARCHITECTURE.md");
     for package in &workspace.packages {
         if !mentions(&architecture, &package.name) {
@@ -58,6 +69,42 @@ fn first_line(path: &str, text: &str) -> Option<Violation> {
 }
 
 fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
+    let (excused, mut violations) = excused(LONG_FILES, list, lengths, (MAX_LINES, "lines"));
+    for &(path, n_lines) in lengths {
+        if n_lines > MAX_LINES && !excused.contains(&path) {
+            let what =
+                format!("{n_lines} lines, more than {MAX_LINES}: split it, or give a reason in {LONG_FILES}");
+            violations.push(Violation::new(path, MAX_LINES + 1, what));
+        }
+    }
+    violations
+}
+
+/// Folders that hold too many source files.
+fn full_folders(sources: &[&str], list: &str) -> Vec<Violation> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (folder, _) in sources.iter().filter_map(|path| path.rsplit_once('/')) {
+        *counts.entry(folder).or_default() += 1;
+    }
+    let counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    let (excused, mut violations) = excused(FULL_FOLDERS, list, &counts, (MAX_FILES, "files"));
+    for (folder, n_files) in counts {
+        if n_files > MAX_FILES && !excused.contains(&folder) {
+            let what =
+                format!("{n_files} files in one folder, more than {MAX_FILES}: give what they do folders");
+            violations.push(Violation::new(folder, 1, what));
+        }
+    }
+    violations
+}
+
+/// The paths of a list, whose lines each need a reason and a path that is over the limit.
+fn excused<'l>(
+    name: &str,
+    list: &'l str,
+    sizes: &[(&str, usize)],
+    (limit, unit): (usize, &str),
+) -> (Vec<&'l str>, Vec<Violation>) {
     let mut violations = Vec::new();
     let mut excused = Vec::new();
     for (at, line) in list.lines().enumerate() {
@@ -67,25 +114,14 @@ fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
         }
         let (path, reason) = line.split_once(": ").unwrap_or((line, ""));
         if reason.trim().len() < 20 {
-            violations.push(Violation::new(LONG_FILES, at + 1, format!("{path} needs a reason")));
+            violations.push(Violation::new(name, at + 1, format!("{path} needs a reason")));
         }
-        if !lengths.iter().any(|&(long, n)| long == path && n > MAX_LINES) {
-            violations.push(Violation::new(
-                LONG_FILES,
-                at + 1,
-                format!("{path} is not over {MAX_LINES} lines"),
-            ));
+        if !sizes.iter().any(|&(known, size)| known == path && size > limit) {
+            violations.push(Violation::new(name, at + 1, format!("{path} is not over {limit} {unit}")));
         }
         excused.push(path);
     }
-    for &(path, n_lines) in lengths {
-        if n_lines > MAX_LINES && !excused.contains(&path) {
-            let what =
-                format!("{n_lines} lines, more than {MAX_LINES}: split it, or give a reason in {LONG_FILES}");
-            violations.push(Violation::new(path, MAX_LINES + 1, what));
-        }
-    }
-    violations
+    (excused, violations)
 }
 
 /// Whether a text contains a name by itself, not as the start of a longer one.
@@ -140,6 +176,21 @@ mod tests {
             what(&[("a.rs", 400)], "\na.rs: one table, that reads best in one piece"),
             [(LONG_FILES.to_owned(), 2)]
         );
+    }
+
+    #[test]
+    fn full_folders_need_a_reason() {
+        let paths: Vec<String> = (0..16).map(|n| format!("crates/a/src/f{n}.rs")).collect();
+        let sources: Vec<&str> = paths.iter().map(String::as_str).chain(["crates/a/src/b/c.rs"]).collect();
+        let what = |sources: &[&str], list| {
+            full_folders(sources, list).into_iter().map(|found| (found.path, found.line)).collect::<Vec<_>>()
+        };
+        assert!(what(&sources[1..], "").is_empty());
+        assert_eq!(what(&sources, ""), [("crates/a/src".to_owned(), 1)]);
+        let line = "# why\ncrates/a/src: one kind: a file for each codec\n";
+        assert!(what(&sources, line).is_empty());
+        assert_eq!(what(&sources[1..], line), [(FULL_FOLDERS.to_owned(), 2)]);
+        assert_eq!(what(&sources, "crates/a/src: because"), [(FULL_FOLDERS.to_owned(), 1)]);
     }
 
     #[test]
