@@ -123,8 +123,8 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("ndzarr-store-zip", "ndzarr-store-fs"),
 ];
 
-/// The crate that the tests of every crate may also name.
-const TEST_HELPERS: &str = "ndzarr-testkit";
+/// Crates that the tests and examples of every crate may also name: the helpers of tests, and the facade.
+const FOR_TESTS: [&str; 2] = ["ndzarr-testkit", "ndzarr"];
 
 /// Crates that stand above the facade: what follows does not bind them.
 const ABOVE: &[&str] = &[
@@ -262,7 +262,7 @@ fn broken_edges(package: &Package) -> Vec<(String, String)> {
     for dependency in &package.dependencies {
         let (to, dev) = (&dependency.name, dependency.kind == DependencyKind::Dev);
         if is_ours(to) {
-            let for_tests = dev && to == TEST_HELPERS && name != "xtask";
+            let for_tests = dev && FOR_TESTS.contains(&to) && name != "xtask";
             let allowed = match may {
                 May::NameAny => true,
                 May::Name(names) => for_tests || names.contains(&to.as_str()),
@@ -336,8 +336,11 @@ mod tests {
 
     #[test]
     fn tests_may_name_the_testkit_and_no_upper_layer() {
-        assert!(edges("ndzarr-store-fs", &[("ndzarr-testkit", DEV, false)]).is_empty());
+        assert!(
+            edges("ndzarr-store-fs", &[("ndzarr-testkit", DEV, false), ("ndzarr", DEV, false)]).is_empty()
+        );
         assert_eq!(edges("ndzarr-store-fs", &[("ndzarr-testkit", SHIPPED, false)]), ["ndzarr-testkit"]);
+        assert_eq!(edges("ndzarr-store-fs", &[("ndzarr", SHIPPED, false)]), ["ndzarr"]);
         assert_eq!(edges("ndzarr-grid", &[("ndzarr-array", DEV, false)]), ["ndzarr-array"]);
     }
 
