@@ -31,8 +31,9 @@ enum Own {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use ndzarr_codec::{BytesToBytes, CodecChain, CodecError, CodecRegistry, Dst, Workspace};
-/// use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
+/// use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace, named};
+/// use ndzarr::{Array, CodecRegistry, MemoryStore};
+/// use serde_json::json;
 ///
 /// /// Flips every bit that is set in the mask.
 /// #[derive(Debug)]
@@ -71,19 +72,13 @@ enum Own {
 ///         None => Err(CodecError::config("mask", "\"mask\" is not a number from 0 to 255")),
 ///     }
 /// });
-/// let specs = [
-///     CodecSpec::from(CodecConfig::Bytes { endian: None }),
-///     CodecSpec::from(CodecConfig::Unknown {
-///         name: "https://example.com/mask".into(),
-///         configuration: serde_json::json!({"mask": 0xff}),
-///     }),
-/// ];
-/// let data_type = DataType::UInt { bits: 8 };
-/// let chain = CodecChain::bind(&specs, &data_type, &FillValue::defined([0]), 1, &registry)?;
-/// let mut value = Vec::new();
-/// chain.encode(&[0, 1, 2], &[3], &mut Workspace::new(), &mut value)?;
-/// assert_eq!(value, [0xff, 0xfe, 0xfd]);
-/// # Ok::<_, CodecError>(())
+/// let a = Array::<u8>::builder([3])
+///     .codecs([named("https://example.com/mask", json!({"mask": 0xff}))])
+///     .registry(registry)
+///     .create((MemoryStore::new(), "a"))?;
+/// a.fill([0..3], 1)?;
+/// assert_eq!(a.units().encoded(&[0])?.as_deref(), Some(&[0xfe, 0xfe, 0xfe][..]));
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct CodecRegistry {

@@ -29,7 +29,7 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 /// network file systems.
 ///
 /// ```
-/// use ndzarr_engine::Cache;
+/// use ndzarr::Cache;
 ///
 /// let cache = Cache::new(1 << 30);
 /// // The same memory, for stores that nothing writes to: nothing is asked.

@@ -119,7 +119,7 @@ impl Cancel {
     /// document of a file system before it changes that; others end where they look at their options.
     ///
     /// ```
-    /// use ndzarr_engine::Cancel;
+    /// use ndzarr::Cancel;
     ///
     /// let cancel = Cancel::new();
     /// assert!(cancel.scope(|| Cancel::of_scope().is_some()) && Cancel::of_scope().is_none());

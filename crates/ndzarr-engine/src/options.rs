@@ -16,7 +16,7 @@ use crate::{Cancel, CancelOnDrop, DamageReport, Damaged};
 /// ```
 /// use std::num::NonZeroUsize;
 ///
-/// use ndzarr_engine::{Cancel, RunOptions};
+/// use ndzarr::{Cancel, RunOptions};
 ///
 /// let cancel = Cancel::new();
 /// let options = RunOptions::default()
@@ -163,7 +163,7 @@ impl RunOptions {
     /// ```
     /// use std::num::NonZeroUsize;
     ///
-    /// use ndzarr_engine::RunOptions;
+    /// use ndzarr::RunOptions;
     ///
     /// let at_most = NonZeroUsize::new(32).expect("32 is not zero");
     /// let options = RunOptions::default().requests_in_flight(at_most).bytes_in_flight(1 << 30).shared();

@@ -61,7 +61,7 @@ impl ChunkGrid {
     /// The grid of chunks whose lengths along each axis are listed.
     ///
     /// ```
-    /// use ndzarr_grid::{ChunkEdges, ChunkGrid, Region};
+    /// use ndzarr::{ChunkEdges, ChunkGrid, Region};
     ///
     /// // Along axis 0 chunks of 1, 1, 1 and 3 elements, along axis 1 of 2 each.
     /// let edges = [ChunkEdges::Listed(vec![(1, 3), (3, 1)]), ChunkEdges::Repeated(2)];
@@ -69,7 +69,7 @@ impl ChunkGrid {
     /// assert_eq!(grid.grid_shape(), [4, 3]);
     /// assert_eq!(grid.shape_of(&[3, 2]), Some(vec![3, 2]));
     /// assert_eq!(grid.clipped_region(&[3, 2]), Some(Region::new([3..6, 4..5])));
-    /// # Ok::<(), ndzarr_grid::GridError>(())
+    /// # Ok::<(), ndzarr::metadata::GridError>(())
     /// ```
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::Region;
 /// ```
 /// use std::ops::Range;
 ///
-/// use ndzarr_grid::{ChunkGrid, CustomGrid, Region};
+/// use ndzarr::{ChunkGrid, CustomGrid, Region};
 ///
 /// /// Chunks of 1, 2, 4, 8 … elements.
 /// #[derive(Debug)]
@@ -39,7 +39,7 @@ use crate::Region;
 /// assert_eq!(grid.grid_shape(), [4]);
 /// let overlaps: Vec<_> = grid.overlaps(&Region::new([2..5])).map(|overlap| overlap.chunk).collect();
 /// assert_eq!(overlaps, [[1], [2]]);
-/// # Ok::<(), ndzarr_grid::GridError>(())
+/// # Ok::<(), ndzarr::metadata::GridError>(())
 /// ```
 pub trait CustomGrid: fmt::Debug + Send + Sync {
     /// The elements of the chunk of an index, one number for each axis; its shape is that of the

@@ -85,12 +85,12 @@ impl ArrayRequest {
     /// zero, or that of the array if zero is not a value of its custom type.
     ///
     /// ```
-    /// # use ndzarr_metadata::{ArrayRequest, CreateOptions, Format, NodePath, check_request};
-    /// # use ndzarr_model::DataType;
-    /// let request = ArrayRequest::new(vec![5], vec![2], DataType::Bool);
-    /// let node = check_request(&NodePath::root(), &request, &CreateOptions::new(Format::Zarr3))?;
-    /// assert_eq!(ArrayRequest::like(node.kind.array().expect("an array")), request);
-    /// # Ok::<(), ndzarr_metadata::MetadataError>(())
+    /// use ndzarr::{Array, ArrayRequest, DataType, MemoryStore};
+    ///
+    /// let a = Array::<bool>::builder([5]).chunks([2]).create((MemoryStore::new(), "a"))?;
+    /// let request = ArrayRequest::like(a.spec());
+    /// assert_eq!(request, ArrayRequest::new(vec![5], vec![2], DataType::Bool));
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn like(spec: &ArraySpec) -> Self {

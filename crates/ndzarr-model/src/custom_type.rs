@@ -15,7 +15,7 @@ use crate::DataType;
 /// applies to, and how codecs treat it. Two are equal if name, configuration and layout are.
 ///
 /// ```
-/// use ndzarr_model::{CustomType, DataType};
+/// use ndzarr::{CustomType, DataType};
 ///
 /// // A colour of four bytes, and a fixed-point number that is stored as an integer.
 /// let colour = CustomType::new("example.rgba", DataType::Raw { bytes: 4 });

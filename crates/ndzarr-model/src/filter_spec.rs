@@ -60,7 +60,8 @@ pub struct FixedScaleOffsetConfig {
 /// stored as 0, which reads as the empty text.
 ///
 /// ```
-/// use ndzarr_model::{CodecConfig, DataType, LabelsConfig, StoredType, VlenConfig};
+/// use ndzarr::DataType;
+/// use ndzarr::codec::{CodecConfig, LabelsConfig, StoredType, VlenConfig};
 ///
 /// let astype = StoredType::native(DataType::UInt { bits: 8 });
 /// let labels = LabelsConfig { labels: vec!["no".into(), "yes".into()], astype };

@@ -90,7 +90,7 @@ impl KeyEncoding {
     /// Both spellings of a 0-d chunk count, see [`fallback`](Self::fallback).
     ///
     /// ```
-    /// use ndzarr_model::KeyEncoding;
+    /// use ndzarr::metadata::KeyEncoding;
     ///
     /// let encoding = KeyEncoding::Default { separator: '/' };
     /// assert_eq!(encoding.decode("c/1/23", 2), Some(vec![1, 23]));
@@ -121,7 +121,7 @@ impl KeyEncoding {
     /// Whether a folder with this name, at any depth, may hold chunks of an array, with either separator.
     ///
     /// ```
-    /// use ndzarr_model::KeyEncoding;
+    /// use ndzarr::metadata::KeyEncoding;
     ///
     /// assert!(["c", "c0", "17"].into_iter().all(KeyEncoding::may_be_folder));
     /// assert!(!KeyEncoding::may_be_folder("raw"));
@@ -134,7 +134,7 @@ impl KeyEncoding {
     /// The same encoding with this separator, `/` or `.`; `None` for N5, which has only `/`.
     ///
     /// ```
-    /// use ndzarr_model::KeyEncoding;
+    /// use ndzarr::metadata::KeyEncoding;
     ///
     /// let encoding = KeyEncoding::V2 { separator: '.' };
     /// assert_eq!(encoding.with_separator('/').map(|other| other.encode(&[1, 23])), Some("1/23".into()));

@@ -175,7 +175,7 @@ impl SmallFloat {
     /// the greatest number. `None` for NaN in a type without it.
     ///
     /// ```
-    /// use ndzarr_model::SmallFloat;
+    /// use ndzarr::SmallFloat;
     ///
     /// assert_eq!(SmallFloat::E4M3.from_f32(1.0), Some(0x38));
     /// assert_eq!(SmallFloat::E2M1Fn.from_f32(-100.0), Some(0xf), "-6, the least that there is");

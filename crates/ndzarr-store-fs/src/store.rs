@@ -29,8 +29,8 @@ use crate::{Durability, Links, Locking};
 /// stores on one folder in any number of threads and processes may be used at the same time.
 ///
 /// ```
-/// use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Store, Want};
-/// use ndzarr_store_fs::FsStore;
+/// use ndzarr::store::{Fetch, Fetched, Key, Of, Precondition, Want};
+/// use ndzarr::{FsStore, Store};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
@@ -61,7 +61,8 @@ pub struct FsStore {
 /// Settings of an [`FsStore`] to be.
 ///
 /// ```
-/// use ndzarr_store_fs::{Durability, FsStore, Links};
+/// use ndzarr::FsStore;
+/// use ndzarr::store::{Durability, Links};
 ///
 /// let store = FsStore::builder("/data/volume.zarr").durability(Durability::Data).links(Links::Confine).build();
 /// # #[cfg(unix)]
@@ -121,9 +122,10 @@ impl FsStore {
     /// one, which is found out for each of them.
     ///
     /// ```
-    /// use ndzarr_store_fs::{FsStore, Locking};
+    /// use ndzarr::FsStore;
+    /// use ndzarr::store::Locking;
     ///
-    /// # fn main() -> Result<(), ndzarr_store::StoreError> {
+    /// # fn main() -> Result<(), ndzarr::store::StoreError> {
     /// # let folder = tempfile::tempdir().expect("a temporary folder");
     /// let store = FsStore::new(folder.path().join("volume.zarr"));
     /// let file_system = store.file_system()?;

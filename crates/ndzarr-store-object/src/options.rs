@@ -14,7 +14,7 @@ use crate::settings::setting::Setting;
 /// options, and uses those that its service has.
 ///
 /// ```
-/// use ndzarr_store_object::{Credentials, RemoteOptions};
+/// use ndzarr::store::{Credentials, RemoteOptions};
 ///
 /// let options = RemoteOptions::new()
 ///     .endpoint("https://storage.example.org")

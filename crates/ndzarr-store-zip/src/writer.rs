@@ -22,21 +22,21 @@ use crate::new_value::{ZipLock, ZipTemporary};
 /// temporary, which the next writer of the same archive takes over.
 ///
 /// ```
-/// use ndzarr_store::{Key, Precondition, Store};
-/// use ndzarr_store_zip::{ZipStore, ZipWriter};
+/// use ndzarr::Array;
+/// use ndzarr::store::ZipWriter;
 ///
-/// # fn main() -> Result<(), ndzarr_store::StoreError> {
 /// # let folder = tempfile::tempdir().expect("the system has a folder for temporaries");
 /// # let path = folder.path().join("a.zip");
 /// let new = ZipWriter::create_file(&path)?;
-/// for value in ["first", "second"] {
-///     new.put(&Key::new("zarr.json")?, &[value.into()], Precondition::None)?;
-/// }
+/// let a = Array::<u8>::builder([4]).create((&new, "a"))?;
+/// a.fill([0..4], 1)?;
+/// a.fill([0..2], 2)?;
 /// assert!(!path.exists());
 /// new.finish()?;
-/// assert_eq!(ZipStore::open_file(&path)?.n_values(), 1);
-/// # Ok(())
-/// # }
+///
+/// let a = Array::<u8>::open(format!("{}|zip:a", path.display()))?;
+/// assert_eq!(a.read(..)?.to_vec(), [2, 2, 1, 1]);
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct ZipWriter(Arc<NewArchive>);

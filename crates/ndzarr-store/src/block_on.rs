@@ -26,7 +26,7 @@ impl Wake for Unpark {
 /// runtime: other threads must advance what the future waits for.
 ///
 /// ```
-/// assert_eq!(ndzarr_store::block_on(async { 1 + 1 }), 2);
+/// assert_eq!(ndzarr::store::block_on(async { 1 + 1 }), 2);
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);

@@ -12,9 +12,10 @@ use crate::{Key, StoreError};
 /// A request for a value or parts of it.
 ///
 /// ```
-/// use ndzarr_store::{Fetch, Fetched, Key, MemoryStore, Of, Store, Want};
+/// use ndzarr::store::{Fetch, Fetched, Key, Of, Want};
+/// use ndzarr::{MemoryStore, Store};
 ///
-/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// # fn main() -> Result<(), ndzarr::store::StoreError> {
 /// let store = MemoryStore::new();
 /// store.set("shard", "first second index")?;
 /// let key = Key::new("shard")?;
@@ -68,9 +69,9 @@ impl Want {
     ///
     /// ```
     /// use bytes::Bytes;
-    /// use ndzarr_store::{Key, Want};
+    /// use ndzarr::store::{Key, Want};
     ///
-    /// # fn main() -> Result<(), ndzarr_store::StoreError> {
+    /// # fn main() -> Result<(), ndzarr::store::StoreError> {
     /// let (key, value) = (Key::new("a")?, Bytes::from("value"));
     /// assert_eq!(Want::Tail(2).cut(&key, &value)?, (5, vec!["ue".into()]));
     /// assert!(Want::Ranges(vec![0..1, 4..6]).cut(&key, &value).is_err());
@@ -174,7 +175,7 @@ pub enum FetchedPieces {
 /// the key that it came from.
 ///
 /// ```
-/// use ndzarr_store::Pin;
+/// use ndzarr::store::Pin;
 ///
 /// struct Generation(u64);
 /// let pin = Pin::new(Generation(7));
@@ -186,7 +187,7 @@ pub enum FetchedPieces {
 /// long:
 ///
 /// ```
-/// use ndzarr_store::Pin;
+/// use ndzarr::store::Pin;
 ///
 /// struct Value { bytes: Vec<u8>, generation: u64 }
 /// let pin = Pin::holding(Value { bytes: vec![0; 1000], generation: 7 }, |value| {

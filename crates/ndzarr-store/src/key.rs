@@ -13,9 +13,9 @@ use crate::StoreError;
 /// by their bytes.
 ///
 /// ```
-/// use ndzarr_store::Key;
+/// use ndzarr::store::Key;
 ///
-/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// # fn main() -> Result<(), ndzarr::store::StoreError> {
 /// let key = Key::new("volume/c/0/0")?;
 /// assert_eq!((key.as_str(), key.name()), ("volume/c/0/0", "0"));
 /// assert!(Key::new("volume/../secret").is_err());
@@ -30,9 +30,9 @@ pub struct Key(Arc<str>);
 /// So `a/` is a prefix of `a/b`, but of neither `a` nor `ab`.
 ///
 /// ```
-/// use ndzarr_store::Prefix;
+/// use ndzarr::store::Prefix;
 ///
-/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// # fn main() -> Result<(), ndzarr::store::StoreError> {
 /// let prefix = Prefix::new("volume/")?;
 /// assert_eq!(prefix.key("zarr.json")?.as_str(), "volume/zarr.json");
 /// assert_eq!(Prefix::root().key("zarr.json")?.as_str(), "zarr.json");

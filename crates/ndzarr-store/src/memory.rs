@@ -23,9 +23,10 @@ use crate::{
 /// be half changed, and calls on it are errors after some seconds.
 ///
 /// ```
-/// use ndzarr_store::{Key, MemoryStore, Precondition, Put, Store};
+/// use ndzarr::store::{Key, Precondition, Put};
+/// use ndzarr::{MemoryStore, Store};
 ///
-/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// # fn main() -> Result<(), ndzarr::store::StoreError> {
 /// let store = MemoryStore::new();
 /// let key = Key::new("a/b")?;
 /// assert!(matches!(store.put(&key, &["first".into()], Precondition::Absent)?, Put::Done(_)));

@@ -34,9 +34,9 @@ use crate::{Fetch, Fetched, FetchedPieces, Key, Locked, Of, Pin, Prefix, StoreEr
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 ///
-/// use ndzarr_store::{
-///     Fetch, Fetched, Key, MemoryStore, Precondition, Put, Store, StoreError, bytes::Bytes,
-/// };
+/// use ndzarr::store::{Fetch, Fetched, Key, Precondition, Put, StoreError};
+/// use ndzarr::store::bytes::Bytes;
+/// use ndzarr::{MemoryStore, Store};
 ///
 /// /// Counts what is read.
 /// #[derive(Debug)]
@@ -63,7 +63,7 @@ use crate::{Fetch, Fetched, FetchedPieces, Key, Locked, Of, Pin, Prefix, StoreEr
 ///
 /// let store = Counting(MemoryStore::new(), AtomicUsize::new(0));
 /// store.put(&Key::new("a")?, &["1".into()], Precondition::None)?;
-/// assert_eq!(store.list_prefix(&ndzarr_store::Prefix::root())?.len(), 1);
+/// assert_eq!(store.list_prefix(&ndzarr::store::Prefix::root())?.len(), 1);
 /// # Ok::<(), StoreError>(())
 /// ```
 pub trait Store: fmt::Debug + Send + Sync {
@@ -513,7 +513,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// use std::future::Future;
     /// use std::pin::Pin;
     ///
-    /// use ndzarr_store::StoreError;
+    /// use ndzarr::store::StoreError;
     /// use tokio::runtime::{Handle, RuntimeFlavor};
     ///
     /// struct MyStore {
@@ -632,7 +632,8 @@ pub enum Put {
 /// `Unsupported`: of the file systems below one folder, one may have no locks.
 ///
 /// ```
-/// use ndzarr_store::{Can, MemoryStore, Store};
+/// use ndzarr::store::Can;
+/// use ndzarr::{MemoryStore, Store};
 ///
 /// assert_eq!(MemoryStore::new().can(), Can::default());
 /// ```

@@ -16,11 +16,18 @@ type MakeGrid = Arc<dyn Fn(&Value, &[u64]) -> Result<CustomChunkGrid, String> + 
 /// Custom data types and chunk grids, by their names in documents of Zarr v3.
 ///
 /// There are no global extensions: they are passed in where a node is opened. Codecs have a
-/// separate registry in ndzarr-codec. Names known to this library cannot be replaced.
+/// registry of their own, `CodecRegistry`. Names known to this library cannot be replaced.
 ///
 /// ```
-/// use ndzarr_metadata::{Extensions, Known, NodePath, OpenOptions, Resolved, open};
-/// use ndzarr_model::{CustomType, DataType};
+/// use ndzarr::store::{Key, Precondition, Put};
+/// use ndzarr::{Any, CustomType, DataType, Extensions, MemoryStore, OpenOptions, Store};
+///
+/// let document = br#"{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "example.rgba",
+///     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}, "chunk_key_encoding": "default",
+///     "fill_value": [0, 0, 0, 255], "codecs": ["bytes"]}"#;
+/// let store = MemoryStore::new();
+/// # let parts = [bytes::Bytes::from_static(document)];
+/// # assert!(matches!(store.put(&Key::new("image/zarr.json")?, &parts, Precondition::None)?, Put::Done(_)));
 ///
 /// let extensions = Extensions::new().with_data_type("example.rgba", |configuration| {
 ///     match configuration.as_object().is_some_and(|members| members.is_empty()) {
@@ -28,22 +35,13 @@ type MakeGrid = Arc<dyn Fn(&Value, &[u64]) -> Result<CustomChunkGrid, String> + 
 ///         false => Err("has no configuration".to_owned()),
 ///     }
 /// });
-/// let document = br#"{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "example.rgba",
-///     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}, "chunk_key_encoding": "default",
-///     "fill_value": [0, 0, 0, 255], "codecs": ["bytes"]}"#;
-/// let mut known = Known::new();
-/// known.add_document("image/zarr.json", Some(bytes::Bytes::from_static(document)));
+/// let a = OpenOptions::new().extensions(extensions).open_array::<Any>((&store, "image"))?;
+/// assert_eq!(a.data_type().to_string(), "example.rgba");
+/// assert_eq!(a.spec().fill_value.bytes(), [0, 0, 0, 255]);
 ///
-/// let path = NodePath::new("image")?;
-/// let options = OpenOptions { extensions, ..OpenOptions::default() };
-/// let Resolved::Done(node) = open(&path, &known, &options)? else { panic!("all of it is known") };
-/// let spec = node.kind.array().expect("an array");
-/// assert_eq!(spec.data_type.to_string(), "example.rgba");
-/// assert_eq!(spec.fill_value.bytes(), [0, 0, 0, 255]);
-///
-/// let error = open(&path, &known, &OpenOptions::default()).unwrap_err();
-/// assert_eq!(error.to_string(), "image/zarr.json: unsupported data type example.rgba");
-/// # Ok::<(), ndzarr_metadata::MetadataError>(())
+/// let error = OpenOptions::new().open_array::<Any>((&store, "image")).unwrap_err();
+/// assert!(error.to_string().starts_with("image/zarr.json: unsupported data type example.rgba"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct Extensions(Option<Arc<Own>>);
@@ -87,8 +85,7 @@ impl Extensions {
     /// ```
     /// use std::ops::Range;
     ///
-    /// use ndzarr_metadata::Extensions;
-    /// use ndzarr_model::{CustomChunkGrid, CustomGrid, Region};
+    /// use ndzarr::{CustomChunkGrid, CustomGrid, Extensions, Region};
     ///
     /// /// One chunk for each element.
     /// #[derive(Debug)]

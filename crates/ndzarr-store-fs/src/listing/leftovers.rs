@@ -43,8 +43,8 @@ impl FsStore {
     /// [`remove_leftover`](Self::remove_leftover) does not disturb it.
     ///
     /// ```
-    /// use ndzarr_store::Prefix;
-    /// use ndzarr_store_fs::FsStore;
+    /// use ndzarr::FsStore;
+    /// use ndzarr::store::Prefix;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;

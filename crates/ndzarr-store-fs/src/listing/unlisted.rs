@@ -17,8 +17,8 @@ impl FsStore {
     /// not followed, and folders that cannot be listed are left out.
     ///
     /// ```
-    /// use ndzarr_store::Prefix;
-    /// use ndzarr_store_fs::FsStore;
+    /// use ndzarr::FsStore;
+    /// use ndzarr::store::Prefix;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;

@@ -103,7 +103,7 @@ impl RemoteOptions {
     /// A value that cannot be one of such an option is an error of the store's constructor.
     ///
     /// ```
-    /// use ndzarr_store_object::{RemoteOptions, Service};
+    /// use ndzarr::store::{RemoteOptions, Service};
     ///
     /// let options = RemoteOptions::from_environment(Service::S3, |name| std::env::var(name).ok());
     /// # let _ = options;
