@@ -53,8 +53,7 @@ impl Core {
     /// The selection does not fit the array.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     ///
     /// let a = Array::<u8>::builder([10, 10]).chunks([4, 5]).create((MemoryStore::new(), "a"))?;
     /// let met: Vec<_> = a.chunks_in([3..5, 0..2])?.collect();
@@ -62,7 +61,7 @@ impl Core {
     /// assert_eq!((&met[1].index[..], &met[1].ranges[..]), (&[1, 0][..], &[4..8, 0..5][..]));
     /// assert_eq!(met[1].overlap, [4..5, 0..2]);
     /// assert_eq!(a.chunks_in((vec![9, 0], 7))?.len(), 2);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn chunks_in(&self, selection: impl Selection) -> Result<Chunks> {
         let selected = self.resolve(&selection)?;
@@ -88,8 +87,7 @@ impl Core {
     /// and the array.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     /// use serde_json::json;
     ///
     /// let attributes = json!({"units": "K", "scale": [0.5, 2.0]});
@@ -98,7 +96,7 @@ impl Core {
     /// assert_eq!(a.attribute::<String>("long_name")?, None);
     /// let error = a.attribute::<f64>("units").unwrap_err().to_string();
     /// assert!(error.starts_with("the attribute \"units\" of \"/t\" has another form"), "{error}");
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn attribute<A: DeserializeOwned>(&self, key: &str) -> Result<Option<A>> {
         attributes::one(&self.storage, &self.node, key)
@@ -113,15 +111,14 @@ impl Core {
     /// ```
     /// use std::collections::BTreeMap;
     ///
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     /// use serde_json::json;
     ///
     /// let limits = json!({"low": 0, "high": 1.5});
     /// let a = Array::<u8>::builder([4]).attributes(limits).create((MemoryStore::new(), "a"))?;
     /// let limits: BTreeMap<String, f64> = a.attributes_as()?;
     /// assert_eq!(limits["high"], 1.5);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn attributes_as<A: DeserializeOwned>(&self) -> Result<A> {
         attributes::all(&self.storage, &self.node)
@@ -184,15 +181,14 @@ impl GroupCore {
     /// ```
     /// use std::collections::BTreeMap;
     ///
-    /// use ndzarr_array::Group;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Group, MemoryStore};
     /// use serde_json::json;
     ///
     /// let limits = json!({"low": 0, "high": 1.5});
     /// let group = Group::builder().attributes(limits).create(MemoryStore::new())?;
     /// let limits: BTreeMap<String, f64> = group.attributes_as()?;
     /// assert_eq!(limits["high"], 1.5);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn attributes_as<A: DeserializeOwned>(&self) -> Result<A> {
         attributes::all(&self.storage, &self.node)

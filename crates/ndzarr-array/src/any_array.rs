@@ -30,8 +30,7 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{AnyArray, AnyElements, Array, for_each_type};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, AnyElements, Array, MemoryStore, for_each_type};
     ///
     /// let store = MemoryStore::new();
     /// Array::<i32>::builder([4]).create((&store, "a"))?.write(.., &array![3, 1, 4, 1])?;
@@ -41,7 +40,7 @@ impl AnyArray {
     /// assert_eq!(elements, AnyElements::from(array![1, 4, 1]));
     /// // One arm for all types.
     /// assert_eq!(for_each_type!(&elements, |array| array.len()), 3);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read<S: Selection>(&self, selection: S) -> Result<AnyElements<S::OutDim>> {
         let resolved = self.core.resolve(&selection)?;
@@ -56,8 +55,7 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{AnyArray, AnyElements, DataType};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, AnyElements, DataType, MemoryStore};
     ///
     /// let any = AnyArray::builder([2, 3]).data_type(DataType::Float { bits: 32 });
     /// let any = any.create((MemoryStore::new(), "a"))?;
@@ -65,7 +63,7 @@ impl AnyArray {
     /// let mut columns = AnyElements::from(array![[7f32, 7.0], [7.0, 7.0]]);
     /// any.read_into([0..2, 1..3], &mut columns)?;
     /// assert_eq!(columns, array![[0f32, 0.0], [0.5, 0.5]].into());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_into<S: Selection, D: Dimension>(
         &self,
@@ -83,14 +81,13 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{AnyArray, DataType};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, DataType, MemoryStore};
     ///
     /// let any = AnyArray::builder([9]).chunks([3]).data_type(DataType::Float { bits: 32 });
     /// let any = any.create((MemoryStore::new(), "a"))?;
     /// any.fill([4..6], 0.5f32)?;
     /// assert_eq!(any.read_many([[0..1], [3..5]])?, [array![0f32].into(), array![0f32, 0.5].into()]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_many<S: Selection>(
         &self,
@@ -114,8 +111,7 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::{Array1, array};
-    /// use ndzarr_array::{AnyArray, Array, Cast};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, Array, Cast, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// Array::<i16>::builder([3]).create((&store, "a"))?.write(.., &array![-1, 0, 300])?;
@@ -126,7 +122,7 @@ impl AnyArray {
     /// assert_eq!(any.read_as::<u8, _>([0..3], Cast::Saturating)?, array![0, 0, 255]);
     /// let error = any.read_as::<u8, _>([0..3], Cast::Checked).unwrap_err();
     /// assert!(error.to_string().starts_with("-1 at [0] is out of range of uint8"), "{error}");
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_as<T: Number, S: Selection>(
         &self,
@@ -146,14 +142,13 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{AnyArray, AnyElements, DataType, ErrorKind};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, AnyElements, DataType, ErrorKind, MemoryStore};
     ///
     /// let any = AnyArray::builder([3]).data_type(DataType::String).create((MemoryStore::new(), "a"))?;
     /// any.write([0..2], &AnyElements::from(array!["a".to_owned(), "b".to_owned()]))?;
     /// let error = any.write([2..3], &AnyElements::from(array![1u8])).unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::WrongType);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
@@ -167,15 +162,14 @@ impl AnyArray {
     /// The same as for [`write`](Self::write).
     ///
     /// ```
-    /// use ndzarr_array::{AnyArray, DataType};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, DataType, MemoryStore};
     ///
     /// let any = AnyArray::builder([3]).data_type(DataType::UInt { bits: 16 });
     /// let any = any.create((MemoryStore::new(), "a"))?;
     /// any.fill([0..2], 5u16)?;
     /// any.fill([0..1], any.fill_value())?;
     /// assert_eq!(any.read_bytes(..)?, [0u16, 5, 0].map(u16::to_ne_bytes).concat());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
@@ -196,14 +190,13 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{AnyArray, DataType};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, DataType, MemoryStore};
     ///
     /// let any = AnyArray::builder([5]).chunks([3]).data_type(DataType::Bool);
     /// let any = any.create((MemoryStore::new(), "a"))?;
     /// any.write_chunk(&[1], &array![true, false].into())?;
     /// assert_eq!(any.read_chunk(&[1])?, array![true, false].into_dyn().into());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
         self.core.wait(self.core.read_any(&self.core.chunk(chunk)?))
@@ -227,14 +220,13 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{AnyArray, AnyElements, DataType, s};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, AnyElements, DataType, MemoryStore, s};
     ///
     /// let log = AnyArray::builder([0, 2]).data_type(DataType::Float { bits: 64 });
     /// let mut log = log.create((MemoryStore::new(), "log"))?;
     /// log.append(0, &AnyElements::from(array![[1.0, 2.0], [3.0, 4.0]]))?;
     /// assert_eq!(log.read(s![.., 1])?, array![2.0, 4.0].into());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
         let core = self.core.clone();
@@ -250,8 +242,7 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{AnyArray, DataType};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, DataType, MemoryStore};
     ///
     /// let any = AnyArray::builder([4]).chunks([2]).shards([4]).data_type(DataType::Bool);
     /// let any = any.create((MemoryStore::new(), "a"))?;
@@ -259,7 +250,7 @@ impl AnyArray {
     /// writer.write_chunk(&[1], &array![true, true].into())?;
     /// writer.finish()?;
     /// assert_eq!(any.read_chunk(&[1])?, array![true, true].into_dyn().into());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any>> {
         ShardWriter::begin(self.core.clone(), shard)
@@ -276,15 +267,14 @@ impl AnyArray {
     /// The elements have no fixed size, or an error of [`Array::read`].
     ///
     /// ```
-    /// use ndzarr_array::{AnyArray, Array, s};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, Array, MemoryStore, s};
     ///
     /// let store = MemoryStore::new();
     /// Array::<u16>::builder([2, 3]).create((&store, "a"))?.write(.., &ndarray::array![[1, 2, 3], [4, 5, 6]])?;
     ///
     /// let any = AnyArray::open((&store, "a"))?;
     /// assert_eq!(any.read_bytes(s![1, ..;-2])?, [6u16.to_ne_bytes(), 4u16.to_ne_bytes()].concat());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
         let resolved = self.core.resolve(&selection)?;
@@ -299,15 +289,14 @@ impl AnyArray {
     /// [`read_bytes`](Self::read_bytes). After an error the content of `out` is unspecified.
     ///
     /// ```
-    /// use ndzarr_array::{AnyArray, DataType};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, DataType, MemoryStore};
     ///
     /// let any = AnyArray::builder([4, 4]).data_type(DataType::Float { bits: 32 });
     /// let any = any.create((MemoryStore::new(), "a"))?;
     /// let mut rows = [7; 32];
     /// any.read_bytes_into([0..2, 0..4], &mut rows)?;
     /// assert_eq!(rows, [0; 32]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_bytes_into(&self, selection: impl Selection, out: &mut [u8]) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
@@ -333,8 +322,7 @@ impl AnyArray {
     /// 0. Also any error of [`Array::append`].
     ///
     /// ```
-    /// use ndzarr_array::{AnyArray, Array};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, Array, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// Array::<u8>::builder([0, 2]).create((&store, "log"))?;
@@ -342,7 +330,7 @@ impl AnyArray {
     /// log.append_bytes(0, &[1, 2, 3, 4])?;
     /// assert_eq!(log.shape(), [2, 2]);
     /// assert_eq!(log.read_bytes(&[1..2, 0..2])?, [3, 4]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
         let core = self.core.clone();
@@ -358,13 +346,12 @@ impl AnyArray {
     /// The elements have a fixed size, or an error of [`read_bytes`](Self::read_bytes).
     ///
     /// ```
-    /// use ndzarr_array::{AnyArray, DataType};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, DataType, MemoryStore};
     ///
     /// let texts = AnyArray::builder([3]).data_type(DataType::String).create((MemoryStore::new(), "texts"))?;
     /// texts.write_vlen(&[1..3], &[b"a".to_vec(), "ü".as_bytes().to_vec()])?;
     /// assert_eq!(texts.read_vlen(&[0..3])?, [&b""[..], b"a", b"\xc3\xbc"]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
         let resolved = self.core.resolve(&selection)?;
@@ -391,8 +378,7 @@ impl AnyArray {
     ///
     /// ```
     /// use ndarray::Array1;
-    /// use ndzarr_array::{AnyArray, DataType, Field, StructType};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, DataType, Field, MemoryStore, StructType};
     ///
     /// let fields = [Field::new("id", DataType::UInt { bits: 8 }), Field::new("mass", DataType::Float { bits: 32 })];
     /// let data_type = DataType::Struct(StructType::new(fields).expect("two names"));
@@ -403,7 +389,7 @@ impl AnyArray {
     ///
     /// let masses: Array1<f32> = stars.read_field("mass", [0..2])?;
     /// assert_eq!(masses.to_vec(), [1.5, 2.5]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_field<T: StructField, S: Selection>(
         &self,

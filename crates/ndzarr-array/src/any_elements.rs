@@ -18,8 +18,7 @@ use crate::resolved::into_dim;
 ///
 /// ```
 /// use ndarray::array;
-/// use ndzarr_array::{AnyArray, AnyElements, DataType, s};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{AnyArray, AnyElements, DataType, MemoryStore, s};
 ///
 /// let any = AnyArray::builder([2, 3]).data_type(DataType::Int { bits: 16 });
 /// let any = any.create((MemoryStore::new(), "a"))?;
@@ -28,7 +27,7 @@ use crate::resolved::into_dim;
 ///
 /// let AnyElements::Int16(elements) = any.read(s![.., 1..])? else { panic!("they are int16") };
 /// assert_eq!(elements, array![[-7, 0], [2, 3]]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -93,8 +92,7 @@ pub enum AnyElements<D: Dimension = IxDyn> {
 ///
 /// ```
 /// use ndarray::ArrayD;
-/// use ndzarr_array::{AnyArray, Array, Cast, Number, Result, for_each_type};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{AnyArray, Array, Cast, MemoryStore, Number, Result, for_each_type};
 ///
 /// fn sum<T: Number>(array: &ArrayD<T>) -> Option<f64> {
 ///     Some(array.iter().map(|number| number.to_f64()).sum())
@@ -118,7 +116,7 @@ pub enum AnyElements<D: Dimension = IxDyn> {
 /// });
 /// // 1.5 is as near to 1 as to 2, which is even.
 /// assert_eq!(any.read_bytes(..)?, [2u16.to_ne_bytes(); 4].concat());
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[macro_export]
 macro_rules! for_each_type {
@@ -197,13 +195,13 @@ impl<D: Dimension> AnyElements<D> {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{AnyElements, Cast};
+    /// use ndzarr::{AnyElements, Cast};
     ///
     /// let elements = AnyElements::from(array![1.5, 2.5, 300.0]);
     /// assert_eq!(elements.cast::<u8>(Cast::Saturating)?, array![2, 2, 255]);
     /// let error = elements.cast::<u8>(Cast::Checked).unwrap_err();
     /// assert_eq!(error.to_string(), "300.0 at [2] is out of range of uint8");
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn cast<T: Number>(&self, cast: Cast) -> Result<Array<T, D>> {
         if let Self::Bool(array) = self {

@@ -34,8 +34,7 @@ use crate::to_view::ToView;
 ///
 /// ```
 /// use ndarray::{Array2, Axis};
-/// use ndzarr_array::Array;
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore};
 ///
 /// let store = MemoryStore::new();
 /// let movie = Array::<u16>::builder([0, 4, 4]).chunks([1, 4, 4]).shards([64, 4, 4]);
@@ -54,7 +53,7 @@ use crate::to_view::ToView;
 /// appender.push(&Array2::from_elem((4, 4), 11).insert_axis(Axis(0)))?;
 /// appender.finish()?;
 /// assert_eq!(Array::<u16>::open((&store, "movie"))?.shape(), [11, 4, 4]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Appender<T, M = Blocking> {
@@ -130,8 +129,7 @@ impl<T> Appender<T> {
     /// [`finish`](Self::finish), publish the rest.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     ///
     /// let log = Array::<u8>::builder([0]).chunks([1]).shards([64]).create((MemoryStore::new(), "log"))?;
     /// let (mut appender, mut published) = (log.appender(0)?, 0);
@@ -140,7 +138,7 @@ impl<T> Appender<T> {
     ///     published += u32::from(appender.publish_if_due()?);
     /// }
     /// assert_eq!(published, 22);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors

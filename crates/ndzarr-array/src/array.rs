@@ -35,8 +35,7 @@ use crate::units::Units;
 ///
 /// ```
 /// use ndarray::{Array2, array};
-/// use ndzarr_array::{Array, s};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore, s};
 ///
 /// let store = MemoryStore::new();
 /// let a = Array::<u16>::builder([4, 6]).chunks([2, 3]).fill_value(7).create((&store, "a"))?;
@@ -46,7 +45,7 @@ use crate::units::Units;
 /// assert_eq!(rows, array![[7, 7], [1, 2], [4, 5]]);
 /// let column = a.read(s![..;-1, 4])?;
 /// assert_eq!(column, array![7, 6, 3, 7]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 ///
 /// `Array<E>` with a Rust type `E` has an element type known at compile time, [`AnyArray`] one
@@ -60,8 +59,7 @@ pub struct Array<E = Any> {
 /// An array whose element type is known only at run time.
 ///
 /// ```
-/// use ndzarr_array::{AnyArray, Array};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{AnyArray, Array, MemoryStore};
 ///
 /// let store = MemoryStore::new();
 /// Array::<f32>::builder([3]).fill_value(1.5).create((&store, "a"))?;
@@ -70,7 +68,7 @@ pub struct Array<E = Any> {
 /// assert_eq!(any.data_type().to_string(), "float32");
 /// assert_eq!(any.read_bytes(&[0..1])?, 1.5f32.to_ne_bytes());
 /// let typed: Array<f32> = any.typed()?;
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 pub type AnyArray = Array<Any>;
 
@@ -170,8 +168,7 @@ impl<E: ElementType> Array<E> {
     /// [`set_attribute`](Self::set_attribute). The attribute then stays as it is.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     ///
     /// let mut a = Array::<u8>::builder([4]).create((MemoryStore::new(), "a"))?;
     /// a.set_attribute("history", &["created"])?;
@@ -181,7 +178,7 @@ impl<E: ElementType> Array<E> {
     ///     history
     /// })?;
     /// assert_eq!(a.attributes()["history"], serde_json::json!(["created", "calibrated"]));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn update_attribute<A: DeserializeOwned + Serialize>(
         &mut self,
@@ -224,8 +221,7 @@ impl<E: ElementType> Array<E> {
     /// discarded are the fill value; repeating the call completes the work.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// let mut a = Array::<u8>::builder([6]).chunks([4]).fill_value(9).create((&store, "a"))?;
@@ -234,7 +230,7 @@ impl<E: ElementType> Array<E> {
     /// a.resize([7])?;
     /// assert_eq!(a.read(..)?.as_slice(), Some(&[1, 1, 1, 9, 9, 9, 9][..]));
     /// assert_eq!(Array::<u8>::open((&store, "a"))?.shape(), [7]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
@@ -250,8 +246,7 @@ impl<E: ElementType> Array<E> {
     /// The handle stays as it was.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// let mut writer = Array::<u8>::builder([0]).chunks([4]).create((&store, "log"))?;
@@ -260,7 +255,7 @@ impl<E: ElementType> Array<E> {
     /// assert_eq!(follower.shape(), [0]);
     /// follower.refresh()?;
     /// assert_eq!(follower.read([0..3])?.to_vec(), [1, 2, 3]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn refresh(&mut self) -> Result<()> {
         let mut core = self.core.clone();
@@ -317,14 +312,13 @@ impl<T: Element> Array<T> {
     ///
     /// ```
     /// # use ndarray::{Array2, array};
-    /// # use ndzarr_array::Array;
-    /// # use ndzarr_store::MemoryStore;
+    /// # use ndzarr::{Array, MemoryStore};
     /// # let store = MemoryStore::new();
     /// # let a = Array::<u16>::builder([2, 4]).chunks([2, 2]).create((&store, "a"))?;
     /// a.write(.., &array![[1, 2, 3, 4], [5, 6, 7, 8]].into_dyn())?;
     /// let blocks: Vec<Array2<u16>> = a.read_many([[0..2, 0..1], [1..2, 2..4]])?;
     /// assert_eq!(blocks, [array![[1], [5]], array![[7, 8]]]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors
@@ -430,8 +424,7 @@ impl<T: Element> Array<T> {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{Array, s};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore, s};
     ///
     /// let store = MemoryStore::new();
     /// let mut log = Array::<f32>::builder([0, 2]).chunks([100, 2]).create((&store, "log"))?;
@@ -439,7 +432,7 @@ impl<T: Element> Array<T> {
     /// log.append(0, &array![[3.0, 4.0], [5.0, 6.0]])?;
     /// assert_eq!(log.shape(), [3, 2]);
     /// assert_eq!(log.read(s![.., 1])?, array![2.0, 4.0, 6.0]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn append(&mut self, axis: usize, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let (core, data) = (self.core.clone(), data.to_view());
@@ -466,8 +459,7 @@ impl<T: Element> Array<T> {
     ///
     /// ```
     /// use ndarray::{ArrayD, IxDyn};
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// let a = Array::<u16>::builder([10, 8]).chunks([2, 2]).shards([8, 8]).create((&store, "a"))?;
@@ -484,7 +476,7 @@ impl<T: Element> Array<T> {
     /// assert_eq!(a.read(..)?.sum(), 0, "nothing is there yet");
     /// writer.finish()?;
     /// assert_eq!(a.read(..)?.sum(), 16);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T>> {
         ShardWriter::begin(self.core.clone(), shard)

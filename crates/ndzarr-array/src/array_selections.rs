@@ -73,14 +73,13 @@ impl Core {
     /// A selection by the names of the dimensions.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     ///
     /// let a = Array::<u8>::builder([4, 2, 3]).dimension_names(["time", "lat", "lon"]);
     /// let a = a.create((MemoryStore::new(), "a"))?;
     /// let found = a.read(a.by_name().axis("lon", vec![2, 0]).axis("time", -1))?;
     /// assert_eq!(found.shape(), [2, 2]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn by_name(&self) -> Named {
@@ -96,12 +95,11 @@ impl Core {
     /// one.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     ///
     /// let a = Array::<u8>::builder([10, 10]).chunks([4, 3]).create((MemoryStore::new(), "a"))?;
     /// assert_eq!(a.read(a.blocks((1..3, -1))?)?.shape(), [6, 1]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn blocks(&self, chunks: impl Selection) -> Result<Region> {
         let grid = self.inner_grid()?;

@@ -8,8 +8,8 @@
 //!
 //! ```
 //! use ndarray::array;
-//! use ndzarr_array::{Format, asynchronous};
-//! use ndzarr_store::{MemoryStore, block_on};
+//! use ndzarr::store::block_on;
+//! use ndzarr::{Format, MemoryStore, asynchronous};
 //!
 //! # block_on(async {
 //! let store = MemoryStore::new();
@@ -20,11 +20,11 @@
 //! assert_eq!(a.read([0..2, 1..3]).await?, array![[2, 3], [0, 0]]);
 //!
 //! // The same array, with blocking calls.
-//! let a = ndzarr_array::Array::from(a);
+//! let a = ndzarr::Array::from(a);
 //! assert_eq!(a.read([0..1, 0..1])?, array![[1]]);
-//! # Ok::<(), ndzarr_array::Error>(())
+//! # Ok::<(), ndzarr::Error>(())
 //! # })?;
-//! # Ok::<(), ndzarr_array::Error>(())
+//! # Ok::<(), ndzarr::Error>(())
 //! ```
 
 mod any_array;

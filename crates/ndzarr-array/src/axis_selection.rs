@@ -228,15 +228,14 @@ lists! {
 ///
 /// ```
 /// use ndarray::array;
-/// use ndzarr_array::{Array, s};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore, s};
 ///
 /// let a = Array::<u8>::builder([2, 3]).create((MemoryStore::new(), "a"))?;
 /// let (rows, column): (u64, usize) = (a.shape()[0], 2);
 /// a.write(s![0..rows, column], &array![7, 8])?;
 /// assert_eq!(a.read(s![1, ..;-2])?, array![8, 0]);
 /// assert_eq!(array![[1, 2], [3, 4]].slice(s![.., 1_u64]), array![2, 4]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[macro_export]
 macro_rules! s {

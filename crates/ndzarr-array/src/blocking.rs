@@ -6,28 +6,26 @@ use crate::{node, open_options};
 /// Options for opening an array or a group, in the manner of [`std::fs::OpenOptions`].
 ///
 /// ```
-/// use ndzarr_array::{Array, Format, N5Axes, OpenOptions};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, Format, MemoryStore, N5Axes, OpenOptions};
 ///
 /// let store = MemoryStore::new();
 /// Array::<u16>::builder([4, 6]).format(Format::N5).create((&store, "a"))?;
 /// let options = OpenOptions::new().format(Format::N5).n5_axes(N5Axes::Reversed);
 /// assert_eq!(options.open_array::<u16>((&store, "a"))?.shape(), [6, 4]);
 /// assert!(options.open_group(&store)?.array::<u16>("a").is_ok());
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 pub type OpenOptions = open_options::OpenOptions<Blocking>;
 
 /// An array or a group.
 ///
 /// ```
-/// use ndzarr_array::{AnyNode, Array};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{AnyNode, Array, MemoryStore};
 ///
 /// let store = MemoryStore::new();
 /// Array::<u8>::builder([3]).create((&store, "group/array"))?;
 /// assert!(matches!(AnyNode::open((&store, "group"))?, AnyNode::Group(group) if group.children()?.len() == 1));
 /// assert!(matches!(AnyNode::open((&store, "group/array"))?, AnyNode::Array(array) if array.shape() == [3]));
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 pub type AnyNode = node::AnyNode<Blocking>;

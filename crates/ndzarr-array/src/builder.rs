@@ -30,8 +30,7 @@ use crate::{attributes, nodes, occupied};
 /// of about 1 MiB.
 ///
 /// ```
-/// use ndzarr_array::{Array, Format, codec};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, Format, MemoryStore, codec};
 ///
 /// let store = MemoryStore::new();
 /// let a = Array::<i16>::builder([100, 100]).create((&store, "plain"))?;
@@ -45,7 +44,7 @@ use crate::{attributes, nodes, occupied};
 ///     .create((&store, "chosen"))?;
 /// assert_eq!(a.read([99..100, 0..1])?[[0, 0]], -1);
 /// assert_eq!(store.keys(), [".zgroup", "chosen/.zarray", "plain/zarr.json", "zarr.json"]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct ArrayBuilder<E: ElementType = Any, M = Blocking> {
@@ -96,8 +95,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{Array, DataType, Datetime64, TimeUnit};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, DataType, Datetime64, MemoryStore, TimeUnit};
     ///
     /// let seconds = DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 };
     /// let times = Array::<Datetime64>::builder([2])
@@ -112,7 +110,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// names.write(.., &array!["Ada".to_owned(), "Åse".to_owned()].into_dyn())?;
     /// assert_eq!(names.read([1..2])?[0], "Åse");
     /// assert!(names.write([0..1], &array!["Grace".to_owned()]).is_err(), "too long");
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn data_type(mut self, data_type: DataType) -> Self {
@@ -142,8 +140,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// long as its inner chunks need.
     ///
     /// ```
-    /// use ndzarr_array::{Array, ChunkEdges};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, ChunkEdges, MemoryStore};
     ///
     /// // One chunk for each month of a quarter, in days.
     /// let months = ChunkEdges::Listed(vec![(31, 1), (28, 1), (31, 1)]);
@@ -152,7 +149,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     ///     .create((&MemoryStore::new(), "a"))?;
     /// let february = a.chunks().nth(2).unwrap();
     /// assert_eq!((february.index, february.ranges), (vec![1, 0], vec![31..59, 0..4]));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn chunk_edges(mut self, edges: impl IntoIterator<Item = ChunkEdges>) -> Self {
@@ -182,8 +179,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// including the array→bytes codec; for Zarr v2, an object of `filters` and `compressor`.
     ///
     /// ```
-    /// use ndzarr_array::Array;
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore};
     /// use serde_json::json;
     ///
     /// let percent = Array::<f32>::builder([4])
@@ -196,7 +192,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// percent.write([0..4], &ndarray::arr1(&[0.0, 0.25, 0.501, 1.0]))?;
     /// assert_eq!(percent.read([0..4])?, ndarray::arr1(&[0.0, 0.25, 0.5, 1.0]));
     /// assert_eq!(percent.units().encoded(&[0])?.as_deref(), Some(&[0, 50, 100, 200][..]));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn codecs_json(mut self, codecs: Value) -> Self {
@@ -346,8 +342,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// calls that create it all get the same array.
     ///
     /// ```
-    /// use ndzarr_array::{Array, ErrorKind, Format, Group};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore};
     ///
     /// let root = Group::create(MemoryStore::new(), Format::Zarr3)?;
     /// let signal = Array::<f32>::builder([100]).or_open();
@@ -356,7 +351,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     ///
     /// let other = root.create_array("run/signal", Array::<f32>::builder([101]).or_open());
     /// assert_eq!(other.unwrap_err().kind(), ErrorKind::AlreadyExists);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn or_open(mut self) -> Self {
@@ -461,14 +456,13 @@ impl<M> ArrayBuilder<Any, M> {
     /// the format, the codec registry and what happens to an array that exists: these stay.
     ///
     /// ```
-    /// use ndzarr_array::{AnyArray, Array, ArrayRequest};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyArray, Array, ArrayRequest, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// let a = Array::<u16>::builder([40, 60]).chunks([4, 6]).fill_value(7).create((&store, "a"))?;
     /// let b = AnyArray::builder(a.shape()).request(ArrayRequest::like(a.spec())).create((&store, "b"))?;
     /// assert_eq!((b.shape(), b.chunk_shape()), (a.shape(), vec![4, 6]));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn request(mut self, request: ArrayRequest) -> Self {

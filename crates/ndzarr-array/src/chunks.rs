@@ -19,8 +19,7 @@ use crate::resolved::{Axes, Resolution, Resolved, ResolvedAxis};
 ///
 /// ```
 /// use ndarray::ArrayD;
-/// use ndzarr_array::Array;
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore};
 ///
 /// let a = Array::<u8>::builder([5, 6]).chunks([2, 3]).create((MemoryStore::new(), "a"))?;
 /// let chunks = a.chunks();
@@ -33,12 +32,12 @@ use crate::resolved::{Axes, Resolution, Resolved, ResolvedAxis};
 ///             for chunk in numbers.filter_map(|n| chunks.get(n)) {
 ///                 a.write(&chunk, &ArrayD::from_elem(chunk.shape(), chunk.index[0] as u8 + 1))?;
 ///             }
-///             Ok::<_, ndzarr_array::Error>(())
+///             Ok::<_, ndzarr::Error>(())
 ///         });
 ///     }
 /// });
 /// assert_eq!(a.read((.., 0))?.to_vec(), [1, 1, 2, 2, 3]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Chunks {

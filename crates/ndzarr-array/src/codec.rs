@@ -6,15 +6,14 @@
 //! out of range and codecs that the format does not have.
 //!
 //! ```
-//! use ndzarr_array::{Array, codec};
-//! use ndzarr_store::MemoryStore;
+//! use ndzarr::{Array, MemoryStore, codec};
 //!
 //! let a = Array::<f64>::builder([100, 100])
 //!     .codecs([codec::transpose([1, 0]), codec::zstd(3), codec::crc32c()])
 //!     .create((MemoryStore::new(), "a"))?;
 //! a.fill([0..100, 0..100], 0.5)?;
 //! assert!(a.units().encoded(&[0, 0])?.is_some_and(|bytes| bytes.len() < 1000));
-//! # Ok::<(), ndzarr_array::Error>(())
+//! # Ok::<(), ndzarr::Error>(())
 //! ```
 
 pub use ndzarr_model::{BloscCname, BloscShuffle, CodecSpec};
@@ -101,15 +100,14 @@ pub fn bitround(keepbits: u32) -> CodecSpec {
 /// Stores differences between neighbours, for elements of this type.
 ///
 /// ```
-/// use ndzarr_array::{Array, DataType, codec};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, DataType, MemoryStore, codec};
 ///
 /// let times = Array::<i64>::builder([1000])
 ///     .codecs([codec::delta(DataType::Int { bits: 64 }), codec::zstd(3)])
 ///     .create((MemoryStore::new(), "times"))?;
 /// times.write([0..1000], &ndarray::Array1::from_iter((0..1000).map(|i| 1_700_000_000 + 60 * i)))?;
 /// assert!(times.units().encoded(&[0])?.is_some_and(|bytes| bytes.len() < 50));
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[must_use]
 pub fn delta(data_type: DataType) -> CodecSpec {

@@ -67,8 +67,7 @@ pub use report::{
 /// another error remain.
 ///
 /// ```
-/// use ndzarr_array::{Array, CopyLevel, CopyOptions, Format, copy};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, CopyLevel, CopyOptions, Format, MemoryStore, copy};
 ///
 /// let store = MemoryStore::new();
 /// Array::<u16>::builder([6]).chunks([4]).format(Format::Zarr2).create((&store, "a"))?.fill([0..6], 7)?;
@@ -86,7 +85,7 @@ pub use report::{
 /// assert_eq!(report.nodes[0].level, CopyLevel::Reencoded);
 /// let b = Array::<u16>::open((&other, "b"))?;
 /// assert_eq!((b.chunk_shape(), b.read(..)?.sum()), (vec![3], 42));
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 pub fn copy(source: impl Into<Place>, target: impl Into<Place>, options: &CopyOptions) -> Result<CopyReport> {
     let source = source.into().locate()?;

@@ -18,8 +18,7 @@ use ndzarr_store::StoreError;
 /// is the [`std::io::Error`] of the system.
 ///
 /// ```
-/// use ndzarr_array::{Array, ErrorKind};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, ErrorKind, MemoryStore};
 ///
 /// let store = MemoryStore::new();
 /// let a = Array::<u16>::builder([4]).chunks([2]).create((&store, "a"))?;
@@ -29,7 +28,7 @@ use ndzarr_store::StoreError;
 /// let error = a.read(..).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Corrupt);
 /// assert_eq!((error.key(), error.chunk()), (Some("a/c/1"), Some(&[1][..])));
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
@@ -189,8 +188,7 @@ impl Error {
     /// array; one index per level of nested shards. Empty: the whole chunk or shard.
     ///
     /// ```
-    /// use ndzarr_array::{Array, codec};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore, codec};
     ///
     /// let store = MemoryStore::new();
     /// let builder = Array::<u16>::builder([8]).chunks([2]).shards([8]).codecs([codec::crc32c()]);
@@ -203,7 +201,7 @@ impl Error {
     ///
     /// let error = a.read(..).unwrap_err();
     /// assert_eq!((error.chunk(), error.inner_chunk()), (Some(&[0][..]), &[vec![1]][..]));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn inner_chunk(&self) -> &[Vec<u64>] {

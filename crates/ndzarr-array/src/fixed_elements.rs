@@ -10,8 +10,7 @@ use crate::element::Element;
 ///
 /// ```
 /// use ndarray::arr1;
-/// use ndzarr_array::{Array, FixedBytes};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, FixedBytes, MemoryStore};
 ///
 /// let names = Array::<FixedBytes<4>>::builder([2]).create((MemoryStore::new(), "names"))?;
 /// let ada = FixedBytes::new(b"ada").expect("not too long");
@@ -19,7 +18,7 @@ use crate::element::Element;
 /// assert_eq!(names.read([0..1])?[0].as_bytes(), b"ada");
 /// assert_eq!(names.units().encoded(&[0])?.as_deref(), Some(&b"ada\0\0\0\0\0"[..]));
 /// assert_eq!(FixedBytes::<4>::new(b"grace"), None);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
@@ -84,14 +83,13 @@ impl<const N: usize> Element for FixedBytes<N> {
 ///
 /// ```
 /// use ndarray::arr1;
-/// use ndzarr_array::{Array, FixedUtf32};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, FixedUtf32, MemoryStore};
 ///
 /// let names = Array::<FixedUtf32<3>>::builder([1]).create((MemoryStore::new(), "names"))?;
 /// names.write([0..1], &arr1(&["Åse".parse::<FixedUtf32<3>>().expect("not too long")]))?;
 /// assert_eq!(names.read([0..1])?[0].to_string(), "Åse");
 /// assert!("Grace".parse::<FixedUtf32<3>>().is_err());
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]

@@ -25,8 +25,7 @@ use crate::place::Place;
 /// A group of arrays and groups in a store. Cheap to clone.
 ///
 /// ```
-/// use ndzarr_array::{Array, Format, Group, MemberKind};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, Format, Group, MemberKind, MemoryStore};
 /// use serde_json::json;
 ///
 /// let store = MemoryStore::new();
@@ -38,7 +37,7 @@ use crate::place::Place;
 /// assert_eq!(group.attributes()["site"], "north");
 /// assert_eq!(group.children()?[0].kind(), Some(MemberKind::Array));
 /// assert_eq!(group.array::<f32>("temperature")?.shape(), [10]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Group {
@@ -158,14 +157,13 @@ impl AnyNode<Blocking> {
     /// the options of the array or group do not [force](RunOptions::force) their removal; the store fails.
     ///
     /// ```
-    /// use ndzarr_array::{AnyNode, Array};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyNode, Array, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// Array::<u8>::builder([3]).create((&store, "a"))?.fill(.., 1)?;
     /// AnyNode::open((&store, "a"))?.erase_self()?;
     /// assert!(store.keys().iter().all(|key| !key.starts_with("a/")));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn erase_self(self) -> Result<()> {
         match self {
@@ -180,8 +178,7 @@ impl AnyNode<Blocking> {
     /// The node no longer exists; the store fails, or cannot list.
     ///
     /// ```
-    /// use ndzarr_array::{AnyNode, Array};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{AnyNode, Array, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// Array::<u8>::builder([3]).create((&store, "a"))?.fill(.., 1)?;
@@ -189,7 +186,7 @@ impl AnyNode<Blocking> {
     /// let contents = AnyNode::open((&store, "a"))?.contents()?;
     /// assert_eq!((contents.n_arrays, contents.n_keys), (1, 3));
     /// assert_eq!(contents.foreign, ["a/stations.csv"]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn contents(&self) -> Result<Contents> {
         match self {
@@ -227,8 +224,7 @@ impl Group {
     /// options.
     ///
     /// ```
-    /// use ndzarr_array::{ConcurrentUpdate, Format, Group, RunOptions};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{ConcurrentUpdate, Format, Group, MemoryStore, RunOptions};
     /// use serde_json::json;
     ///
     /// // For stores that cannot serialize writers:
@@ -236,7 +232,7 @@ impl Group {
     /// let mut group = Group::create(&MemoryStore::new(), Format::Zarr3)?
     ///     .with_options(RunOptions::default().concurrent_update(concurrent_update));
     /// group.merge_attributes(json!({"a": 1}))?;
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {
@@ -274,14 +270,13 @@ impl Group {
     /// [`set_attribute`](Self::set_attribute). The attribute then stays as it is.
     ///
     /// ```
-    /// use ndzarr_array::{Format, Group};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Format, Group, MemoryStore};
     ///
     /// let mut group = Group::create(MemoryStore::new(), Format::Zarr3)?;
     /// group.set_attribute("runs", &1)?;
     /// group.update_attribute("runs", |runs: Option<u32>| runs.unwrap_or(0) + 1)?;
     /// assert_eq!(group.attribute::<u32>("runs")?, Some(2));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn update_attribute<A: DeserializeOwned + Serialize>(
         &mut self,
@@ -313,8 +308,7 @@ impl Group {
     /// the store fails.
     ///
     /// ```
-    /// use ndzarr_array::{Array, Format, Group};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, Format, Group, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// let mut root = Group::create(&store, Format::Zarr2)?;
@@ -328,7 +322,7 @@ impl Group {
     /// // The copies include the new group too.
     /// root.create_group("run-2")?;
     /// assert_eq!(root.walk()?.len(), 3);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn consolidate(&mut self) -> Result<()> {
         let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
@@ -345,8 +339,7 @@ impl Group {
     /// that child.
     ///
     /// ```
-    /// use ndzarr_array::{Any, Array, Format, Group, MemberKind};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Any, Array, Format, Group, MemberKind, MemoryStore};
     ///
     /// let root = Group::create(&MemoryStore::new(), Format::Zarr3)?;
     /// root.create_array("a", Array::<f32>::builder([10]))?;
@@ -361,7 +354,7 @@ impl Group {
     ///     });
     /// }
     /// assert_eq!(found, ["a of shape [10]", "b/"]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn children(&self) -> Result<Vec<Child>> {
         let children = self.core.wait(self.core.children())?;
@@ -379,8 +372,7 @@ impl Group {
     /// it is left out.
     ///
     /// ```
-    /// use ndzarr_array::{Array, Format, Group};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, Format, Group, MemoryStore};
     ///
     /// let root = Group::create(&MemoryStore::new(), Format::Zarr2)?;
     /// let scan = root.create_group("scan")?;
@@ -389,7 +381,7 @@ impl Group {
     ///
     /// let paths: Vec<String> = root.walk()?.iter().map(|node| node.path()).collect();
     /// assert_eq!(paths, ["scan", "scan/0", "scan/1"]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn walk(&self) -> Result<Vec<Child>> {
         let found = self.core.wait(self.core.walk())?;
@@ -449,8 +441,7 @@ impl Group {
     /// the store fails.
     ///
     /// ```
-    /// use ndzarr_array::{Array, ErrorKind, Format, Group, RunOptions};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore, RunOptions};
     ///
     /// let store = MemoryStore::new();
     /// let root = Group::create(&store, Format::Zarr3)?;
@@ -460,7 +451,7 @@ impl Group {
     /// assert_eq!(root.erase("a").unwrap_err().kind(), ErrorKind::AlreadyExists);
     /// root.with_options(RunOptions::default().force()).erase("a")?;
     /// assert_eq!(store.keys(), ["zarr.json"]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn erase(&self, name: &str) -> Result<()> {
         self.core.wait_change(self.core.erase(name))
@@ -472,8 +463,7 @@ impl Group {
     /// The group no longer exists, or an error of [`erase`](Self::erase).
     ///
     /// ```
-    /// use ndzarr_array::{Array, Format, Group};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, Format, Group, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// let root = Group::create(&store, Format::Zarr3)?;
@@ -481,7 +471,7 @@ impl Group {
     /// assert!(root.erase("").is_err());
     /// root.group("run-1")?.erase_self()?;
     /// assert_eq!(store.keys(), ["zarr.json"]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn erase_self(self) -> Result<()> {
         self.core.wait_change(self.core.erase_at(&self.core.node.path))

@@ -22,15 +22,14 @@ use crate::storage::Storage;
 /// v3.
 ///
 /// ```
-/// use ndzarr_array::{Format, Group};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Format, Group, MemoryStore};
 /// use serde_json::json;
 ///
 /// let store = MemoryStore::new();
 /// let group = Group::builder().format(Format::Zarr2).attributes(json!({"site": "north"})).create((&store, "g"))?;
 /// assert_eq!(group.attributes()["site"], "north");
 /// assert_eq!(store.keys(), [".zgroup", "g/.zattrs", "g/.zgroup"]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct GroupBuilder<M = Blocking> {
@@ -128,15 +127,14 @@ impl<M> GroupBuilder<M> {
     /// anything is removed. For a group that is made from the array.
     ///
     /// ```
-    /// use ndzarr_array::{Array, Group};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, Group, MemoryStore};
     ///
     /// let store = MemoryStore::new();
     /// let array = Array::<u8>::builder([2]).chunks([2]).create((&store, "g/a"))?;
     /// assert!(Group::builder().overwrite().apart_from(&array).create((&store, "g")).is_err());
     /// Group::builder().overwrite().apart_from(&array).create((&store, "g/b"))?;
     /// assert_eq!(array.read(..)?.len(), 2);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn apart_from(mut self, array: &ArrayInfo) -> Self {

@@ -17,8 +17,7 @@ impl Datetime64 {
     ///
     /// ```
     /// use ndarray::arr1;
-    /// use ndzarr_array::{Array, DataType, Datetime64, TimeUnit};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, DataType, Datetime64, MemoryStore, TimeUnit};
     ///
     /// let months = DataType::DateTime64 { unit: TimeUnit::Month, scale: 1 };
     /// let a = Array::<Datetime64>::builder([2]).data_type(months).create((MemoryStore::new(), "a"))?;
@@ -27,7 +26,7 @@ impl Datetime64 {
     /// let date = jiff::civil::date(2000, 2, 1).at(0, 0, 0, 0);
     /// assert_eq!(read[0].to_datetime(a.data_type())?, Some(date));
     /// assert_eq!(read[1].to_datetime(a.data_type())?, None);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors
@@ -58,12 +57,12 @@ impl Datetime64 {
     /// Converts an element of this type to an instant, taken as UTC; `None` for [`NAT`](Self::NAT).
     ///
     /// ```
-    /// use ndzarr_array::{DataType, Datetime64, TimeUnit};
+    /// use ndzarr::{DataType, Datetime64, TimeUnit};
     ///
     /// let seconds = DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 };
     /// let instant = Datetime64(1_000_000_000).to_timestamp(&seconds)?;
     /// assert_eq!(instant.map(|instant| instant.to_string()).as_deref(), Some("2001-09-09T01:46:40Z"));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors
@@ -76,12 +75,12 @@ impl Datetime64 {
     /// The element of this type for a date and time; [`NAT`](Self::NAT) for `None`.
     ///
     /// ```
-    /// use ndzarr_array::{DataType, Datetime64, TimeUnit};
+    /// use ndzarr::{DataType, Datetime64, TimeUnit};
     ///
     /// let years = DataType::DateTime64 { unit: TimeUnit::Year, scale: 1 };
     /// let noon = jiff::civil::date(1969, 7, 20).at(12, 0, 0, 0);
     /// assert_eq!(Datetime64::from_datetime(noon, &years)?, Datetime64(-1));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors
@@ -102,12 +101,12 @@ impl Datetime64 {
     ///
     /// ```
     /// use jiff::Timestamp;
-    /// use ndzarr_array::{DataType, Datetime64, TimeUnit};
+    /// use ndzarr::{DataType, Datetime64, TimeUnit};
     ///
     /// let days = DataType::DateTime64 { unit: TimeUnit::Day, scale: 1 };
     /// assert_eq!(Datetime64::from_timestamp(Timestamp::UNIX_EPOCH, &days)?, Datetime64(0));
     /// assert!(Datetime64::from_timestamp(None, &days)?.is_nat());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors
@@ -126,12 +125,12 @@ impl Timedelta64 {
     ///
     /// ```
     /// use jiff::SignedDuration;
-    /// use ndzarr_array::{DataType, TimeUnit, Timedelta64};
+    /// use ndzarr::{DataType, TimeUnit, Timedelta64};
     ///
     /// let quarters = DataType::TimeDelta64 { unit: TimeUnit::Minute, scale: 15 };
     /// assert_eq!(Timedelta64(-3).to_duration(&quarters)?, Some(SignedDuration::from_mins(-45)));
     /// assert_eq!(Timedelta64::NAT.to_duration(&quarters)?, None);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors
@@ -151,11 +150,11 @@ impl Timedelta64 {
     ///
     /// ```
     /// use jiff::SignedDuration;
-    /// use ndzarr_array::{DataType, TimeUnit, Timedelta64};
+    /// use ndzarr::{DataType, TimeUnit, Timedelta64};
     ///
     /// let hours = DataType::TimeDelta64 { unit: TimeUnit::Hour, scale: 1 };
     /// assert_eq!(Timedelta64::from_duration(SignedDuration::from_mins(150), &hours)?, Timedelta64(2));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors

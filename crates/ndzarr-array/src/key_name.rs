@@ -18,7 +18,7 @@ pub enum KeyName {
 
 impl KeyName {
     /// ```
-    /// use ndzarr_array::KeyName;
+    /// use ndzarr::store::KeyName;
     ///
     /// assert_eq!(KeyName::of("a/zarr.json"), KeyName::Document);
     /// assert_eq!(KeyName::of("meta/root/a.array.json"), KeyName::Document);

@@ -31,8 +31,7 @@ pub struct N5Block<T> {
 /// label multisets:
 ///
 /// ```
-/// use ndzarr_array::{Array, Format, N5Block};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, Format, MemoryStore, N5Block};
 ///
 /// let store = MemoryStore::new();
 /// let a = Array::<u8>::builder([5, 10]).chunks([5, 2]).format(Format::N5).create((&store, "var"))?;
@@ -41,22 +40,21 @@ pub struct N5Block<T> {
 /// assert_eq!(a.n5_blocks().read(&[0, 0])?, Some(block));
 /// assert_eq!(a.n5_blocks().read(&[0, 1])?, None);
 /// assert!(a.read(..).is_err(), "three elements fill no block of ten");
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 ///
 /// Datasets of type `object` have no elements: a block is one value, marked as mode 2 in its
 /// header, and only its writer can interpret it.
 ///
 /// ```
-/// use ndzarr_array::{AnyArray, DataType, Format};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{AnyArray, DataType, Format, MemoryStore};
 ///
 /// let objects = AnyArray::builder([4]).chunks([2]).data_type(DataType::Object).format(Format::N5);
 /// let objects = objects.create((MemoryStore::new(), "o"))?;
 /// objects.n5_blocks().write_object(&[1], &[9, 8, 7])?;
 /// assert_eq!(objects.n5_blocks().read_object(&[1])?, Some(vec![9, 8, 7]));
 /// assert_eq!(objects.n5_blocks().read_object(&[0])?, None);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct N5Blocks<E, M = Blocking> {

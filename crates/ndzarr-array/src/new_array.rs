@@ -15,8 +15,7 @@ use crate::unseen::Unseen;
 /// also if the process is killed.
 ///
 /// ```
-/// use ndzarr_array::{Array, NewArray};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore, NewArray};
 ///
 /// let store = MemoryStore::new();
 /// let new = NewArray::begin((&store, "a"), Array::<u8>::builder([4]).chunks([2]))?;
@@ -24,7 +23,7 @@ use crate::unseen::Unseen;
 /// assert!(Array::<u8>::open((&store, "a")).is_err());
 /// assert_eq!(new.finish()?.read(..)?.sum(), 28);
 /// assert_eq!(Array::<u8>::open((&store, "a"))?.read(..)?.sum(), 28);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct NewArray<E = Any> {

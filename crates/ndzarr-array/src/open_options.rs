@@ -78,8 +78,7 @@ impl<M> OpenOptions<M> {
     /// that would begin a second set of chunks. Chunks under both are never guessed at.
     ///
     /// ```
-    /// use ndzarr_array::{Array, ErrorKind, OpenOptions};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, ErrorKind, MemoryStore, OpenOptions};
     ///
     /// let store = MemoryStore::new();
     /// let nested = br#"{"zarr_format": 2, "shape": [2, 2], "chunks": [2, 2], "dtype": "|u1", "order": "C",
@@ -91,7 +90,7 @@ impl<M> OpenOptions<M> {
     /// assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
     /// let a = OpenOptions::new().separator('/').open_array::<u8>((&store, "a"))?;
     /// assert_eq!(a.read((1, ..))?.to_vec(), [3, 4]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn separator(mut self, separator: impl Into<Option<char>>) -> Self {
@@ -142,8 +141,7 @@ impl<M> OpenOptions<M> {
     /// through a group.
     ///
     /// ```
-    /// use ndzarr_array::{Array, Cache, OpenOptions, s};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, Cache, MemoryStore, OpenOptions, s};
     ///
     /// let store = MemoryStore::new();
     /// Array::<u16>::builder([64, 64]).chunks([32, 32]).create((&store, "a"))?.fill(.., 7)?;
@@ -153,7 +151,7 @@ impl<M> OpenOptions<M> {
     /// for row in 0..64 {
     ///     assert_eq!(a.read(s![row, ..])?.sum(), 64 * 7);
     /// }
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn cache(mut self, cache: &Cache) -> Self {
@@ -165,8 +163,7 @@ impl<M> OpenOptions<M> {
     /// Also applies to nodes opened through a group.
     ///
     /// ```
-    /// use ndzarr_array::{Array, ErrorKind, OpenOptions};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, ErrorKind, MemoryStore, OpenOptions};
     ///
     /// let store = MemoryStore::new();
     /// Array::<u16>::builder([4]).create((&store, "a"))?.fill(.., 7)?;
@@ -174,7 +171,7 @@ impl<M> OpenOptions<M> {
     /// let a = OpenOptions::new().read_only().open_array::<u16>((&store, "a"))?;
     /// assert_eq!(a.fill(.., 8).unwrap_err().kind(), ErrorKind::Unsupported);
     /// assert_eq!(a.read((3,))?[[]], 7);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn read_only(mut self) -> Self {

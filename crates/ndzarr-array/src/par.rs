@@ -38,14 +38,13 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// ```
 /// use ndarray::ArrayD;
-/// use ndzarr_array::{Array, Region, par_fold};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore, Region, par_fold};
 ///
 /// let a = Array::<u8>::builder([100, 100]).chunks([30, 30]).create((MemoryStore::new(), "a"))?;
 /// a.fill(.., 3)?;
 /// let add = |sum: u64, _: &Region, chunk: ArrayD<u8>| sum + chunk.iter().map(|&n| u64::from(n)).sum::<u64>();
 /// assert_eq!(par_fold(&a, || 0, add, |a, b| a + b)?, 30_000);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 pub fn par_fold<E: ElementType, A: Send>(
     array: &Array<E>,
@@ -69,8 +68,7 @@ pub fn par_fold<E: ElementType, A: Send>(
 ///
 /// ```
 /// use ndarray::ArrayD;
-/// use ndzarr_array::{Array, Region, par_fold_stored};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore, Region, par_fold_stored};
 ///
 /// let a = Array::<u8>::builder([1_u64 << 31, 1 << 31]).chunks([64, 64]).fill_value(2);
 /// let a = a.create((MemoryStore::new(), "a"))?;
@@ -79,7 +77,7 @@ pub fn par_fold<E: ElementType, A: Send>(
 /// let (sum, left_out) = par_fold_stored(&a, || 0, add, |a, b| a + b)?;
 /// assert_eq!((sum, left_out), (2 * 64 * 64 + 10, (1 << 62) - 64 * 64));
 /// assert_eq!(sum + u64::from(a.fill_value()) * left_out, (1 << 63) + 10);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 pub fn par_fold_stored<E: ElementType, A: Send>(
     array: &Array<E>,
@@ -141,8 +139,7 @@ fn fold_regions<E: ElementType, A: Send>(
 ///
 /// ```
 /// use ndarray::s;
-/// use ndzarr_array::{Array, Error, Region, par_write};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, Error, MemoryStore, Region, par_write};
 ///
 /// let store = MemoryStore::new();
 /// let fine = Array::<u16>::builder([100, 100]).chunks([30, 30]).create((&store, "fine"))?;
@@ -153,7 +150,7 @@ fn fold_regions<E: ElementType, A: Send>(
 ///     Ok::<_, Error>(fine.read(ranges)?.slice(s![..;2, ..;2]).to_owned().into_dyn())
 /// })?;
 /// assert_eq!(coarse.read([24..26, 0..1])?.column(0).to_vec(), [8, 0]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 pub fn par_write<T: ElementType, E: From<Error> + Send>(
     target: &Array<T>,
@@ -193,8 +190,7 @@ pub fn par_write<T: ElementType, E: From<Error> + Send>(
 /// the call was cancelled. Blocks that were written stay.
 ///
 /// ```
-/// use ndzarr_array::{Array, par_map};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore, par_map};
 ///
 /// let store = MemoryStore::new();
 /// let counts = Array::<u16>::builder([40, 60]).chunks([8, 60]).create((&store, "counts"))?;
@@ -202,7 +198,7 @@ pub fn par_write<T: ElementType, E: From<Error> + Send>(
 /// let rates = Array::<f32>::builder([40, 60]).chunks([10, 10]).create((&store, "rates"))?;
 /// par_map(&counts, &rates, |_, block| block.mapv(|count| f32::from(count) / 4.0))?;
 /// assert_eq!(rates.read([39..40, 59..60])?[[0, 0]], 2.5);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 pub fn par_map<S: ElementType, T: ElementType>(
     source: &Array<S>,

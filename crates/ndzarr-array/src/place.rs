@@ -33,8 +33,7 @@ use crate::storage::Storage;
 ///   another format is an error.
 ///
 /// ```
-/// use ndzarr_array::Array;
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore};
 ///
 /// let store = MemoryStore::new();
 /// Array::<u8>::builder([3]).create(&store)?;
@@ -47,7 +46,7 @@ use crate::storage::Storage;
 /// # #[cfg(unix)]
 /// assert_eq!(Array::<u8>::open(format!("file://{}/a", folder.display()))?.shape(), [5]);
 /// # std::fs::remove_dir_all(folder).expect("it was made above");
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Place(Where);
@@ -65,14 +64,14 @@ impl Place {
     /// each time that the place is opened.
     ///
     /// ```
-    /// use ndzarr_array::{Array, ErrorKind, Place};
+    /// use ndzarr::{Array, ErrorKind, Place};
     ///
     /// let variables = |name: &str| (name == "AWS_SKIP_SIGNATURE").then(|| "true".to_owned());
     /// let place = Place::with_variables("s3://a-public-bucket/volumes/a", variables);
     /// # if false {
     /// let a = Array::<u16>::open(place)?;
     /// # }
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[cfg(feature = "fs")]
     pub fn with_variables(
@@ -89,7 +88,7 @@ impl Place {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use ndzarr_array::{Array, Place};
+    /// use ndzarr::{Array, Place};
     ///
     /// let place = Place::with_options("s3://a-public-bucket/volumes.zip|zip:a", |options| {
     ///     options.requests_in_flight(64).hedge_after(Duration::from_millis(200))
@@ -97,7 +96,7 @@ impl Place {
     /// # if false {
     /// let a = Array::<u16>::open(place)?;
     /// # }
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[cfg(all(feature = "fs", any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")))]
     pub fn with_options(

@@ -18,8 +18,7 @@ use crate::selection::{Selection, index_in, wrong};
 ///
 /// ```
 /// use ndarray::array;
-/// use ndzarr_array::{Array, Points};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore, Points};
 ///
 /// let a = Array::<u8>::builder([2, 3]).create((MemoryStore::new(), "a"))?;
 /// a.write(.., &array![[1, 2, 3], [4, 5, 6]])?;
@@ -32,7 +31,7 @@ use crate::selection::{Selection, index_in, wrong};
 /// // A mask of the array's shape selects the elements where it is true, in C order.
 /// let mask = array![[true, false, false], [false, true, true]];
 /// assert_eq!(a.read(&mask)?, array![1, 8, 6]);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Points {

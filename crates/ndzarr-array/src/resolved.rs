@@ -109,8 +109,7 @@ impl Resolved {
     ///
     /// ```
     /// use ndarray::{IxDyn, array};
-    /// use ndzarr_array::{Array, Resolved, Result, Selection};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore, Resolved, Result, Selection};
     ///
     /// enum Part {
     ///     Index(i64),
@@ -135,7 +134,7 @@ impl Resolved {
     /// a.write(.., &array![[1, 2, 3], [4, 5, 6]])?;
     /// let parts = Parts(vec![Part::Index(-1), Part::List(vec![2, 0])]);
     /// assert_eq!(a.read(parts)?, array![6, 4].into_dyn());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn outer(parts: impl IntoIterator<Item = Self>) -> Result<Self> {
         let mut all = Axes { axes: Vec::new(), out: Vec::new() };

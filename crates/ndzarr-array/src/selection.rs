@@ -35,8 +35,7 @@ use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAx
 ///
 /// ```
 /// use ndarray::{Array2, ArrayD, NewAxis, array};
-/// use ndzarr_array::{Array, ErrorKind, Selection, s};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, ErrorKind, MemoryStore, Selection, s};
 ///
 /// let store = MemoryStore::new();
 /// let a = Array::<u8>::builder([2, 3]).create((&store, "a"))?;
@@ -55,14 +54,13 @@ use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAx
 /// // The shape is known without an array.
 /// assert_eq!(s![..;2, 0].resolve(&[1001, 7])?.shape(), [501]);
 /// assert_eq!(a.read([0..3, 0..1]).unwrap_err().kind(), ErrorKind::WrongShape);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 ///
 /// A type of your own resolves to one of these:
 ///
 /// ```
-/// use ndzarr_array::{Array, Resolved, Result, Selection};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore, Resolved, Result, Selection};
 ///
 /// struct Row(u64);
 ///
@@ -76,7 +74,7 @@ use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAx
 ///
 /// let a = Array::<u8>::builder([2, 3]).create((MemoryStore::new(), "a"))?;
 /// assert_eq!(a.read(Row(1))?.len(), 3);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not select a part of an array",

@@ -128,76 +128,75 @@ small_float! {
     ///
     /// ```
     /// use ndarray::arr1;
-    /// use ndzarr_array::{Array, Float4E2M1Fn};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, Float4E2M1Fn, MemoryStore};
     ///
     /// let a = Array::<Float4E2M1Fn>::builder([3]).create((MemoryStore::new(), "a"))?;
     /// a.write([0..3], &arr1(&[0.6, -2.9, 100.0]).mapv(|x| Float4E2M1Fn::from_f32(x).expect("no NaN")))?;
     /// assert_eq!(a.read([0..3])?.mapv(f32::from), arr1(&[0.5, -3.0, 6.0]));
     /// assert_eq!(a.units().encoded(&[0])?.as_deref(), Some(&[0x1, 0xd, 0x7][..]));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     Float4E2M1Fn, E2M1Fn, no_nan;
     /// `float6_e2m3fn`: up to 7.5, no infinity, no NaN.
     ///
     /// ```
-    /// # use ndzarr_array::Float6E2M3Fn;
+    /// # use ndzarr::Float6E2M3Fn;
     /// assert_eq!(Float6E2M3Fn::from_f32(9.0).map(f32::from), Some(7.5));
     /// ```
     Float6E2M3Fn, E2M3Fn, no_nan;
     /// `float6_e3m2fn`: up to 28, no infinity, no NaN.
     ///
     /// ```
-    /// # use ndzarr_array::Float6E3M2Fn;
+    /// # use ndzarr::Float6E3M2Fn;
     /// assert_eq!(Float6E3M2Fn::from_f32(-30.0).map(f32::from), Some(-28.0));
     /// ```
     Float6E3M2Fn, E3M2Fn, no_nan;
     /// `float8_e3m4`: like IEEE 754, up to 15.5.
     ///
     /// ```
-    /// # use ndzarr_array::Float8E3M4;
+    /// # use ndzarr::Float8E3M4;
     /// assert_eq!(Float8E3M4::from_f32(1.0).to_bits(), 0x30);
     /// ```
     Float8E3M4, E3M4, has_nan;
     /// `float8_e4m3`: like IEEE 754, up to 240.
     ///
     /// ```
-    /// # use ndzarr_array::Float8E4M3;
+    /// # use ndzarr::Float8E4M3;
     /// assert_eq!(Float8E4M3::from_f32(f32::INFINITY).to_bits(), 0x78);
     /// ```
     Float8E4M3, E4M3, has_nan;
     /// `float8_e4m3b11fnuz`: up to 30, no infinity, no negative zero.
     ///
     /// ```
-    /// # use ndzarr_array::Float8E4M3B11Fnuz;
+    /// # use ndzarr::Float8E4M3B11Fnuz;
     /// assert_eq!(Float8E4M3B11Fnuz::from_f32(1.0).to_bits(), 0x58);
     /// ```
     Float8E4M3B11Fnuz, E4M3B11Fnuz, has_nan;
     /// `float8_e4m3fn`: up to 448, no infinity.
     ///
     /// ```
-    /// # use ndzarr_array::Float8E4M3Fn;
+    /// # use ndzarr::Float8E4M3Fn;
     /// assert!(Float8E4M3Fn::from_f32(1000.0).is_nan());
     /// ```
     Float8E4M3Fn, E4M3Fn, has_nan;
     /// `float8_e4m3fnuz`: up to 240, no infinity, no negative zero.
     ///
     /// ```
-    /// # use ndzarr_array::Float8E4M3Fnuz;
+    /// # use ndzarr::Float8E4M3Fnuz;
     /// assert_eq!(Float8E4M3Fnuz::from_f32(-0.0).to_bits(), 0);
     /// ```
     Float8E4M3Fnuz, E4M3Fnuz, has_nan;
     /// `float8_e5m2`: like IEEE 754, up to 57344.
     ///
     /// ```
-    /// # use ndzarr_array::Float8E5M2;
+    /// # use ndzarr::Float8E5M2;
     /// assert_eq!(Float8E5M2::from_f32(1.0).to_bits(), 0x3c);
     /// ```
     Float8E5M2, E5M2, has_nan;
     /// `float8_e5m2fnuz`: up to 57344, no infinity, no negative zero.
     ///
     /// ```
-    /// # use ndzarr_array::Float8E5M2Fnuz;
+    /// # use ndzarr::Float8E5M2Fnuz;
     /// assert_eq!(Float8E5M2Fnuz::from_f32(f32::NAN).to_bits(), 0x80);
     /// ```
     Float8E5M2Fnuz, E5M2Fnuz, has_nan;
@@ -205,7 +204,7 @@ small_float! {
     /// number.
     ///
     /// ```
-    /// # use ndzarr_array::Float8E8M0Fnu;
+    /// # use ndzarr::Float8E8M0Fnu;
     /// assert_eq!(f32::from(Float8E8M0Fnu::from_f32(5.0)), 4.0);
     /// assert_eq!(f32::from(Float8E8M0Fnu::from_f32(6.0)), 8.0);
     /// assert!(Float8E8M0Fnu::from_f32(0.0).is_nan());

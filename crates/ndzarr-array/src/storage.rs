@@ -47,8 +47,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use ndzarr_array::{Array, Storage};
-/// use ndzarr_store::{MemoryStore, Store};
+/// use ndzarr::{Array, MemoryStore, Storage, Store};
 ///
 /// let memory = MemoryStore::new();
 /// let storage = Storage::blocking(memory.clone());
@@ -57,7 +56,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// let shared: Arc<dyn Store> = Arc::new(memory.clone());
 /// assert_eq!(Array::<u8>::open((shared, "a"))?.read([2..3])?[0], 1);
 /// assert_eq!(Array::<u8>::open((&memory, "a"))?.storage().name(), storage.name());
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Storage(pub(crate) AnyStore, Option<Folder>, Shared);

@@ -20,8 +20,7 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 ///
 /// ```
 /// use ndarray::array;
-/// use ndzarr_array::{Array, Format, codec, structured};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, Format, MemoryStore, codec, structured};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// struct Spin {
@@ -59,7 +58,7 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 /// structured!(Other { id: i64 });
 /// let error = Array::<Other>::open((&store, "particles")).unwrap_err();
 /// assert!(error.to_string().contains(r#"the field "id" is uint32, not int64"#), "{error}");
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[macro_export]
 macro_rules! structured {

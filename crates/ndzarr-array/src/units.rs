@@ -18,8 +18,7 @@ use crate::selection::Selection;
 ///
 /// ```
 /// use ndarray::ArrayD;
-/// use ndzarr_array::Array;
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, MemoryStore};
 ///
 /// let a = Array::<u16>::builder([10, 6]).chunks([2, 3]).shards([4, 6]);
 /// let a = a.create((MemoryStore::new(), "a"))?;
@@ -44,7 +43,7 @@ use crate::selection::Selection;
 /// assert_eq!(copy.read_chunk(&[2, 0])?, a.read_chunk(&[2, 0])?);
 /// copy.units().erase(&[1, 0])?;
 /// assert!(!copy.units().is_stored(&[1, 0])?);
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Units<M = Blocking> {

@@ -14,8 +14,7 @@ impl Resolved {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{Array, Selection, s};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore, Selection, s};
     ///
     /// let a = Array::<u8>::builder([4, 4, 4]).chunks([2, 2, 2]).create((MemoryStore::new(), "a"))?;
     /// a.write(.., &ndarray::Array3::from_shape_fn((4, 4, 4), |(z, y, x)| (16 * z + 4 * y + x) as u8))?;
@@ -29,7 +28,7 @@ impl Resolved {
     /// // Views are written, filled, and asked for their chunks like any selection.
     /// a.fill(&part, 0)?;
     /// assert_eq!(a.chunks_in(&part)?.count(), 2);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors
@@ -55,8 +54,7 @@ impl Resolved {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndzarr_array::{Array, Selection};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore, Selection};
     ///
     /// let a = Array::<u8>::builder([2, 3]).create((MemoryStore::new(), "a"))?;
     /// a.write(.., &array![[1, 2, 3], [4, 5, 6]])?;
@@ -64,7 +62,7 @@ impl Resolved {
     /// assert_eq!(a.read(&turned)?, array![[1, 4], [2, 5], [3, 6]].into_dyn());
     /// a.write(turned.view((0, ..))?, &array![7, 8])?;
     /// assert_eq!(a.read((.., 0))?, array![7, 8]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     ///
     /// # Errors

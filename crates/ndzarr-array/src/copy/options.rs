@@ -16,8 +16,7 @@ use crate::to_shape::ToShape;
 /// Options of [`copy`](crate::copy()).
 ///
 /// ```
-/// use ndzarr_array::{Array, CopyOptions, codec, copy};
-/// use ndzarr_store::MemoryStore;
+/// use ndzarr::{Array, CopyOptions, MemoryStore, codec, copy};
 ///
 /// let store = MemoryStore::new();
 /// Array::<u16>::builder([8, 8]).chunks([1, 8]).create((&store, "rows"))?.fill(.., 7)?;
@@ -26,7 +25,7 @@ use crate::to_shape::ToShape;
 /// copy((&store, "rows"), (&store, "columns"), &options)?;
 /// let columns = Array::<u16>::open((&store, "columns"))?;
 /// assert_eq!((columns.chunk_shape(), columns.read(..)?.sum()), (vec![8, 2], 7 * 64));
-/// # Ok::<(), ndzarr_array::Error>(())
+/// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
@@ -113,8 +112,7 @@ impl CopyOptions {
     /// source.
     ///
     /// ```
-    /// use ndzarr_array::{Array, CopyOptions, copy, s};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, CopyOptions, MemoryStore, copy, s};
     ///
     /// let store = MemoryStore::new();
     /// let a = Array::<u16>::builder([4, 6]).chunks([2, 4]).create((&store, "a"))?;
@@ -123,7 +121,7 @@ impl CopyOptions {
     /// copy((&store, "a"), (&store, "part"), &CopyOptions::new().select(s![1..3, ..;2]))?;
     /// let part = Array::<u16>::open((&store, "part"))?;
     /// assert_eq!(part.read((.., ..))?, ndarray::array![[10, 12, 14], [20, 22, 24]]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn select(mut self, slices: impl AsRef<[SliceInfoElem]>) -> Self {
@@ -191,8 +189,7 @@ impl CopyOptions {
     /// fill value is converted in the same way.
     ///
     /// ```
-    /// use ndzarr_array::{Array, CopyOptions, DataType, copy};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, CopyOptions, DataType, MemoryStore, copy};
     ///
     /// let store = MemoryStore::new();
     /// let packed = Array::<i16>::builder([3]).create((&store, "packed"))?;
@@ -203,7 +200,7 @@ impl CopyOptions {
     /// copy((&store, "packed"), (&store, "kelvin"), &options)?;
     /// let kelvin = Array::<f32>::open((&store, "kelvin"))?;
     /// assert_eq!(kelvin.read(..)?.into_raw_vec_and_offset().0, [273.0, 278.0, 263.0]);
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
@@ -297,15 +294,14 @@ impl CopyOptions {
     /// written.
     ///
     /// ```
-    /// use ndzarr_array::{Array, CopyLevel, CopyOptions, Format, copy};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, CopyLevel, CopyOptions, Format, MemoryStore, copy};
     ///
     /// let store = MemoryStore::new();
     /// Array::<u16>::builder([8]).chunks([2]).create((&store, "a"))?;
     /// let report = copy((&store, "a"), (&store, "b"), &CopyOptions::new().chunks([4]).dry_run())?;
     /// assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (CopyLevel::Reencoded, 2));
     /// assert!(Array::<u16>::open((&store, "b")).is_err());
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     #[must_use]
     pub fn dry_run(mut self) -> Self {

@@ -70,8 +70,7 @@ impl Storage {
     /// The store fails, or cannot list the prefix.
     ///
     /// ```
-    /// use ndzarr_array::{Array, Storage};
-    /// use ndzarr_store::MemoryStore;
+    /// use ndzarr::{Array, MemoryStore, Storage};
     ///
     /// let storage = Storage::from(MemoryStore::new());
     /// Array::<u8>::builder([4]).chunks([2]).create((&storage, "a"))?.fill([0..1], 1)?;
@@ -79,7 +78,7 @@ impl Storage {
     /// storage.each_key("a/", |key, listed| keys.push((key.to_owned(), listed.byte_len())))?;
     /// keys.sort();
     /// assert_eq!(keys[0], ("a/c/0".to_owned(), Some(2)));
-    /// # Ok::<(), ndzarr_array::Error>(())
+    /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, Listed) + Send) -> Result<()> {
         let limits = Limits::default().listed_bytes(u64::MAX);
