@@ -5,7 +5,9 @@ use std::pin::pin;
 
 use futures_channel::oneshot::{self, Canceled, Receiver};
 use futures_util::future::{Either, select};
-use ndzarr_pool::{HAS_THREADS, Queue, Withdrawn, is_change_thread, is_own_thread, queue_change};
+use ndzarr_pool::{
+    HAS_THREADS, Queue, Withdrawn, is_change_thread, is_own_thread, queue_change, start_change,
+};
 use ndzarr_store::StoreError;
 
 use crate::cancel::Cancel;
@@ -72,7 +74,27 @@ pub async fn queued<T: Send + 'static>(
     if !HAS_THREADS || is_change_thread() {
         return work();
     }
+    waiting(store, cancel, work).await
+}
+
+/// Like [`queued`], for work that must not run on the polling thread.
+///
+/// A change that holds a document may wait for this thread if it is one for changes or the pool's, which encodes for
+/// them, and all others of the store may wait for that document. So the work does not queue, and gets a
+/// thread of its own.
+pub(crate) async fn waiting<T: Send + 'static>(
+    store: &str,
+    cancel: Option<&Cancel>,
+    work: impl FnOnce() -> Result<T, EngineCause> + Send + 'static,
+) -> Result<T, EngineCause> {
+    if !HAS_THREADS {
+        return work();
+    }
     let (job, mut receive) = reporting(work);
+    if is_change_thread() || is_own_thread() {
+        start_change(job).map_err(no_thread)?;
+        return passed_on(receive.await);
+    }
     let queued = queue_change(store, job).map_err(no_thread)?;
     if let Some(cancel) = cancel {
         let cancelled = pin!(cancel.cancelled());
@@ -82,21 +104,6 @@ pub async fn queued<T: Send + 'static>(
             Either::Right(_) => {}
         }
     }
-    passed_on(receive.await)
-}
-
-/// Like [`queued`], for work that must not run on the polling thread. A thread for changes may hold a document, for
-/// which all others of its store may wait: what it polls does not queue, and gets a thread of its own.
-pub(crate) async fn waiting<T: Send + 'static>(
-    store: &str,
-    cancel: Option<&Cancel>,
-    work: impl FnOnce() -> Result<T, EngineCause> + Send + 'static,
-) -> Result<T, EngineCause> {
-    if !HAS_THREADS || !is_change_thread() {
-        return queued(store, cancel, work).await;
-    }
-    let (job, receive) = reporting(work);
-    std::thread::Builder::new().name("ndzarr-lock".to_owned()).spawn(job).map_err(no_thread)?;
     passed_on(receive.await)
 }
 

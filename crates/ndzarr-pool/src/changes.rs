@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use crate::threads::{pause, start};
+use crate::threads::{pause, start_change};
 
 /// After this long without any change of a store being begun although some wait, another thread is
 /// started for them. The time doubles with each thread beyond the usual number.
@@ -120,14 +120,14 @@ impl Changes {
 
     fn add_thread(self: &Arc<Self>, line: &mut Line, store: &str, first: First) -> io::Result<()> {
         let (own, store) = (Arc::clone(self), store.to_owned());
-        start(move || own.work(&store, first))?;
+        start_change(move || own.work(&store, first))?;
         line.threads += 1;
         Ok(())
     }
 
     fn start_watcher(self: &Arc<Self>, store: &str) -> io::Result<()> {
         let (own, store) = (Arc::clone(self), store.to_owned());
-        start(move || own.watch(&store))
+        start_change(move || own.watch(&store))
     }
 
     /// The life of a thread: it ends when no job waits, or when there are more threads than usual and

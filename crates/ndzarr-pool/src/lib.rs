@@ -43,4 +43,4 @@ pub use changes::Withdrawn;
 pub use offer::Stay;
 pub use pool::{HAS_THREADS, Queue, available, gives_way, is_own_thread, share, spawn};
 pub use queued_change::{QueuedChange, queue_change};
-pub use threads::is_change_thread;
+pub use threads::{is_change_thread, start_change};
