@@ -34,8 +34,8 @@ pub(crate) struct NewArchive {
     end: Mutex<u64>,
     entries: Mutex<Entries>,
     turns: Arc<Turns>,
-    /// The finished archive.
-    finished: OnceLock<ZipStore<Arc<dyn Store>>>,
+    /// The finished archive, or why it could not be opened to read from.
+    finished: OnceLock<Result<ZipStore<Arc<dyn Store>>, StoreError>>,
 }
 
 #[derive(Default)]
@@ -132,8 +132,7 @@ impl NewArchive {
             return Err(self.failed("finish the archive", "the store has no lock for it"));
         };
         temporary.publish(lock)?;
-        let finished = ZipStore::open(Arc::clone(&self.base), self.key.clone())?;
-        let _ = self.finished.set(finished);
+        let _ = self.finished.set(ZipStore::open(Arc::clone(&self.base), self.key.clone()));
         Ok(())
     }
 
@@ -187,6 +186,7 @@ impl NewArchive {
         let temporary = self.temporary.read().unwrap_or_else(PoisonError::into_inner);
         let Some(temporary) = temporary.as_ref() else {
             let finished = self.finished.get().ok_or_else(|| self.is_finished())?;
+            let finished = finished.as_ref().map_err(StoreError::clone)?;
             return finished.fetch(&Fetch { key: key.clone(), of: of.clone(), want: want.clone() });
         };
         let current = self.entries().values.get(key).copied();

@@ -1,18 +1,17 @@
 //! A store fails at each request of a copy in turn, or from it on, on either side: what looks like a copy is whole, the
 //! source stays, and a resumed copy is the one that would have been made, with nothing besides.
 
-use std::collections::BTreeMap;
+mod side;
+
 use std::num::NonZeroUsize;
 
-use ndzarr::store::bytes::Bytes;
+use ndzarr::store::ZipWriter;
 use ndzarr::{
-    Array, CopyOptions, ErrorKind, Existing, Format, Group, MemoryStore, RunOptions, Storage, asynchronous,
-    copy,
+    Array, CopyOptions, ErrorKind, Existing, Format, Group, MemoryStore, RunOptions, asynchronous, copy,
 };
-use ndzarr_store::StoreError;
-use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, block_on};
+use ndzarr_testkit::block_on;
 
-type Keys = BTreeMap<String, Bytes>;
+use side::{Fails, Keys, Kind, Side};
 
 /// A group with consolidated metadata, two arrays, one of them in a group of its own, and a file of others.
 fn source() -> MemoryStore {
@@ -29,55 +28,6 @@ fn source() -> MemoryStore {
     memory
 }
 
-fn keys(memory: &MemoryStore) -> Keys {
-    memory.keys().into_iter().map(|key| (key.to_string(), memory.get(&key).expect("a value"))).collect()
-}
-
-/// What fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fails {
-    One,
-    /// As if the process were killed.
-    AllFromIt,
-}
-
-/// The store of a side.
-struct Side {
-    memory: MemoryStore,
-    storage: Storage,
-    /// Fails at request `n`.
-    fail: Box<dyn Fn(Fails, u64)>,
-    heal: Box<dyn Fn()>,
-}
-
-fn fault() -> StoreError {
-    StoreError::io("reach", "the store", std::io::Error::other("as asked"))
-}
-
-impl Side {
-    fn new(memory: MemoryStore, is_async: bool) -> Self {
-        match is_async {
-            true => {
-                let store = FaultStore::new(AsyncMemoryStore::over(memory.clone(), Latency::default()));
-                Self::of(memory, Storage::asynchronous(store.clone()), store)
-            }
-            false => {
-                let store = FaultStore::new(memory.clone());
-                Self::of(memory, Storage::blocking(store.clone()), store)
-            }
-        }
-    }
-
-    fn of<S: Clone + 'static>(memory: MemoryStore, storage: Storage, store: FaultStore<S>) -> Self {
-        let failing = store.clone();
-        let fail = move |fails, n| match fails {
-            Fails::One => failing.fail_nth(Call::Any, n, fault()),
-            Fails::AllFromIt => failing.fail_from(Call::Any, n, fault()),
-        };
-        Self { memory, storage, fail: Box::new(fail), heal: Box::new(move || store.heal()) }
-    }
-}
-
 /// Copies, as a future or not.
 fn copied(from: &Side, to: &Side, options: &CopyOptions, as_future: bool) -> Result<(), ndzarr::Error> {
     let (from, to) = ((&from.storage, "from"), (&to.storage, "to"));
@@ -87,35 +37,44 @@ fn copied(from: &Side, to: &Side, options: &CopyOptions, as_future: bool) -> Res
     }
 }
 
-fn at_each_request(options: &CopyOptions, [is_async_from, is_async_to]: [bool; 2], as_future: bool) {
-    let run = RunOptions::default().threads(NonZeroUsize::new(1));
-    let options = options.clone().run(run);
-    let whole = MemoryStore::new();
-    let from = Side::new(source(), is_async_from);
-    copied(&from, &Side::new(whole.clone(), is_async_to), &options, as_future).expect("a copy");
-    let (whole, before) = (keys(&whole), keys(&from.memory));
+fn on_one_thread(options: &CopyOptions) -> CopyOptions {
+    options.clone().run(RunOptions::default().threads(NonZeroUsize::new(1)))
+}
+
+/// What a copy makes, by a copy in memory without faults.
+fn expected(options: &CopyOptions) -> Keys {
+    let to = Side::empty(Kind::Blocking);
+    copied(&Side::new(Kind::Blocking, &source()), &to, options, false).expect("a copy");
+    to.keys()
+}
+
+fn at_each_request(options: &CopyOptions, kinds: [Kind; 2], as_future: bool) {
+    let options = on_one_thread(options);
+    let [kind_from, kind_to] = kinds;
+    let whole = expected(&options);
+    let from = Side::new(kind_from, &source());
+    let before = from.keys();
     let mut failed = 0;
-    for (fails_at_target, fails) in
-        [(false, Fails::One), (false, Fails::AllFromIt), (true, Fails::One), (true, Fails::AllFromIt)]
-    {
+    let targets = kind_to.faults().iter().map(|fails| (true, *fails));
+    for (fails_at_target, fails) in kind_from.faults().iter().map(|fails| (false, *fails)).chain(targets) {
         // That many requests in a row did not matter: the copy has ended before them.
         let mut idle = 0;
         for n in 0.. {
-            let to = Side::new(MemoryStore::new(), is_async_to);
+            let to = Side::empty(kind_to);
             let side = if fails_at_target { &to } else { &from };
-            (side.fail)(fails, n);
+            side.fail(fails, n);
             let done = copied(&from, &to, &options, as_future);
-            (side.heal)();
+            side.heal();
             let what = format!(
-                "{fails:?} from request {n} of the {} on, asynchronous {is_async_from} {is_async_to}, {done:?}",
+                "{fails:?} request {n} of the {}, {kinds:?}, {done:?}",
                 if fails_at_target { "target" } else { "source" }
             );
-            assert!(keys(&from.memory) == before, "{what}: the source");
-            let is_open = Group::open((&to.memory, "to")).is_ok();
+            assert!(from.keys() == before, "{what}: the source");
+            let is_open = Group::open((&to.storage, "to")).is_ok();
             match &done {
                 // What failed was not needed.
                 Ok(()) => {
-                    assert!(keys(&to.memory) == whole, "{what}: {:?}", to.memory.keys());
+                    assert!(to.keys() == whole, "{what}: {:?}", to.keys().keys());
                     idle += 1;
                     if idle > 3 {
                         break;
@@ -125,7 +84,7 @@ fn at_each_request(options: &CopyOptions, [is_async_from, is_async_to]: [bool; 2
                 // All but the note's removal was done; or consolidated metadata are there, which show a group by
                 // themselves, and its own document is not.
                 Err(_) if is_open => {
-                    let mut made = keys(&to.memory);
+                    let mut made = to.keys();
                     made.retain(|key, _| !key.ends_with(".ndzarr-copy"));
                     let mut without_document = whole.clone();
                     if made.contains_key("to/.zmetadata") {
@@ -140,8 +99,48 @@ fn at_each_request(options: &CopyOptions, [is_async_from, is_async_to]: [bool; 2
             }
             idle = 0;
             match copied(&from, &to, &options.clone().resume(), as_future) {
-                Ok(()) => assert!(keys(&to.memory) == whole, "{what}: {:?}", to.memory.keys()),
-                Err(error) => assert!(is_open && error.kind() == ErrorKind::AlreadyExists, "{what}: {error}"),
+                Ok(()) => assert!(to.keys() == whole, "{what}: {:?}", to.keys().keys()),
+                Err(error) => {
+                    assert!(is_open && error.kind() == ErrorKind::AlreadyExists, "{what}: resumed: {error}");
+                }
+            }
+        }
+    }
+    assert!(failed > 50, "{failed} requests failed");
+}
+
+/// A new archive exists once it is finished, and is then whole.
+fn into_an_archive(options: &CopyOptions, kind_from: Kind) {
+    let options = on_one_thread(options);
+    let whole = expected(&options);
+    let from = Side::new(kind_from, &source());
+    let mut failed = 0;
+    for (fails_at_target, fails) in
+        [(false, Fails::One), (false, Fails::AllFromIt), (true, Fails::One), (true, Fails::AllFromIt)]
+    {
+        let mut idle = 0;
+        for n in 0.. {
+            let to = Side::folder();
+            let side = if fails_at_target { &to } else { &from };
+            side.fail(fails, n);
+            let done = to.new_archive().and_then(|archive: ZipWriter| {
+                copy((&from.storage, "from"), (&archive, "to"), &options)?;
+                assert!(to.keys().is_empty(), "it is not finished");
+                archive.finish().map_err(ndzarr::Error::from)
+            });
+            side.heal();
+            let what = format!("{fails:?} request {n}, target {fails_at_target}, {kind_from:?}, {done:?}");
+            if done.is_err() {
+                assert!(to.keys().is_empty(), "{what}: {:?}", to.keys().keys());
+                assert!(fails == Fails::AllFromIt || to.files() == 0, "{what}: it leaves a file");
+                failed += 1;
+                idle = 0;
+                continue;
+            }
+            assert!(to.keys_of_archive() == whole, "{what}");
+            idle += 1;
+            if idle > 3 {
+                break;
             }
         }
     }
@@ -159,34 +158,52 @@ fn ways() -> [CopyOptions; 4] {
 
 #[test]
 fn blocking_stores() {
-    at_each_request(&CopyOptions::new(), [false, false], false);
-    at_each_request(&CopyOptions::new().format(Format::Zarr3), [false, false], false);
+    at_each_request(&CopyOptions::new(), [Kind::Blocking; 2], false);
+    at_each_request(&CopyOptions::new().format(Format::Zarr3), [Kind::Blocking; 2], false);
 }
 
 #[test]
 fn asynchronous_stores() {
-    at_each_request(&CopyOptions::new(), [true, true], false);
-    at_each_request(&CopyOptions::new(), [true, true], true);
+    at_each_request(&CopyOptions::new(), [Kind::Asynchronous; 2], false);
+    at_each_request(&CopyOptions::new(), [Kind::Asynchronous; 2], true);
+}
+
+#[test]
+fn archives() {
+    at_each_request(&CopyOptions::new(), [Kind::Archive, Kind::Blocking], false);
+    into_an_archive(&CopyOptions::new(), Kind::Blocking);
 }
 
 mod long {
     use super::*;
 
-    const SIDES: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
-
     #[test]
     #[ignore = "long; `.ci/run all` runs it"]
     fn stores_of_each_kind() {
-        for sides in SIDES {
-            ways().iter().for_each(|options| at_each_request(options, sides, false));
+        for from in [Kind::Blocking, Kind::Asynchronous, Kind::Archive] {
+            for to in [Kind::Blocking, Kind::Asynchronous] {
+                ways().iter().for_each(|options| at_each_request(options, [from, to], false));
+            }
+            ways().iter().for_each(|options| into_an_archive(options, from));
         }
     }
 
     #[test]
     #[ignore = "long; `.ci/run all` runs it"]
     fn as_futures() {
-        for sides in SIDES {
-            ways().iter().for_each(|options| at_each_request(options, sides, true));
+        for from in [Kind::Blocking, Kind::Asynchronous, Kind::Archive] {
+            for to in [Kind::Blocking, Kind::Asynchronous] {
+                ways().iter().for_each(|options| at_each_request(options, [from, to], true));
+            }
         }
+    }
+
+    #[test]
+    #[ignore = "long; `.ci/run all` runs it"]
+    fn buckets() {
+        for options in &ways()[..3] {
+            at_each_request(options, [Kind::Bucket; 2], false);
+        }
+        into_an_archive(&CopyOptions::new(), Kind::Bucket);
     }
 }
