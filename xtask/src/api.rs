@@ -20,7 +20,7 @@ use crate::python;
 const LIST: &str = "crates/ndzarr/public-api.txt";
 
 /// More items are not promised. Every type of a public signature is one of them.
-const MOST: usize = 240;
+const MOST: usize = 242;
 
 /// The crates whose types can stand in its signatures.
 const BELOW: [&str; 10] = [

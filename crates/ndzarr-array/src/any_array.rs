@@ -1,28 +1,37 @@
-//! The calls of `AnyArray`: elements of whichever type, as bytes, converted, and single fields.
+//! The calls of `AnyArray`: elements of whichever type, and converted.
+
+mod bytes;
 
 use ndarray::{Array as NdArray, Dimension, Ix0};
 
 use crate::any_elements::AnyElements;
-use crate::array::{AnyArray, Array};
+use crate::array::ArrayIn;
 use crate::element_type::{Any, ElementType};
 use crate::error::Result;
-use crate::mode::Blocking;
+use crate::mode::{Asynchronous, Blocking, Mode};
 use crate::number::{Cast, Number};
-use crate::resolved::into_dim;
+use crate::resolved::{Resolved, into_dim};
 use crate::selection::Selection;
 use crate::shard_writer::ShardWriter;
-use crate::struct_plan::StructField;
 
-impl AnyArray {
+impl<M: Mode> ArrayIn<Any, M> {
     /// The array with its element type.
     ///
     /// # Errors
     /// Its elements are not `E`.
-    pub fn typed<E: ElementType>(self) -> Result<Array<E>> {
+    pub fn typed<E: ElementType>(self) -> Result<ArrayIn<E, M>> {
         self.core.named(E::check_stored(self.data_type()))?;
         Ok(self.core.into())
     }
 
+    /// The fill value; zero if the metadata has none.
+    #[must_use]
+    pub fn fill_value(&self) -> AnyElements<Ix0> {
+        self.core.fill_any_value()
+    }
+}
+
+impl ArrayIn<Any, Blocking> {
     /// Reads a selection into a new ndarray of the type that the array has, in standard layout.
     ///
     /// # Errors
@@ -176,12 +185,6 @@ impl AnyArray {
         self.core.wait(self.core.fill_any::<Blocking>(&resolved, &value.into()))
     }
 
-    /// The fill value; zero if the metadata has none.
-    #[must_use]
-    pub fn fill_value(&self) -> AnyElements<Ix0> {
-        self.core.fill_any_value()
-    }
-
     /// Reads the part of a chunk that lies inside the array, like
     /// [`Array::read_chunk`](crate::Array::read_chunk).
     ///
@@ -255,148 +258,125 @@ impl AnyArray {
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any>> {
         ShardWriter::begin(self.core.clone(), shard)
     }
+}
 
-    /// Reads a selection. Returns the elements packed in C order and in native byte order. Elements
-    /// of chunks that are not stored are the fill value. A bool is one byte, 0 or 1; a complex
-    /// number is its real part, then its imaginary part; fields follow each other without gaps.
-    ///
-    /// [`read`](Self::read) returns large results in memory that is aligned, which a `Vec<u8>` cannot be:
-    /// it is faster where chunks are stored without compression.
+impl ArrayIn<Any, Asynchronous> {
+    /// Like [`AnyArray::read`](crate::AnyArray::read).
     ///
     /// # Errors
-    /// The elements have no fixed size, or an error of [`Array::read`].
-    ///
-    /// ```
-    /// use ndzarr::{AnyArray, Array, MemoryStore, s};
-    ///
-    /// let store = MemoryStore::new();
-    /// Array::<u16>::builder([2, 3]).create((&store, "a"))?.write(.., &ndarray::array![[1, 2, 3], [4, 5, 6]])?;
-    ///
-    /// let any = AnyArray::open((&store, "a"))?;
-    /// assert_eq!(any.read_bytes(s![1, ..;-2])?, [6u16.to_ne_bytes(), 4u16.to_ne_bytes()].concat());
-    /// # Ok::<(), ndzarr::Error>(())
-    /// ```
-    pub fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
+    /// The same as for [`AnyArray::read`](crate::AnyArray::read).
+    pub async fn read<S: Selection>(&self, selection: S) -> Result<AnyElements<S::OutDim>> {
         let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_bytes(&resolved))
+        drop(selection);
+        self.read_resolved(resolved).await?.into_dim()
     }
 
-    /// Reads a selection into existing memory, packed as by [`read_bytes`](Self::read_bytes). It may
-    /// have any alignment.
-    ///
-    /// # Errors
-    /// `out` has another length than the selection, in bytes, or an error of
-    /// [`read_bytes`](Self::read_bytes). After an error the content of `out` is unspecified.
-    ///
-    /// ```
-    /// use ndzarr::{AnyArray, DataType, MemoryStore};
-    ///
-    /// let any = AnyArray::builder([4, 4]).data_type(DataType::Float { bits: 32 });
-    /// let any = any.create((MemoryStore::new(), "a"))?;
-    /// let mut rows = [7; 32];
-    /// any.read_bytes_into([0..2, 0..4], &mut rows)?;
-    /// assert_eq!(rows, [0; 32]);
-    /// # Ok::<(), ndzarr::Error>(())
-    /// ```
-    pub fn read_bytes_into(&self, selection: impl Selection, out: &mut [u8]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_bytes_into(&resolved, out))
+    async fn read_resolved(&self, resolved: Resolved) -> Result<AnyElements> {
+        self.core.handed(|core| async move { core.read_any(&resolved).await }).await
     }
 
-    /// Writes a selection from elements packed in C order and in native byte order.
+    /// Like [`AnyArray::read_into`](crate::AnyArray::read_into). On a blocking store the elements are
+    /// read into a separate buffer and then copied, because the library's threads could outlive a
+    /// dropped future.
     ///
     /// # Errors
-    /// `bytes` has another length than the selection, in bytes, or has bytes that are not an element
-    /// of the type (both checked before any I/O). Also any error of [`Array::write`].
-    pub fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.write_bytes::<Blocking>(&resolved, bytes))
-    }
-
-    /// Extends the array along an axis by the elements in `bytes`, like [`Array::append`]. They are
-    /// packed in C order and in native byte order. Their shape is the array's, except for the
-    /// length along the axis, which follows from the length of `bytes`.
-    ///
-    /// # Errors
-    /// `bytes` is not a whole number of such slices, or not empty although another axis has length
-    /// 0. Also any error of [`Array::append`].
-    ///
-    /// ```
-    /// use ndzarr::{AnyArray, Array, MemoryStore};
-    ///
-    /// let store = MemoryStore::new();
-    /// Array::<u8>::builder([0, 2]).create((&store, "log"))?;
-    /// let mut log = AnyArray::open((&store, "log"))?;
-    /// log.append_bytes(0, &[1, 2, 3, 4])?;
-    /// assert_eq!(log.shape(), [2, 2]);
-    /// assert_eq!(log.read_bytes(&[1..2, 0..2])?, [3, 4]);
-    /// # Ok::<(), ndzarr::Error>(())
-    /// ```
-    pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        let core = self.core.clone();
-        let (shape, source) = core.bytes_source(axis, bytes)?;
-        core.wait_change(self.core.append(axis, &shape, &*source))
-    }
-
-    /// Reads the contents of elements of variable size of a selection, in C order. A string is given
-    /// as UTF-8, a JSON value as its text, a list as its numbers in native byte order. Elements of
-    /// chunks that are not stored are the fill value.
-    ///
-    /// # Errors
-    /// The elements have a fixed size, or an error of [`read_bytes`](Self::read_bytes).
-    ///
-    /// ```
-    /// use ndzarr::{AnyArray, DataType, MemoryStore};
-    ///
-    /// let texts = AnyArray::builder([3]).data_type(DataType::String).create((MemoryStore::new(), "texts"))?;
-    /// texts.write_vlen(&[1..3], &[b"a".to_vec(), "ü".as_bytes().to_vec()])?;
-    /// assert_eq!(texts.read_vlen(&[0..3])?, [&b""[..], b"a", b"\xc3\xbc"]);
-    /// # Ok::<(), ndzarr::Error>(())
-    /// ```
-    pub fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_vlen(&resolved))
-    }
-
-    /// Writes the contents of elements of variable size to a selection, in C order.
-    ///
-    /// # Errors
-    /// The elements have a fixed size; the number of `elements` is not that of the selection, or one
-    /// of them is not of the type; an error of [`Array::write`].
-    pub fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.write_vlen::<Blocking>(&resolved, elements))
-    }
-
-    /// Reads one field of the structured elements of a selection, and does not examine the others.
-    /// A path like `"orbit.speed"` leads into a nested structure; a sub-array is a Rust array,
-    /// `[f32; 3]`.
-    ///
-    /// # Errors
-    /// The elements are not structures, they have no field of this name, or its values are not `T`.
-    /// Also any error of [`Array::read`](crate::Array::read).
-    ///
-    /// ```
-    /// use ndarray::Array1;
-    /// use ndzarr::{AnyArray, DataType, Field, MemoryStore, StructType};
-    ///
-    /// let fields = [Field::new("id", DataType::UInt { bits: 8 }), Field::new("mass", DataType::Float { bits: 32 })];
-    /// let data_type = DataType::Struct(StructType::new(fields).expect("two names"));
-    /// let stars = AnyArray::builder([2]).data_type(data_type).create((MemoryStore::new(), "stars"))?;
-    /// // Fields are packed, in native byte order.
-    /// let elements = [&[1][..], &1.5f32.to_ne_bytes(), &[2], &2.5f32.to_ne_bytes()].concat();
-    /// stars.write_bytes(&[0..2], &elements)?;
-    ///
-    /// let masses: Array1<f32> = stars.read_field("mass", [0..2])?;
-    /// assert_eq!(masses.to_vec(), [1.5, 2.5]);
-    /// # Ok::<(), ndzarr::Error>(())
-    /// ```
-    pub fn read_field<T: StructField, S: Selection>(
+    /// The same as for [`AnyArray::read_into`](crate::AnyArray::read_into).
+    pub async fn read_into<S: Selection, D: Dimension>(
         &self,
-        name: &str,
         selection: S,
+        out: &mut AnyElements<D>,
+    ) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        if !self.core.storage.is_blocking() {
+            return self.core.read_any_into(&resolved, out).await;
+        }
+        self.core.check_any(&resolved, out)?;
+        out.assign(&self.read_resolved(resolved).await?);
+        Ok(())
+    }
+
+    /// Like [`AnyArray::read_many`](crate::AnyArray::read_many).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_many`](crate::AnyArray::read_many).
+    pub async fn read_many<S: Selection>(
+        &self,
+        selections: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<AnyElements<S::OutDim>>> {
+        let resolved = self.core.resolve_all(selections)?;
+        let outs = self.core.handed(|core| async move { core.read_many_any(&resolved).await }).await?;
+        outs.into_iter().map(AnyElements::into_dim).collect()
+    }
+
+    /// Like [`AnyArray::read_as`](crate::AnyArray::read_as).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_as`](crate::AnyArray::read_as).
+    pub async fn read_as<T: Number, S: Selection>(
+        &self,
+        selection: S,
+        cast: Cast,
     ) -> Result<NdArray<T, S::OutDim>> {
         let resolved = self.core.resolve(&selection)?;
-        into_dim(self.core.wait(self.core.read_field(name, &resolved))?)
+        drop(selection);
+        into_dim(self.core.handed(move |core| async move { core.read_as(&resolved, cast).await }).await?)
+    }
+
+    /// Like [`AnyArray::write`](crate::AnyArray::write).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::write`](crate::AnyArray::write).
+    pub async fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.core.write_any::<Asynchronous, _>(&resolved, data).await
+    }
+
+    /// Like [`AnyArray::fill`](crate::AnyArray::fill).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::fill`](crate::AnyArray::fill).
+    pub async fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
+        let (resolved, value) = (self.core.resolve(&selection)?, value.into());
+        drop(selection);
+        self.core.fill_any::<Asynchronous>(&resolved, &value).await
+    }
+
+    /// Like [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
+    pub async fn read_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
+        self.read_resolved(self.core.chunk(chunk)?).await
+    }
+
+    /// Like [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
+    pub async fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
+        let resolved = self.core.chunk(chunk)?;
+        self.core.write_any::<Asynchronous, _>(&resolved, data).await
+    }
+
+    /// Like [`AnyArray::append`](crate::AnyArray::append).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::append`](crate::AnyArray::append).
+    pub async fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
+        let core = self.core.clone();
+        let source = core.any_source(data)?;
+        self.core.append_handed(axis, data.shape(), &*source).await
+    }
+
+    /// Like [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
+    ///
+    /// # Errors
+    /// The same as for [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
+    pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any, Asynchronous>> {
+        // The writer outlives this call, so it cannot borrow from it.
+        let (core, shard) = (self.core.clone(), shard.to_vec());
+        self.core.handed(|_| async move { ShardWriter::begin(core, &shard) }).await
     }
 }

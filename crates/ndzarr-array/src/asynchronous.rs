@@ -27,18 +27,21 @@
 //! # Ok::<(), ndzarr::Error>(())
 //! ```
 
-mod any_array;
-mod array;
 mod copy;
-mod group;
 
-pub use array::{AnyArray, Array};
 pub use copy::copy;
-pub use group::Group;
 
 use crate::element_type::Any;
 use crate::mode;
 
+/// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to clone: a
+/// clone shares the store and the caches, and has its own shape, attributes and options.
+pub type Array<E = Any> = crate::array::ArrayIn<E, mode::Asynchronous>;
+/// An array whose element type is known only at run time.
+pub type AnyArray = Array<Any>;
+/// A group of arrays and groups in a store, with the calls of [`Group`](crate::Group) as futures. Cheap
+/// to clone.
+pub type Group = crate::group::GroupIn<mode::Asynchronous>;
 /// Options for opening an array or a group, like [`OpenOptions`](crate::OpenOptions).
 pub type OpenOptions = crate::open_options::OpenOptions<mode::Asynchronous>;
 /// Describes a new array, like [`ArrayBuilder`](crate::ArrayBuilder).

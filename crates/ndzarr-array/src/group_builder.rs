@@ -1,5 +1,7 @@
 //! `GroupBuilder`: describes a new group and creates it.
 
+mod create;
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@
 //! use std::collections::HashMap;
 //!
 //! use bytes::Bytes;
-//! use ndzarr_array::{Array, Storage};
-//! use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError};
+//! use ndzarr::store::{Fetch, Fetched, Key, Of, Pin, Precondition, Put, StoreError};
+//! use ndzarr::{Array, Storage, Store};
 //!
 //! /// Values that are compiled in.
 //! #[derive(Debug)]
@@ -50,7 +50,7 @@
 //! let store = Embedded(HashMap::from([("a/.zarray", &document[..]), ("a/0", &[1, 2, 3])]));
 //! let a = Array::<u8>::open((Storage::blocking(store), "a"))?;
 //! assert_eq!(a.read(..)?.as_slice(), Some(&[1, 2, 3, 9, 9][..]));
-//! # Ok::<(), ndzarr_array::Error>(())
+//! # Ok::<(), ndzarr::Error>(())
 //! ```
 // docs.rs shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -105,6 +105,7 @@ mod nodes;
 mod note;
 mod number;
 mod occupied;
+mod open;
 mod open_options;
 mod output;
 mod packed;
@@ -145,7 +146,7 @@ mod vlen_array;
 
 pub use any_elements::AnyElements;
 pub use appender::Appender;
-pub use array::{AnyArray, Array};
+pub use array::{AnyArray, Array, ArrayIn};
 pub use array_selections::Named;
 pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice, Integer};
 pub use blocking::{AnyNode, OpenOptions};
@@ -161,7 +162,7 @@ pub use element::{Datetime64, Element, Timedelta64};
 pub use element_type::{Any, ElementType};
 pub use error::{Error, ErrorKind, Result};
 pub use fixed_elements::{FixedBytes, FixedUtf32};
-pub use group::Group;
+pub use group::{Group, GroupIn};
 pub use group_builder::GroupBuilder;
 pub use group_core::GroupCore as GroupInfo;
 #[doc(hidden)]

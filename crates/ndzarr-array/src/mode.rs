@@ -1,25 +1,18 @@
-//! Whether the calls of a handle block their thread or are futures: one builder, child and options
-//! type serves both.
+//! Whether the calls of a handle block their thread or are futures: one array, group, builder, child and
+//! options type serves both.
 
 use std::fmt;
 
 use ndzarr_engine::Part;
 
 use crate::core::Core;
-use crate::element_type::ElementType;
 use crate::error::Result;
-use crate::group_core::GroupCore;
 
 /// Whether calls block: [`Blocking`], or [`Asynchronous`].
 ///
 /// It is the last parameter of types that serve both sides, such as
-/// [`ArrayBuilder`](crate::ArrayBuilder), and determines the types that they make.
+/// [`ArrayBuilder`](crate::ArrayBuilder).
 pub trait Mode: Copy + fmt::Debug + Default + Send + Sync + 'static {
-    /// The arrays of this side.
-    type Array<E: ElementType>: Clone + From<Core> + fmt::Debug;
-    /// The groups of this side.
-    type Group: Clone + From<GroupCore> + fmt::Debug;
-
     /// Writes parts of an array.
     #[doc(hidden)]
     fn write(array: &Core, parts: &[Part<'_>]) -> impl Future<Output = Result<()>> + Send;
@@ -32,3 +25,18 @@ pub struct Blocking;
 /// Calls are futures: the types of [`asynchronous`](crate::asynchronous).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asynchronous;
+
+impl Mode for Blocking {
+    async fn write(array: &Core, parts: &[Part<'_>]) -> Result<()> {
+        match array.storage.is_blocking() {
+            true => array.write(parts),
+            false => array.write_async(parts).await,
+        }
+    }
+}
+
+impl Mode for Asynchronous {
+    async fn write(array: &Core, parts: &[Part<'_>]) -> Result<()> {
+        array.write_async(parts).await
+    }
+}

@@ -5,10 +5,13 @@ use std::marker::PhantomData;
 
 use ndzarr_metadata::MemberKind;
 
+use crate::array::ArrayIn;
+use crate::contents::Contents;
 use crate::element_type::{Any, ElementType};
 use crate::error::Result;
+use crate::group::GroupIn;
 use crate::group_core::{ChildCore, NodeCore};
-use crate::mode::{Blocking, Mode};
+use crate::mode::{Asynchronous, Blocking, Mode};
 use crate::nodes;
 
 /// An array or a group.
@@ -17,9 +20,9 @@ use crate::nodes;
 #[derive(Clone, Debug)]
 pub enum AnyNode<M: Mode> {
     /// An array.
-    Array(M::Array<Any>),
+    Array(ArrayIn<Any, M>),
     /// A group.
-    Group(M::Group),
+    Group(GroupIn<M>),
 }
 
 impl<M: Mode> From<NodeCore> for AnyNode<M> {
@@ -27,6 +30,90 @@ impl<M: Mode> From<NodeCore> for AnyNode<M> {
         match node {
             NodeCore::Array(array) => Self::Array(array.into()),
             NodeCore::Group(group) => Self::Group(group.into()),
+        }
+    }
+}
+
+impl<M: Mode> AnyNode<M> {
+    /// Its path from the root of the store, without a leading `/`; empty for the root.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Array(array) => array.path(),
+            Self::Group(group) => group.path(),
+        }
+    }
+}
+
+impl AnyNode<Blocking> {
+    /// Removes the node with everything below it, documents first.
+    ///
+    /// # Errors
+    /// The node no longer exists; [files that do not belong to it](Contents::foreign) lie below it, and
+    /// the options of the array or group do not [force](RunOptions::force) their removal; the store fails.
+    ///
+    /// ```
+    /// use ndzarr::{AnyNode, Array, MemoryStore};
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u8>::builder([3]).create((&store, "a"))?.fill(.., 1)?;
+    /// AnyNode::open((&store, "a"))?.erase_self()?;
+    /// assert!(store.keys().iter().all(|key| !key.starts_with("a/")));
+    /// # Ok::<(), ndzarr::Error>(())
+    /// ```
+    pub fn erase_self(self) -> Result<()> {
+        match self {
+            Self::Array(array) => array.core.wait_change(array.core.erase_self()),
+            Self::Group(group) => group.erase_self(),
+        }
+    }
+
+    /// Lists what lies below the node, whose removal would remove it.
+    ///
+    /// # Errors
+    /// The node no longer exists; the store fails, or cannot list.
+    ///
+    /// ```
+    /// use ndzarr::{AnyNode, Array, MemoryStore};
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u8>::builder([3]).create((&store, "a"))?.fill(.., 1)?;
+    /// store.set("a/stations.csv", "id,name")?;
+    /// let contents = AnyNode::open((&store, "a"))?.contents()?;
+    /// assert_eq!((contents.n_arrays, contents.n_keys), (1, 3));
+    /// assert_eq!(contents.foreign, ["a/stations.csv"]);
+    /// # Ok::<(), ndzarr::Error>(())
+    /// ```
+    pub fn contents(&self) -> Result<Contents> {
+        match self {
+            Self::Array(array) => array.core.storage.wait(array.core.contents()),
+            Self::Group(group) => group.core.wait(group.core.contents()),
+        }
+    }
+}
+
+impl AnyNode<Asynchronous> {
+    /// Like [`AnyNode::erase_self`].
+    ///
+    /// # Errors
+    /// The same as for [`AnyNode::erase_self`].
+    pub async fn erase_self(self) -> Result<()> {
+        match self {
+            Self::Array(array) => {
+                array.core.handed_change(|core| async move { core.erase_self().await }).await
+            }
+            Self::Group(group) => group.erase_self().await,
+        }
+    }
+
+    /// Like [`AnyNode::contents`].
+    ///
+    /// # Errors
+    /// The same as for [`AnyNode::contents`].
+    pub async fn contents(&self) -> Result<Contents> {
+        match self {
+            Self::Array(array) => array.core.handed(|core| async move { core.contents().await }).await,
+            Self::Group(group) => group.core.handed(|group| async move { group.contents().await }).await,
         }
     }
 }
@@ -92,7 +179,7 @@ impl<M: Mode> Child<M> {
     ///
     /// # Errors
     /// The same as for [`open`](Self::open); it is a group; its elements are of another type.
-    pub fn array<E: ElementType>(self) -> Result<M::Array<E>> {
+    pub fn array<E: ElementType>(self) -> Result<ArrayIn<E, M>> {
         match *self.core.node? {
             NodeCore::Array(array) => {
                 array.named(E::check_stored(array.data_type()))?;
@@ -106,7 +193,7 @@ impl<M: Mode> Child<M> {
     ///
     /// # Errors
     /// The same as for [`open`](Self::open); it is an array.
-    pub fn group(self) -> Result<M::Group> {
+    pub fn group(self) -> Result<GroupIn<M>> {
         match *self.core.node? {
             NodeCore::Group(group) => Ok(group.into()),
             NodeCore::Array(array) => Err(nodes::not_a("a group", &array.node, &array.storage)),

@@ -32,14 +32,14 @@ pub use ndarray;
 #[doc(hidden)]
 pub use ndzarr_array::structured;
 pub use ndzarr_array::{
-    Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayInfo, Asynchronous, AxisBounds,
-    AxisSelection, AxisSlice, Blocking, Cast, Child, Chunk, Chunks, CopiedNode, CopyAccount, CopyLevel,
-    CopyOptions, CopyReport, Datetime64, Element, ElementType, Error, ErrorKind, FieldMismatch, FieldPlan,
-    FixedBytes, FixedUtf32, Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3,
+    Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayIn, ArrayInfo, Asynchronous,
+    AxisBounds, AxisSelection, AxisSlice, Blocking, Cast, Child, Chunk, Chunks, CopiedNode, CopyAccount,
+    CopyLevel, CopyOptions, CopyReport, Datetime64, Element, ElementType, Error, ErrorKind, FieldMismatch,
+    FieldPlan, FixedBytes, FixedUtf32, Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3,
     Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group,
-    GroupBuilder, GroupInfo, Integer, KeyList, LeftOut, LeftOutReason, Mode, N5Block, N5Blocks, Named,
-    NewArray, NotCopied, Number, OpenOptions, Place, PlainElement, Points, Repr, Resolved, Result, Selection,
-    ShardWriter, Storage, StructField, Timedelta64, ToShape, ToView, Units, asynchronous, copy,
+    GroupBuilder, GroupIn, GroupInfo, Integer, KeyList, LeftOut, LeftOutReason, Mode, N5Block, N5Blocks,
+    Named, NewArray, NotCopied, Number, OpenOptions, Place, PlainElement, Points, Repr, Resolved, Result,
+    Selection, ShardWriter, Storage, StructField, Timedelta64, ToShape, ToView, Units, asynchronous, copy,
     for_each_type, par_fold, par_fold_stored, par_map, par_write, s,
 };
 pub use ndzarr_codec::CodecRegistry;

@@ -1,0 +1,254 @@
+//! The calls of groups that find, open, create and remove the nodes below them.
+
+use super::GroupIn;
+use crate::array::ArrayIn;
+use crate::builder::ArrayBuilder;
+use crate::element_type::ElementType;
+use crate::error::Result;
+use crate::group_core::GroupCore;
+use crate::mode::{Asynchronous, Blocking};
+use crate::node::Child;
+
+impl GroupIn<Blocking> {
+    /// Opens its children, in the order of their names, as they are now. No document is read twice,
+    /// and as many threads as the [options](Self::with_options) allow work on them. If there is
+    /// consolidated metadata, the children are those listed in it, see
+    /// [`ConsolidatedUse`](crate::ConsolidatedUse).
+    ///
+    /// # Errors
+    /// The store cannot list. A child that cannot be opened does not fail the call; the error is in
+    /// that child.
+    ///
+    /// ```
+    /// use ndzarr::{Any, Array, Format, Group, MemberKind, MemoryStore};
+    ///
+    /// let root = Group::create(&MemoryStore::new(), Format::Zarr3)?;
+    /// root.create_array("a", Array::<f32>::builder([10]))?;
+    /// root.create_group("b")?;
+    ///
+    /// let mut found = Vec::new();
+    /// for child in root.children()? {
+    ///     found.push(match child.kind() {
+    ///         Some(MemberKind::Array) => format!("{} of shape {:?}", child.path(), child.array::<Any>()?.shape()),
+    ///         Some(MemberKind::Group) => format!("{}/", child.path()),
+    ///         None => format!("{} cannot be read", child.path()),
+    ///     });
+    /// }
+    /// assert_eq!(found, ["a of shape [10]", "b/"]);
+    /// # Ok::<(), ndzarr::Error>(())
+    /// ```
+    pub fn children(&self) -> Result<Vec<Child>> {
+        let children = self.core.wait(self.core.children())?;
+        Ok(children.into_iter().map(Child::new).collect())
+    }
+
+    /// Opens every node below it, by path from the group, parents before children: the
+    /// [`children`](Self::children) of every group, with one round of requests for each level of
+    /// the hierarchy. If several symbolic links lead to one group, each is a node, and only one of
+    /// them has the nodes below that group.
+    ///
+    /// # Errors
+    /// This group cannot be listed. A node that cannot be opened, or a group below that cannot be
+    /// listed, does not fail the call: the error is in that node, which has no kind, and what is below
+    /// it is left out.
+    ///
+    /// ```
+    /// use ndzarr::{Array, Format, Group, MemoryStore};
+    ///
+    /// let root = Group::create(&MemoryStore::new(), Format::Zarr2)?;
+    /// let scan = root.create_group("scan")?;
+    /// scan.create_array("0", Array::<u16>::builder([64, 64]))?;
+    /// scan.create_array("1", Array::<u16>::builder([32, 32]))?;
+    ///
+    /// let paths: Vec<String> = root.walk()?.iter().map(|node| node.path()).collect();
+    /// assert_eq!(paths, ["scan", "scan/0", "scan/1"]);
+    /// # Ok::<(), ndzarr::Error>(())
+    /// ```
+    pub fn walk(&self) -> Result<Vec<Child>> {
+        let found = self.core.wait(self.core.walk())?;
+        Ok(found.into_iter().map(Child::new).collect())
+    }
+
+    /// Opens the array of this name or relative path.
+    ///
+    /// # Errors
+    /// The same as for [`Array::open`](crate::Array::open).
+    pub fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Blocking>> {
+        let core = self.core.wait(self.core.array(name))?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok(core.into())
+    }
+
+    /// Opens the group of this name or relative path.
+    ///
+    /// # Errors
+    /// The same as for [`open`](Self::open).
+    pub fn group(&self, name: &str) -> Result<Self> {
+        self.core.wait(self.core.group(name)).map(Self::from)
+    }
+
+    /// Creates an array below this group, in the group's format. With
+    /// [`or_open`](ArrayBuilder::or_open), one that is there is opened.
+    ///
+    /// # Errors
+    /// The same as for [`ArrayBuilder::create`].
+    pub fn create_array<E: ElementType>(
+        &self,
+        name: &str,
+        array: ArrayBuilder<E>,
+    ) -> Result<ArrayIn<E, Blocking>> {
+        self.core.wait_change(self.core.create_array(name, array)).map(ArrayIn::from)
+    }
+
+    /// Creates a group below this group, in the group's format.
+    ///
+    /// # Errors
+    /// The same as for [`create`](Self::create).
+    pub fn create_group(&self, name: &str) -> Result<Self> {
+        self.core.wait_change(self.core.create_group(name)).map(Self::from)
+    }
+
+    /// Whether there is an array or a group of this name or relative path. Opening what is there can
+    /// still fail, if it is of another kind or needs what this build lacks.
+    ///
+    /// # Errors
+    /// The metadata there is invalid; the store fails.
+    pub fn contains(&self, name: &str) -> Result<bool> {
+        self.core.wait(self.core.contains(name))
+    }
+
+    /// Removes a node below this group with everything below it, documents first. A symbolic link
+    /// is removed, its target stays.
+    ///
+    /// # Errors
+    /// The name is empty; nothing is there; [files that do not belong to the node](crate::Contents::foreign) lie
+    /// below it, and the [options](Self::with_options) do not [force](crate::RunOptions::force) their removal;
+    /// the store fails.
+    ///
+    /// ```
+    /// use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore, RunOptions};
+    ///
+    /// let store = MemoryStore::new();
+    /// let root = Group::create(&store, Format::Zarr3)?;
+    /// root.create_array("a", Array::<u8>::builder([3]))?;
+    /// store.set("a/stations.csv", "id,name")?;
+    ///
+    /// assert_eq!(root.erase("a").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    /// root.with_options(RunOptions::default().force()).erase("a")?;
+    /// assert_eq!(store.keys(), ["zarr.json"]);
+    /// # Ok::<(), ndzarr::Error>(())
+    /// ```
+    pub fn erase(&self, name: &str) -> Result<()> {
+        self.core.wait_change(self.core.erase(name))
+    }
+
+    /// Removes the group itself with everything below it, documents first.
+    ///
+    /// # Errors
+    /// The group no longer exists, or an error of [`erase`](Self::erase).
+    ///
+    /// ```
+    /// use ndzarr::{Array, Format, Group, MemoryStore};
+    ///
+    /// let store = MemoryStore::new();
+    /// let root = Group::create(&store, Format::Zarr3)?;
+    /// root.create_group("run-1")?.create_array("signal", Array::<f32>::builder([100]))?;
+    /// assert!(root.erase("").is_err());
+    /// root.group("run-1")?.erase_self()?;
+    /// assert_eq!(store.keys(), ["zarr.json"]);
+    /// # Ok::<(), ndzarr::Error>(())
+    /// ```
+    pub fn erase_self(self) -> Result<()> {
+        self.core.wait_change(self.core.erase_at(&self.core.node.path))
+    }
+}
+
+impl GroupIn<Asynchronous> {
+    /// Like [`Group::children`](crate::Group::children).
+    ///
+    /// # Errors
+    /// The same as for [`Group::children`](crate::Group::children).
+    pub async fn children(&self) -> Result<Vec<Child<Asynchronous>>> {
+        let children = self.core.handed(|group| async move { group.children().await }).await?;
+        Ok(children.into_iter().map(Child::new).collect())
+    }
+
+    /// Like [`Group::walk`](crate::Group::walk).
+    ///
+    /// # Errors
+    /// The same as for [`Group::walk`](crate::Group::walk).
+    pub async fn walk(&self) -> Result<Vec<Child<Asynchronous>>> {
+        let found = self.core.handed(|group| async move { group.walk().await }).await?;
+        Ok(found.into_iter().map(Child::new).collect())
+    }
+
+    /// Like [`Group::array`](crate::Group::array).
+    ///
+    /// # Errors
+    /// The same as for [`Group::array`](crate::Group::array).
+    pub async fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Asynchronous>> {
+        let name = name.to_owned();
+        let core = self.core.handed(|group| async move { group.array(&name).await }).await?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok(core.into())
+    }
+
+    /// Like [`Group::group`](crate::Group::group).
+    ///
+    /// # Errors
+    /// The same as for [`Group::group`](crate::Group::group).
+    pub async fn group(&self, name: &str) -> Result<Self> {
+        let name = name.to_owned();
+        self.core.handed(|group| async move { group.group(&name).await }).await.map(Self::from)
+    }
+
+    /// Like [`Group::create_array`](crate::Group::create_array).
+    ///
+    /// # Errors
+    /// The same as for [`Group::create_array`](crate::Group::create_array).
+    pub async fn create_array<E: ElementType>(
+        &self,
+        name: &str,
+        array: ArrayBuilder<E, Asynchronous>,
+    ) -> Result<ArrayIn<E, Asynchronous>> {
+        let name = name.to_owned();
+        let call = |group: GroupCore| async move { group.create_array(&name, array).await };
+        self.core.handed_change(call).await.map(ArrayIn::from)
+    }
+
+    /// Like [`Group::create_group`](crate::Group::create_group).
+    ///
+    /// # Errors
+    /// The same as for [`Group::create_group`](crate::Group::create_group).
+    pub async fn create_group(&self, name: &str) -> Result<Self> {
+        let name = name.to_owned();
+        let call = |group: GroupCore| async move { group.create_group(&name).await };
+        self.core.handed_change(call).await.map(Self::from)
+    }
+
+    /// Like [`Group::contains`](crate::Group::contains).
+    ///
+    /// # Errors
+    /// The same as for [`Group::contains`](crate::Group::contains).
+    pub async fn contains(&self, name: &str) -> Result<bool> {
+        let name = name.to_owned();
+        self.core.handed(|group| async move { group.contains(&name).await }).await
+    }
+
+    /// Like [`Group::erase`](crate::Group::erase).
+    ///
+    /// # Errors
+    /// The same as for [`Group::erase`](crate::Group::erase).
+    pub async fn erase(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.core.handed_change(|group| async move { group.erase(&name).await }).await
+    }
+
+    /// Like [`Group::erase_self`](crate::Group::erase_self).
+    ///
+    /// # Errors
+    /// The same as for [`Group::erase_self`](crate::Group::erase_self).
+    pub async fn erase_self(self) -> Result<()> {
+        self.core.handed_change(|group| async move { group.erase_at(&group.node.path).await }).await
+    }
+}

@@ -1,0 +1,31 @@
+//! Creates the group that a builder describes.
+
+use super::GroupBuilder;
+use crate::error::Result;
+use crate::group::GroupIn;
+use crate::mode::{Asynchronous, Blocking};
+use crate::place::Place;
+
+impl GroupBuilder<Blocking> {
+    /// Creates the group, and the groups above it that the format requires.
+    ///
+    /// # Errors
+    /// There is something at the place already; an ancestor is an array; the name is not allowed;
+    /// the store fails.
+    pub fn create(self, place: impl Into<Place>) -> Result<GroupIn<Blocking>> {
+        let place = place.into().locate()?;
+        place.storage.clone().wait_change(None, self.make(place)).map(GroupIn::from)
+    }
+}
+
+impl GroupBuilder<Asynchronous> {
+    /// Like [`GroupBuilder::create`].
+    ///
+    /// # Errors
+    /// The same as for [`GroupBuilder::create`].
+    pub async fn create(self, place: impl Into<Place>) -> Result<GroupIn<Asynchronous>> {
+        let place = place.into().located().await?;
+        let storage = place.storage.clone();
+        storage.handed_change(|| async move { self.make(place).await }).await.map(GroupIn::from)
+    }
+}

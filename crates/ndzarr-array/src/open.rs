@@ -1,0 +1,147 @@
+//! Opens arrays, groups, and nodes of either kind.
+
+use crate::array::ArrayIn;
+use crate::element_type::ElementType;
+use crate::error::Result;
+use crate::group::GroupIn;
+use crate::mode::{Asynchronous, Blocking};
+use crate::node::AnyNode;
+use crate::open_options::OpenOptions;
+use crate::place::Place;
+
+impl OpenOptions<Blocking> {
+    /// Opens an array.
+    ///
+    /// # Errors
+    /// The same as for [`Array::open`].
+    pub fn open_array<E: ElementType>(&self, place: impl Into<Place>) -> Result<ArrayIn<E, Blocking>> {
+        let place = place.into().locate()?;
+        let core = place.storage.clone().wait(self.array(place))?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok(core.into())
+    }
+
+    /// Opens a group.
+    ///
+    /// # Errors
+    /// The same as for [`Group::open`].
+    pub fn open_group(&self, place: impl Into<Place>) -> Result<GroupIn<Blocking>> {
+        let place = place.into().locate()?;
+        place.storage.clone().wait(self.group(place)).map(GroupIn::from)
+    }
+
+    /// Opens the array or group at a place.
+    ///
+    /// # Errors
+    /// The same as for [`AnyNode::open`].
+    pub fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Blocking>> {
+        let place = place.into().locate()?;
+        place.storage.clone().wait(self.node(place)).map(AnyNode::from)
+    }
+}
+
+impl OpenOptions<Asynchronous> {
+    /// Opens an array.
+    ///
+    /// # Errors
+    /// The same as for [`Array::open`](crate::Array::open).
+    pub async fn open_array<E: ElementType>(
+        &self,
+        place: impl Into<Place>,
+    ) -> Result<ArrayIn<E, Asynchronous>> {
+        let (options, place) = (self.clone(), place.into().located().await?);
+        let storage = place.storage.clone();
+        let core = storage.handed(|| async move { options.array(place).await }).await?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok(core.into())
+    }
+
+    /// Opens a group.
+    ///
+    /// # Errors
+    /// The same as for [`Group::open`](crate::Group::open).
+    pub async fn open_group(&self, place: impl Into<Place>) -> Result<GroupIn<Asynchronous>> {
+        let (options, place) = (self.clone(), place.into().located().await?);
+        let storage = place.storage.clone();
+        storage.handed(|| async move { options.group(place).await }).await.map(GroupIn::from)
+    }
+
+    /// Opens the array or group at a place.
+    ///
+    /// # Errors
+    /// The same as for [`AnyNode::open`].
+    pub async fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Asynchronous>> {
+        let (options, place) = (self.clone(), place.into().located().await?);
+        let storage = place.storage.clone();
+        storage.handed(|| async move { options.node(place).await }).await.map(AnyNode::from)
+    }
+}
+
+// The bound is that of each function: on the `impl`, it would not show the message of the trait.
+impl<E> ArrayIn<E, Blocking> {
+    /// Opens an array and detects its format. [`OpenOptions`](crate::OpenOptions) has more
+    /// settings.
+    ///
+    /// # Errors
+    /// No array is there; its metadata is invalid or requires an unsupported feature; its elements
+    /// are not of the type `E`.
+    pub fn open(place: impl Into<Place>) -> Result<Self>
+    where
+        E: ElementType,
+    {
+        OpenOptions::<Blocking>::new().open_array(place)
+    }
+}
+
+impl<E> ArrayIn<E, Asynchronous> {
+    /// Like [`Array::open`](crate::Array::open).
+    ///
+    /// # Errors
+    /// The same as for [`Array::open`](crate::Array::open).
+    pub async fn open(place: impl Into<Place>) -> Result<Self>
+    where
+        E: ElementType,
+    {
+        OpenOptions::<Asynchronous>::new().open_array(place).await
+    }
+}
+
+impl GroupIn<Blocking> {
+    /// Opens a group and detects its format. [`OpenOptions`](crate::OpenOptions) has more settings.
+    ///
+    /// # Errors
+    /// No group is there; its metadata is invalid.
+    pub fn open(place: impl Into<Place>) -> Result<Self> {
+        OpenOptions::<Blocking>::new().open_group(place)
+    }
+}
+
+impl GroupIn<Asynchronous> {
+    /// Like [`Group::open`](crate::Group::open).
+    ///
+    /// # Errors
+    /// The same as for [`Group::open`](crate::Group::open).
+    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+        OpenOptions::<Asynchronous>::new().open_group(place).await
+    }
+}
+
+impl AnyNode<Blocking> {
+    /// Opens the array or group at a place. [`OpenOptions`](crate::OpenOptions) has more settings.
+    ///
+    /// # Errors
+    /// Nothing is there; its metadata is invalid or requires an unsupported feature.
+    pub fn open(place: impl Into<Place>) -> Result<Self> {
+        OpenOptions::<Blocking>::new().open_node(place)
+    }
+}
+
+impl AnyNode<Asynchronous> {
+    /// Like [`AnyNode::open`].
+    ///
+    /// # Errors
+    /// The same as for [`AnyNode::open`].
+    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+        OpenOptions::<Asynchronous>::new().open_node(place).await
+    }
+}
