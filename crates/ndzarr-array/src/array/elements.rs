@@ -36,8 +36,7 @@ impl<T: Element> ArrayIn<T, Blocking> {
     ///
     /// ```
     /// # use ndarray::{Array2, array};
-    /// # use ndzarr_array::Array;
-    /// # use ndzarr_store::MemoryStore;
+    /// # use ndzarr::{Array, MemoryStore};
     /// # let store = MemoryStore::new();
     /// # let a = Array::<u16>::builder([2, 4]).chunks([2, 2]).create((&store, "a"))?;
     /// a.write(.., &array![[1, 2, 3, 4], [5, 6, 7, 8]].into_dyn())?;
