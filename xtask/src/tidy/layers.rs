@@ -262,7 +262,7 @@ fn broken_edges(package: &Package) -> Vec<(String, String)> {
     for dependency in &package.dependencies {
         let (to, dev) = (&dependency.name, dependency.kind == DependencyKind::Dev);
         if is_ours(to) {
-            let for_tests = dev && FOR_TESTS.contains(&to) && name != "xtask";
+            let for_tests = dev && FOR_TESTS.contains(&to.as_str()) && name != "xtask";
             let allowed = match may {
                 May::NameAny => true,
                 May::Name(names) => for_tests || names.contains(&to.as_str()),
