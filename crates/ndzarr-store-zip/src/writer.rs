@@ -35,7 +35,7 @@ use crate::new_value::{ZipLock, ZipTemporary};
 /// new.finish()?;
 ///
 /// let a = Array::<u8>::open(format!("{}|zip:a", path.display()))?;
-/// assert_eq!(a.read(..)?.to_vec(), [2, 2, 1, 1]);
+/// assert_eq!(a.read([0..4])?.to_vec(), [2, 2, 1, 1]);
 /// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone)]
