@@ -102,38 +102,14 @@
 #![forbid(unsafe_code)]
 
 mod any_store;
-mod budget;
 mod cache;
-mod cancel;
-mod chunk_read;
-mod chunk_write;
 mod chunked;
-mod cover;
-mod damage;
-mod encode_job;
 mod error;
-mod for_each;
-mod inner_chunks;
-mod io;
-mod level;
-mod merge_ranges;
-mod met_box;
-mod new_shard;
 mod options;
-mod other_threads;
-mod pieces;
-mod presence;
-mod raw_layers;
-mod read;
-mod relayed;
-mod reread;
-mod scratch;
-mod several;
-mod shard_writer;
-mod shrink;
+mod reading;
+mod threads;
 mod tile;
-mod wanted;
-mod write;
+mod writing;
 
 /// The locks of [`budget`] and [`mod@cancel`]. Their tests replace this module with one that tries
 /// many interleavings.
@@ -144,23 +120,25 @@ mod sync {
 
 pub use any_store::AnyStore;
 pub use cache::{ArrayCache, Cache, IndexCache, StoreId, closes_files_after, with_files};
-pub use cancel::{Cancel, CancelOnDrop, Condition, Publishing, in_scope, publishing, scoped};
-pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
-pub use cover::check_cover;
-pub use damage::{DamageReport, Damaged, DamagedChunk};
 pub use error::{Broken, EngineCause, EngineError, UnitPlace};
-pub use for_each::in_parallel;
-pub use level::Jobs;
 pub use ndzarr_model::{ConcurrentUpdate, Foreign};
 pub use ndzarr_pool::{HAS_THREADS, is_change_thread};
 pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
-pub use other_threads::{pooled, queued};
-pub use presence::{Doubt, Presence};
-pub use read::{read, read_async};
-pub use relayed::{Relay, relayed};
-pub use shard_writer::ShardWriter;
-pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async};
+pub use reading::chunk_read::{ChunkRead, ReadStep};
+pub use reading::cover::check_cover;
+pub use reading::damage::{DamageReport, Damaged, DamagedChunk};
+pub use reading::level::Jobs;
+pub use reading::read::{read, read_async};
+pub use reading::wanted::Job;
+pub use threads::cancel::{Cancel, CancelOnDrop, Condition, Publishing, in_scope, publishing, scoped};
+pub use threads::for_each::in_parallel;
+pub use threads::other_threads::{pooled, queued};
+pub use threads::relayed::{Relay, relayed};
 pub use tile::{Coverage, MakeTile, Picked, PickedBox, Source, Tile};
-pub use wanted::Job;
-pub use write::{Part, erase_in_turn, erase_prefix_in_turn, put_in_turn, write, write_async, write_pooled};
+pub use writing::presence::{Doubt, Presence};
+pub use writing::shard_writer::ShardWriter;
+pub use writing::shrink::{check_shrink, check_shrink_async, shrink, shrink_async};
+pub use writing::write::{
+    Part, erase_in_turn, erase_prefix_in_turn, put_in_turn, write, write_async, write_pooled,
+};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ndzarr_model::{ConcurrentUpdate, Foreign};
 use ndzarr_store::PerProcess;
 
-use crate::budget::Budget;
+use crate::threads::budget::Budget;
 use crate::{Cancel, CancelOnDrop, DamageReport, Damaged};
 
 /// How a region is read or written.
@@ -285,7 +285,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cancel::{Publishing, Under};
+    use crate::threads::cancel::{Publishing, Under};
 
     #[test]
     fn a_dropped_call_waits_for_requests_without_locks_up_to_a_limit() {

@@ -4,7 +4,7 @@ use ndzarr_codec::{Elements, Layout, VlenBuffer};
 use ndzarr_grid::{Overlap, Picks, Region};
 
 use crate::EngineCause;
-use crate::for_each::begin_of;
+use crate::threads::for_each::begin_of;
 
 /// A piece of the output, disjoint from all others. Nothing else below the typed API knows the
 /// element type.
@@ -188,7 +188,7 @@ mod tests {
     use ndzarr_codec::Swap;
 
     use super::*;
-    use crate::for_each::for_each;
+    use crate::threads::for_each::for_each;
 
     /// A tile that records what is put into it.
     struct Noted(Vec<(usize, Vec<usize>, Vec<usize>)>);

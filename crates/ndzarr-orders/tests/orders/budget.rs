@@ -13,7 +13,7 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
 }
 
-#[path = "../../../ndzarr-engine/src/budget.rs"]
+#[path = "../../../ndzarr-engine/src/threads/budget.rs"]
 mod budget;
 
 use budget::Budget;

@@ -22,7 +22,7 @@ mod cache {
 }
 
 #[allow(unreachable_pub, dead_code, clippy::needless_update)]
-#[path = "../../../ndzarr-engine/src/cancel.rs"]
+#[path = "../../../ndzarr-engine/src/threads/cancel.rs"]
 mod cancel;
 
 use cancel::{Cancel, CancelOnDrop, Patience, Taken, Turn, check_cancel, publishing};

@@ -8,16 +8,16 @@ use ndzarr_codec::{Access, CodecError, ShardIndex, Sharding, VlenBuffer};
 use ndzarr_grid::{ChunkGrid, Region, next_index};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Want};
 
-use crate::cancel::Turn;
 use crate::chunked::{ChunkedArray, Outside};
-use crate::encode_job::EncodeJob;
 use crate::error::no_part;
-use crate::io::{Io, encode_all};
-use crate::merge_ranges::first_part;
-use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
-use crate::reread::Reread;
-use crate::scratch::with_workspace;
-use crate::wanted::{check_inner_len, index_want};
+use crate::reading::merge_ranges::first_part;
+use crate::reading::reread::Reread;
+use crate::reading::wanted::{check_inner_len, index_want};
+use crate::threads::cancel::Turn;
+use crate::threads::io::{Io, encode_all};
+use crate::threads::scratch::with_workspace;
+use crate::writing::encode_job::EncodeJob;
+use crate::writing::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::{Coverage, EngineCause, FillChunks, Source};
 
 /// The write of a region of one chunk. In order: fetch what it [`needs`](Self::needs), if anything,

@@ -6,10 +6,10 @@ use ndzarr_codec::{Access, CodecChain, Elements, Layout, Swap, c_strides};
 use ndzarr_grid::Region;
 use ndzarr_store::{FetchedPieces, Key, Store};
 
-use crate::for_each::begin_of;
-use crate::scratch::with_workspace;
+use crate::reading::wanted::{REQUEST_BYTES, WINDOW_BYTES};
+use crate::threads::for_each::begin_of;
+use crate::threads::scratch::with_workspace;
 use crate::tile::put_from_anywhere;
-use crate::wanted::{REQUEST_BYTES, WINDOW_BYTES};
 use crate::{ChunkedArray, EngineCause, Tile};
 
 /// A raw chunk is read in pieces of about this many bytes, which stay in the cache of a core even

@@ -10,7 +10,7 @@ use ndzarr_pool::{
 };
 use ndzarr_store::StoreError;
 
-use crate::cancel::Cancel;
+use crate::threads::cancel::Cancel;
 use crate::{EngineCause, RunOptions};
 
 /// Runs `work` on the pool and awaits the result. Dropping the future does not stop it.

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::scratch::with_workspace;
-use crate::wanted::{Content, Job};
+use crate::reading::wanted::{Content, Job};
+use crate::threads::scratch::with_workspace;
 use crate::{Broken, EngineCause, UnitPlace};
 
 /// How a read treats broken stored chunks.

@@ -10,10 +10,10 @@ use ndzarr_store::RangeMerging;
 
 use crate::cache::ArrayCache;
 use crate::error::bad_answer;
-use crate::merge_ranges::{FetchedRanges, WantedRanges};
-use crate::pieces::Pieces;
+use crate::reading::merge_ranges::{FetchedRanges, WantedRanges};
+use crate::reading::pieces::Pieces;
+use crate::reading::wanted::{Content, Damage, Wanted};
 use crate::tile::{Picked, PickedBox, Piece};
-use crate::wanted::{Content, Damage, Wanted};
 use crate::{EngineCause, Job, Tile};
 
 /// The wanted part of a shard, and the positions of its inner chunks.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ndzarr_grid::{ChunkGrid, Overlap, Region};
 
-use crate::cover::{self, Division};
-use crate::for_each::Sequence;
-use crate::met_box::MetBox;
-use crate::several::Shared;
+use crate::reading::cover::{self, Division};
+use crate::reading::met_box::MetBox;
+use crate::reading::several::Shared;
+use crate::threads::for_each::Sequence;
 use crate::tile::{MakeTile, Output, Piece};
 use crate::{ChunkedArray, EngineCause, Tile};
 

@@ -14,15 +14,15 @@ use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
 };
 
-use crate::budget::{Budget, Share};
 use crate::cache::with_files;
-use crate::cancel::{Patience, check_cancel, publishing};
-use crate::damage::OnDamage;
-use crate::encode_job::EncodeJob;
-use crate::for_each::{Sequence, for_each, for_each_waiting, n_threads};
-use crate::other_threads::on_pool;
-use crate::scratch::{Permit, Permits, with_workspace};
-use crate::wanted::Job;
+use crate::reading::damage::OnDamage;
+use crate::reading::wanted::Job;
+use crate::threads::budget::{Budget, Share};
+use crate::threads::cancel::{Patience, check_cancel, publishing};
+use crate::threads::for_each::{Sequence, for_each, for_each_waiting, n_threads};
+use crate::threads::other_threads::on_pool;
+use crate::threads::scratch::{Permit, Permits, with_workspace};
+use crate::writing::encode_job::EncodeJob;
 use crate::{EngineCause, EngineError, RunOptions, Source};
 
 /// Requests to a store, and the computations beside them. A type parameter of the data path, so

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Store, Wait, Want};
 
 use crate::cache::with_files;
-use crate::cancel::check_cancel;
-use crate::merge_ranges::first_part;
-use crate::wanted::Content;
+use crate::reading::merge_ranges::first_part;
+use crate::reading::wanted::Content;
+use crate::threads::cancel::check_cancel;
 use crate::{Cancel, EngineCause};
 
 /// A value that may have to be read again.

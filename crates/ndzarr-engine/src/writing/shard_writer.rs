@@ -10,8 +10,8 @@ use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::{Key, Temporary};
 
 use crate::cache::with_files;
-use crate::encode_job::EncodeJob;
-use crate::scratch::with_workspace;
+use crate::threads::scratch::with_workspace;
+use crate::writing::encode_job::EncodeJob;
 use crate::{AnyStore, ChunkedArray, EngineCause, EngineError, RunOptions, Source};
 
 /// Writes one shard from inner chunks that come in any order, from any number of threads.

@@ -8,11 +8,11 @@ use ndzarr_store::{Pin, RangeMerging, Want};
 
 use crate::cache::CachedIndex;
 use crate::error::bad_answer;
-use crate::for_each::Sequence;
-use crate::inner_chunks::{InnerChunks, ShardCache, ShardGrid};
-use crate::merge_ranges::{FetchedRanges, WantedRanges, first_part};
-use crate::pieces::Pieces;
-use crate::wanted::{Content, Damage, Wanted};
+use crate::reading::inner_chunks::{InnerChunks, ShardCache, ShardGrid};
+use crate::reading::merge_ranges::{FetchedRanges, WantedRanges, first_part};
+use crate::reading::pieces::Pieces;
+use crate::reading::wanted::{Content, Damage, Wanted};
+use crate::threads::for_each::Sequence;
 use crate::{EngineCause, Job, Tile};
 
 /// The wanted part of a value, and what is known about it.

@@ -9,10 +9,10 @@ use ndzarr_model::KeyEncoding;
 use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, Store, StoreError};
 
 use crate::cache::with_files;
-use crate::cancel::{Patience, Taken, Turn, check_cancel};
-use crate::chunk_write::{ChunkWrite, Nothing};
-use crate::io::{Awaited, Here, Io, in_turns, now};
-use crate::write::{Written, unless_lost, write_chunk};
+use crate::threads::cancel::{Patience, Taken, Turn, check_cancel};
+use crate::threads::io::{Awaited, Here, Io, in_turns, now};
+use crate::writing::chunk_write::{ChunkWrite, Nothing};
+use crate::writing::write::{Written, unless_lost, write_chunk};
 use crate::{ChunkedArray, EngineCause, EngineError, RunOptions};
 
 /// Checks that [`shrink`] can work in this store. It cannot if the store does not list keys and

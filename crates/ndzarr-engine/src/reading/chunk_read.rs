@@ -8,11 +8,11 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want}
 
 use crate::cache::{ArrayCache, CachedIndex, Held, new_version};
 use crate::chunked::ChunkedArray;
-use crate::level::{Jobs, Level, Value};
-use crate::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
-use crate::reread::Reread;
+use crate::reading::level::{Jobs, Level, Value};
+use crate::reading::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
+use crate::reading::reread::Reread;
+use crate::reading::wanted::{Content, Damage, Wanted};
 use crate::tile::Picked;
-use crate::wanted::{Content, Damage, Wanted};
 use crate::{Broken, EngineCause, Tile};
 
 /// Reads a region of one chunk, sans I/O: [`step`](Self::step) names what to fetch,

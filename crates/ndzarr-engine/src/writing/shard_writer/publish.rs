@@ -7,13 +7,13 @@ use ndzarr_codec::ShardBuilder;
 use ndzarr_store::{Fetch, Fetched, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want};
 
 use super::{InnerState, ShardWriter};
-use crate::cancel::{Patience, Publishing, Taken, Turn, Under};
 use crate::chunked::Outside;
 use crate::error::no_part;
-use crate::io::{Awaited, Here, Io};
-use crate::new_shard::{KeyChange, NewShard, OldShard, Out};
-use crate::scratch::with_workspace;
-use crate::wanted::index_want;
+use crate::reading::wanted::index_want;
+use crate::threads::cancel::{Patience, Publishing, Taken, Turn, Under};
+use crate::threads::io::{Awaited, Here, Io};
+use crate::threads::scratch::with_workspace;
+use crate::writing::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::{AnyStore, ConcurrentUpdate, EngineCause, EngineError, FillChunks};
 
 /// About how many bytes of inner chunks that stay are copied at once.

@@ -17,8 +17,8 @@ use ndzarr_store::{
 };
 
 use crate::any_store::AnyStore;
-use crate::cancel::Cancel;
-use crate::other_threads::waiting;
+use crate::threads::cancel::Cancel;
+use crate::threads::other_threads::waiting;
 use crate::{EngineCause, EngineError};
 
 /// A request that the polling task makes. It passes on its answer itself.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use ndzarr_codec::Workspace;
 use ndzarr_store::block_on;
 
-use crate::budget::{Budget, Share};
+use crate::threads::budget::{Budget, Share};
 
 thread_local! {
     static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };

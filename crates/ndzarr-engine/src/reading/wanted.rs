@@ -11,7 +11,7 @@ use ndzarr_store::Want;
 
 use crate::cache::{Decoded, Entry, Held, Slot};
 use crate::error::bad_answer;
-use crate::merge_ranges::first_part;
+use crate::reading::merge_ranges::first_part;
 use crate::tile::{Picked, put_from_anywhere};
 use crate::{Broken, EngineCause, Tile};
 

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use ndzarr_codec::{CodecChain, CodecError, ShardBuilder, Sharding};
 use ndzarr_store::{Fetched, Of, Pin, Want};
 
-use crate::cancel::Turn;
 use crate::error::bad_answer;
-use crate::scratch::with_workspace;
+use crate::threads::cancel::Turn;
+use crate::threads::scratch::with_workspace;
 use crate::{EngineCause, FillChunks};
 
 /// Smaller parts are combined, up to this many bytes.

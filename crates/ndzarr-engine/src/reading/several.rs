@@ -140,7 +140,7 @@ impl Tile for Several<'_> {
                 behind.tiles.push((region.relative_to(&origin), tile));
             } else {
                 let (head, tail) = tile.split_at(axis, at - range.start as usize);
-                let [front, back] = crate::cover::sides(&region, axis, at as u64);
+                let [front, back] = crate::reading::cover::sides(&region, axis, at as u64);
                 before.tiles.push((front, head));
                 behind.tiles.push((back.relative_to(&origin), tail));
             }

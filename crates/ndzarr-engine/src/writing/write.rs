@@ -12,15 +12,15 @@ use ndzarr_pool::Queue;
 use ndzarr_store::{AsyncStore, Fetched, Key, Of, Precondition, Prefix, Put, Store, StoreError, Wait, Want};
 
 use crate::cache::with_files;
-use crate::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_cancel, publishing};
-use crate::chunk_write::ChunkWrite;
-use crate::cover;
-use crate::for_each::n_threads;
-use crate::io::{Awaited, Here, Io, in_turns, now};
-use crate::met_box::MetBox;
-use crate::new_shard::KeyChange;
-use crate::other_threads::{on_pool, waiting};
-use crate::reread::Reread;
+use crate::reading::cover;
+use crate::reading::met_box::MetBox;
+use crate::reading::reread::Reread;
+use crate::threads::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_cancel, publishing};
+use crate::threads::for_each::n_threads;
+use crate::threads::io::{Awaited, Here, Io, in_turns, now};
+use crate::threads::other_threads::{on_pool, waiting};
+use crate::writing::chunk_write::ChunkWrite;
+use crate::writing::new_shard::KeyChange;
 use crate::{ChunkedArray, ConcurrentUpdate, Coverage, EngineCause, EngineError, RunOptions, Source};
 
 /// A region of an array, and a source of its shape.
