@@ -31,28 +31,28 @@ mod copy;
 
 pub use copy::copy;
 
-use crate::element_type::Any;
+use crate::element_types::element_type::Any;
 use crate::mode;
 
 /// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to clone: a
 /// clone shares the store and the caches, and has its own shape, attributes and options.
-pub type Array<E = Any> = crate::array::ArrayIn<E, mode::Asynchronous>;
+pub type Array<E = Any> = crate::arrays::array::ArrayIn<E, mode::Asynchronous>;
 /// An array whose element type is known only at run time.
 pub type AnyArray = Array<Any>;
 /// A group of arrays and groups in a store, with the calls of [`Group`](crate::Group) as futures. Cheap
 /// to clone.
-pub type Group = crate::group::GroupIn<mode::Asynchronous>;
+pub type Group = crate::hierarchy::group::GroupIn<mode::Asynchronous>;
 /// Options for opening an array or a group, like [`OpenOptions`](crate::OpenOptions).
-pub type OpenOptions = crate::open_options::OpenOptions<mode::Asynchronous>;
+pub type OpenOptions = crate::places::open_options::OpenOptions<mode::Asynchronous>;
 /// Describes a new array, like [`ArrayBuilder`](crate::ArrayBuilder).
-pub type ArrayBuilder<E = Any> = crate::builder::ArrayBuilder<E, mode::Asynchronous>;
+pub type ArrayBuilder<E = Any> = crate::creating::builder::ArrayBuilder<E, mode::Asynchronous>;
 /// Describes a new group, like [`GroupBuilder`](crate::GroupBuilder).
-pub type GroupBuilder = crate::group_builder::GroupBuilder<mode::Asynchronous>;
+pub type GroupBuilder = crate::creating::group_builder::GroupBuilder<mode::Asynchronous>;
 /// An array or a group, like [`AnyNode`](crate::AnyNode).
-pub type AnyNode = crate::node::AnyNode<mode::Asynchronous>;
+pub type AnyNode = crate::hierarchy::node::AnyNode<mode::Asynchronous>;
 /// A child of a group, like [`Child`](crate::Child).
-pub type Child = crate::node::Child<mode::Asynchronous>;
+pub type Child = crate::hierarchy::node::Child<mode::Asynchronous>;
 /// Writes one shard, like [`ShardWriter`](crate::ShardWriter).
-pub type ShardWriter<T> = crate::shard_writer::ShardWriter<T, mode::Asynchronous>;
+pub type ShardWriter<T> = crate::arrays::shard_writer::ShardWriter<T, mode::Asynchronous>;
 /// Extends an array bit by bit, like [`Appender`](crate::Appender).
-pub type Appender<T> = crate::appender::Appender<T, mode::Asynchronous>;
+pub type Appender<T> = crate::arrays::appender::Appender<T, mode::Asynchronous>;

@@ -1,7 +1,8 @@
 //! Aliases for the blocking side of types that exist for both sides.
 
+use crate::hierarchy::node;
 use crate::mode::Blocking;
-use crate::{node, open_options};
+use crate::places::open_options;
 
 /// Options for opening an array or a group, in the manner of [`std::fs::OpenOptions`].
 ///

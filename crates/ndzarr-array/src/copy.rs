@@ -1,34 +1,22 @@
 //! Copies arrays and hierarchies: to another place, format, chunking, encoding or type.
 
 mod account;
-mod blocks;
-mod chunks;
-mod compressors;
-mod conversion;
-mod files;
-pub(crate) mod geometry;
-mod hierarchy;
 mod listed;
-mod members;
 mod options;
-mod plan;
+pub(crate) mod planning;
 mod report;
-mod request;
-mod run;
-mod strategy;
-mod temporary;
-mod window;
+mod running;
 
 use ndzarr_metadata::{CreateOptions, NodePath};
 
-use crate::apart;
+use crate::creating::apart;
 use crate::error::{Error, ErrorKind, Result};
-use crate::located::{Finish, Located};
-use crate::nodes;
-use crate::place::Place;
+use crate::hierarchy::nodes;
+use crate::places::located::{Finish, Located};
+use crate::places::place::Place;
 use crate::storage::Storage;
 
-pub(crate) use strategy::decoded_shape;
+pub(crate) use planning::strategy::decoded_shape;
 
 pub use options::CopyOptions;
 pub use report::{

@@ -56,120 +56,59 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
-mod about;
-mod any_array;
-mod any_elements;
-mod any_values;
-mod apart;
-mod appender;
-#[cfg(feature = "fs")]
-mod archive;
-mod array;
-mod array_selections;
-mod assign;
+mod arrays;
 pub mod asynchronous;
-mod attributes;
-mod axis_selection;
 mod blocking;
-mod builder;
-mod byte_tile;
-mod chunks;
 pub mod codec;
-mod consolidated;
-mod contents;
-mod convert_tile;
 mod copy;
-mod core;
-mod default_chunks;
-mod each;
-mod element;
-mod element_type;
-mod elements;
-mod erase;
+mod creating;
+mod element_types;
 mod error;
-mod field;
-mod fixed_elements;
-mod group;
-mod group_builder;
-mod group_core;
-#[cfg(feature = "jiff")]
-mod jiff_times;
-mod key_name;
-mod located;
-mod mask_tile;
+mod hierarchy;
 mod mode;
-mod n5_block;
-mod new_array;
-mod node;
-mod nodes;
-mod note;
-mod number;
-mod occupied;
-mod open;
-mod open_options;
-mod output;
-mod packed;
-mod par;
-mod place;
-mod plain_element;
-mod point_list;
-mod point_tile;
-mod points;
-mod raw;
-#[cfg(feature = "fs")]
-mod remote;
-mod resolved;
-#[cfg(feature = "fs")]
-mod roots;
-mod selection;
-mod shard_writer;
-mod small_floats;
-mod small_numbers;
-mod source;
-mod steps;
+mod operations;
+mod places;
+mod selections;
 mod storage;
-mod struct_field;
-mod struct_plan;
-#[doc(hidden)]
-pub mod structured;
-mod tile;
-mod to_shape;
-mod to_view;
-mod units;
-mod unseen;
-#[cfg(feature = "fs")]
-#[doc(hidden)]
-pub mod url;
-mod values;
-mod views;
-mod vlen_array;
+mod tiles;
 
-pub use any_elements::AnyElements;
-pub use appender::Appender;
-pub use array::{AnyArray, Array, ArrayIn};
-pub use array_selections::Named;
-pub use axis_selection::{AxisBounds, AxisSelection, AxisSlice, Integer};
+pub use arrays::appender::Appender;
+pub use arrays::array::{AnyArray, Array, ArrayIn};
+pub use arrays::chunks::{Chunk, Chunks};
+pub use arrays::info::ArrayInfo;
+pub use arrays::n5_block::{N5Block, N5Blocks};
+pub use arrays::shard_writer::ShardWriter;
+pub use arrays::units::Units;
 pub use blocking::{AnyNode, OpenOptions};
-pub use builder::ArrayBuilder;
-pub use chunks::{Chunk, Chunks};
-pub use contents::Contents;
 pub use copy::{
     CopiedNode, CopyAccount, CopyLevel, CopyOptions, CopyReport, KeyList, LeftOut, LeftOutReason, NotCopied,
     copy,
 };
-pub use core::Core as ArrayInfo;
-pub use element::{Datetime64, Element, Timedelta64};
-pub use element_type::{Any, ElementType};
+pub use creating::builder::ArrayBuilder;
+pub use creating::group_builder::GroupBuilder;
+pub use creating::new_array::NewArray;
+pub use element_types::any_elements::AnyElements;
+pub use element_types::element::{Datetime64, Element, Timedelta64};
+pub use element_types::element_type::{Any, ElementType};
+pub use element_types::fixed_elements::{FixedBytes, FixedUtf32};
+pub use element_types::number::{Cast, Number};
+pub use element_types::plain_element::{PlainElement, Repr};
+pub use element_types::small_floats::{
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
+    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
+};
+pub use element_types::struct_plan::{FieldMismatch, FieldPlan, StructField};
+#[doc(hidden)]
+pub use element_types::structured;
 pub use error::{Error, ErrorKind, Result};
-pub use fixed_elements::{FixedBytes, FixedUtf32};
-pub use group::{Group, GroupIn};
-pub use group_builder::GroupBuilder;
-pub use group_core::GroupCore as GroupInfo;
 #[doc(hidden)]
 pub use half::{bf16, f16};
-pub use key_name::KeyName;
+pub use hierarchy::contents::Contents;
+pub use hierarchy::group::{Group, GroupIn};
+pub use hierarchy::group_info::GroupInfo;
+pub use hierarchy::key_name::KeyName;
+pub use hierarchy::node::Child;
 pub use mode::{Asynchronous, Blocking, Mode};
-pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
@@ -184,22 +123,16 @@ pub use ndzarr_model::{
     Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,
     ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
-pub use new_array::NewArray;
-pub use node::Child;
-pub use number::{Cast, Number};
-pub use par::{par_fold, par_fold_stored, par_map, par_write};
-pub use place::Place;
-pub use plain_element::{PlainElement, Repr};
-pub use points::Points;
-pub use resolved::Resolved;
-pub use selection::Selection;
-pub use shard_writer::ShardWriter;
-pub use small_floats::{
-    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
-    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
-};
+pub use operations::par::{par_fold, par_fold_stored, par_map, par_write};
+pub use places::place::Place;
+#[cfg(feature = "fs")]
+#[doc(hidden)]
+pub use places::url;
+pub use selections::array_selections::Named;
+pub use selections::axis_selection::{AxisBounds, AxisSelection, AxisSlice, Integer};
+pub use selections::points::Points;
+pub use selections::resolved::Resolved;
+pub use selections::selection::Selection;
+pub use selections::to_shape::ToShape;
 pub use storage::Storage;
-pub use struct_plan::{FieldMismatch, FieldPlan, StructField};
-pub use to_shape::ToShape;
-pub use to_view::ToView;
-pub use units::Units;
+pub use tiles::to_view::ToView;

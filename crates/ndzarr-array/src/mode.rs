@@ -5,7 +5,7 @@ use std::fmt;
 
 use ndzarr_engine::Part;
 
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
 
 /// Whether calls block: [`Blocking`], or [`Asynchronous`].
@@ -15,7 +15,7 @@ use crate::error::Result;
 pub trait Mode: Copy + fmt::Debug + Default + Send + Sync + 'static {
     /// Writes parts of an array.
     #[doc(hidden)]
-    fn write(array: &Core, parts: &[Part<'_>]) -> impl Future<Output = Result<()>> + Send;
+    fn write(array: &ArrayInfo, parts: &[Part<'_>]) -> impl Future<Output = Result<()>> + Send;
 }
 
 /// Calls block their thread: [`Array`](crate::Array), [`Group`](crate::Group).
@@ -27,7 +27,7 @@ pub struct Blocking;
 pub struct Asynchronous;
 
 impl Mode for Blocking {
-    async fn write(array: &Core, parts: &[Part<'_>]) -> Result<()> {
+    async fn write(array: &ArrayInfo, parts: &[Part<'_>]) -> Result<()> {
         match array.storage.is_blocking() {
             true => array.write(parts),
             false => array.write_async(parts).await,
@@ -36,7 +36,7 @@ impl Mode for Blocking {
 }
 
 impl Mode for Asynchronous {
-    async fn write(array: &Core, parts: &[Part<'_>]) -> Result<()> {
+    async fn write(array: &ArrayInfo, parts: &[Part<'_>]) -> Result<()> {
         array.write_async(parts).await
     }
 }

@@ -10,7 +10,7 @@ const HOMES: [&str; 9] = [
     "crates/ndzarr-blosc/src/compress.rs",
     "crates/ndzarr-blosc/src/shuffle.rs",
     "crates/ndzarr-zfp/src/stream.rs",
-    "crates/ndzarr-array/src/raw.rs",
+    "crates/ndzarr-array/src/tiles/raw.rs",
     "crates/ndzarr-pool/src/offer.rs",
     "crates/ndzarr-store-fs/src/system/syscalls/kernel_lease.rs",
     "crates/ndzarr-store-fs/src/system/syscalls/win32.rs",

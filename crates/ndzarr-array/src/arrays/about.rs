@@ -4,15 +4,15 @@ use ndzarr_metadata::Format;
 use ndzarr_model::{ArraySpec, Attributes, DataType};
 use serde_core::de::DeserializeOwned;
 
-use crate::attributes;
-use crate::chunks::Chunks;
-use crate::core::Core;
+use crate::arrays::chunks::Chunks;
+use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
-use crate::group_core::GroupCore;
-use crate::selection::Selection;
+use crate::hierarchy::group_info::GroupInfo;
+use crate::operations::attributes;
+use crate::selections::selection::Selection;
 use crate::storage::Storage;
 
-impl Core {
+impl ArrayInfo {
     /// Length of each dimension, in elements.
     #[must_use]
     pub fn shape(&self) -> &[u64] {
@@ -156,7 +156,7 @@ impl Core {
     }
 }
 
-impl GroupCore {
+impl GroupInfo {
     /// The user's attributes.
     #[must_use]
     pub fn attributes(&self) -> &Attributes {

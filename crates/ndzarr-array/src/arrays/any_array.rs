@@ -4,15 +4,15 @@ mod bytes;
 
 use ndarray::{Array as NdArray, Dimension, Ix0};
 
-use crate::any_elements::AnyElements;
-use crate::array::ArrayIn;
-use crate::element_type::{Any, ElementType};
+use crate::arrays::array::ArrayIn;
+use crate::arrays::shard_writer::ShardWriter;
+use crate::element_types::any_elements::AnyElements;
+use crate::element_types::element_type::{Any, ElementType};
+use crate::element_types::number::{Cast, Number};
 use crate::error::Result;
 use crate::mode::{Asynchronous, Blocking, Mode};
-use crate::number::{Cast, Number};
-use crate::resolved::{Resolved, into_dim};
-use crate::selection::Selection;
-use crate::shard_writer::ShardWriter;
+use crate::selections::resolved::{Resolved, into_dim};
+use crate::selections::selection::Selection;
 
 impl<M: Mode> ArrayIn<Any, M> {
     /// The array with its element type.
@@ -20,14 +20,14 @@ impl<M: Mode> ArrayIn<Any, M> {
     /// # Errors
     /// Its elements are not `E`.
     pub fn typed<E: ElementType>(self) -> Result<ArrayIn<E, M>> {
-        self.core.named(E::check_stored(self.data_type()))?;
-        Ok(self.core.into())
+        self.info.named(E::check_stored(self.data_type()))?;
+        Ok(self.info.into())
     }
 
     /// The fill value; zero if the metadata has none.
     #[must_use]
     pub fn fill_value(&self) -> AnyElements<Ix0> {
-        self.core.fill_any_value()
+        self.info.fill_any_value()
     }
 }
 
@@ -52,8 +52,8 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read<S: Selection>(&self, selection: S) -> Result<AnyElements<S::OutDim>> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_any(&resolved))?.into_dim()
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.read_any(&resolved))?.into_dim()
     }
 
     /// Reads a selection into elements of the array's type, in memory with any strides.
@@ -79,8 +79,8 @@ impl ArrayIn<Any, Blocking> {
         selection: S,
         out: &mut AnyElements<D>,
     ) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_any_into(&resolved, out))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.read_any_into(&resolved, out))
     }
 
     /// Reads many selections as one task, like [`Array::read_many`](crate::Array::read_many).
@@ -102,8 +102,8 @@ impl ArrayIn<Any, Blocking> {
         &self,
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<AnyElements<S::OutDim>>> {
-        let resolved = self.core.resolve_all(selections)?;
-        let outs = self.core.wait(self.core.read_many_any(&resolved))?;
+        let resolved = self.info.resolve_all(selections)?;
+        let outs = self.info.wait(self.info.read_many_any(&resolved))?;
         outs.into_iter().map(AnyElements::into_dim).collect()
     }
 
@@ -138,8 +138,8 @@ impl ArrayIn<Any, Blocking> {
         selection: S,
         cast: Cast,
     ) -> Result<NdArray<T, S::OutDim>> {
-        let resolved = self.core.resolve(&selection)?;
-        into_dim(self.core.wait(self.core.read_as(&resolved, cast))?)
+        let resolved = self.info.resolve(&selection)?;
+        into_dim(self.info.wait(self.info.read_as(&resolved, cast))?)
     }
 
     /// Writes a selection. `data` has the shape of the selection, in elements, and the type of the
@@ -160,8 +160,8 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.write_any::<Blocking, _>(&resolved, data))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.write_any::<Blocking, _>(&resolved, data))
     }
 
     /// Sets every element of a selection to one value of the array's type: `5u16`, `"text"`, or what
@@ -181,8 +181,8 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.fill_any::<Blocking>(&resolved, &value.into()))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.fill_any::<Blocking>(&resolved, &value.into()))
     }
 
     /// Reads the part of a chunk that lies inside the array, like
@@ -202,7 +202,7 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
-        self.core.wait(self.core.read_any(&self.core.chunk(chunk)?))
+        self.info.wait(self.info.read_any(&self.info.chunk(chunk)?))
     }
 
     /// Writes the part of a chunk that lies inside the array, like
@@ -212,8 +212,8 @@ impl ArrayIn<Any, Blocking> {
     /// # Errors
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
-        let resolved = self.core.chunk(chunk)?;
-        self.core.wait(self.core.write_any::<Blocking, _>(&resolved, data))
+        let resolved = self.info.chunk(chunk)?;
+        self.info.wait(self.info.write_any::<Blocking, _>(&resolved, data))
     }
 
     /// Extends the array along an axis with `data`, like [`Array::append`](crate::Array::append).
@@ -232,9 +232,9 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
-        let core = self.core.clone();
-        let source = core.any_source(data)?;
-        core.wait_change(self.core.append(axis, data.shape(), &*source))
+        let info = self.info.clone();
+        let source = info.any_source(data)?;
+        info.wait_change(self.info.append(axis, data.shape(), &*source))
     }
 
     /// Begins to write a shard from inner chunks in any order, like
@@ -256,7 +256,7 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any>> {
-        ShardWriter::begin(self.core.clone(), shard)
+        ShardWriter::begin(self.info.clone(), shard)
     }
 }
 
@@ -266,13 +266,13 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::read`](crate::AnyArray::read).
     pub async fn read<S: Selection>(&self, selection: S) -> Result<AnyElements<S::OutDim>> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
         self.read_resolved(resolved).await?.into_dim()
     }
 
     async fn read_resolved(&self, resolved: Resolved) -> Result<AnyElements> {
-        self.core.handed(|core| async move { core.read_any(&resolved).await }).await
+        self.info.handed(|info| async move { info.read_any(&resolved).await }).await
     }
 
     /// Like [`AnyArray::read_into`](crate::AnyArray::read_into). On a blocking store the elements are
@@ -286,12 +286,12 @@ impl ArrayIn<Any, Asynchronous> {
         selection: S,
         out: &mut AnyElements<D>,
     ) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        if !self.core.storage.is_blocking() {
-            return self.core.read_any_into(&resolved, out).await;
+        if !self.info.storage.is_blocking() {
+            return self.info.read_any_into(&resolved, out).await;
         }
-        self.core.check_any(&resolved, out)?;
+        self.info.check_any(&resolved, out)?;
         out.assign(&self.read_resolved(resolved).await?);
         Ok(())
     }
@@ -304,8 +304,8 @@ impl ArrayIn<Any, Asynchronous> {
         &self,
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<AnyElements<S::OutDim>>> {
-        let resolved = self.core.resolve_all(selections)?;
-        let outs = self.core.handed(|core| async move { core.read_many_any(&resolved).await }).await?;
+        let resolved = self.info.resolve_all(selections)?;
+        let outs = self.info.handed(|info| async move { info.read_many_any(&resolved).await }).await?;
         outs.into_iter().map(AnyElements::into_dim).collect()
     }
 
@@ -318,9 +318,9 @@ impl ArrayIn<Any, Asynchronous> {
         selection: S,
         cast: Cast,
     ) -> Result<NdArray<T, S::OutDim>> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        into_dim(self.core.handed(move |core| async move { core.read_as(&resolved, cast).await }).await?)
+        into_dim(self.info.handed(move |info| async move { info.read_as(&resolved, cast).await }).await?)
     }
 
     /// Like [`AnyArray::write`](crate::AnyArray::write).
@@ -328,9 +328,9 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::write`](crate::AnyArray::write).
     pub async fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.core.write_any::<Asynchronous, _>(&resolved, data).await
+        self.info.write_any::<Asynchronous, _>(&resolved, data).await
     }
 
     /// Like [`AnyArray::fill`](crate::AnyArray::fill).
@@ -338,9 +338,9 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::fill`](crate::AnyArray::fill).
     pub async fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
-        let (resolved, value) = (self.core.resolve(&selection)?, value.into());
+        let (resolved, value) = (self.info.resolve(&selection)?, value.into());
         drop(selection);
-        self.core.fill_any::<Asynchronous>(&resolved, &value).await
+        self.info.fill_any::<Asynchronous>(&resolved, &value).await
     }
 
     /// Like [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
@@ -348,7 +348,7 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
     pub async fn read_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
-        self.read_resolved(self.core.chunk(chunk)?).await
+        self.read_resolved(self.info.chunk(chunk)?).await
     }
 
     /// Like [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
@@ -356,8 +356,8 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
     pub async fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
-        let resolved = self.core.chunk(chunk)?;
-        self.core.write_any::<Asynchronous, _>(&resolved, data).await
+        let resolved = self.info.chunk(chunk)?;
+        self.info.write_any::<Asynchronous, _>(&resolved, data).await
     }
 
     /// Like [`AnyArray::append`](crate::AnyArray::append).
@@ -365,9 +365,9 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::append`](crate::AnyArray::append).
     pub async fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
-        let core = self.core.clone();
-        let source = core.any_source(data)?;
-        self.core.append_handed(axis, data.shape(), &*source).await
+        let info = self.info.clone();
+        let source = info.any_source(data)?;
+        self.info.append_handed(axis, data.shape(), &*source).await
     }
 
     /// Like [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
@@ -376,7 +376,7 @@ impl ArrayIn<Any, Asynchronous> {
     /// The same as for [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
-        let (core, shard) = (self.core.clone(), shard.to_vec());
-        self.core.handed(|_| async move { ShardWriter::begin(core, &shard) }).await
+        let (info, shard) = (self.info.clone(), shard.to_vec());
+        self.info.handed(|_| async move { ShardWriter::begin(info, &shard) }).await
     }
 }

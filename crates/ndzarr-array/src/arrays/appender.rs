@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use ndarray::Dimension;
 use ndzarr_engine::Source;
 
-use crate::any_elements::AnyElements;
-use crate::core::{Core, Growth};
-use crate::element::Element;
-use crate::element_type::Any;
+use crate::arrays::info::{ArrayInfo, Growth};
+use crate::element_types::any_elements::AnyElements;
+use crate::element_types::element::Element;
+use crate::element_types::element_type::Any;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
-use crate::to_view::ToView;
+use crate::tiles::to_view::ToView;
 
 /// Extends an array along an axis, a frame or a few at a time.
 ///
@@ -57,23 +57,23 @@ use crate::to_view::ToView;
 /// ```
 #[derive(Debug)]
 pub struct Appender<T, M = Blocking> {
-    core: Core,
+    info: ArrayInfo,
     /// `None` after a call that failed or was dropped.
     growth: Option<Growth>,
     side: PhantomData<fn(T, M)>,
 }
 
 impl<T, M> Appender<T, M> {
-    pub(crate) async fn begin(core: Core, axis: usize) -> Result<Self> {
-        let growth = Some(Growth::begin(core.clone(), axis).await?);
-        Ok(Self { core, growth, side: PhantomData })
+    pub(crate) async fn begin(info: ArrayInfo, axis: usize) -> Result<Self> {
+        let growth = Some(Growth::begin(info.clone(), axis).await?);
+        Ok(Self { info, growth, side: PhantomData })
     }
 
     fn take(&mut self) -> Result<Growth> {
         self.growth.take().ok_or_else(|| {
             let what =
                 "an earlier call failed or was dropped: begin another appender, behind what is published";
-            self.core.name(Error::new(ErrorKind::Cancelled, what))
+            self.info.name(Error::new(ErrorKind::Cancelled, what))
         })
     }
 
@@ -99,7 +99,7 @@ impl<T> Appender<T> {
     fn add(&mut self, given: &[usize], source: Box<dyn Source + '_>) -> Result<()> {
         let (mut growth, shape) = self.take_for(given)?;
         let source = growth.with_axis(given, source);
-        self.core.wait_change(growth.push(&shape, &*source))?;
+        self.info.wait_change(growth.push(&shape, &*source))?;
         self.growth = Some(growth);
         Ok(())
     }
@@ -118,7 +118,7 @@ impl<T> Appender<T> {
     /// added afterwards.
     pub fn publish(&mut self) -> Result<()> {
         let mut growth = self.take()?;
-        self.core.wait_change(growth.publish())?;
+        self.info.wait_change(growth.publish())?;
         self.growth = Some(growth);
         Ok(())
     }
@@ -169,9 +169,9 @@ impl<T: Element> Appender<T> {
     /// `data` has another shape: the appender stays usable. A codec fails, or an error of
     /// [`publish`](Self::publish): no more can be added.
     pub fn push(&mut self, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
-        let (core, data) = (self.core.clone(), data.to_view());
+        let (info, data) = (self.info.clone(), data.to_view());
         let shape = data.shape().to_vec();
-        self.add(&shape, core.box_source(data)?)
+        self.add(&shape, info.box_source(data)?)
     }
 }
 
@@ -182,8 +182,8 @@ impl Appender<Any> {
     /// `data` has another type or shape than the array: the appender stays usable. A codec fails,
     /// or an error of [`publish`](Self::publish): no more can be added.
     pub fn push<D: Dimension>(&mut self, data: &AnyElements<D>) -> Result<()> {
-        let core = self.core.clone();
-        self.add(data.shape(), core.any_source(data)?)
+        let info = self.info.clone();
+        self.add(data.shape(), info.any_source(data)?)
     }
 }
 
@@ -233,9 +233,9 @@ impl<T: Element> Appender<T, Asynchronous> {
     /// # Errors
     /// The same as for [`Appender::push`].
     pub async fn push(&mut self, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
-        let (core, data) = (self.core.clone(), data.to_view());
+        let (info, data) = (self.info.clone(), data.to_view());
         let shape = data.shape().to_vec();
-        let source = core.box_source(data)?.piece(&vec![0; shape.len()], &shape);
+        let source = info.box_source(data)?.piece(&vec![0; shape.len()], &shape);
         self.add(shape, source).await
     }
 }
@@ -247,9 +247,9 @@ impl Appender<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`Appender::push`].
     pub async fn push<D: Dimension>(&mut self, data: &AnyElements<D>) -> Result<()> {
-        let core = self.core.clone();
+        let info = self.info.clone();
         let shape = data.shape().to_vec();
-        let source = core.any_source(data)?.piece(&vec![0; shape.len()], &shape);
+        let source = info.any_source(data)?.piece(&vec![0; shape.len()], &shape);
         self.add(shape, source).await
     }
 }

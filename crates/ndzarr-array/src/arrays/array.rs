@@ -9,20 +9,20 @@ use std::ops::Deref;
 
 use ndzarr_engine::RunOptions;
 
-use crate::builder::ArrayBuilder;
-use crate::core::Core;
-use crate::element::Element;
-use crate::element_type::{Any, ElementType};
+use crate::arrays::info::ArrayInfo;
+use crate::arrays::n5_block::N5Blocks;
+use crate::arrays::units::Units;
+use crate::creating::builder::ArrayBuilder;
+use crate::element_types::element::Element;
+use crate::element_types::element_type::{Any, ElementType};
 use crate::mode::{Asynchronous, Blocking, Mode};
-use crate::n5_block::N5Blocks;
-use crate::to_shape::ToShape;
-use crate::units::Units;
+use crate::selections::to_shape::ToShape;
 
 /// A chunked array of elements of one type in a store. Its calls block if `M` is [`Blocking`], as those
 /// of [`Array`], and are futures if it is [`Asynchronous`], as those of
 /// [`asynchronous::Array`](crate::asynchronous::Array).
 pub struct ArrayIn<E, M> {
-    pub(crate) core: Core,
+    pub(crate) info: ArrayInfo,
     types: PhantomData<(E, M)>,
 }
 
@@ -69,49 +69,49 @@ pub type AnyArray = Array<Any>;
 
 impl<E, M> Clone for ArrayIn<E, M> {
     fn clone(&self) -> Self {
-        self.core.clone().into()
+        self.info.clone().into()
     }
 }
 
 impl<E, M> fmt::Debug for ArrayIn<E, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.core, f)
+        fmt::Debug::fmt(&self.info, f)
     }
 }
 
 impl<E, M> Deref for ArrayIn<E, M> {
-    type Target = Core;
+    type Target = ArrayInfo;
 
-    fn deref(&self) -> &Core {
-        &self.core
+    fn deref(&self) -> &ArrayInfo {
+        &self.info
     }
 }
 
 /// For arrays whose element type has been checked.
-impl<E, M> From<Core> for ArrayIn<E, M> {
-    fn from(core: Core) -> Self {
-        Self { core, types: PhantomData }
+impl<E, M> From<ArrayInfo> for ArrayIn<E, M> {
+    fn from(info: ArrayInfo) -> Self {
+        Self { info, types: PhantomData }
     }
 }
 
 /// The same array, its element type known only at run time.
 impl<T: Element, M> From<ArrayIn<T, M>> for ArrayIn<Any, M> {
     fn from(array: ArrayIn<T, M>) -> Self {
-        array.core.into()
+        array.info.into()
     }
 }
 
 /// The same array, with asynchronous calls.
 impl<E> From<ArrayIn<E, Blocking>> for ArrayIn<E, Asynchronous> {
     fn from(array: ArrayIn<E, Blocking>) -> Self {
-        array.core.into()
+        array.info.into()
     }
 }
 
 /// The same array, with blocking calls.
 impl<E> From<ArrayIn<E, Asynchronous>> for ArrayIn<E, Blocking> {
     fn from(array: ArrayIn<E, Asynchronous>) -> Self {
-        array.core.into()
+        array.info.into()
     }
 }
 
@@ -130,7 +130,7 @@ impl<E: ElementType, M: Mode> ArrayIn<E, M> {
     /// The same array; its calls use these options.
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {
-        self.core.options = options;
+        self.info.options = options;
         self
     }
 
@@ -138,13 +138,13 @@ impl<E: ElementType, M: Mode> ArrayIn<E, M> {
     /// chunk.
     #[must_use]
     pub fn units(&self) -> Units<M> {
-        Units::new(&self.core)
+        Units::new(&self.info)
     }
 
     /// The blocks of an N5 dataset as stored.
     #[must_use]
     pub fn n5_blocks(&self) -> N5Blocks<E, M> {
-        N5Blocks::new(&self.core)
+        N5Blocks::new(&self.info)
     }
 }
 
@@ -152,6 +152,6 @@ impl<T: Element, M: Mode> ArrayIn<T, M> {
     /// The fill value; zero if the metadata has none.
     #[must_use]
     pub fn fill_value(&self) -> T {
-        self.core.fill_element()
+        self.info.fill_element()
     }
 }

@@ -8,8 +8,8 @@ use ndzarr_grid::{ChunkGrid, MetAlong, Overlap, Overlaps, Region};
 use ndzarr_store::PerProcess;
 
 use crate::error::Result;
-use crate::point_list::Group;
-use crate::resolved::{Axes, Resolution, Resolved, ResolvedAxis};
+use crate::selections::resolved::{Axes, Resolution, Resolved, ResolvedAxis};
+use crate::tiles::point_list::Group;
 
 /// Chunks of an array in C order of their indices, whether they are stored or not. See
 /// [`Array::chunks`](crate::ArrayInfo::chunks).

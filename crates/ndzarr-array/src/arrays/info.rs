@@ -1,4 +1,4 @@
-//! The common core of typed and untyped arrays: an opened array without its element type.
+//! `ArrayInfo`: an opened array without its element type, which typed and untyped arrays share.
 
 mod grow;
 mod mistaken_keys;
@@ -24,12 +24,12 @@ use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::attributes;
-use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes::not_a;
-use crate::resolved::Resolved;
-use crate::selection::Selection;
+use crate::hierarchy::consolidated::View;
+use crate::hierarchy::nodes::not_a;
+use crate::operations::attributes;
+use crate::selections::resolved::Resolved;
+use crate::selections::selection::Selection;
 use crate::storage::Storage;
 
 pub(crate) use grow::Growth;
@@ -37,7 +37,7 @@ pub(crate) use grow::Growth;
 /// An opened array, independent of its element type and of whether calls block: the metadata of
 /// [`Array`](crate::Array) and [`asynchronous::Array`](crate::asynchronous::Array), which both
 /// dereference to it.
-pub struct Core {
+pub struct ArrayInfo {
     pub(crate) storage: Storage,
     pub(crate) node: Arc<Node>,
     pub(crate) options: RunOptions,
@@ -48,7 +48,7 @@ pub struct Core {
     data: Result<Arc<ChunkedArray>, CodecError>,
 }
 
-impl fmt::Debug for Core {
+impl fmt::Debug for ArrayInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Array");
         shown.field("store", &self.storage.name()).field("path", &self.node.path.as_str());
@@ -58,7 +58,7 @@ impl fmt::Debug for Core {
     }
 }
 
-impl Core {
+impl ArrayInfo {
     /// Not `Clone`: with a copy, a caller could give it another element type.
     pub(crate) fn clone(&self) -> Self {
         Self {
@@ -202,13 +202,13 @@ impl Core {
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> R {
-        let core = self.clone();
+        let info = self.clone();
         match &self.storage.0 {
             AnyStore::Blocking(_) => {
-                let call = move |options| block_on(call(Self { options, ..core }));
+                let call = move |options| block_on(call(Self { options, ..info }));
                 pooled(&self.storage.name(), &self.options, call).await
             }
-            AnyStore::Async(_) => call(core).await,
+            AnyStore::Async(_) => call(info).await,
         }
     }
 
@@ -223,8 +223,8 @@ impl Core {
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
-        let core = self.clone();
-        scoped(self.options.cancel.as_ref(), self.storage.handed_change(move || call(core))).await
+        let info = self.clone();
+        scoped(self.options.cancel.as_ref(), self.storage.handed_change(move || call(info))).await
     }
 
     /// Like [`handed_change`](Self::handed_change), for a call that changes the handle, even if it fails.
@@ -232,7 +232,7 @@ impl Core {
         &mut self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<()> {
-        let updated = self.handed_change(|core| async move { Ok(call(core).await) });
+        let updated = self.handed_change(|info| async move { Ok(call(info).await) });
         let result;
         (*self, result) = updated.await?;
         result
@@ -260,7 +260,7 @@ impl Core {
     pub(crate) async fn write_async(&self, parts: &[Part<'_>]) -> Result<()> {
         let data = self.writable()?;
         if self.has_unsettled_keys() {
-            self.handed_change(|core| async move { core.settle_keys().await }).await?;
+            self.handed_change(|info| async move { info.settle_keys().await }).await?;
         }
         match &self.storage.0 {
             AnyStore::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),

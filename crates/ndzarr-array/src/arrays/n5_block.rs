@@ -6,11 +6,11 @@ use bytemuck::bytes_of;
 use ndzarr_codec::Workspace;
 use ndzarr_model::DataType;
 
-use crate::core::Core;
-use crate::element_type::Any;
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::element_type::Any;
+use crate::element_types::plain_element::PlainElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
-use crate::plain_element::PlainElement;
 use crate::storage::MAX_READINGS;
 
 /// A block of an N5 dataset as stored, whatever its size ([N5
@@ -58,13 +58,13 @@ pub struct N5Block<T> {
 /// ```
 #[derive(Debug)]
 pub struct N5Blocks<E, M = Blocking> {
-    core: Core,
+    info: ArrayInfo,
     side: PhantomData<fn() -> (E, M)>,
 }
 
 impl<E, M> N5Blocks<E, M> {
-    pub(crate) fn new(core: &Core) -> Self {
-        Self { core: core.clone(), side: PhantomData }
+    pub(crate) fn new(info: &ArrayInfo) -> Self {
+        Self { info: info.clone(), side: PhantomData }
     }
 }
 
@@ -75,7 +75,7 @@ impl<T: PlainElement> N5Blocks<T> {
     /// The array is not an N5 dataset; the block does not exist; the block is corrupt; the store
     /// fails.
     pub fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
-        self.core.wait(self.core.read_n5_block(block))
+        self.info.wait(self.info.read_n5_block(block))
     }
 
     /// Writes a block as given: as a varlength block (mode 1) if its elements do not exactly fill
@@ -85,8 +85,8 @@ impl<T: PlainElement> N5Blocks<T> {
     /// The array is not an N5 dataset; the block does not exist; the size exceeds the dataset's block
     /// size; the store fails.
     pub fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
-        let encoded = self.core.encode_n5_block(content)?;
-        self.core.wait_change(self.core.put_encoded_unit(block, encoded.into()))
+        let encoded = self.info.encode_n5_block(content)?;
+        self.info.wait_change(self.info.put_encoded_unit(block, encoded.into()))
     }
 }
 
@@ -97,7 +97,7 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
     /// The same as for [`N5Blocks::read`].
     pub async fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
         let block = block.to_vec();
-        self.core.handed(|core| async move { core.read_n5_block(&block).await }).await
+        self.info.handed(|info| async move { info.read_n5_block(&block).await }).await
     }
 
     /// Like [`N5Blocks::write`].
@@ -105,9 +105,9 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
     /// # Errors
     /// The same as for [`N5Blocks::write`].
     pub async fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
-        let (block, encoded) = (block.to_vec(), self.core.encode_n5_block(content)?);
-        self.core
-            .handed_change(|core| async move { core.put_encoded_unit(&block, encoded.into()).await })
+        let (block, encoded) = (block.to_vec(), self.info.encode_n5_block(content)?);
+        self.info
+            .handed_change(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
             .await
     }
 }
@@ -118,7 +118,7 @@ impl N5Blocks<Any> {
     /// # Errors
     /// The array has another type; the block does not exist; the block is corrupt; the store fails.
     pub fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
-        self.core.wait(self.core.read_n5_object(block))
+        self.info.wait(self.info.read_n5_object(block))
     }
 
     /// Writes the bytes of a block of a dataset of type `object`.
@@ -126,8 +126,8 @@ impl N5Blocks<Any> {
     /// # Errors
     /// The array has another type; the block does not exist; the store fails.
     pub fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
-        let encoded = self.core.encode_n5_object(object)?;
-        self.core.wait_change(self.core.put_encoded_unit(block, encoded.into()))
+        let encoded = self.info.encode_n5_object(object)?;
+        self.info.wait_change(self.info.put_encoded_unit(block, encoded.into()))
     }
 }
 
@@ -138,7 +138,7 @@ impl N5Blocks<Any, Asynchronous> {
     /// The same as for [`N5Blocks::read_object`].
     pub async fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
         let block = block.to_vec();
-        self.core.handed(|core| async move { core.read_n5_object(&block).await }).await
+        self.info.handed(|info| async move { info.read_n5_object(&block).await }).await
     }
 
     /// Like [`N5Blocks::write_object`].
@@ -146,14 +146,14 @@ impl N5Blocks<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`N5Blocks::write_object`].
     pub async fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
-        let (block, encoded) = (block.to_vec(), self.core.encode_n5_object(object)?);
-        self.core
-            .handed_change(|core| async move { core.put_encoded_unit(&block, encoded.into()).await })
+        let (block, encoded) = (block.to_vec(), self.info.encode_n5_object(object)?);
+        self.info
+            .handed_change(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
             .await
     }
 }
 
-impl Core {
+impl ArrayInfo {
     async fn read_n5_block<T: PlainElement>(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
         let Some((size, bytes)) = self.decoded_n5_block(block).await? else { return Ok(None) };
         let elements = bytes

@@ -8,14 +8,14 @@ use ndzarr_engine::{EngineError, Source, queued};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::block_on;
 
-use crate::any_elements::AnyElements;
-use crate::chunks::Chunks;
-use crate::core::Core;
-use crate::element::Element;
-use crate::element_type::Any;
+use crate::arrays::chunks::Chunks;
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::any_elements::AnyElements;
+use crate::element_types::element::Element;
+use crate::element_types::element_type::Any;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
-use crate::to_view::ToView;
+use crate::tiles::to_view::ToView;
 
 /// Writes one shard from inner chunks that arrive in any order and from any number of threads. See
 /// [`Array::shard_writer`](crate::Array::shard_writer).
@@ -31,7 +31,7 @@ struct Shard {
     /// `None` once finishing begins. Writing an inner chunk holds a read lock. Finishing waits for
     /// it, even if the caller of that write has stopped waiting.
     inner: RwLock<Option<ndzarr_engine::ShardWriter>>,
-    core: Core,
+    info: ArrayInfo,
     index: Vec<u64>,
     /// The inner chunks of the whole array.
     grid: ChunkGrid,
@@ -42,17 +42,17 @@ struct Shard {
 }
 
 impl<T, M> ShardWriter<T, M> {
-    pub(crate) fn begin(core: Core, index: &[u64]) -> Result<Self> {
-        let Some(inner_shape) = core.spec().inner_chunk_shape() else {
-            return Err(core.name(Error::new(ErrorKind::InvalidArgument, "the array has no shards")));
+    pub(crate) fn begin(info: ArrayInfo, index: &[u64]) -> Result<Self> {
+        let Some(inner_shape) = info.spec().inner_chunk_shape() else {
+            return Err(info.name(Error::new(ErrorKind::InvalidArgument, "the array has no shards")));
         };
-        let ranges = core.chunk_ranges(index, &core.grid()?)?;
-        let store = core.storage.0.clone();
-        let inner = ndzarr_engine::ShardWriter::new(core.writable()?, store, index, &core.options);
-        let inner = RwLock::new(Some(core.named(inner.and_then(|inner| inner.spilling()))?));
-        let grid = core.inner_grid()?;
+        let ranges = info.chunk_ranges(index, &info.grid()?)?;
+        let store = info.storage.0.clone();
+        let inner = ndzarr_engine::ShardWriter::new(info.writable()?, store, index, &info.options);
+        let inner = RwLock::new(Some(info.named(inner.and_then(|inner| inner.spilling()))?));
+        let grid = info.inner_grid()?;
         let first = ranges.iter().zip(&inner_shape).map(|(range, &n)| range.start / n.max(1)).collect();
-        let shard = Shard { inner, core, index: index.to_vec(), grid, region: Region::new(ranges), first };
+        let shard = Shard { inner, info, index: index.to_vec(), grid, region: Region::new(ranges), first };
         Ok(Self { shard: Arc::new(shard), side: PhantomData })
     }
 
@@ -114,7 +114,7 @@ impl<E> ShardWriter<E> {
     pub fn finish(self) -> Result<()> {
         let shard = self.shard;
         let inner = shard.take()?;
-        shard.core.storage.wait(shard.publish(inner))
+        shard.info.storage.wait(shard.publish(inner))
     }
 }
 
@@ -126,7 +126,7 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
     /// The same as for [`ShardWriter::write_chunk`].
     pub async fn write_chunk(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_view().to_owned());
-        self.shard.core.pooled(move || shard.write_inner(&inner, data.view())).await
+        self.shard.info.pooled(move || shard.write_inner(&inner, data.view())).await
     }
 }
 
@@ -138,7 +138,7 @@ impl ShardWriter<Any, Asynchronous> {
     /// The same as for [`ShardWriter::write_chunk`].
     pub async fn write_chunk<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.clone().into_dyn());
-        self.shard.core.pooled(move || shard.write_any(&inner, &data)).await
+        self.shard.info.pooled(move || shard.write_any(&inner, &data)).await
     }
 }
 
@@ -149,57 +149,57 @@ impl<E> ShardWriter<E, Asynchronous> {
     /// The same as for [`ShardWriter::finish`].
     pub async fn finish(self) -> Result<()> {
         let (shard, given) = (Arc::clone(&self.shard), self.shard);
-        if !shard.core.storage.is_blocking() {
-            let inner = shard.core.pooled(move || given.take()).await?;
+        if !shard.info.storage.is_blocking() {
+            let inner = shard.info.pooled(move || given.take()).await?;
             return shard.publish(inner).await;
         }
-        let (_stop, options) = shard.core.options.part();
-        let (name, cancel) = (shard.core.storage.name(), options.cancel.clone());
-        let core = shard.core.clone();
+        let (_stop, options) = shard.info.options.part();
+        let (name, cancel) = (shard.info.storage.name(), options.cancel.clone());
+        let info = shard.info.clone();
         // Not on the pool, because it may wait for a lock.
         let finish = move || {
             let inner = shard.take().map(|inner| inner.with_options(&options));
             Ok(inner.and_then(|inner| block_on(shard.publish(inner))))
         };
-        core.named(queued(&name, cancel.as_ref(), finish).await.map_err(EngineError::from))?
+        info.named(queued(&name, cancel.as_ref(), finish).await.map_err(EngineError::from))?
     }
 }
 
 impl Shard {
     fn write_inner<T: Element>(&self, index: &[u64], data: ArrayViewD<'_, T>) -> Result<()> {
         let within = self.within(index, data.shape())?;
-        self.write_source(&within, &*self.core.box_source(data)?)
+        self.write_source(&within, &*self.info.box_source(data)?)
     }
 
     fn write_any<D: Dimension>(&self, index: &[u64], data: &AnyElements<D>) -> Result<()> {
         let within = self.within(index, data.shape())?;
-        let source = self.core.any_source(data)?;
+        let source = self.info.any_source(data)?;
         self.write_source(&within, &*source)
     }
 
     /// The index of an inner chunk within the shard, after a check of the shape of its elements.
     fn within(&self, index: &[u64], shape: &[usize]) -> Result<Vec<u64>> {
-        let core = &self.core;
+        let info = &self.info;
         let inside = self.grid.clipped_region(index).filter(|inside| self.region.contains(inside));
         let Some(inside) = inside else {
             let what = format!("no inner chunk {index:?} in this shard, which begins at {:?}", self.first);
-            return Err(core.name(Error::new(ErrorKind::WrongShape, what)));
+            return Err(info.name(Error::new(ErrorKind::WrongShape, what)));
         };
         let fits = shape.iter().map(|&n| n as u64).eq(inside.shape());
         if !fits {
             let what = format!("an array of shape {shape:?} for an inner chunk of {:?}", inside.shape());
-            return Err(core.name(Error::new(ErrorKind::WrongShape, what)));
+            return Err(info.name(Error::new(ErrorKind::WrongShape, what)));
         }
         Ok(index.iter().zip(&self.first).map(|(index, first)| index - first).collect())
     }
 
     fn write_source(&self, within: &[u64], source: &dyn Source) -> Result<()> {
-        let core = &self.core;
+        let info = &self.info;
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         match &*inner {
-            Some(inner) => core.named(inner.write_inner(within, source, &vec![0; within.len()])),
+            Some(inner) => info.named(inner.write_inner(within, source, &vec![0; within.len()])),
             None => {
-                Err(core.name(Error::new(ErrorKind::Cancelled, "the shard was finished in the meantime")))
+                Err(info.name(Error::new(ErrorKind::Cancelled, "the shard was finished in the meantime")))
             }
         }
     }
@@ -208,15 +208,15 @@ impl Shard {
     fn take(&self) -> Result<ndzarr_engine::ShardWriter> {
         let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
         inner
-            .ok_or_else(|| self.core.name(Error::new(ErrorKind::Cancelled, "the shard was already finished")))
+            .ok_or_else(|| self.info.name(Error::new(ErrorKind::Cancelled, "the shard was already finished")))
     }
 
     async fn publish(&self, inner: ndzarr_engine::ShardWriter) -> Result<()> {
-        let Self { core, index, region, .. } = self;
-        core.settle_keys().await?;
-        let key = core.spec().keys.key(index);
+        let Self { info, index, region, .. } = self;
+        info.settle_keys().await?;
+        let key = info.spec().keys.key(index);
         let check =
-            async || core.check_inside(index, region).await.map_err(|error| error.at_chunk(key, index));
-        inner.finish(check).await.map_err(|error| core.name(error))
+            async || info.check_inside(index, region).await.map_err(|error| error.at_chunk(key, index));
+        inner.finish(check).await.map_err(|error| info.name(error))
     }
 }

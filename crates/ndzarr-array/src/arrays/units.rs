@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 
 use bytes::Bytes;
 
-use crate::chunks::{Chunk, Chunks};
-use crate::core::Core;
+use crate::arrays::chunks::{Chunk, Chunks};
+use crate::arrays::info::ArrayInfo;
 use crate::error::{Error, Result};
 use crate::mode::{Asynchronous, Blocking};
-use crate::selection::Selection;
+use crate::selections::selection::Selection;
 
 /// The units in which an array is stored: one key holds each, a shard or, without shards, a chunk.
 /// See [`Array::units`](crate::Array::units).
@@ -47,19 +47,19 @@ use crate::selection::Selection;
 /// ```
 #[derive(Debug)]
 pub struct Units<M = Blocking> {
-    core: Core,
+    info: ArrayInfo,
     side: PhantomData<fn() -> M>,
 }
 
 impl<M> Units<M> {
-    pub(crate) fn new(core: &Core) -> Self {
-        Self { core: core.clone(), side: PhantomData }
+    pub(crate) fn new(info: &ArrayInfo) -> Self {
+        Self { info: info.clone(), side: PhantomData }
     }
 
     /// All of them, in C order of their indices, whether they are stored or not. They contain every
     /// element, unless a custom grid has elements in no chunk, which calls that read or write them refuse.
     pub fn iter(&self) -> Chunks {
-        Chunks::new(self.core.unit_grid())
+        Chunks::new(self.info.unit_grid())
     }
 
     /// Those that have selected elements, in C order of their indices.
@@ -67,14 +67,14 @@ impl<M> Units<M> {
     /// # Errors
     /// The selection does not fit the array.
     pub fn iter_in(&self, selection: impl Selection) -> Result<Chunks> {
-        let selected = self.core.resolve(&selection)?;
-        self.core.named(Chunks::meeting(self.core.unit_grid(), &selected))
+        let selected = self.info.resolve(&selection)?;
+        self.info.named(Chunks::meeting(self.info.unit_grid(), &selected))
     }
 
     /// The key of a unit from the root of the store. Does not check that the unit exists.
     #[must_use]
     pub fn key(&self, unit: &[u64]) -> String {
-        self.core.unit_key(unit)
+        self.info.unit_key(unit)
     }
 }
 
@@ -102,7 +102,7 @@ impl Units {
     /// # Errors
     /// The unit does not exist; the store fails.
     pub fn is_stored(&self, unit: &[u64]) -> Result<bool> {
-        self.core.wait(self.core.is_unit_stored(unit))
+        self.info.wait(self.info.is_unit_stored(unit))
     }
 
     /// The stored units, in C order of their indices, and the lengths of their values as
@@ -112,7 +112,7 @@ impl Units {
     /// # Errors
     /// The store fails, or cannot list, a folder of the array included.
     pub fn stored(&self) -> Result<Chunks> {
-        self.core.wait(self.core.all_stored_units())
+        self.info.wait(self.info.all_stored_units())
     }
 
     /// The same, but folders below that of the array that cannot be listed are passed to `unlisted`, and
@@ -121,7 +121,7 @@ impl Units {
     /// # Errors
     /// The store fails, or cannot list.
     pub fn stored_but(&self, mut unlisted: impl FnMut(Error) + Send) -> Result<Chunks> {
-        self.core.wait(self.core.stored_units(&mut unlisted))
+        self.info.wait(self.info.stored_units(&mut unlisted))
     }
 
     /// Reads the index of a shard, and checks that each of its entries leads to bytes of the value. No
@@ -130,7 +130,7 @@ impl Units {
     /// # Errors
     /// The index is corrupt; the unit does not exist; the store fails.
     pub fn check_index(&self, unit: &[u64]) -> Result<()> {
-        self.core.wait(self.core.check_index(unit))
+        self.info.wait(self.info.check_index(unit))
     }
 
     /// The encoded bytes of a unit as stored; `None` if it is not stored.
@@ -138,7 +138,7 @@ impl Units {
     /// # Errors
     /// The unit does not exist; the store fails.
     pub fn encoded(&self, unit: &[u64]) -> Result<Option<Bytes>> {
-        self.core.wait(self.core.encoded_unit(unit))
+        self.info.wait(self.info.encoded_unit(unit))
     }
 
     /// Replaces a unit by encoded bytes, serialized with its other writers. The bytes are not
@@ -148,7 +148,7 @@ impl Units {
     /// # Errors
     /// The unit does not exist; the store fails.
     pub fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
-        self.core.wait_change(self.core.put_encoded_unit(unit, bytes.into()))
+        self.info.wait_change(self.info.put_encoded_unit(unit, bytes.into()))
     }
 
     /// Removes a unit, serialized with its other writers: its elements become the fill value.
@@ -157,7 +157,7 @@ impl Units {
     /// # Errors
     /// The unit does not exist; the store fails.
     pub fn erase(&self, unit: &[u64]) -> Result<()> {
-        self.core.wait_change(self.core.erase_unit(unit))
+        self.info.wait_change(self.info.erase_unit(unit))
     }
 }
 
@@ -168,7 +168,7 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::is_stored`].
     pub async fn is_stored(&self, unit: &[u64]) -> Result<bool> {
         let unit = unit.to_vec();
-        self.core.handed(|core| async move { core.is_unit_stored(&unit).await }).await
+        self.info.handed(|info| async move { info.is_unit_stored(&unit).await }).await
     }
 
     /// Like [`Units::stored`].
@@ -176,7 +176,7 @@ impl Units<Asynchronous> {
     /// # Errors
     /// The same as for [`Units::stored`].
     pub async fn stored(&self) -> Result<Chunks> {
-        self.core.handed(|core| async move { core.all_stored_units().await }).await
+        self.info.handed(|info| async move { info.all_stored_units().await }).await
     }
 
     /// Like [`Units::stored_but`].
@@ -184,7 +184,7 @@ impl Units<Asynchronous> {
     /// # Errors
     /// The same as for [`Units::stored_but`].
     pub async fn stored_but(&self, mut unlisted: impl FnMut(Error) + Send + 'static) -> Result<Chunks> {
-        self.core.handed(|core| async move { core.stored_units(&mut unlisted).await }).await
+        self.info.handed(|info| async move { info.stored_units(&mut unlisted).await }).await
     }
 
     /// Like [`Units::check_index`].
@@ -193,7 +193,7 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::check_index`].
     pub async fn check_index(&self, unit: &[u64]) -> Result<()> {
         let unit = unit.to_vec();
-        self.core.handed(|core| async move { core.check_index(&unit).await }).await
+        self.info.handed(|info| async move { info.check_index(&unit).await }).await
     }
 
     /// Like [`Units::encoded`].
@@ -202,7 +202,7 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::encoded`].
     pub async fn encoded(&self, unit: &[u64]) -> Result<Option<Bytes>> {
         let unit = unit.to_vec();
-        self.core.handed(|core| async move { core.encoded_unit(&unit).await }).await
+        self.info.handed(|info| async move { info.encoded_unit(&unit).await }).await
     }
 
     /// Like [`Units::write_encoded`].
@@ -211,7 +211,7 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::write_encoded`].
     pub async fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
         let (unit, bytes) = (unit.to_vec(), bytes.into());
-        self.core.handed_change(|core| async move { core.put_encoded_unit(&unit, bytes).await }).await
+        self.info.handed_change(|info| async move { info.put_encoded_unit(&unit, bytes).await }).await
     }
 
     /// Like [`Units::erase`].
@@ -220,6 +220,6 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::erase`].
     pub async fn erase(&self, unit: &[u64]) -> Result<()> {
         let unit = unit.to_vec();
-        self.core.handed_change(|core| async move { core.erase_unit(&unit).await }).await
+        self.info.handed_change(|info| async move { info.erase_unit(&unit).await }).await
     }
 }

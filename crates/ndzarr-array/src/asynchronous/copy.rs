@@ -4,8 +4,8 @@ use ndzarr_engine::{HAS_THREADS, Relay, relayed};
 
 use crate::copy::{CopyOptions, CopyReport, check_archive, copy_on_threads};
 use crate::error::{Error, ErrorKind, Result};
-use crate::located::Located;
-use crate::place::Place;
+use crate::places::located::Located;
+use crate::places::place::Place;
 
 /// Like [`copy`](crate::copy()). It runs on a thread for changes; the task that polls the future makes the
 /// requests to asynchronous stores.

@@ -7,12 +7,12 @@ use ndzarr_metadata::{
 };
 use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, StoreError, Want};
 
-use crate::chunks::Chunks as Units;
-use crate::contents::{Owners, prefixes_in};
+use crate::arrays::chunks::Chunks as Units;
+use crate::arrays::info::ArrayInfo;
 use crate::copy::report::{CopyAccount, KeyList, LeftOutReason};
-use crate::core::Core;
 use crate::error::{ErrorKind, Result};
-use crate::key_name::{is_document, is_of_copy};
+use crate::hierarchy::contents::{Owners, prefixes_in};
+use crate::hierarchy::key_name::{is_document, is_of_copy};
 use crate::storage::Storage;
 
 /// Sorts keys, one after another.
@@ -171,11 +171,11 @@ impl Sorter {
 
     /// Sorts the keys of an array, with the list by which its chunks are copied; `None` if the store cannot list
     /// them.
-    pub(super) async fn sort_array(self, array: &Core) -> Result<Option<(Units, Self)>> {
+    pub(super) async fn sort_array(self, array: &ArrayInfo) -> Result<Option<(Units, Self)>> {
         or_unlisted(self.sort_all_of(array).await)
     }
 
-    async fn sort_all_of(mut self, array: &Core) -> Result<(Units, Self)> {
+    async fn sort_all_of(mut self, array: &ArrayInfo) -> Result<(Units, Self)> {
         let storage = &array.storage;
         let limits = &array.node.context.limits;
         let (units, folders) = array.listed_units_but(&mut |key| self.take(key.as_str(), None)).await?;

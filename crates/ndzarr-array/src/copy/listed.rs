@@ -9,12 +9,12 @@ use ndzarr_engine::AnyStore;
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{AsyncStore, Fetch, Fetched, FetchedPieces, Key, Precondition, Put, Store, StoreError};
 
-use crate::chunks::Chunks as Units;
-use crate::core::Core;
+use crate::arrays::chunks::Chunks as Units;
+use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
 
 /// The array, of whose units only these are asked for. Nothing may write to it meanwhile.
-pub(super) fn only_listed(array: &Core, stored: &Units) -> Result<Core> {
+pub(super) fn only_listed(array: &ArrayInfo, stored: &Units) -> Result<ArrayInfo> {
     let list = Arc::new(List {
         keys: array.spec().keys.clone(),
         n_axes: array.shape().len(),

@@ -5,13 +5,13 @@ use ndzarr_engine::{CancelOnDrop, RunOptions};
 use ndzarr_metadata::{CodecRequest, CreateOptions, Existing, Format, Limits, N5Axes, N5GroupDocuments};
 use ndzarr_model::{CodecSpec, DataType, IndexLocation};
 
-use crate::copy::conversion::Numbers;
+use crate::copy::planning::conversion::Numbers;
 use crate::copy::report::CopyLevel;
+use crate::element_types::number::Cast;
 use crate::mode::Blocking;
-use crate::number::Cast;
-use crate::open_options::OpenOptions;
-use crate::place::Place;
-use crate::to_shape::ToShape;
+use crate::places::open_options::OpenOptions;
+use crate::places::place::Place;
+use crate::selections::to_shape::ToShape;
 
 /// Options of [`copy`](crate::copy()).
 ///

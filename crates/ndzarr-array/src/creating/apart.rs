@@ -23,13 +23,13 @@ async fn overlap(a: (&Storage, &Erasure), b: (&Storage, &Erasure)) -> Result<boo
 }
 
 /// Whether another store has the first value below a prefix of this one, under the same key.
-pub(super) async fn shares_below(a: &Storage, b: &Storage, prefix: &str) -> Result<bool> {
+pub(crate) async fn shares_below(a: &Storage, b: &Storage, prefix: &str) -> Result<bool> {
     let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
     has_value(b, &key, &pin).await
 }
 
 /// Whether the place of a new node is below a node, which would then have its copy among its members.
-pub(super) async fn is_inside(
+pub(crate) async fn is_inside(
     (source, node): (&Storage, &Node),
     (target, path): (&Storage, &NodePath),
     existing: Existing,
@@ -207,7 +207,7 @@ async fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>>
 }
 
 /// Whether another store has the value of this one under a key.
-pub(super) async fn shares_value(a: &Storage, b: &Storage, key: &str) -> Result<bool> {
+pub(crate) async fn shares_value(a: &Storage, b: &Storage, key: &str) -> Result<bool> {
     match a.document(key, u64::MAX).await? {
         Some((pin, _)) => has_value(b, key, &pin).await,
         None => Ok(false),
@@ -222,7 +222,7 @@ async fn has_value(storage: &Storage, key: &str, pin: &Pin) -> Result<bool> {
 }
 
 /// The part of the store that is removed for a new node.
-pub(super) fn removal(creation: &Creation) -> Erasure {
+pub(crate) fn removal(creation: &Creation) -> Erasure {
     Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() }
 }
 

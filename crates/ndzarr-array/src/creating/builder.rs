@@ -15,9 +15,9 @@ use ndzarr_model::{
 };
 use serde_json::Value;
 
-use crate::element_type::{Any, ElementType};
+use crate::element_types::element_type::{Any, ElementType};
 use crate::mode::Blocking;
-use crate::to_shape::ToShape;
+use crate::selections::to_shape::ToShape;
 
 /// Describes a new array. See [`Array::builder`](crate::Array::builder).
 ///

@@ -13,11 +13,11 @@ use ndzarr_model::{Attributes, ConcurrentUpdate, Foreign};
 use serde_json::Value;
 
 use crate::ArrayInfo;
-use crate::attributes;
 use crate::error::Result;
-use crate::group_core::GroupCore;
-use crate::located::Located;
+use crate::hierarchy::group_info::GroupInfo;
 use crate::mode::Blocking;
+use crate::operations::attributes;
+use crate::places::located::Located;
 use crate::storage::Storage;
 
 /// Describes a new group. See [`Group::builder`](crate::Group::builder). The default format is Zarr
@@ -159,14 +159,14 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    pub(crate) async fn make(self, place: Located) -> Result<GroupCore> {
+    pub(crate) async fn make(self, place: Located) -> Result<GroupInfo> {
         let attributes = match self.attributes {
             Value::Null => Attributes::new(),
             attributes => attributes::object(attributes)?,
         };
         let unknown_type = UnknownType::default();
         let (apart, options) = (self.apart.as_ref(), &self.options);
-        GroupCore::create(place, &attributes, options, apart, self.registry, self.extensions, unknown_type)
+        GroupInfo::create(place, &attributes, options, apart, self.registry, self.extensions, unknown_type)
             .await
     }
 }

@@ -2,14 +2,14 @@
 
 use ndzarr_codec::CodecRegistry;
 
-use crate::array::Array;
-use crate::builder::ArrayBuilder;
-use crate::core::Core;
-use crate::element_type::{Any, ElementType};
+use crate::arrays::array::Array;
+use crate::arrays::info::ArrayInfo;
+use crate::creating::builder::ArrayBuilder;
+use crate::creating::unseen::Unseen;
+use crate::element_types::element_type::{Any, ElementType};
 use crate::error::Result;
-use crate::group::Group;
-use crate::place::Place;
-use crate::unseen::Unseen;
+use crate::hierarchy::group::Group;
+use crate::places::place::Place;
 
 /// A new array whose elements come before its document: until it is [finished](Self::finish) there is no array to open,
 /// also if the process is killed.
@@ -47,11 +47,11 @@ impl<E: ElementType> NewArray<E> {
     /// # Errors
     /// As for [`Group::create_array`].
     pub fn begin_in(group: &Group, name: &str, builder: ArrayBuilder<E>) -> Result<Self> {
-        group.core.wait_change(group.core.begin_array(name, builder)).map(Self::new)
+        group.info.wait_change(group.info.begin_array(name, builder)).map(Self::new)
     }
 
-    fn new((core, unseen, registry): (Core, Unseen, CodecRegistry)) -> Self {
-        Self { array: core.into(), unseen, registry }
+    fn new((info, unseen, registry): (ArrayInfo, Unseen, CodecRegistry)) -> Self {
+        Self { array: info.into(), unseen, registry }
     }
 
     /// The array, to write to.
@@ -67,8 +67,8 @@ impl<E: ElementType> NewArray<E> {
     /// Another call has begun or made something in its place; the store fails.
     pub fn finish(self) -> Result<Array<E>> {
         let Self { array, unseen, registry } = self;
-        let storage = array.core.storage.clone();
-        let finished = unseen.finish(&array.core, &registry);
-        storage.wait_change(array.core.options.cancel.as_ref(), finished).map(Array::from)
+        let storage = array.info.storage.clone();
+        let finished = unseen.finish(&array.info, &registry);
+        storage.wait_change(array.info.options.cancel.as_ref(), finished).map(Array::from)
     }
 }

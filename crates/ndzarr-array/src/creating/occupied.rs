@@ -7,9 +7,9 @@ use ndzarr_metadata::{
 use ndzarr_model::{ArraySpec, Foreign};
 use ndzarr_store::{DirListing, is_numbered};
 
-use crate::contents::Contents;
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes;
+use crate::hierarchy::contents::Contents;
+use crate::hierarchy::nodes;
 use crate::storage::Storage;
 
 /// Refuses a new array over nodes, and over chunks that an interrupted removal left, unless something

@@ -3,9 +3,9 @@
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{CreateOptions, Creation};
 
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::{Error, Result};
-use crate::note::{Note, at_end};
+use crate::hierarchy::note::{Note, at_end};
 use crate::storage::Storage;
 
 /// What is left to do for such an array.
@@ -25,24 +25,24 @@ impl Unseen {
         creation: Creation,
         create: &CreateOptions,
         registry: &CodecRegistry,
-    ) -> Result<(Core, Self)> {
+    ) -> Result<(ArrayInfo, Self)> {
         let note = Note::of_new(&creation.node);
         let fenced = note.fence(&storage)?;
-        let mut core = Core::new(fenced, creation.node.clone(), registry).map_err(Error::of_request)?;
-        core.options.concurrent_update = create.concurrent_update;
-        core.data().map_err(Error::of_request)?;
+        let mut info = ArrayInfo::new(fenced, creation.node.clone(), registry).map_err(Error::of_request)?;
+        info.options.concurrent_update = create.concurrent_update;
+        info.data().map_err(Error::of_request)?;
         note.begin(&storage, &creation, create.existing).await?;
-        core.data()?.presence().settle();
-        Ok((core, Self { storage, note, creation, create: create.clone() }))
+        info.data()?.presence().settle();
+        Ok((info, Self { storage, note, creation, create: create.clone() }))
     }
 
     /// Writes the document. The result is the array that others open.
-    pub(crate) async fn finish(self, begun: &Core, registry: &CodecRegistry) -> Result<Core> {
+    pub(crate) async fn finish(self, begun: &ArrayInfo, registry: &CodecRegistry) -> Result<ArrayInfo> {
         let Self { storage, note, creation, create } = self;
-        let mut core = Core::new(storage.clone(), creation.node.clone(), registry)?;
-        core.options = begun.options.clone();
-        core.view.clone_from(&begun.view);
+        let mut info = ArrayInfo::new(storage.clone(), creation.node.clone(), registry)?;
+        info.options = begun.options.clone();
+        info.view.clone_from(&begun.view);
         note.end(&storage, &at_end(creation, &create), create.concurrent_update).await?;
-        Ok(core)
+        Ok(info)
     }
 }

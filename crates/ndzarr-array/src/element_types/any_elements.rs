@@ -5,11 +5,11 @@ use ndarray::{Array, ArrayD, ArrayViewMutD, CowArray, Dimension, Ix0, IxDyn, arr
 use num_complex::Complex;
 use serde_json::Value;
 
-use crate::element::{Datetime64, Element, Timedelta64};
+use crate::element_types::element::{Datetime64, Element, Timedelta64};
+use crate::element_types::number::{Cast, Number};
 use crate::error::{Error, ErrorKind, Result};
-use crate::number::{Cast, Number};
-use crate::output::blank;
-use crate::resolved::into_dim;
+use crate::selections::resolved::into_dim;
+use crate::tiles::output::blank;
 
 /// Elements of an [`AnyArray`](crate::AnyArray): an ndarray of the Rust type that holds them exactly.
 ///

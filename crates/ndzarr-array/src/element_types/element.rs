@@ -10,17 +10,17 @@ use ndzarr_metadata::parse_json;
 use ndzarr_model::{DataType, JsonText};
 use serde_json::Value;
 
-use crate::convert_tile::{ConvertSource, ConvertTile, FromBytes, ToBytes};
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::plain_element::{Moving, PlainElement};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
-use crate::output::{blank, blank_of};
-use crate::plain_element::{Moving, PlainElement};
-use crate::raw;
-use crate::resolved::Resolved;
-use crate::source::ElementSource;
-use crate::steps::Picks;
-use crate::tile::ElementTile;
-use crate::values::{Fresh, Sources, Stored, Tiles};
+use crate::selections::resolved::Resolved;
+use crate::tiles::convert_tile::{ConvertSource, ConvertTile, FromBytes, ToBytes};
+use crate::tiles::output::{blank, blank_of};
+use crate::tiles::raw;
+use crate::tiles::source::ElementSource;
+use crate::tiles::steps::Picks;
+use crate::tiles::tile::ElementTile;
+use crate::tiles::values::{Fresh, Sources, Stored, Tiles};
 
 /// A Rust type whose values are elements of an array.
 ///
@@ -38,7 +38,7 @@ use crate::values::{Fresh, Sources, Stored, Tiles};
 /// | `Vec<u8>` | bytes; null_terminated_bytes without the NULs behind it |
 /// | `Vec<T>` of the numbers above | lists of numbers (vlen-array) |
 /// | `serde_json::Value` | the values of json2 and msgpack2 |
-/// | a `struct` of the caller's, see [`structured!`](crate::structured) | structures |
+/// | a `struct` of the caller's, see [`structured!`](crate::element_types::structured) | structures |
 ///
 /// Elements of any other type are bytes of an [`AnyArray`](crate::AnyArray).
 #[diagnostic::on_unimplemented(
@@ -223,7 +223,7 @@ impl<'a, T: PlainElement> Moving<T> for Input<'a, T> {
 /// A selection that is read. Its lists are in ascending order.
 #[doc(hidden)]
 pub struct Reading<'o, T> {
-    pub(crate) core: &'o Core,
+    pub(crate) info: &'o ArrayInfo,
     pub(crate) resolved: &'o Resolved,
     pub(crate) out: ArrayViewMutD<'o, T>,
     pub(crate) fresh: Fresh,
@@ -241,16 +241,16 @@ impl<'o, T: PlainElement> Moving<T> for Reading<'o, T> {
     where
         T: Pod,
     {
-        let Self { core, resolved, out, fresh, stored } = self;
+        let Self { info, resolved, out, fresh, stored } = self;
         let out = raw::words_mut::<T, [u8; N]>(out);
-        Reading { core, resolved, out, fresh, stored }.tiles()
+        Reading { info, resolved, out, fresh, stored }.tiles()
     }
 }
 
 /// A selection that is written.
 #[doc(hidden)]
 pub struct Writing<'d, 'r, T> {
-    pub(crate) core: &'d Core,
+    pub(crate) info: &'d ArrayInfo,
     pub(crate) resolved: &'r Resolved,
     pub(crate) data: ArrayViewD<'d, T>,
 }
@@ -266,8 +266,8 @@ impl<'d, T: PlainElement> Moving<T> for Writing<'d, '_, T> {
     where
         T: Pod,
     {
-        let Self { core, resolved, data } = self;
-        Writing { core, resolved, data: raw::words::<T, [u8; N]>(data) }.sources()
+        let Self { info, resolved, data } = self;
+        Writing { info, resolved, data: raw::words::<T, [u8; N]>(data) }.sources()
     }
 }
 

@@ -4,11 +4,11 @@ use ndarray::ArrayD;
 use ndzarr_metadata::FillRequest;
 use ndzarr_model::{DataType, FillValue};
 
-use crate::any_elements::AnyElements;
-use crate::core::Core;
-use crate::element::Element;
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::any_elements::AnyElements;
+use crate::element_types::element::Element;
 use crate::error::{Error, ErrorKind, Result};
-use crate::resolved::Resolved;
+use crate::selections::resolved::Resolved;
 
 /// Stands in for a Rust type: the elements of an [`AnyArray`](crate::AnyArray), whose type is known
 /// only at run time.
@@ -45,14 +45,14 @@ pub trait ElementType: sealed::Sealed + Send + Sync + 'static {
 
     /// The bytes that an element of an array takes in memory.
     #[doc(hidden)]
-    fn byte_len(array: &Core) -> u64;
+    fn byte_len(array: &ArrayInfo) -> u64;
 
     #[doc(hidden)]
-    fn read(array: &Core, resolved: &Resolved) -> impl Future<Output = Result<Self::Elements>> + Send;
+    fn read(array: &ArrayInfo, resolved: &Resolved) -> impl Future<Output = Result<Self::Elements>> + Send;
 
     #[doc(hidden)]
     fn write(
-        array: &Core,
+        array: &ArrayInfo,
         resolved: &Resolved,
         elements: &Self::Elements,
     ) -> impl Future<Output = Result<()>> + Send;
@@ -93,15 +93,15 @@ impl<T: Element> ElementType for T {
         Ok(FillRequest::Value(FillValue::defined(content)))
     }
 
-    fn byte_len(_: &Core) -> u64 {
+    fn byte_len(_: &ArrayInfo) -> u64 {
         size_of::<T>() as u64
     }
 
-    async fn read(array: &Core, resolved: &Resolved) -> Result<ArrayD<T>> {
+    async fn read(array: &ArrayInfo, resolved: &Resolved) -> Result<ArrayD<T>> {
         array.read_elements(resolved).await
     }
 
-    async fn write(array: &Core, resolved: &Resolved, elements: &ArrayD<T>) -> Result<()> {
+    async fn write(array: &ArrayInfo, resolved: &Resolved, elements: &ArrayD<T>) -> Result<()> {
         array.write_elements_blocking(resolved, elements.view()).await
     }
 }
@@ -126,15 +126,15 @@ impl ElementType for Any {
         Ok(fill.clone())
     }
 
-    fn byte_len(array: &Core) -> u64 {
+    fn byte_len(array: &ArrayInfo) -> u64 {
         array.any_byte_len()
     }
 
-    async fn read(array: &Core, resolved: &Resolved) -> Result<AnyElements> {
+    async fn read(array: &ArrayInfo, resolved: &Resolved) -> Result<AnyElements> {
         array.read_any(resolved).await
     }
 
-    async fn write(array: &Core, resolved: &Resolved, elements: &AnyElements) -> Result<()> {
+    async fn write(array: &ArrayInfo, resolved: &Resolved, elements: &AnyElements) -> Result<()> {
         array.write_any_blocking(resolved, elements).await
     }
 }
@@ -143,6 +143,6 @@ mod sealed {
     /// Sealed: other crates implement [`Element`](crate::Element) instead.
     pub trait Sealed {}
 
-    impl<T: crate::element::Element> Sealed for T {}
-    impl Sealed for super::Any {}
+    impl<T: crate::element_types::element::Element> Sealed for T {}
+    impl Sealed for crate::Any {}
 }

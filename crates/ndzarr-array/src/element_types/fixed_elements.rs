@@ -4,7 +4,7 @@ use std::fmt;
 
 use ndzarr_model::DataType;
 
-use crate::element::Element;
+use crate::element_types::element::Element;
 
 /// A fixed number of bytes, padded with NUL at the end: NumPy's `S`, or raw bits (`r<8N>`, `V<N>`).
 ///

@@ -5,7 +5,7 @@ use std::fmt;
 use half::{bf16, f16};
 use ndzarr_model::{odd_f32, odd_f32_of_int, odd_f32_of_uint};
 
-use crate::plain_element::PlainElement;
+use crate::element_types::plain_element::PlainElement;
 
 /// A real number: `i8` to `i64`, `u8` to `u64`, `half::f16`, `half::bf16`, `f32` or `f64`.
 ///

@@ -7,7 +7,7 @@ use ndzarr_codec::Swap;
 use ndzarr_model::{ComplexPart, DataType};
 use num_complex::Complex;
 
-use crate::assign::{as_it_is, assign, same, stream};
+use crate::tiles::assign::{as_it_is, assign, same, stream};
 
 /// A Rust type with the same layout in memory as in storage, except for the byte order. Each is an
 /// [`Element`](crate::Element).

@@ -6,7 +6,7 @@ use std::fmt;
 use ndarray::ArrayViewD;
 use ndzarr_model::{DataType, SmallFloat};
 
-use crate::element::Element;
+use crate::element_types::element::Element;
 use crate::error::Result;
 
 macro_rules! small_float {
@@ -98,7 +98,7 @@ macro_rules! small_float {
             }
 
             fn blank(shape: &[usize], _: &DataType) -> Result<ndarray::ArrayD<Self>> {
-                crate::output::blank_of(shape, &Self(0))
+                crate::tiles::output::blank_of(shape, &Self(0))
             }
 
             fn check(_: ArrayViewD<'_, Self>, _: &DataType) -> Result<()> {

@@ -5,8 +5,8 @@ use ndarray::{ArrayD, CowArray, Dimension, IxDyn};
 use ndzarr_model::{ComplexPart, DataType};
 use num_complex::Complex;
 
-use crate::any_elements::{AnyElements, Held};
-use crate::element::Element;
+use crate::element_types::any_elements::{AnyElements, Held};
+use crate::element_types::element::Element;
 
 /// A float of 4, 6 or 8 bits.
 #[derive(Clone, Copy, Debug)]

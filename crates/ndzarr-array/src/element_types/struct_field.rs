@@ -5,14 +5,14 @@ use half::{bf16, f16};
 use ndzarr_model::DataType;
 use num_complex::Complex;
 
-use crate::element::{Datetime64, Element, Timedelta64};
-use crate::fixed_elements::{FixedBytes, FixedUtf32};
-use crate::plain_element::PlainElement;
-use crate::small_floats::{
+use crate::element_types::element::{Datetime64, Element, Timedelta64};
+use crate::element_types::fixed_elements::{FixedBytes, FixedUtf32};
+use crate::element_types::plain_element::PlainElement;
+use crate::element_types::small_floats::{
     Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
     Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
 };
-use crate::struct_plan::{FieldMismatch, FieldPlan, StructField};
+use crate::element_types::struct_plan::{FieldMismatch, FieldPlan, StructField};
 
 macro_rules! plain_field {
     ($($type:ty $({ $($bytes:tt)* })?),* $(,)?) => {$(

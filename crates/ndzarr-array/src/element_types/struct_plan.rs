@@ -8,7 +8,7 @@ use ndzarr_model::{DataType, Field, StructType};
 ///
 /// It is implemented for [elements](crate::Element) of fixed size, for arrays `[T; N]` of them,
 /// which are sub-arrays (`[u8; N]` also raw bits and byte strings), and for structures declared by
-/// [`structured!`](crate::structured).
+/// [`structured!`](crate::element_types::structured).
 pub trait StructField: Clone + Send + Sync + 'static {
     /// The data type and sub-array shape of such a field in a new array, if they follow from the
     /// Rust type.

@@ -2,13 +2,13 @@
 
 use ndzarr_model::DataType;
 
-use crate::element::{Reader, Writer};
-use crate::struct_plan::StructField;
+use crate::element_types::element::{Reader, Writer};
+use crate::element_types::struct_plan::StructField;
 
 #[doc(hidden)]
-pub use crate::element::{Reader as ReaderOf, Writer as WriterOf};
+pub use crate::element_types::element::{Reader as ReaderOf, Writer as WriterOf};
 #[doc(hidden)]
-pub use crate::struct_plan::{PlanOf, new_structure};
+pub use crate::element_types::struct_plan::{PlanOf, new_structure};
 
 /// Makes a `struct` an [`Element`](crate::Element) of structured arrays.
 ///

@@ -13,7 +13,7 @@ use ndzarr_metadata::{
 use ndzarr_store::PerProcess;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes;
+use crate::hierarchy::nodes;
 use crate::storage::{LostLocks, Published, Storage};
 
 /// The consolidated metadata of a group as seen by the group itself and everything opened through

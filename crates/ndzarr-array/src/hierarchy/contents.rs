@@ -10,10 +10,10 @@ use ndzarr_metadata::{
 use ndzarr_model::ArraySpec;
 use ndzarr_store::Listed;
 
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::group_core::{GroupCore, NodeCore};
-use crate::key_name::{KeyName, NOTE, is_document, is_of_copy};
+use crate::hierarchy::group_info::{FoundNode, GroupInfo};
+use crate::hierarchy::key_name::{KeyName, NOTE, is_document, is_of_copy};
 use crate::storage::Storage;
 
 /// What lies below a node, all nodes below it included. Removing the node removes all of it.
@@ -87,13 +87,13 @@ impl Contents {
         } else {
             contents.n_groups = 1;
             let uses = ConsolidatedUse::Ignore;
-            let group = GroupCore::open(storage.clone(), node.clone(), Known::new(), uses, registry).await?;
+            let group = GroupInfo::open(storage.clone(), node.clone(), Known::new(), uses, registry).await?;
             for child in group.walk().await? {
                 contents.n_arrays += u64::from(child.kind == Some(MemberKind::Array));
                 contents.n_groups += u64::from(child.kind == Some(MemberKind::Group));
                 match child.node.as_deref() {
-                    Ok(NodeCore::Array(array)) => owners.add(&array.node),
-                    Ok(NodeCore::Group(_)) => {}
+                    Ok(FoundNode::Array(array)) => owners.add(&array.node),
+                    Ok(FoundNode::Group(_)) => {}
                     Err(_) => {
                         let path = format!("{}{}", node.path.prefix(), child.path);
                         owners.broken.extend(key_prefixes(node.format, &path));
@@ -174,13 +174,13 @@ impl Contents {
     }
 }
 
-impl Core {
+impl ArrayInfo {
     pub(crate) async fn contents(&self) -> Result<Contents> {
         Contents::of(&self.storage, &self.node, &CodecRegistry::new()).await
     }
 }
 
-impl GroupCore {
+impl GroupInfo {
     pub(crate) async fn contents(&self) -> Result<Contents> {
         Contents::of(&self.storage, &self.node, self.registry()).await
     }

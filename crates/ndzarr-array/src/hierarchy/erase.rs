@@ -5,11 +5,11 @@ use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{DocumentChange, Node, NodePath, OpenOptions, Wanted, erase};
 use ndzarr_model::Foreign;
 
-use crate::consolidated::{self, View};
-use crate::contents::Contents;
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
-use crate::nodes;
+use crate::hierarchy::consolidated::{self, View};
+use crate::hierarchy::contents::Contents;
+use crate::hierarchy::nodes;
 use crate::storage::Storage;
 
 /// Removes nodes as one that was opened nearby sees them.
@@ -46,7 +46,7 @@ impl Erase<'_> {
     }
 }
 
-impl Core {
+impl ArrayInfo {
     /// Removes the array itself.
     pub(crate) async fn erase_self(&self) -> Result<()> {
         let erase = Erase { storage: &self.storage, nearby: &self.node, options: &self.options };

@@ -10,18 +10,18 @@ use std::ops::Deref;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::Format;
 
+use crate::creating::group_builder::GroupBuilder;
 use crate::error::Result;
-use crate::group_builder::GroupBuilder;
-use crate::group_core::GroupCore;
+use crate::hierarchy::group_info::GroupInfo;
 use crate::mode::{Asynchronous, Blocking, Mode};
-use crate::place::Place;
+use crate::places::place::Place;
 
 /// A group of arrays and groups in a store. Its calls block if `M` is [`Blocking`], as those of
 /// [`Group`], and are futures if it is [`Asynchronous`], as those of
 /// [`asynchronous::Group`](crate::asynchronous::Group).
 #[derive(Clone)]
 pub struct GroupIn<M> {
-    pub(crate) core: GroupCore,
+    pub(crate) info: GroupInfo,
     mode: PhantomData<M>,
 }
 
@@ -46,35 +46,35 @@ pub type Group = GroupIn<Blocking>;
 
 impl<M> fmt::Debug for GroupIn<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.core, f)
+        fmt::Debug::fmt(&self.info, f)
     }
 }
 
-impl<M> From<GroupCore> for GroupIn<M> {
-    fn from(core: GroupCore) -> Self {
-        Self { core, mode: PhantomData }
+impl<M> From<GroupInfo> for GroupIn<M> {
+    fn from(info: GroupInfo) -> Self {
+        Self { info, mode: PhantomData }
     }
 }
 
 impl<M> Deref for GroupIn<M> {
-    type Target = GroupCore;
+    type Target = GroupInfo;
 
-    fn deref(&self) -> &GroupCore {
-        &self.core
+    fn deref(&self) -> &GroupInfo {
+        &self.info
     }
 }
 
 /// The same group, with asynchronous calls.
 impl From<GroupIn<Blocking>> for GroupIn<Asynchronous> {
     fn from(group: GroupIn<Blocking>) -> Self {
-        group.core.into()
+        group.info.into()
     }
 }
 
 /// The same group, with blocking calls.
 impl From<GroupIn<Asynchronous>> for GroupIn<Blocking> {
     fn from(group: GroupIn<Asynchronous>) -> Self {
-        group.core.into()
+        group.info.into()
     }
 }
 
@@ -100,7 +100,7 @@ impl<M: Mode> GroupIn<M> {
     /// ```
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {
-        self.core.options = options;
+        self.info.options = options;
         self
     }
 }

@@ -1,4 +1,4 @@
-//! The common core of both kinds of groups: an opened group, its nodes and its changes.
+//! `GroupInfo`: an opened group, its nodes and its changes, which both kinds of groups share.
 
 mod below;
 mod children;
@@ -18,17 +18,18 @@ use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::apart::would_remove;
-use crate::consolidated::{self, View};
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
+use crate::creating::apart::would_remove;
 use crate::error::{Error, ErrorKind, Result};
-use crate::located::Located;
+use crate::hierarchy::consolidated::{self, View};
+use crate::hierarchy::nodes;
+use crate::operations::attributes;
+use crate::places::located::Located;
 use crate::storage::Storage;
-use crate::{attributes, nodes};
 
 /// An opened group, independent of whether its calls block.
 #[derive(Clone)]
-pub struct GroupCore {
+pub struct GroupInfo {
     pub(crate) storage: Storage,
     pub(crate) node: Arc<Node>,
     pub(crate) options: RunOptions,
@@ -36,7 +37,7 @@ pub struct GroupCore {
     view: Arc<View>,
 }
 
-impl fmt::Debug for GroupCore {
+impl fmt::Debug for GroupInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Group");
         shown.field("store", &self.storage.name()).field("path", &self.node.path.as_str());
@@ -48,22 +49,22 @@ impl fmt::Debug for GroupCore {
 // Nodes are usually taken apart right after opening, seldom kept.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
-pub(crate) enum NodeCore {
-    Array(Core),
-    Group(GroupCore),
+pub(crate) enum FoundNode {
+    Array(ArrayInfo),
+    Group(GroupInfo),
 }
 
 /// A child of a group, opened. If it is invalid, only this child has an error.
 #[derive(Debug)]
-pub(crate) struct ChildCore {
+pub(crate) struct FoundChild {
     pub(crate) path: String,
     /// `None` if its document does not show it.
     pub(crate) kind: Option<MemberKind>,
     /// Boxed because there may be many, which are moved and sorted.
-    pub(crate) node: Result<Box<NodeCore>>,
+    pub(crate) node: Result<Box<FoundNode>>,
 }
 
-impl GroupCore {
+impl GroupInfo {
     pub(crate) async fn open(
         storage: Storage,
         node: Node,
@@ -175,19 +176,19 @@ impl GroupCore {
     }
 
     /// Opens the array of this name or relative path.
-    pub(crate) async fn array(&self, name: &str) -> Result<Core> {
+    pub(crate) async fn array(&self, name: &str) -> Result<ArrayInfo> {
         let path = NodePath::new(&self.below(name))?;
         self.array_of(self.open_node(&path, Wanted::Array).await?.into(), None)
     }
 
-    fn array_of(&self, mut node: Arc<Node>, alike: Option<&Core>) -> Result<Core> {
+    fn array_of(&self, mut node: Arc<Node>, alike: Option<&ArrayInfo>) -> Result<ArrayInfo> {
         if node.context.consolidated_in.is_some() {
             Arc::make_mut(&mut node).context.consolidated_in = None;
         }
-        let mut core = Core::new_beside(self.storage.clone(), node, &self.registry, alike)?;
-        core.view = Some(Arc::clone(&self.view));
-        core.options = self.options.clone();
-        Ok(core)
+        let mut info = ArrayInfo::new_beside(self.storage.clone(), node, &self.registry, alike)?;
+        info.view = Some(Arc::clone(&self.view));
+        info.options = self.options.clone();
+        Ok(info)
     }
 
     /// Opens the group of this name or relative path.

@@ -5,14 +5,14 @@ use std::marker::PhantomData;
 
 use ndzarr_metadata::MemberKind;
 
-use crate::array::ArrayIn;
-use crate::contents::Contents;
-use crate::element_type::{Any, ElementType};
+use crate::arrays::array::ArrayIn;
+use crate::element_types::element_type::{Any, ElementType};
 use crate::error::Result;
-use crate::group::GroupIn;
-use crate::group_core::{ChildCore, NodeCore};
+use crate::hierarchy::contents::Contents;
+use crate::hierarchy::group::GroupIn;
+use crate::hierarchy::group_info::{FoundChild, FoundNode};
+use crate::hierarchy::nodes;
 use crate::mode::{Asynchronous, Blocking, Mode};
-use crate::nodes;
 
 /// An array or a group.
 // Nodes are usually taken apart right after opening, seldom kept.
@@ -25,11 +25,11 @@ pub enum AnyNode<M: Mode> {
     Group(GroupIn<M>),
 }
 
-impl<M: Mode> From<NodeCore> for AnyNode<M> {
-    fn from(node: NodeCore) -> Self {
+impl<M: Mode> From<FoundNode> for AnyNode<M> {
+    fn from(node: FoundNode) -> Self {
         match node {
-            NodeCore::Array(array) => Self::Array(array.into()),
-            NodeCore::Group(group) => Self::Group(group.into()),
+            FoundNode::Array(array) => Self::Array(array.into()),
+            FoundNode::Group(group) => Self::Group(group.into()),
         }
     }
 }
@@ -63,7 +63,7 @@ impl AnyNode<Blocking> {
     /// ```
     pub fn erase_self(self) -> Result<()> {
         match self {
-            Self::Array(array) => array.core.wait_change(array.core.erase_self()),
+            Self::Array(array) => array.info.wait_change(array.info.erase_self()),
             Self::Group(group) => group.erase_self(),
         }
     }
@@ -86,8 +86,8 @@ impl AnyNode<Blocking> {
     /// ```
     pub fn contents(&self) -> Result<Contents> {
         match self {
-            Self::Array(array) => array.core.storage.wait(array.core.contents()),
-            Self::Group(group) => group.core.wait(group.core.contents()),
+            Self::Array(array) => array.info.storage.wait(array.info.contents()),
+            Self::Group(group) => group.info.wait(group.info.contents()),
         }
     }
 }
@@ -100,7 +100,7 @@ impl AnyNode<Asynchronous> {
     pub async fn erase_self(self) -> Result<()> {
         match self {
             Self::Array(array) => {
-                array.core.handed_change(|core| async move { core.erase_self().await }).await
+                array.info.handed_change(|info| async move { info.erase_self().await }).await
             }
             Self::Group(group) => group.erase_self().await,
         }
@@ -112,8 +112,8 @@ impl AnyNode<Asynchronous> {
     /// The same as for [`AnyNode::contents`].
     pub async fn contents(&self) -> Result<Contents> {
         match self {
-            Self::Array(array) => array.core.handed(|core| async move { core.contents().await }).await,
-            Self::Group(group) => group.core.handed(|group| async move { group.contents().await }).await,
+            Self::Array(array) => array.info.handed(|info| async move { info.contents().await }).await,
+            Self::Group(group) => group.info.handed(|group| async move { group.contents().await }).await,
         }
     }
 }
@@ -125,15 +125,15 @@ impl AnyNode<Asynchronous> {
 /// If it is invalid, because of an unknown codec for example, taking it out returns the error; its
 /// siblings are not affected.
 pub struct Child<M: Mode = Blocking> {
-    core: ChildCore,
+    info: FoundChild,
     mode: PhantomData<M>,
 }
 
 impl<M: Mode> fmt::Debug for Child<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Child");
-        shown.field("path", &self.core.path).field("kind", &self.core.kind);
-        if let Err(error) = &self.core.node {
+        shown.field("path", &self.info.path).field("kind", &self.info.kind);
+        if let Err(error) = &self.info.node {
             shown.field("error", error);
         }
         shown.finish_non_exhaustive()
@@ -141,14 +141,14 @@ impl<M: Mode> fmt::Debug for Child<M> {
 }
 
 impl<M: Mode> Child<M> {
-    pub(crate) fn new(core: ChildCore) -> Self {
-        Self { core, mode: PhantomData }
+    pub(crate) fn new(info: FoundChild) -> Self {
+        Self { info, mode: PhantomData }
     }
 
     /// Its name in its parent group.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.core.path.rsplit('/').next().unwrap_or_default()
+        self.info.path.rsplit('/').next().unwrap_or_default()
     }
 
     /// Its path from the group that was searched, in the form that
@@ -157,14 +157,14 @@ impl<M: Mode> Child<M> {
     /// the store.
     #[must_use]
     pub fn path(&self) -> String {
-        self.core.path.clone()
+        self.info.path.clone()
     }
 
     /// Its kind. `None` if its document does not show it, as that of a writer that was killed may
     /// not: then taking it out returns the error.
     #[must_use]
     pub fn kind(&self) -> Option<MemberKind> {
-        self.core.kind
+        self.info.kind
     }
 
     /// The array or group.
@@ -172,7 +172,7 @@ impl<M: Mode> Child<M> {
     /// # Errors
     /// Its metadata is invalid or requires an unsupported feature.
     pub fn open(self) -> Result<AnyNode<M>> {
-        self.core.node.map(|node| (*node).into())
+        self.info.node.map(|node| (*node).into())
     }
 
     /// The array, if it is one.
@@ -180,12 +180,12 @@ impl<M: Mode> Child<M> {
     /// # Errors
     /// The same as for [`open`](Self::open); it is a group; its elements are of another type.
     pub fn array<E: ElementType>(self) -> Result<ArrayIn<E, M>> {
-        match *self.core.node? {
-            NodeCore::Array(array) => {
+        match *self.info.node? {
+            FoundNode::Array(array) => {
                 array.named(E::check_stored(array.data_type()))?;
                 Ok(array.into())
             }
-            NodeCore::Group(group) => Err(nodes::not_a("an array", &group.node, &group.storage)),
+            FoundNode::Group(group) => Err(nodes::not_a("an array", &group.node, &group.storage)),
         }
     }
 
@@ -194,9 +194,9 @@ impl<M: Mode> Child<M> {
     /// # Errors
     /// The same as for [`open`](Self::open); it is an array.
     pub fn group(self) -> Result<GroupIn<M>> {
-        match *self.core.node? {
-            NodeCore::Group(group) => Ok(group.into()),
-            NodeCore::Array(array) => Err(nodes::not_a("a group", &array.node, &array.storage)),
+        match *self.info.node? {
+            FoundNode::Group(group) => Ok(group.into()),
+            FoundNode::Array(array) => Err(nodes::not_a("a group", &array.node, &array.storage)),
         }
     }
 }

@@ -10,8 +10,8 @@ use ndzarr_metadata::{
 use ndzarr_store::StoreError;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::key_name::NOTE;
-use crate::located::Located;
+use crate::hierarchy::key_name::NOTE;
+use crate::places::located::Located;
 use crate::storage::{Storage, Unread};
 
 /// The document in Zarr v2 that a node may lack.
@@ -82,7 +82,7 @@ fn may_be_absent(error: &Error) -> Option<String> {
 pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Storage, Node, Known)> {
     #[cfg(feature = "fs")]
     let named = match place.format {
-        Some(crate::url::UrlFormat::One(format)) if options.format.is_none() => {
+        Some(crate::places::url::UrlFormat::One(format)) if options.format.is_none() => {
             Some(OpenOptions { format: Some(format), ..options.clone() })
         }
         _ => None,
@@ -177,7 +177,7 @@ async fn find_above(folder: &Path, options: &OpenOptions) -> Result<Option<(Stor
 pub(crate) async fn check_new(place: &Located, format: Format) -> Result<()> {
     place.check(format)?;
     #[cfg(feature = "fs")]
-    if let Some(folder) = place.folder.as_ref().filter(|folder| crate::archive::is_new(folder)) {
+    if let Some(folder) = place.folder.as_ref().filter(|folder| crate::places::archive::is_new(folder)) {
         let what = "is the name of an archive, which is written as a whole: by a copy to it, or by a writer of archives";
         return Err(Error::new(ErrorKind::InvalidArgument, format!("{} {what}", folder.display())));
     }

@@ -16,21 +16,21 @@ use ndzarr_store::{Key, Precondition, Put};
 use serde_json::{Value, json};
 
 use self::fence::fenced;
-use crate::apart::removal;
+use crate::creating::apart::removal;
+use crate::creating::occupied;
 use crate::error::{Error, ErrorKind, Result};
-use crate::key_name::NOTE;
-use crate::occupied;
+use crate::hierarchy::key_name::NOTE;
 use crate::storage::{Published, Storage};
 
 /// What temporary arrays have before their name.
-pub(super) const TEMPORARY: &str = ".ndzarr-temporary";
+pub(crate) const TEMPORARY: &str = ".ndzarr-temporary";
 
 /// A note is smaller than this.
 const LIMIT: u64 = 1 << 16;
 
 #[derive(Clone, Debug)]
-pub(super) struct Note {
-    pub(super) key: String,
+pub(crate) struct Note {
+    pub(crate) key: String,
     /// All that decides about the content of chunks.
     what: Value,
     /// The copy, whichever calls work on it. It names what the copy needs for a while.
@@ -41,7 +41,7 @@ pub(super) struct Note {
 
 /// Where a copy begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(crate) enum Begun {
     /// There was nothing.
     Now,
     /// There may be chunks, or nodes, of an earlier copy.
@@ -51,7 +51,7 @@ pub(super) enum Begun {
 impl Note {
     /// The note of a copy of a node to what has its chunks, or nodes, below a prefix. `made` says what
     /// it becomes.
-    pub(super) fn new(source: (&Storage, &Node), prefix: &str, made: &str, numbers: &str) -> Self {
+    pub(crate) fn new(source: (&Storage, &Node), prefix: &str, made: &str, numbers: &str) -> Self {
         let documents = source.1.documents.iter().map(|(key, text)| (key, format!("{:016x}", hash(text))));
         let what = json!({
             "source": [source.0.name(), source.1.path.as_str()],
@@ -64,7 +64,7 @@ impl Note {
     }
 
     /// The note of a new array whose elements come before its document.
-    pub(super) fn of_new(node: &Node) -> Self {
+    pub(crate) fn of_new(node: &Node) -> Self {
         let prefix = node.kind.array().map(|spec| &*spec.keys.prefix).unwrap_or_default();
         let what = json!({"new": format!("{:016x}", hash(format!("{:?}", node.documents).as_bytes()))});
         let id = new_id();
@@ -77,7 +77,7 @@ impl Note {
     }
 
     /// A name that no other copy has.
-    pub(super) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.copy
     }
 
@@ -92,7 +92,7 @@ impl Note {
     }
 
     /// Whether a copy like this one has begun and not ended.
-    pub(super) async fn begun(&self, storage: &Storage) -> Result<Begun> {
+    pub(crate) async fn begun(&self, storage: &Storage) -> Result<Begun> {
         let found = self.found(storage).await?;
         let is_one = found.is_some_and(|text| self.copy_of(&text).is_some());
         Ok(if is_one { Begun::Before } else { Begun::Now })
@@ -100,7 +100,7 @@ impl Note {
 
     /// Goes on with a copy like this one, if it has begun and not ended: the call that worked on it publishes
     /// nothing any more.
-    pub(super) async fn take_over(mut self, storage: &Storage) -> Result<(Self, Begun)> {
+    pub(crate) async fn take_over(mut self, storage: &Storage) -> Result<(Self, Begun)> {
         if self.begun(storage).await? == Begun::Now {
             return Ok((self, Begun::Now));
         }
@@ -116,12 +116,12 @@ impl Note {
     }
 
     /// Fails unless the copy is still that of this call.
-    pub(super) async fn check_own(&self, storage: &Storage) -> Result<()> {
+    pub(crate) async fn check_own(&self, storage: &Storage) -> Result<()> {
         if self.found(storage).await? == Some(self.text()) { Ok(()) } else { Err(self.lost(storage)) }
     }
 
     /// The same storage, which is changed only while the copy is that of this call.
-    pub(super) fn fence(&self, storage: &Storage) -> Result<Storage> {
+    pub(crate) fn fence(&self, storage: &Storage) -> Result<Storage> {
         let key = storage.named(Key::new(&self.key))?;
         Ok(storage.with_store(fenced(storage.0.clone(), &key, &self.text())))
     }
@@ -133,7 +133,7 @@ impl Note {
 
     /// Begins a copy: checks that nothing is there, removes what it replaces, and writes the note. The
     /// result is the copy that it replaces, if that one had not ended.
-    pub(super) async fn begin(
+    pub(crate) async fn begin(
         &self,
         storage: &Storage,
         creation: &Creation,
@@ -159,7 +159,7 @@ impl Note {
 
     /// Checks that nothing is there that may not be replaced. The result is the note of a copy that is
     /// there.
-    pub(super) async fn check(
+    pub(crate) async fn check(
         &self,
         storage: &Storage,
         creation: &Creation,
@@ -184,7 +184,7 @@ impl Note {
 
     /// Ends the copy with the documents of its node, while no other call can go on with it or take its
     /// place.
-    pub(super) async fn end(
+    pub(crate) async fn end(
         &self,
         storage: &Storage,
         creation: &Creation,
@@ -206,7 +206,7 @@ impl Note {
 
 /// The creation of a node at the end of its copy: what was there was removed, and what another writer has made
 /// meanwhile stays.
-pub(super) fn at_end(mut creation: Creation, create: &CreateOptions) -> Creation {
+pub(crate) fn at_end(mut creation: Creation, create: &CreateOptions) -> Creation {
     if create.existing == Existing::Beside {
         return creation;
     }

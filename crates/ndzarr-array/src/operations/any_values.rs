@@ -7,16 +7,16 @@ use ndzarr_model::DataType;
 use num_complex::Complex;
 use serde_json::Value;
 
-use crate::any_elements::{AnyElements, Held};
-use crate::byte_tile::ByteSource;
-use crate::core::Core;
-use crate::element::{Datetime64, Element, Input, Timedelta64};
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::any_elements::{AnyElements, Held};
+use crate::element_types::element::{Datetime64, Element, Input, Timedelta64};
+use crate::element_types::number::{Cast, Number};
+use crate::element_types::small_numbers::{SmallComplex, SmallReal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Blocking, Mode};
-use crate::number::{Cast, Number};
-use crate::resolved::Resolved;
-use crate::small_numbers::{SmallComplex, SmallReal};
-use crate::steps::Picks;
+use crate::selections::resolved::Resolved;
+use crate::tiles::byte_tile::ByteSource;
+use crate::tiles::steps::Picks;
 
 /// Runs `$body` with `$t` the type that elements are read and written as, or `$packed` for those that
 /// have none.
@@ -55,7 +55,7 @@ macro_rules! with_held {
     }};
 }
 
-impl Core {
+impl ArrayInfo {
     pub(crate) async fn read_any(&self, resolved: &Resolved) -> Result<AnyElements> {
         with_held!(self.data_type(), T => self.read_elements(resolved).await.map(T::wrap), {
             let bytes = self.read_bytes(resolved).await?;

@@ -15,8 +15,9 @@ use serde_core::de::value::MapDeserializer;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::hierarchy::consolidated;
+use crate::hierarchy::nodes;
 use crate::storage::Storage;
-use crate::{consolidated, nodes};
 
 /// Changes attributes in the store, and returns the changed node.
 pub(crate) async fn change(

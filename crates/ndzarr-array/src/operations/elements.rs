@@ -7,26 +7,26 @@ use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IndexLonger, Ix
 use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::Region;
 
-use crate::core::Core;
-use crate::element::{Element, Input, Output, Reading, Writing};
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::element::{Element, Input, Output, Reading, Writing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::mask_tile::{MaskSource, MaskTile};
 use crate::mode::{Blocking, Mode};
-use crate::point_list::Group;
-use crate::point_tile::PointSource;
-use crate::resolved::{Axes, OutAxis, Resolution, Resolved};
-use crate::steps::{Picks, Selected, lengths};
-use crate::values::{Fresh, Sources, Stored, Tiles, Values, made, value_tiles};
+use crate::selections::resolved::{Axes, OutAxis, Resolution, Resolved};
+use crate::tiles::mask_tile::{MaskSource, MaskTile};
+use crate::tiles::point_list::Group;
+use crate::tiles::point_tile::PointSource;
+use crate::tiles::steps::{Picks, Selected, lengths};
+use crate::tiles::values::{Fresh, Sources, Stored, Tiles, Values, made, value_tiles};
 
 impl<'o, T: Element> Reading<'o, T> {
     pub(crate) fn tiles(self) -> Result<Tiles<'o>> {
-        self.core.tiles(self.resolved, self.out, self.fresh, self.stored)
+        self.info.tiles(self.resolved, self.out, self.fresh, self.stored)
     }
 }
 
 impl<'d, T: Element> Writing<'d, '_, T> {
     pub(crate) fn sources(self) -> Result<Sources<'d>> {
-        self.core.sources(self.resolved, self.data)
+        self.info.sources(self.resolved, self.data)
     }
 }
 
@@ -41,12 +41,12 @@ impl<T: Element> Values<T> for Stored<'_> {
 
     fn tiles<'o>(
         &'o self,
-        core: &'o Core,
+        info: &'o ArrayInfo,
         resolved: &'o Resolved,
         out: ArrayViewMutD<'o, T>,
         fresh: Fresh,
     ) -> Result<Tiles<'o>> {
-        T::tiles(Reading { core, resolved, out, fresh, stored: self })
+        T::tiles(Reading { info, resolved, out, fresh, stored: self })
     }
 
     fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {
@@ -54,7 +54,7 @@ impl<T: Element> Values<T> for Stored<'_> {
     }
 }
 
-impl Core {
+impl ArrayInfo {
     /// Reads a selection into a new array in standard layout.
     pub(crate) async fn read_elements<T: Element>(&self, resolved: &Resolved) -> Result<ArrayD<T>> {
         self.read_values(resolved, &Stored(self.data_type())).await
@@ -225,7 +225,7 @@ impl Core {
         resolved: &Resolved,
         data: ArrayViewD<'_, T>,
     ) -> Result<()> {
-        let sources = T::sources(Writing { core: self, resolved, data })?;
+        let sources = T::sources(Writing { info: self, resolved, data })?;
         // Not part of the future of each type.
         let written: Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> =
             Box::pin(self.write_sources::<M>(sources));

@@ -8,17 +8,17 @@ use ndzarr_engine::{MakeTile, Tile};
 use ndzarr_grid::Region;
 use ndzarr_model::{DataType, Field, StructType};
 
-use crate::convert_tile::{ConvertTile, FromBytes};
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::struct_plan::StructField;
 use crate::error::{Error, ErrorKind, Result, not_an_element};
-use crate::output::blank_of;
-use crate::point_list::Group;
-use crate::resolved::Resolved;
-use crate::steps::Selected;
-use crate::struct_plan::StructField;
-use crate::values::{Values, value_tiles};
+use crate::selections::resolved::Resolved;
+use crate::tiles::convert_tile::{ConvertTile, FromBytes};
+use crate::tiles::output::blank_of;
+use crate::tiles::point_list::Group;
+use crate::tiles::steps::Selected;
+use crate::tiles::values::{Values, value_tiles};
 
-impl Core {
+impl ArrayInfo {
     /// Reads one field of the structured elements of a selection.
     pub(crate) async fn read_field<T: StructField>(
         &self,

@@ -13,17 +13,17 @@ use ndzarr_engine::{MakeTile, Source, Tile};
 use ndzarr_grid::Region;
 use ndzarr_model::DataType;
 
-use crate::byte_tile::{ByteSource, ByteTile, wrong_element};
-use crate::core::Core;
-use crate::element::{Element, Input, Output};
-use crate::elements::selected;
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::mode::Mode;
-use crate::output::{blank, blank_bytes};
-use crate::point_list::Group;
-use crate::resolved::{Resolution, Resolved};
-use crate::steps::{Picks, Selected, lengths};
-use crate::values::{Fresh, Tiles, Values, made, point_tiles};
+use crate::operations::elements::selected;
+use crate::selections::resolved::{Resolution, Resolved};
+use crate::tiles::byte_tile::{ByteSource, ByteTile, wrong_element};
+use crate::tiles::output::{blank, blank_bytes};
+use crate::tiles::point_list::Group;
+use crate::tiles::steps::{Picks, Selected, lengths};
+use crate::tiles::values::{Fresh, Tiles, Values, made, point_tiles};
 
 /// Runs `$body` with `$t` the bytes of an element, if any bytes are one and their number is that of a plain
 /// type. These are copied as fast as typed elements. Otherwise runs `$other`.
@@ -44,7 +44,7 @@ macro_rules! with_plain {
     }};
 }
 
-impl Core {
+impl ArrayInfo {
     pub(crate) async fn read_bytes(&self, resolved: &Resolved) -> Result<Vec<u8>> {
         let mut bytes = self.named(blank_bytes(&resolved.shape(), self.elem_size()?))?;
         self.read_packed(resolved, &mut bytes, Fresh::Yes, None).await?;

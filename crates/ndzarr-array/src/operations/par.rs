@@ -7,13 +7,13 @@ use futures_util::future::BoxFuture;
 use ndzarr_engine::{RunOptions, check_cover};
 use ndzarr_grid::{ChunkGrid, Region};
 
-use crate::array::Array;
+use crate::arrays::array::Array;
+use crate::arrays::info::ArrayInfo;
 use crate::copy::decoded_shape;
-use crate::copy::geometry::Task;
-use crate::core::Core;
-use crate::each::{Counter, for_each, lock, n_threads};
-use crate::element_type::ElementType;
+use crate::copy::planning::geometry::Task;
+use crate::element_types::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
+use crate::operations::each::{Counter, for_each, lock, n_threads};
 
 /// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to the
 /// value of its thread, `reduce` combines two values, and `identity` makes the initial ones.
@@ -52,8 +52,8 @@ pub fn par_fold<E: ElementType, A: Send>(
     fold: impl Fn(A, &Region, E::Elements) -> A + Sync,
     reduce: impl Fn(A, A) -> A,
 ) -> Result<A> {
-    let grid = array.core.inner_grid()?;
-    let whole = Region::whole(array.core.shape());
+    let grid = array.info.inner_grid()?;
+    let whole = Region::whole(array.info.shape());
     let n = grid.n_overlaps(&whole).unwrap_or(u64::MAX);
     fold_regions(array, (parts_of(&grid, &whole), n), identity, fold, reduce)
 }
@@ -85,9 +85,9 @@ pub fn par_fold_stored<E: ElementType, A: Send>(
     fold: impl Fn(A, &Region, E::Elements) -> A + Sync,
     reduce: impl Fn(A, A) -> A,
 ) -> Result<(A, u64)> {
-    let grid = array.core.inner_grid()?;
+    let grid = array.info.inner_grid()?;
     let units: Vec<Region> = array.units().stored()?.map(|unit| Region::new(unit.ranges)).collect();
-    let (mut n, mut left_out) = (0_u64, bytes(array.core.shape(), 1));
+    let (mut n, mut left_out) = (0_u64, bytes(array.info.shape(), 1));
     for unit in &units {
         n += grid.n_overlaps(unit).unwrap_or(u64::MAX);
         left_out = left_out.saturating_sub(unit.n_elements().unwrap_or(u64::MAX));
@@ -104,9 +104,9 @@ fn fold_regions<E: ElementType, A: Send>(
     fold: impl Fn(A, &Region, E::Elements) -> A + Sync,
     reduce: impl Fn(A, A) -> A,
 ) -> Result<A> {
-    let (core, run) = (&array.core, &array.core.options);
-    let one = &part(core, run);
-    let len = bytes(core.inner_grid()?.chunk_shape(), E::byte_len(core));
+    let (info, run) = (&array.info, &array.info.options);
+    let one = &part(info, run);
+    let len = bytes(info.inner_grid()?.chunk_shape(), E::byte_len(info));
     let threads = threads_for(run, len.saturating_mul(2));
     let counter = Counter::new(n, run);
     // As many as threads are folding at a time.
@@ -122,7 +122,7 @@ fn fold_regions<E: ElementType, A: Send>(
             Ok(())
         }
     };
-    all(core, core, run, threads, regions, each)?;
+    all(info, info, run, threads, regions, each)?;
     let values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(values.into_iter().reduce(reduce).unwrap_or_else(identity))
 }
@@ -156,7 +156,7 @@ pub fn par_write<T: ElementType, E: From<Error> + Send>(
     target: &Array<T>,
     block: impl Fn(&Region) -> Result<T::Elements, E> + Sync,
 ) -> Result<(), E> {
-    let core = &target.core;
+    let info = &target.info;
     let failure = Mutex::new(None);
     let block = |region: Region| {
         let (block, failure) = (&block, &failure);
@@ -168,8 +168,8 @@ pub fn par_write<T: ElementType, E: From<Error> + Send>(
         }
     };
     // Nothing of another array is decoded.
-    let decoded = vec![1; core.shape().len()];
-    let written = write_blocks::<T, _>(core, core, &core.options, (&decoded, 0), block);
+    let decoded = vec![1; info.shape().len()];
+    let written = write_blocks::<T, _>(info, info, &info.options, (&decoded, 0), block);
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
         None => Ok(written?),
@@ -205,7 +205,7 @@ pub fn par_map<S: ElementType, T: ElementType>(
     target: &Array<T>,
     map: impl Fn(&Region, S::Elements) -> T::Elements + Sync,
 ) -> Result<()> {
-    let (from, to, run) = (&source.core, &target.core, &source.core.options);
+    let (from, to, run) = (&source.info, &target.info, &source.info.options);
     if from.shape() != to.shape() {
         let what = format!("an array of {:?} for one of {:?}", from.shape(), to.shape());
         return Err(to.name(Error::new(ErrorKind::WrongShape, what)));
@@ -221,8 +221,8 @@ pub fn par_map<S: ElementType, T: ElementType>(
 /// Writes blocks of an array, which are made from what is decoded of another, of this shape and with
 /// elements of this many bytes.
 fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
-    from: &Core,
-    to: &Core,
+    from: &ArrayInfo,
+    to: &ArrayInfo,
     run: &RunOptions,
     (decoded, byte_len): (&[u64], u64),
     block: impl Fn(Region) -> F + Sync,
@@ -244,7 +244,7 @@ fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
 
 /// The blocks that are written, each of whole chunks, and the number of threads for them. `sizes`: the bytes of an
 /// element that is read, and of one that is written.
-fn blocks(to: &Core, run: &RunOptions, decoded: &[u64], sizes: [u64; 2]) -> Result<(ChunkGrid, usize)> {
+fn blocks(to: &ArrayInfo, run: &RunOptions, decoded: &[u64], sizes: [u64; 2]) -> Result<(ChunkGrid, usize)> {
     let (shape, units) = (to.shape(), to.grid()?);
     let task = Task {
         shape,
@@ -275,11 +275,11 @@ fn blocks(to: &Core, run: &RunOptions, decoded: &[u64], sizes: [u64; 2]) -> Resu
 }
 
 /// The array for the work of one thread.
-fn part(core: &Core, options: &RunOptions) -> Core {
-    let mut core = core.clone();
-    core.options = options.clone().threads(NonZeroUsize::MIN);
-    core.options.progress = None;
-    core
+fn part(info: &ArrayInfo, options: &RunOptions) -> ArrayInfo {
+    let mut info = info.clone();
+    info.options = options.clone().threads(NonZeroUsize::MIN);
+    info.options.progress = None;
+    info
 }
 
 fn bytes(shape: &[u64], size: u64) -> u64 {
@@ -299,8 +299,8 @@ fn parts_of(grid: &ChunkGrid, region: &Region) -> impl Iterator<Item = Region> +
 
 /// Runs `each` on regions.
 fn all<'f, F: Future<Output = Result<()>> + Send + 'f>(
-    source: &Core,
-    target: &Core,
+    source: &ArrayInfo,
+    target: &ArrayInfo,
     run: &RunOptions,
     threads: usize,
     regions: impl Iterator<Item = Region> + Send,

@@ -2,12 +2,12 @@
 
 use ndarray::{ArrayView, IxDyn};
 
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::Mode;
-use crate::resolved::Resolved;
+use crate::selections::resolved::Resolved;
 
-impl Core {
+impl ArrayInfo {
     pub(crate) async fn read_vlen(&self, resolved: &Resolved) -> Result<Vec<Vec<u8>>> {
         self.check_vlen()?;
         Ok(self.read_elements(resolved).await?.into_iter().collect())

@@ -9,7 +9,7 @@ use ndzarr_store::AsyncStore;
 use ndzarr_store::StoreError;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::located::Finish;
+use crate::places::located::Finish;
 use crate::storage::Storage;
 
 /// Whether a local path is that of an archive: by its name, and a file.

@@ -22,7 +22,7 @@ pub(crate) struct Located {
     pub(crate) folder: Option<std::path::PathBuf>,
     /// The format that a URL names.
     #[cfg(feature = "fs")]
-    pub(crate) format: Option<crate::url::UrlFormat>,
+    pub(crate) format: Option<crate::places::url::UrlFormat>,
 }
 
 impl Located {

@@ -1,13 +1,13 @@
 //! Opens arrays, groups, and nodes of either kind.
 
-use crate::array::ArrayIn;
-use crate::element_type::ElementType;
+use crate::arrays::array::ArrayIn;
+use crate::element_types::element_type::ElementType;
 use crate::error::Result;
-use crate::group::GroupIn;
+use crate::hierarchy::group::GroupIn;
+use crate::hierarchy::node::AnyNode;
 use crate::mode::{Asynchronous, Blocking};
-use crate::node::AnyNode;
-use crate::open_options::OpenOptions;
-use crate::place::Place;
+use crate::places::open_options::OpenOptions;
+use crate::places::place::Place;
 
 impl OpenOptions<Blocking> {
     /// Opens an array.
@@ -16,9 +16,9 @@ impl OpenOptions<Blocking> {
     /// The same as for [`Array::open`].
     pub fn open_array<E: ElementType>(&self, place: impl Into<Place>) -> Result<ArrayIn<E, Blocking>> {
         let place = place.into().locate()?;
-        let core = place.storage.clone().wait(self.array(place))?;
-        core.named(E::check_stored(core.data_type()))?;
-        Ok(core.into())
+        let info = place.storage.clone().wait(self.array(place))?;
+        info.named(E::check_stored(info.data_type()))?;
+        Ok(info.into())
     }
 
     /// Opens a group.
@@ -51,9 +51,9 @@ impl OpenOptions<Asynchronous> {
     ) -> Result<ArrayIn<E, Asynchronous>> {
         let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
-        let core = storage.handed(|| async move { options.array(place).await }).await?;
-        core.named(E::check_stored(core.data_type()))?;
-        Ok(core.into())
+        let info = storage.handed(|| async move { options.array(place).await }).await?;
+        info.named(E::check_stored(info.data_type()))?;
+        Ok(info.into())
     }
 
     /// Opens a group.

@@ -9,12 +9,12 @@ use ndzarr_metadata::{
     Wanted,
 };
 
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
-use crate::group_core::{GroupCore, NodeCore};
-use crate::located::Located;
+use crate::hierarchy::group_info::{FoundNode, GroupInfo};
+use crate::hierarchy::nodes;
 use crate::mode::{Asynchronous, Blocking};
-use crate::nodes;
+use crate::places::located::Located;
 use crate::storage::Storage;
 
 /// Options for opening an array or a group, in the manner of [`std::fs::OpenOptions`].
@@ -196,23 +196,23 @@ impl<M> OpenOptions<M> {
         })
     }
 
-    pub(crate) async fn array(&self, place: Located) -> Result<Core> {
+    pub(crate) async fn array(&self, place: Located) -> Result<ArrayInfo> {
         let (storage, node, _) = self.find(place, &self.wanting(Wanted::Array)).await?;
-        Core::new(storage, node, &self.registry)
+        ArrayInfo::new(storage, node, &self.registry)
     }
 
-    pub(crate) async fn group(&self, place: Located) -> Result<GroupCore> {
+    pub(crate) async fn group(&self, place: Located) -> Result<GroupInfo> {
         let (storage, node, known) = self.find(place, &self.wanting(Wanted::Group)).await?;
-        GroupCore::open(storage, node, known, self.metadata.consolidated, &self.registry).await
+        GroupInfo::open(storage, node, known, self.metadata.consolidated, &self.registry).await
     }
 
-    pub(crate) async fn node(&self, place: Located) -> Result<NodeCore> {
+    pub(crate) async fn node(&self, place: Located) -> Result<FoundNode> {
         let (storage, node, known) = self.find(place, &self.metadata).await?;
         match node.kind {
-            NodeKind::Array(_) => Ok(NodeCore::Array(Core::new(storage, node, &self.registry)?)),
+            NodeKind::Array(_) => Ok(FoundNode::Array(ArrayInfo::new(storage, node, &self.registry)?)),
             NodeKind::Group | NodeKind::ImplicitGroup => {
                 let uses = self.metadata.consolidated;
-                GroupCore::open(storage, node, known, uses, &self.registry).await.map(NodeCore::Group)
+                GroupInfo::open(storage, node, known, uses, &self.registry).await.map(FoundNode::Group)
             }
         }
     }

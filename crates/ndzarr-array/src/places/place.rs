@@ -7,9 +7,9 @@ use ndzarr_metadata::Existing;
 use ndzarr_store_object::RemoteOptions;
 
 use crate::error::Result;
-use crate::located::{Finish, Located};
+use crate::places::located::{Finish, Located};
 #[cfg(feature = "fs")]
-use crate::remote::Environment;
+use crate::places::remote::Environment;
 use crate::storage::Storage;
 
 /// The location of an existing or new array or group.
@@ -124,11 +124,12 @@ impl Place {
     pub(crate) fn locate_target(self, existing: Existing) -> Result<(Located, Option<Finish>)> {
         #[cfg(feature = "fs")]
         if let Where::Folder(folder, _) = &self.0 {
-            let url = crate::url::parse(folder)?.unwrap_or_else(|| crate::url::Url::folder(folder.clone()));
-            if let (crate::url::Root::File(file), None) = (&url.root, &url.archive)
-                && crate::archive::is_new(file)
+            let url = crate::places::url::parse(folder)?
+                .unwrap_or_else(|| crate::places::url::Url::folder(folder.clone()));
+            if let (crate::places::url::Root::File(file), None) = (&url.root, &url.archive)
+                && crate::places::archive::is_new(file)
             {
-                let (storage, finish) = crate::archive::create(file, existing)?;
+                let (storage, finish) = crate::places::archive::create(file, existing)?;
                 let located = Located { storage, path: url.node, folder: None, format: url.format };
                 return Ok((located, Some(finish)));
             }
@@ -161,8 +162,11 @@ impl Place {
             }),
             #[cfg(feature = "fs")]
             Where::Folder(folder, environment) => {
-                let url = crate::url::parse(&folder)?;
-                crate::roots::open(url.unwrap_or_else(|| crate::url::Url::folder(folder)), &environment)
+                let url = crate::places::url::parse(&folder)?;
+                crate::places::roots::open(
+                    url.unwrap_or_else(|| crate::places::url::Url::folder(folder)),
+                    &environment,
+                )
             }
         }
     }

@@ -8,7 +8,7 @@ use ndzarr_store::AsyncStore;
 use ndzarr_store_object::{ObjectStore, RemoteOptions, Service};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::url::Remote;
+use crate::places::url::Remote;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]

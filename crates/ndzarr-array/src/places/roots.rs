@@ -3,12 +3,12 @@
 use ndzarr_store::MemoryStore;
 use once_cell::race::OnceBox;
 
-use crate::archive;
 use crate::error::Result;
-use crate::located::Located;
-use crate::remote::{self, Environment};
+use crate::places::archive;
+use crate::places::located::Located;
+use crate::places::remote::{self, Environment};
+use crate::places::url::{Root, Url};
 use crate::storage::Storage;
-use crate::url::{Root, Url};
 
 /// The stores of `memory://`, which live as long as the process: a list without locks, which a forked
 /// child could find locked for ever.

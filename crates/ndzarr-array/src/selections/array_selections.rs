@@ -5,11 +5,11 @@ use std::ops::Range;
 use ndarray::IxDyn;
 use ndzarr_grid::Region;
 
-use crate::axis_selection::{AxisBounds, AxisSelection, Bounds};
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::resolved::Resolved;
-use crate::selection::{Selection, bounds, wrong};
+use crate::selections::axis_selection::{AxisBounds, AxisSelection, Bounds};
+use crate::selections::resolved::Resolved;
+use crate::selections::selection::{Selection, bounds, wrong};
 
 /// What to select along dimensions, by their names; see [`ArrayInfo::by_name`](crate::ArrayInfo::by_name).
 ///
@@ -69,7 +69,7 @@ fn listed(names: &[Option<String>]) -> String {
     names.join(", ")
 }
 
-impl Core {
+impl ArrayInfo {
     /// A selection by the names of the dimensions.
     ///
     /// ```

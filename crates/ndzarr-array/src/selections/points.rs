@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ndarray::{ArrayBase, Data, Dimension, Ix1};
 
-use crate::axis_selection::Integer;
 use crate::error::Result;
-use crate::point_list::{Mask, PointList};
-use crate::resolved::{Resolution, Resolved};
-use crate::selection::{Selection, index_in, wrong};
+use crate::selections::axis_selection::Integer;
+use crate::selections::resolved::{Resolution, Resolved};
+use crate::selections::selection::{Selection, index_in, wrong};
+use crate::tiles::point_list::{Mask, PointList};
 
 /// Single elements of an array, by their coordinates, in any order. The result has one axis.
 ///

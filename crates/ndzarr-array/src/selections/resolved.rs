@@ -8,8 +8,8 @@ use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, RawData};
 use ndzarr_grid::{Picks, Region};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::output::taken;
-use crate::point_list::{Mask, PointList};
+use crate::tiles::output::taken;
+use crate::tiles::point_list::{Mask, PointList};
 
 /// A selection applied to an array of known shape.
 #[derive(Clone, Debug, PartialEq, Eq)]

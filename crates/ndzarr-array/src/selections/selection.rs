@@ -5,10 +5,10 @@ use std::ops::RangeFull;
 use ndarray::{Dim, DimAdd, Dimension, Ix0, Ix1, IxDyn, SliceInfo, SliceInfoElem};
 use ndzarr_grid::{Picks, Region, Steps};
 
-use crate::axis_selection::{AxisBounds, AxisSelection, Bounds, shown};
-use crate::chunks::Chunk;
+use crate::arrays::chunks::Chunk;
 use crate::error::{Error, ErrorKind, Result};
-use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
+use crate::selections::axis_selection::{AxisBounds, AxisSelection, Bounds, shown};
+use crate::selections::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
 
 /// The part of an array to read or write, and its number of dimensions.
 ///

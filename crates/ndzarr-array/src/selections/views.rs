@@ -4,9 +4,9 @@ use ndarray::IxDyn;
 use ndzarr_grid::{Picks, Steps};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::point_list::PointList;
-use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
-use crate::selection::{Selection, list, wrong};
+use crate::selections::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
+use crate::selections::selection::{Selection, list, wrong};
+use crate::tiles::point_list::PointList;
 
 impl Resolved {
     /// What a selection takes of this one, as if its result were an array: a view of a view. Nothing

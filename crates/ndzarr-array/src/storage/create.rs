@@ -7,8 +7,9 @@ use ndzarr_metadata::{
 use ndzarr_store::{Key, Precondition, Put};
 
 use super::{Published, Storage};
+use crate::creating::occupied;
 use crate::error::{Error, ErrorKind, Result};
-use crate::{consolidated, occupied};
+use crate::hierarchy::consolidated;
 
 /// Whether a note keeps the place of a new node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use ndzarr_model::{ChunkKeys, KeyEncoding};
 use ndzarr_store::{DirListing, Key, Listed, Prefix, StoreError};
 
 use super::Storage;
-use crate::contents::Contents;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hierarchy::contents::Contents;
 
 impl Storage {
     /// What is directly below a prefix; nothing if no key can begin so.

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use ndarray::{ArrayBase, ArrayViewD, ArrayViewMutD, Axis, Ix3, IxDyn, RawData};
 use ndzarr_codec::strided::{Nesting, transpose};
 
-use crate::raw;
+use crate::tiles::raw;
 
 /// Rows of at least this many bytes are copied one by one; for shorter ones the call costs more
 /// than the copy.

@@ -8,12 +8,12 @@ use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 use ndzarr_model::DataType;
 
-use crate::assign::{as_it_is, assign, same, stream};
 use crate::error::not_an_element;
-use crate::steps::{self, Picks, Selected};
-use crate::tile::STREAMED;
+use crate::tiles::assign::{as_it_is, assign, same, stream};
+use crate::tiles::steps::{self, Picks, Selected};
+use crate::tiles::tile::STREAMED;
 
-/// Like [`ElementTile`](crate::tile::ElementTile), for elements whose size no Rust type has, or
+/// Like [`ElementTile`](crate::tiles::tile::ElementTile), for elements whose size no Rust type has, or
 /// that must be checked.
 pub(crate) struct ByteTile<'a> {
     view: ArrayViewMutD<'a, u8>,
@@ -22,7 +22,7 @@ pub(crate) struct ByteTile<'a> {
     axes: Selected,
     /// Whether the memory is all zero bytes.
     fresh: bool,
-    /// Like that of [`ElementTile`](crate::tile::ElementTile).
+    /// Like that of [`ElementTile`](crate::tiles::tile::ElementTile).
     streamed: bool,
     data_type: &'a DataType,
 }
@@ -140,7 +140,7 @@ impl Tile for ByteTile<'_> {
     }
 }
 
-/// Like [`ElementSource`](crate::source::ElementSource), for elements whose size no Rust type has.
+/// Like [`ElementSource`](crate::tiles::source::ElementSource), for elements whose size no Rust type has.
 pub(crate) struct ByteSource<'a> {
     pub(crate) bytes: CowArray<'a, u8, IxDyn>,
     pub(crate) axes: Vec<Picks>,

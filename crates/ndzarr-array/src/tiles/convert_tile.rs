@@ -8,7 +8,7 @@ use ndzarr_codec::strided::Strided;
 use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
 use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 
-use crate::steps::{self, Picks};
+use crate::tiles::steps::{self, Picks};
 
 /// Makes a value from the content of an element, which is in the given byte order.
 pub(crate) type FromBytes<T> = Arc<dyn Fn(&[u8], &Swap) -> Result<T, String> + Send + Sync>;
@@ -32,7 +32,7 @@ pub(crate) fn into_bytes(out: &mut [u8]) -> impl FnMut(usize, &[u8]) {
     }
 }
 
-/// Like [`ElementTile`](crate::tile::ElementTile), for values that are not plain memory.
+/// Like [`ElementTile`](crate::tiles::tile::ElementTile), for values that are not plain memory.
 pub(crate) struct ConvertTile<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
     /// Along each axis: the length of the box, and which of its indices are selected.
@@ -94,7 +94,7 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
     }
 }
 
-/// Like [`ElementSource`](crate::source::ElementSource), for values that are not plain memory.
+/// Like [`ElementSource`](crate::tiles::source::ElementSource), for values that are not plain memory.
 pub(crate) struct ConvertSource<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
     pub(crate) axes: Vec<Picks>,

@@ -8,10 +8,10 @@ use ndzarr_codec::{Elements, Layout, VlenBuffer};
 use ndzarr_engine::{Coverage, EngineCause, Source, Tile};
 use ndzarr_grid::Region;
 
-use crate::convert_tile::{ToBytes, into_bytes};
-use crate::point_list::{Mask, MaskRow};
-use crate::steps::Picks;
-use crate::values::Values;
+use crate::tiles::convert_tile::{ToBytes, into_bytes};
+use crate::tiles::point_list::{Mask, MaskRow};
+use crate::tiles::steps::Picks;
+use crate::tiles::values::Values;
 
 /// A box of a mask, from an index on.
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use bytemuck::Zeroable;
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, s};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::raw;
+use crate::tiles::raw;
 
 /// Results of at least this many bytes begin at a multiple of [`ALIGNMENT`].
 const ALIGNED_FROM: usize = 1 << 20;

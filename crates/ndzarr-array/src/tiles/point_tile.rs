@@ -7,8 +7,8 @@ use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
 use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 use ndzarr_grid::Region;
 
-use crate::convert_tile::{ToBytes, content, into_bytes};
-use crate::steps;
+use crate::tiles::convert_tile::{ToBytes, content, into_bytes};
+use crate::tiles::steps;
 
 /// The places of points in a box.
 #[derive(Clone)]

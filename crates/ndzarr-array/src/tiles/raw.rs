@@ -126,13 +126,13 @@ mod avx {
     use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
 
     /// Size of a cache line in bytes.
-    pub(super) const LINE: usize = 64;
+    pub(crate) const LINE: usize = 64;
 
     /// # Safety
     /// The processor has AVX; `src` and `dst` have the same length, a multiple of [`LINE`]; `dst`
     /// begins at a multiple of it.
     #[target_feature(enable = "avx")]
-    pub(super) unsafe fn stream(src: &[u8], dst: &mut [u8]) {
+    pub(crate) unsafe fn stream(src: &[u8], dst: &mut [u8]) {
         for at in (0..src.len()).step_by(32) {
             // SAFETY: 32 bytes from `at` on are inside both slices, because the lengths are a
             // multiple of 64. `dst` is aligned to 32 there, because it begins at a multiple of 64.

@@ -4,9 +4,9 @@ use ndarray::{ArrayViewMut, CowArray, IxDyn, ShapeBuilder};
 use ndzarr_codec::strided::Strided;
 use ndzarr_engine::{Coverage, Picked, Source};
 
-use crate::assign::assign;
-use crate::plain_element::PlainElement;
-use crate::steps::{self, Picks};
+use crate::element_types::plain_element::PlainElement;
+use crate::tiles::assign::assign;
+use crate::tiles::steps::{self, Picks};
 
 /// Elements of an ndarray to be written. With steps, it represents a larger box, of which it has
 /// the selected elements.

@@ -5,8 +5,8 @@ use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Picked, Tile};
 
-use crate::plain_element::{PlainElement, brought};
-use crate::steps::{self, Picks};
+use crate::element_types::plain_element::{PlainElement, brought};
+use crate::tiles::steps::{self, Picks};
 
 /// A piece of an ndarray that elements are read into. With steps, it represents a larger box, of
 /// which it takes the selected elements.

@@ -8,13 +8,13 @@ use ndzarr_engine::{MakeTile, Source, Tile};
 use ndzarr_grid::Region;
 use ndzarr_model::DataType;
 
-use crate::convert_tile::FromBytes;
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
-use crate::point_list::Group;
-use crate::point_tile::{PointTile, PutPoint};
-use crate::resolved::Resolved;
-use crate::steps::{Selected, lengths};
+use crate::selections::resolved::Resolved;
+use crate::tiles::convert_tile::FromBytes;
+use crate::tiles::point_list::Group;
+use crate::tiles::point_tile::{PointTile, PutPoint};
+use crate::tiles::steps::{Selected, lengths};
 
 /// What is read, and where to.
 pub(crate) type Tiles<'o> = Vec<(Region, MakeTile<'o>)>;
@@ -44,7 +44,7 @@ pub(crate) trait Values<T>: Sync {
     /// The tiles of a selection whose lists are in ascending order.
     fn tiles<'o>(
         &'o self,
-        core: &'o Core,
+        info: &'o ArrayInfo,
         resolved: &'o Resolved,
         out: ArrayViewMutD<'o, T>,
         fresh: Fresh,
@@ -53,7 +53,7 @@ pub(crate) trait Values<T>: Sync {
         Self: Sized,
         T: Clone + Send + Sync,
     {
-        core.tiles(resolved, out, fresh, self)
+        info.tiles(resolved, out, fresh, self)
     }
 
     /// The tiles of points, for a view of a result.

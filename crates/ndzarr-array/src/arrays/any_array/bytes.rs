@@ -2,13 +2,13 @@
 
 use ndarray::Array as NdArray;
 
-use crate::array::ArrayIn;
-use crate::element_type::Any;
+use crate::arrays::array::ArrayIn;
+use crate::element_types::element_type::Any;
+use crate::element_types::struct_plan::StructField;
 use crate::error::Result;
 use crate::mode::{Asynchronous, Blocking};
-use crate::resolved::into_dim;
-use crate::selection::Selection;
-use crate::struct_plan::StructField;
+use crate::selections::resolved::into_dim;
+use crate::selections::selection::Selection;
 
 impl ArrayIn<Any, Blocking> {
     /// Reads a selection. Returns the elements packed in C order and in native byte order. Elements
@@ -32,8 +32,8 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_bytes(&resolved))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.read_bytes(&resolved))
     }
 
     /// Reads a selection into existing memory, packed as by [`read_bytes`](Self::read_bytes). It may
@@ -54,8 +54,8 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_bytes_into(&self, selection: impl Selection, out: &mut [u8]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_bytes_into(&resolved, out))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.read_bytes_into(&resolved, out))
     }
 
     /// Writes a selection from elements packed in C order and in native byte order.
@@ -64,8 +64,8 @@ impl ArrayIn<Any, Blocking> {
     /// `bytes` has another length than the selection, in bytes, or has bytes that are not an element
     /// of the type (both checked before any I/O). Also any error of [`Array::write`](crate::Array::write).
     pub fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.write_bytes::<Blocking>(&resolved, bytes))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.write_bytes::<Blocking>(&resolved, bytes))
     }
 
     /// Extends the array along an axis by the elements in `bytes`, like [`Array::append`](crate::Array::append). They are
@@ -88,9 +88,9 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        let core = self.core.clone();
-        let (shape, source) = core.bytes_source(axis, bytes)?;
-        core.wait_change(self.core.append(axis, &shape, &*source))
+        let info = self.info.clone();
+        let (shape, source) = info.bytes_source(axis, bytes)?;
+        info.wait_change(self.info.append(axis, &shape, &*source))
     }
 
     /// Reads the contents of elements of variable size of a selection, in C order. A string is given
@@ -109,8 +109,8 @@ impl ArrayIn<Any, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_vlen(&resolved))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.read_vlen(&resolved))
     }
 
     /// Writes the contents of elements of variable size to a selection, in C order.
@@ -119,8 +119,8 @@ impl ArrayIn<Any, Blocking> {
     /// The elements have a fixed size; the number of `elements` is not that of the selection, or one
     /// of them is not of the type; an error of [`Array::write`](crate::Array::write).
     pub fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.write_vlen::<Blocking>(&resolved, elements))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.write_vlen::<Blocking>(&resolved, elements))
     }
 
     /// Reads one field of the structured elements of a selection, and does not examine the others.
@@ -151,8 +151,8 @@ impl ArrayIn<Any, Blocking> {
         name: &str,
         selection: S,
     ) -> Result<NdArray<T, S::OutDim>> {
-        let resolved = self.core.resolve(&selection)?;
-        into_dim(self.core.wait(self.core.read_field(name, &resolved))?)
+        let resolved = self.info.resolve(&selection)?;
+        into_dim(self.info.wait(self.info.read_field(name, &resolved))?)
     }
 }
 
@@ -162,9 +162,9 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::read_bytes`](crate::AnyArray::read_bytes).
     pub async fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.core.handed(|core| async move { core.read_bytes(&resolved).await }).await
+        self.info.handed(|info| async move { info.read_bytes(&resolved).await }).await
     }
 
     /// Like [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into). On a blocking store the
@@ -174,13 +174,13 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into).
     pub async fn read_bytes_into(&self, selection: impl Selection, out: &mut [u8]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        if !self.core.storage.is_blocking() {
-            return self.core.read_bytes_into(&resolved, out).await;
+        if !self.info.storage.is_blocking() {
+            return self.info.read_bytes_into(&resolved, out).await;
         }
-        self.core.check_bytes(&resolved, out.len())?;
-        out.copy_from_slice(&self.core.handed(|core| async move { core.read_bytes(&resolved).await }).await?);
+        self.info.check_bytes(&resolved, out.len())?;
+        out.copy_from_slice(&self.info.handed(|info| async move { info.read_bytes(&resolved).await }).await?);
         Ok(())
     }
 
@@ -189,9 +189,9 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::write_bytes`](crate::AnyArray::write_bytes).
     pub async fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.core.write_bytes::<Asynchronous>(&resolved, bytes).await
+        self.info.write_bytes::<Asynchronous>(&resolved, bytes).await
     }
 
     /// Like [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
@@ -199,9 +199,9 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
     pub async fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        let core = self.core.clone();
-        let (shape, source) = core.bytes_source(axis, bytes)?;
-        self.core.append_handed(axis, &shape, &*source).await
+        let info = self.info.clone();
+        let (shape, source) = info.bytes_source(axis, bytes)?;
+        self.info.append_handed(axis, &shape, &*source).await
     }
 
     /// Like [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
@@ -209,9 +209,9 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
     pub async fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.core.handed(|core| async move { core.read_vlen(&resolved).await }).await
+        self.info.handed(|info| async move { info.read_vlen(&resolved).await }).await
     }
 
     /// Like [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
@@ -219,9 +219,9 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// The same as for [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
     pub async fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.core.write_vlen::<Asynchronous>(&resolved, elements).await
+        self.info.write_vlen::<Asynchronous>(&resolved, elements).await
     }
 
     /// Like [`AnyArray::read_field`](crate::AnyArray::read_field).
@@ -233,8 +233,8 @@ impl ArrayIn<Any, Asynchronous> {
         name: &str,
         selection: S,
     ) -> Result<NdArray<T, S::OutDim>> {
-        let (name, resolved) = (name.to_owned(), self.core.resolve(&selection)?);
+        let (name, resolved) = (name.to_owned(), self.info.resolve(&selection)?);
         drop(selection);
-        into_dim(self.core.handed(|core| async move { core.read_field(&name, &resolved).await }).await?)
+        into_dim(self.info.handed(|info| async move { info.read_field(&name, &resolved).await }).await?)
     }
 }

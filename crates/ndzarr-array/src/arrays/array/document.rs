@@ -6,12 +6,12 @@ use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::ArrayIn;
-use crate::appender::Appender;
-use crate::core::Core;
-use crate::element_type::ElementType;
+use crate::arrays::appender::Appender;
+use crate::arrays::info::ArrayInfo;
+use crate::element_types::element_type::ElementType;
 use crate::error::Result;
 use crate::mode::{Asynchronous, Blocking};
-use crate::to_shape::ToShape;
+use crate::selections::to_shape::ToShape;
 
 impl<E: ElementType> ArrayIn<E, Blocking> {
     /// Sets attributes and keeps the others, without losing concurrent changes.
@@ -20,7 +20,7 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     /// `attributes` is not a JSON object; the store cannot serialize writers, and the options do
     /// not say [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store fails.
     pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
-        let change = self.core.merging(attributes)?;
+        let change = self.info.merging(attributes)?;
         self.change_attributes(&change)
     }
 
@@ -30,7 +30,7 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     /// # Errors
     /// `value` has no form in JSON, or an error of [`merge_attributes`](Self::merge_attributes).
     pub fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
-        let change = self.core.setting(key, value)?;
+        let change = self.info.setting(key, value)?;
         self.change_attributes(&change)
     }
 
@@ -61,8 +61,8 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
         key: &str,
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.update_attribute(key, update))
+        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.info.update_attribute(key, update))
     }
 
     /// Applies any change to the attributes.
@@ -70,8 +70,8 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     /// # Errors
     /// The array's format cannot express the change; the store fails.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.change_attributes(change))
+        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.info.change_attributes(change))
     }
 
     /// Changes the array's shape, in elements.
@@ -109,8 +109,8 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn resize(&mut self, shape: impl ToShape) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.resize(&shape.to_shape()))
+        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.info.resize(&shape.to_shape()))
     }
 
     /// Reads the array's documents again, and adopts the shape and attributes that other handles
@@ -134,9 +134,9 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn refresh(&mut self) -> Result<()> {
-        let mut core = self.core.clone();
-        self.core.wait(core.refresh_handle())?;
-        self.core = core;
+        let mut info = self.info.clone();
+        self.info.wait(info.refresh_handle())?;
+        self.info = info;
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     /// # Errors
     /// There is no such axis; the array is gone, or its chunks cannot be encoded; the store fails.
     pub fn appender(&self, axis: usize) -> Result<Appender<E>> {
-        self.core.wait(Appender::begin(self.core.clone(), axis))
+        self.info.wait(Appender::begin(self.info.clone(), axis))
     }
 }
 
@@ -156,7 +156,7 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     /// # Errors
     /// The same as for [`Array::merge_attributes`](crate::Array::merge_attributes).
     pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
-        let change = self.core.merging(attributes)?;
+        let change = self.info.merging(attributes)?;
         self.change_attributes(&change).await
     }
 
@@ -165,7 +165,7 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     /// # Errors
     /// The same as for [`Array::set_attribute`](crate::Array::set_attribute).
     pub async fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
-        let change = self.core.setting(key, value)?;
+        let change = self.info.setting(key, value)?;
         self.change_attributes(&change).await
     }
 
@@ -179,11 +179,11 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
         update: impl FnMut(Option<A>) -> A + Send + 'static,
     ) -> Result<()> {
         let key = key.to_owned();
-        let call = |mut core: Core| async move {
-            core.update_attribute(&key, update).await?;
-            Ok(core)
+        let call = |mut info: ArrayInfo| async move {
+            info.update_attribute(&key, update).await?;
+            Ok(info)
         };
-        self.core = self.core.handed_change(call).await?;
+        self.info = self.info.handed_change(call).await?;
         Ok(())
     }
 
@@ -193,11 +193,11 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     /// The same as for [`Array::change_attributes`](crate::Array::change_attributes).
     pub async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let change = change.clone();
-        let call = |mut core: Core| async move {
-            core.change_attributes(&change).await?;
-            Ok(core)
+        let call = |mut info: ArrayInfo| async move {
+            info.change_attributes(&change).await?;
+            Ok(info)
         };
-        self.core = self.core.handed_change(call).await?;
+        self.info = self.info.handed_change(call).await?;
         Ok(())
     }
 
@@ -207,10 +207,10 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     /// The same as for [`Array::resize`](crate::Array::resize).
     pub async fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let shape = shape.to_shape();
-        self.core
-            .handed_update(move |mut core| async move {
-                let resized = core.resize(&shape).await;
-                (core, resized)
+        self.info
+            .handed_update(move |mut info| async move {
+                let resized = info.resize(&shape).await;
+                (info, resized)
             })
             .await
     }
@@ -220,11 +220,11 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     /// # Errors
     /// The same as for [`Array::refresh`](crate::Array::refresh).
     pub async fn refresh(&mut self) -> Result<()> {
-        let call = |mut core: Core| async move { core.refresh_handle().await.map(|()| core) };
-        let mut core = self.core.handed(call).await?;
+        let call = |mut info: ArrayInfo| async move { info.refresh_handle().await.map(|()| info) };
+        let mut info = self.info.handed(call).await?;
         // The options of the call end with it.
-        core.options = self.core.options.clone();
-        self.core = core;
+        info.options = self.info.options.clone();
+        self.info = info;
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     /// The same as for [`Array::appender`](crate::Array::appender).
     pub async fn appender(&self, axis: usize) -> Result<Appender<E, Asynchronous>> {
         // The appender outlives this call, whose options end with it.
-        let core = self.core.clone();
-        self.core.handed(move |_| async move { Appender::begin(core, axis).await }).await
+        let info = self.info.clone();
+        self.info.handed(move |_| async move { Appender::begin(info, axis).await }).await
     }
 }

@@ -3,13 +3,13 @@
 use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension};
 
 use super::ArrayIn;
-use crate::element::Element;
+use crate::arrays::shard_writer::ShardWriter;
+use crate::element_types::element::Element;
 use crate::error::Result;
 use crate::mode::{Asynchronous, Blocking};
-use crate::resolved::{Resolved, into_dim};
-use crate::selection::Selection;
-use crate::shard_writer::ShardWriter;
-use crate::to_view::ToView;
+use crate::selections::resolved::{Resolved, into_dim};
+use crate::selections::selection::Selection;
+use crate::tiles::to_view::ToView;
 
 impl<T: Element> ArrayIn<T, Blocking> {
     /// Reads a selection into a new array in standard layout.
@@ -23,12 +23,12 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// The selection does not fit the array (checked before any I/O); a chunk is corrupt; the store
     /// fails.
     pub fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         into_dim(self.read_resolved(&resolved)?)
     }
 
     fn read_resolved(&self, resolved: &Resolved) -> Result<ArrayD<T>> {
-        self.core.wait(self.core.read_elements(resolved))
+        self.info.wait(self.info.read_elements(resolved))
     }
 
     /// Reads many selections as one task that the threads share. For small selections this is
@@ -51,8 +51,8 @@ impl<T: Element> ArrayIn<T, Blocking> {
         &self,
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<NdArray<T, S::OutDim>>> {
-        let resolved = self.core.resolve_all(selections)?;
-        let outs = self.core.wait(self.core.read_many_elements(&resolved))?;
+        let resolved = self.info.resolve_all(selections)?;
+        let outs = self.info.wait(self.info.read_many_elements(&resolved))?;
         outs.into_iter().map(into_dim).collect()
     }
 
@@ -67,8 +67,8 @@ impl<T: Element> ArrayIn<T, Blocking> {
         selection: S,
         out: &mut ArrayRef<T, D>,
     ) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.read_elements_into(&resolved, out.view_mut().into_dyn()))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.read_elements_into(&resolved, out.view_mut().into_dyn()))
     }
 
     /// Writes a selection. `data` has the shape of the selection, in elements.
@@ -82,9 +82,9 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// `data` has another shape than the selection (checked before any I/O); the store fails. Some
     /// chunks may have been written before the one that failed.
     pub fn write<S: Selection>(&self, selection: S, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         let data = data.to_view();
-        self.core.wait(self.core.write_elements::<Blocking, _>(&resolved, data))
+        self.info.wait(self.info.write_elements::<Blocking, _>(&resolved, data))
     }
 
     /// Sets every element of a selection to one value, as [`write`](Self::write) would. Filling
@@ -93,8 +93,8 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// # Errors
     /// The same as for [`write`](Self::write).
     pub fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
-        self.core.wait(self.core.fill_elements::<Blocking, _>(&resolved, value))
+        let resolved = self.info.resolve(&selection)?;
+        self.info.wait(self.info.fill_elements::<Blocking, _>(&resolved, value))
     }
 
     /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value if
@@ -104,7 +104,7 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// # Errors
     /// The chunk does not exist, or an error of [`read`](Self::read).
     pub fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
-        self.read_resolved(&self.core.chunk(chunk)?)
+        self.read_resolved(&self.info.chunk(chunk)?)
     }
 
     /// Writes the part of a chunk that lies inside the array. `data` has the shape of that part, in
@@ -117,8 +117,8 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// # Errors
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
-        let resolved = self.core.chunk(chunk)?;
-        self.core.wait(self.core.write_elements::<Blocking, _>(&resolved, data.to_view()))
+        let resolved = self.info.chunk(chunk)?;
+        self.info.wait(self.info.write_elements::<Blocking, _>(&resolved, data.to_view()))
     }
 
     /// Extends the array along an axis with `data`, whose shape is the array's except for the
@@ -153,10 +153,10 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn append(&mut self, axis: usize, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
-        let (core, data) = (self.core.clone(), data.to_view());
+        let (info, data) = (self.info.clone(), data.to_view());
         let shape = data.shape().to_vec();
-        let source = core.box_source(data)?;
-        core.wait_change(self.core.append(axis, &shape, &*source))
+        let source = info.box_source(data)?;
+        info.wait_change(self.info.append(axis, &shape, &*source))
     }
 
     /// Begins to write a shard from inner chunks in any order. The index counts shards.
@@ -197,7 +197,7 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T>> {
-        ShardWriter::begin(self.core.clone(), shard)
+        ShardWriter::begin(self.info.clone(), shard)
     }
 }
 
@@ -207,13 +207,13 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     /// # Errors
     /// The same as for [`Array::read`](crate::Array::read).
     pub async fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
         into_dim(self.read_resolved(resolved).await?)
     }
 
     async fn read_resolved(&self, resolved: Resolved) -> Result<ArrayD<T>> {
-        self.core.handed(|core| async move { core.read_elements(&resolved).await }).await
+        self.info.handed(|info| async move { info.read_elements(&resolved).await }).await
     }
 
     /// Like [`Array::read_many`](crate::Array::read_many).
@@ -224,8 +224,8 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         &self,
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<NdArray<T, S::OutDim>>> {
-        let resolved = self.core.resolve_all(selections)?;
-        let outs = self.core.handed(|core| async move { core.read_many_elements(&resolved).await }).await?;
+        let resolved = self.info.resolve_all(selections)?;
+        let outs = self.info.handed(|info| async move { info.read_many_elements(&resolved).await }).await?;
         outs.into_iter().map(into_dim).collect()
     }
 
@@ -240,13 +240,13 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         selection: S,
         out: &mut ArrayRef<T, D>,
     ) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
         let mut out = out.view_mut().into_dyn();
-        if !self.core.storage.is_blocking() {
-            return self.core.read_elements_into(&resolved, out).await;
+        if !self.info.storage.is_blocking() {
+            return self.info.read_elements_into(&resolved, out).await;
         }
-        self.core.named(resolved.check_shape(out.shape()))?;
+        self.info.named(resolved.check_shape(out.shape()))?;
         out.assign(&self.read_resolved(resolved).await?);
         Ok(())
     }
@@ -260,9 +260,9 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         selection: S,
         data: &(impl ToView<T> + Sync + ?Sized),
     ) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.core.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
+        self.info.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
     }
 
     /// Like [`Array::fill`](crate::Array::fill).
@@ -270,9 +270,9 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     /// # Errors
     /// The same as for [`Array::fill`](crate::Array::fill).
     pub async fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
-        let resolved = self.core.resolve(&selection)?;
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.core.fill_elements::<Asynchronous, _>(&resolved, value).await
+        self.info.fill_elements::<Asynchronous, _>(&resolved, value).await
     }
 
     /// Like [`Array::read_chunk`](crate::Array::read_chunk).
@@ -280,7 +280,7 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     /// # Errors
     /// The same as for [`Array::read_chunk`](crate::Array::read_chunk).
     pub async fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
-        self.read_resolved(self.core.chunk(chunk)?).await
+        self.read_resolved(self.info.chunk(chunk)?).await
     }
 
     /// Like [`Array::write_chunk`](crate::Array::write_chunk).
@@ -288,8 +288,8 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     /// # Errors
     /// The same as for [`Array::write_chunk`](crate::Array::write_chunk).
     pub async fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
-        let resolved = self.core.chunk(chunk)?;
-        self.core.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
+        let resolved = self.info.chunk(chunk)?;
+        self.info.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
     }
 
     /// Like [`Array::append`](crate::Array::append).
@@ -297,10 +297,10 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     /// # Errors
     /// The same as for [`Array::append`](crate::Array::append).
     pub async fn append(&mut self, axis: usize, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
-        let (core, data) = (self.core.clone(), data.to_view());
+        let (info, data) = (self.info.clone(), data.to_view());
         let shape = data.shape().to_vec();
-        let source = core.box_source(data)?;
-        self.core.append_handed(axis, &shape, &*source).await
+        let source = info.box_source(data)?;
+        self.info.append_handed(axis, &shape, &*source).await
     }
 
     /// Like [`Array::shard_writer`](crate::Array::shard_writer).
@@ -309,7 +309,7 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     /// The same as for [`Array::shard_writer`](crate::Array::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
-        let (core, shard) = (self.core.clone(), shard.to_vec());
-        self.core.handed(|_| async move { ShardWriter::begin(core, &shard) }).await
+        let (info, shard) = (self.info.clone(), shard.to_vec());
+        self.info.handed(|_| async move { ShardWriter::begin(info, &shard) }).await
     }
 }

@@ -8,7 +8,7 @@ use ndzarr_engine::{Cancel, EngineCause, EngineError, Outside, ShardWriter, Sour
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::ChunkEdges;
 
-use super::Core;
+use super::ArrayInfo;
 use super::resize::{Added, appended};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug)]
 pub(crate) struct Growth {
     /// In the shape that was published last.
-    core: Core,
+    info: ArrayInfo,
     axis: usize,
     /// Where the next elements come, along the axis.
     end: u64,
@@ -49,17 +49,17 @@ const MOST_FILES: u64 = 64;
 
 impl Growth {
     /// Begins behind what the array has at this moment.
-    pub(crate) async fn begin(mut core: Core, axis: usize) -> Result<Self> {
-        core.refresh_handle().await?;
-        core.writable()?;
-        core.settle_keys().await?;
-        let Some(&end) = core.shape().get(axis) else {
-            let what = format!("no axis {axis} in an array of shape {:?}", core.shape());
-            return Err(core.name(Error::new(ErrorKind::InvalidArgument, what)));
+    pub(crate) async fn begin(mut info: ArrayInfo, axis: usize) -> Result<Self> {
+        info.refresh_handle().await?;
+        info.writable()?;
+        info.settle_keys().await?;
+        let Some(&end) = info.shape().get(axis) else {
+            let what = format!("no axis {axis} in an array of shape {:?}", info.shape());
+            return Err(info.name(Error::new(ErrorKind::InvalidArgument, what)));
         };
-        let row_end = row_end(&core, axis, end)?;
+        let row_end = row_end(&info, axis, end)?;
         let rows = Rows::new(axis, end);
-        Ok(Self { core, axis, end, row_end, head: None, rows, shards: None })
+        Ok(Self { info, axis, end, row_end, head: None, rows, shards: None })
     }
 
     /// The shape of elements to add, which may lack the axis.
@@ -68,10 +68,10 @@ impl Growth {
     /// They do not fit the array.
     pub(crate) fn shape(&self, given: &[usize]) -> Result<Vec<u64>> {
         let mut shape: Vec<u64> = given.iter().map(|&n| n as u64).collect();
-        if shape.len() + 1 == self.core.shape().len() {
+        if shape.len() + 1 == self.info.shape().len() {
             shape.insert(self.axis, 1);
         }
-        self.core.named(appended(self.core.shape(), self.axis, &shape))?;
+        self.info.named(appended(self.info.shape(), self.axis, &shape))?;
         Ok(shape)
     }
 
@@ -81,7 +81,7 @@ impl Growth {
         given: &[usize],
         source: Box<dyn Source + 's>,
     ) -> Box<dyn Source + 's> {
-        match given.len() < self.core.shape().len() {
+        match given.len() < self.info.shape().len() {
             true => Box::new(Frame { source, axis: self.axis }),
             false => source,
         }
@@ -103,10 +103,10 @@ impl Growth {
     pub(crate) async fn push_pooled(mut self, shape: Vec<u64>, mut source: Box<dyn Source>) -> Result<Self> {
         let mut from = 0;
         while from < shape[self.axis] {
-            let core = self.core.clone();
+            let info = self.info.clone();
             let whole = shape.clone();
             let taken;
-            (self, source, taken) = core
+            (self, source, taken) = info
                 .pooled(move || {
                     let taken = self.take(&whole, &*source, from);
                     (self, source, taken)
@@ -122,12 +122,12 @@ impl Growth {
 
     /// Like [`publish`](Self::publish), without blocking the polling task.
     pub(crate) async fn publish_handed(mut self) -> Result<Self> {
-        let core = self.core.clone();
+        let info = self.info.clone();
         let publish = |_| async move {
             self.publish().await?;
             Ok(self)
         };
-        core.handed_change(publish).await
+        info.handed_change(publish).await
     }
 
     /// Takes the elements from an index along the axis on, up to the end of the row of units.
@@ -135,8 +135,8 @@ impl Growth {
     fn take(&mut self, shape: &[u64], source: &dyn Source, from: u64) -> Result<u64> {
         let (axis, mut at) = (self.axis, from);
         while at < shape[axis] && self.end < self.row_end {
-            if self.core.options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-                return Err(self.core.name(Error::new(ErrorKind::Cancelled, "it was cancelled")));
+            if self.info.options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+                return Err(self.info.name(Error::new(ErrorKind::Cancelled, "it was cancelled")));
             }
             let row = self.encoded_row();
             let row_end = row.as_ref().map_or(self.row_end, |row| row.end);
@@ -168,9 +168,9 @@ impl Growth {
 
     /// The row of inner chunks that comes next, if they can be encoded one by one.
     fn encoded_row(&self) -> Option<Range<u64>> {
-        let data = self.core.data().ok().filter(|data| !follows_appends(data.grid(), self.axis))?;
+        let data = self.info.data().ok().filter(|data| !follows_appends(data.grid(), self.axis))?;
         let Access::Indexed(_) = data.chain().access() else { return None };
-        let len = self.core.spec().inner_chunk_shape()?[self.axis].max(1);
+        let len = self.info.spec().inner_chunk_shape()?[self.axis].max(1);
         let start = self.end / len * len;
         Some(start..start.saturating_add(len).min(self.row_end))
     }
@@ -181,7 +181,7 @@ impl Growth {
             Some(shards) => shards,
             None => self.begin_shards(&row)?,
         };
-        let (core, axis) = (&self.core, self.axis);
+        let (info, axis) = (&self.info, self.axis);
         let mut jobs = Vec::new();
         for (region, writer) in &shards.writers {
             let mut ranges = region.ranges().to_vec();
@@ -198,24 +198,24 @@ impl Growth {
         let encode = |(writer, within, start): (&ShardWriter, Vec<u64>, Vec<usize>)| {
             writer.write_inner(&within, source, &start)
         };
-        let done = in_parallel(jobs, core.options.threads, encode);
-        core.named(done.into_iter().collect::<Result<(), EngineError>>())?;
+        let done = in_parallel(jobs, info.options.threads, encode);
+        info.named(done.into_iter().collect::<Result<(), EngineError>>())?;
         self.shards = Some(shards);
         Ok(())
     }
 
     /// Begins the shards of the row that has these indices along the axis.
     fn begin_shards(&self, row: &Range<u64>) -> Result<Shards> {
-        let core = &self.core;
-        let mut shape = core.shape().to_vec();
+        let info = &self.info;
+        let mut shape = info.shape().to_vec();
         shape[self.axis] = self.row_end;
-        let wrong = |error| core.name(Error::new(ErrorKind::WrongShape, error));
-        let grid = core.data()?.grid().resized(&shape).map_err(wrong)?;
-        let array = core.named(core.data()?.regridded(grid))?.outside(Outside::Fill);
+        let wrong = |error| info.name(Error::new(ErrorKind::WrongShape, error));
+        let grid = info.data()?.grid().resized(&shape).map_err(wrong)?;
+        let array = info.named(info.data()?.regridded(grid))?.outside(Outside::Fill);
         let array = Arc::new(array);
-        let inner = core.spec().inner_chunk_shape().unwrap_or_default();
+        let inner = info.spec().inner_chunk_shape().unwrap_or_default();
         let inner = ChunkGrid::regular(&shape, &inner).map_err(wrong)?;
-        let store = core.storage.0.clone();
+        let store = info.storage.0.clone();
         let mut ranges: Vec<Range<u64>> = shape.iter().map(|&n| 0..n).collect();
         ranges[self.axis] = row.clone();
         let overlaps = array.grid().overlaps(&Region::new(ranges));
@@ -223,31 +223,31 @@ impl Growth {
         let mut writers = Vec::new();
         for overlap in overlaps {
             let region = array.grid().clipped_region(&overlap.chunk).unwrap_or_else(|| overlap.region());
-            let mut writer = ShardWriter::new(&array, store.clone(), &overlap.chunk, &core.options);
+            let mut writer = ShardWriter::new(&array, store.clone(), &overlap.chunk, &info.options);
             if !too_many_files {
                 writer = writer.and_then(ShardWriter::spilling);
             }
-            writers.push((region, core.named(writer)?));
+            writers.push((region, info.named(writer)?));
         }
         Ok(Shards { inner, writers })
     }
 
     /// Whether so much was added that publishing it copies no more than [`COPIES`] times as much.
     pub(crate) fn is_due(&self) -> Result<bool> {
-        let published = self.core.shape()[self.axis];
+        let published = self.info.shape()[self.axis];
         let added = self.end - published;
-        let shown = published - row_start(&self.core, self.axis, published)?;
+        let shown = published - row_start(&self.info, self.axis, published)?;
         Ok(added > 0 && added.saturating_mul(COPIES) >= shown)
     }
 
     /// Publishes all that was added: first the chunks, then the shape.
     pub(crate) async fn publish(&mut self) -> Result<()> {
         let axis = self.axis;
-        let published = self.core.shape()[axis];
+        let published = self.info.shape()[axis];
         if self.end == published {
             return Ok(());
         }
-        let mut shape = self.core.shape().to_vec();
+        let mut shape = self.info.shape().to_vec();
         shape[axis] = self.end - published;
         let rest = Some(&self.rows).filter(|rows| rows.start < rows.end);
         let part = |rows| {
@@ -257,18 +257,18 @@ impl Growth {
         let parts = self.head.iter().chain(rest).map(part).collect();
         let shards = self.shards.take().map(|shards| shards.writers).unwrap_or_default();
         let shards = shards.into_iter().map(|(_, writer)| writer).collect();
-        let behind = Some(self.core.shape().to_vec());
+        let behind = Some(self.info.shape().to_vec());
         let added = Added { shape, parts, shards, behind };
-        self.core.append_all(axis, added).await?;
+        self.info.append_all(axis, added).await?;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
-        self.row_end = row_end(&self.core, axis, self.end)?;
+        self.row_end = row_end(&self.info, axis, self.end)?;
         Ok(())
     }
 }
 
 /// The end of the row of units that has an index along an axis.
-fn row_end(core: &Core, axis: usize, at: u64) -> Result<u64> {
-    let grid = core.grid()?;
+fn row_end(info: &ArrayInfo, axis: usize, at: u64) -> Result<u64> {
+    let grid = info.grid()?;
     if follows_appends(&grid, axis) {
         return Ok(at.saturating_add(grid.chunk_shape()[axis].max(1)));
     }
@@ -278,8 +278,8 @@ fn row_end(core: &Core, axis: usize, at: u64) -> Result<u64> {
 }
 
 /// The start of the row of units that has an index along an axis.
-fn row_start(core: &Core, axis: usize, at: u64) -> Result<u64> {
-    let grid = core.grid()?;
+fn row_start(info: &ArrayInfo, axis: usize, at: u64) -> Result<u64> {
+    let grid = info.grid()?;
     if follows_appends(&grid, axis) {
         return Ok(at);
     }

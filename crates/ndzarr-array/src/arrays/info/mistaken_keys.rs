@@ -12,10 +12,10 @@ use ndzarr_metadata::is_node_document;
 use ndzarr_model::KeyEncoding;
 use ndzarr_store::Key;
 
-use super::Core;
-use crate::chunks::Chunks;
+use super::ArrayInfo;
+use crate::arrays::chunks::Chunks;
+use crate::creating::occupied::without_numbers;
 use crate::error::{Error, ErrorKind, Result};
-use crate::occupied::without_numbers;
 
 /// The number of pages of listings, at most, that are looked at.
 const MOST_PAGES: usize = 16;
@@ -26,7 +26,7 @@ enum Found {
     Mistaken(String),
 }
 
-impl Core {
+impl ArrayInfo {
     /// The encoding that the keys of the chunks may have instead.
     fn mistaken_encoding(&self) -> Option<KeyEncoding> {
         self.spec().keys.encoding.mistaken(self.shape().len())
@@ -89,7 +89,7 @@ impl Core {
     pub(super) fn has_unsettled_keys(&self) -> bool {
         // Only documents of Zarr v2 can lack the separator. Other writers are not delayed.
         let may_lack = matches!(self.spec().keys.encoding, KeyEncoding::V2 { .. });
-        let is_open = |core: &Self| core.data().is_ok_and(|data| !data.presence().is_settled());
+        let is_open = |info: &Self| info.data().is_ok_and(|data| !data.presence().is_settled());
         self.scalar_fallback().is_some() || may_lack && is_open(self)
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ndzarr_metadata::{OpenOptions, Wanted, is_same_array};
 
-use super::Core;
+use super::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes;
+use crate::hierarchy::nodes;
 
-impl Core {
+impl ArrayInfo {
     /// Reads the documents again.
     pub(crate) async fn refresh_handle(&mut self) -> Result<()> {
         let options = OpenOptions { wanted: Wanted::Array, ..self.node.open_options() };

@@ -13,10 +13,10 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::ChunkEdges;
 
-use super::Core;
+use super::ArrayInfo;
 use super::unfinished::Unfinished;
-use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hierarchy::consolidated;
 use crate::storage::{HeldDocument, Published};
 
 /// What is appended along an axis.
@@ -42,7 +42,7 @@ impl<'s> Added<'s> {
     }
 }
 
-impl Core {
+impl ArrayInfo {
     /// Changes the shape. Elements outside a smaller shape are removed first, and the document is
     /// written last, so no data that could reappear is ever outside the shape in the document.
     pub(crate) async fn resize(&mut self, shape: &[u64]) -> Result<()> {
@@ -100,9 +100,9 @@ impl Core {
             return scoped(cancel.as_ref(), self.append(axis, shape, source)).await;
         }
         let (shape, source) = (shape.to_vec(), source.piece(&vec![0; shape.len()], shape));
-        self.handed_update(move |mut core| async move {
-            let appended = core.append(axis, &shape, &*source).await;
-            (core, appended)
+        self.handed_update(move |mut info| async move {
+            let appended = info.append(axis, &shape, &*source).await;
+            (info, appended)
         })
         .await
     }

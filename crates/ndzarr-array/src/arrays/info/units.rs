@@ -5,11 +5,11 @@ use ndzarr_codec::{Access, Workspace};
 use ndzarr_grid::ChunkGrid;
 use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, StoreError, Want};
 
-use super::{Core, no_chunks};
-use crate::chunks::Chunks;
+use super::{ArrayInfo, no_chunks};
+use crate::arrays::chunks::Chunks;
 use crate::error::{Error, ErrorKind, Result};
 
-impl Core {
+impl ArrayInfo {
     /// The grid of the units, to be counted: none if the metadata has no valid grid.
     pub(crate) fn unit_grid(&self) -> ChunkGrid {
         self.grid().unwrap_or_else(|_| no_chunks(self.shape().len()))

@@ -8,19 +8,19 @@ use ndzarr_engine::in_parallel;
 use ndzarr_grid::{Region, next_index};
 use ndzarr_model::{DataType, FillValue};
 
+use crate::element_types::number::{Cast, Number, Wide};
+use crate::element_types::plain_element::PlainElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::for_each_type;
-use crate::number::{Cast, Number, Wide};
-use crate::plain_element::PlainElement;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Numbers {
+pub(in crate::copy) struct Numbers {
     /// `None`: that of the source.
-    pub(super) data_type: Option<DataType>,
-    pub(super) scale: f64,
-    pub(super) offset: f64,
-    pub(super) cast: Cast,
+    pub(in crate::copy) data_type: Option<DataType>,
+    pub(in crate::copy) scale: f64,
+    pub(in crate::copy) offset: f64,
+    pub(in crate::copy) cast: Cast,
 }
 
 impl Default for Numbers {
@@ -34,7 +34,7 @@ impl Numbers {
     ///
     /// # Errors
     /// One of the types is not of real numbers.
-    pub(super) fn of(&self, stored: &DataType) -> Result<Option<Conversion>> {
+    pub(in crate::copy) fn of(&self, stored: &DataType) -> Result<Option<Conversion>> {
         let to = self.data_type.as_ref().unwrap_or(stored);
         let scales = self.scale != 1.0 || self.offset != 0.0;
         if to == stored && !scales {
@@ -57,9 +57,9 @@ impl Numbers {
 
 /// How numbers of one type become those of another.
 #[derive(Clone, Debug)]
-pub(super) struct Conversion {
+pub(in crate::copy) struct Conversion {
     from: DataType,
-    pub(super) to: DataType,
+    pub(in crate::copy) to: DataType,
     scale: f64,
     offset: f64,
     scales: bool,
@@ -80,7 +80,7 @@ impl Conversion {
     ///
     /// # Errors
     /// It is out of range.
-    pub(super) fn fill(&self, fill: &FillValue) -> Result<FillValue> {
+    pub(in crate::copy) fn fill(&self, fill: &FillValue) -> Result<FillValue> {
         let mut bytes = vec![0; self.to.elem_size().unwrap_or(0)];
         let mut wide = Vec::new();
         self.widen(fill.bytes(), &mut wide);
@@ -100,7 +100,7 @@ impl Conversion {
     ///
     /// # Errors
     /// The first number found that is out of range, and its index in the array.
-    pub(super) fn convert(
+    pub(in crate::copy) fn convert(
         &self,
         region: &Region,
         from: &[u8],

@@ -9,26 +9,26 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::{ArraySpec, Attributes};
 
-use crate::apart;
+use crate::arrays::info::ArrayInfo;
 use crate::copy::Run;
 use crate::copy::account::{Found, Sorter};
-use crate::copy::chunks::{listed, n_units};
-use crate::copy::conversion::Conversion;
-use crate::copy::members::{Member, Members};
+use crate::copy::planning::conversion::Conversion;
+use crate::copy::planning::request::{Requests, sharding};
+use crate::copy::planning::strategy::{self, Choice, Strategy};
 use crate::copy::report::{CopiedNode, CopyLevel, NotCopied};
-use crate::copy::request::{Requests, sharding};
-use crate::copy::strategy::{self, Choice, Strategy};
-use crate::copy::window::Window;
-use crate::core::Core;
-use crate::each::check_cancel;
+use crate::copy::running::chunks::{listed, n_units};
+use crate::copy::running::members::{Member, Members};
+use crate::copy::running::window::Window;
+use crate::creating::apart;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hierarchy::nodes;
 use crate::mode::Blocking;
-use crate::nodes;
-use crate::open_options::OpenOptions;
+use crate::operations::each::check_cancel;
+use crate::places::open_options::OpenOptions;
 use crate::storage::Storage;
 
 /// The note of a report without an account of the keys.
-pub(super) const UNLISTED: &str =
+pub(in crate::copy) const UNLISTED: &str =
     "the keys of the source cannot be listed: files of no array or group were not looked for";
 
 /// What a call copies.
@@ -39,50 +39,50 @@ enum Whole {
 }
 
 /// What a copy does.
-pub(super) struct Plan {
+pub(in crate::copy) struct Plan {
     /// Parents before children.
-    pub(super) nodes: Vec<NodePlan>,
-    pub(super) not_copied: Vec<NotCopied>,
+    pub(in crate::copy) nodes: Vec<NodePlan>,
+    pub(in crate::copy) not_copied: Vec<NotCopied>,
     /// What lies below a group; `None` where it stays in place, or cannot be listed.
-    pub(super) found: Option<Found>,
+    pub(in crate::copy) found: Option<Found>,
 }
 
 /// What will be done for a node.
-pub(super) struct NodePlan {
-    pub(super) node: Node,
-    pub(super) path: NodePath,
-    pub(super) create: CreateOptions,
-    pub(super) work: NodeWork,
-    pub(super) out: CopiedNode,
+pub(in crate::copy) struct NodePlan {
+    pub(in crate::copy) node: Node,
+    pub(in crate::copy) path: NodePath,
+    pub(in crate::copy) create: CreateOptions,
+    pub(in crate::copy) work: NodeWork,
+    pub(in crate::copy) out: CopiedNode,
 }
 
-pub(super) enum NodeWork {
+pub(in crate::copy) enum NodeWork {
     Group(GroupPlan),
     Array(Box<ArrayPlan>),
     /// Its keys are copied as they are.
     Files,
 }
 
-pub(super) struct GroupPlan {
-    pub(super) attributes: Attributes,
+pub(in crate::copy) struct GroupPlan {
+    pub(in crate::copy) attributes: Attributes,
     /// Whether the copy has consolidated metadata, as the source has.
-    pub(super) consolidates: bool,
+    pub(in crate::copy) consolidates: bool,
 }
 
-pub(super) struct ArrayPlan {
-    pub(super) request: ArrayRequest,
+pub(in crate::copy) struct ArrayPlan {
+    pub(in crate::copy) request: ArrayRequest,
     /// The part of the array that is copied, if not all of it.
-    pub(super) window: Option<Window>,
-    pub(super) conversion: Option<Conversion>,
+    pub(in crate::copy) window: Option<Window>,
+    pub(in crate::copy) conversion: Option<Conversion>,
     /// Where elements are encoded again.
-    pub(super) strategy: Option<Strategy>,
+    pub(in crate::copy) strategy: Option<Strategy>,
     /// How many chunks, or shards, there are to copy.
-    pub(super) units: u64,
+    pub(in crate::copy) units: u64,
 }
 
 impl Run<'_> {
     /// Plans the copy of a node and of everything below it. `open` says how the source is read.
-    pub(super) async fn plan(
+    pub(in crate::copy) async fn plan(
         &self,
         root: Node,
         target_path: NodePath,
@@ -153,7 +153,7 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
+    pub(in crate::copy) fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
         Requests { source: &self.source, node, create, record_losses: self.options.record_losses }
     }
 
@@ -265,14 +265,14 @@ impl Run<'_> {
         match out.level {
             CopyLevel::Metadata => {}
             CopyLevel::Rekeyed => {
-                let source = self.core(&self.source, &node)?;
+                let source = self.info(&self.source, &node)?;
                 source.data()?;
                 units = n_units(&source)?;
             }
             CopyLevel::Reencoded => {
                 let to = check_request(&path, &request, &create)?;
-                let source = self.core(&self.source, &node)?;
-                let target = self.core(&self.target, &to)?;
+                let source = self.info(&self.source, &node)?;
+                let target = self.info(&self.target, &to)?;
                 let choice = Choice {
                     source: &source,
                     target: &target,
@@ -296,7 +296,7 @@ impl Run<'_> {
 
     /// Whether all chunks, or shards, of an array are stored.
     async fn has_all(&self, node: &Node) -> Result<bool> {
-        let array = self.core(&self.source, node)?;
+        let array = self.info(&self.source, node)?;
         let stored = listed(&array).await?;
         Ok(stored.is_some_and(|stored| n_units(&array).is_ok_and(|all| stored.n() == all)))
     }
@@ -360,8 +360,8 @@ impl Run<'_> {
         Ok(Some(sorter.found()))
     }
 
-    pub(super) fn core(&self, storage: &Storage, node: &Node) -> Result<Core> {
-        Core::new(storage.clone(), node.clone(), &self.options.open.registry)
+    pub(in crate::copy) fn info(&self, storage: &Storage, node: &Node) -> Result<ArrayInfo> {
+        ArrayInfo::new(storage.clone(), node.clone(), &self.options.open.registry)
     }
 }
 

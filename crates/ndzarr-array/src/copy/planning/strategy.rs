@@ -6,16 +6,16 @@ use ndzarr_codec::Access;
 use ndzarr_engine::AnyStore;
 use ndzarr_model::ArraySpec;
 
-use crate::copy::conversion::Conversion;
-use crate::copy::geometry::{MOST_DECODES, Task, Walk, between};
-use crate::copy::window::Window;
-use crate::core::Core;
-use crate::each::n_threads;
+use crate::arrays::info::ArrayInfo;
+use crate::copy::planning::conversion::Conversion;
+use crate::copy::planning::geometry::{MOST_DECODES, Task, Walk, between};
+use crate::copy::running::window::Window;
 use crate::error::{Error, ErrorKind, Result};
+use crate::operations::each::n_threads;
 
 /// How elements are copied.
 #[derive(Clone, Debug)]
-pub(super) enum Strategy {
+pub(in crate::copy) enum Strategy {
     /// Chunk by chunk of the target, on this number of threads: elements of variable size.
     ByUnit(usize),
     Blocks(Walk),
@@ -27,7 +27,7 @@ pub(super) enum Strategy {
 
 impl Strategy {
     /// How often elements are written.
-    pub(super) fn passes(&self) -> u64 {
+    pub(in crate::copy) fn passes(&self) -> u64 {
         if matches!(self, Self::Twice(..)) { 2 } else { 1 }
     }
 }
@@ -42,23 +42,23 @@ const THREAD_OVERHEAD: u64 = 1 << 20;
 const VLEN_BYTES: u64 = 64;
 
 /// What a strategy is chosen for.
-pub(super) struct Choice<'c> {
-    pub(super) source: &'c Core,
-    pub(super) target: &'c Core,
+pub(in crate::copy) struct Choice<'c> {
+    pub(in crate::copy) source: &'c ArrayInfo,
+    pub(in crate::copy) target: &'c ArrayInfo,
     /// The part of the source that is copied, if not all of it.
-    pub(super) window: Option<&'c Window>,
-    pub(super) conversion: Option<&'c Conversion>,
+    pub(in crate::copy) window: Option<&'c Window>,
+    pub(in crate::copy) conversion: Option<&'c Conversion>,
     /// `None`: as much as it takes, and enough.
-    pub(super) memory: Option<u64>,
+    pub(in crate::copy) memory: Option<u64>,
     /// Whether more is taken where it is needed.
-    pub(super) more_memory: bool,
+    pub(in crate::copy) more_memory: bool,
     /// Whether there is a place for a temporary array.
-    pub(super) has_temporary: bool,
-    pub(super) threads: Option<NonZeroUsize>,
+    pub(in crate::copy) has_temporary: bool,
+    pub(in crate::copy) threads: Option<NonZeroUsize>,
 }
 
 /// Shape of what is decoded at once.
-pub(crate) fn decoded_shape(array: &Core) -> Result<Vec<u64>> {
+pub(crate) fn decoded_shape(array: &ArrayInfo) -> Result<Vec<u64>> {
     let shape = match array.data()?.chain().access() {
         Access::Indexed(_) => array.spec().inner_chunk_shape(),
         Access::Whole | Access::Raw { .. } => None,
@@ -73,7 +73,7 @@ fn bytes(shape: &[u64], size: u64) -> u64 {
 impl Choice<'_> {
     /// # Errors
     /// The memory is too small: the error names the least.
-    pub(super) fn strategy(&self) -> Result<Strategy> {
+    pub(in crate::copy) fn strategy(&self) -> Result<Strategy> {
         let (source, target) = (self.source, self.target);
         let threads = n_threads(self.threads) as u64;
         let (Some(from), Some(to)) = (source.data_type().elem_size(), target.data_type().elem_size()) else {
@@ -175,7 +175,7 @@ impl Choice<'_> {
 }
 
 /// What a report says of a strategy.
-pub(super) fn describe(strategy: &Strategy, copied: &ArraySpec) -> Option<String> {
+pub(in crate::copy) fn describe(strategy: &Strategy, copied: &ArraySpec) -> Option<String> {
     match strategy {
         Strategy::ByUnit(_) => None,
         Strategy::Blocks(walk) | Strategy::Pieces(walk) if walk.decodes < 1.005 => None,
@@ -190,7 +190,7 @@ pub(super) fn describe(strategy: &Strategy, copied: &ArraySpec) -> Option<String
 }
 
 /// Size of the temporary array.
-pub(super) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
+pub(in crate::copy) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
     match (strategy, copied.data_type.elem_size()) {
         (Strategy::Twice(..), Some(size)) => bytes(&copied.shape, size as u64),
         _ => 0,
@@ -198,7 +198,7 @@ pub(super) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
 }
 
 /// Whether shards are put together in a temporary of the store, so that they need not fit into memory.
-fn has_pieces(target: &Core) -> bool {
+fn has_pieces(target: &ArrayInfo) -> bool {
     let AnyStore::Blocking(store) = &target.storage.0 else { return false };
     store.range_merging().piece.is_some() && store.can().lock
 }
@@ -212,12 +212,12 @@ struct Overhead {
 }
 
 impl Overhead {
-    fn of_reads(source: &Core, unit: u64, threads: u64) -> Self {
+    fn of_reads(source: &ArrayInfo, unit: u64, threads: u64) -> Self {
         // The encoded value and its elements, of two chunks at a time.
         Self { unit, n: 3 * threads, is_async: !source.storage.is_blocking() }
     }
 
-    fn of_writes(target: &Core, unit: u64, inner: Option<u64>, threads: u64) -> Self {
+    fn of_writes(target: &ArrayInfo, unit: u64, inner: Option<u64>, threads: u64) -> Self {
         let is_async = !target.storage.is_blocking();
         match inner {
             // Encoded piece by piece.

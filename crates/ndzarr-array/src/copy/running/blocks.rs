@@ -10,36 +10,36 @@ use ndarray::{ArrayView, ArrayViewMut, IxDyn};
 use ndzarr_engine::{Cancel, RunOptions, ShardWriter, in_parallel, in_scope};
 use ndzarr_grid::{ChunkGrid, Region, next_index};
 
-use crate::assign::{assign, same};
-use crate::chunks::Chunks as Units;
-use crate::copy::conversion::Conversion;
-use crate::copy::geometry::{Walk, end_of_unit};
-use crate::copy::window::Window;
-use crate::core::Core;
-use crate::each::check_cancel;
+use crate::arrays::chunks::Chunks as Units;
+use crate::arrays::info::ArrayInfo;
+use crate::copy::planning::conversion::Conversion;
+use crate::copy::planning::geometry::{Walk, end_of_unit};
+use crate::copy::running::window::Window;
 use crate::error::{Error, ErrorKind, Result};
-use crate::output::blank_bytes;
-use crate::packed::part_of;
-use crate::resolved::Resolved;
-use crate::steps::lengths;
+use crate::operations::each::check_cancel;
+use crate::operations::packed::part_of;
+use crate::selections::resolved::Resolved;
+use crate::tiles::assign::{assign, same};
+use crate::tiles::output::blank_bytes;
+use crate::tiles::steps::lengths;
 
 /// One pass over an array.
-pub(super) struct Pass<'o> {
-    pub(super) source: Core,
-    pub(super) target: Core,
+pub(in crate::copy) struct Pass<'o> {
+    pub(in crate::copy) source: ArrayInfo,
+    pub(in crate::copy) target: ArrayInfo,
     /// The part of the source that is copied, if not all of it. All regions are of this part.
-    pub(super) window: Option<&'o Window>,
-    pub(super) walk: Walk,
+    pub(in crate::copy) window: Option<&'o Window>,
+    pub(in crate::copy) walk: Walk,
     /// Shape of what is decoded at once.
-    pub(super) read: Vec<u64>,
-    pub(super) conversion: Option<Conversion>,
-    pub(super) run: &'o RunOptions,
-    pub(super) count: &'o (dyn Fn(u64) + Sync),
+    pub(in crate::copy) read: Vec<u64>,
+    pub(in crate::copy) conversion: Option<Conversion>,
+    pub(in crate::copy) run: &'o RunOptions,
+    pub(in crate::copy) count: &'o (dyn Fn(u64) + Sync),
 }
 
 /// A block to be copied.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(in crate::copy) struct Step {
     /// What is written.
     region: Region,
     /// The shard that it is a part of, if shards are put together piece by piece, and whether it is
@@ -75,7 +75,7 @@ impl Spare {
 
 /// A block that is to be read, and the memory for it.
 struct Reading {
-    source: Core,
+    source: ArrayInfo,
     conversion: Option<Conversion>,
     block: Block,
     before: Option<Arc<Block>>,
@@ -88,7 +88,7 @@ struct Reading {
 
 /// The steps of a pass over blocks, in the order of the walk: those that contain any of these units
 /// of the target, or all.
-pub(super) fn steps(
+pub(in crate::copy) fn steps(
     walk: &Walk,
     grid: &ChunkGrid,
     needed: Units,
@@ -149,7 +149,7 @@ fn around(a: &Region, b: &Region) -> Region {
 }
 
 /// The steps of a pass that puts shards together piece by piece.
-pub(super) fn pieces(
+pub(in crate::copy) fn pieces(
     walk: &Walk,
     grid: &ChunkGrid,
     shards: impl Iterator<Item = Vec<u64>> + Send + 'static,
@@ -174,7 +174,7 @@ pub(super) fn pieces(
 
 impl Pass<'_> {
     /// Copies all blocks.
-    pub(super) fn copy(&self, mut steps: Box<dyn Iterator<Item = Step> + Send>) -> Result<()> {
+    pub(in crate::copy) fn copy(&self, mut steps: Box<dyn Iterator<Item = Step> + Send>) -> Result<()> {
         // A block that cannot be written stops the reading of the next one.
         let (stop, run) = self.run.part();
         let (source, target) = (self.with(&self.source, &run), self.with(&self.target, &run));
@@ -218,16 +218,16 @@ impl Pass<'_> {
         }
     }
 
-    fn with(&self, core: &Core, run: &RunOptions) -> Core {
-        let mut core = core.clone();
-        core.options = run.clone();
-        core
+    fn with(&self, info: &ArrayInfo, run: &RunOptions) -> ArrayInfo {
+        let mut info = info.clone();
+        info.options = run.clone();
+        info
     }
 
     /// What has to be read for a step, after another.
     fn reading(
         &self,
-        source: &Core,
+        source: &ArrayInfo,
         step: Step,
         before: Option<Arc<Block>>,
         spare: &mut Spare,
@@ -278,7 +278,7 @@ impl Pass<'_> {
         })
     }
 
-    fn write(&self, target: &Core, block: &Block, writer: &mut Option<ShardWriter>) -> Result<()> {
+    fn write(&self, target: &ArrayInfo, block: &Block, writer: &mut Option<ShardWriter>) -> Result<()> {
         let region = &block.step.region;
         let Some((shard, is_last)) = &block.step.shard else {
             let source = target.part_source(region, &block.bytes, &block.whole)?;
@@ -374,7 +374,7 @@ impl Reading {
 }
 
 /// Encodes the inner chunks of a block.
-fn write_inner(target: &Core, block: &Block, writer: &ShardWriter) -> Result<()> {
+fn write_inner(target: &ArrayInfo, block: &Block, writer: &ShardWriter) -> Result<()> {
     let (grid, region) = (target.inner_grid()?, &block.step.region);
     let Some((shard, _)) = &block.step.shard else { return Ok(()) };
     let first = target.grid()?.chunk_region(shard).map(|region| region.start()).unwrap_or_default();

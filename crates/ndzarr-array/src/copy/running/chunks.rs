@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ndzarr_engine::{FillChunks, RunOptions};
 use ndzarr_grid::Region;
 
-use crate::chunks::{Chunk, Chunks as Units};
-use crate::copy::blocks::{Pass, Step, pieces, steps};
-use crate::copy::conversion::Conversion;
-use crate::copy::geometry::Walk;
+use crate::arrays::chunks::{Chunk, Chunks as Units};
+use crate::arrays::info::ArrayInfo;
 use crate::copy::listed::only_listed;
-use crate::copy::strategy::{Strategy, decoded_shape};
-use crate::copy::temporary::Temporary;
-use crate::copy::window::Window;
-use crate::core::Core;
-use crate::each::{Counter, for_each, n_threads};
+use crate::copy::planning::conversion::Conversion;
+use crate::copy::planning::geometry::Walk;
+use crate::copy::planning::strategy::{Strategy, decoded_shape};
+use crate::copy::running::blocks::{Pass, Step, pieces, steps};
+use crate::copy::running::temporary::Temporary;
+use crate::copy::running::window::Window;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::Blocking;
+use crate::operations::each::{Counter, for_each, n_threads};
 
 /// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;
@@ -27,28 +27,28 @@ const MAX_TRIES: u64 = 1 << 20;
 const FEW: u64 = 1000;
 
 /// The chunks of a source array and of its target.
-pub(super) struct Chunks<'o> {
-    pub(super) source: Core,
-    pub(super) target: Core,
+pub(in crate::copy) struct Chunks<'o> {
+    pub(in crate::copy) source: ArrayInfo,
+    pub(in crate::copy) target: ArrayInfo,
     /// The part of the source that is copied, if not all of it.
-    pub(super) window: Option<&'o Window>,
-    pub(super) conversion: Option<Conversion>,
+    pub(in crate::copy) window: Option<&'o Window>,
+    pub(in crate::copy) conversion: Option<Conversion>,
     /// The stored chunks of the source, if they were listed before: `Some(None)` if they cannot be.
-    pub(super) listed: Option<Option<Units>>,
+    pub(in crate::copy) listed: Option<Option<Units>>,
     /// Whether chunks that are not stored have to be, because the fill values differ.
-    pub(super) fill_differs: bool,
+    pub(in crate::copy) fill_differs: bool,
     /// Whether some of the chunks may be there.
-    pub(super) resumed: bool,
-    pub(super) temporary: &'o Temporary,
-    pub(super) run: &'o RunOptions,
-    pub(super) counter: &'o Counter,
+    pub(in crate::copy) resumed: bool,
+    pub(in crate::copy) temporary: &'o Temporary,
+    pub(in crate::copy) run: &'o RunOptions,
+    pub(in crate::copy) counter: &'o Counter,
 }
 
 type Steps = Box<dyn Iterator<Item = Step> + Send>;
 
 impl Chunks<'_> {
     /// Copies the encoded chunks. Returns their number.
-    pub(super) async fn copy(&self) -> Result<u64> {
+    pub(in crate::copy) async fn copy(&self) -> Result<u64> {
         let stored = self.stored().await?;
         let n = stored.n();
         let chunks = self.without_there(stored, &self.target).await?;
@@ -79,7 +79,7 @@ impl Chunks<'_> {
     /// Reads elements and writes them. Chunks of the source that are not stored are skipped, unless
     /// the fill values differ. Returns the number of chunks of the target, or shards, that have
     /// elements of stored chunks.
-    pub(super) async fn encode(&self, strategy: &Strategy) -> Result<u64> {
+    pub(in crate::copy) async fn encode(&self, strategy: &Strategy) -> Result<u64> {
         let (source, target) = (&self.source, &self.target);
         let (grid, all) = (target.grid()?, n_units(target)?);
         let stored = match self.window {
@@ -160,12 +160,12 @@ impl Chunks<'_> {
     }
 
     /// The array between two passes, in these chunks.
-    fn between(&self, chunks: &[u64]) -> Result<Core> {
+    fn between(&self, chunks: &[u64]) -> Result<ArrayInfo> {
         self.temporary.array(&self.source, self.target.shape(), chunks)
     }
 
     /// The units of an array that have elements of these of the source, or all.
-    fn touched(&self, chunks: Option<&Units>, of: &Core) -> Units {
+    fn touched(&self, chunks: Option<&Units>, of: &ArrayInfo) -> Units {
         let grid = of.unit_grid();
         let all = Units::new(grid.clone());
         let Some(chunks) = chunks else { return all };
@@ -183,7 +183,7 @@ impl Chunks<'_> {
     }
 
     /// Those of these units of an array that an earlier copy has not written.
-    async fn without_there(&self, units: Units, array: &Core) -> Result<Units> {
+    async fn without_there(&self, units: Units, array: &ArrayInfo) -> Result<Units> {
         if !self.resumed {
             return Ok(units);
         }
@@ -195,7 +195,7 @@ impl Chunks<'_> {
 
     fn pass(
         &self,
-        [source, target]: [&Core; 2],
+        [source, target]: [&ArrayInfo; 2],
         window: Option<&Window>,
         walk: &Walk,
         conversion: Option<Conversion>,
@@ -214,7 +214,7 @@ impl Chunks<'_> {
     }
 
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.
-    fn by_unit(&self, source: &Core, needed: Units, threads: usize) -> Result<()> {
+    fn by_unit(&self, source: &ArrayInfo, needed: Units, threads: usize) -> Result<()> {
         let fills = if self.fill_differs { FillChunks::Store } else { self.run.fill_chunks };
         let mut one = self.run.clone().threads(NonZeroUsize::new(1));
         one.fill_chunks = fills;
@@ -242,7 +242,7 @@ impl Chunks<'_> {
 ///
 /// # Errors
 /// They are too many to be numbered.
-pub(super) fn n_units(array: &Core) -> Result<u64> {
+pub(in crate::copy) fn n_units(array: &ArrayInfo) -> Result<u64> {
     array.grid()?.n_overlaps(&Region::whole(array.shape())).ok_or_else(|| {
         let what = format!("an array of shape {:?} has too many chunks to be copied", array.shape());
         array.name(Error::new(ErrorKind::Unsupported, what))
@@ -250,7 +250,7 @@ pub(super) fn n_units(array: &Core) -> Result<u64> {
 }
 
 /// The stored units inside an array; `None` if the store cannot list, or may not.
-pub(super) async fn listed(array: &Core) -> Result<Option<Units>> {
+pub(in crate::copy) async fn listed(array: &ArrayInfo) -> Result<Option<Units>> {
     match array.listed_units().await {
         Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => Ok(None),
         units => units.map(Some),

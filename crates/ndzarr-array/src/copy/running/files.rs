@@ -8,10 +8,10 @@ use ndzarr_metadata::is_node_document;
 use ndzarr_store::{Fetch, Fetched, Key, Locked, Of, Precondition, Put, StoreError, Wait, Want};
 
 use crate::copy::Run;
-use crate::each::{check_cancel, for_each, lock, n_threads};
 use crate::error::{Error, ErrorKind, Result};
-use crate::key_name::is_document;
-use crate::note::{Begun, Note};
+use crate::hierarchy::key_name::is_document;
+use crate::hierarchy::note::{Begun, Note};
+use crate::operations::each::{check_cancel, for_each, lock, n_threads};
 use crate::storage::Storage;
 
 /// Memory for files, unless the options say how much.
@@ -21,20 +21,20 @@ const MEMORY: u64 = 256 << 20;
 const PIECE: u64 = 8 << 20;
 
 /// The files of a copy.
-pub(super) struct Files<'f, 'o> {
-    pub(super) run: &'f Run<'o>,
+pub(in crate::copy) struct Files<'f, 'o> {
+    pub(in crate::copy) run: &'f Run<'o>,
     /// That of the copy, on which writing depends.
-    pub(super) note: Option<&'f Note>,
+    pub(in crate::copy) note: Option<&'f Note>,
     /// Prefixes of the source, which become those of the target.
-    pub(super) from: &'f [String],
-    pub(super) to: &'f [String],
+    pub(in crate::copy) from: &'f [String],
+    pub(in crate::copy) to: &'f [String],
     /// Whether some of the files may be there.
-    pub(super) begun: Begun,
+    pub(in crate::copy) begun: Begun,
 }
 
 impl Files<'_, '_> {
     /// Copies them: documents of nodes after all else, so that no node is seen before it is whole.
-    pub(super) async fn copy(&self, keys: &[String]) -> Result<()> {
+    pub(in crate::copy) async fn copy(&self, keys: &[String]) -> Result<()> {
         let is_document = |key: &&String| is_node_document(key.rsplit('/').next().unwrap_or(key), ".json");
         let (documents, others): (Vec<_>, Vec<_>) = keys.iter().partition(is_document);
         self.copy_all(others).await?;
@@ -168,7 +168,11 @@ impl Files<'_, '_> {
     }
 
     /// The documents among files of nodes that are copied as they are, under their keys in the target.
-    pub(super) async fn documents(&self, keys: &[String], nodes: &[String]) -> Result<Vec<(String, Bytes)>> {
+    pub(in crate::copy) async fn documents(
+        &self,
+        keys: &[String],
+        nodes: &[String],
+    ) -> Result<Vec<(String, Bytes)>> {
         let mut documents = Vec::new();
         let is_of_node =
             |key: &&String| nodes.iter().any(|prefix| key.starts_with(prefix)) && is_document(key, ".json");

@@ -5,29 +5,29 @@ use std::collections::BTreeSet;
 use ndzarr_metadata::{ConsolidatedUse, MemberKind, Node, OpenOptions as NodeOptions, Wanted};
 
 use crate::error::{ErrorKind, Result};
-use crate::group_core::{ChildCore, GroupCore, NodeCore};
+use crate::hierarchy::group_info::{FoundChild, FoundNode, GroupInfo};
+use crate::hierarchy::nodes;
 use crate::mode::Blocking;
-use crate::nodes;
-use crate::open_options::OpenOptions;
-use crate::place::Place;
+use crate::places::open_options::OpenOptions;
+use crate::places::place::Place;
 use crate::storage::Storage;
 
 /// What lies below a group.
-pub(super) struct Members {
+pub(in crate::copy) struct Members {
     /// By path, parents before children.
-    pub(super) all: Vec<Member>,
+    pub(in crate::copy) all: Vec<Member>,
     /// What is odd about them as a whole.
-    pub(super) notes: Vec<String>,
+    pub(in crate::copy) notes: Vec<String>,
 }
 
 /// A node below a group.
-pub(super) struct Member {
+pub(in crate::copy) struct Member {
     /// Its path from the group.
-    pub(super) path: String,
+    pub(in crate::copy) path: String,
     /// `None` if its document does not show it.
-    pub(super) kind: Option<MemberKind>,
-    pub(super) node: Result<Node>,
-    pub(super) note: Option<&'static str>,
+    pub(in crate::copy) kind: Option<MemberKind>,
+    pub(in crate::copy) node: Result<Node>,
+    pub(in crate::copy) note: Option<&'static str>,
 }
 
 /// How many paths a note names.
@@ -38,7 +38,11 @@ impl Members {
     ///
     /// Consolidated metadata may be out of date, so that the documents of the nodes decide: but where the store
     /// cannot list, or consolidated metadata are required.
-    pub(super) async fn of(storage: &Storage, root: &Node, open: &OpenOptions<Blocking>) -> Result<Self> {
+    pub(in crate::copy) async fn of(
+        storage: &Storage,
+        root: &Node,
+        open: &OpenOptions<Blocking>,
+    ) -> Result<Self> {
         let group = |uses| {
             let place = Place::from((storage, root.path.as_str())).locate();
             let open = open.clone().consolidated(uses);
@@ -74,13 +78,13 @@ impl Members {
         Ok(members)
     }
 
-    fn by_documents(below: Vec<ChildCore>) -> Self {
+    fn by_documents(below: Vec<FoundChild>) -> Self {
         let all = below.into_iter().map(|child| Member {
             path: child.path,
             kind: child.kind,
             node: child.node.map(|node| match *node {
-                NodeCore::Array(array) => Node::clone(&array.node),
-                NodeCore::Group(group) => Node::clone(&group.node),
+                FoundNode::Array(array) => Node::clone(&array.node),
+                FoundNode::Group(group) => Node::clone(&group.node),
             }),
             note: None,
         });
@@ -92,7 +96,7 @@ impl Members {
         storage: &Storage,
         root: &Node,
         open: &OpenOptions<Blocking>,
-        below: Vec<ChildCore>,
+        below: Vec<FoundChild>,
     ) -> Result<Self> {
         let mut all = Vec::new();
         for child in below {
@@ -116,7 +120,7 @@ impl Members {
 
     /// Adds nodes whose own document is gone, and of which consolidated metadata have the last copy; says which
     /// others they have and lack.
-    async fn compare(&mut self, storage: &Storage, root: &Node, group: GroupCore) -> Result<()> {
+    async fn compare(&mut self, storage: &Storage, root: &Node, group: GroupInfo) -> Result<()> {
         let Ok(copies) = group.walk().await else { return Ok(()) };
         let by_documents: BTreeSet<String> = self.all.iter().map(|member| member.path.clone()).collect();
         let by_copies: BTreeSet<String> = copies.iter().map(|copy| copy.path.clone()).collect();

@@ -5,24 +5,24 @@ use ndzarr_metadata::{
     create_array, create_group, erase, key_prefixes, same_keys,
 };
 
-use crate::apart::would_remove;
-use crate::chunks::Chunks as Units;
+use crate::arrays::chunks::Chunks as Units;
 use crate::copy::Run;
 use crate::copy::account::{Found, Sorter};
-use crate::copy::chunks::Chunks;
-use crate::copy::files::Files;
-use crate::copy::hierarchy::{Hierarchy, own_documents};
-use crate::copy::plan::{ArrayPlan, NodePlan, NodeWork, Plan, UNLISTED};
+use crate::copy::planning::hierarchy::{Hierarchy, own_documents};
+use crate::copy::planning::plan::{ArrayPlan, NodePlan, NodeWork, Plan, UNLISTED};
 use crate::copy::report::{CopiedNode, CopyLevel, CopyReport};
-use crate::copy::temporary::Temporary;
-use crate::each::{Counter, check_cancel};
+use crate::copy::running::chunks::Chunks;
+use crate::copy::running::files::Files;
+use crate::copy::running::temporary::Temporary;
+use crate::creating::apart::would_remove;
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes;
-use crate::note::{Begun, Note, TEMPORARY, at_end};
+use crate::hierarchy::nodes;
+use crate::hierarchy::note::{Begun, Note, TEMPORARY, at_end};
+use crate::operations::each::{Counter, check_cancel};
 
 impl Run<'_> {
     /// Copies as planned.
-    pub(super) async fn carry_out(&self, plan: Plan) -> Result<CopyReport> {
+    pub(in crate::copy) async fn carry_out(&self, plan: Plan) -> Result<CopyReport> {
         let Plan { nodes: plans, not_copied, mut found } = plan;
         if self.options.dry_run {
             let nodes = self.foresee(plans, &mut found).await?;
@@ -107,16 +107,16 @@ impl Run<'_> {
     /// Lists what an array that is copied alone has; `None` if that is not possible.
     async fn sort_array(&self, node: &Node) -> Result<Option<(Units, Sorter)>> {
         let sorter = Sorter::of(node, self.create.format, self.options.other_files);
-        sorter.sort_array(&self.core(&self.source, node)?).await
+        sorter.sort_array(&self.info(&self.source, node)?).await
     }
 
-    pub(super) fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
+    pub(in crate::copy) fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
         let made = format!("{} {:?}", self.create.format, self.options.layout);
         Note::new((&self.source, node), &path.prefix(), &made, &format!("{:?}", self.options.numbers))
     }
 
     /// Refuses to replace what is still to be read, before anything is removed.
-    pub(super) async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
+    pub(in crate::copy) async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
         if !would_remove(&self.target, creation, (&self.source, node)).await? {
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl Run<'_> {
         Err(self.requests(node, &self.create).refuse(&what))
     }
 
-    pub(super) async fn conclude(
+    pub(in crate::copy) async fn conclude(
         &self,
         conclude: impl Fn(&Known) -> Result<Resolved<Creation>, MetadataError> + Send + Sync,
     ) -> Result<Creation> {
@@ -132,7 +132,12 @@ impl Run<'_> {
     }
 
     /// Writes the documents of a node, if its source is what it was.
-    pub(super) async fn create(&self, node: &Node, creation: Creation, create: &CreateOptions) -> Result<()> {
+    pub(in crate::copy) async fn create(
+        &self,
+        node: &Node,
+        creation: Creation,
+        create: &CreateOptions,
+    ) -> Result<()> {
         self.check_source(node).await?;
         match create.existing {
             Existing::Beside => self.target.create(&creation, create.concurrent_update).await,
@@ -160,7 +165,7 @@ impl Run<'_> {
     }
 
     /// Fails unless the copy of the group that this is a part of is still that of this call.
-    pub(super) async fn check_own(&self, note: Option<&Note>) -> Result<()> {
+    pub(in crate::copy) async fn check_own(&self, note: Option<&Note>) -> Result<()> {
         match note {
             Some(note) => note.check_own(&self.target).await,
             None => Ok(()),
@@ -168,7 +173,7 @@ impl Run<'_> {
     }
 
     /// Ends a copy whose node exists already.
-    pub(super) async fn forget(&self, note: Note) -> Result<()> {
+    pub(in crate::copy) async fn forget(&self, note: Note) -> Result<()> {
         self.target.erase(&note.key).await
     }
 
@@ -241,7 +246,7 @@ impl Run<'_> {
         };
         let temporary = self.temporary(note.id(), &made)?;
         let target = note.fence(&self.target)?;
-        let (source, target) = (self.core(&self.source, &node)?, self.core(&target, &made.node)?);
+        let (source, target) = (self.info(&self.source, &node)?, self.info(&target, &made.node)?);
         let fill = match &conversion {
             Some(conversion) => conversion.fill(&source.spec().fill_value)?,
             None => source.spec().fill_value.clone(),
@@ -299,7 +304,7 @@ impl Run<'_> {
     }
 
     /// Goes on with a copy that has begun and not ended, if that is asked for.
-    pub(super) async fn take_over(&self, note: Note) -> Result<(Note, Begun)> {
+    pub(in crate::copy) async fn take_over(&self, note: Note) -> Result<(Note, Begun)> {
         if !self.options.resume {
             return Ok((note, Begun::Now));
         }
@@ -307,7 +312,7 @@ impl Run<'_> {
     }
 
     /// Begins a copy at the place of a new node. The result is the copy that it replaces.
-    pub(super) async fn begin(
+    pub(in crate::copy) async fn begin(
         &self,
         note: &Note,
         creation: &Creation,
@@ -317,7 +322,7 @@ impl Run<'_> {
     }
 
     /// Ends a copy with the documents of its node.
-    pub(super) async fn end(
+    pub(in crate::copy) async fn end(
         &self,
         note: Option<Note>,
         source: &Node,
@@ -353,7 +358,7 @@ impl Run<'_> {
     }
 
     /// Whether the document of a node that is to be made is there, as an earlier copy has made it.
-    pub(super) async fn is_there(&self, made: &Node) -> Result<bool> {
+    pub(in crate::copy) async fn is_there(&self, made: &Node) -> Result<bool> {
         let Some((key, text)) = made.documents.first().cloned() else { return Ok(true) };
         match self.target.value(&key, made.context.limits.document_bytes).await? {
             None => Ok(false),

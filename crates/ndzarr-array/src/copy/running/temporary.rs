@@ -6,28 +6,33 @@ use ndzarr_metadata::{
 };
 use ndzarr_model::{FillValue, KeyEncoding};
 
-use crate::core::Core;
+use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
-use crate::located::Located;
+use crate::places::located::Located;
 use crate::storage::Storage;
 
 /// Where arrays may be that a copy needs for a while. They have no documents, only chunks.
 #[derive(Clone, Debug)]
-pub(super) struct Temporary {
-    pub(super) storage: Storage,
+pub(in crate::copy) struct Temporary {
+    pub(in crate::copy) storage: Storage,
     /// Everything below it belongs to the copy.
-    pub(super) prefix: String,
+    pub(in crate::copy) prefix: String,
 }
 
 impl Temporary {
     /// At a place that the user has given.
-    pub(super) fn at(place: Located, name: &str) -> Self {
+    pub(in crate::copy) fn at(place: Located, name: &str) -> Self {
         let folder = if place.path.is_empty() { String::new() } else { format!("{}/", place.path) };
         Self { storage: place.storage, prefix: format!("{folder}{name}/") }
     }
 
     /// An array of this shape for elements of another one, in other chunks and not encoded.
-    pub(super) fn array(&self, source: &Core, shape: &[u64], chunks: &[u64]) -> Result<Core> {
+    pub(in crate::copy) fn array(
+        &self,
+        source: &ArrayInfo,
+        shape: &[u64],
+        chunks: &[u64],
+    ) -> Result<ArrayInfo> {
         let spec = source.spec();
         let mut request = ArrayRequest::new(shape.to_vec(), chunks.to_vec(), spec.data_type.clone());
         request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
@@ -38,11 +43,11 @@ impl Temporary {
             spec.keys.prefix = format!("{}{}/", self.prefix, name.join("x"));
             spec.keys.encoding = KeyEncoding::V2 { separator: '.' };
         }
-        Core::new(self.storage.clone(), node, &CodecRegistry::default())
+        ArrayInfo::new(self.storage.clone(), node, &CodecRegistry::default())
     }
 
     /// Removes it.
-    pub(super) async fn erase(&self) -> Result<()> {
+    pub(in crate::copy) async fn erase(&self) -> Result<()> {
         let all = Erasure { documents: Vec::new(), prefixes: vec![self.prefix.clone()] };
         self.storage.remove(&all).await
     }

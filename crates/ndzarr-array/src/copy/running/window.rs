@@ -6,12 +6,12 @@ use ndarray::SliceInfoElem;
 use ndzarr_grid::{Picks, Region, Steps};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
-use crate::selection::Selection;
+use crate::selections::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
+use crate::selections::selection::Selection;
 
 /// What is copied along each axis of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Window(Vec<Along>);
+pub(in crate::copy) struct Window(Vec<Along>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Along {
@@ -27,7 +27,7 @@ impl Window {
     ///
     /// # Errors
     /// They do not fit it, or do not keep its axes.
-    pub(super) fn new(slices: &[SliceInfoElem], shape: &[u64]) -> Result<Self> {
+    pub(in crate::copy) fn new(slices: &[SliceInfoElem], shape: &[u64]) -> Result<Self> {
         if slices.iter().any(|slice| !matches!(slice, SliceInfoElem::Slice { .. })) {
             let what = "a copy has the axes of its source: take a range of length 1 instead of an index";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
@@ -43,17 +43,17 @@ impl Window {
         Ok(Self(axes.into_iter().map(along).collect()))
     }
 
-    pub(super) fn shape(&self) -> Vec<u64> {
+    pub(in crate::copy) fn shape(&self) -> Vec<u64> {
         self.0.iter().map(|along| along.n).collect()
     }
 
     /// The most elements that it has, along each axis, of a box of the array with these lengths.
-    pub(super) fn thinned(&self, lens: &[u64]) -> Vec<u64> {
+    pub(in crate::copy) fn thinned(&self, lens: &[u64]) -> Vec<u64> {
         self.0.iter().zip(lens).map(|(along, len)| len.div_ceil(along.step)).collect()
     }
 
     /// The elements of the array that are a region of this part.
-    pub(super) fn of(&self, region: &Region) -> Resolved {
+    pub(in crate::copy) fn of(&self, region: &Region) -> Resolved {
         let axis = |(along, range): (&Along, &Range<u64>)| {
             let (first, n) =
                 (if along.descends { along.n - range.end } else { range.start }, range.end - range.start);
@@ -69,7 +69,7 @@ impl Window {
     }
 
     /// The region of this part whose elements a region of the array has.
-    pub(super) fn within(&self, region: &Region) -> Region {
+    pub(in crate::copy) fn within(&self, region: &Region) -> Region {
         let axis = |(along, range): (&Along, &Range<u64>)| {
             let [first, end] = [range.start, range.end]
                 .map(|at| at.saturating_sub(along.low).div_ceil(along.step).min(along.n));

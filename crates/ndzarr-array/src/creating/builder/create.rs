@@ -4,17 +4,19 @@ use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{ArrayRequest, CreateOptions, Existing};
 
 use super::ArrayBuilder;
-use crate::array::ArrayIn;
-use crate::core::Core;
-use crate::default_chunks::default_chunks;
-use crate::element_type::ElementType;
+use crate::arrays::array::ArrayIn;
+use crate::arrays::info::ArrayInfo;
+use crate::creating::default_chunks::default_chunks;
+use crate::creating::occupied;
+use crate::creating::unseen::Unseen;
+use crate::element_types::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::located::Located;
+use crate::hierarchy::nodes;
 use crate::mode::{Asynchronous, Blocking};
-use crate::open_options::OpenOptions;
-use crate::place::Place;
-use crate::unseen::Unseen;
-use crate::{attributes, nodes, occupied};
+use crate::operations::attributes;
+use crate::places::located::Located;
+use crate::places::open_options::OpenOptions;
+use crate::places::place::Place;
 
 /// Assumed size in bytes of an element of variable size.
 const VLEN_BYTES: usize = 16;
@@ -45,7 +47,7 @@ impl<E: ElementType> ArrayBuilder<E, Asynchronous> {
 }
 
 impl<E: ElementType, M> ArrayBuilder<E, M> {
-    pub(crate) async fn make(mut self, place: Located) -> Result<Core> {
+    pub(crate) async fn make(mut self, place: Located) -> Result<ArrayInfo> {
         if !self.or_open {
             return self.make_new(place).await;
         }
@@ -80,20 +82,20 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         Ok(found)
     }
 
-    async fn make_new(self, place: Located) -> Result<Core> {
+    async fn make_new(self, place: Located) -> Result<ArrayInfo> {
         let Settled { request, options, registry } = self.settled()?;
-        let core = create(place, &request, &options, &registry).await?;
-        core.named(E::check_stored(core.data_type()))?;
-        Ok(core)
+        let info = create(place, &request, &options, &registry).await?;
+        info.named(E::check_stored(info.data_type()))?;
+        Ok(info)
     }
 
     /// Begins an array whose document comes last.
-    pub(crate) async fn make_unseen(self, place: Located) -> Result<(Core, Unseen, CodecRegistry)> {
+    pub(crate) async fn make_unseen(self, place: Located) -> Result<(ArrayInfo, Unseen, CodecRegistry)> {
         let Settled { request, options, registry } = self.settled()?;
         let (storage, creation) = nodes::new_array(place, &request, &options).await?;
-        let (core, unseen) = Unseen::begin(storage, creation, &options, &registry).await?;
-        core.named(E::check_stored(core.data_type()))?;
-        Ok((core, unseen, registry))
+        let (info, unseen) = Unseen::begin(storage, creation, &options, &registry).await?;
+        info.named(E::check_stored(info.data_type()))?;
+        Ok((info, unseen, registry))
     }
 
     fn settled(mut self) -> Result<Settled> {
@@ -134,13 +136,14 @@ async fn create(
     request: &ArrayRequest,
     options: &CreateOptions,
     registry: &CodecRegistry,
-) -> Result<Core> {
+) -> Result<ArrayInfo> {
     let (storage, creation) = nodes::new_array(place, request, options).await?;
-    let mut core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
-    core.options.concurrent_update = options.concurrent_update;
-    core.data().map_err(Error::of_request)?;
-    occupied::check(&storage, &creation, core.spec(), options.existing).await?;
+    let mut info =
+        ArrayInfo::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+    info.options.concurrent_update = options.concurrent_update;
+    info.data().map_err(Error::of_request)?;
+    occupied::check(&storage, &creation, info.spec(), options.existing).await?;
     storage.create(&creation, options.concurrent_update).await?;
-    core.data()?.presence().settle();
-    Ok(core)
+    info.data()?.presence().settle();
+    Ok(info)
 }

@@ -2,9 +2,9 @@
 
 use super::GroupBuilder;
 use crate::error::Result;
-use crate::group::GroupIn;
+use crate::hierarchy::group::GroupIn;
 use crate::mode::{Asynchronous, Blocking};
-use crate::place::Place;
+use crate::places::place::Place;
 
 impl GroupBuilder<Blocking> {
     /// Creates the group, and the groups above it that the format requires.

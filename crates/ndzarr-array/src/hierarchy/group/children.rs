@@ -1,13 +1,13 @@
 //! The calls of groups that find, open, create and remove the nodes below them.
 
 use super::GroupIn;
-use crate::array::ArrayIn;
-use crate::builder::ArrayBuilder;
-use crate::element_type::ElementType;
+use crate::arrays::array::ArrayIn;
+use crate::creating::builder::ArrayBuilder;
+use crate::element_types::element_type::ElementType;
 use crate::error::Result;
-use crate::group_core::GroupCore;
+use crate::hierarchy::group_info::GroupInfo;
+use crate::hierarchy::node::Child;
 use crate::mode::{Asynchronous, Blocking};
-use crate::node::Child;
 
 impl GroupIn<Blocking> {
     /// Opens its children, in the order of their names, as they are now. No document is read twice,
@@ -38,7 +38,7 @@ impl GroupIn<Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn children(&self) -> Result<Vec<Child>> {
-        let children = self.core.wait(self.core.children())?;
+        let children = self.info.wait(self.info.children())?;
         Ok(children.into_iter().map(Child::new).collect())
     }
 
@@ -65,7 +65,7 @@ impl GroupIn<Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn walk(&self) -> Result<Vec<Child>> {
-        let found = self.core.wait(self.core.walk())?;
+        let found = self.info.wait(self.info.walk())?;
         Ok(found.into_iter().map(Child::new).collect())
     }
 
@@ -74,9 +74,9 @@ impl GroupIn<Blocking> {
     /// # Errors
     /// The same as for [`Array::open`](crate::Array::open).
     pub fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Blocking>> {
-        let core = self.core.wait(self.core.array(name))?;
-        core.named(E::check_stored(core.data_type()))?;
-        Ok(core.into())
+        let info = self.info.wait(self.info.array(name))?;
+        info.named(E::check_stored(info.data_type()))?;
+        Ok(info.into())
     }
 
     /// Opens the group of this name or relative path.
@@ -84,7 +84,7 @@ impl GroupIn<Blocking> {
     /// # Errors
     /// The same as for [`open`](Self::open).
     pub fn group(&self, name: &str) -> Result<Self> {
-        self.core.wait(self.core.group(name)).map(Self::from)
+        self.info.wait(self.info.group(name)).map(Self::from)
     }
 
     /// Creates an array below this group, in the group's format. With
@@ -97,7 +97,7 @@ impl GroupIn<Blocking> {
         name: &str,
         array: ArrayBuilder<E>,
     ) -> Result<ArrayIn<E, Blocking>> {
-        self.core.wait_change(self.core.create_array(name, array)).map(ArrayIn::from)
+        self.info.wait_change(self.info.create_array(name, array)).map(ArrayIn::from)
     }
 
     /// Creates a group below this group, in the group's format.
@@ -105,7 +105,7 @@ impl GroupIn<Blocking> {
     /// # Errors
     /// The same as for [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
-        self.core.wait_change(self.core.create_group(name)).map(Self::from)
+        self.info.wait_change(self.info.create_group(name)).map(Self::from)
     }
 
     /// Whether there is an array or a group of this name or relative path. Opening what is there can
@@ -114,7 +114,7 @@ impl GroupIn<Blocking> {
     /// # Errors
     /// The metadata there is invalid; the store fails.
     pub fn contains(&self, name: &str) -> Result<bool> {
-        self.core.wait(self.core.contains(name))
+        self.info.wait(self.info.contains(name))
     }
 
     /// Removes a node below this group with everything below it, documents first. A symbolic link
@@ -139,7 +139,7 @@ impl GroupIn<Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn erase(&self, name: &str) -> Result<()> {
-        self.core.wait_change(self.core.erase(name))
+        self.info.wait_change(self.info.erase(name))
     }
 
     /// Removes the group itself with everything below it, documents first.
@@ -159,7 +159,7 @@ impl GroupIn<Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn erase_self(self) -> Result<()> {
-        self.core.wait_change(self.core.erase_at(&self.core.node.path))
+        self.info.wait_change(self.info.erase_at(&self.info.node.path))
     }
 }
 
@@ -169,7 +169,7 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::children`](crate::Group::children).
     pub async fn children(&self) -> Result<Vec<Child<Asynchronous>>> {
-        let children = self.core.handed(|group| async move { group.children().await }).await?;
+        let children = self.info.handed(|group| async move { group.children().await }).await?;
         Ok(children.into_iter().map(Child::new).collect())
     }
 
@@ -178,7 +178,7 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::walk`](crate::Group::walk).
     pub async fn walk(&self) -> Result<Vec<Child<Asynchronous>>> {
-        let found = self.core.handed(|group| async move { group.walk().await }).await?;
+        let found = self.info.handed(|group| async move { group.walk().await }).await?;
         Ok(found.into_iter().map(Child::new).collect())
     }
 
@@ -188,9 +188,9 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::array`](crate::Group::array).
     pub async fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Asynchronous>> {
         let name = name.to_owned();
-        let core = self.core.handed(|group| async move { group.array(&name).await }).await?;
-        core.named(E::check_stored(core.data_type()))?;
-        Ok(core.into())
+        let info = self.info.handed(|group| async move { group.array(&name).await }).await?;
+        info.named(E::check_stored(info.data_type()))?;
+        Ok(info.into())
     }
 
     /// Like [`Group::group`](crate::Group::group).
@@ -199,7 +199,7 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::group`](crate::Group::group).
     pub async fn group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
-        self.core.handed(|group| async move { group.group(&name).await }).await.map(Self::from)
+        self.info.handed(|group| async move { group.group(&name).await }).await.map(Self::from)
     }
 
     /// Like [`Group::create_array`](crate::Group::create_array).
@@ -212,8 +212,8 @@ impl GroupIn<Asynchronous> {
         array: ArrayBuilder<E, Asynchronous>,
     ) -> Result<ArrayIn<E, Asynchronous>> {
         let name = name.to_owned();
-        let call = |group: GroupCore| async move { group.create_array(&name, array).await };
-        self.core.handed_change(call).await.map(ArrayIn::from)
+        let call = |group: GroupInfo| async move { group.create_array(&name, array).await };
+        self.info.handed_change(call).await.map(ArrayIn::from)
     }
 
     /// Like [`Group::create_group`](crate::Group::create_group).
@@ -222,8 +222,8 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::create_group`](crate::Group::create_group).
     pub async fn create_group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
-        let call = |group: GroupCore| async move { group.create_group(&name).await };
-        self.core.handed_change(call).await.map(Self::from)
+        let call = |group: GroupInfo| async move { group.create_group(&name).await };
+        self.info.handed_change(call).await.map(Self::from)
     }
 
     /// Like [`Group::contains`](crate::Group::contains).
@@ -232,7 +232,7 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::contains`](crate::Group::contains).
     pub async fn contains(&self, name: &str) -> Result<bool> {
         let name = name.to_owned();
-        self.core.handed(|group| async move { group.contains(&name).await }).await
+        self.info.handed(|group| async move { group.contains(&name).await }).await
     }
 
     /// Like [`Group::erase`](crate::Group::erase).
@@ -241,7 +241,7 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::erase`](crate::Group::erase).
     pub async fn erase(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
-        self.core.handed_change(|group| async move { group.erase(&name).await }).await
+        self.info.handed_change(|group| async move { group.erase(&name).await }).await
     }
 
     /// Like [`Group::erase_self`](crate::Group::erase_self).
@@ -249,6 +249,6 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::erase_self`](crate::Group::erase_self).
     pub async fn erase_self(self) -> Result<()> {
-        self.core.handed_change(|group| async move { group.erase_at(&group.node.path).await }).await
+        self.info.handed_change(|group| async move { group.erase_at(&group.node.path).await }).await
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::GroupIn;
 use crate::error::Result;
-use crate::group_core::GroupCore;
+use crate::hierarchy::group_info::GroupInfo;
 use crate::mode::{Asynchronous, Blocking};
 
 impl GroupIn<Blocking> {
@@ -18,7 +18,7 @@ impl GroupIn<Blocking> {
     /// [options](Self::with_options) do not say
     /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store fails.
     pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
-        self.change_attributes(&GroupCore::merging(attributes)?)
+        self.change_attributes(&GroupInfo::merging(attributes)?)
     }
 
     /// Sets one attribute and keeps the others, without losing concurrent changes. As serde_json
@@ -27,7 +27,7 @@ impl GroupIn<Blocking> {
     /// # Errors
     /// `value` has no form in JSON, or an error of [`merge_attributes`](Self::merge_attributes).
     pub fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
-        let change = self.core.setting(key, value)?;
+        let change = self.info.setting(key, value)?;
         self.change_attributes(&change)
     }
 
@@ -54,8 +54,8 @@ impl GroupIn<Blocking> {
         key: &str,
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.update_attribute(key, update))
+        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.info.update_attribute(key, update))
     }
 
     /// Applies any change to the attributes.
@@ -63,8 +63,8 @@ impl GroupIn<Blocking> {
     /// # Errors
     /// The group's format cannot express the change; the store fails.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.change_attributes(change))
+        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.info.change_attributes(change))
     }
 
     /// Collects the documents of the group and of all nodes below it, and stores copies of them in
@@ -96,8 +96,8 @@ impl GroupIn<Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn consolidate(&mut self) -> Result<()> {
-        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.consolidate())
+        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.info.consolidate())
     }
 }
 
@@ -107,7 +107,7 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::merge_attributes`](crate::Group::merge_attributes).
     pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
-        self.change_attributes(&GroupCore::merging(attributes)?).await
+        self.change_attributes(&GroupInfo::merging(attributes)?).await
     }
 
     /// Like [`Group::set_attribute`](crate::Group::set_attribute).
@@ -115,7 +115,7 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::set_attribute`](crate::Group::set_attribute).
     pub async fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
-        let change = self.core.setting(key, value)?;
+        let change = self.info.setting(key, value)?;
         self.change_attributes(&change).await
     }
 
@@ -129,11 +129,11 @@ impl GroupIn<Asynchronous> {
         update: impl FnMut(Option<A>) -> A + Send + 'static,
     ) -> Result<()> {
         let key = key.to_owned();
-        let call = |mut core: GroupCore| async move {
-            core.update_attribute(&key, update).await?;
-            Ok(core)
+        let call = |mut info: GroupInfo| async move {
+            info.update_attribute(&key, update).await?;
+            Ok(info)
         };
-        self.core = self.core.handed_change(call).await?;
+        self.info = self.info.handed_change(call).await?;
         Ok(())
     }
 
@@ -143,11 +143,11 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::change_attributes`](crate::Group::change_attributes).
     pub async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let change = change.clone();
-        let call = |mut group: GroupCore| async move {
+        let call = |mut group: GroupInfo| async move {
             group.change_attributes(&change).await?;
             Ok(group)
         };
-        self.core = self.core.handed_change(call).await?;
+        self.info = self.info.handed_change(call).await?;
         Ok(())
     }
 
@@ -156,11 +156,11 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::consolidate`](crate::Group::consolidate).
     pub async fn consolidate(&mut self) -> Result<()> {
-        let call = |mut group: GroupCore| async move {
+        let call = |mut group: GroupInfo| async move {
             group.consolidate().await?;
             Ok(group)
         };
-        self.core = self.core.handed_change(call).await?;
+        self.info = self.info.handed_change(call).await?;
         Ok(())
     }
 }

@@ -6,22 +6,22 @@ use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{CreateOptions, NodePath, Wanted};
 use ndzarr_model::{Attributes, Foreign};
 
-use super::GroupCore;
-use crate::builder::ArrayBuilder;
-use crate::core::Core;
-use crate::element_type::ElementType;
-use crate::erase::Erase;
+use super::GroupInfo;
+use crate::arrays::info::ArrayInfo;
+use crate::creating::builder::ArrayBuilder;
+use crate::creating::unseen::Unseen;
+use crate::element_types::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::located::Located;
-use crate::place::Place;
-use crate::unseen::Unseen;
+use crate::hierarchy::erase::Erase;
+use crate::places::located::Located;
+use crate::places::place::Place;
 
-impl GroupCore {
+impl GroupInfo {
     pub(crate) async fn create_array<E: ElementType, M>(
         &self,
         name: &str,
         array: ArrayBuilder<E, M>,
-    ) -> Result<Core> {
+    ) -> Result<ArrayInfo> {
         let created = self.as_here(array).make(self.place(&self.child_path(name)?)?).await;
         self.view.changed();
         Ok(self.with_view(created?))
@@ -32,10 +32,10 @@ impl GroupCore {
         &self,
         name: &str,
         array: ArrayBuilder<E, M>,
-    ) -> Result<(Core, Unseen, CodecRegistry)> {
+    ) -> Result<(ArrayInfo, Unseen, CodecRegistry)> {
         let begun = self.as_here(array).make_unseen(self.place(&self.child_path(name)?)?).await;
-        let (core, unseen, registry) = begun?;
-        Ok((self.with_view(core), unseen, registry))
+        let (info, unseen, registry) = begun?;
+        Ok((self.with_view(info), unseen, registry))
     }
 
     /// The builder of an array below this group.
@@ -49,13 +49,13 @@ impl GroupCore {
             .registry_if_none(&self.registry)
     }
 
-    fn with_view(&self, mut core: Core) -> Core {
-        core.view = Some(Arc::clone(&self.view));
-        core.options = self.options.clone();
-        let context = &mut Arc::make_mut(&mut core.node).context;
+    fn with_view(&self, mut info: ArrayInfo) -> ArrayInfo {
+        info.view = Some(Arc::clone(&self.view));
+        info.options = self.options.clone();
+        let context = &mut Arc::make_mut(&mut info.node).context;
         context.extensions = self.node.context.extensions.clone();
         context.unknown_type = self.node.context.unknown_type;
-        core
+        info
     }
 
     pub(crate) async fn create_group(&self, name: &str) -> Result<Self> {

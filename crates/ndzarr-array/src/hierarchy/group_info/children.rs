@@ -6,9 +6,9 @@ use std::slice;
 use ndzarr_metadata::MemberKind;
 
 use super::level::{Below, children_of};
-use super::{ChildCore, GroupCore, NodeCore};
+use super::{FoundChild, FoundNode, GroupInfo};
 use crate::error::Result;
-use crate::nodes;
+use crate::hierarchy::nodes;
 
 /// The targets of symbolic links that a walk has entered, each once.
 struct Entered(HashSet<(u64, u64)>);
@@ -16,14 +16,14 @@ struct Entered(HashSet<(u64, u64)>);
 impl Entered {
     /// Returns the group, unless the walk has entered it before and did not reach it without links
     /// this time.
-    fn if_new(&mut self, group: GroupCore) -> Result<Option<GroupCore>> {
+    fn if_new(&mut self, group: GroupInfo) -> Result<Option<GroupInfo>> {
         let is_new = group.storage.place(&group.node)?.is_none_or(|place| self.0.insert(place));
         Ok(is_new.then_some(group))
     }
 }
 
-impl GroupCore {
-    pub(crate) async fn children(&self) -> Result<Vec<ChildCore>> {
+impl GroupInfo {
+    pub(crate) async fn children(&self) -> Result<Vec<FoundChild>> {
         let below = children_of(slice::from_ref(self)).await;
         let below = below.into_iter().next().unwrap_or_else(|| Ok(Below::default()))?;
         Ok(self.relative(below.children))
@@ -31,8 +31,8 @@ impl GroupCore {
 
     /// Every node below it. Where a writer has left out the documents of groups, those above a node are groups
     /// all the same.
-    pub(crate) async fn walk(&self) -> Result<Vec<ChildCore>> {
-        let mut found: Vec<ChildCore> = Vec::new();
+    pub(crate) async fn walk(&self) -> Result<Vec<FoundChild>> {
+        let mut found: Vec<FoundChild> = Vec::new();
         let mut entered = Entered(HashSet::new());
         // Where each group of the level is among those that were found; the first is not.
         let mut places = vec![None];
@@ -45,19 +45,19 @@ impl GroupCore {
                     (Ok(below), _) => below,
                     (Err(error), None) => return Err(error),
                     (Err(error), Some(place)) => {
-                        let group: &mut ChildCore = &mut found[place];
+                        let group: &mut FoundChild = &mut found[place];
                         (group.kind, group.node) = (None, Err(error));
                         continue;
                     }
                 };
-                let folders = folders.into_iter().map(|folder| ChildCore {
+                let folders = folders.into_iter().map(|folder| FoundChild {
                     path: folder.node.path.as_str().to_owned(),
                     kind: Some(MemberKind::Group),
-                    node: Ok(Box::new(NodeCore::Group(folder))),
+                    node: Ok(Box::new(FoundNode::Group(folder))),
                 });
                 for child in children.into_iter().chain(folders) {
                     let group = match child.node.as_deref() {
-                        Ok(NodeCore::Group(group)) => entered.if_new(group.clone())?,
+                        Ok(FoundNode::Group(group)) => entered.if_new(group.clone())?,
                         _ => None,
                     };
                     if let Some(group) = group {
@@ -72,7 +72,7 @@ impl GroupCore {
     }
 
     /// In the order of their paths, relative to the group.
-    fn relative(&self, mut found: Vec<ChildCore>) -> Vec<ChildCore> {
+    fn relative(&self, mut found: Vec<FoundChild>) -> Vec<FoundChild> {
         found.sort_by(|a, b| a.path.cmp(&b.path));
         let prefix = self.node.path.prefix();
         found.iter_mut().filter(|child| child.path.starts_with(&prefix)).for_each(|child| {
@@ -83,9 +83,9 @@ impl GroupCore {
 }
 
 /// What was found without the folders that have no node below them.
-fn with_nodes(mut found: Vec<ChildCore>) -> Vec<ChildCore> {
-    let is_folder = |child: &ChildCore| match child.node.as_deref() {
-        Ok(NodeCore::Group(group)) => nodes::is_folder(&group.node),
+fn with_nodes(mut found: Vec<FoundChild>) -> Vec<FoundChild> {
+    let is_folder = |child: &FoundChild| match child.node.as_deref() {
+        Ok(FoundNode::Group(group)) => nodes::is_folder(&group.node),
         _ => false,
     };
     if !found.iter().any(is_folder) {

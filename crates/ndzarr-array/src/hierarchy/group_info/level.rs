@@ -16,18 +16,18 @@ use ndzarr_metadata::{
 };
 use ndzarr_store::{DirListing, block_on};
 
-use super::{ChildCore, GroupCore, NodeCore};
-use crate::core::Core;
+use super::{FoundChild, FoundNode, GroupInfo};
+use crate::arrays::info::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes;
+use crate::hierarchy::nodes;
 use crate::storage::Unread;
 
 /// A group that was listed, or a part of its list.
 struct Parent<'g> {
-    group: &'g GroupCore,
+    group: &'g GroupInfo,
     children: Children<'g>,
     /// One of its arrays, with which others may share its chain.
-    beside: OnceLock<Core>,
+    beside: OnceLock<ArrayInfo>,
 }
 
 /// What may be a child: the index of its group, which page of the group's list it is on, and where; or
@@ -38,21 +38,21 @@ type Candidate<'g> = (usize, Result<(Arc<Parent<'g>>, usize)>);
 #[derive(Default)]
 pub(super) struct Below {
     /// Its children, by path.
-    pub(super) children: Vec<ChildCore>,
+    pub(super) children: Vec<FoundChild>,
     /// Folders without a document of a node, in formats that have no groups without one. Nodes may be below
     /// them all the same, where a writer has left out the groups in between.
-    pub(super) folders: Vec<GroupCore>,
+    pub(super) folders: Vec<GroupInfo>,
 }
 
 /// What a candidate for a child is.
 enum Opened {
-    Child(ChildCore),
-    Folder(GroupCore),
+    Child(FoundChild),
+    Folder(GroupInfo),
     Nothing,
 }
 
 /// What is directly below each group.
-pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Below>> {
+pub(super) async fn children_of(groups: &[GroupInfo]) -> Vec<Result<Below>> {
     let Some(first) = groups.first() else { return Vec::new() };
     let opened = match &first.storage.0 {
         AnyStore::Blocking(_) => opened_by_threads(groups, first.options.threads),
@@ -81,10 +81,10 @@ pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Below>> {
 /// distributed: if each thread opened the children of one group, all would wait for the largest group,
 /// or start more threads.
 fn opened_by_threads<'g>(
-    groups: &'g [GroupCore],
+    groups: &'g [GroupInfo],
     threads: Option<NonZeroUsize>,
 ) -> Vec<(usize, Result<Opened>)> {
-    let pages = |group: &'g GroupCore| block_on(group.pages().collect::<Vec<_>>());
+    let pages = |group: &'g GroupInfo| block_on(group.pages().collect::<Vec<_>>());
     let listed = in_parallel(groups.iter().collect(), threads, pages);
     let pages = listed.into_iter().enumerate();
     let pages = pages.flat_map(|(i, pages)| pages.into_iter().map(move |page| (i, page)));
@@ -94,8 +94,8 @@ fn opened_by_threads<'g>(
 
 /// All groups are listed at once, and children are opened while the lists go on, in any order: behind a
 /// slow answer, an ordered buffer would hold back the next requests.
-async fn opened_at_once<'g>(groups: &'g [GroupCore], at_once: usize) -> Vec<(usize, Result<Opened>)> {
-    let pages = |(i, group): (usize, &'g GroupCore)| group.pages().map(move |page| (i, page)).boxed();
+async fn opened_at_once<'g>(groups: &'g [GroupInfo], at_once: usize) -> Vec<(usize, Result<Opened>)> {
+    let pages = |(i, group): (usize, &'g GroupInfo)| group.pages().map(move |page| (i, page)).boxed();
     let pages: Vec<_> = groups.iter().enumerate().map(pages).collect();
     let mut pages = stream::iter(pages).flatten_unordered(at_once).fuse();
     let mut waiting: VecDeque<Candidate<'g>> = VecDeque::new();
@@ -159,7 +159,7 @@ impl Parent<'_> {
             // A document that cannot be read says nothing of the others; a service that fails does.
             Err(error) if is_of_one_document(&error, &group.storage.0) => {
                 let path = group.below(self.children.name(at));
-                return Ok(Opened::Child(ChildCore { path, kind: None, node: Err(error) }));
+                return Ok(Opened::Child(FoundChild { path, kind: None, node: Err(error) }));
             }
             found => found?,
         };
@@ -172,15 +172,15 @@ impl Parent<'_> {
             Err(_) => group.below(&name),
         };
         let node = group.in_store(node).and_then(|node| match node.kind {
-            NodeKind::Array(_) => self.array(node).map(NodeCore::Array),
+            NodeKind::Array(_) => self.array(node).map(FoundNode::Array),
             NodeKind::Group | NodeKind::ImplicitGroup => {
-                group.group_of(Arc::unwrap_or_clone(node)).map(NodeCore::Group)
+                group.group_of(Arc::unwrap_or_clone(node)).map(FoundNode::Group)
             }
         });
-        Ok(Opened::Child(ChildCore { path, kind, node: node.map(Box::new) }))
+        Ok(Opened::Child(FoundChild { path, kind, node: node.map(Box::new) }))
     }
 
-    fn array(&self, node: Arc<Node>) -> Result<Core> {
+    fn array(&self, node: Arc<Node>) -> Result<ArrayInfo> {
         let array = self.group.array_of(node, self.beside.get())?;
         self.beside.get_or_init(|| array.clone());
         Ok(array)
@@ -195,7 +195,7 @@ fn is_of_one_document(error: &Error, store: &AnyStore) -> bool {
     }
 }
 
-impl GroupCore {
+impl GroupInfo {
     /// The children in as many parts as the store lists them in.
     fn pages(&self) -> impl Stream<Item = Result<Parent<'_>>> + Send {
         let pages = async move {

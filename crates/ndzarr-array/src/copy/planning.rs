@@ -1,0 +1,9 @@
+//! What a copy is to do for each node, found out before anything is written.
+
+pub(crate) mod compressors;
+pub(crate) mod conversion;
+pub(crate) mod geometry;
+pub(crate) mod hierarchy;
+pub(crate) mod plan;
+pub(crate) mod request;
+pub(crate) mod strategy;

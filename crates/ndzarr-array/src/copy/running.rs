@@ -1,0 +1,9 @@
+//! Does what the plan of a copy says.
+
+pub(crate) mod blocks;
+pub(crate) mod chunks;
+pub(crate) mod files;
+pub(crate) mod members;
+pub(crate) mod run;
+pub(crate) mod temporary;
+pub(crate) mod window;
