@@ -8,7 +8,7 @@ mod system;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use folder::Folder;
+use folder::{COMPILERS, Folder};
 use system::{Extent, System};
 
 /// Options of the task.
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 /// The folder cannot be made; something does not build; a test failed.
 #[allow(clippy::print_stdout)]
 pub(crate) fn run(args: &Args) -> Result<(), String> {
-    let folder = Folder::at(&args.folder.clone().unwrap_or_else(folder::usual))?;
+    let folder = Folder::at(&args.folder.clone().unwrap_or_else(folder::usual), &COMPILERS)?;
     let systems = if args.systems.is_empty() { System::ALL.to_vec() } else { args.systems.clone() };
     let extent = if args.quick { Extent::Quick } else { Extent::Whole };
     let mut rows = Vec::new();

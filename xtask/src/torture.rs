@@ -1,6 +1,8 @@
 //! `cargo xtask torture`: builds and runs the torture program beside the pinned Python libraries, and the Python
 //! package under Dask.
 
+mod machine;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +15,9 @@ pub(crate) struct Args {
     /// Do less, in about a minute.
     #[arg(long)]
     minute: bool,
-    /// Run only the workloads whose name contains this.
+    /// Run only the workloads whose name contains this. `machine` runs only if it is named, with its parts
+    /// `machine-power` and `machine-network`: it starts a virtual machine, where power is cut and folders are
+    /// mounted by NFS and SMB. It needs root, QEMU and, the first time, packages of Debian.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Build it with the dev profile.
@@ -45,6 +49,8 @@ pub(crate) struct Args {
     without: Option<String>,
 }
 
+const PROGRAM: &str = "ndzarr-torture";
+
 /// The workload that is a script.
 const DASK: &str = "dask-distributed";
 
@@ -55,6 +61,9 @@ const DASK: &str = "dask-distributed";
 /// The program cannot be built, or a figure is not what it must be.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let only = args.only.as_deref();
+    if let Some(part) = only.and_then(|name| name.strip_prefix(machine::NAME)) {
+        return machine::run(part.trim_start_matches('-'), args.minute, args.dev);
+    }
     let program = if only == Some(DASK) { Ok(()) } else { program(args) };
     let wanted =
         only == Some(DASK) || only.is_none() && !args.minute && !args.no_peers && args.seed.is_none();
@@ -62,15 +71,20 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     program.and(dask)
 }
 
+/// Builds the program.
+fn built(dev: bool) -> Result<PathBuf, String> {
+    if dev {
+        return tested::program(PROGRAM);
+    }
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(python::repository());
+    cargo.args(["build", "--quiet", "--release", "--package", "ndzarr-conformance", "--bin", PROGRAM]);
+    python::succeed(&mut cargo)?;
+    Ok(python::target().join("release").join(format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX)))
+}
+
 fn program(args: &Args) -> Result<(), String> {
-    const NAME: &str = "ndzarr-torture";
-    let mut command = if args.dev {
-        Command::new(tested::program(NAME)?)
-    } else {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["run", "--quiet", "--release", "--package", "ndzarr-conformance", "--bin", NAME, "--"]);
-        cargo
-    };
+    let mut command = Command::new(built(args.dev)?);
     command.current_dir(python::repository());
     if args.minute {
         command.arg("--minute");

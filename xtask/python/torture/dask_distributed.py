@@ -12,7 +12,6 @@ import shutil
 import signal
 import sys
 import time
-import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +21,9 @@ import distributed
 import ndzarr
 import numpy as np
 import zarr
-from cluster import N_HOSTS, PATIENCE, Cluster, Loopback, Mounts, Network, until
+from cluster import Cluster, Loopback, Mounts
+from network import N_HOSTS, PATIENCE, Network, until
+from table import Table
 
 SHAPE = (1024, 1024)
 N_TASKS = 8
@@ -38,35 +39,6 @@ LAYOUTS = {
     "v2 chunk": {"format": "zarr2", "chunks": (256, 256)},
     "N5 block": {"format": "n5", "chunks": (256, 256)},
 }
-
-
-class Table:
-    def __init__(self):
-        self.start, self.n_rows, self.n_missed = time.monotonic(), 0, 0
-
-    def row(self, name, figure, of, expected):
-        """`expected` is "0", "> 0", or "> 0, mostly": a race that a run may not lose."""
-        met = {"0": figure == 0, "> 0": figure > 0, "> 0, mostly": True}[expected]
-        self.n_rows += 1
-        self.n_missed += not met
-        print(f"{name:<64} {figure:>8} {of:<34} {expected:>8}  {'pass' if met else 'FAIL'}", flush=True)
-
-    @contextlib.contextmanager
-    def part(self, name):
-        """What cannot be run to its end has failed."""
-        start = time.monotonic()
-        try:
-            yield
-        except Exception as error:
-            traceback.print_exc()
-            self.n_missed += 1
-            print(f"{name}: {type(error).__name__}: {error}  FAIL", flush=True)
-        print(f"-- {name}: {time.monotonic() - start:.1f} s", flush=True)
-
-    def close(self):
-        seconds = time.monotonic() - self.start
-        print(f"{self.n_rows} figures, {self.n_missed} missed, {seconds:.0f} s", flush=True)
-        return self.n_missed != 0
 
 
 @dataclass

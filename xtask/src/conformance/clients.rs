@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use super::script::{report, script};
-use crate::machines::folder::{self, Folder};
+use crate::machines::folder::{self, COMPILERS, Folder};
 use crate::{python, remote::install};
 
 /// Those of the environment `clients`.
@@ -103,7 +103,7 @@ fn lines(command: &mut Command) -> Result<String, String> {
 
 /// Debian, with the packages of the clients.
 fn debian() -> Result<Folder, String> {
-    let folder = Folder::at(&folder::usual())?;
+    let folder = Folder::at(&folder::usual(), &COMPILERS)?;
     folder.add("clients", &PACKAGES)?;
     Ok(folder)
 }

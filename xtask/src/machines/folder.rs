@@ -1,4 +1,4 @@
-//! A folder with Debian unstable: its Rust, cross compilers and emulators.
+//! A folder with Debian: unstable, with its Rust, cross compilers and emulators, or another.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,20 @@ use crate::python;
 /// Debian's mirror, if the machine's own list does not name one.
 const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// What every system needs.
-const PACKAGES: &[&str] = &["cargo", "rustc", "rust-src", "libstd-rust-dev"];
+/// What a folder is made of.
+pub(crate) struct Contents {
+    pub(crate) suite: &'static str,
+    /// Those besides the machine's own.
+    pub(crate) architectures: &'static [&'static str],
+    pub(crate) packages: &'static [&'static str],
+}
+
+/// What every system needs that is tested in the folder.
+pub(crate) const COMPILERS: Contents = Contents {
+    suite: "sid",
+    architectures: &["i386", "s390x"],
+    packages: &["gcc", "libc6-dev", "make", "pkg-config", "cargo", "rustc", "rust-src", "libstd-rust-dev"],
+};
 
 /// The project inside the folder.
 const PROJECT: &str = "/src/project";
@@ -20,38 +32,32 @@ pub(crate) fn usual() -> PathBuf {
     python::target().join("machines")
 }
 
-/// The folder, with what every system needs.
+/// The folder, with its contents.
 pub(crate) struct Folder {
     root: PathBuf,
 }
 
 impl Folder {
     /// Makes it, unless it is there already: a file that is written last says so.
-    pub(crate) fn at(path: &Path) -> Result<Self, String> {
+    pub(crate) fn at(path: &Path, contents: &Contents) -> Result<Self, String> {
         let say = |error: std::io::Error| format!("{}: {error}", path.display());
         fs::create_dir_all(path).map_err(say)?;
         let folder = Self { root: path.canonicalize().map_err(say)? };
         let made = folder.root.join("src/made");
         if !made.exists() {
-            folder.make()?;
+            folder.make(contents)?;
             fs::write(&made, "").map_err(say)?;
         }
         Ok(folder)
     }
 
-    fn make(&self) -> Result<(), String> {
-        if Command::new("debootstrap").arg("--version").output().is_err() {
-            let apt = |arguments: &[&str]| python::succeed(Command::new("apt-get").args(arguments));
-            let install = || apt(&["install", "-y", "--no-install-recommends", "debootstrap"]);
-            // A new machine does not know the packages yet.
-            install().or_else(|_| apt(&["update"]).and_then(|()| install()))?;
-        }
+    fn make(&self, contents: &Contents) -> Result<(), String> {
+        need("debootstrap", "debootstrap")?;
         eprintln!("making {}", self.root.display());
         let mirror = mirror();
-        let include = "--include=ca-certificates,gcc,libc6-dev,make,pkg-config";
         python::succeed(
             Command::new("debootstrap")
-                .args(["--variant=minbase", include, "sid"])
+                .args(["--variant=minbase", "--include=ca-certificates", contents.suite])
                 .arg(&self.root)
                 .arg(mirror),
         )?;
@@ -66,11 +72,16 @@ impl Folder {
         let old = self.root.join("etc/apt/apt.conf.d/99old");
         fs::write(&old, "Acquire::Check-Valid-Until \"false\";\n")
             .map_err(|error| format!("{}: {error}", old.display()))?;
-        for architecture in ["i386", "s390x"] {
+        for architecture in contents.architectures {
             python::succeed(self.inside().args(["dpkg", "--add-architecture", architecture]))?;
         }
         python::succeed(self.inside().args(["apt-get", "update"]))?;
-        self.install(PACKAGES)
+        self.install(contents.packages)
+    }
+
+    /// Where it is.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Installs what a system needs besides, unless it was: in steps that fit together, since apt
@@ -135,6 +146,17 @@ impl Folder {
         ]);
         command
     }
+}
+
+/// Installs a package of Debian on this machine, if its program is not there.
+pub(crate) fn need(program: &str, package: &str) -> Result<(), String> {
+    if Command::new(program).arg("--version").output().is_ok() {
+        return Ok(());
+    }
+    let apt = |arguments: &[&str]| python::succeed(Command::new("apt-get").args(arguments));
+    let install = || apt(&["install", "-y", "--no-install-recommends", package]);
+    // A new machine does not know the packages yet.
+    install().or_else(|_| apt(&["update"]).and_then(|()| install()))
 }
 
 /// The address of the mirror that this machine uses.

@@ -19,6 +19,7 @@ mod kills;
 mod layout;
 mod memory;
 mod peers;
+mod power;
 mod process;
 mod shared;
 mod soak;
@@ -80,6 +81,10 @@ struct Arguments {
     /// The script that drives them.
     #[arg(long, value_name = "FILE")]
     peer_script: Option<PathBuf>,
+    /// A folder, and two folders where it is mounted, each by a host of its own: for the workload `hosts`,
+    /// instead of sshfs.
+    #[arg(long, value_name = "FOLDER", num_args = 3)]
+    mounted: Vec<PathBuf>,
     /// The task of a process started by this program.
     #[arg(long, hide = true, num_args = 1.., allow_hyphen_values = true)]
     worker: Vec<String>,
@@ -149,6 +154,7 @@ fn run(arguments: Arguments) -> Outcome {
         soak,
         seed: arguments.seed,
         patience: Duration::from_secs(arguments.patience),
+        mounted: arguments.mounted,
         without: arguments.without.into_iter().collect(),
     };
     let mut table = Table::new();

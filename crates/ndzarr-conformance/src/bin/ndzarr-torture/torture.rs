@@ -25,6 +25,8 @@ pub(crate) struct Torture {
     /// The one history that is run, and the steps of it that are not.
     pub(crate) seed: Option<u64>,
     pub(crate) without: BTreeSet<usize>,
+    /// A folder and its mounts on two hosts, or nothing.
+    pub(crate) mounted: Vec<PathBuf>,
     /// How long a step may take: milliseconds are usual; a step that takes longer than this hangs.
     pub(crate) patience: Duration,
 }

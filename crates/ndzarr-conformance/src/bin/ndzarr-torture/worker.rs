@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::layout::{Layout, policy};
 use crate::torture::Outcome;
-use crate::{appends, attributes, create, dask, hosts, kills, memory, shared, soak, torn};
+use crate::{appends, attributes, create, dask, hosts, kills, memory, power, shared, soak, torn};
 
 /// Runs this program as a worker.
 pub(crate) fn work(words: &[String]) -> Outcome {
@@ -34,6 +34,10 @@ pub(crate) fn work(words: &[String]) -> Outcome {
         }
         #[cfg(target_os = "linux")]
         ["beside-java", what, role, root] => crate::java::work(what, role, Path::new(root)),
+        ["write-until-power-cut", root, level, n_writes, device] => {
+            power::write_all(Path::new(root), power::level(level)?, n_writes.parse()?, device)
+        }
+        ["check-after-power-cut", root, acknowledged] => power::check(Path::new(root), acknowledged.parse()?),
         ["append", root, index] => appends::append(Path::new(root), index.parse()?),
         ["set-attributes-unlocked", root, index] => attributes::set_unlocked(Path::new(root), index.parse()?),
         _ => Err(format!("no worker does {words:?}").into()),

@@ -1,5 +1,5 @@
-//! Two sshfs mounts of one folder, which stand for two hosts: the kernel keeps file locks for each
-//! of them alone.
+//! Two mounts of one folder, which stand for two hosts. Unless they are given, they are of sshfs: the kernel keeps
+//! file locks for each of them alone.
 
 use std::env;
 use std::fs;
@@ -9,12 +9,18 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::layout::Layout;
 use crate::torture::Outcome;
 
 /// The folder, its two mounts, and the programs behind them, which end when this is dropped.
 pub(super) struct Mounts {
+    data: PathBuf,
+    hosts: [PathBuf; 2],
+    /// For keys and the like.
     folder: PathBuf,
+    /// None if the mounts are somebody else's.
     programs: Vec<Child>,
+    layouts: &'static [Layout],
 }
 
 /// How long a program has to begin its work.
@@ -33,30 +39,60 @@ impl Mounts {
                 return Err(format!("there is no {needed}").into());
             }
         }
-        let mut mounts = Self { folder: folder.to_owned(), programs: Vec::new() };
         for name in ["data", "keys", "host0", "host1"] {
             fs::create_dir_all(folder.join(name))?;
         }
-        // Every program sees its own machine.
-        fs::write(folder.join("boot_id"), "00000000-aaaa-bbbb-cccc-000000000001\n")?;
+        let mut mounts = Self {
+            data: folder.join("data"),
+            hosts: [folder.join("host0"), folder.join("host1")],
+            folder: folder.to_owned(),
+            programs: Vec::new(),
+            layouts: &Layout::ALL,
+        };
         let port = mounts.serve()?;
         for host in 0..2 {
             mounts.mount(host, port)?;
         }
-        if !mounts.command(1, Path::new("true")).status()?.success() {
+        mounts.with_boot_id()
+    }
+
+    /// Those of a folder that two hosts have mounted by the network. They are slow.
+    ///
+    /// # Errors
+    /// This user may not unshare mounts.
+    pub(super) fn given(folder: &Path, data: &Path, hosts: [&Path; 2]) -> Outcome<Self> {
+        let mounts = Self {
+            data: data.to_owned(),
+            hosts: hosts.map(Path::to_owned),
+            folder: folder.to_owned(),
+            programs: Vec::new(),
+            layouts: &[Layout::V3, Layout::V3Shards, Layout::N5],
+        };
+        mounts.with_boot_id()
+    }
+
+    /// Lets programs of the second host see a machine of their own.
+    fn with_boot_id(self) -> Outcome<Self> {
+        fs::write(self.folder.join("boot_id"), "00000000-aaaa-bbbb-cccc-000000000001\n")?;
+        if !self.command(1, Path::new("true")).status()?.success() {
             return Err("a process cannot be given another boot id".into());
         }
-        Ok(mounts)
+        Ok(self)
     }
 
     /// The folder itself.
-    pub(super) fn data(&self) -> PathBuf {
-        self.folder.join("data")
+    pub(super) fn data(&self) -> &Path {
+        &self.data
     }
 
     /// The folder as a host sees it.
-    pub(super) fn on(&self, host: usize) -> PathBuf {
-        self.folder.join(format!("host{host}"))
+    pub(super) fn on(&self, host: usize) -> &Path {
+        &self.hosts[host]
+    }
+
+    /// What arrays are made in.
+    pub(super) fn layouts(&self) -> &'static [Layout] {
+        self.layouts
     }
 
     /// A program to be started on a host.
@@ -103,7 +139,7 @@ impl Mounts {
 
     fn mount(&mut self, host: usize, port: u16) -> Outcome {
         let user = run(Command::new("id").arg("-un"))?;
-        let at = self.on(host);
+        let at = self.on(host).to_owned();
         let mut command = Command::new("sshfs");
         command.arg("-f").args(["-p", &port.to_string()]);
         command.arg(format!("-oIdentityFile={}", self.folder.join("keys/user").display()));
@@ -119,6 +155,9 @@ impl Mounts {
 
 impl Drop for Mounts {
     fn drop(&mut self) {
+        if self.programs.is_empty() {
+            return;
+        }
         for host in 0..2 {
             for unmount in ["fusermount3", "fusermount"] {
                 let _ = quiet(Command::new(unmount).args(["-u", "-z"]).arg(self.on(host))).status();

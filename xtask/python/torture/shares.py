@@ -1,0 +1,99 @@
+"""Mounts a folder of this machine on two hosts, by NFS and by SMB, and lets ndzarr-torture write on both."""
+
+import subprocess
+from pathlib import Path
+
+from network import N_HOSTS, Network, run, until
+
+#: The folder that is exported. Its file system is the disk's, since NFS cannot export one in memory.
+EXPORTED = Path("/exported")
+
+PASSWORD = "torture"
+
+#: The options of each kind of mount, and what is mounted.
+KINDS = {
+    "NFS 3, nolock": ("nfs", "vers=3,nolock", f"{{server}}:{EXPORTED}"),
+    "NFS 4.2": ("nfs", "vers=4.2", f"{{server}}:{EXPORTED}"),
+    "SMB": ("cifs", f"vers=3.1.1,username=root,password={PASSWORD}", "//{server}/torture"),
+    "SMB, nobrl": ("cifs", f"vers=3.1.1,username=root,password={PASSWORD},nobrl", "//{server}/torture"),
+}
+
+SAMBA = f"""
+[global]
+server role = standalone server
+disable netbios = yes
+load printers = no
+[torture]
+path = {EXPORTED}
+read only = no
+"""
+
+
+def torture(program, table, minute):
+    EXPORTED.mkdir(exist_ok=True)
+    network = Network()
+    serve_nfs()
+    serve_smb()
+    for name, (kind, options, source) in KINDS.items():
+        with table.part(f"two hosts, {name}"):
+            mounts = [Path(f"/host{host}") for host in range(N_HOSTS)]
+            for host, at in enumerate(mounts):
+                at.mkdir(exist_ok=True)
+                mount = ["mount", "-t", kind, "-o", options, source.format(server=network.address), at]
+                run("nsenter", f"--net=/run/netns/{network.name(host)}", *mount)
+            try:
+                writers(program, table, name, mounts, minute)
+            finally:
+                for at in mounts:
+                    run("umount", at)
+
+
+def serve_nfs():
+    for folder in ("/run/rpcbind", "/run/sendsigs.omit.d", "/var/lib/nfs/v4recovery"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    run("rpcbind", "-w")
+    run("mount", "-t", "nfsd", "nfsd", "/proc/fs/nfsd")
+    Path("/etc/exports").write_text(f"{EXPORTED} *(rw,sync,no_root_squash,no_subtree_check,fsid=1)\n")
+    run("exportfs", "-ra")
+    run("rpc.nfsd", "4")
+    run("rpc.mountd")
+
+
+def serve_smb():
+    Path("/etc/samba/smb.conf").write_text(SAMBA)
+    for folder in ("/run/samba", "/var/lib/samba/private", "/var/log/samba", "/var/cache/samba"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    entered = f"{PASSWORD}\n{PASSWORD}\n"
+    subprocess.run(["smbpasswd", "-s", "-a", "root"], input=entered, text=True, check=True, capture_output=True)
+    run("smbd", "-D")
+    until(lambda: listens(445), "smbd")
+
+
+def listens(port):
+    """Whether a server of this machine has the port: the kernel's table has it in hexadecimal, with state 0A."""
+    lines = Path("/proc/net/tcp").read_text().split("\n") + Path("/proc/net/tcp6").read_text().split("\n")
+    words = [line.split() for line in lines]
+    return any(len(it) > 3 and it[1].endswith(f":{port:04X}") and it[3] == "0A" for it in words)
+
+
+def writers(program, table, name, mounts, minute):
+    """Runs the workload `hosts`, and takes over its figures."""
+    print(f"   {name}:", flush=True)
+    command = [program, "--only", "hosts", "--folder", "/tmp", "--mounted", EXPORTED, *mounts]
+    command += ["--minute"] if minute else []
+    process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    last = ""
+    for line in process.stdout:
+        if "figures," in line:
+            last = line
+        else:
+            print(line, end="", flush=True)
+    process.wait()
+    # "15 figures, 0 missed, 20 s"
+    words = last.split()
+    if len(words) < 4:
+        raise OSError(f"ndzarr-torture ended with {process.returncode}")
+    table.n_rows += int(words[0])
+    table.n_missed += int(words[2])
+    for folder in EXPORTED.iterdir():
+        run("rm", "-rf", folder)
