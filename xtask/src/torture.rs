@@ -62,7 +62,7 @@ const DASK: &str = "dask-distributed";
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let only = args.only.as_deref();
     if let Some(part) = only.and_then(|name| name.strip_prefix(machine::NAME)) {
-        return machine::run(part.trim_start_matches('-'), args.minute, args.dev);
+        return machine::run(&built(args.dev)?, part.trim_start_matches('-'), args.minute);
     }
     let program = if only == Some(DASK) { Ok(()) } else { program(args) };
     let wanted =

@@ -31,7 +31,7 @@ LEVELS = ("none", "documents", "data", "full")
 #: What the guarantees say of each figure, by level.
 EXPECTED = {
     "arrays that do not open": {"documents": "0", "data": "0", "full": "0"},
-    "arrays acknowledged, of which nothing is there": {"full": "0"},
+    "acknowledged arrays without a document": {"full": "0"},
     "values neither old nor new": {"data": "0", "full": "0"},
     "acknowledged writes lost": {"full": "0"},
 }

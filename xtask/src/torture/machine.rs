@@ -40,24 +40,27 @@ tar -xf /dev/vdb -C /opt/torture
 exec python3 /opt/torture/virtual_machine.py
 ";
 
+/// The name of the program in the virtual machine.
+const PROGRAM: &str = "ndzarr-torture";
+
 /// The most seconds that it may take.
 const PATIENCE: &str = "7200";
 
-/// Runs a part of it, or, if that has no name, all.
+/// Runs a part of it with the program, or, if the part has no name, all.
 ///
 /// # Errors
 ///
 /// The machine cannot be made, or a figure is not what it must be.
 #[allow(clippy::print_stdout)]
-pub(super) fn run(part: &str, minute: bool, dev: bool) -> Result<(), String> {
-    let program = super::built(dev)?;
+pub(super) fn run(program: &Path, part: &str, minute: bool) -> Result<(), String> {
     need("qemu-system-x86_64", "qemu-system-x86")?;
     let target = python::target();
     let folder = Folder::at(&target.join("machine"), &SYSTEM)?;
     let disk = system_disk(&folder, &target.join("machine-system.img"))?;
+    let name = format!("{NAME}-work-{part}");
     let words = if minute { format!("{part} --minute") } else { part.to_owned() };
-    let archive = archive(&program, &words, &target.join("machine-work"))?;
-    let console = target.join("machine-console.log");
+    let archive = archive(program, &words, &target.join(&name))?;
+    let console = target.join(format!("{name}.log"));
     let mut qemu = Command::new("timeout");
     qemu.args([PATIENCE, "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"]);
     qemu.args(["-m", "4096", "-nodefaults", "-display", "none", "-nic", "none", "-no-reboot"]);
@@ -111,7 +114,7 @@ fn system_disk(folder: &Folder, image: &Path) -> Result<PathBuf, String> {
 fn archive(program: &Path, words: &str, folder: &Path) -> Result<PathBuf, String> {
     let say = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(say)?;
-    fs::copy(program, folder.join(super::PROGRAM)).map_err(say)?;
+    fs::copy(program, folder.join(PROGRAM)).map_err(say)?;
     fs::write(folder.join("arguments"), words).map_err(say)?;
     for script in fs::read_dir(python::scripts().join("torture")).map_err(say)? {
         let script = script.map_err(say)?;

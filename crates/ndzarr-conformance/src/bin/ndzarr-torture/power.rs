@@ -111,7 +111,7 @@ fn mark(device: &str, number: usize) -> Outcome {
 struct Found {
     /// Arrays with a document that cannot be read.
     unopened: usize,
-    /// Arrays that were acknowledged as created, of which there is nothing.
+    /// Arrays that were acknowledged as created, without a document.
     absent: usize,
     /// Values that are neither old nor new.
     torn: usize,
@@ -130,7 +130,7 @@ impl Found {
     }
 }
 
-/// Looks at what is there after a cut, when so many writes were acknowledged. Says four numbers, and
+/// Looks at what is there after a cut, when the first `acknowledged` writes were. Says four numbers, and
 /// examples of what is wrong.
 pub(crate) fn check(root: &Path, acknowledged: usize) -> Outcome {
     let mut found = Found::default();
@@ -151,7 +151,8 @@ fn look(root: &Path, array: usize, acknowledged: usize, begun: usize, found: &mu
     let root = root.join(layout.name());
     let opened = match Array::<u32>::open((root.as_path(), path.as_str())) {
         Ok(opened) => opened,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        // In N5 a folder is a group if it has no document.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongNodeKind) => {
             found.absent += usize::from(acknowledged > 0);
             return;
         }

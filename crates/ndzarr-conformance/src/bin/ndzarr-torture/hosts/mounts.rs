@@ -18,7 +18,7 @@ pub(super) struct Mounts {
     hosts: [PathBuf; 2],
     /// For keys and the like.
     folder: PathBuf,
-    /// None if the mounts are somebody else's.
+    /// None if the mounts are the caller's.
     programs: Vec<Child>,
     layouts: &'static [Layout],
 }
