@@ -29,7 +29,7 @@ read only = no
 """
 
 
-def torture(program, table, minute):
+def torture(program, table, kinds):
     EXPORTED.mkdir(exist_ok=True)
     network = Network()
     for host in range(N_HOSTS):
@@ -38,7 +38,8 @@ def torture(program, table, minute):
         run(*network.command(host), "sh", "-c", name)
     serve_nfs()
     serve_smb()
-    for name, (kind, options, source) in KINDS.items():
+    for name in kinds:
+        kind, options, source = KINDS[name]
         with table.part(f"two hosts, {name}"):
             mounts = [Path(f"/host{host}") for host in range(N_HOSTS)]
             for host, at in enumerate(mounts):
@@ -46,7 +47,7 @@ def torture(program, table, minute):
                 mount = ["mount", "-t", kind, "-o", options, source.format(server=network.address), at]
                 run("nsenter", f"--net=/run/netns/{network.name(host)}", *mount)
             try:
-                writers(program, table, name, mounts, minute)
+                writers(program, table, name, mounts)
             finally:
                 for at in mounts:
                     run("umount", at)
@@ -59,7 +60,8 @@ def serve_nfs():
     run("mount", "-t", "nfsd", "nfsd", "/proc/fs/nfsd")
     Path("/etc/exports").write_text(f"{EXPORTED} *(rw,sync,no_root_squash,no_subtree_check,fsid=1)\n")
     run("exportfs", "-ra")
-    run("rpc.nfsd", "4")
+    # After its start a server of NFS 4 waits so many seconds for clients that had files open before.
+    run("rpc.nfsd", "--grace-time", "10", "4")
     run("rpc.mountd")
 
 
@@ -80,11 +82,10 @@ def listens(port):
     return any(len(it) > 3 and it[1].endswith(f":{port:04X}") and it[3] == "0A" for it in words)
 
 
-def writers(program, table, name, mounts, minute):
-    """Runs the workload `hosts`, and takes over its figures."""
+def writers(program, table, name, mounts):
+    """Runs the workload `hosts` in its short form, since the machine is slow, and takes over its figures."""
     print(f"   {name}:", flush=True)
-    command = [program, "--only", "hosts", "--folder", "/tmp", "--mounted", EXPORTED, *mounts]
-    command += ["--minute"] if minute else []
+    command = [program, "--minute", "--only", "hosts", "--folder", "/tmp", "--mounted", EXPORTED, *mounts]
     process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     last = ""
     for line in process.stdout:

@@ -26,7 +26,7 @@ def main():
     table = Table()
     print(f"-- Linux {os.uname().release}, {os.cpu_count()} processors", flush=True)
     if "network" in parts:
-        shares.torture(PROGRAM, table, minute)
+        shares.torture(PROGRAM, table, ["NFS 4.2"] if minute else shares.KINDS)
     if "power" in parts:
         power_cuts.torture(PROGRAM, table, 2 if minute else 20, 60 if minute else 240)
     table.close()

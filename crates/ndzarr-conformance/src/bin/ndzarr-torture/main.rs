@@ -134,7 +134,9 @@ fn run(arguments: Arguments) -> Outcome {
     });
     let quick_folder = temporary(&quick)?;
     let duration = arguments.histories_for.map(|minutes| Duration::from_secs(60 * minutes));
-    let usual = Duration::from_secs(if arguments.minute { 10 * 60 } else { 30 * 60 });
+    // In a virtual machine a minute is longer.
+    let is_short = arguments.minute && arguments.mounted.is_empty();
+    let usual = Duration::from_secs(if is_short { 10 * 60 } else { 30 * 60 });
     let soak = Duration::from_secs(arguments.soak_for.unwrap_or(if arguments.minute { 6 } else { 60 }));
     watch(
         usual + duration.unwrap_or_default() + 2 * soak,
