@@ -1,5 +1,7 @@
 """Mounts a folder of this machine on two hosts, by NFS and by SMB, and lets ndzarr-torture write on both."""
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -50,7 +52,7 @@ def torture(program, table, kinds):
                 writers(program, table, name, mounts)
             finally:
                 for at in mounts:
-                    run("umount", at)
+                    run("umount", "--lazy", at)
 
 
 def serve_nfs():
@@ -85,20 +87,32 @@ def listens(port):
 def writers(program, table, name, mounts):
     """Runs the workload `hosts` in its short form, since the machine is slow, and takes over its figures."""
     print(f"   {name}:", flush=True)
-    command = [program, "--minute", "--only", "hosts", "--folder", "/tmp", "--mounted", EXPORTED, *mounts]
-    process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    # A folder of its own, below which nothing is left of others.
+    folder = f"{len(list(EXPORTED.iterdir()))}"
+    (EXPORTED / folder).mkdir()
+    places = [at / folder for at in (EXPORTED, *mounts)]
+    command = [program, "--minute", "--only", "hosts", "--folder", "/tmp", "--mounted", *places]
+    process = subprocess.Popen(
+        list(map(str, command)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     last = ""
-    for line in process.stdout:
-        if "figures," in line:
-            last = line
-        else:
+    try:
+        for line in process.stdout:
+            if "figures," in line:
+                last = line
+                break
             print(line, end="", flush=True)
-    process.wait()
+        else:
+            raise OSError("ndzarr-torture ended before its time")
+    finally:
+        # Also those that it started and has stopped.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
     # "15 figures, 0 missed, 20 s"
     words = last.split()
-    if len(words) < 4:
-        raise OSError(f"ndzarr-torture ended with {process.returncode}")
     table.n_rows += int(words[0])
     table.n_missed += int(words[2])
-    for folder in EXPORTED.iterdir():
-        run("rm", "-rf", folder)

@@ -28,7 +28,7 @@ def main():
     if "network" in parts:
         shares.torture(PROGRAM, table, ["NFS 4.2"] if minute else shares.KINDS)
     if "power" in parts:
-        power_cuts.torture(PROGRAM, table, 2 if minute else 20, 60 if minute else 240)
+        power_cuts.torture(PROGRAM, table, 2 if minute else 20, 60 if minute else 120)
     table.close()
 
 
