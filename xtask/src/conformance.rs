@@ -4,6 +4,7 @@
 //! environment and give one outcome a line. `report.py` judges them by the known limits of the peers.
 
 mod clients;
+mod java;
 mod script;
 
 use std::fs;
@@ -49,6 +50,20 @@ pub(crate) struct Args {
     /// Debian in the folder of `cargo xtask machines`. Writes their section of the page.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf", "ome"])]
     clients: bool,
+    /// Compare only with Java N5 and n5-zarr, on request only: `--java 'jars/*'`. Writes their section of the
+    /// page.
+    ///
+    /// javac compiles a program of ours against this class path: n5 4 or newer, and as much of n5-blosc,
+    /// n5-zstandard and n5-zarr as there is. What is missing is named as not run. Maven gets all of them from
+    /// SciJava's public repository, https://maven.scijava.org/content/groups/public, for a project that depends
+    /// on org.janelia.saalfeldlab:n5:4.0.2 and org.janelia.saalfeldlab:n5-zarr:2.0.1, by `mvn
+    /// dependency:copy-dependencies -DoutputDirectory=jars`. CONTRIBUTING.md has its pom.xml. Blosc itself
+    /// (libblosc.so) comes from the system.
+    #[arg(
+        long, value_name = "CLASSPATH",
+        conflicts_with_all = ["quick", "recorded", "archives", "selections", "cf", "ome", "clients"]
+    )]
+    java: Option<String>,
     /// A folder with a checkout of github.com/ome/ngff-spec; unless given, git clones it. Without a
     /// network, its documents are not compared.
     #[arg(long, value_name = "DIR")]
@@ -87,6 +102,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
     if args.clients {
         return clients::run(&build()?);
+    }
+    if let Some(class_path) = &args.java {
+        return java::run(class_path, args.only.as_deref());
     }
     let programs = if args.recorded { None } else { Some(Programs::build()?) };
     let lines = match &programs {

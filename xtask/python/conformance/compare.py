@@ -15,13 +15,6 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import tensorstore  # noqa: F401
-except ImportError:
-    from peers_zarr2 import FORMATS, PEERS
-else:
-    from peers_zarr3 import FORMATS, PEERS
-
 import numpy as np
 from cells import cells
 from kinds import Packed, rounded
@@ -185,33 +178,51 @@ def they_read(peer, cell, store):
     return "agrees", ""
 
 
+def environment():
+    """The formats and peers of this environment."""
+    try:
+        import tensorstore  # noqa: F401
+    except ImportError:
+        import peers_zarr2 as here
+    else:
+        import peers_zarr3 as here
+    return here.FORMATS, here.PEERS
+
+
+def show(cell, peer, direction, outcome):
+    print(json.dumps([cell.format, cell.type, cell.codec, cell.layout, peer.name, direction, *outcome]))
+
+
+def compare(ndzarr, peers, cell, folder):
+    """Prints the outcomes of a cell."""
+    refusal = None
+    try:
+        store = we_write(ndzarr, cell, folder)
+    except Refused as error:
+        refusal = "ndzarr refuses", str(error)
+    for peer in peers:
+        if cell.format not in peer.formats or not getattr(peer, "takes", lambda cell: True)(cell):
+            continue
+        show(cell, peer, "writes", isolated(peer, cell, they_write, ndzarr, peer, cell, folder))
+        if cell.is_written:
+            show(cell, peer, "reads", refusal or isolated(peer, cell, they_read, peer, cell, store))
+
+
+def temporary_folder():
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    return tempfile.TemporaryDirectory(prefix="ndzarr-conformance-", dir=memory)
+
+
 def main():
     which, shard, pattern = sys.argv[1:4]
     index, count = map(int, shard.split("/"))
     ndzarr = Ndzarr(os.environ["NDZARR_CONFORMANCE"])
-    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with tempfile.TemporaryDirectory(prefix="ndzarr-conformance-", dir=memory) as folder:
-        for number, cell in enumerate(cells(which, FORMATS)):
+    formats, peers = environment()
+    with temporary_folder() as folder:
+        for number, cell in enumerate(cells(which, formats)):
             name = f"{cell.format}/{cell.type}/{cell.codec}/{cell.layout}"
-            if number % count != index or not fnmatch.fnmatchcase(name, pattern):
-                continue
-
-            def report(peer, direction, outcome):
-                line = [cell.format, cell.type, cell.codec, cell.layout, peer.name, direction, *outcome]
-                print(json.dumps(line), flush=False)
-
-            refusal = None
-            try:
-                store = we_write(ndzarr, cell, folder)
-            except Refused as error:
-                refusal = "ndzarr refuses", str(error)
-            for peer in PEERS:
-                if cell.format not in peer.formats or not getattr(peer, "takes", lambda cell: True)(cell):
-                    continue
-                report(peer, "writes", isolated(peer, cell, they_write, ndzarr, peer, cell, folder))
-                if not cell.is_written:
-                    continue
-                report(peer, "reads", refusal or isolated(peer, cell, they_read, peer, cell, store))
+            if number % count == index and fnmatch.fnmatchcase(name, pattern):
+                compare(ndzarr, peers, cell, folder)
 
 
 if __name__ == "__main__":

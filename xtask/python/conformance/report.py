@@ -104,17 +104,17 @@ class Judged(NamedTuple):
 class Tally:
     """All outcomes, each judged by the known limits."""
 
-    def __init__(self, outcomes):
-        self.judged = []
+    def __init__(self, outcomes, limits=LIMITS):
+        self.limits, self.judged = limits, []
         # Agreements that a limit rules out.
         self.learned = {}
         for outcome in sorted(outcomes, key=order):
-            covering = [i for i, limit in enumerate(LIMITS) if limit.covers(outcome)]
-            explaining = [i for i in covering if LIMITS[i].result == outcome.result]
+            covering = [i for i, limit in enumerate(limits) if limit.covers(outcome)]
+            explaining = [i for i in covering if limits[i].result == outcome.result]
             self.judged.append(Judged(outcome, explaining))
             if outcome.result == "agrees":
                 for i in covering:
-                    if LIMITS[i].always:
+                    if limits[i].always:
                         self.learned.setdefault(i, []).append(outcome)
 
     def disagreements(self):
@@ -122,7 +122,7 @@ class Tally:
 
     def unused_limits(self):
         met = {i for judged in self.judged for i in judged.limits}
-        return [limit for i, limit in enumerate(LIMITS) if i not in met]
+        return [limit for i, limit in enumerate(self.limits) if i not in met]
 
     def findings(self):
         """Disagreements, and limits that no longer hold."""
@@ -132,7 +132,7 @@ class Tally:
             lines.append(f"… and {len(disagreements) - SHOWN} disagreements more")
         for i, outcomes in sorted(self.learned.items()):
             lines.append(
-                f"agrees against a known limit, {len(outcomes)} times: {LIMITS[i]}; {outcomes[0]}"
+                f"agrees against a known limit, {len(outcomes)} times: {self.limits[i]}; {outcomes[0]}"
             )
         return lines
 
@@ -225,8 +225,9 @@ class Page:
             return "**differs**"
         # A cell may have several limits; only those about this axis are shown.
         limited = itertools.chain.from_iterable(it.limits for it in cells)
-        limits = sorted({i for i in limited if getattr(LIMITS[i], axis) != "*"})
-        numbers = sorted({self.number(LIMITS[i]) for i in limits if not is_absence(LIMITS[i])})
+        known = self.tally.limits
+        limits = sorted({i for i in limited if getattr(known[i], axis) != "*"})
+        numbers = sorted({self.number(known[i]) for i in limits if not is_absence(known[i])})
         if any(it.agrees for it in cells):
             word = "partly" if limits else "yes"
         else:

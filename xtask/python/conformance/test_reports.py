@@ -4,6 +4,7 @@ import json
 import unittest
 
 import client_report
+import java_report
 from limits import fits
 from report import Outcome, Page, Tally, joined
 
@@ -70,6 +71,22 @@ class Reports(unittest.TestCase):
         self.assertFalse(is_right("v3 int8", "refuses", "GroupNotFoundError: No group found"))
         self.assertFalse(is_right("n5 int8", "differs", "GroupNotFoundError: No group found"))
         self.assertFalse(is_right("n5 int8", "refuses", "MemoryError"))
+
+    def test_of_java_controls_differ_guarantees_hold_and_nothing_is_left_out_unnamed(self):
+        control = ["n5", "uint16", "raw", java_report.CONTROL, "Java N5 4.0.3", "reads", "agrees", ""]
+        figures = {"done": 9, "lost": 0, "failed": 0, "torn": 0}
+        beside = {"beside": "blocks", "java": figures, "ndzarr": figures, "reader": figures}
+        undone = {**beside, "java": {**figures, "lost": 2}}
+        all = dict.fromkeys(java_report.LIBRARIES, "1")
+        tally = Tally([], [])
+        self.assertEqual(java_report.wrong(all, tally, [], [{**beside, "ndzarr": {**figures, "lost": 3}}]), [])
+        for wrong in [
+            java_report.wrong(all, tally, [Outcome.parse(json.dumps(control))], []),
+            java_report.wrong(all, tally, [], [undone]),
+            java_report.wrong({name: "1" for name in all if name != "n5-zstandard"}, tally, [], []),
+        ]:
+            self.assertEqual(len(wrong), 1, wrong)
+        self.assertEqual(len(java_report.missing(Tally([outcome("int8", "n5-zarr 2", "reads", "agrees")], []), [], [beside])), 2)
 
 
 if __name__ == "__main__":

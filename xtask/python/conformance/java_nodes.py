@@ -1,0 +1,122 @@
+"""What arrays of numbers do not show of Java N5: texts, groups; and the controls."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from cells import ATTRIBUTES, TYPES, Cell, n5_codecs
+from compare import Differs, Refused, same, same_elements, they_read, they_write, we_write
+from java_report import CONTROL
+from kinds import KINDS, OBJECT, TEXTS, Kind
+from peers_java import Failed
+
+FIRST = {"n5": ("raw", {"type": "raw"}), "zarr2": ("none", None), "zarr3": ("none", [])}
+FIRST_LAYOUT = {"n5": "edges truncated by us", "zarr2": "C, dot", "zarr3": "default, slash"}
+LAYOUTS_OF_TEXTS = ["edges truncated by us", "axes reversed", "even blocks", "1-d", "below groups, attributes"]
+
+# Two chunks of one size.
+CONTROLS = {"n5": ("even blocks", "0/0", "1/1"), "zarr2": ("even chunks", "0.0", "1.1"), "zarr3": ("default, slash", "c/0/0", "c/1/1")}
+
+
+def cells_of_texts():
+    KINDS["n5"]["string"] = Kind(OBJECT, "string", values=TEXTS, zero="")
+    for codec, config in n5_codecs().items():
+        for layout in LAYOUTS_OF_TEXTS:
+            yield Cell("n5", "string", codec, layout, config)
+
+
+def named(format, data_type, layout, codec=None):
+    """A cell that is not of cells.py, but is reported like those."""
+    name, config = FIRST[format]
+    cell = Cell(format, "uint16", codec or name, FIRST_LAYOUT[format], n5_codecs()[codec] if codec else config)
+    cell.type, cell.layout = data_type, layout
+    return cell
+
+
+def judged(refuses, do):
+    """The outcome of a function that raises what is wrong."""
+    try:
+        do()
+    except Refused as error:
+        return "ndzarr refuses", str(error)
+    except Failed as error:
+        return refuses, str(error)
+    except Differs as error:
+        return "differs", str(error)
+    return "agrees", ""
+
+
+def groups(ndzarr, peer, format, folder, show):
+    """The nodes of a store, and attributes of a group."""
+    cell = Cell(format, "uint16", FIRST[format][0], "below groups, attributes", FIRST[format][1])
+    nodes = {"g": "group", "g/h": "group", "g/h/a": "array"}
+    reported = named(format, "uint16", "groups: their members and attributes")
+    store = fresh(folder, "groups." + ("n5" if format == "n5" else "zarr"))
+
+    def write():
+        peer.java("group", format=format, store=store, node="g/h", attributes=ATTRIBUTES)
+        peer.write(cell, store)
+        lines = [json.loads(line) for line in ndzarr("list", store).splitlines()]
+        same("nodes", {line["path"]: line["node"] for line in lines}, {"": "group", **nodes})
+        same("attributes", json.loads(ndzarr("info", store, "g/h"))["attributes"], ATTRIBUTES)
+
+    def read():
+        found = peer.java("nodes", format=format, store=we_write(ndzarr, cell, folder), node="g/h/a", attribute_names=list(ATTRIBUTES))
+        same("nodes", found["nodes"], list(nodes))
+        same("datasets", found["datasets"], [kind == "array" for kind in nodes.values()])
+        same("attributes", found["attributes"], ATTRIBUTES)
+
+    show(reported, peer, "writes", judged("peer refuses", write))
+    show(reported, peer, "reads", judged("peer refuses", read))
+
+
+def defaults(ndzarr, peer, format, folder, show):
+    """Datasets of which Java N5 is told no more than it asks for, with the level of gzip that it has by itself."""
+    for data_type in TYPES["n5"]:
+        cell = Cell(format, data_type, FIRST[format][0], FIRST_LAYOUT[format], FIRST[format][1])
+        store, out = fresh(folder, "defaults." + ("n5" if format == "n5" else "zarr")), Path(folder, "out.bin")
+
+        def write():
+            peer.java("write", defaults=True, format=format, store=store, node="a", data_type=data_type, padded=False, attributes={},
+                      dimensions=peer.lengths(cell, cell.how.shape), block_size=peer.lengths(cell, cell.how.chunks),
+                      compression={"type": "gzip", "level": -1}, blocks=peer.blocks(cell), elements=peer.elements(cell, store, cell.values))
+            info = json.loads(ndzarr("read", store, "a", "--out", str(out)))
+            same_elements(out.read_bytes(), cell.packed(cell.values))
+            same("shape", info["shape"], list(cell.how.shape))
+            same("chunk shape", info["chunk_shape"], list(cell.how.chunks))
+            same("data type", info["data_type"], data_type)
+
+        show(named(format, data_type, "Java's defaults", "gzip"), peer, "writes", judged("peer refuses", write))
+
+
+class Replacing:
+    """A peer in whose arrays a chunk is replaced by another afterwards."""
+
+    def __init__(self, peer, *keys):
+        self.peer, self.keys = peer, keys
+
+    def write(self, cell, store):
+        self.peer.write(cell, store)
+        replace(cell, store, *self.keys)
+
+
+def replace(cell, store, source, to):
+    shutil.copyfile(*(os.path.join(store, cell.how.node, key) for key in (source, to)))
+
+
+def controls(ndzarr, peer, format, folder, show):
+    """Whoever does not see that a chunk was replaced compares nothing."""
+    layout, *keys = CONTROLS[format]
+    cell = Cell(format, "uint16", FIRST[format][0], layout, FIRST[format][1])
+    reported = named(format, "uint16", CONTROL)
+    show(reported, peer, "writes", they_write(ndzarr, Replacing(peer, *keys), cell, folder))
+    store = we_write(ndzarr, cell, folder)
+    replace(cell, store, *keys)
+    show(reported, peer, "reads", they_read(peer, cell, store))
+
+
+def fresh(folder, name):
+    store = os.path.join(folder, name)
+    shutil.rmtree(store, ignore_errors=True)
+    return store
