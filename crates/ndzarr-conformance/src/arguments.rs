@@ -109,6 +109,10 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "create")]
         validate: bool,
     },
+    /// Create an N5 dataset of one block of 5 by 2 elements, which may have fewer or more of them, or print
+    /// those of such a block.
+    #[command(hide = true)]
+    Block(BlockArguments),
     /// Run commands from standard input, each line the JSON list of a command's arguments; each
     /// answer is a line of JSON with status, stdout and stderr.
     #[command(hide = true)]
@@ -217,6 +221,20 @@ pub(crate) struct WriteArguments {
     /// File of the elements.
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BlockArguments {
+    /// Directory of the store.
+    pub(crate) store: PathBuf,
+    /// Path of the dataset from the root of the store.
+    pub(crate) node: String,
+    /// Create it with this data type: uint8, int32, object.
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) create: Option<String>,
+    /// The elements, or the bytes of the object.
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, requires = "create")]
+    pub(crate) elements: Vec<i64>,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod batch;
+mod block;
 mod copy;
 mod dataset;
 mod elements;

@@ -6,7 +6,7 @@ use ndzarr::{Group, Storage};
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
-use crate::{copy, dataset, elements, image, info, read, select, write};
+use crate::{block, copy, dataset, elements, image, info, read, select, write};
 
 /// Runs one command and prints its output to `out`.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             ([store], Some(format)) => image::create(store, (*format).into()),
             _ => Err(Failure::new("one directory at a time")),
         },
+        Some(Command::Block(arguments)) => block::run(arguments, out),
         Some(Command::Batch) => Err(Failure::new("a batch cannot run a batch")),
         // Clap asks for one of the two.
         None => Err(Failure::new("nothing to do")),

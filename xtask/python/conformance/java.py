@@ -11,7 +11,7 @@ import sys
 from cells import cells
 from compare import Ndzarr, compare, show, temporary_folder
 from java_beside import WHAT, beside
-from java_nodes import cells_of_texts, controls, defaults, groups
+from java_nodes import blocks, cells_of_texts, controls, defaults, groups
 from limits import fits
 from peers_java import Java, peers
 
@@ -31,6 +31,8 @@ def main():
                     defaults(ndzarr, peer, format, folder, show)
                     groups(ndzarr, peer, format, folder, show)
                     controls(ndzarr, peer, format, folder, show)
+        if "n5" in found and fits(pattern, "n5/blocks"):
+            blocks(ndzarr, peers(java, found)[0], folder, show)
         if "n5" in found and fits(pattern, "n5/beside"):
             for what in WHAT:
                 print(json.dumps(beside(ndzarr, folder, what, seconds)), flush=True)

@@ -20,7 +20,7 @@ LIMITS = [
     ),
     limit(N5_ZARR, "zarr2|zarr3", "has no arrays without dimensions", layout="0-d*"),
     limit(
-        N5_ZARR, "zarr2", "reverses the shape in documents of order F: wrong elements, for itself too",
+        N5_ZARR, "zarr2", "reverses the shape in documents of order F: wrong elements, without an error",
         layout="*F, *", directions=WRITES, result=DIFFERS,
     ),
     limit(

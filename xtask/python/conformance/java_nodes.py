@@ -1,10 +1,11 @@
-"""What arrays of numbers do not show of Java N5: texts, groups; and the controls."""
+"""What arrays of numbers do not show of Java N5: texts, blocks of modes 1 and 2, groups; and the controls."""
 
 import json
 import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 from cells import ATTRIBUTES, TYPES, Cell, n5_codecs
 from compare import Differs, Refused, same, same_elements, they_read, they_write, we_write
 from java_report import CONTROL
@@ -14,6 +15,16 @@ from peers_java import Failed
 FIRST = {"n5": ("raw", {"type": "raw"}), "zarr2": ("none", None), "zarr3": ("none", [])}
 FIRST_LAYOUT = {"n5": "edges truncated by us", "zarr2": "C, dot", "zarr3": "default, slash"}
 LAYOUTS_OF_TEXTS = ["edges truncated by us", "axes reversed", "even blocks", "1-d", "below groups, attributes"]
+
+# The only block of these datasets has this size, whatever it holds.
+SIZE = [5, 2]
+BLOCKS = {
+    ("uint8", "mode 1, fewer elements"): np.array([1, 2, 255], "u1"),
+    ("uint8", "mode 1, more elements"): np.arange(1, 18, dtype="u1"),
+    ("int32", "mode 1, fewer elements"): np.array([-1, 2**31 - 1, -(2**31)], "<i4"),
+    ("int32", "mode 1, more elements"): np.arange(-6, 7, dtype="<i4"),
+    ("object", "mode 2"): np.array([9, 8, 0, 255], "u1"),
+}
 
 # Two chunks of one size.
 CONTROLS = {"n5": ("even blocks", "0/0", "1/1"), "zarr2": ("even chunks", "0.0", "1.1"), "zarr3": ("default, slash", "c/0/0", "c/1/1")}
@@ -45,6 +56,37 @@ def judged(refuses, do):
     except Differs as error:
         return "differs", str(error)
     return "agrees", ""
+
+
+def blocks(ndzarr, peer, folder, show):
+    """Blocks of modes 1 and 2."""
+    for (data_type, layout), elements in BLOCKS.items():
+        file = Path(folder, "java.bin")
+        size = None if data_type == "object" else SIZE
+        for codec, config in n5_codecs().items():
+            if not peer.takes(Cell("n5", "uint16", codec, FIRST_LAYOUT["n5"], config)):
+                continue
+            cell = named("n5", data_type, layout, codec)
+            store = fresh(folder, "block.n5")
+
+            def write():
+                file.write_bytes(elements.tobytes())
+                peer.java("write block", format="n5", store=store, node="a", dimensions=SIZE, block_size=SIZE, data_type=data_type,
+                          compression=config, size=size, block=[0, 0], elements=str(file))
+                found = json.loads(ndzarr("block", store, "a"))
+                same("elements", found["elements"], elements.tolist())
+                same("size", found.get("size"), size)
+
+            show(cell, peer, "writes", judged("peer refuses", write))
+        store = fresh(folder, "block.n5")
+
+        def read():
+            ndzarr("block", store, "a", "--create", data_type, "--elements=" + ",".join(map(str, elements.tolist())))
+            found = peer.java("read block", format="n5", store=store, node="a", block=[0, 0], elements=str(file))
+            same("elements", file.read_bytes(), elements.tobytes())
+            same("size", found.get("size"), size)
+
+        show(named("n5", data_type, layout), peer, "reads", judged("peer refuses", read))
 
 
 def groups(ndzarr, peer, format, folder, show):

@@ -34,7 +34,7 @@ One process of Java, two of ndzarr that write and one that reads, for {seconds} 
 attribute or an element of its own, Java also half of the only block. [Guarantees](../guarantees.md#beside-java-n5) say
 what must not be: bold.
 
-| | Java's changes | undone | ndzarr's changes | failed | undone by Java, which read before | reads | failed | torn values |
+| | Java's changes | lost | ndzarr's changes | failed | undone by Java, which read before | reads | failed | torn values |
 |---|---|---|---|---|---|---|---|---|
 """
 

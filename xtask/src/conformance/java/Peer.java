@@ -10,6 +10,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -192,6 +193,32 @@ public final class Peer {
         }
     }
 
+    /** Writes one N5 block of any number of elements, or an object. Without a size it is one: the mode follows from both. */
+    static void writeBlock(Format format, JsonObject command) throws Exception {
+        String node = command.get("node").getAsString();
+        try (N5Writer n5 = format.open(command)) {
+            DatasetAttributes dataset = n5.datasetExists(node)
+                    ? n5.getDatasetAttributes(node)
+                    : n5.createDataset(node, format.dataset(command));
+            Elements all = Elements.of(Files.readAllBytes(Paths.get(command.get("elements").getAsString())), dataset.getDataType());
+            n5.writeChunk(node, dataset, all.whole(ints(command, "size"), longs(command, "block")));
+        }
+    }
+
+    /** Reads one N5 block as it is. */
+    static JsonObject readBlock(Format format, JsonObject command) throws Exception {
+        String node = command.get("node").getAsString();
+        try (N5Writer n5 = format.open(command)) {
+            DatasetAttributes dataset = n5.getDatasetAttributes(node);
+            DataBlock<?> block = n5.readChunk(node, dataset, longs(command, "block"));
+            Path file = Paths.get(command.get("elements").getAsString());
+            Files.write(file, Elements.of(block, dataset.getDataType()).bytes());
+            JsonObject says = new JsonObject();
+            says.add("size", GSON.toJsonTree(block.getSize()));
+            return says;
+        }
+    }
+
     /** What of the class path can be used: whatever fails here would fail everywhere, and says why. */
     static JsonObject libraries() {
         Map<String, String> classes = new TreeMap<>();
@@ -236,8 +263,10 @@ public final class Peer {
         switch (what) {
             case "write": write(format, command); break;
             case "group": group(format, command); break;
+            case "write block": writeBlock(format, command); break;
             case "read": return read(format, command);
             case "nodes": return nodes(format, command);
+            case "read block": return readBlock(format, command);
             default: throw new IllegalArgumentException("unknown command " + what);
         }
         return new JsonObject();
