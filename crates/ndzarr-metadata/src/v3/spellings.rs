@@ -41,7 +41,9 @@ fn is_usual(codecs: &Json<'_>) -> bool {
     let is_usual_item = |item: &Json<'_>| {
         let configuration = item.get("configuration").and_then(Json::as_object);
         match (name(item), configuration) {
-            (Some("gzip"), Some(members)) => members.contains_key("level") && members.len() == 1,
+            (Some("gzip"), Some(members)) => {
+                members.get("level").and_then(as_u64).is_some() && members.len() == 1
+            }
             (Some("zstd"), Some(members)) => members.contains_key("level"),
             (Some("blosc"), Some(members)) => {
                 !members.contains_key("nthreads")
@@ -94,6 +96,11 @@ impl Spellings<'_> {
             && let Some(name) = members.remove("type")
         {
             self.remark(format_args!("{place} has its name under \"type\", as n5-zarr writes it"));
+            // What it makes is N5's document of a compression, which has no configuration.
+            if !members.contains_key("configuration") {
+                *members =
+                    Members::from_iter([("configuration".to_owned(), Json::Object(std::mem::take(members)))]);
+            }
             members.insert("name", name);
         }
         let name = members.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -115,6 +122,11 @@ impl Spellings<'_> {
                         "{place} {name:?} has no level: new chunks have {default}, as with zarr-python"
                     ));
                     configuration.insert("level", default.into());
+                }
+                // Java's name of the default.
+                if name == "gzip" && configuration.get("level").and_then(Json::as_f64) == Some(-1.0) {
+                    self.remark(format_args!("{place} \"gzip\" has the level -1: new chunks have 6"));
+                    configuration.insert("level", 6.into());
                 }
                 if name == "gzip"
                     && let Some(is_zlib) = configuration.get("useZlib").and_then(Json::as_bool)

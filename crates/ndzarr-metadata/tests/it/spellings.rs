@@ -82,6 +82,33 @@ fn codecs_of_shards_are_put_right_too() {
     assert!(warning.contains("codecs[0].configuration.codecs[1] has its name under \"type\""), "{warning}");
 }
 
+#[test]
+fn codecs_of_shards_may_be_compressions_of_n5() {
+    // n5-zarr 2.0 of April 2026: the inner codecs are the documents of N5.
+    for (compression, expected) in [
+        (r#"{"type":"gzip","useZlib":false,"level":1}"#, CodecConfig::Gzip { level: 1 }),
+        (r#"{"type":"gzip","useZlib":true,"level":1}"#, CodecConfig::Zlib { level: 1 }),
+        (r#"{"type":"gzip","useZlib":false,"level":-1}"#, CodecConfig::Gzip { level: 6 }),
+    ] {
+        let codecs = format!(
+            r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[1],
+            "index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}},{{"name":"crc32c"}}],
+            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}},{compression}]}}}}]"#
+        );
+        let node = node("zarr.json", &with(zarr3::ARRAY, &[("codecs", &codecs)]));
+        let [CodecConfig::Sharding(shards)] = &configs(node.kind.array().expect("an array"))[..] else {
+            panic!("{codecs}")
+        };
+        assert_eq!(shards.codecs[1].config, expected, "{compression}");
+        assert!(node.warnings[0].contains("under \"type\""), "{:?}", node.warnings);
+        assert!(node.warnings.iter().any(|warning| warning.contains("useZlib")), "{:?}", node.warnings);
+    }
+    // A member that gzip does not have is an error.
+    let codecs =
+        r#"[{"name":"bytes","configuration":{"endian":"little"}},{"type":"gzip","level":1,"window":3}]"#;
+    zarr3::fails(&[("codecs", codecs)], "window");
+}
+
 /// The codec after `bytes`.
 fn second(codec: &str) -> (CodecConfig, String) {
     let codecs = format!(r#"[{{"name":"bytes","configuration":{{"endian":"little"}}}},{codec}]"#);
