@@ -1,5 +1,6 @@
 //! Groups and nodes: found, listed, described by consolidated copies, and removed.
 
+pub(crate) mod blocking;
 pub(crate) mod consolidated;
 pub(crate) mod contents;
 pub(crate) mod erase;

@@ -58,7 +58,6 @@
 
 mod arrays;
 pub mod asynchronous;
-mod blocking;
 pub mod codec;
 mod copy;
 mod creating;
@@ -79,7 +78,6 @@ pub use arrays::info::ArrayInfo;
 pub use arrays::n5_block::{N5Block, N5Blocks};
 pub use arrays::shard_writer::ShardWriter;
 pub use arrays::units::Units;
-pub use blocking::{AnyNode, OpenOptions};
 pub use copy::{
     CopiedNode, CopyAccount, CopyLevel, CopyOptions, CopyReport, KeyList, LeftOut, LeftOutReason, NotCopied,
     copy,
@@ -103,6 +101,7 @@ pub use element_types::structured;
 pub use error::{Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use half::{bf16, f16};
+pub use hierarchy::blocking::{AnyNode, OpenOptions};
 pub use hierarchy::contents::Contents;
 pub use hierarchy::group::{Group, GroupIn};
 pub use hierarchy::group_info::GroupInfo;

@@ -17,7 +17,7 @@ use crate::storage::Storage;
 
 /// Sorts keys, one after another.
 #[derive(Clone, Default)]
-pub(super) struct Sorter {
+pub(crate) struct Sorter {
     format: Option<Format>,
     /// Below these lies all that is copied.
     prefixes: Vec<String>,
@@ -36,15 +36,15 @@ pub(super) struct Sorter {
 
 /// What was found.
 #[derive(Clone, Default)]
-pub(super) struct Found {
-    pub(super) account: CopyAccount,
+pub(crate) struct Found {
+    pub(crate) account: CopyAccount,
     /// The keys of files that are copied byte for byte.
-    pub(super) files: Vec<String>,
+    pub(crate) files: Vec<String>,
 }
 
 impl Sorter {
     /// Of everything below a node.
-    pub(super) fn of(root: &Node, to: Format, copies_files: bool) -> Self {
+    pub(crate) fn of(root: &Node, to: Format, copies_files: bool) -> Self {
         let owners = Owners::new(&root.context.draft_suffix);
         let mut sorter = Self {
             format: Some(root.format),
@@ -59,7 +59,7 @@ impl Sorter {
     }
 
     /// A node that is copied.
-    pub(super) fn add(&mut self, node: &Node) {
+    pub(crate) fn add(&mut self, node: &Node) {
         match node.kind {
             NodeKind::Array(_) => self.owners.add(node),
             // What lies in a folder without a document belongs to no node.
@@ -71,17 +71,17 @@ impl Sorter {
     }
 
     /// A node whose keys are copied as they are.
-    pub(super) fn add_as_files(&mut self, node: &Node) {
+    pub(crate) fn add_as_files(&mut self, node: &Node) {
         self.as_files
             .extend(key_prefixes(node.format, node.path.as_str()).into_iter().map(|prefix| (prefix, 0)));
     }
 
     /// A node that is not copied.
-    pub(super) fn add_not_copied(&mut self, format: Format, path: &str) {
+    pub(crate) fn add_not_copied(&mut self, format: Format, path: &str) {
         self.not_copied.extend(key_prefixes(format, path));
     }
 
-    pub(super) fn take(&mut self, key: &str, listed: Option<&Listed>) {
+    pub(crate) fn take(&mut self, key: &str, listed: Option<&Listed>) {
         match listed {
             Some(Listed::Folder) => return,
             Some(Listed::Unlisted(_)) => {
@@ -148,7 +148,7 @@ impl Sorter {
     }
 
     /// Sorts all keys of a store below the source; `None` if it cannot list them.
-    pub(super) async fn sort(self, storage: &Storage, root: &Node) -> Result<Option<Self>> {
+    pub(crate) async fn sort(self, storage: &Storage, root: &Node) -> Result<Option<Self>> {
         or_unlisted(self.sort_all(storage, &root.context.limits).await)
     }
 
@@ -171,7 +171,7 @@ impl Sorter {
 
     /// Sorts the keys of an array, with the list by which its chunks are copied; `None` if the store cannot list
     /// them.
-    pub(super) async fn sort_array(self, array: &ArrayInfo) -> Result<Option<(Units, Self)>> {
+    pub(crate) async fn sort_array(self, array: &ArrayInfo) -> Result<Option<(Units, Self)>> {
         or_unlisted(self.sort_all_of(array).await)
     }
 
@@ -215,13 +215,13 @@ impl Sorter {
     }
 
     /// How many keys of a node that is copied as it is are no documents.
-    pub(super) fn n_of(&self, node: &Node) -> u64 {
+    pub(crate) fn n_of(&self, node: &Node) -> u64 {
         let prefixes = key_prefixes(node.format, node.path.as_str());
         prefixes.iter().filter_map(|prefix| self.as_files.get(prefix)).sum()
     }
 
     /// What was found: documents after what they describe.
-    pub(super) fn found(self) -> Found {
+    pub(crate) fn found(self) -> Found {
         let mut found = self.found;
         let suffix = &self.owners.draft_suffix;
         found.files.sort_by_cached_key(|key| {

@@ -14,7 +14,7 @@ use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
 
 /// The array, of whose units only these are asked for. Nothing may write to it meanwhile.
-pub(super) fn only_listed(array: &ArrayInfo, stored: &Units) -> Result<ArrayInfo> {
+pub(crate) fn only_listed(array: &ArrayInfo, stored: &Units) -> Result<ArrayInfo> {
     let list = Arc::new(List {
         keys: array.spec().keys.clone(),
         n_axes: array.shape().len(),

@@ -30,36 +30,36 @@ use crate::selections::to_shape::ToShape;
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
     /// `None`: that of the source.
-    pub(super) format: Option<Format>,
+    pub(crate) format: Option<Format>,
     /// Its format is replaced by the one above.
-    pub(super) create: CreateOptions,
-    pub(super) open: OpenOptions<Blocking>,
+    pub(crate) create: CreateOptions,
+    pub(crate) open: OpenOptions<Blocking>,
     /// What is copied of the source; `None`: everything.
-    pub(super) slices: Option<Vec<SliceInfoElem>>,
-    pub(super) layout: Layout,
-    pub(super) numbers: Numbers,
-    pub(super) memory: Option<u64>,
+    pub(crate) slices: Option<Vec<SliceInfoElem>>,
+    pub(crate) layout: Layout,
+    pub(crate) numbers: Numbers,
+    pub(crate) memory: Option<u64>,
     /// Whether chunks that need more get it.
-    pub(super) more_memory: bool,
-    pub(super) temporary: Option<Place>,
-    pub(super) resume: bool,
-    pub(super) at_most: CopyLevel,
-    pub(super) record_losses: bool,
+    pub(crate) more_memory: bool,
+    pub(crate) temporary: Option<Place>,
+    pub(crate) resume: bool,
+    pub(crate) at_most: CopyLevel,
+    pub(crate) record_losses: bool,
     /// Whether files that belong to no array or group are copied.
-    pub(super) other_files: bool,
-    pub(super) dry_run: bool,
-    pub(super) run: RunOptions,
+    pub(crate) other_files: bool,
+    pub(crate) dry_run: bool,
+    pub(crate) run: RunOptions,
 }
 
 /// How arrays of the target are cut and encoded, as far as that is not as in the source.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layout {
-    pub(super) chunks: Option<Vec<u64>>,
+pub(crate) struct Layout {
+    pub(crate) chunks: Option<Vec<u64>>,
     /// `Some(None)`: no shards.
-    pub(super) shards: Option<Option<Vec<u64>>>,
-    pub(super) codecs: Option<CodecRequest>,
+    pub(crate) shards: Option<Option<Vec<u64>>>,
+    pub(crate) codecs: Option<CodecRequest>,
     /// Where the index of a shard is.
-    pub(super) index: Option<IndexLocation>,
+    pub(crate) index: Option<IndexLocation>,
 }
 
 impl Default for CopyOptions {

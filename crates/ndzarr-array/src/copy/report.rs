@@ -115,7 +115,7 @@ impl fmt::Display for LeftOutReason {
 }
 
 impl NotCopied {
-    pub(super) fn of(path: &NodePath, why: &Error) -> Self {
+    pub(crate) fn of(path: &NodePath, why: &Error) -> Self {
         Self { source: path.as_str().to_owned(), why: why.to_string() }
     }
 }
@@ -128,7 +128,7 @@ impl CopyAccount {
         self.n_documents + self.n_chunks + self.n_remade + self.files.n + left_out
     }
 
-    pub(super) fn leave_out(&mut self, reason: LeftOutReason, key: &str) {
+    pub(crate) fn leave_out(&mut self, reason: LeftOutReason, key: &str) {
         let at = self.left_out.iter().position(|left_out| left_out.reason == reason);
         let at = at.unwrap_or_else(|| {
             self.left_out.push(LeftOut { reason, keys: KeyList::default() });
@@ -139,7 +139,7 @@ impl CopyAccount {
 }
 
 impl KeyList {
-    pub(super) fn add(&mut self, key: &str) {
+    pub(crate) fn add(&mut self, key: &str) {
         self.n += 1;
         if self.first.len() < 100 {
             self.first.push(key.to_owned());

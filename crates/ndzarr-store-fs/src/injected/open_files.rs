@@ -17,6 +17,9 @@ struct Share {
     millis: AtomicU64,
     /// What is closed after some pauses.
     closes_at: Mutex<Option<(u64, File)>>,
+    /// Removes an open value to replace it, as Linux does on a share: the server keeps its name taken
+    /// until it is closed.
+    removes: bool,
 }
 
 /// Whether this process has a file of this name open.
@@ -61,6 +64,10 @@ impl Syscalls for Share {
         Ok(self.seen(System.link_stat(path)?, path))
     }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if self.removes && held(&self.closes_at).is_some() {
+            let _ = System.unlink(to);
+            return Err(Errno::NOENT.into());
+        }
         if is_open(to) { Err(Errno::BUSY.into()) } else { System.rename(from, to) }
     }
     fn unlink(&self, path: &Path) -> io::Result<()> {
@@ -136,6 +143,20 @@ fn a_value_that_is_open_elsewhere_is_replaced_once_it_is_closed() -> Outcome {
         assert!(held(&share.closes_at).is_none());
         assert_eq!(setup.value()?.as_deref(), (!erases).then_some("new value"));
     }
+    Ok(())
+}
+
+#[test]
+fn a_value_that_was_removed_to_be_replaced_is_not_lost() -> Outcome {
+    let setup = Setup::new()?;
+    let share = Arc::new(Share { tick: 1, removes: true, ..Share::default() });
+    let store = FsStore::builder(setup.folder.path()).locking(crate::Locking::Portable);
+    let store = store.build_on(share.clone());
+    let file = File::open(setup.folder.path().join("a/b"))?;
+    *held(&share.closes_at) = Some((500, file));
+    put(&store, Precondition::None)?;
+    assert!(held(&share.closes_at).is_none(), "it was waited for");
+    assert_eq!(setup.value()?.as_deref(), Some("new value"));
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use crate::locks::owner::Owner;
 use crate::locks::renewal::{self, Held, Lost};
 use crate::names::lock_names::{lock_path, temporary_path};
 use crate::new_value::NewValue;
-use crate::system::os_error::{is_gone, is_not_found};
+use crate::system::os_error::is_gone;
 use crate::system::syscalls::{Syscalls, again, once_free, replace};
 
 /// The lock of a path, and the temporary that becomes its value.
@@ -135,7 +135,7 @@ impl Lease {
 
     fn publish_as(&mut self, held: &Held, path: &Path) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Err(io::Error::other(Lost)) };
-        again(|| self.sys.flush(&temporary.file))?;
+        gone_is_lost(again(|| self.sys.flush(&temporary.file)))?;
         held.check()?;
         gone_is_lost(replace(&*self.sys, &temporary.path, path))?;
         self.temporary = None;
@@ -162,9 +162,10 @@ impl Drop for Lease {
     }
 }
 
-fn gone_is_lost(renamed: io::Result<()>) -> io::Result<()> {
-    match renamed {
-        Err(e) if is_not_found(&e) => Err(io::Error::other(Lost)),
+/// Who takes over a lock removes the temporary first.
+fn gone_is_lost(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(e) if is_gone(&e) => Err(io::Error::other(Lost)),
         other => other,
     }
 }

@@ -105,11 +105,15 @@ impl FileSystem {
             (0x7461_636f, "ocfs2"),
             (0x786f_4256, "vboxsf"),
         ];
+        const SMB: [&str; 3] = ["smb", "cifs", "smb2"];
         let find =
             |table: &[(u32, &'static str)]| table.iter().find(|(n, _)| *n == number).map(|(_, name)| *name);
         match (find(&LOCAL), find(&OTHERS)) {
             (Some(name), _) => Self::new(name, Locking::Local),
-            (None, Some(name)) => Self::new(name, Locking::Portable),
+            (None, Some(name)) => {
+                let replaces_open = !SMB.contains(&name);
+                Self { replaces_open, ..Self::new(name, Locking::Portable) }
+            }
             (None, None) => Self::new(format!("unknown ({number:#x})"), Locking::Portable),
         }
     }
@@ -120,7 +124,7 @@ impl FileSystem {
         const LOCAL: [&str; 9] =
             ["apfs", "hfs", "ufs", "zfs", "tmpfs", "msdos", "msdosfs", "exfat", "hammer2"];
         let locking = if LOCAL.contains(&name) { Locking::Local } else { Locking::Portable };
-        Self::new(name.to_owned(), locking)
+        Self { replaces_open: name != "smbfs", ..Self::new(name.to_owned(), locking) }
     }
 
     /// Of Windows, by what `GetVolumeInformationByHandleW` tells.
@@ -176,6 +180,17 @@ mod tests {
             assert_eq!((file_system.name(), file_system.locking()), (name, locking));
         }
     }
+    #[test]
+    fn smb_replaces_no_open_file() {
+        for number in [0x517b, 0xff53_4d42, 0xfe53_4d42] {
+            assert!(!FileSystem::of_number(number).replaces_open());
+        }
+        assert!(!FileSystem::of_name("smbfs").replaces_open());
+        assert!(
+            FileSystem::of_number(0x6969).replaces_open() && FileSystem::of_number(0xef53).replaces_open()
+        );
+    }
+
     /// The names are those that `fsutil fsinfo volumeinfo` shows.
     #[test]
     fn shares_of_windows_are_portable_and_replace_no_open_file() {

@@ -40,7 +40,7 @@ use self::windows as platform;
 use crate::Durability;
 use crate::system::file_system::FileSystem;
 use crate::system::host::{self, Host, Process};
-use crate::system::os_error::{blame_users, is_in_use};
+use crate::system::os_error::{blame_users, is_in_use, is_not_found};
 use crate::system::stat::Stat;
 
 /// Every call of the store to the operating system, in one place, so that tests can make each of
@@ -263,7 +263,15 @@ impl Syscalls for System {}
 
 /// Renames a file over a value, once those who have the value open let it be replaced.
 pub(crate) fn replace(sys: &dyn Syscalls, from: &Path, to: &Path) -> io::Result<()> {
-    once_closed(sys, || sys.rename(from, to))
+    let is_there = |path: &Path| again(|| sys.link_stat(path)).is_ok();
+    once_closed(sys, || match sys.rename(from, to) {
+        // Linux removes an open value from a share of SMB to replace it, which the server carries out only
+        // once it is closed. Until then nothing can have its name.
+        Err(e) if is_not_found(&e) && is_there(from) && to.parent().is_some_and(is_there) => {
+            Err(io::ErrorKind::ResourceBusy.into())
+        }
+        renamed => renamed,
+    })
 }
 
 /// How long to wait for others to close a file that they only look at, and for them to close a

@@ -3,7 +3,7 @@
 use ndzarr_model::{CodecConfig, CodecSpec};
 
 /// Compressors to try, those most like the source's first.
-pub(in crate::copy) fn candidates(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
+pub(crate) fn candidates(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
     let translated = |config: &CodecConfig| match config {
         CodecConfig::N5Gzip { level, .. } => Some(CodecConfig::Gzip { level: *level }),
         CodecConfig::N5Lz4 { .. } => Some(CodecConfig::Lz4 { acceleration: 1 }),
@@ -31,7 +31,7 @@ pub(in crate::copy) fn candidates(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
 }
 
 /// The names of codecs that no candidate has, but for the layout of elements.
-pub(in crate::copy) fn others(codecs: &[CodecSpec]) -> Vec<&str> {
+pub(crate) fn others(codecs: &[CodecSpec]) -> Vec<&str> {
     let is_layout = |config: &CodecConfig| {
         use CodecConfig as C;
         matches!(config, C::Bytes { .. } | C::Vlen(_) | C::N5Block(_) | C::Transpose { .. } | C::Sharding(_))

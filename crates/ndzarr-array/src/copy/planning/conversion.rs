@@ -15,12 +15,12 @@ use crate::for_each_type;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::copy) struct Numbers {
+pub(crate) struct Numbers {
     /// `None`: that of the source.
-    pub(in crate::copy) data_type: Option<DataType>,
-    pub(in crate::copy) scale: f64,
-    pub(in crate::copy) offset: f64,
-    pub(in crate::copy) cast: Cast,
+    pub(crate) data_type: Option<DataType>,
+    pub(crate) scale: f64,
+    pub(crate) offset: f64,
+    pub(crate) cast: Cast,
 }
 
 impl Default for Numbers {
@@ -34,7 +34,7 @@ impl Numbers {
     ///
     /// # Errors
     /// One of the types is not of real numbers.
-    pub(in crate::copy) fn of(&self, stored: &DataType) -> Result<Option<Conversion>> {
+    pub(crate) fn of(&self, stored: &DataType) -> Result<Option<Conversion>> {
         let to = self.data_type.as_ref().unwrap_or(stored);
         let scales = self.scale != 1.0 || self.offset != 0.0;
         if to == stored && !scales {
@@ -57,9 +57,9 @@ impl Numbers {
 
 /// How numbers of one type become those of another.
 #[derive(Clone, Debug)]
-pub(in crate::copy) struct Conversion {
+pub(crate) struct Conversion {
     from: DataType,
-    pub(in crate::copy) to: DataType,
+    pub(crate) to: DataType,
     scale: f64,
     offset: f64,
     scales: bool,
@@ -80,7 +80,7 @@ impl Conversion {
     ///
     /// # Errors
     /// It is out of range.
-    pub(in crate::copy) fn fill(&self, fill: &FillValue) -> Result<FillValue> {
+    pub(crate) fn fill(&self, fill: &FillValue) -> Result<FillValue> {
         let mut bytes = vec![0; self.to.elem_size().unwrap_or(0)];
         let mut wide = Vec::new();
         self.widen(fill.bytes(), &mut wide);
@@ -100,7 +100,7 @@ impl Conversion {
     ///
     /// # Errors
     /// The first number found that is out of range, and its index in the array.
-    pub(in crate::copy) fn convert(
+    pub(crate) fn convert(
         &self,
         region: &Region,
         from: &[u8],

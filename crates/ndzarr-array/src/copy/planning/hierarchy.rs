@@ -17,12 +17,12 @@ use crate::error::{Error, Result};
 use crate::hierarchy::note::{Begun, Note, at_end};
 
 /// What a copy of a group has begun.
-pub(in crate::copy) struct Hierarchy {
+pub(crate) struct Hierarchy {
     /// The path of the uppermost group.
     path: NodePath,
     /// The note of the whole, at the uppermost group; `None` for a copy in place.
-    pub(in crate::copy) note: Option<Note>,
-    pub(in crate::copy) begun: Begun,
+    pub(crate) note: Option<Note>,
+    pub(crate) begun: Begun,
     /// The groups that have no documents yet, from the uppermost down.
     pending: Vec<Pending>,
     /// Documents above nodes that have to be completed once those are there.
@@ -44,11 +44,7 @@ struct Pending {
 
 impl Run<'_> {
     /// Begins a group. Its documents come after everything in it.
-    pub(in crate::copy) async fn group(
-        &self,
-        plan: NodePlan,
-        whole: &mut Option<Hierarchy>,
-    ) -> Result<CopiedNode> {
+    pub(crate) async fn group(&self, plan: NodePlan, whole: &mut Option<Hierarchy>) -> Result<CopiedNode> {
         let NodePlan { node, path, create, work, out } = plan;
         let NodeWork::Group(GroupPlan { attributes, consolidates }) = work else { return Ok(out) };
         let is_first = whole.is_none();
@@ -105,7 +101,7 @@ impl Run<'_> {
     }
 
     /// Copies the files below the groups. `as_they_are` are the prefixes of nodes that are copied so.
-    pub(in crate::copy) async fn group_files(
+    pub(crate) async fn group_files(
         &self,
         whole: &mut Hierarchy,
         found: &Found,
@@ -125,7 +121,7 @@ impl Run<'_> {
     }
 
     /// Writes the documents of groups, so that each exists once everything in it does.
-    pub(in crate::copy) async fn end_groups(&self, whole: Hierarchy) -> Result<()> {
+    pub(crate) async fn end_groups(&self, whole: Hierarchy) -> Result<()> {
         let Hierarchy { path, note, begun, mut pending, above, documents, .. } = whole;
         while let Some(Pending { source, mut creation, create, consolidates }) = pending.pop() {
             if consolidates {
@@ -154,11 +150,11 @@ impl Run<'_> {
 }
 
 impl Hierarchy {
-    pub(in crate::copy) fn add_documents(&mut self, of_new: &Node) {
+    pub(crate) fn add_documents(&mut self, of_new: &Node) {
         self.documents.extend(of_new.documents.iter().cloned());
     }
 
-    pub(in crate::copy) fn add_above(&mut self, documents: Vec<Document>) {
+    pub(crate) fn add_above(&mut self, documents: Vec<Document>) {
         for document in documents {
             // Those that are only to be there are made with the groups.
             if document.existing == ExistingDocument::Complete && !self.above.contains(&document) {
@@ -189,7 +185,7 @@ fn consolidated(
 }
 
 /// The creation of a node without the documents above it, and these.
-pub(in crate::copy) fn own_documents(mut creation: Creation) -> (Creation, Vec<Document>) {
+pub(crate) fn own_documents(mut creation: Creation) -> (Creation, Vec<Document>) {
     let is_own = |document: &Document| {
         matches!(document.existing, ExistingDocument::Refuse | ExistingDocument::Replace)
     };

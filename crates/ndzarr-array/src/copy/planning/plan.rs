@@ -28,7 +28,7 @@ use crate::places::open_options::OpenOptions;
 use crate::storage::Storage;
 
 /// The note of a report without an account of the keys.
-pub(in crate::copy) const UNLISTED: &str =
+pub(crate) const UNLISTED: &str =
     "the keys of the source cannot be listed: files of no array or group were not looked for";
 
 /// What a call copies.
@@ -39,50 +39,50 @@ enum Whole {
 }
 
 /// What a copy does.
-pub(in crate::copy) struct Plan {
+pub(crate) struct Plan {
     /// Parents before children.
-    pub(in crate::copy) nodes: Vec<NodePlan>,
-    pub(in crate::copy) not_copied: Vec<NotCopied>,
+    pub(crate) nodes: Vec<NodePlan>,
+    pub(crate) not_copied: Vec<NotCopied>,
     /// What lies below a group; `None` where it stays in place, or cannot be listed.
-    pub(in crate::copy) found: Option<Found>,
+    pub(crate) found: Option<Found>,
 }
 
 /// What will be done for a node.
-pub(in crate::copy) struct NodePlan {
-    pub(in crate::copy) node: Node,
-    pub(in crate::copy) path: NodePath,
-    pub(in crate::copy) create: CreateOptions,
-    pub(in crate::copy) work: NodeWork,
-    pub(in crate::copy) out: CopiedNode,
+pub(crate) struct NodePlan {
+    pub(crate) node: Node,
+    pub(crate) path: NodePath,
+    pub(crate) create: CreateOptions,
+    pub(crate) work: NodeWork,
+    pub(crate) out: CopiedNode,
 }
 
-pub(in crate::copy) enum NodeWork {
+pub(crate) enum NodeWork {
     Group(GroupPlan),
     Array(Box<ArrayPlan>),
     /// Its keys are copied as they are.
     Files,
 }
 
-pub(in crate::copy) struct GroupPlan {
-    pub(in crate::copy) attributes: Attributes,
+pub(crate) struct GroupPlan {
+    pub(crate) attributes: Attributes,
     /// Whether the copy has consolidated metadata, as the source has.
-    pub(in crate::copy) consolidates: bool,
+    pub(crate) consolidates: bool,
 }
 
-pub(in crate::copy) struct ArrayPlan {
-    pub(in crate::copy) request: ArrayRequest,
+pub(crate) struct ArrayPlan {
+    pub(crate) request: ArrayRequest,
     /// The part of the array that is copied, if not all of it.
-    pub(in crate::copy) window: Option<Window>,
-    pub(in crate::copy) conversion: Option<Conversion>,
+    pub(crate) window: Option<Window>,
+    pub(crate) conversion: Option<Conversion>,
     /// Where elements are encoded again.
-    pub(in crate::copy) strategy: Option<Strategy>,
+    pub(crate) strategy: Option<Strategy>,
     /// How many chunks, or shards, there are to copy.
-    pub(in crate::copy) units: u64,
+    pub(crate) units: u64,
 }
 
 impl Run<'_> {
     /// Plans the copy of a node and of everything below it. `open` says how the source is read.
-    pub(in crate::copy) async fn plan(
+    pub(crate) async fn plan(
         &self,
         root: Node,
         target_path: NodePath,
@@ -153,7 +153,7 @@ impl Run<'_> {
         }
     }
 
-    pub(in crate::copy) fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
+    pub(crate) fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
         Requests { source: &self.source, node, create, record_losses: self.options.record_losses }
     }
 
@@ -360,7 +360,7 @@ impl Run<'_> {
         Ok(Some(sorter.found()))
     }
 
-    pub(in crate::copy) fn info(&self, storage: &Storage, node: &Node) -> Result<ArrayInfo> {
+    pub(crate) fn info(&self, storage: &Storage, node: &Node) -> Result<ArrayInfo> {
         ArrayInfo::new(storage.clone(), node.clone(), &self.options.open.registry)
     }
 }

@@ -18,16 +18,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
 /// What decides about the documents of a node.
-pub(in crate::copy) struct Requests<'o> {
-    pub(in crate::copy) source: &'o Storage,
-    pub(in crate::copy) node: &'o Node,
-    pub(in crate::copy) create: &'o CreateOptions,
-    pub(in crate::copy) record_losses: bool,
+pub(crate) struct Requests<'o> {
+    pub(crate) source: &'o Storage,
+    pub(crate) node: &'o Node,
+    pub(crate) create: &'o CreateOptions,
+    pub(crate) record_losses: bool,
 }
 
 impl Layout {
     /// Whether an array can keep its chunks.
-    pub(in crate::copy) fn is_of(&self, spec: &ArraySpec) -> bool {
+    pub(crate) fn is_of(&self, spec: &ArraySpec) -> bool {
         let inner = spec.inner_chunk_shape();
         let chunks = inner.as_ref().unwrap_or(&spec.unit_shape);
         let shards = inner.is_some().then_some(&spec.unit_shape);
@@ -39,7 +39,7 @@ impl Layout {
     }
 
     /// The part of it that applies to an array with this number of axes.
-    pub(in crate::copy) fn for_axes(&self, ndim: usize) -> Self {
+    pub(crate) fn for_axes(&self, ndim: usize) -> Self {
         let fits = |shape: &Vec<u64>| shape.len() == ndim;
         Self {
             chunks: self.chunks.clone().filter(fits),
@@ -56,7 +56,7 @@ impl Requests<'_> {
     }
 
     /// The request for an array whose chunks are encoded again.
-    pub(in crate::copy) fn anew(
+    pub(crate) fn anew(
         &self,
         spec: &ArraySpec,
         layout: &Layout,
@@ -172,7 +172,7 @@ impl Requests<'_> {
     }
 
     /// Fill value, names and attributes, as far as the format supports them.
-    pub(in crate::copy) fn rest(
+    pub(crate) fn rest(
         &self,
         spec: &ArraySpec,
         conversion: Option<&Conversion>,
@@ -302,7 +302,7 @@ impl Requests<'_> {
     }
 
     /// The attributes of a group.
-    pub(in crate::copy) fn group(&self, losses: &mut Vec<String>) -> Result<Attributes> {
+    pub(crate) fn group(&self, losses: &mut Vec<String>) -> Result<Attributes> {
         let try_with = |attributes: &Attributes| {
             // Attributes are checked with an array, which reserves more of them.
             let mut request = ArrayRequest::new(vec![1], vec![1], ndzarr_model::DataType::UInt { bits: 8 });
@@ -341,7 +341,7 @@ impl Requests<'_> {
         Ok(())
     }
 
-    pub(in crate::copy) fn refuse(&self, what: &str) -> Error {
+    pub(crate) fn refuse(&self, what: &str) -> Error {
         let what = format!("{} cannot be {}: {what}", self.node.path, self.create.format);
         Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.source.name())
     }
@@ -384,7 +384,7 @@ fn unsaid(spec: &ArraySpec, layout: &Layout, made: &ArraySpec) -> Vec<String> {
 }
 
 /// The outermost shards of a chain.
-pub(in crate::copy) fn sharding(codecs: &[CodecSpec]) -> Option<&ShardingConfig> {
+pub(crate) fn sharding(codecs: &[CodecSpec]) -> Option<&ShardingConfig> {
     codecs.iter().find_map(|codec| match &codec.config {
         CodecConfig::Sharding(sharding) => Some(&**sharding),
         _ => None,

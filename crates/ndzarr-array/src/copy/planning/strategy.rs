@@ -15,7 +15,7 @@ use crate::operations::each::n_threads;
 
 /// How elements are copied.
 #[derive(Clone, Debug)]
-pub(in crate::copy) enum Strategy {
+pub(crate) enum Strategy {
     /// Chunk by chunk of the target, on this number of threads: elements of variable size.
     ByUnit(usize),
     Blocks(Walk),
@@ -27,7 +27,7 @@ pub(in crate::copy) enum Strategy {
 
 impl Strategy {
     /// How often elements are written.
-    pub(in crate::copy) fn passes(&self) -> u64 {
+    pub(crate) fn passes(&self) -> u64 {
         if matches!(self, Self::Twice(..)) { 2 } else { 1 }
     }
 }
@@ -42,19 +42,19 @@ const THREAD_OVERHEAD: u64 = 1 << 20;
 const VLEN_BYTES: u64 = 64;
 
 /// What a strategy is chosen for.
-pub(in crate::copy) struct Choice<'c> {
-    pub(in crate::copy) source: &'c ArrayInfo,
-    pub(in crate::copy) target: &'c ArrayInfo,
+pub(crate) struct Choice<'c> {
+    pub(crate) source: &'c ArrayInfo,
+    pub(crate) target: &'c ArrayInfo,
     /// The part of the source that is copied, if not all of it.
-    pub(in crate::copy) window: Option<&'c Window>,
-    pub(in crate::copy) conversion: Option<&'c Conversion>,
+    pub(crate) window: Option<&'c Window>,
+    pub(crate) conversion: Option<&'c Conversion>,
     /// `None`: as much as it takes, and enough.
-    pub(in crate::copy) memory: Option<u64>,
+    pub(crate) memory: Option<u64>,
     /// Whether more is taken where it is needed.
-    pub(in crate::copy) more_memory: bool,
+    pub(crate) more_memory: bool,
     /// Whether there is a place for a temporary array.
-    pub(in crate::copy) has_temporary: bool,
-    pub(in crate::copy) threads: Option<NonZeroUsize>,
+    pub(crate) has_temporary: bool,
+    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 /// Shape of what is decoded at once.
@@ -73,7 +73,7 @@ fn bytes(shape: &[u64], size: u64) -> u64 {
 impl Choice<'_> {
     /// # Errors
     /// The memory is too small: the error names the least.
-    pub(in crate::copy) fn strategy(&self) -> Result<Strategy> {
+    pub(crate) fn strategy(&self) -> Result<Strategy> {
         let (source, target) = (self.source, self.target);
         let threads = n_threads(self.threads) as u64;
         let (Some(from), Some(to)) = (source.data_type().elem_size(), target.data_type().elem_size()) else {
@@ -175,7 +175,7 @@ impl Choice<'_> {
 }
 
 /// What a report says of a strategy.
-pub(in crate::copy) fn describe(strategy: &Strategy, copied: &ArraySpec) -> Option<String> {
+pub(crate) fn describe(strategy: &Strategy, copied: &ArraySpec) -> Option<String> {
     match strategy {
         Strategy::ByUnit(_) => None,
         Strategy::Blocks(walk) | Strategy::Pieces(walk) if walk.decodes < 1.005 => None,
@@ -190,7 +190,7 @@ pub(in crate::copy) fn describe(strategy: &Strategy, copied: &ArraySpec) -> Opti
 }
 
 /// Size of the temporary array.
-pub(in crate::copy) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
+pub(crate) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
     match (strategy, copied.data_type.elem_size()) {
         (Strategy::Twice(..), Some(size)) => bytes(&copied.shape, size as u64),
         _ => 0,

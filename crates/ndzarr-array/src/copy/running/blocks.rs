@@ -24,22 +24,22 @@ use crate::tiles::output::blank_bytes;
 use crate::tiles::steps::lengths;
 
 /// One pass over an array.
-pub(in crate::copy) struct Pass<'o> {
-    pub(in crate::copy) source: ArrayInfo,
-    pub(in crate::copy) target: ArrayInfo,
+pub(crate) struct Pass<'o> {
+    pub(crate) source: ArrayInfo,
+    pub(crate) target: ArrayInfo,
     /// The part of the source that is copied, if not all of it. All regions are of this part.
-    pub(in crate::copy) window: Option<&'o Window>,
-    pub(in crate::copy) walk: Walk,
+    pub(crate) window: Option<&'o Window>,
+    pub(crate) walk: Walk,
     /// Shape of what is decoded at once.
-    pub(in crate::copy) read: Vec<u64>,
-    pub(in crate::copy) conversion: Option<Conversion>,
-    pub(in crate::copy) run: &'o RunOptions,
-    pub(in crate::copy) count: &'o (dyn Fn(u64) + Sync),
+    pub(crate) read: Vec<u64>,
+    pub(crate) conversion: Option<Conversion>,
+    pub(crate) run: &'o RunOptions,
+    pub(crate) count: &'o (dyn Fn(u64) + Sync),
 }
 
 /// A block to be copied.
 #[derive(Clone, Debug)]
-pub(in crate::copy) struct Step {
+pub(crate) struct Step {
     /// What is written.
     region: Region,
     /// The shard that it is a part of, if shards are put together piece by piece, and whether it is
@@ -88,7 +88,7 @@ struct Reading {
 
 /// The steps of a pass over blocks, in the order of the walk: those that contain any of these units
 /// of the target, or all.
-pub(in crate::copy) fn steps(
+pub(crate) fn steps(
     walk: &Walk,
     grid: &ChunkGrid,
     needed: Units,
@@ -149,7 +149,7 @@ fn around(a: &Region, b: &Region) -> Region {
 }
 
 /// The steps of a pass that puts shards together piece by piece.
-pub(in crate::copy) fn pieces(
+pub(crate) fn pieces(
     walk: &Walk,
     grid: &ChunkGrid,
     shards: impl Iterator<Item = Vec<u64>> + Send + 'static,
@@ -174,7 +174,7 @@ pub(in crate::copy) fn pieces(
 
 impl Pass<'_> {
     /// Copies all blocks.
-    pub(in crate::copy) fn copy(&self, mut steps: Box<dyn Iterator<Item = Step> + Send>) -> Result<()> {
+    pub(crate) fn copy(&self, mut steps: Box<dyn Iterator<Item = Step> + Send>) -> Result<()> {
         // A block that cannot be written stops the reading of the next one.
         let (stop, run) = self.run.part();
         let (source, target) = (self.with(&self.source, &run), self.with(&self.target, &run));

@@ -27,28 +27,28 @@ const MAX_TRIES: u64 = 1 << 20;
 const FEW: u64 = 1000;
 
 /// The chunks of a source array and of its target.
-pub(in crate::copy) struct Chunks<'o> {
-    pub(in crate::copy) source: ArrayInfo,
-    pub(in crate::copy) target: ArrayInfo,
+pub(crate) struct Chunks<'o> {
+    pub(crate) source: ArrayInfo,
+    pub(crate) target: ArrayInfo,
     /// The part of the source that is copied, if not all of it.
-    pub(in crate::copy) window: Option<&'o Window>,
-    pub(in crate::copy) conversion: Option<Conversion>,
+    pub(crate) window: Option<&'o Window>,
+    pub(crate) conversion: Option<Conversion>,
     /// The stored chunks of the source, if they were listed before: `Some(None)` if they cannot be.
-    pub(in crate::copy) listed: Option<Option<Units>>,
+    pub(crate) listed: Option<Option<Units>>,
     /// Whether chunks that are not stored have to be, because the fill values differ.
-    pub(in crate::copy) fill_differs: bool,
+    pub(crate) fill_differs: bool,
     /// Whether some of the chunks may be there.
-    pub(in crate::copy) resumed: bool,
-    pub(in crate::copy) temporary: &'o Temporary,
-    pub(in crate::copy) run: &'o RunOptions,
-    pub(in crate::copy) counter: &'o Counter,
+    pub(crate) resumed: bool,
+    pub(crate) temporary: &'o Temporary,
+    pub(crate) run: &'o RunOptions,
+    pub(crate) counter: &'o Counter,
 }
 
 type Steps = Box<dyn Iterator<Item = Step> + Send>;
 
 impl Chunks<'_> {
     /// Copies the encoded chunks. Returns their number.
-    pub(in crate::copy) async fn copy(&self) -> Result<u64> {
+    pub(crate) async fn copy(&self) -> Result<u64> {
         let stored = self.stored().await?;
         let n = stored.n();
         let chunks = self.without_there(stored, &self.target).await?;
@@ -79,7 +79,7 @@ impl Chunks<'_> {
     /// Reads elements and writes them. Chunks of the source that are not stored are skipped, unless
     /// the fill values differ. Returns the number of chunks of the target, or shards, that have
     /// elements of stored chunks.
-    pub(in crate::copy) async fn encode(&self, strategy: &Strategy) -> Result<u64> {
+    pub(crate) async fn encode(&self, strategy: &Strategy) -> Result<u64> {
         let (source, target) = (&self.source, &self.target);
         let (grid, all) = (target.grid()?, n_units(target)?);
         let stored = match self.window {
@@ -242,7 +242,7 @@ impl Chunks<'_> {
 ///
 /// # Errors
 /// They are too many to be numbered.
-pub(in crate::copy) fn n_units(array: &ArrayInfo) -> Result<u64> {
+pub(crate) fn n_units(array: &ArrayInfo) -> Result<u64> {
     array.grid()?.n_overlaps(&Region::whole(array.shape())).ok_or_else(|| {
         let what = format!("an array of shape {:?} has too many chunks to be copied", array.shape());
         array.name(Error::new(ErrorKind::Unsupported, what))
@@ -250,7 +250,7 @@ pub(in crate::copy) fn n_units(array: &ArrayInfo) -> Result<u64> {
 }
 
 /// The stored units inside an array; `None` if the store cannot list, or may not.
-pub(in crate::copy) async fn listed(array: &ArrayInfo) -> Result<Option<Units>> {
+pub(crate) async fn listed(array: &ArrayInfo) -> Result<Option<Units>> {
     match array.listed_units().await {
         Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => Ok(None),
         units => units.map(Some),

@@ -21,20 +21,20 @@ const MEMORY: u64 = 256 << 20;
 const PIECE: u64 = 8 << 20;
 
 /// The files of a copy.
-pub(in crate::copy) struct Files<'f, 'o> {
-    pub(in crate::copy) run: &'f Run<'o>,
+pub(crate) struct Files<'f, 'o> {
+    pub(crate) run: &'f Run<'o>,
     /// That of the copy, on which writing depends.
-    pub(in crate::copy) note: Option<&'f Note>,
+    pub(crate) note: Option<&'f Note>,
     /// Prefixes of the source, which become those of the target.
-    pub(in crate::copy) from: &'f [String],
-    pub(in crate::copy) to: &'f [String],
+    pub(crate) from: &'f [String],
+    pub(crate) to: &'f [String],
     /// Whether some of the files may be there.
-    pub(in crate::copy) begun: Begun,
+    pub(crate) begun: Begun,
 }
 
 impl Files<'_, '_> {
     /// Copies them: documents of nodes after all else, so that no node is seen before it is whole.
-    pub(in crate::copy) async fn copy(&self, keys: &[String]) -> Result<()> {
+    pub(crate) async fn copy(&self, keys: &[String]) -> Result<()> {
         let is_document = |key: &&String| is_node_document(key.rsplit('/').next().unwrap_or(key), ".json");
         let (documents, others): (Vec<_>, Vec<_>) = keys.iter().partition(is_document);
         self.copy_all(others).await?;
@@ -168,11 +168,7 @@ impl Files<'_, '_> {
     }
 
     /// The documents among files of nodes that are copied as they are, under their keys in the target.
-    pub(in crate::copy) async fn documents(
-        &self,
-        keys: &[String],
-        nodes: &[String],
-    ) -> Result<Vec<(String, Bytes)>> {
+    pub(crate) async fn documents(&self, keys: &[String], nodes: &[String]) -> Result<Vec<(String, Bytes)>> {
         let mut documents = Vec::new();
         let is_of_node =
             |key: &&String| nodes.iter().any(|prefix| key.starts_with(prefix)) && is_document(key, ".json");

@@ -13,21 +13,21 @@ use crate::places::place::Place;
 use crate::storage::Storage;
 
 /// What lies below a group.
-pub(in crate::copy) struct Members {
+pub(crate) struct Members {
     /// By path, parents before children.
-    pub(in crate::copy) all: Vec<Member>,
+    pub(crate) all: Vec<Member>,
     /// What is odd about them as a whole.
-    pub(in crate::copy) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// A node below a group.
-pub(in crate::copy) struct Member {
+pub(crate) struct Member {
     /// Its path from the group.
-    pub(in crate::copy) path: String,
+    pub(crate) path: String,
     /// `None` if its document does not show it.
-    pub(in crate::copy) kind: Option<MemberKind>,
-    pub(in crate::copy) node: Result<Node>,
-    pub(in crate::copy) note: Option<&'static str>,
+    pub(crate) kind: Option<MemberKind>,
+    pub(crate) node: Result<Node>,
+    pub(crate) note: Option<&'static str>,
 }
 
 /// How many paths a note names.
@@ -38,11 +38,7 @@ impl Members {
     ///
     /// Consolidated metadata may be out of date, so that the documents of the nodes decide: but where the store
     /// cannot list, or consolidated metadata are required.
-    pub(in crate::copy) async fn of(
-        storage: &Storage,
-        root: &Node,
-        open: &OpenOptions<Blocking>,
-    ) -> Result<Self> {
+    pub(crate) async fn of(storage: &Storage, root: &Node, open: &OpenOptions<Blocking>) -> Result<Self> {
         let group = |uses| {
             let place = Place::from((storage, root.path.as_str())).locate();
             let open = open.clone().consolidated(uses);

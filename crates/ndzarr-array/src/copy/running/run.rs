@@ -22,7 +22,7 @@ use crate::operations::each::{Counter, check_cancel};
 
 impl Run<'_> {
     /// Copies as planned.
-    pub(in crate::copy) async fn carry_out(&self, plan: Plan) -> Result<CopyReport> {
+    pub(crate) async fn carry_out(&self, plan: Plan) -> Result<CopyReport> {
         let Plan { nodes: plans, not_copied, mut found } = plan;
         if self.options.dry_run {
             let nodes = self.foresee(plans, &mut found).await?;
@@ -110,13 +110,13 @@ impl Run<'_> {
         sorter.sort_array(&self.info(&self.source, node)?).await
     }
 
-    pub(in crate::copy) fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
+    pub(crate) fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
         let made = format!("{} {:?}", self.create.format, self.options.layout);
         Note::new((&self.source, node), &path.prefix(), &made, &format!("{:?}", self.options.numbers))
     }
 
     /// Refuses to replace what is still to be read, before anything is removed.
-    pub(in crate::copy) async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
+    pub(crate) async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
         if !would_remove(&self.target, creation, (&self.source, node)).await? {
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl Run<'_> {
         Err(self.requests(node, &self.create).refuse(&what))
     }
 
-    pub(in crate::copy) async fn conclude(
+    pub(crate) async fn conclude(
         &self,
         conclude: impl Fn(&Known) -> Result<Resolved<Creation>, MetadataError> + Send + Sync,
     ) -> Result<Creation> {
@@ -132,12 +132,7 @@ impl Run<'_> {
     }
 
     /// Writes the documents of a node, if its source is what it was.
-    pub(in crate::copy) async fn create(
-        &self,
-        node: &Node,
-        creation: Creation,
-        create: &CreateOptions,
-    ) -> Result<()> {
+    pub(crate) async fn create(&self, node: &Node, creation: Creation, create: &CreateOptions) -> Result<()> {
         self.check_source(node).await?;
         match create.existing {
             Existing::Beside => self.target.create(&creation, create.concurrent_update).await,
@@ -165,7 +160,7 @@ impl Run<'_> {
     }
 
     /// Fails unless the copy of the group that this is a part of is still that of this call.
-    pub(in crate::copy) async fn check_own(&self, note: Option<&Note>) -> Result<()> {
+    pub(crate) async fn check_own(&self, note: Option<&Note>) -> Result<()> {
         match note {
             Some(note) => note.check_own(&self.target).await,
             None => Ok(()),
@@ -173,7 +168,7 @@ impl Run<'_> {
     }
 
     /// Ends a copy whose node exists already.
-    pub(in crate::copy) async fn forget(&self, note: Note) -> Result<()> {
+    pub(crate) async fn forget(&self, note: Note) -> Result<()> {
         self.target.erase(&note.key).await
     }
 
@@ -304,7 +299,7 @@ impl Run<'_> {
     }
 
     /// Goes on with a copy that has begun and not ended, if that is asked for.
-    pub(in crate::copy) async fn take_over(&self, note: Note) -> Result<(Note, Begun)> {
+    pub(crate) async fn take_over(&self, note: Note) -> Result<(Note, Begun)> {
         if !self.options.resume {
             return Ok((note, Begun::Now));
         }
@@ -312,7 +307,7 @@ impl Run<'_> {
     }
 
     /// Begins a copy at the place of a new node. The result is the copy that it replaces.
-    pub(in crate::copy) async fn begin(
+    pub(crate) async fn begin(
         &self,
         note: &Note,
         creation: &Creation,
@@ -322,7 +317,7 @@ impl Run<'_> {
     }
 
     /// Ends a copy with the documents of its node.
-    pub(in crate::copy) async fn end(
+    pub(crate) async fn end(
         &self,
         note: Option<Note>,
         source: &Node,
@@ -358,7 +353,7 @@ impl Run<'_> {
     }
 
     /// Whether the document of a node that is to be made is there, as an earlier copy has made it.
-    pub(in crate::copy) async fn is_there(&self, made: &Node) -> Result<bool> {
+    pub(crate) async fn is_there(&self, made: &Node) -> Result<bool> {
         let Some((key, text)) = made.documents.first().cloned() else { return Ok(true) };
         match self.target.value(&key, made.context.limits.document_bytes).await? {
             None => Ok(false),

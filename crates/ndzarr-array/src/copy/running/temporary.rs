@@ -13,26 +13,21 @@ use crate::storage::Storage;
 
 /// Where arrays may be that a copy needs for a while. They have no documents, only chunks.
 #[derive(Clone, Debug)]
-pub(in crate::copy) struct Temporary {
-    pub(in crate::copy) storage: Storage,
+pub(crate) struct Temporary {
+    pub(crate) storage: Storage,
     /// Everything below it belongs to the copy.
-    pub(in crate::copy) prefix: String,
+    pub(crate) prefix: String,
 }
 
 impl Temporary {
     /// At a place that the user has given.
-    pub(in crate::copy) fn at(place: Located, name: &str) -> Self {
+    pub(crate) fn at(place: Located, name: &str) -> Self {
         let folder = if place.path.is_empty() { String::new() } else { format!("{}/", place.path) };
         Self { storage: place.storage, prefix: format!("{folder}{name}/") }
     }
 
     /// An array of this shape for elements of another one, in other chunks and not encoded.
-    pub(in crate::copy) fn array(
-        &self,
-        source: &ArrayInfo,
-        shape: &[u64],
-        chunks: &[u64],
-    ) -> Result<ArrayInfo> {
+    pub(crate) fn array(&self, source: &ArrayInfo, shape: &[u64], chunks: &[u64]) -> Result<ArrayInfo> {
         let spec = source.spec();
         let mut request = ArrayRequest::new(shape.to_vec(), chunks.to_vec(), spec.data_type.clone());
         request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
@@ -47,7 +42,7 @@ impl Temporary {
     }
 
     /// Removes it.
-    pub(in crate::copy) async fn erase(&self) -> Result<()> {
+    pub(crate) async fn erase(&self) -> Result<()> {
         let all = Erasure { documents: Vec::new(), prefixes: vec![self.prefix.clone()] };
         self.storage.remove(&all).await
     }

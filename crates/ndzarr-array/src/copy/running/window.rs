@@ -11,7 +11,7 @@ use crate::selections::selection::Selection;
 
 /// What is copied along each axis of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::copy) struct Window(Vec<Along>);
+pub(crate) struct Window(Vec<Along>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Along {
@@ -27,7 +27,7 @@ impl Window {
     ///
     /// # Errors
     /// They do not fit it, or do not keep its axes.
-    pub(in crate::copy) fn new(slices: &[SliceInfoElem], shape: &[u64]) -> Result<Self> {
+    pub(crate) fn new(slices: &[SliceInfoElem], shape: &[u64]) -> Result<Self> {
         if slices.iter().any(|slice| !matches!(slice, SliceInfoElem::Slice { .. })) {
             let what = "a copy has the axes of its source: take a range of length 1 instead of an index";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
@@ -43,17 +43,17 @@ impl Window {
         Ok(Self(axes.into_iter().map(along).collect()))
     }
 
-    pub(in crate::copy) fn shape(&self) -> Vec<u64> {
+    pub(crate) fn shape(&self) -> Vec<u64> {
         self.0.iter().map(|along| along.n).collect()
     }
 
     /// The most elements that it has, along each axis, of a box of the array with these lengths.
-    pub(in crate::copy) fn thinned(&self, lens: &[u64]) -> Vec<u64> {
+    pub(crate) fn thinned(&self, lens: &[u64]) -> Vec<u64> {
         self.0.iter().zip(lens).map(|(along, len)| len.div_ceil(along.step)).collect()
     }
 
     /// The elements of the array that are a region of this part.
-    pub(in crate::copy) fn of(&self, region: &Region) -> Resolved {
+    pub(crate) fn of(&self, region: &Region) -> Resolved {
         let axis = |(along, range): (&Along, &Range<u64>)| {
             let (first, n) =
                 (if along.descends { along.n - range.end } else { range.start }, range.end - range.start);
@@ -69,7 +69,7 @@ impl Window {
     }
 
     /// The region of this part whose elements a region of the array has.
-    pub(in crate::copy) fn within(&self, region: &Region) -> Region {
+    pub(crate) fn within(&self, region: &Region) -> Region {
         let axis = |(along, range): (&Along, &Range<u64>)| {
             let [first, end] = [range.start, range.end]
                 .map(|at| at.saturating_sub(along.low).div_ceil(along.step).min(along.n));
