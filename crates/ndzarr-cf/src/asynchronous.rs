@@ -29,9 +29,9 @@ use crate::contents::Contents;
 use crate::coordinate::Coordinate;
 use crate::error::Result;
 use crate::into_numbers::into_numbers;
-use crate::mode::Asynchronous;
 use crate::new_variable::NewVariable;
 use crate::time::Time;
+use ndzarr::Asynchronous;
 
 /// Like [`Dataset`](crate::Dataset).
 pub type Dataset = crate::dataset::Dataset<Asynchronous>;

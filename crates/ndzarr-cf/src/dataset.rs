@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::contents::Contents;
 use crate::error::Result;
-use crate::mode::Blocking;
 use crate::new_variable::NewVariable;
 use crate::variable::Variable;
+use ndzarr::Blocking;
 
 /// A dataset of either side: [`Dataset`](crate::Dataset), or [`asynchronous::Dataset`].
 #[derive(Clone, Debug)]

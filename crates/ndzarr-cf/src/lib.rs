@@ -31,7 +31,6 @@ mod dataset;
 mod encoding;
 mod error;
 mod into_numbers;
-mod mode;
 mod new_variable;
 mod selected;
 mod time;
@@ -84,4 +83,4 @@ pub use variable::Variable;
 /// assert!(t.sel("lat", Labels::nearest(51.0))?.read_as::<f64>()?[[]].is_nan());
 /// # Ok::<(), ndzarr_cf::Error>(())
 /// ```
-pub type Dataset = dataset::Dataset<mode::Blocking>;
+pub type Dataset = dataset::Dataset<ndzarr::Blocking>;

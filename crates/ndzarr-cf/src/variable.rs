@@ -13,9 +13,9 @@ use crate::coordinate::Coordinate;
 use crate::coordinate::labels::Labels;
 use crate::error::Result;
 use crate::into_numbers::into_numbers;
-use crate::mode::Blocking;
 use crate::selected::Selected;
 use crate::time::Time;
+use ndzarr::Blocking;
 
 /// A variable of a [`Dataset`](crate::Dataset), or what is selected of it. Selecting reads nothing;
 /// the first read of labels reads their coordinate, which the dataset keeps until it writes it.

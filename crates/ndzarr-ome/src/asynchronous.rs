@@ -24,9 +24,9 @@ use ndzarr::{Format, MemoryStore, Place};
 use crate::error::Result;
 use crate::find::find;
 use crate::io::Awaited;
-use crate::mode::Asynchronous;
 use crate::new_multiscale::NewMultiscale;
 use crate::validate::{Finding, check_arrays};
+use ndzarr::Asynchronous;
 
 /// Like [`Multiscale`](crate::Multiscale).
 pub type Multiscale = crate::multiscale::Multiscale<Asynchronous>;

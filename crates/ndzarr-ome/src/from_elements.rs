@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::json::{self, path_below};
 use crate::level::Level;
 use crate::make_levels::{can_make, copy_elements, make_levels};
-use crate::mode::Blocking;
 use crate::multiscale::Multiscale;
 use crate::new_multiscale::{NewMultiscale, Planned, datasets, numbers, try_in_memory};
 use crate::transformation::Placement;
+use ndzarr::Blocking;
 
 impl Multiscale<Blocking> {
     /// Creates an image of the elements of an array, with all its levels: what [`create`](Self::create)

@@ -39,7 +39,6 @@ mod io;
 mod json;
 mod level;
 mod make_levels;
-mod mode;
 mod multiscale;
 mod new_multiscale;
 mod scales;
@@ -95,4 +94,4 @@ pub use validate::{Finding, Requirement, validate};
 /// assert_eq!(image.array(level)?.read_as::<u16, _>(.., Default::default())?, Array2::from_elem((40, 60), 7).into_dyn());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type Multiscale = multiscale::Multiscale<mode::Blocking>;
+pub type Multiscale = multiscale::Multiscale<ndzarr::Blocking>;

@@ -14,9 +14,9 @@ use crate::image::Image;
 use crate::io::Here;
 use crate::level::Level;
 use crate::make_levels::make_levels;
-use crate::mode::Blocking;
 use crate::new_multiscale::{NewMultiscale, create_arrays, numbers, try_in_memory};
 use crate::validate::{Expected, Finding, check_arrays, validate};
+use ndzarr::Blocking;
 
 /// An image of several resolutions; whether its calls block is a matter of `M`.
 #[derive(Clone, Debug)]

@@ -68,9 +68,9 @@ struct Opened {
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// How often in a row creating a lock file that does not exist may be refused. On Windows its name
-/// is taken until every waiting writer has closed it.
-const MAX_REFUSED: usize = if cfg!(windows) { 200 } else { 20 };
+/// How often in a row creating a lock file that does not exist may be refused. On Windows and on SMB its
+/// name is taken until every waiting writer has closed it.
+const MAX_REFUSED: usize = 200;
 
 /// How long a lock file that was just made may be locked by a process that only checks whether it
 /// is.

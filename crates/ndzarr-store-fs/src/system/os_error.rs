@@ -51,12 +51,16 @@ pub(crate) fn is_loop(e: &io::Error) -> bool {
     is_one_of(e, &[windows::CANT_RESOLVE_FILENAME])
 }
 
-/// Whether this error may hide another one. sshfs gives EPERM for errors that it cannot express.
+/// Whether this error may hide another one. sshfs gives EPERM for errors that it cannot express, and Linux
+/// EINVAL for a file of SMB that it has open under another name.
 /// Windows denies access to a file that is removed as soon as the last handle of it is closed, and says
 /// that one is shared which is being renamed.
 pub(crate) fn is_refusal(e: &io::Error) -> bool {
     #[cfg(unix)]
-    if e.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) {
+    if [rustix::io::Errno::PERM, rustix::io::Errno::INVAL]
+        .map(|it| Some(it.raw_os_error()))
+        .contains(&e.raw_os_error())
+    {
         return true;
     }
     is_one_of(e, &[windows::ACCESS_DENIED, windows::DELETE_PENDING, windows::SHARING_VIOLATION])
