@@ -55,7 +55,7 @@ pub(crate) struct Args {
     ///
     /// javac compiles a program of ours against this class path: n5 4 or newer, and as much of n5-blosc,
     /// n5-zstandard and n5-zarr as there is. What is missing is named as not run. Maven gets all of them from
-    /// SciJava's public repository, https://maven.scijava.org/content/groups/public, for a project that depends
+    /// SciJava's public repository, `https://maven.scijava.org/content/groups/public`, for a project that depends
     /// on org.janelia.saalfeldlab:n5:4.0.2 and org.janelia.saalfeldlab:n5-zarr:2.0.1, by `mvn
     /// dependency:copy-dependencies -DoutputDirectory=jars`. CONTRIBUTING.md has its pom.xml. Blosc itself
     /// (libblosc.so) comes from the system.
