@@ -123,8 +123,11 @@ impl Spellings<'_> {
                     ));
                     configuration.insert("level", default.into());
                 }
-                // Java's name of the default.
-                if name == "gzip" && configuration.get("level").and_then(Json::as_f64) == Some(-1.0) {
+                // Java's name of the default, as its member shows.
+                if name == "gzip"
+                    && configuration.contains_key("useZlib")
+                    && configuration.get("level").and_then(Json::as_f64) == Some(-1.0)
+                {
                     self.remark(format_args!("{place} \"gzip\" has the level -1: new chunks have 6"));
                     configuration.insert("level", 6.into());
                 }
