@@ -7,3 +7,6 @@ pub(crate) mod io;
 pub(crate) mod other_threads;
 pub(crate) mod relayed;
 pub(crate) mod scratch;
+
+// What models of these modules replace (ndzarr-orders).
+use crate::{EngineCause, cache, sync};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use super::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A number of units that can be held at once. Waiters are served in order; a request for more than
 /// the total waits until it is alone.

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, PerProcess, Pin, Store, StoreError, Wait, Want};
 
-use crate::EngineCause;
-use crate::cache::with_files;
-use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
+use super::EngineCause;
+use super::cache::with_files;
+use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How long a dropped call waits for requests to a store without locks. The store may need the very
 /// thread that waits.

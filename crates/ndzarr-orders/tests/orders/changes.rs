@@ -16,7 +16,7 @@ use changes::{Changes, Withdrawn};
 pub(crate) mod threads {
     use super::*;
 
-    pub(crate) fn start(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    pub(crate) fn start_change(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         thread::spawn(work);
         Ok(())
     }
