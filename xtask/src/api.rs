@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// What the facade re-exports through two crates, under another name, by a macro, and as a
+    /// What the facade re-exports through two crates, from a module of another name, by a macro, and as a
     /// macro.
     #[test]
     fn items_are_followed_to_where_they_are_defined() {
@@ -179,7 +179,7 @@ mod tests {
         for line in [
             "ConcurrentUpdate: Merge",
             "CustomGrid: fn max_chunk_shape(&self) -> Vec<u64>",
-            "ArrayInfo: impl Core: pub fn shape(&self) -> &[u64]",
+            "ArrayInfo: impl ArrayInfo: pub fn shape(&self) -> &[u64]",
             "Float8E5M2: pub fn to_bits(self) -> u8",
             "store::StoreError: Io { action: &'static str, key: String, source: Arc<std::io::Error> }",
         ] {
