@@ -68,9 +68,11 @@ struct Opened {
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// How often in a row creating a lock file that does not exist may be refused. On Windows and on SMB its
-/// name is taken until every waiting writer has closed it.
-const MAX_REFUSED: usize = 200;
+/// How often in a row creating a lock file that does not exist may be refused in this way. On Windows and on
+/// SMB, whose refusal is EINVAL, its name is taken until every waiting writer has closed it.
+fn max_refused(refusal: &io::Error) -> usize {
+    if cfg!(windows) || refusal.kind() == ErrorKind::InvalidInput { 200 } else { 20 }
+}
 
 /// How long a lock file that was just made may be locked by a process that only checks whether it
 /// is.
@@ -127,7 +129,7 @@ impl Locks {
                 Attempt::Unsupported => return Ok(Take::Unsupported),
                 Attempt::NoFolder => return Ok(Take::NoFolder),
                 Attempt::Again => continue,
-                Attempt::Refused(e) if refused == MAX_REFUSED => return Err(e),
+                Attempt::Refused(e) if refused >= max_refused(&e) => return Err(e),
                 Attempt::Refused(_) => {
                     refused += 1;
                     self.sys.pause(pause);

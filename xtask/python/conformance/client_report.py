@@ -222,7 +222,7 @@ def main():
     before, title, rest = page.read_text().partition(TITLE)
     _, next_title, after = rest.partition("\n## ")
     if not (title and next_title):
-        sys.exit(f"{page} has no section on clients, or none behind it")
+        sys.exit(f"{page} has no section on clients, or none after it")
     page.write_text(before + section(outcomes) + next_title + after)
     print(f"wrote {page}", file=sys.stderr)
 

@@ -103,7 +103,7 @@ def main():
         before, title, rest = page.read_text().partition(TITLE)
         _, next_title, after = rest.partition("\n## ")
         if not (title and next_title):
-            sys.exit(f"{page} has no section on Java, or none behind it")
+            sys.exit(f"{page} has no section on Java, or none after it")
         page.write_text(before + section(libraries, tally, controls, beside) + next_title + after)
         print(f"wrote {page}", file=sys.stderr)
     if findings or gaps:
