@@ -151,20 +151,29 @@ impl KeyEncoding {
 
     /// The same encoding with the other separator, under which chunks of `ndim` dimensions lie if the
     /// document states the wrong one; `None` if both spell the same keys.
+    ///
+    /// ```
+    /// use ndzarr::metadata::KeyEncoding;
+    ///
+    /// // 0.0 and 0/0, but 0 and 0.
+    /// let dots = KeyEncoding::V2 { separator: '.' };
+    /// assert_eq!(dots.mistaken(2), Some(KeyEncoding::V2 { separator: '/' }));
+    /// assert_eq!(dots.mistaken(1), None);
+    /// // c/0 and c.0, but c and c.
+    /// let slashes = KeyEncoding::Default { separator: '/' };
+    /// assert_eq!(slashes.mistaken(1), Some(KeyEncoding::Default { separator: '.' }));
+    /// assert_eq!(slashes.mistaken(0), None);
+    /// ```
     #[must_use]
     pub fn mistaken(self, ndim: usize) -> Option<Self> {
-        let other = match self {
-            Self::Default { separator } | Self::V2 { separator } | Self::Draft { separator, .. } => {
-                if separator == '/' {
-                    '.'
-                } else {
-                    '/'
-                }
-            }
+        // The fewest dimensions with a separator in the key.
+        let (separator, separated_from) = match self {
+            Self::Default { separator } => (separator, 1),
+            Self::V2 { separator } | Self::Draft { separator, .. } => (separator, 2),
             Self::N5 { .. } => return None,
         };
-        let zeros = vec![0; ndim];
-        self.with_separator(other).filter(|other| other.encode(&zeros) != self.encode(&zeros))
+        let other = if separator == '/' { '.' } else { '/' };
+        self.with_separator(other).filter(|_| ndim >= separated_from)
     }
 
     /// A spelling of some writers: read if the usual key is absent, never written.
