@@ -136,7 +136,7 @@ pub(crate) fn change_attributes(
         attributes.insert(FILTERS, filters);
     }
     document.insert("attributes", attributes.into());
-    document.quote_fill_value();
+    json::quote_fill_value(&mut document);
     json::write_object(&key, document)
 }
 

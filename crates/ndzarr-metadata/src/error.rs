@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use ndzarr_model::JsonError;
+use ndzarr_json::{JsonError, TOO_LARGE};
 
 use crate::NodePath;
-use crate::json::TOO_LARGE;
 
 /// Why documents cannot be read, written or found.
 #[derive(Debug, thiserror::Error)]

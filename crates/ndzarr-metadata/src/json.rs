@@ -9,60 +9,27 @@
 use std::fmt::Display;
 
 use bytes::Bytes;
-use ndzarr_model::{Attributes, JsonText};
+use ndzarr_json::{JsonText, Parser, TOO_LARGE, Tree};
+use ndzarr_model::Attributes;
 use serde_json::Value;
 
 use crate::MetadataError;
 
-mod from;
-mod parser;
-mod room;
 pub(crate) mod spans;
-mod value;
-mod view;
-mod write;
 
-use parser::{Parser, Tree};
+#[cfg(test)]
+mod either_tree;
 
-pub(crate) use parser::NonFinite;
-pub(crate) use room::TOO_LARGE;
-pub(crate) use value::{Json, Members};
+pub(crate) use ndzarr_json::{
+    Json, Members, NonFinite, as_i128, as_integral_i128, as_u64, as_u64_list, json,
+};
+
+/// Where zarrita.py writes the tokens `NaN`, `Infinity` and `-Infinity`, and documents within them.
+pub(crate) const IN_VALUES: NonFinite =
+    NonFinite::InMembers(&["attributes", "fill_value", "consolidated_metadata"]);
 
 /// Maximum size of a document in bytes.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 << 20;
-
-/// A value written as JSON with expressions in it. Like serde_json's macro, but members keep their
-/// order.
-macro_rules! json {
-    (@members $members:ident) => {};
-    (@members $members:ident $name:literal: null $(, $($rest:tt)*)?) => {
-        $members.insert($name, $crate::json::Json::Null);
-        $($crate::json::json!(@members $members $($rest)*);)?
-    };
-    (@members $members:ident $name:literal: {$($value:tt)*} $(, $($rest:tt)*)?) => {
-        $members.insert($name, $crate::json::json!({$($value)*}));
-        $($crate::json::json!(@members $members $($rest)*);)?
-    };
-    (@members $members:ident $name:literal: [$($value:tt)*] $(, $($rest:tt)*)?) => {
-        $members.insert($name, $crate::json::json!([$($value)*]));
-        $($crate::json::json!(@members $members $($rest)*);)?
-    };
-    (@members $members:ident $name:literal: $value:expr $(, $($rest:tt)*)?) => {
-        $members.insert($name, $crate::json::Json::from($value));
-        $($crate::json::json!(@members $members $($rest)*);)?
-    };
-    (null) => { $crate::json::Json::Null };
-    ({}) => { $crate::json::Json::Object($crate::json::Members::new()) };
-    ({$($members:tt)+}) => {{
-        let mut members = $crate::json::Members::new();
-        $crate::json::json!(@members members $($members)+);
-        $crate::json::Json::Object(members)
-    }};
-    ([$($item:tt),* $(,)?]) => { $crate::json::Json::Array(vec![$($crate::json::json!($item)),*]) };
-    ([$($item:expr),* $(,)?]) => { $crate::json::Json::Array(vec![$($crate::json::Json::from($item)),*]) };
-    ($value:expr) => { $crate::json::Json::from($value) };
-}
-pub(crate) use json;
 
 /// Parses a document; white space around the value and a byte order mark are skipped.
 pub(crate) fn parse<'a>(
@@ -105,9 +72,9 @@ pub(crate) fn read_object<'a>(
     bytes: &'a [u8],
 ) -> Result<(Members<'a>, Option<Value>), MetadataError> {
     let text = text(key, bytes)?;
-    let mut parser = Parser::new(text, NonFinite::InValues).with_attributes_apart();
+    let mut parser = Parser::new(text, IN_VALUES).with_separate("attributes");
     match parser.document().map_err(|error| MetadataError::json(key, &error))? {
-        Json::Object(members) => Ok((members, parser.attributes)),
+        Json::Object(members) => Ok((members, parser.take_separate())),
         other => Err(no_object(key, other.kind())),
     }
 }
@@ -184,6 +151,13 @@ pub(crate) fn write_object(key: &str, members: Members<'_>) -> Result<Bytes, Met
     write(key, &Json::Object(members))
 }
 
+/// Spells Python's tokens in the member `fill_value` as documents do.
+pub(crate) fn quote_fill_value(document: &mut Members<'_>) {
+    if let Some(value) = document.get_mut("fill_value") {
+        value.quote_tokens();
+    }
+}
+
 /// An object of these members.
 pub(crate) fn object<'a, const N: usize>(members: [(&str, Json<'a>); N]) -> Json<'a> {
     Json::Object(members.into_iter().collect())
@@ -197,37 +171,6 @@ fn is_deeper(value: &Json<'_>, levels: usize) -> bool {
         Json::Object(members) => members.iter().any(|(_, item)| is_deeper(item, levels - 1)),
         _ => false,
     }
-}
-
-/// An integer written without fraction and exponent, exactly.
-pub(crate) fn as_u64(value: &Json<'_>) -> Option<u64> {
-    value.number()?.parse().ok()
-}
-
-/// Like [`as_u64`], with a sign.
-pub(crate) fn as_i128(value: &Json<'_>) -> Option<i128> {
-    value.number()?.parse().ok()
-}
-
-/// An integer, written as `7` or as `7.0`. Both occur in documents.
-pub(crate) fn as_integral_i128(value: &Json<'_>) -> Option<i128> {
-    as_i128(value).or_else(|| {
-        let text = value.number()?;
-        let float: f64 = text.parse().ok()?;
-        // Below 2^53 every integral float is exactly the integer that was meant; above, the digits
-        // decide.
-        if float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0 {
-            #[allow(clippy::cast_possible_truncation)]
-            return Some(float as i128);
-        }
-        let (whole, fraction) = text.split_once('.')?;
-        if fraction.bytes().all(|digit| digit == b'0') { whole.parse().ok() } else { None }
-    })
-}
-
-/// A list of exact unsigned integers.
-pub(crate) fn as_u64_list(value: &Json<'_>) -> Option<Vec<u64>> {
-    value.as_array()?.iter().map(as_u64).collect()
 }
 
 /// A value for messages: its JSON text, cut when long.
@@ -343,7 +286,7 @@ mod tests {
             value.quote_tokens();
             assert_eq!(value.to_string(), format!("{{\"a\":[\"{token}\"]}}"));
         }
-        let check = |text: &str| parse("k", text.as_bytes(), NonFinite::InValues).is_ok();
+        let check = |text: &str| parse("k", text.as_bytes(), IN_VALUES).is_ok();
         assert!(check("{\"attributes\":{\"a\":[NaN]},\"b\":1}"));
         assert!(check("{\"fill_value\":[NaN,-Infinity],\"b\":1}"));
         assert!(check("{\"consolidated_metadata\":{\"metadata\":{\"a\":{\"attributes\":{\"b\":NaN}}}}}"));
@@ -377,7 +320,7 @@ mod tests {
             let value = accepts(text).expect("valid").to_value();
             assert_eq!(value, expected, "{text}");
             assert_eq!(value.to_string(), expected.to_string(), "{text}");
-            assert_eq!(parse_value("k", text.as_bytes(), NonFinite::InValues).ok(), Some(expected), "{text}");
+            assert_eq!(parse_value("k", text.as_bytes(), IN_VALUES).ok(), Some(expected), "{text}");
         }
     }
 

@@ -88,7 +88,7 @@ pub(crate) fn change_attributes(
 ) -> Result<Bytes, MetadataError> {
     let key = document_key(&node.path);
     let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
-    let mut document = json::parse_object(&key, current, json::NonFinite::InValues)?;
+    let mut document = json::parse_object(&key, current, json::IN_VALUES)?;
     document::check_format(&key, &document)?;
     let mut changed = match document.get("attributes") {
         None | Some(Json::Null) => Members::new(),
@@ -97,7 +97,7 @@ pub(crate) fn change_attributes(
     };
     attribute_texts::apply(node.format, &mut changed, change)?;
     document.insert("attributes", changed.into());
-    document.quote_fill_value();
+    json::quote_fill_value(&mut document);
     json::write_object(&key, document)
 }
 

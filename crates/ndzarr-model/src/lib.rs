@@ -32,12 +32,9 @@ mod data_type;
 mod endian;
 mod fill_value;
 mod filter_spec;
+mod floats;
 mod foreign;
-mod json_string;
-mod json_text;
 mod key_encoding;
-mod odd_float;
-mod small_float;
 mod struct_type;
 mod time_unit;
 
@@ -58,12 +55,9 @@ pub use filter_spec::{
     OutOfRange, PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
     ScaleOffsetConfig, StoredType, ZfpMode,
 };
+pub use floats::{SmallFloat, odd_f32, odd_f32_of_int, odd_f32_of_uint};
 pub use foreign::Foreign;
-pub use json_string::JsonString;
-pub use json_text::{JsonError, JsonText, JsonToken};
 pub use key_encoding::{ChunkKeys, KeyEncoding};
 pub use ndzarr_grid::{ChunkEdges, ChunkGrid, CustomGrid, Region};
-pub use odd_float::{odd_f32, odd_f32_of_int, odd_f32_of_uint};
-pub use small_float::SmallFloat;
 pub use struct_type::{Field, StructError, StructType};
 pub use time_unit::TimeUnit;

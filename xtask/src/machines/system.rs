@@ -29,8 +29,14 @@ const IN_NODE: [&str; 3] = ["--target=wasm32-wasip1", WHOLE, "--test=cases"];
 const BROWSER: &str = "xtask/src/machines/browser/run.mjs";
 
 /// The packages below those of arrays.
-const PARTS: [&str; 5] =
-    ["-p=ndzarr-grid", "-p=ndzarr-model", "-p=ndzarr-metadata", "-p=ndzarr-codec", "-p=ndzarr-store-fs"];
+const PARTS: [&str; 6] = [
+    "-p=ndzarr-grid",
+    "-p=ndzarr-json",
+    "-p=ndzarr-model",
+    "-p=ndzarr-metadata",
+    "-p=ndzarr-codec",
+    "-p=ndzarr-store-fs",
+];
 
 /// The package that tests all of them through arrays.
 const WHOLE: &str = "-p=ndzarr-tests";

@@ -67,18 +67,22 @@ enum May {
 /// ARCHITECTURE.md.
 const LAYERS: &[(&str, May)] = &[
     ("ndzarr-grid", May::Name(&[])),
+    ("ndzarr-json", May::Name(&[])),
     ("ndzarr-derive", May::Name(&[])),
     ("ndzarr-store", May::Name(&[])),
     ("ndzarr-pool", May::Name(&["ndzarr-store"])),
     ("ndzarr-blosc", May::Name(&[])),
     ("ndzarr-deflate", May::Name(&[])),
     ("ndzarr-zfp", May::Name(&[])),
-    ("ndzarr-model", May::Name(&["ndzarr-grid"])),
+    ("ndzarr-model", May::Name(&["ndzarr-grid", "ndzarr-json"])),
     ("ndzarr-store-fs", May::Name(&["ndzarr-store"])),
     ("ndzarr-store-zip", May::Name(&["ndzarr-store", "ndzarr-store-fs"])),
     ("ndzarr-store-object", May::Name(&["ndzarr-store"])),
-    ("ndzarr-metadata", May::Name(&["ndzarr-model"])),
-    ("ndzarr-codec", May::Name(&["ndzarr-model", "ndzarr-blosc", "ndzarr-deflate", "ndzarr-zfp"])),
+    ("ndzarr-metadata", May::Name(&["ndzarr-json", "ndzarr-model"])),
+    (
+        "ndzarr-codec",
+        May::Name(&["ndzarr-json", "ndzarr-model", "ndzarr-blosc", "ndzarr-deflate", "ndzarr-zfp"]),
+    ),
     (
         "ndzarr-engine",
         May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-codec", "ndzarr-store", "ndzarr-pool"]),
@@ -87,6 +91,7 @@ const LAYERS: &[(&str, May)] = &[
         "ndzarr-array",
         May::Name(&[
             "ndzarr-engine",
+            "ndzarr-json",
             "ndzarr-metadata",
             "ndzarr-codec",
             "ndzarr-grid",

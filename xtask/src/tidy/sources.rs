@@ -9,7 +9,7 @@ use super::tree::Tree;
 use super::violation::Violation;
 
 /// Crates that do no I/O of any kind.
-const PURE: [&str; 4] = ["ndzarr-grid", "ndzarr-model", "ndzarr-metadata", "ndzarr-codec"];
+const PURE: [&str; 5] = ["ndzarr-grid", "ndzarr-json", "ndzarr-model", "ndzarr-metadata", "ndzarr-codec"];
 
 /// Modules of the standard library that do I/O.
 const IO: [&str; 3] = ["fs", "net", "process"];

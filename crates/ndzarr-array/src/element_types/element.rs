@@ -6,8 +6,9 @@ use bytemuck::Pod;
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
 use ndzarr_codec::Swap;
 use ndzarr_engine::{Source, Tile};
+use ndzarr_json::JsonText;
 use ndzarr_metadata::parse_json;
-use ndzarr_model::{DataType, JsonText};
+use ndzarr_model::DataType;
 use serde_json::Value;
 
 use crate::arrays::info::ArrayInfo;

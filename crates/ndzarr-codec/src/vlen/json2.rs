@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use ndzarr_model::{JsonError, JsonText};
+use ndzarr_json::{JsonError, JsonText};
 
 use super::nested::{Step, walk};
 use super::text::Text;

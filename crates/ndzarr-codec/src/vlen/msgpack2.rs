@@ -1,7 +1,7 @@
 //! numcodecs' MsgPack: the same lists as json2, but in MessagePack. Elements are returned as JSON
 //! text; a byte string, which JSON does not have, as `{"$bytes": [1, 2, 3]}`.
 
-use ndzarr_model::JsonText;
+use ndzarr_json::JsonText;
 
 use super::nested::{Step, walk};
 use super::text::Text;

@@ -6,7 +6,7 @@ use ndzarr_model::{ArraySpec, ChunkKeys, CodecCheck, CodecSpec, DataType, KeyEnc
 use crate::draft::extensions::{self, check_members};
 use crate::draft::layout::{Dialect, Layout};
 use crate::draft::{codecs, data_type, fill, sharding};
-use crate::json::{Json, Members, NonFinite, show};
+use crate::json::{IN_VALUES, Json, Members, NonFinite, show};
 use crate::shared::chunk_grid;
 use crate::shared::dtype::Stored;
 use crate::shared::fields::separator;
@@ -34,7 +34,7 @@ pub(crate) const FILTERS: &str = "filters";
 /// The members of a document.
 pub(crate) fn parse<'a>(key: &str, dialect: Dialect, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
     let non_finite = match dialect {
-        Dialect::A => NonFinite::InValues,
+        Dialect::A => IN_VALUES,
         Dialect::B => NonFinite::Accept,
     };
     json::parse_object(key, bytes, non_finite)
@@ -49,7 +49,7 @@ pub(crate) fn array_node(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Res
     if filters(layout.dialect, &attributes).is_some() {
         attributes.remove(FILTERS);
     }
-    node.attributes = attributes.to_attributes();
+    node.attributes = attributes.to_values();
     let spec = array(&key, layout, path, &members, &mut node.warnings)?;
     node.kind = NodeKind::Array(Box::new(spec));
     node.documents = vec![(key, bytes.clone())];
@@ -62,7 +62,7 @@ pub(crate) fn group_node(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Res
     let members = parse(&key, layout.dialect, bytes)?;
     check_group(&key, layout.dialect, &members)?;
     let mut node = empty_node(layout, path);
-    node.attributes = attributes(&key, layout.dialect, &members)?.to_attributes();
+    node.attributes = attributes(&key, layout.dialect, &members)?.to_values();
     node.kind = NodeKind::Group;
     node.documents = vec![(key, bytes.clone())];
     Ok(node)

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::draft::extensions::{self, check_members, version};
 use crate::draft::layout::{Dialect, Layout, is_name_char};
-use crate::json::{self, Json, NonFinite, as_u64, json, show};
+use crate::json::{self, IN_VALUES, Json, as_u64, json, show};
 use crate::{Format, MetadataError, UnknownType};
 
 /// Key of the document, which exists only at the root of the store.
@@ -17,7 +17,7 @@ const SUFFIX: &str = ".json";
 /// The layout that the root states; `None` for the final v3. A dialect requested as `format` takes
 /// precedence over the document.
 pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout>, MetadataError> {
-    let members = json::parse_object(KEY, bytes, NonFinite::InValues)?;
+    let members = json::parse_object(KEY, bytes, IN_VALUES)?;
     let uri = match members.get("zarr_format") {
         Some(Json::String(uri)) => uri,
         Some(number) if as_u64(number) == Some(3) => return Ok(None),

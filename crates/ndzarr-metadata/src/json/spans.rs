@@ -1,28 +1,18 @@
-//! Locates the members of a JSON object in its text without reading their values, so that documents
-//! within a document can be cut out unchanged and read on demand.
+//! Locates the members of an object in a document.
 
 use std::ops::Range;
 
-use ndzarr_model::{JsonError, JsonString, JsonText};
+pub(crate) use ndzarr_json::{Span, last, spans};
 
-use super::room::Room;
 use crate::MetadataError;
 
-/// What a member takes here, and as a document that is known by its name, in bytes.
-const MEMBER_BYTES: usize = 200;
-
-/// A member: its name, and the position of its value in bytes.
-pub(crate) type Span<'a> = (JsonString<'a>, Range<usize>);
-
-/// The members of the object at `within` in the text, in order, including repeated ones. Their
-/// values are not validated, except that strings and brackets must close.
+/// The members of the object at `within` in the document, in order, including repeated ones.
 pub(crate) fn members<'a>(
     key: &str,
     text: &'a [u8],
     within: Range<usize>,
 ) -> Result<Vec<Span<'a>>, MetadataError> {
-    let mut text = JsonText::of_bytes(&text[..within.end]).starting(within.start, 0).behind_mark();
-    spans(&mut text).map_err(|error| MetadataError::json(key, &error))
+    ndzarr_json::members(text, within).map_err(|error| MetadataError::json(key, &error))
 }
 
 /// The positions of the values of these members of the object at `within`: the last one of several.
@@ -32,65 +22,5 @@ pub(crate) fn values<const N: usize>(
     within: Range<usize>,
     names: [&str; N],
 ) -> Result<[Option<Range<usize>>; N], MetadataError> {
-    let members = members(key, text, within)?;
-    Ok(names.map(|name| last(&members, name).cloned()))
-}
-
-/// The members of the object that begins here.
-pub(crate) fn spans<'a>(text: &mut JsonText<'a>) -> Result<Vec<Span<'a>>, JsonError> {
-    let mut members = Vec::new();
-    let mut room = Room::new();
-    text.object()?;
-    while let Some(name) = text.member()? {
-        room.take(MEMBER_BYTES + name.len(), text.at())?;
-        members.push((name, text.skip()?));
-    }
-    Ok(members)
-}
-
-/// The last member of this name: it counts if there are several.
-pub(crate) fn last<'s>(members: &'s [Span<'_>], name: &str) -> Option<&'s Range<usize>> {
-    members.iter().rev().find(|(member, _)| *member == *name).map(|(_, range)| range)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cut(text: &str) -> Option<Vec<(String, String)>> {
-        let members = members("k", text.as_bytes(), 0..text.len()).ok()?;
-        Some(members.into_iter().map(|(name, range)| (name.into(), text[range].to_owned())).collect())
-    }
-
-    #[test]
-    fn members_are_cut_out_as_they_are_written() {
-        let text = "\u{feff} {\"a\" : {\"x\": [1, \"}\\\"\"]},\"b\\u0063\":\t-1.50 ,\"s\":\"[\",\"a\":null}";
-        let expected = [("a", "{\"x\": [1, \"}\\\"\"]}"), ("bc", "-1.50"), ("s", "\"[\""), ("a", "null")];
-        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-        assert_eq!(cut(text), Some(expected));
-        assert_eq!(cut("{}"), Some(vec![]));
-    }
-
-    #[test]
-    fn the_last_of_several_values_is_found() {
-        let text = r#" {"a":1, "b":{"c":[2]}, "\u0061":[{"a":3}], "d":"a"}"#;
-        let [a, c, b] = values("k", text.as_bytes(), 0..text.len(), ["a", "c", "b"]).expect("an object");
-        assert_eq!(a.map(|range| &text[range]), Some(r#"[{"a":3}]"#));
-        assert_eq!(c, None, "one level alone");
-        assert_eq!(b.map(|range| &text[range]), Some(r#"{"c":[2]}"#));
-        assert!(values("k", b"[]", 0..2, ["a"]).is_err());
-    }
-
-    #[test]
-    fn what_is_no_object_is_refused() {
-        let whole = "{\"a\":{\"b\":[1,\"c\\\"\"]},\"d\":2}";
-        for end in 0..whole.len() {
-            assert_eq!(cut(&whole[..end]), None, "{end}");
-        }
-        for text in
-            ["", "[]", "1", "{\"a\"}", "{\"a\":}", "{\"a\":1 2}", "{a:1}", "{\"a\":1,}", "{\"a\":\"\\"]
-        {
-            assert_eq!(cut(text), None, "{text}");
-        }
-    }
+    ndzarr_json::values(text, within, names).map_err(|error| MetadataError::json(key, &error))
 }

@@ -1,6 +1,6 @@
 //! Attribute paths as Java N5 reads them since version 3: `a/b[2]/c`.
 
-use ndzarr_model::JsonText;
+use ndzarr_json::JsonText;
 
 use crate::json::{Json, Members};
 

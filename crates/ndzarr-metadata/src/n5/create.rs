@@ -197,7 +197,7 @@ pub(crate) fn complete(
     if let Some(odd) = contents.odd {
         return Err(MetadataError::invalid(key, format_args!("is {odd}, which has no place for a version")));
     }
-    let mut members = json::parse_object(key, new, json::NonFinite::InValues)?;
+    let mut members = json::parse_object(key, new, json::IN_VALUES)?;
     members.retain(|name, value| match (name, value.as_str()) {
         ("n5", Some(needed)) => version::is_too_low(contents.get("n5"), needed),
         _ => contents.get(name).is_none(),

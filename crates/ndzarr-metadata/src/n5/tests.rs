@@ -1,9 +1,10 @@
 //! N5 documents, one by one.
 
 use bytes::Bytes;
+use ndzarr_json::JsonText;
 use ndzarr_model::{
     ArraySpec, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,
-    FillValue, IndexLocation, JsonText, KeyEncoding, LzmaConfig, LzmaFormat,
+    FillValue, IndexLocation, KeyEncoding, LzmaConfig, LzmaFormat,
 };
 use serde_json::{Value, json};
 

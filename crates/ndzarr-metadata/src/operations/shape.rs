@@ -86,7 +86,7 @@ pub fn change_shape(
         v3::grid::extend(grid, shape, before.inner_chunk_shape().as_deref());
     }
     if node.format != Format::N5 {
-        document.quote_fill_value();
+        crate::json::quote_fill_value(&mut document);
     }
     let document = crate::json::write_object(&key, document)?;
     // The format's other requirements on a shape are checked by reading it.
@@ -108,7 +108,7 @@ pub fn document_shape(node: &Node, current: Option<&[u8]>) -> Result<Vec<u64>, M
 fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
     match node.format {
         Format::Zarr2 | Format::N5 => crate::json::parse_object(key, bytes, crate::json::NonFinite::Accept),
-        Format::Zarr3 => crate::json::parse_object(key, bytes, crate::json::NonFinite::InValues),
+        Format::Zarr3 => crate::json::parse_object(key, bytes, crate::json::IN_VALUES),
         Format::DraftA | Format::DraftB => draft::parse(node, key, bytes),
     }
 }

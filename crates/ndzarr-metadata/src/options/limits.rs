@@ -1,6 +1,7 @@
 //! `Limits`: bounds on what a document may ask for.
 
-use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, JsonText, StructType};
+use ndzarr_json::JsonText;
+use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, StructType};
 
 use crate::json::{MAX_DOCUMENT_BYTES, takes_more};
 use crate::{Known, MetadataError};

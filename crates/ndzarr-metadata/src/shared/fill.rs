@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use ndzarr_model::{CustomType, DataType, Endian, FillValue, JsonText, StructType};
+use ndzarr_json::JsonText;
+use ndzarr_model::{CustomType, DataType, Endian, FillValue, StructType};
 
 use crate::MetadataError;
 use crate::json::{self, Json, Members, as_integral_i128, as_u64, show};

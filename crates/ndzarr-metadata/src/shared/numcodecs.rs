@@ -103,7 +103,7 @@ pub(crate) fn parse_configuration(
         id => match filters::parse(id, &mut parameters)? {
             Some(config) => config,
             None => {
-                let configuration = members.to_attributes().into();
+                let configuration = members.to_values().into();
                 CodecConfig::Unknown { name: id.to_owned(), configuration }
             }
         },

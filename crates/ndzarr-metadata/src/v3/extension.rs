@@ -50,7 +50,7 @@ impl<'a> Extension<'a> {
 
     /// The configuration as custom codecs, types and grids receive it: an object.
     pub(crate) fn raw_configuration(&self) -> Value {
-        self.members().to_attributes().into()
+        self.members().to_values().into()
     }
 
     /// The members of the configuration; empty if there is none.

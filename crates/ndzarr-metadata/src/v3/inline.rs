@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use ndzarr_model::{JsonError, JsonText};
+use ndzarr_json::{JsonError, JsonText};
 
 use crate::MetadataError;
 use crate::json::spans::{Span, spans};

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use ndzarr_json::JsonText;
 use ndzarr_metadata::{
     AttributeChange, CreateOptions, Format, NodePath, change_attributes, change_shape, create_array,
 };
-use ndzarr_model::{Attributes, JsonText};
+use ndzarr_model::Attributes;
 use serde_json::{Value, json};
 
 use crate::it::store::{Store, array, request, with};

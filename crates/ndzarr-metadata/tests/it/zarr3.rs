@@ -1,5 +1,6 @@
+use ndzarr_json::JsonText;
 use ndzarr_metadata::{AttributeChange, MemberKind, NodeKind, change_attributes, erase};
-use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig, DataType, Endian, JsonText};
+use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig, DataType, Endian};
 use serde_json::json;
 
 use crate::it::store::{Store, array, with};

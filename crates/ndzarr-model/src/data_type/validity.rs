@@ -1,7 +1,7 @@
 //! Checks whether bytes are a valid element of a type.
 
 use super::{ComplexPart, DataType};
-use crate::JsonText;
+use ndzarr_json::JsonText;
 
 impl DataType {
     /// Whether any bytes of the right length are an element.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::json::spans::{self, Span, last};
-use crate::json::{self, Json, NonFinite, json};
+use crate::json::{self, IN_VALUES, Json, json};
 use crate::known::{Stop, resolve};
 use crate::operations::consolidated::{DOCUMENT, DRAFT_DOCUMENT, consolidated_key, entries, is_relative};
 use crate::v3::inline::{MEMBER, inline, without_inline};
@@ -164,7 +164,7 @@ pub fn consolidate(
         Format::Zarr3 => {
             let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
             let current = without_inline(current);
-            let mut document = json::parse_object(&key, &current, NonFinite::InValues)?;
+            let mut document = json::parse_object(&key, &current, IN_VALUES)?;
             let map = json!({"kind": "inline", "must_understand": false, "metadata": {}});
             document.insert(MEMBER, map);
             json::write_object(&key, document)?

@@ -11,7 +11,7 @@ use crate::JsonString;
 /// memory. A caller that builds values takes one [`token`](Self::token) after the other.
 ///
 /// ```
-/// use ndzarr_model::{JsonText, JsonToken};
+/// use ndzarr_json::{JsonText, JsonToken};
 ///
 /// let mut text = JsonText::new(r#"{"a": [1.50, NaN], "b": {"c": [[]]}}"#);
 /// assert!(matches!(text.token()?, JsonToken::Object));
@@ -26,7 +26,7 @@ use crate::JsonString;
 /// assert_eq!(text.skip()?, 24..35);
 /// assert!(text.member()?.is_none());
 /// text.end()?;
-/// # Ok::<(), ndzarr_model::JsonError>(())
+/// # Ok::<(), ndzarr_json::JsonError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct JsonText<'a> {

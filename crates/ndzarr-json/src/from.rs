@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use ndzarr_model::JsonString;
-
-use super::value::{Json, Members};
+use crate::{Json, JsonString, Members};
 
 impl From<bool> for Json<'_> {
     fn from(value: bool) -> Self {

@@ -2,9 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use ndzarr_model::JsonString;
-
-use super::value::Json;
+use crate::{Json, JsonString};
 
 /// The compact JSON text.
 impl fmt::Display for Json<'_> {
@@ -15,7 +13,8 @@ impl fmt::Display for Json<'_> {
 
 impl Json<'_> {
     /// The JSON text with a line for each item and member, indented by two spaces per level.
-    pub(crate) fn pretty(&self) -> String {
+    #[must_use]
+    pub fn pretty(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = write(&mut text, self, Some(0));

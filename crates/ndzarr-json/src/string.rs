@@ -10,7 +10,7 @@ use std::ops::Deref;
 /// can hold: that is seen as U+FFFD, and how it is written is kept.
 ///
 /// ```
-/// use ndzarr_model::JsonString;
+/// use ndzarr_json::JsonString;
 ///
 /// let halved = JsonString::parse(r#""a\udc80b""#).expect("a string");
 /// assert_eq!((&*halved, halved.unpaired()), ("a\u{fffd}b", Some(r#""a\udc80b""#)));

@@ -3,31 +3,40 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use ndzarr_model::JsonString;
+use crate::JsonString;
 
 /// A JSON value that keeps the text of numbers and the order of members. One that was parsed
 /// borrows from its text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Json<'a> {
+pub enum Json<'a> {
+    /// `null`.
     #[default]
     Null,
+    /// `true` or `false`.
     Bool(bool),
     /// The text: a JSON number or one of the tokens `NaN`, `Infinity` and `-Infinity`.
     Number(Cow<'a, str>),
+    /// A string.
     String(JsonString<'a>),
+    /// A list.
     Array(Vec<Json<'a>>),
+    /// An object.
     Object(Members<'a>),
 }
 
 impl<'a> Json<'a> {
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    /// The text of a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(crate) fn as_bool(&self) -> Option<bool> {
+    /// A boolean.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
             _ => None,
@@ -35,66 +44,80 @@ impl<'a> Json<'a> {
     }
 
     /// The nearest float to a number, if it is finite.
-    pub(crate) fn as_f64(&self) -> Option<f64> {
+    #[must_use]
+    pub fn as_f64(&self) -> Option<f64> {
         self.number()?.parse().ok().filter(|float: &f64| float.is_finite())
     }
 
     /// The text of a number.
-    pub(crate) fn number(&self) -> Option<&str> {
+    #[must_use]
+    pub fn number(&self) -> Option<&str> {
         match self {
             Self::Number(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(crate) fn as_array(&self) -> Option<&Vec<Self>> {
+    /// The items of a list.
+    #[must_use]
+    pub fn as_array(&self) -> Option<&Vec<Self>> {
         match self {
             Self::Array(items) => Some(items),
             _ => None,
         }
     }
 
-    pub(crate) fn as_array_mut(&mut self) -> Option<&mut Vec<Self>> {
+    /// The items of a list, to change them.
+    pub fn as_array_mut(&mut self) -> Option<&mut Vec<Self>> {
         match self {
             Self::Array(items) => Some(items),
             _ => None,
         }
     }
 
-    pub(crate) fn as_object(&self) -> Option<&Members<'a>> {
+    /// The members of an object.
+    #[must_use]
+    pub fn as_object(&self) -> Option<&Members<'a>> {
         match self {
             Self::Object(members) => Some(members),
             _ => None,
         }
     }
 
-    pub(crate) fn as_object_mut(&mut self) -> Option<&mut Members<'a>> {
+    /// The members of an object, to change them.
+    pub fn as_object_mut(&mut self) -> Option<&mut Members<'a>> {
         match self {
             Self::Object(members) => Some(members),
             _ => None,
         }
     }
 
-    pub(crate) fn is_null(&self) -> bool {
+    /// Whether it is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    pub(crate) fn is_string(&self) -> bool {
+    /// Whether it is a string.
+    #[must_use]
+    pub fn is_string(&self) -> bool {
         matches!(self, Self::String(_))
     }
 
     /// A member, if this is an object that has it.
-    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Self> {
         self.as_object()?.get(name)
     }
 
     /// Like [`get`](Self::get), mutable.
-    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
         self.as_object_mut()?.get_mut(name)
     }
 
     /// The kind of value, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "a boolean",
@@ -106,12 +129,13 @@ impl<'a> Json<'a> {
     }
 
     /// Whether it is a number that standard JSON cannot express.
-    pub(crate) fn is_token(&self) -> bool {
+    #[must_use]
+    pub fn is_token(&self) -> bool {
         matches!(self.number(), Some("NaN" | "Infinity" | "-Infinity"))
     }
 
     /// Turns the tokens `NaN`, `Infinity` and `-Infinity` into strings, as documents spell them.
-    pub(crate) fn quote_tokens(&mut self) {
+    pub fn quote_tokens(&mut self) {
         match self {
             Self::Number(text) if matches!(&**text, "NaN" | "Infinity" | "-Infinity") => {
                 *self = Self::String(std::mem::take(text).into());
@@ -123,7 +147,8 @@ impl<'a> Json<'a> {
     }
 
     /// A copy that borrows nothing.
-    pub(crate) fn to_owned(&self) -> Json<'static> {
+    #[must_use]
+    pub fn to_owned(&self) -> Json<'static> {
         match self {
             Self::Null => Json::Null,
             Self::Bool(value) => Json::Bool(*value),
@@ -137,7 +162,7 @@ impl<'a> Json<'a> {
 
 /// The members of an object in their order, each name once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Members<'a> {
+pub struct Members<'a> {
     items: Vec<(JsonString<'a>, Json<'a>)>,
     /// Positions of the members of a large object; most objects are small and have none.
     #[allow(clippy::box_collection)]
@@ -149,63 +174,74 @@ const MANY: usize = 24;
 
 impl<'a> Members<'a> {
     /// What a member takes, with its place in the index, besides texts, in bytes.
-    pub(super) const MEMBER_BYTES: usize =
+    pub(crate) const MEMBER_BYTES: usize =
         size_of::<(JsonString<'_>, Json<'_>)>() + size_of::<(JsonString<'_>, usize)>();
 
-    pub(crate) fn new() -> Self {
+    /// No members.
+    #[must_use]
+    pub fn new() -> Self {
         Self::default()
     }
 
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
+    /// No members, with memory for this number of them.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
         Self { items: Vec::with_capacity(capacity), index: None }
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Json<'a>> {
+    /// The value of the member of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Json<'a>> {
         self.position(name).map(|i| &self.items[i].1)
     }
 
-    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json<'a>> {
+    /// The value of the member of this name, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Json<'a>> {
         self.position(name).map(|i| &mut self.items[i].1)
     }
 
-    pub(crate) fn contains_key(&self, name: &str) -> bool {
+    /// Whether there is a member of this name.
+    #[must_use]
+    pub fn contains_key(&self, name: &str) -> bool {
         self.position(name).is_some()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
+    /// Names and values, in their order.
+    #[must_use]
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
         self.items.iter().map(|(name, value)| (&**name, value))
     }
 
     /// Like [`iter`](Self::iter), with the names as the document spells them.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&JsonString<'a>, &Json<'a>)> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&JsonString<'a>, &Json<'a>)> {
         self.items.iter().map(|(name, value)| (name, value))
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+    /// Names, in their order.
+    #[must_use]
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.items.iter().map(|(name, _)| &**name)
     }
 
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Json<'a>> {
+    /// Values, in their order, to change them.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Json<'a>> {
         self.items.iter_mut().map(|(_, value)| value)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// The number of members.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Spells Python's tokens in the member `fill_value` as documents do.
-    pub(crate) fn quote_fill_value(&mut self) {
-        if let Some(value) = self.get_mut("fill_value") {
-            value.quote_tokens();
-        }
-    }
-
     /// If a member occurs twice, the last value counts, at the position of the first.
-    pub(crate) fn insert(&mut self, name: impl Into<JsonString<'a>>, value: Json<'a>) {
+    pub fn insert(&mut self, name: impl Into<JsonString<'a>>, value: Json<'a>) {
         let name = name.into();
         if let Some(i) = self.find(&name) {
             self.items[i].1 = value;
@@ -221,7 +257,7 @@ impl<'a> Members<'a> {
     }
 
     /// The value of a member, created if it is missing.
-    pub(crate) fn entry(&mut self, name: &str) -> &mut Json<'a> {
+    pub fn entry(&mut self, name: &str) -> &mut Json<'a> {
         let i = self.position(name).unwrap_or_else(|| {
             self.insert(name, Json::Null);
             self.items.len() - 1
@@ -230,23 +266,27 @@ impl<'a> Members<'a> {
     }
 
     /// Removes a member; those behind it keep their order.
-    pub(crate) fn remove(&mut self, name: &str) -> Option<Json<'a>> {
+    pub fn remove(&mut self, name: &str) -> Option<Json<'a>> {
         let (_, value) = self.items.remove(self.position(name)?);
         self.make_index();
         Some(value)
     }
 
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &Json<'a>) -> bool) {
+    /// Keeps the members that `keep` returns `true` for.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &Json<'a>) -> bool) {
         self.items.retain(|(name, value)| keep(name, value));
         self.make_index();
     }
 
-    pub(crate) fn sort_keys(&mut self) {
+    /// Sorts the members by their names, byte by byte.
+    pub fn sort_keys(&mut self) {
         self.items.sort_by(|(a, _), (b, _)| a.as_bytes().cmp(b.as_bytes()));
         self.make_index();
     }
 
-    pub(crate) fn to_owned(&self) -> Members<'static> {
+    /// A copy that borrows nothing.
+    #[must_use]
+    pub fn to_owned(&self) -> Members<'static> {
         self.items.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 

@@ -2,33 +2,38 @@
 
 use std::borrow::Cow;
 
-use ndzarr_model::{Attributes, JsonError, JsonString, JsonText, JsonToken};
 use serde_json::Value;
 
-use super::room::Room;
-use super::value::{Json, Members};
-use super::view;
+use crate::room::Room;
+use crate::{Json, JsonError, JsonString, JsonText, JsonToken, Members, ValueMembers, view};
 
 /// Where the tokens `NaN`, `Infinity` and `-Infinity` are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NonFinite {
-    /// Inside the top-level members `attributes` and `fill_value`, where zarrita.py writes them.
-    InValues,
+pub enum NonFinite {
+    /// Inside the top-level members of these names.
+    InMembers(&'static [&'static str]),
     /// Everywhere.
     Accept,
 }
 
 /// The kind of value to build: our own, or the users'.
-pub(crate) trait Tree<'a>: Sized {
+pub trait Tree<'a>: Sized {
+    /// The members of an object.
     type Members;
 
+    /// `null`.
     fn null() -> Self;
+    /// `true` or `false`.
     fn boolean(value: bool) -> Self;
     /// A number with this text.
     fn number(text: &'a str) -> Self;
+    /// A string.
     fn string(text: JsonString<'a>) -> Self;
+    /// A list.
     fn array(items: Vec<Self>) -> Self;
+    /// An object.
     fn object(members: Self::Members) -> Self;
+    /// No members, with memory for this number of them.
     fn members(capacity: usize) -> Self::Members;
     /// If a member occurs twice, the last value counts, at the position of the first.
     fn insert(members: &mut Self::Members, name: JsonString<'a>, value: Self);
@@ -83,7 +88,7 @@ impl<'a> Tree<'a> for Json<'a> {
 }
 
 impl<'a> Tree<'a> for Value {
-    type Members = Attributes;
+    type Members = ValueMembers;
 
     fn null() -> Self {
         Self::Null
@@ -105,15 +110,15 @@ impl<'a> Tree<'a> for Value {
         Self::Array(items)
     }
 
-    fn object(members: Attributes) -> Self {
+    fn object(members: ValueMembers) -> Self {
         Self::Object(members)
     }
 
-    fn members(_: usize) -> Attributes {
-        Attributes::new()
+    fn members(_: usize) -> ValueMembers {
+        ValueMembers::new()
     }
 
-    fn insert(members: &mut Attributes, name: JsonString<'a>, value: Self) {
+    fn insert(members: &mut ValueMembers, name: JsonString<'a>, value: Self) {
         members.insert(name.into(), value);
     }
 
@@ -128,61 +133,82 @@ impl<'a> Tree<'a> for Value {
     }
 }
 
-pub(super) struct Parser<'a> {
+/// Builds trees from text.
+#[derive(Debug)]
+pub struct Parser<'a> {
     text: JsonText<'a>,
     room: Room,
     non_finite: NonFinite,
     /// Whether the parser is inside a top-level member that may contain non-finite numbers.
-    in_values: bool,
-    attributes_apart: bool,
-    /// The member `attributes`, where it is read separately.
-    pub(super) attributes: Option<Value>,
+    may_be_non_finite: bool,
+    /// The top-level member that is read separately, and its value.
+    separate: Option<&'static str>,
+    separate_value: Option<Value>,
 }
 
 impl<'a> Parser<'a> {
     /// At the start of a document.
-    pub(super) fn new(text: &'a str, non_finite: NonFinite) -> Self {
+    #[must_use]
+    pub fn new(text: &'a str, non_finite: NonFinite) -> Self {
         Self::before(JsonText::new(text).behind_mark(), non_finite)
     }
 
     /// At a value one level deep in a document, where non-finite numbers are allowed.
-    pub(super) fn at_member(text: &'a str, at: usize) -> Self {
+    #[must_use]
+    pub fn at_member(text: &'a str, at: usize) -> Self {
         Self::before(JsonText::new(text).starting(at, 1), NonFinite::Accept)
     }
 
     fn before(text: JsonText<'a>, non_finite: NonFinite) -> Self {
         let room = Room::new();
-        Self { text, room, non_finite, in_values: false, attributes_apart: false, attributes: None }
+        Self { text, room, non_finite, may_be_non_finite: false, separate: None, separate_value: None }
     }
 
     /// Values may take no more than this number of bytes.
-    pub(super) fn within(self, byte_len: usize) -> Self {
+    #[must_use]
+    pub fn within(self, byte_len: usize) -> Self {
         Self { room: Room::of(byte_len), ..self }
     }
 
-    /// Reads the top-level member `attributes` into a separate tree.
-    pub(super) fn with_attributes_apart(self) -> Self {
-        Self { attributes_apart: true, ..self }
+    /// Reads the top-level member of this name as a separate value of serde_json, see
+    /// [`take_separate`](Self::take_separate). In its place is `null`.
+    #[must_use]
+    pub fn with_separate(self, name: &'static str) -> Self {
+        Self { separate: Some(name), ..self }
     }
 
-    pub(super) fn document<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
+    /// The value of the member that was read separately; `None` if there was none.
+    pub fn take_separate(&mut self) -> Option<Value> {
+        self.separate_value.take()
+    }
+
+    /// The only value of the text.
+    ///
+    /// # Errors
+    /// It is not JSON, is nested too deeply, or takes too much memory.
+    pub fn document<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
         let value = self.value()?;
         self.text.end()?;
         Ok(value)
     }
 
     /// The position, in bytes from the start of the text.
-    pub(super) fn at(&self) -> usize {
+    #[must_use]
+    pub fn at(&self) -> usize {
         self.text.at()
     }
 
-    pub(super) fn value<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
+    /// The value that begins here.
+    ///
+    /// # Errors
+    /// It is not JSON, is nested too deeply, or takes too much memory.
+    pub fn value<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
         self.take(size_of::<T>())?;
         Ok(match self.text.token()? {
             JsonToken::Null => T::null(),
             JsonToken::Bool(value) => T::boolean(value),
             JsonToken::Number(text) => T::number(text),
-            JsonToken::NonFinite(token) if self.non_finite == NonFinite::Accept || self.in_values => {
+            JsonToken::NonFinite(token) if self.non_finite == NonFinite::Accept || self.may_be_non_finite => {
                 T::number(token)
             }
             JsonToken::NonFinite(token) => {
@@ -231,95 +257,15 @@ impl<'a> Parser<'a> {
 
     /// The value of a member of the document itself.
     fn top_level<T: Tree<'a>>(&mut self, name: &str) -> Result<T, JsonError> {
-        self.in_values = matches!(name, "attributes" | "fill_value" | "consolidated_metadata");
-        let value = if self.attributes_apart && name == "attributes" {
-            self.attributes = Some(self.value()?);
+        self.may_be_non_finite =
+            matches!(self.non_finite, NonFinite::InMembers(names) if names.contains(&name));
+        let value = if self.separate == Some(name) {
+            self.separate_value = Some(self.value()?);
             T::null()
         } else {
             self.value()?
         };
-        self.in_values = false;
+        self.may_be_non_finite = false;
         Ok(value)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::json::{NonFinite, parse, parse_object, read_object};
-
-    /// Texts that are JSON or nearly so.
-    fn text() -> impl Strategy<Value = String> {
-        let leaf = prop_oneof![
-            Just("null".to_owned()),
-            Just("NaN".to_owned()),
-            Just("-Infinity".to_owned()),
-            Just("1.50e+3".to_owned()),
-            Just("01".to_owned()),
-            Just("\"\\u00e9\\n\"".to_owned()),
-            Just("\"\\ud800\"".to_owned()),
-            Just("\"\\ud8x\"".to_owned()),
-            any::<bool>().prop_map(|value| value.to_string()),
-            any::<i64>().prop_map(|value| value.to_string()),
-            "\"[a-c\\[{é]{0,3}\"",
-        ];
-        let name = prop_oneof![
-            Just("\"attributes\"".to_owned()),
-            Just("\"\\u0061\"".to_owned()),
-            "\"[a-c]{0,2}\"".prop_map(|name| name),
-        ];
-        let value = leaf.prop_recursive(4, 60, 30, move |inner| {
-            let member = (name.clone(), inner.clone()).prop_map(|(name, value)| format!("{name} :{value}"));
-            prop_oneof![
-                prop::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(", "))),
-                prop::collection::vec(member, 0..30).prop_map(|members| format!("{{{}}}", members.join(","))),
-            ]
-        });
-        (value, prop_oneof![9 => Just(""), 1 => Just(","), 1 => Just(" \n"), 1 => Just("]")])
-            .prop_map(|(value, end)| value + end)
-    }
-
-    proptest! {
-        /// Both trees of a document are equal, or both fail with the same error.
-        #[test]
-        fn either_tree_says_the_same(text in text()) {
-            let whole = parse_object("k", text.as_bytes(), NonFinite::InValues);
-            let read = read_object("k", text.as_bytes());
-            match (whole, read) {
-                (Ok(whole), Ok((members, attributes))) => {
-                    let names: Vec<&str> = members.keys().collect();
-                    prop_assert_eq!(&names, &whole.keys().collect::<Vec<_>>());
-                    prop_assert_eq!(members.len(), whole.len());
-                    prop_assert_eq!(attributes, whole.get("attributes").map(Json::to_value));
-                    for (name, value) in whole.iter() {
-                        let member = members.get(name).expect("it has the name");
-                        if name != "attributes" {
-                            prop_assert_eq!(member, value);
-                            prop_assert_eq!(&member.to_owned(), value);
-                        }
-                        let text = value.to_string();
-                        let again = parse("k", text.as_bytes(), NonFinite::Accept).ok();
-                        prop_assert_eq!(again.as_ref(), Some(value));
-                    }
-                    prop_assert!(members.get("d").is_none());
-                }
-                (Err(whole), Err(read)) => prop_assert_eq!(whole.to_string(), read.to_string()),
-                (whole, read) => prop_assert!(false, "{:?} but {:?}", whole, read),
-            }
-        }
-    }
-
-    #[test]
-    fn numbers_are_read_from_their_text() {
-        let tree = parse("k", b"[1.5, 7, true, null, \"a\"]", NonFinite::InValues).expect("valid");
-        let items = tree.as_array().expect("a list");
-        assert_eq!(
-            (items[0].as_f64(), items[1].as_f64(), items[2].as_bool()),
-            (Some(1.5), Some(7.0), Some(true))
-        );
-        assert_eq!((items[3].is_null(), items[4].as_str(), items[4].is_string()), (true, Some("a"), true));
-        assert_eq!((items[2].as_f64(), items[0].as_str(), tree.get("a").is_none()), (None, None, true));
     }
 }

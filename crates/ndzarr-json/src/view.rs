@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
-use ndzarr_model::Attributes;
 use serde_json::{Number, Value};
 
-use super::value::{Json, Members};
+use crate::{Json, Members, ValueMembers};
 
 /// The value that users see for a number: a 64-bit integer exactly, otherwise the nearest float. A
 /// float that is not finite becomes the string `"NaN"`, `"Infinity"` or `"-Infinity"`.
-pub(super) fn number(text: &str) -> Value {
+pub(crate) fn number(text: &str) -> Value {
     match (text.parse::<i64>(), text.parse::<u64>()) {
         // An integer has no negative zero.
         (Ok(integer), _) if text != "-0" => return integer.into(),
@@ -29,20 +28,22 @@ pub(super) fn number(text: &str) -> Value {
 
 impl<'a> Json<'a> {
     /// The value that users see.
-    pub(crate) fn to_value(&self) -> Value {
+    #[must_use]
+    pub fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(*value),
             Self::Number(text) => number(text),
             Self::String(text) => Value::String(text.to_string()),
             Self::Array(items) => items.iter().map(Self::to_value).collect(),
-            Self::Object(members) => Value::Object(members.to_attributes()),
+            Self::Object(members) => Value::Object(members.to_values()),
         }
     }
 
     /// The value that a user provides in place of `old`. Parts that do not differ for the user keep
     /// their text.
-    pub(crate) fn in_place_of(old: Option<&Self>, new: &Value) -> Self {
+    #[must_use]
+    pub fn in_place_of(old: Option<&Self>, new: &Value) -> Self {
         match (new, old) {
             (Value::Object(new), Some(Self::Object(old))) => Self::Object(Members::in_place_of(old, new)),
             (Value::Array(new), Some(Self::Array(old))) => {
@@ -56,13 +57,15 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The attributes that users see.
-    pub(crate) fn to_attributes(&self) -> Attributes {
+    /// The members as users see them.
+    #[must_use]
+    pub fn to_values(&self) -> ValueMembers {
         self.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect()
     }
 
     /// Like [`Json::in_place_of`]: existing members keep their positions, new ones follow.
-    pub(crate) fn in_place_of(old: &Self, new: &Attributes) -> Self {
+    #[must_use]
+    pub fn in_place_of(old: &Self, new: &ValueMembers) -> Self {
         let mut members = Self::with_capacity(new.len());
         for (name, old) in old.texts() {
             if let Some(new) = new.get(&**name) {
@@ -95,14 +98,14 @@ impl From<&Value> for Json<'_> {
     }
 }
 
-impl From<&Attributes> for Members<'_> {
-    fn from(attributes: &Attributes) -> Self {
+impl From<&ValueMembers> for Members<'_> {
+    fn from(attributes: &ValueMembers) -> Self {
         attributes.iter().map(|(name, value)| (name.as_str(), value.into())).collect()
     }
 }
 
-impl From<&Attributes> for Json<'_> {
-    fn from(attributes: &Attributes) -> Self {
+impl From<&ValueMembers> for Json<'_> {
+    fn from(attributes: &ValueMembers) -> Self {
         Self::Object(attributes.into())
     }
 }
