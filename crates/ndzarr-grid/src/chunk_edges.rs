@@ -7,15 +7,15 @@ use crate::GridError;
 /// Lengths of the chunks along one axis of a rectilinear grid, in elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ChunkEdges {
-    /// All have this length, whatever the length of the axis.
+    /// All chunks have this length, whatever the length of the axis.
     Repeated(u64),
-    /// Lengths, and how many chunks in a row have each. Together they may be longer than the axis,
-    /// not shorter.
+    /// Lengths, each with the number of consecutive chunks that have it. Together the chunks may be
+    /// longer than the axis, not shorter.
     Listed(Vec<(u64, u64)>),
 }
 
 impl ChunkEdges {
-    /// The greatest length; 0 if there is none.
+    /// The greatest length; 0 without chunks.
     #[must_use]
     pub fn max(&self) -> u64 {
         match self {
@@ -24,7 +24,7 @@ impl ChunkEdges {
         }
     }
 
-    /// Where the last chunk ends, in elements; `None` if they do not end, or end beyond u64.
+    /// The end of the last chunk, in elements; `None` if the chunks do not end, or end beyond u64.
     #[must_use]
     pub fn end(&self) -> Option<u64> {
         match self {
@@ -47,16 +47,19 @@ impl ChunkEdges {
         lens
     }
 
-    /// Whether the chunks of both are equal, as far as both have any.
+    /// True if the chunks of both are equal, up to the end of the shorter one.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         let runs = |edges: &Self| match edges {
             Self::Repeated(len) => vec![(*len, u64::MAX)],
             Self::Listed(runs) => runs.clone(),
         };
-        let (ours, theirs) = (runs(self), runs(other));
-        let (mut ours, mut theirs) = (ours.into_iter(), theirs.into_iter());
-        let (mut a, mut b) = (ours.next(), theirs.next());
+        let ours = runs(self);
+        let theirs = runs(other);
+        let mut ours = ours.into_iter();
+        let mut theirs = theirs.into_iter();
+        let mut a = ours.next();
+        let mut b = theirs.next();
         while let (Some((a_len, a_count)), Some((b_len, b_count))) = (a, b) {
             if a_len != b_len {
                 return false;
@@ -85,12 +88,12 @@ impl ChunkEdges {
     }
 }
 
-/// Chunks in a row that have one length.
+/// Consecutive chunks of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
-    /// Index of the first.
+    /// Index of the first chunk.
     chunk: u64,
-    /// Its first element.
+    /// The first element of that chunk.
     start: u64,
     len: u64,
 }
@@ -98,7 +101,7 @@ struct Run {
 /// The chunks along an axis, to be searched: the cost is logarithmic in the number of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AxisRuns {
-    /// In order; the last one goes on.
+    /// In order; the last one continues without an end.
     runs: Vec<Run>,
     array_len: u64,
 }
@@ -109,7 +112,8 @@ impl AxisRuns {
         match edges {
             ChunkEdges::Repeated(len) => runs.push(Run { chunk: 0, start: 0, len: (*len).max(1) }),
             ChunkEdges::Listed(listed) => {
-                let (mut chunk, mut start) = (0u64, 0u64);
+                let mut chunk = 0u64;
+                let mut start = 0u64;
                 for &(len, count) in listed {
                     if runs.last().is_none_or(|run| run.len != len) {
                         runs.push(Run { chunk, start, len });
@@ -117,7 +121,8 @@ impl AxisRuns {
                     let end = len.checked_mul(count).and_then(|n| start.checked_add(n));
                     // Chunks that begin beyond u64 are never reached.
                     let (Some(end), Some(next)) = (end, chunk.checked_add(count)) else { break };
-                    (chunk, start) = (next, end);
+                    chunk = next;
+                    start = end;
                 }
             }
         }
@@ -127,7 +132,7 @@ impl AxisRuns {
         Self { runs, array_len }
     }
 
-    /// The chunk that has an element.
+    /// The chunk that contains an element.
     pub(crate) fn chunk_at(&self, element: u64) -> u64 {
         let run = self.runs[self.runs.partition_point(|run| run.start <= element).max(1) - 1];
         run.chunk + (element - run.start) / run.len
@@ -140,7 +145,7 @@ impl AxisRuns {
         start..start.saturating_add(run.len)
     }
 
-    /// How many chunks overlap the first `len` elements.
+    /// The number of chunks that overlap the first `len` elements.
     pub(crate) fn n_chunks(&self, len: u64) -> u64 {
         if len == 0 { 0 } else { self.chunk_at(len - 1) + 1 }
     }

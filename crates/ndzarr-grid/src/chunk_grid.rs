@@ -1,4 +1,4 @@
-//! `ChunkGrid`: which chunks overlap a region, and which elements each chunk has.
+//! `ChunkGrid`: the chunks that overlap a region, and the elements of each chunk.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::chunk_edges::{AxisRuns, ChunkEdges};
 use crate::{CustomGrid, GridError, Region, n_elements};
 
-/// A custom grid may name this many indices for any region.
-const MOST_INDICES: u64 = 1 << 24;
+/// The number of indices that a custom grid may name for any region.
+const MAX_INDICES: u64 = 1 << 24;
 
 /// A grid of chunks over an array: regular, rectilinear or custom. Chunks at the end have their
 /// full shape and extend beyond the array.
@@ -15,23 +15,23 @@ const MOST_INDICES: u64 = 1 << 24;
 pub struct ChunkGrid {
     array_shape: Vec<u64>,
     chunk_shape: Vec<u64>,
-    /// Of a rectilinear grid, the chunks along each axis.
+    /// The chunks along each axis of a rectilinear grid.
     runs: Option<Arc<[AxisRuns]>>,
     edges: Option<Arc<[ChunkEdges]>>,
-    custom: Option<Own>,
+    custom: Option<SharedCustomGrid>,
 }
 
 /// A custom grid, which equals only itself.
 #[derive(Clone, Debug)]
-struct Own(Arc<dyn CustomGrid>);
+struct SharedCustomGrid(Arc<dyn CustomGrid>);
 
-impl PartialEq for Own {
+impl PartialEq for SharedCustomGrid {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Own {}
+impl Eq for SharedCustomGrid {}
 
 impl ChunkGrid {
     /// The grid of chunks of one shape.
@@ -41,7 +41,8 @@ impl ChunkGrid {
     /// elements.
     pub fn regular(array_shape: &[u64], chunk_shape: &[u64]) -> Result<Self, GridError> {
         if array_shape.len() != chunk_shape.len() {
-            let (array, chunk) = (array_shape.len(), chunk_shape.len());
+            let array = array_shape.len();
+            let chunk = chunk_shape.len();
             return Err(GridError(format!("chunks of {chunk} dimensions for an array of {array}")));
         }
         if let Some(axis) =
@@ -77,7 +78,8 @@ impl ChunkGrid {
     /// does.
     pub fn rectilinear(array_shape: &[u64], edges: &[ChunkEdges]) -> Result<Self, GridError> {
         if array_shape.len() != edges.len() {
-            let (array, chunk) = (array_shape.len(), edges.len());
+            let array = array_shape.len();
+            let chunk = edges.len();
             return Err(GridError(format!("chunks of {chunk} dimensions for an array of {array}")));
         }
         for (axis, (edges, &len)) in edges.iter().zip(array_shape).enumerate() {
@@ -102,7 +104,8 @@ impl ChunkGrid {
     pub fn custom(array_shape: &[u64], grid: Arc<dyn CustomGrid>) -> Result<Self, GridError> {
         let chunk_shape = grid.max_chunk_shape();
         if array_shape.len() != chunk_shape.len() {
-            let (array, chunk) = (array_shape.len(), chunk_shape.len());
+            let array = array_shape.len();
+            let chunk = chunk_shape.len();
             return Err(GridError(format!("chunks of {chunk} dimensions for an array of {array}")));
         }
         if let Some(axis) = chunk_shape.iter().position(|&len| len == 0) {
@@ -118,7 +121,7 @@ impl ChunkGrid {
             chunk_shape,
             runs: None,
             edges: None,
-            custom: Some(Own(grid)),
+            custom: Some(SharedCustomGrid(grid)),
         })
     }
 
@@ -128,7 +131,7 @@ impl ChunkGrid {
     /// A shape that does not fit the chunks.
     pub fn resized(&self, array_shape: &[u64]) -> Result<Self, GridError> {
         match (&self.edges, &self.custom) {
-            (_, Some(own)) => Self::custom(array_shape, Arc::clone(&own.0)),
+            (_, Some(custom)) => Self::custom(array_shape, Arc::clone(&custom.0)),
             (None, None) => Self::regular(array_shape, &self.chunk_shape),
             (Some(edges), None) => Self::rectilinear(array_shape, edges),
         }
@@ -147,13 +150,13 @@ impl ChunkGrid {
         &self.chunk_shape
     }
 
-    /// Whether all chunks have one shape.
+    /// True if all chunks have one shape.
     #[must_use]
     pub fn is_regular(&self) -> bool {
         self.runs.is_none() && self.custom.is_none()
     }
 
-    /// Whether it is a custom grid, whose chunks need not be aligned in rows.
+    /// True if it is a custom grid, whose chunks need not be aligned in rows.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         self.custom.is_some()
@@ -168,24 +171,24 @@ impl ChunkGrid {
     /// Shape of a chunk, in elements; `None` for an index outside the grid.
     #[must_use]
     pub fn shape_of(&self, chunk: &[u64]) -> Option<Vec<u64>> {
-        match self.is_regular() {
-            true => Some(self.chunk_shape.clone()),
-            false => self.chunk_region(chunk).map(|region| region.shape()),
+        if self.is_regular() {
+            return Some(self.chunk_shape.clone());
         }
+        self.chunk_region(chunk).map(|region| region.shape())
     }
 
     /// Visits shapes of chunks, so that each length along each axis is in one of them; for a custom
-    /// grid, those that it names. They are not a list, because there may be as many as lengths in
-    /// the metadata, each with a number for every axis.
+    /// grid, those that it names. They are not returned as a list, because there may be as many as
+    /// lengths in the metadata, each with a number for every axis.
     ///
     /// # Errors
-    /// The first of `visit`, which ends it.
+    /// The first error of `visit`, which ends the visits.
     pub fn try_each_distinct_shape<E>(
         &self,
         mut visit: impl FnMut(&[u64]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Some(own) = &self.custom {
-            return own.0.distinct_shapes().iter().try_for_each(|shape| visit(shape));
+        if let Some(custom) = &self.custom {
+            return custom.0.distinct_shapes().iter().try_for_each(|shape| visit(shape));
         }
         let mut shape = self.chunk_shape.clone();
         visit(&shape)?;
@@ -199,8 +202,8 @@ impl ChunkGrid {
         Ok(())
     }
 
-    /// The elements along an axis of the chunks of an index along it, which may be outside the
-    /// array. `None` for a custom grid, where the other indices matter too.
+    /// The elements, along an axis, of the chunks with an index along it, which may be outside the
+    /// array. An empty range for a custom grid, where the other indices matter too.
     #[must_use]
     pub fn range_along(&self, axis: usize, index: u64) -> Range<u64> {
         if self.is_custom() {
@@ -215,14 +218,14 @@ impl ChunkGrid {
         }
     }
 
-    /// How many chunks along an axis overlap the first `len` elements, if the array were that long;
-    /// for a custom grid, an upper bound of their indices along that axis.
+    /// The number of chunks along an axis that overlap the first `len` elements, if the array were
+    /// that long; for a custom grid, an upper bound of their indices along that axis.
     #[must_use]
     pub fn n_chunks_along(&self, axis: usize, len: u64) -> u64 {
         if self.is_custom() {
             let mut shape = self.array_shape.clone();
             shape[axis] = len;
-            return self.own_indices(&Region::whole(&shape)).get(axis).map_or(0, |range| range.end);
+            return self.custom_indices(&Region::whole(&shape)).get(axis).map_or(0, |range| range.end);
         }
         match &self.runs {
             None => len.div_ceil(self.chunk_shape[axis].max(1)),
@@ -230,12 +233,11 @@ impl ChunkGrid {
         }
     }
 
-    /// How many chunks there are along each axis; for a custom grid, a number that no index
-    /// reaches.
+    /// The number of chunks along each axis; for a custom grid, a number that no index reaches.
     #[must_use]
     pub fn grid_shape(&self) -> Vec<u64> {
         if self.is_custom() {
-            return match self.own_indices(&Region::whole(&self.array_shape)) {
+            return match self.custom_indices(&Region::whole(&self.array_shape)) {
                 indices if indices.is_empty() => vec![0; self.array_shape.len()],
                 indices => indices.into_iter().map(|range| range.end).collect(),
             };
@@ -250,38 +252,39 @@ impl ChunkGrid {
     /// grid.
     #[must_use]
     pub fn chunk_region(&self, chunk: &[u64]) -> Option<Region> {
-        if let Some(own) = &self.custom {
-            return self.own_chunk(own, chunk);
+        if let Some(custom) = &self.custom {
+            return self.custom_chunk(custom, chunk);
         }
         let inside =
             chunk.len() == self.array_shape.len() && chunk.iter().zip(self.grid_shape()).all(|(&c, n)| c < n);
-        // An index inside the grid has its start inside the array; its end may lie just beyond u64.
-        if let Some(runs) = &self.runs {
-            return inside
-                .then(|| Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c))));
+        if !inside {
+            return None;
         }
-        inside.then(|| {
-            Region::new(chunk.iter().zip(&self.chunk_shape).map(|(&c, &n)| c * n..(c * n).saturating_add(n)))
-        })
+        if let Some(runs) = &self.runs {
+            return Some(Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c))));
+        }
+        // An index inside the grid has its start inside the array; its end may be just beyond u64.
+        let range = |(&c, &n): (&u64, &u64)| c * n..(c * n).saturating_add(n);
+        Some(Region::new(chunk.iter().zip(&self.chunk_shape).map(range)))
     }
 
     /// A chunk of a custom grid, if it is valid.
-    fn own_chunk(&self, own: &Own, chunk: &[u64]) -> Option<Region> {
+    fn custom_chunk(&self, grid: &SharedCustomGrid, chunk: &[u64]) -> Option<Region> {
         if chunk.len() != self.array_shape.len() {
             return None;
         }
         let region =
-            own.0.chunk(chunk).filter(|region| region.ndim() == chunk.len() && !region.is_empty())?;
+            grid.0.chunk(chunk).filter(|region| region.ndim() == chunk.len() && !region.is_empty())?;
         let mut axes = region.ranges().iter().zip(&self.chunk_shape).zip(&self.array_shape);
         axes.all(|((range, &max), &len)| range.end - range.start <= max && range.start < len)
             .then_some(region)
     }
 
     /// The indices in a custom grid that a region may have; none for an empty region.
-    fn own_indices(&self, region: &Region) -> Vec<Range<u64>> {
+    fn custom_indices(&self, region: &Region) -> Vec<Range<u64>> {
         match &self.custom {
-            Some(own) if !region.is_empty() => {
-                let indices = own.0.indices(region);
+            Some(custom) if !region.is_empty() => {
+                let indices = custom.0.indices(region);
                 let is_valid = indices.len() == region.ndim()
                     && !indices.iter().any(Range::is_empty)
                     && !are_too_many(&indices, region);
@@ -304,7 +307,7 @@ impl ChunkGrid {
         let inside = region.intersection(&Region::whole(&self.array_shape));
         let axes: Vec<AxisSpan> = match &self.runs {
             _ if inside.is_empty() => vec![AxisSpan { first: 0, len: 0 }; inside.ndim()],
-            _ if self.is_custom() => match self.own_indices(&inside) {
+            _ if self.is_custom() => match self.custom_indices(&inside) {
                 indices if indices.len() == inside.ndim() => {
                     indices.iter().map(|range| AxisSpan::new(range.start, range.end - 1)).collect()
                 }
@@ -317,28 +320,30 @@ impl ChunkGrid {
                 .map(|(range, axis)| AxisSpan::new(axis.chunk_at(range.start), axis.chunk_at(range.end - 1)))
                 .collect(),
         };
-        let (chunk_shape, runs) = (self.chunk_shape.clone(), self.runs.clone());
+        let chunk_shape = self.chunk_shape.clone();
+        let runs = self.runs.clone();
         let custom = self.is_custom().then(|| Arc::new(self.clone()));
         Overlaps { chunk_shape, runs, custom, axes, next: 0, region: inside }
     }
 
-    /// How many chunks a region of the array overlaps, for a custom grid at most; `None` beyond
-    /// u64.
+    /// The number of chunks that a region of the array overlaps; for a custom grid an upper bound;
+    /// `None` beyond u64.
     #[must_use]
     pub fn n_overlaps(&self, region: &Region) -> Option<u64> {
         n_elements(&self.overlaps(region).counts())
     }
 }
 
-/// Whether a custom grid names far more indices for a region than it can have chunks: looking at all of
-/// them would not end.
+/// True if a custom grid names far more indices for a region than it can have chunks: visiting all
+/// of them would not end.
 fn are_too_many(indices: &[Range<u64>], region: &Region) -> bool {
     let lengths: Vec<u64> = indices.iter().map(|range| range.end - range.start).collect();
     let n = n_elements(&lengths).unwrap_or(u64::MAX);
-    let most_chunks = region.n_elements().unwrap_or(u64::MAX);
-    n > MOST_INDICES.max(most_chunks.saturating_mul(16))
+    let max_chunks = region.n_elements().unwrap_or(u64::MAX);
+    n > MAX_INDICES.max(max_chunks.saturating_mul(16))
 }
 
+/// The indices of chunks along an axis.
 #[derive(Clone, Copy, Debug)]
 struct AxisSpan {
     first: u64,
@@ -356,14 +361,14 @@ impl AxisSpan {
 pub struct Overlap {
     /// Index of the chunk in the grid.
     pub chunk: Vec<u64>,
-    /// The common elements, counted from the chunk's first element.
+    /// The common elements, relative to the chunk's first element.
     pub in_chunk: Region,
-    /// The first of them in the array.
+    /// The index of the first common element in the array.
     pub start: Vec<u64>,
 }
 
 impl Overlap {
-    /// The common elements, in the array.
+    /// The common elements, as a region of the array.
     #[must_use]
     pub fn region(&self) -> Region {
         let len = self.in_chunk.shape();
@@ -378,7 +383,7 @@ pub struct Overlaps {
     runs: Option<Arc<[AxisRuns]>>,
     custom: Option<Arc<ChunkGrid>>,
     axes: Vec<AxisSpan>,
-    /// The number of the next index.
+    /// The number, in C order, of the next index.
     next: u64,
     region: Region,
 }
@@ -400,13 +405,13 @@ impl Iterator for Overlaps {
 }
 
 impl Overlaps {
-    /// The least index of its chunks along each axis; 0 along all axes if there are none.
+    /// The least index of the chunks along each axis; 0 along all axes if no chunk overlaps.
     #[must_use]
     pub fn first(&self) -> Vec<u64> {
         self.axes.iter().map(|axis| axis.first).collect()
     }
 
-    /// How many indices its chunks have along each axis; in a custom grid, may have.
+    /// The number of indices of the chunks along each axis; for a custom grid an upper bound.
     #[must_use]
     pub fn counts(&self) -> Vec<u64> {
         self.axes.iter().map(|axis| axis.len).collect()
@@ -425,12 +430,13 @@ impl Overlaps {
         if number >= self.n_indices() {
             return None;
         }
-        let (mut chunk, mut rest) = (vec![0; self.axes.len()], number);
+        let mut chunk = vec![0; self.axes.len()];
+        let mut rest = number;
         for (index, axis) in chunk.iter_mut().zip(&self.axes).rev() {
             *index = axis.first + rest % axis.len;
             rest /= axis.len;
         }
-        let covered = match (&self.custom, &self.runs) {
+        let chunk_region = match (&self.custom, &self.runs) {
             (Some(grid), _) => grid.chunk_region(&chunk)?,
             (None, None) => {
                 let start = |(&c, &n): (&u64, &u64)| c * n..(c * n).saturating_add(n);
@@ -438,12 +444,12 @@ impl Overlaps {
             }
             (None, Some(runs)) => Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c))),
         };
-        let common = self.region.intersection(&covered);
+        let common = self.region.intersection(&chunk_region);
         // An index of a custom grid may be that of a chunk elsewhere.
-        (!common.is_empty()).then(|| Overlap {
-            chunk,
-            in_chunk: common.relative_to(&covered.start()),
-            start: common.start(),
-        })
+        if common.is_empty() {
+            return None;
+        }
+        let in_chunk = common.relative_to(&chunk_region.start());
+        Some(Overlap { chunk, in_chunk, start: common.start() })
     }
 }

@@ -42,21 +42,21 @@ use crate::Region;
 /// # Ok::<(), ndzarr::metadata::GridError>(())
 /// ```
 pub trait CustomGrid: fmt::Debug + Send + Sync {
-    /// The elements of the chunk of an index, one number for each axis; its shape is that of the
-    /// decoded chunk. `None`: no chunk has the index.
+    /// The elements of the chunk with this index, which has a number for each axis; the shape of
+    /// the region is that of the decoded chunk. `None` if no chunk has the index.
     fn chunk(&self, index: &[u64]) -> Option<Region>;
 
-    /// Along each axis the indices that the chunks of a region have, which is not empty. They may
-    /// include indices of chunks elsewhere, or of none: [`chunk`](Self::chunk) is called for each. More
+    /// Along each axis, the indices of the chunks of a region, which is not empty. They may include
+    /// indices of chunks elsewhere, or of no chunk: [`chunk`](Self::chunk) is called for each. More
     /// than 2^24 of them, and more than 16 for each element of the region, are an error.
     fn indices(&self, region: &Region) -> Vec<Range<u64>>;
 
-    /// A length along each axis, at least 1, that no chunk is longer than: memory is taken for
-    /// chunks of that shape.
+    /// The greatest length of a chunk along each axis, at least 1: memory is allocated for chunks
+    /// of that shape.
     fn max_chunk_shape(&self) -> Vec<u64>;
 
     /// Shapes of chunks that the codecs of an array must be able to encode, which is checked when
-    /// it is opened; others are checked when they occur. Default: that of
+    /// it is opened; others are checked when they occur. By default only
     /// [`max_chunk_shape`](Self::max_chunk_shape).
     fn distinct_shapes(&self) -> Vec<Vec<u64>> {
         vec![self.max_chunk_shape()]

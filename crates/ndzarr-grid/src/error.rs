@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why shapes do not form a grid.
+/// The reason why shapes do not form a grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GridError(pub(crate) String);
 

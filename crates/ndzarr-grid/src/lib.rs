@@ -6,7 +6,7 @@
 //! let grid = ChunkGrid::regular(&[100, 80], &[32, 32])?;
 //! assert_eq!(grid.grid_shape(), [4, 3]);
 //!
-//! // Rows 30 to 39 of one column of chunks meet two chunks.
+//! // Rows 30 to 39 of one column of chunks overlap two chunks.
 //! let overlaps: Vec<_> = grid.overlaps(&Region::new([30..40, 64..80])).collect();
 //! assert_eq!(overlaps.len(), 2);
 //! assert_eq!(overlaps[1].chunk, [1, 2]);

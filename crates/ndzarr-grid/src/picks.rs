@@ -1,10 +1,10 @@
-//! `Picks`: which indices along an axis are wanted, at equal distances or listed.
+//! `Picks`: the wanted indices along an axis, at equal distances or listed.
 
 use std::sync::Arc;
 
 use crate::Steps;
 
-/// Which indices along one axis of a box are wanted, in ascending order.
+/// The wanted indices along one axis of a box, in ascending order.
 ///
 /// ```
 /// use ndzarr_grid::{Picks, Run};
@@ -23,24 +23,24 @@ pub enum Picks {
     Listed(Listed),
 }
 
-/// A list of ascending indices, seen from a position.
+/// A list of ascending indices, relative to a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     indices: Arc<[usize]>,
-    /// The position that they are relative to; smaller ones are not part of it.
+    /// The position to which the indices are relative; smaller indices are not part of the list.
     base: usize,
 }
 
 /// Picked indices at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Position of its first index among all picked ones.
+    /// The position of the first index among all picked ones.
     pub first: usize,
-    /// The number of its indices.
+    /// The number of indices.
     pub n: usize,
     /// The first index, counted from the start of the range.
     pub offset: usize,
-    /// The distance to the next.
+    /// The distance to the next one.
     pub step: usize,
 }
 
@@ -48,19 +48,19 @@ impl Picks {
     /// Every index.
     pub const ALL: Self = Self::Steps(Steps::ALL);
 
-    /// These, which must be ascending and distinct.
+    /// These indices, which must be ascending and distinct.
     #[must_use]
     pub fn listed(indices: impl Into<Arc<[usize]>>) -> Self {
         Self::Listed(Listed { indices: indices.into(), base: 0 })
     }
 
-    /// Whether every index is picked.
+    /// True if every index is picked.
     #[must_use]
     pub fn is_all(&self) -> bool {
         *self == Self::ALL
     }
 
-    /// The picked index that has `n` before it. A list has to be that long.
+    /// The picked index that follows `n` others. A list must have that many.
     #[must_use]
     pub fn nth(&self, n: usize) -> usize {
         match self {
@@ -86,7 +86,7 @@ impl Picks {
         (first, self.n_below(start.saturating_add(len)) - first)
     }
 
-    /// The same picks, relative to `at`.
+    /// The picks from `at` on, relative to it.
     #[must_use]
     pub fn from(&self, at: usize) -> Self {
         match self {
@@ -97,8 +97,7 @@ impl Picks {
         }
     }
 
-    /// The picked indices among the `len` indices from `start` on, taken together where they are at
-    /// equal distances.
+    /// The picked indices among the `len` indices from `start` on, as runs of equal distances.
     pub fn runs(&self, start: usize, len: usize) -> impl Iterator<Item = Run> + Clone {
         let (first, n) = self.hit(start, len);
         let mut taken = 0;
@@ -115,9 +114,10 @@ impl Picks {
                     let from = listed.rank(0) + first;
                     let indices = &listed.indices[from + taken..from + n];
                     let step = indices.get(1).map_or(1, |second| second - indices[0]);
-                    let equal = indices.windows(2).take_while(|pair| pair[1] - pair[0] == step).count() + 1;
-                    // Two that are far apart may belong to different neighbours.
-                    let n = if step > 1 && equal == 2 { 1 } else { equal };
+                    let n_equal = indices.windows(2).take_while(|pair| pair[1] - pair[0] == step).count() + 1;
+                    // Two indices with a gap between them may each belong to a run with other
+                    // neighbours.
+                    let n = if step > 1 && n_equal == 2 { 1 } else { n_equal };
                     let step = if n == 1 { 1 } else { step };
                     Run { first: first + taken, n, offset: indices[0] - listed.base - start, step }
                 }
@@ -129,7 +129,7 @@ impl Picks {
 }
 
 impl Listed {
-    /// How many indices of the list lie before `at`.
+    /// The number of indices of the list before `at`.
     fn rank(&self, at: usize) -> usize {
         let end = self.base.saturating_add(at);
         self.indices.partition_point(|&index| index < end)

@@ -1,4 +1,4 @@
-//! `Region`: a box of elements, and what can be computed from it.
+//! `Region`: a box of elements, and computations with it.
 
 use std::ops::Range;
 
@@ -33,51 +33,51 @@ impl Region {
         &self.ranges
     }
 
-    /// The index of its first element.
+    /// The index of the first element.
     #[must_use]
     pub fn start(&self) -> Vec<u64> {
         self.ranges.iter().map(|range| range.start).collect()
     }
 
-    /// Its length along each axis, in elements.
+    /// The length along each axis, in elements.
     #[must_use]
     pub fn shape(&self) -> Vec<u64> {
         self.ranges.iter().map(|range| range.end - range.start).collect()
     }
 
-    /// Whether it has no element.
+    /// True if it has no element.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.iter().any(Range::is_empty)
     }
 
-    /// How many elements it has; `None` beyond u64.
+    /// The number of elements; `None` beyond u64.
     #[must_use]
     pub fn n_elements(&self) -> Option<u64> {
         n_elements(&self.shape())
     }
 
-    /// The elements that both have.
+    /// The common elements of both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self::new(self.ranges.iter().zip(&other.ranges).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end)))
     }
 
-    /// Whether every element of `other` is in it.
+    /// True if it contains every element of `other`.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         other.is_empty()
             || self.ranges.iter().zip(&other.ranges).all(|(a, b)| a.start <= b.start && b.end <= a.end)
     }
 
-    /// The same elements, counted from `origin`, which is not beyond any of them.
+    /// The region relative to `origin`, which must not be past the start along any axis.
     #[must_use]
     pub fn relative_to(&self, origin: &[u64]) -> Self {
         let shift = |(range, &origin): (&Range<u64>, &u64)| range.start - origin..range.end - origin;
         Self { ranges: self.ranges.iter().zip(origin).map(shift).collect() }
     }
 
-    /// The region that begins this much further from the origin.
+    /// The region moved away from the origin by this distance along each axis.
     #[must_use]
     pub fn moved(&self, by: &[u64]) -> Self {
         let shift = |(range, &by): (&Range<u64>, &u64)| range.start + by..range.end + by;
@@ -85,7 +85,7 @@ impl Region {
     }
 }
 
-/// How many elements an array of this shape has; `None` beyond u64.
+/// The number of elements of an array of this shape; `None` beyond u64.
 #[must_use]
 pub fn n_elements(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
@@ -94,8 +94,8 @@ pub fn n_elements(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
 }
 
-/// Makes `index`, which is in the region, the next one in C order; `false` if it was the last. Then it
-/// is the first again.
+/// Advances `index`, which is in the region, to the next one in C order. Returns false after the
+/// last one; `index` is then the first again.
 ///
 /// ```
 /// use ndzarr_grid::{Region, next_index};

@@ -1,6 +1,6 @@
 //! `Steps`: every n-th index along an axis.
 
-/// Which indices along one axis of a box are selected: `phase`, `phase + step`, …
+/// The selected indices along one axis of a box: `phase`, `phase + step`, …
 ///
 /// ```
 /// use ndzarr_grid::Steps;
@@ -14,7 +14,7 @@
 pub struct Steps {
     /// The first selected index.
     pub phase: usize,
-    /// The distance to the next, at least 1.
+    /// The distance to the next one, at least 1.
     pub step: usize,
 }
 
@@ -28,7 +28,7 @@ impl Steps {
         end.saturating_sub(self.phase).div_ceil(self.step)
     }
 
-    /// The same selection, relative to `at`.
+    /// The selected indices from `at` on, relative to it.
     #[must_use]
     pub fn from(self, at: usize) -> Self {
         Self { phase: self.phase + self.n_below(at) * self.step - at, step: self.step }

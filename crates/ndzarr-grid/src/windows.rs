@@ -9,8 +9,8 @@ use crate::Region;
 pub struct Window {
     /// The elements, within the array that the value holds.
     pub region: Region,
-    /// From the first to one past the last of them, in elements; elements in between may belong to
-    /// others.
+    /// From the first to one past the last of them, in elements. It may include elements outside
+    /// the region.
     pub span: Range<u64>,
 }
 
@@ -23,8 +23,8 @@ pub struct WindowCost {
     pub max_span: u64,
 }
 
-/// Cuts a region of an array in C order into windows that keep the cost of requests and of elements
-/// read in vain low together.
+/// Cuts a region of an array in C order into windows, so that requests and elements read in vain
+/// together cost little.
 #[must_use]
 pub fn windows(shape: &[u64], region: &Region, cost: WindowCost) -> Vec<Window> {
     if region.is_empty() {
@@ -39,41 +39,43 @@ pub fn windows(shape: &[u64], region: &Region, cost: WindowCost) -> Vec<Window> 
     out
 }
 
+/// The positions from the first to one past the last element of a region that is not empty.
 fn span(region: &Region, strides: &[u64]) -> Range<u64> {
-    let at = |index: &dyn Fn(&Range<u64>) -> u64| {
-        region.ranges().iter().zip(strides).map(|(range, stride)| index(range) * stride).sum::<u64>()
-    };
-    at(&|range| range.start)..at(&|range| range.end - 1) + 1
+    let mut first = 0;
+    let mut last = 0;
+    for (range, stride) in region.ranges().iter().zip(strides) {
+        first += range.start * stride;
+        last += (range.end - 1) * stride;
+    }
+    first..last + 1
 }
 
+/// Appends the windows of a region, whose axes before `axis` have one index.
 fn split(region: &Region, strides: &[u64], cost: WindowCost, axis: usize, out: &mut Vec<Window>) {
     let span = span(region, strides);
     let len = span.end - span.start;
-    // The first axis from here on that has anything to split.
-    let next =
-        (axis..region.ndim()).find(|&axis| region.ranges()[axis].end - region.ranges()[axis].start > 1);
-    let Some(next) = next else {
+    let Some(next) = axis_to_split(region, axis) else {
         return out.push(Window { region: region.clone(), span });
     };
     let n = region.ranges()[next].end - region.ranges()[next].start;
-    let each = best(region, strides, cost, next + 1);
-    let splitting = n.saturating_mul(each);
-    let whole = len.saturating_add(cost.request);
-    let dense = region.n_elements() == Some(len);
-    if dense || (whole <= splitting && len <= cost.max_span) {
+    let cost_of_one = cheapest(region, strides, cost, next + 1);
+    let cost_of_splitting = n.saturating_mul(cost_of_one);
+    let cost_of_whole = len.saturating_add(cost.request);
+    let is_dense = region.n_elements() == Some(len);
+    if is_dense || (cost_of_whole <= cost_of_splitting && len <= cost.max_span) {
         return out.push(Window { region: region.clone(), span });
     }
-    // Several neighbours along this axis may still be cheaper together than each alone.
+    // A few neighbours along this axis may still be cheaper in one window than in one each.
     let stride = strides[next];
-    let together = if each >= stride { (cost.max_span / stride.max(1)).clamp(1, n) } else { 1 };
+    let n_per_window = if cost_of_one >= stride { (cost.max_span / stride.max(1)).clamp(1, n) } else { 1 };
     let range = region.ranges()[next].clone();
     let mut start = range.start;
     while start < range.end {
-        let end = range.end.min(start + together);
+        let end = range.end.min(start + n_per_window);
         let mut ranges = region.ranges().to_vec();
         ranges[next] = start..end;
         let part = Region::new(ranges);
-        if together > 1 {
+        if n_per_window > 1 {
             let span = self::span(&part, strides);
             out.push(Window { region: part, span });
         } else {
@@ -83,15 +85,18 @@ fn split(region: &Region, strides: &[u64], cost: WindowCost, axis: usize, out: &
     }
 }
 
-/// Cost of one index of the axes before `axis`, read in the cheapest way.
-fn best(region: &Region, strides: &[u64], cost: WindowCost, axis: usize) -> u64 {
-    let Some(next) =
-        (axis..region.ndim()).find(|&axis| region.ranges()[axis].end - region.ranges()[axis].start > 1)
-    else {
+/// The first axis, from `axis` on, along which the region has several indices.
+fn axis_to_split(region: &Region, axis: usize) -> Option<usize> {
+    (axis..region.ndim()).find(|&axis| region.ranges()[axis].end - region.ranges()[axis].start > 1)
+}
+
+/// The cost of one index of the axes before `axis`, if it is read in the cheapest way.
+fn cheapest(region: &Region, strides: &[u64], cost: WindowCost, axis: usize) -> u64 {
+    let Some(next) = axis_to_split(region, axis) else {
         return cost.request.saturating_add(1);
     };
     let lens: Vec<u64> = region.shape();
     let whole = (next..region.ndim()).map(|axis| (lens[axis] - 1) * strides[axis]).sum::<u64>() + 1;
-    let splitting = lens[next].saturating_mul(best(region, strides, cost, next + 1));
-    splitting.min(whole.saturating_add(cost.request))
+    let cost_of_splitting = lens[next].saturating_mul(cheapest(region, strides, cost, next + 1));
+    cost_of_splitting.min(whole.saturating_add(cost.request))
 }
