@@ -1,13 +1,13 @@
-//! `JsonString`: a string of JSON text, which may hold what no text in memory can.
+//! `JsonString`: a string of JSON text, which may contain half a surrogate pair.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-/// A string of JSON text. One that needs no other form than it has there is borrowed from it.
+/// A string of JSON text. It is borrowed from the text if it has the same form in memory.
 ///
-/// Python writes half a surrogate pair where it could not decode a byte, which no text in memory
-/// can hold: that is seen as U+FFFD, and how it is written is kept.
+/// Python writes half a surrogate pair for a byte that it could not decode, which a `str` cannot
+/// contain: it is shown as U+FFFD, and the token is kept as written.
 ///
 /// ```
 /// use ndzarr_json::JsonString;
@@ -28,9 +28,9 @@ enum Form<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Unpaired {
-    /// With U+FFFD in the place of each half.
+    /// The string, with U+FFFD in place of each half.
     text: String,
-    /// As it is written, quotes included.
+    /// The string as written, quotes included.
     token: String,
 }
 
@@ -48,13 +48,13 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// A text, wherever it is.
+    /// A string that borrows this text.
     #[must_use]
     pub fn borrowed(text: &'a str) -> Self {
         Self(Form::Plain(Cow::Borrowed(text)))
     }
 
-    /// How it is written, quotes included, if half a surrogate pair is in it.
+    /// The string as written, quotes included, if it contains half a surrogate pair.
     #[must_use]
     pub fn unpaired(&self) -> Option<&str> {
         match &self.0 {
@@ -74,14 +74,17 @@ impl<'a> JsonString<'a> {
 }
 
 /// The text of a JSON string, quotes included, that contains half a surrogate pair, as Python
-/// writes undecodable text: with U+FFFD in place of each half. `None` for anything else.
+/// writes undecodable text: with U+FFFD in place of each half. `None` for any other text.
 fn unpaired(token: &str) -> Option<String> {
     let bytes = token.as_bytes();
     let unit = |at: usize| {
         let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
-    let (mut text, mut at, mut from) = (String::new(), 0, 0);
+    let mut text = String::new();
+    let mut at = 0;
+    // The end of what is copied to `text`.
+    let mut copied = 0;
     while at < bytes.len() {
         if bytes[at] != b'\\' {
             at += 1;
@@ -91,19 +94,19 @@ fn unpaired(token: &str) -> Option<String> {
             None => 2,
             Some(0xd800..=0xdbff) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => 12,
             Some(0xd800..=0xdfff) => {
-                text.push_str(&token[from..at]);
+                text.push_str(&token[copied..at]);
                 text.push_str("\\ufffd");
-                from = at + 6;
+                copied = at + 6;
                 6
             }
             Some(_) => 6,
         };
         at += len;
     }
-    if from == 0 {
+    if copied == 0 {
         return None;
     }
-    text.push_str(&token[from..]);
+    text.push_str(&token[copied..]);
     serde_json::from_str(&text).ok()
 }
 

@@ -1,4 +1,4 @@
-//! `JsonText`: the one scanner of JSON text, for trees, for the places of members, and for text
+//! `JsonText`: the one scanner of JSON text, for trees, for the positions of members, and for text
 //! that stays text.
 
 mod canonical;
@@ -31,11 +31,11 @@ use crate::JsonString;
 #[derive(Clone, Debug)]
 pub struct JsonText<'a> {
     bytes: &'a [u8],
-    /// The same, where all of it is known to be UTF-8.
+    /// The bytes as text, if all of them are known to be UTF-8.
     text: Option<&'a str>,
     at: usize,
     depth: usize,
-    /// Whether a list or object has just been entered.
+    /// True just after entering a list or object.
     is_start: bool,
 }
 
@@ -52,9 +52,9 @@ pub enum JsonToken<'a> {
     NonFinite(&'static str),
     /// A string.
     String(JsonString<'a>),
-    /// A list begins: go on with [`JsonText::item`].
+    /// A list begins: continue with [`JsonText::item`].
     List,
-    /// An object begins: go on with [`JsonText::member`].
+    /// An object begins: continue with [`JsonText::member`].
     Object,
 }
 
@@ -62,9 +62,9 @@ pub enum JsonToken<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid JSON at byte {at}: {what}")]
 pub struct JsonError {
-    /// Where, in bytes.
+    /// The position in bytes.
     pub at: usize,
-    /// What is wrong.
+    /// The fault.
     pub what: &'static str,
 }
 
@@ -78,27 +78,26 @@ impl<'a> JsonText<'a> {
         Self { bytes: text.as_bytes(), text: Some(text), at: 0, depth: 0, is_start: false }
     }
 
-    /// The start of text of which the strings and numbers that are taken have to be UTF-8, whatever
-    /// is in others.
+    /// The start of text that need not be UTF-8, except for the strings and numbers that are taken.
     #[must_use]
     pub fn of_bytes(bytes: &'a [u8]) -> Self {
         Self { bytes, text: None, at: 0, depth: 0, is_start: false }
     }
 
-    /// A place in the text, in bytes, in front of a value that is nested this deep.
+    /// Continues at a position in the text, in bytes, before a value that is nested this deep.
     #[must_use]
     pub fn starting(self, at: usize, depth: usize) -> Self {
         Self { at, depth, ..self }
     }
 
-    /// The text behind a byte order mark, if it begins with one.
+    /// Skips a byte order mark, if the text begins with one.
     #[must_use]
     pub fn behind_mark(self) -> Self {
         let mark = "\u{feff}".as_bytes();
         if self.at == 0 && self.bytes.starts_with(mark) { Self { at: mark.len(), ..self } } else { self }
     }
 
-    /// Whether a text is exactly a JSON number.
+    /// True if a text is exactly a JSON number.
     #[must_use]
     pub fn is_number(text: &str) -> bool {
         let mut digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
@@ -109,24 +108,25 @@ impl<'a> JsonText<'a> {
         };
         let leading_zero = digits.first() == Some(&b'0');
         let whole = take(&mut digits);
-        let mut ok = whole > 0 && !(leading_zero && whole > 1);
+        let mut is_valid = whole > 0 && !(leading_zero && whole > 1);
         if let Some(fraction) = digits.strip_prefix(b".") {
             digits = fraction;
-            ok &= take(&mut digits) > 0;
+            is_valid &= take(&mut digits) > 0;
         }
         if let Some(exponent) = digits.strip_prefix(b"e").or_else(|| digits.strip_prefix(b"E")) {
             digits = exponent.strip_prefix(b"+").or_else(|| exponent.strip_prefix(b"-")).unwrap_or(exponent);
-            ok &= take(&mut digits) > 0;
+            is_valid &= take(&mut digits) > 0;
         }
-        ok && digits.is_empty()
+        is_valid && digits.is_empty()
     }
 
-    /// Whether brackets outside of strings are nested deeper than this many levels, be it JSON or
-    /// not.
+    /// True if brackets outside of strings are nested deeper than this many levels. The text need
+    /// not be JSON.
     #[must_use]
     pub fn is_deeper(bytes: &[u8], levels: usize) -> bool {
-        let (mut text, mut depth) = (JsonText::of_bytes(bytes), 0usize);
-        while let Ok(opens) = text.bracket() {
+        let mut text = JsonText::of_bytes(bytes);
+        let mut depth = 0usize;
+        while let Ok(opens) = text.next_bracket() {
             depth = if opens { depth + 1 } else { depth.saturating_sub(1) };
             if depth > levels {
                 return true;
@@ -135,13 +135,13 @@ impl<'a> JsonText<'a> {
         false
     }
 
-    /// Where it is, in bytes from the start of the text.
+    /// The position, in bytes from the start of the text.
     #[must_use]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// How many lists and objects it is inside of.
+    /// The number of lists and objects around the position.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
@@ -150,9 +150,9 @@ impl<'a> JsonText<'a> {
     /// Takes a value, or enters the list or object that begins here.
     ///
     /// # Errors
-    /// There is none, or one nested too deeply.
+    /// No value follows, or one that is nested too deeply.
     pub fn token(&mut self) -> Result<JsonToken<'a>, JsonError> {
-        self.space();
+        self.skip_space();
         match self.peek() {
             None => Err(self.error("ends early")),
             Some(b'{') => self.enter().map(|()| JsonToken::Object),
@@ -169,13 +169,14 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// Goes on in a list: to its next item, which is to be taken, or out of it, when there is none.
+    /// Continues in a list: returns true before its next item, which is to be taken, and false
+    /// after the end of the list.
     ///
     /// # Errors
     /// Neither comes next.
     pub fn item(&mut self) -> Result<bool, JsonError> {
         let is_start = std::mem::take(&mut self.is_start);
-        self.space();
+        self.skip_space();
         match self.peek() {
             Some(b']') => {
                 self.leave();
@@ -190,14 +191,14 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// Goes on in an object: to the value of its next member, which is to be taken, or out of it,
-    /// when there is none.
+    /// Continues in an object: returns the name of its next member, whose value is to be taken, or
+    /// `None` after the end of the object.
     ///
     /// # Errors
     /// Neither comes next.
     pub fn member(&mut self) -> Result<Option<JsonString<'a>>, JsonError> {
         let is_start = std::mem::take(&mut self.is_start);
-        self.space();
+        self.skip_space();
         match self.peek() {
             Some(b'}') => {
                 self.leave();
@@ -206,7 +207,7 @@ impl<'a> JsonText<'a> {
             _ if is_start => {}
             Some(b',') => {
                 self.at += 1;
-                self.space();
+                self.skip_space();
             }
             _ => return Err(self.error("',' or '}' was expected")),
         }
@@ -221,44 +222,43 @@ impl<'a> JsonText<'a> {
     /// Enters an object.
     ///
     /// # Errors
-    /// None begins here.
+    /// No object begins here.
     pub fn object(&mut self) -> Result<(), JsonError> {
         if self.is_object() { self.enter() } else { Err(self.error("an object was expected")) }
     }
 
-    /// Whether an object begins here, but for space, which is passed.
+    /// Skips space; returns true if an object begins after it.
     pub fn is_object(&mut self) -> bool {
-        self.space();
+        self.skip_space();
         self.peek() == Some(b'{')
     }
 
-    /// Passes a value, and says where it is. Nothing of it is checked but that strings and brackets
-    /// close.
+    /// Skips a value; returns its range in bytes. Checks only that its strings and brackets close.
     ///
     /// # Errors
-    /// There is none, or it ends early.
+    /// No value follows, or it ends early.
     pub fn skip(&mut self) -> Result<Range<usize>, JsonError> {
-        self.space();
+        self.skip_space();
         let start = self.at;
         match self.peek() {
-            Some(b'"') => self.pass_string()?,
+            Some(b'"') => self.skip_string()?,
             Some(b'{' | b'[') => {
                 let mut depth = 0usize;
                 loop {
-                    depth = if self.bracket()? { depth + 1 } else { depth - 1 };
+                    depth = if self.next_bracket()? { depth + 1 } else { depth - 1 };
                     if depth == 0 {
                         break;
                     }
                 }
             }
-            _ => self.pass_to(&ENDS),
+            _ => self.skip_to(&VALUE_STOPS),
         }
         if self.at > start { Ok(start..self.at) } else { Err(self.error("a value was expected")) }
     }
 
-    /// Takes this character if it is the next one after space. Returns whether it was.
+    /// Takes this character if it is the next one after space. Returns true if it was.
     pub fn eat(&mut self, character: u8) -> bool {
-        self.space();
+        self.skip_space();
         let found = self.peek() == Some(character);
         self.at += usize::from(found);
         found
@@ -277,7 +277,7 @@ impl<'a> JsonText<'a> {
     /// # Errors
     /// Something else follows.
     pub fn end(&mut self) -> Result<(), JsonError> {
-        self.space();
+        self.skip_space();
         if self.at == self.bytes.len() { Ok(()) } else { Err(self.error("text after the value")) }
     }
 
@@ -303,23 +303,23 @@ impl<'a> JsonText<'a> {
     fn string(&mut self) -> Result<JsonString<'a>, JsonError> {
         let start = self.at;
         self.at += 1;
-        self.pass_to(&STRING_STOPS);
+        self.skip_to(&STRING_STOPS);
         // Both ends are quotes, so the cut is between characters.
         if self.peek() == Some(b'"') {
             self.at += 1;
-            return match self.cut(start + 1..self.at - 1) {
+            return match self.slice(start + 1..self.at - 1) {
                 Some(text) => Ok(JsonString::borrowed(text)),
                 None => Err(JsonError { at: start, what: "a string that is not UTF-8" }),
             };
         }
         self.at = start;
-        self.pass_string()?;
-        let string = self.cut(start..self.at).and_then(JsonString::parse);
+        self.skip_string()?;
+        let string = self.slice(start..self.at).and_then(JsonString::parse);
         string.ok_or(JsonError { at: start, what: "a string that JSON does not allow" })
     }
 
-    /// Passes a string, whatever is in it.
-    fn pass_string(&mut self) -> Result<(), JsonError> {
+    /// Skips a string, whatever its content.
+    fn skip_string(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         loop {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -334,12 +334,12 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// Passes all up to the next bracket, and that one. Returns whether it opens.
-    fn bracket(&mut self) -> Result<bool, JsonError> {
+    /// Skips everything up to and including the next bracket. Returns true if that opens.
+    fn next_bracket(&mut self) -> Result<bool, JsonError> {
         loop {
-            self.pass_to(&BRACKETS);
+            self.skip_to(&BRACKETS);
             match self.peek() {
-                Some(b'"') => self.pass_string()?,
+                Some(b'"') => self.skip_string()?,
                 Some(bracket) => {
                     self.at += 1;
                     return Ok(matches!(bracket, b'{' | b'['));
@@ -351,8 +351,8 @@ impl<'a> JsonText<'a> {
 
     fn number(&mut self) -> Result<&'a str, JsonError> {
         let start = self.at;
-        self.pass_to(&NO_DIGITS);
-        let text = self.cut(start..self.at).filter(|text| Self::is_number(text));
+        self.skip_to(&NUMBER_STOPS);
+        let text = self.slice(start..self.at).filter(|text| Self::is_number(text));
         text.ok_or(JsonError { at: start, what: "a number that JSON does not allow" })
     }
 
@@ -364,15 +364,15 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    fn cut(&self, range: Range<usize>) -> Option<&'a str> {
+    fn slice(&self, range: Range<usize>) -> Option<&'a str> {
         match self.text {
             Some(text) => text.get(range),
             None => std::str::from_utf8(self.bytes.get(range)?).ok(),
         }
     }
 
-    /// Passes all up to the first of these bytes.
-    fn pass_to(&mut self, stops: &[bool; 256]) {
+    /// Skips everything up to the first of these bytes.
+    fn skip_to(&mut self, stops: &[bool; 256]) {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         self.at += rest.iter().position(|&byte| stops[usize::from(byte)]).unwrap_or(rest.len());
     }
@@ -383,7 +383,7 @@ impl<'a> JsonText<'a> {
         found
     }
 
-    fn space(&mut self) {
+    fn skip_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
         }
@@ -394,13 +394,13 @@ impl<'a> JsonText<'a> {
     }
 }
 
-/// What a value can end before, outside of strings and brackets.
-const ENDS: [bool; 256] = table(b"\"{}[], \t\n\r");
+/// The bytes that end a value, outside of strings and brackets.
+const VALUE_STOPS: [bool; 256] = table(b"\"{}[], \t\n\r");
 
-/// What counts within brackets.
+/// The bytes that matter within brackets: brackets, and the start of a string.
 const BRACKETS: [bool; 256] = table(b"\"{}[]");
 
-/// Bytes that end a string, or are not what they stand for.
+/// The bytes that end a string, begin an escape, or may not be in a string.
 const STRING_STOPS: [bool; 256] = {
     let mut stops = table(b"\"\\");
     let mut byte = 0;
@@ -411,8 +411,8 @@ const STRING_STOPS: [bool; 256] = {
     stops
 };
 
-/// All bytes that cannot be in a number.
-const NO_DIGITS: [bool; 256] = {
+/// The bytes that cannot be in a number.
+const NUMBER_STOPS: [bool; 256] = {
     let mut stops = table(b"0123456789+-.eE");
     let mut byte = 0;
     while byte < 256 {

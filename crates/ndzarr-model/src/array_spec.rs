@@ -23,7 +23,7 @@ pub struct ArraySpec {
     /// other grid the greatest length along each axis. As long as `shape`; an entry may be 0 only where
     /// that of `shape` is.
     pub unit_shape: Vec<u64>,
-    /// Their lengths along each axis of a rectilinear grid; `None` for a regular one.
+    /// The lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
     /// A custom chunk grid; `chunk_edges` is then `None`.
     pub custom_grid: Option<CustomChunkGrid>,
@@ -31,19 +31,19 @@ pub struct ArraySpec {
     pub data_type: DataType,
     /// Value of an element of a chunk that is not stored.
     pub fill_value: FillValue,
-    /// The chain that a chunk went through, in encoding order: array→array, one array→bytes,
-    /// bytes→bytes. Shared, because many arrays of a hierarchy have the same.
+    /// The codecs of a chunk, in encoding order: array→array, one array→bytes, bytes→bytes. Shared,
+    /// because many arrays of a hierarchy have the same.
     pub codecs: Arc<[CodecSpec]>,
     /// When an unknown codec is an error.
     pub codec_check: CodecCheck,
-    /// Where the chunks are stored.
+    /// The keys of the chunks.
     pub keys: ChunkKeys,
     /// Names of the dimensions, as long as `shape`.
     pub dimension_names: Option<Vec<Option<String>>>,
 }
 
 impl ArraySpec {
-    /// The grid of its chunks, or of its shards if it has any.
+    /// The grid of the chunks, or of the shards if the array has any.
     ///
     /// # Errors
     /// Shapes that do not form a grid.
@@ -55,25 +55,25 @@ impl ArraySpec {
         }
     }
 
-    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`:
-    /// it has no shards that can be read in part.
+    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`
+    /// if the array has no shards that can be read in part.
     #[must_use]
     pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
         let is_transpose = |codec: &&CodecSpec| matches!(codec.config, CodecConfig::Transpose { .. });
-        // What any other codec makes of a chunk is taken as a whole.
+        // The output of any other codec can only be read as a whole.
         let codec = self.codecs.iter().find(|codec| !is_transpose(codec))?;
         let is_sharding = matches!(codec.config, CodecConfig::Sharding(_));
         self.inner_chunks().into_iter().next().map(|(shape, _)| shape).filter(|_| is_sharding)
     }
 
-    /// What is inside of the chunks of a sharded array, level by level where shards are nested: the
-    /// shape of the inner chunks, in elements, by the axes of the array, and the codecs that they
-    /// went through.
+    /// The inner chunks of a sharded array, level by level where shards are nested: their shape, in
+    /// elements, by the axes of the array, and their codecs.
     #[must_use]
     pub fn inner_chunks(&self) -> Vec<(Vec<u64>, &[CodecSpec])> {
-        // Axis `i` of what reaches a codec is axis `axes[i]` of the array.
+        // Axis `i` of a codec's input is axis `axes[i]` of the array.
         let mut axes: Vec<usize> = (0..self.shape.len()).collect();
-        let (mut levels, mut codecs) = (Vec::new(), &self.codecs[..]);
+        let mut levels = Vec::new();
+        let mut codecs = &self.codecs[..];
         while let [codec, rest @ ..] = codecs {
             codecs = rest;
             match &codec.config {

@@ -14,13 +14,13 @@ use crate::filter_spec::{
 pub struct CodecSpec {
     /// The codec, with the parameters that decoding needs.
     pub config: CodecConfig,
-    /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter
-    /// that only steers encoding has an unknown value.
+    /// The reason why new chunks cannot be encoded with it, though stored ones can be decoded: a
+    /// parameter that only affects encoding has an unknown value.
     pub unwritable: Option<String>,
 }
 
 impl CodecSpec {
-    /// A codec, with the reason why it cannot encode, if there is one.
+    /// A codec, with the reason why it cannot encode, if it cannot.
     #[must_use]
     pub fn new(config: CodecConfig, unwritable: Option<String>) -> Self {
         Self { config, unwritable }
@@ -42,8 +42,8 @@ pub enum CodecConfig {
         /// Stored byte order; `None` where it does not matter.
         endian: Option<Endian>,
     },
-    /// Array→bytes: structures in C order, whose numbers are not all stored in the same byte order
-    /// (Zarr v2).
+    /// Array→bytes: structures in C order whose numbers are stored in different byte orders (Zarr
+    /// v2).
     LeafBytes {
         /// Stored byte order of each of the type's leaves that has one, in their order.
         endians: Vec<Endian>,
@@ -74,14 +74,14 @@ pub enum CodecConfig {
     N5Gzip {
         /// -1 (the compressor's default) or 0 to 9.
         level: i32,
-        /// Whether the zlib wrapper (RFC 1950) is written instead of gzip's.
+        /// Write the zlib wrapper (RFC 1950) instead of gzip's.
         use_zlib: bool,
     },
     /// Bytes→bytes: RFC 8878 frames.
     Zstd {
         /// Negative to 22; 0 is the library's default.
         level: i32,
-        /// Whether frames carry a checksum of their content.
+        /// Write frames with a checksum of their content.
         checksum: bool,
     },
     /// Bytes→bytes: one chunk of c-blosc 1.
@@ -106,17 +106,17 @@ pub enum CodecConfig {
     Lzma(LzmaConfig),
     /// Bytes→bytes: the payload and its CRC-32C.
     Crc32c {
-        /// On which side of the payload the checksum is.
+        /// The side of the payload on which the checksum is.
         location: ChecksumLocation,
     },
     /// Bytes→bytes: the payload and its CRC-32.
     Crc32 {
-        /// On which side of the payload the checksum is.
+        /// The side of the payload on which the checksum is.
         location: ChecksumLocation,
     },
     /// Bytes→bytes: the payload and its Adler-32.
     Adler32 {
-        /// On which side of the payload the checksum is.
+        /// The side of the payload on which the checksum is.
         location: ChecksumLocation,
     },
     /// Bytes→bytes: the payload and the Fletcher-32 of HDF5.
@@ -130,7 +130,7 @@ pub enum CodecConfig {
     Base64,
     /// Bytes→bytes: the bytes of each element separated, all first bytes in front.
     Shuffle {
-        /// Size of an element in bytes; `None`: that of the elements that reach the codec.
+        /// Size of an element in bytes; `None` for the size of the codec's input elements.
         elementsize: Option<usize>,
     },
     /// Elements or stored elements: differences between neighbours.
@@ -139,7 +139,7 @@ pub enum CodecConfig {
     FixedScaleOffset(FixedScaleOffsetConfig),
     /// Elements or stored elements: rounded to a number of decimal digits.
     Quantize {
-        /// Decimal digits behind the point.
+        /// Decimal digits after the point.
         digits: i32,
         /// The types on both sides.
         types: FilterTypes,
@@ -148,12 +148,12 @@ pub enum CodecConfig {
     AsType(FilterTypes),
     /// Elements or stored elements: texts as codes.
     Categorize(CategorizeConfig),
-    /// Elements or stored elements: booleans as bits, the first one highest, behind a byte with the
+    /// Elements or stored elements: booleans as bits, the first one highest, after a byte with the
     /// number of unused bits.
     NumcodecsPackbits,
     /// Elements or stored elements: the low bits of the mantissa rounded away.
     Bitround {
-        /// How many bits remain.
+        /// The number of bits that remain.
         keepbits: u32,
     },
     /// Array→bytes: some bits of each element, the lowest first.
@@ -231,16 +231,16 @@ impl CodecConfig {
 pub enum VlenConfig {
     /// A count, then each text with its length in bytes.
     Utf8,
-    /// The same of bytes.
+    /// A count, then each byte string with its length.
     Bytes,
-    /// The same of lists of numbers.
+    /// A count, then each list of numbers with its length in bytes.
     Array {
         /// Stored byte order of the numbers; `None` where it does not matter.
         endian: Option<Endian>,
     },
     /// A JSON list of the elements, the type and the shape.
     Json2,
-    /// The same in MessagePack.
+    /// A MessagePack list of the elements, the type and the shape.
     Msgpack2,
     /// A code for each text.
     Categorize(LabelsConfig),
@@ -264,50 +264,50 @@ impl VlenConfig {
 /// Configuration of sharding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShardingConfig {
-    /// Shape of an inner chunk, in the axes of the array that reaches the codec.
+    /// Shape of an inner chunk, in the axes of the codec's input array.
     pub chunk_shape: Vec<u64>,
     /// The chain of an inner chunk.
     pub codecs: Vec<CodecSpec>,
     /// The chain of the index.
     pub index_codecs: Vec<CodecSpec>,
-    /// On which side of the shard the index is.
+    /// The side of the shard on which the index is.
     pub index_location: IndexLocation,
-    /// Where inner chunks may lie.
+    /// The part of the shard that may contain inner chunks.
     pub payload: PayloadBounds,
 }
 
-/// Where the inner chunks of a shard may lie: an index entry outside it is an error.
+/// The part of a shard that may contain inner chunks: an index entry outside it is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadBounds {
-    /// Anywhere in the shard.
+    /// The whole shard.
     #[default]
     Shard,
-    /// In front of the index, or behind one at the start, but not in it.
+    /// Everything except the index.
     BeforeIndex,
 }
 
-/// On which side of a shard its index is.
+/// The side of a shard on which its index is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IndexLocation {
     /// Before the inner chunks.
     Start,
-    /// Behind the inner chunks.
+    /// After the inner chunks.
     #[default]
     End,
 }
 
-/// On which side of the payload a checksum is.
+/// The side of the payload on which a checksum is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChecksumLocation {
     /// Before the payload.
     Start,
-    /// Behind the payload.
+    /// After the payload.
     #[default]
     End,
 }
 
-/// Configuration of an N5 block. Elements are big endian, the last axis of the array that
-/// reaches the codec is dimension 0 of the header.
+/// Configuration of an N5 block. Elements are big endian; the last axis of the codec's input array
+/// is dimension 0 of the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct N5BlockConfig {
     /// The compression of the payload; `None` is `raw`.
@@ -329,14 +329,14 @@ pub enum EdgeBlocks {
 /// Configuration of blosc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BloscConfig {
-    /// Which compressor encodes.
+    /// The compressor for encoding.
     pub cname: BloscCname,
     /// 0 to 9.
     pub clevel: u8,
-    /// Which shuffle is applied before compression.
+    /// The shuffle before compression.
     pub shuffle: BloscShuffle,
-    /// Element size that the shuffle uses, in bytes; `None`: that of the elements that reach the
-    /// codec.
+    /// Element size that the shuffle uses, in bytes; `None` for the size of the codec's input
+    /// elements.
     pub typesize: Option<usize>,
     /// Size of a block in bytes; 0 lets blosc choose.
     pub blocksize: usize,

@@ -20,7 +20,7 @@ impl CustomChunkGrid {
         Self { name: name.into(), configuration: Value::Object(Default::default()), grid: Arc::new(grid) }
     }
 
-    /// The same grid with this configuration, an object.
+    /// Sets the configuration, an object.
     #[must_use]
     pub fn with_configuration(self, configuration: Value) -> Self {
         Self { configuration, ..self }

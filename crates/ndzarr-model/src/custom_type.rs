@@ -37,13 +37,13 @@ pub struct CustomType {
 /// How the elements of a [`CustomType`] differ from those of its layout. The rest is as in the
 /// layout.
 pub trait TypeRules: Send + Sync + 'static {
-    /// Whether every element of the layout is valid. With `false`, every element read is checked.
+    /// True if every element of the layout is valid. If false, every element read is checked.
     fn is_any(&self) -> bool {
         true
     }
 
-    /// Whether an element of the layout, in this machine's byte order, is valid. Not called if
-    /// [`is_any`](Self::is_any).
+    /// True if an element of the layout, in this machine's byte order, is valid. Not called if
+    /// [`is_any`](Self::is_any) returns true.
     fn is_element(&self, element: &[u8]) -> bool {
         let _ = element;
         true
@@ -74,13 +74,13 @@ impl CustomType {
         Self { name: name.into(), configuration: Value::Object(Default::default()), layout, rules: None }
     }
 
-    /// The same type with this configuration, an object.
+    /// Sets the configuration, an object.
     #[must_use]
     pub fn with_configuration(self, configuration: Value) -> Self {
         Self { configuration, ..self }
     }
 
-    /// The same type with these rules.
+    /// Sets the rules.
     #[must_use]
     pub fn with_rules(self, rules: impl TypeRules) -> Self {
         Self { rules: Some(Arc::new(rules)), ..self }
@@ -104,7 +104,7 @@ impl CustomType {
         &self.layout
     }
 
-    /// Its own rules.
+    /// Its rules, if it differs from its layout.
     #[must_use]
     pub fn rules(&self) -> Option<&dyn TypeRules> {
         self.rules.as_deref()

@@ -56,32 +56,32 @@ pub enum DataType {
     },
     /// Text of UTF-32 code units, padded with NUL at the end (NumPy's `U`).
     FixedUtf32 {
-        /// How many code units an element has, at least 1.
+        /// The number of code units of an element, at least 1.
         chars: usize,
     },
     /// A count of units since 1970, or the least `i64` for no time (NumPy's `datetime64`).
     DateTime64 {
         /// The unit.
         unit: TimeUnit,
-        /// How many units one step is, from 1 to 2^31 - 1.
+        /// The number of units of one step, from 1 to 2^31 - 1.
         scale: u32,
     },
     /// A count of units, or the least `i64` for no time (NumPy's `timedelta64`).
     TimeDelta64 {
         /// The unit.
         unit: TimeUnit,
-        /// How many units one step is, from 1 to 2^31 - 1.
+        /// The number of units of one step, from 1 to 2^31 - 1.
         scale: u32,
     },
-    /// Named fields, packed one behind the other.
+    /// Named fields, packed one after the other.
     Struct(StructType),
     /// Text of any length, UTF-8.
     String,
-    /// Bytes of any number.
+    /// Any number of bytes.
     Bytes,
     /// Any JSON value, as its text.
     Json,
-    /// Any number of elements of a type of fixed size, one behind the other.
+    /// Any number of elements of a type of fixed size, one after the other.
     VlenArray(Arc<DataType>),
     /// The type `object` of N5: each block is one value that only its writer understands.
     Object,
@@ -101,7 +101,7 @@ pub enum ComplexPart {
     Small(SmallFloat),
 }
 
-/// How the elements of a type lie in memory.
+/// The memory layout of the elements of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElemKind {
     /// Every element has `size` bytes.
@@ -126,7 +126,7 @@ impl ComplexPart {
 }
 
 impl DataType {
-    /// How the elements lie in memory.
+    /// The memory layout of the elements.
     #[must_use]
     pub fn kind(&self) -> ElemKind {
         let size = match self {
@@ -149,7 +149,8 @@ impl DataType {
         ElemKind::Fixed { size }
     }
 
-    /// The built-in type that defines its representation in memory and files: mostly itself.
+    /// The built-in type that defines the representation in memory and files: this type itself,
+    /// unless it contains a custom type.
     #[must_use]
     pub fn layout(&self) -> Cow<'_, Self> {
         match self {
@@ -158,8 +159,11 @@ impl DataType {
                 let fields = fields.fields();
                 let layouts: Vec<Cow<'_, Self>> =
                     fields.iter().map(|field| field.data_type.layout()).collect();
-                let is_plain = |(field, layout): (&Field, &Cow<'_, Self>)| matches!(layout, Cow::Borrowed(layout) if std::ptr::eq(*layout, &raw const field.data_type));
-                if fields.iter().zip(&layouts).all(is_plain) {
+                let is_unchanged = |(field, layout): (&Field, &Cow<'_, Self>)| match layout {
+                    Cow::Borrowed(layout) => std::ptr::eq(*layout, &raw const field.data_type),
+                    Cow::Owned(_) => false,
+                };
+                if fields.iter().zip(&layouts).all(is_unchanged) {
                     return Cow::Borrowed(self);
                 }
                 let field = |(field, layout): (&Field, Cow<'_, Self>)| Field {

@@ -45,13 +45,13 @@ impl FillValue {
         &self.bytes
     }
 
-    /// Whether the document states it. Chunks equal to an undefined fill value must be stored.
+    /// True if the document states it. Chunks equal to an undefined fill value must be stored.
     #[must_use]
     pub fn is_defined(&self) -> bool {
         self.defined
     }
 
-    /// Whether every byte is zero.
+    /// True if every byte is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.bytes.iter().all(|&b| b == 0)

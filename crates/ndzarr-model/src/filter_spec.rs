@@ -35,13 +35,13 @@ pub struct FilterTypes {
     pub astype: StoredType,
 }
 
-/// A number of a configuration: whether it is written as an integer decides how the filter
-/// computes.
+/// A number of a configuration. The filter computes with integers or floats, by the way the number
+/// is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FilterNumber {
-    /// Without fraction and exponent.
+    /// Written without a fraction or an exponent.
     Int(i128),
-    /// Any other.
+    /// Any other number.
     Float(f64),
 }
 
@@ -50,7 +50,7 @@ pub enum FilterNumber {
 pub struct FixedScaleOffsetConfig {
     /// Subtracted first.
     pub offset: FilterNumber,
-    /// The factor that comes next.
+    /// The factor, applied after the offset.
     pub scale: FilterNumber,
     /// The types on both sides.
     pub types: FilterTypes,
@@ -91,7 +91,7 @@ pub struct CategorizeConfig {
 /// Configuration of packbits as Zarr v3 has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackbitsConfig {
-    /// Where the number of padding bits is stored.
+    /// The position of the number of padding bits.
     pub padding: PaddingEncoding,
     /// Lowest bit of each component that is kept; `None` is 0.
     pub first_bit: Option<u32>,
@@ -99,15 +99,15 @@ pub struct PackbitsConfig {
     pub last_bit: Option<u32>,
 }
 
-/// Where packbits stores the number of its padding bits.
+/// The position at which packbits stores the number of its padding bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PaddingEncoding {
-    /// Nowhere.
+    /// It is not stored.
     #[default]
     None,
-    /// In a byte in front.
+    /// In a byte before the bits.
     FirstByte,
-    /// In a byte behind.
+    /// In a byte after the bits.
     LastByte,
 }
 
@@ -123,7 +123,7 @@ pub struct CastValueConfig {
     /// Values with a special meaning when encoding, from and to, one element each in this machine's
     /// byte order.
     pub encode_map: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The same for decoding.
+    /// Values with a special meaning when decoding, from and to.
     pub decode_map: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -165,7 +165,7 @@ impl Rounding {
     }
 }
 
-/// What cast_value does with values beyond the range of the target.
+/// The result of cast_value for values beyond the range of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutOfRange {
     /// The nearest representable value.
@@ -179,7 +179,7 @@ pub enum OutOfRange {
 pub struct ScaleOffsetConfig {
     /// Subtracted first; `None` is 0.
     pub offset: Option<Vec<u8>>,
-    /// The factor that comes next; `None` is 1.
+    /// The factor, applied after the offset; `None` is 1.
     pub scale: Option<Vec<u8>>,
 }
 
@@ -227,18 +227,18 @@ impl ReshapeDim {
             known = known.checked_mul(length.unwrap_or(1))?;
             lengths.push(length);
         }
-        // Without elements any length would do for the rest; no chunk is like that.
+        // Without elements the rest could have any length; no chunk is without elements.
         let rest = total.checked_div(known).filter(|rest| known * rest == total)?;
         if rest != 1 && lengths.iter().all(Option::is_some) {
             return None;
         }
         let resolved: Vec<u64> = lengths.into_iter().map(|length| length.unwrap_or(rest)).collect();
-        // Dimensions of the input that are named keep their neighbours.
-        let (before, behind) = products(&resolved);
-        let (before_input, behind_input) = products(shape);
+        // Named dimensions of the input have the same products before and after them in the result.
+        let (before, after) = products(&resolved);
+        let (before_input, after_input) = products(shape);
         let keep_their_place = dims.iter().enumerate().all(|(i, dim)| match dim {
             Self::InputDims(inputs) => inputs.first().zip(inputs.last()).is_some_and(|(&first, &last)| {
-                before[i] == before_input[first] && behind[i + 1] == behind_input[last + 1]
+                before[i] == before_input[first] && after[i + 1] == after_input[last + 1]
             }),
             _ => true,
         });
@@ -250,20 +250,21 @@ fn product(lengths: &[u64]) -> Option<u64> {
     lengths.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
 }
 
-/// The product of the lengths before each place between them, ends included, and of those behind it.
+/// For each position from the start to the end of the lengths: the product of the lengths before
+/// it, and of those after it. `None` where a product exceeds `u64`.
 fn products(lengths: &[u64]) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
-    let times = |product: &mut Option<u64>, &n: &u64| {
+    let multiply = |product: &mut Option<u64>, &n: &u64| {
         *product = product.and_then(|product| product.checked_mul(n));
         Some(*product)
     };
-    let before = std::iter::once(Some(1)).chain(lengths.iter().scan(Some(1), times)).collect();
-    let ending = std::iter::once(Some(1)).chain(lengths.iter().rev().scan(Some(1), times));
-    let mut behind: Vec<Option<u64>> = ending.collect();
-    behind.reverse();
-    (before, behind)
+    let before = std::iter::once(Some(1)).chain(lengths.iter().scan(Some(1), multiply)).collect();
+    let from_end = std::iter::once(Some(1)).chain(lengths.iter().rev().scan(Some(1), multiply));
+    let mut after: Vec<Option<u64>> = from_end.collect();
+    after.reverse();
+    (before, after)
 }
 
-/// Configuration of numcodecs' pcodec: it only steers encoding.
+/// Configuration of numcodecs' pcodec: it only affects encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PcodecConfig {
     /// 0 to 12.
@@ -308,7 +309,7 @@ pub enum PcodecDelta {
     TryLookback,
 }
 
-/// What zfp preserves.
+/// The precision that zfp preserves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ZfpMode {
     /// Nothing is lost.
@@ -345,11 +346,12 @@ pub enum ZfpMode {
 mod tests {
     use super::*;
 
-    /// Named dimensions have the same product before them, and behind them, as in the input.
+    /// Named dimensions have the same products before and after them as in the input.
     #[test]
     fn named_dimensions_keep_their_place() {
         let dims = |dims: &[usize]| ReshapeDim::InputDims(dims.to_vec());
-        let (length, rest) = (ReshapeDim::Length, ReshapeDim::Rest);
+        let length = ReshapeDim::Length;
+        let rest = ReshapeDim::Rest;
         let check = |dims: &[ReshapeDim], shape: &[u64], expected: Option<&[u64]>| {
             assert_eq!(ReshapeDim::resolve(dims, shape).as_deref(), expected, "{dims:?} of {shape:?}");
         };
@@ -365,7 +367,7 @@ mod tests {
         check(&[], &[1, 2], None);
     }
 
-    /// A product for each of them alone would take minutes.
+    /// A product for each dimension separately would take minutes.
     #[test]
     fn as_many_dimensions_as_arrays_may_have() {
         const NDIM: usize = u16::MAX as usize;

@@ -1,12 +1,12 @@
-//! Whether a removal takes files of others with it.
+//! The treatment of files that do not belong to a node that is removed.
 
-/// What happens to files that do not belong to a node when it is removed or replaced.
+/// The treatment of files that do not belong to a node, when it is removed or replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Foreign {
-    /// They are an error that names some of them, and nothing is removed.
+    /// An error names some of them, and nothing is removed.
     #[default]
     Refuse,
-    /// They are removed with it.
+    /// They are removed with the node.
     Remove,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Where the chunks of an array are stored.
+/// The keys under which the chunks of an array are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkKeys {
     /// The prefix of every chunk key, from the root of the store: empty, or ending in `/`.
@@ -20,7 +20,7 @@ impl ChunkKeys {
         key
     }
 
-    /// A second key to look under when the first is absent. See [`KeyEncoding::fallback`].
+    /// The key to read if the first is absent. See [`KeyEncoding::fallback`].
     #[must_use]
     pub fn fallback_key(&self, chunk: &[u64]) -> Option<String> {
         self.encoding.fallback(chunk).map(|rest| format!("{}{rest}", self.prefix))
@@ -46,12 +46,12 @@ pub enum KeyEncoding {
     Draft {
         /// `/` or `.`
         separator: char,
-        /// Whether a 0-d array's chunk is written as `c0` (dialect B).
+        /// True if a 0-d array's chunk is written as `c0` (dialect B).
         scalar_index: bool,
     },
     /// `1/23`; 0-d `0` (N5).
     N5 {
-        /// Whether array axes are reversed against the dimensions of the document, so that the last
+        /// True if array axes are reversed against the dimensions of the document, so that the last
         /// index comes first.
         reversed: bool,
     },
@@ -85,9 +85,9 @@ impl KeyEncoding {
         }
     }
 
-    /// The index of the chunk whose key, below the array's prefix, this is; `None` if it is not the
-    /// key of a chunk of an array of `ndim` dimensions: indices have no sign and no leading zeros.
-    /// Both spellings of a 0-d chunk count, see [`fallback`](Self::fallback).
+    /// The index of the chunk with this key, below the array's prefix; `None` if it is not the key
+    /// of a chunk of an array of `ndim` dimensions: indices have no sign and no leading zeros. Both
+    /// spellings of a 0-d chunk are accepted, see [`fallback`](Self::fallback).
     ///
     /// ```
     /// use ndzarr::metadata::KeyEncoding;
@@ -118,7 +118,8 @@ impl KeyEncoding {
         }
     }
 
-    /// Whether a folder with this name, at any depth, may hold chunks of an array, with either separator.
+    /// True if a folder with this name, at any depth, may hold chunks of an array, with either
+    /// separator.
     ///
     /// ```
     /// use ndzarr::metadata::KeyEncoding;
@@ -131,7 +132,7 @@ impl KeyEncoding {
         name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte.is_ascii_digit())
     }
 
-    /// The same encoding with this separator, `/` or `.`; `None` for N5, which has only `/`.
+    /// This encoding with another separator, `/` or `.`; `None` for N5, which has only `/`.
     ///
     /// ```
     /// use ndzarr::metadata::KeyEncoding;
@@ -149,7 +150,7 @@ impl KeyEncoding {
         }
     }
 
-    /// The same encoding with the other separator, under which chunks of `ndim` dimensions lie if the
+    /// This encoding with the other separator, which the chunks of `ndim` dimensions have if the
     /// document states the wrong one; `None` if both spell the same keys.
     ///
     /// ```
@@ -176,7 +177,7 @@ impl KeyEncoding {
         self.with_separator(other).filter(|_| ndim >= separated_from)
     }
 
-    /// A spelling of some writers: read if the usual key is absent, never written.
+    /// The spelling of some writers, which is read if the usual key is absent, and never written.
     #[must_use]
     pub fn fallback(&self, chunk: &[u64]) -> Option<String> {
         match *self {
@@ -191,22 +192,22 @@ fn push_index(key: &mut String, separator: char, index: u64) {
 }
 
 fn join<'a>(key: &mut String, separator: char, indices: impl Iterator<Item = &'a u64>, scalar: &str) {
-    let mut any = false;
+    let mut is_empty = true;
     for index in indices {
-        if any {
+        if !is_empty {
             key.push(separator);
         }
         let _ = write!(key, "{index}");
-        any = true;
+        is_empty = false;
     }
-    if !any {
+    if is_empty {
         key.push_str(scalar);
     }
 }
 
-/// This many indices, as [`join`] writes them.
+/// The `ndim` indices of a text that [`join`] writes; `None` for any other text.
 fn split(text: &str, separator: char, ndim: usize) -> Option<Vec<u64>> {
-    // Texts that `parse` accepts although they are never written: a sign, and leading zeros.
+    // `parse` also accepts a sign and leading zeros, which are never written.
     let is_canonical = |text: &str| {
         text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'))
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::DataType;
 
-/// The fields of a structured type. They are packed: each begins where the one before it ends.
+/// The fields of a structured type. They are packed: each begins at the end of the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StructType {
     fields: Arc<[Field]>,
@@ -16,7 +16,7 @@ pub struct StructType {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Field {
-    /// Its name; empty for padding, which several fields of one structure may be.
+    /// The name; empty for padding, of which a structure may have several fields.
     pub name: String,
     /// Type of the field, or of its elements where it is a sub-array. Of fixed size.
     pub data_type: DataType,
@@ -56,14 +56,15 @@ impl StructType {
     /// A structure of these fields.
     ///
     /// # Errors
-    /// There are none, or two of one name, or one of variable size; they are too large together.
+    /// No fields, two of one name, or one of variable size; the fields are too large together.
     pub fn new(fields: impl IntoIterator<Item = Field>) -> Result<Self, StructError> {
         let fields: Arc<[Field]> = fields.into_iter().collect();
         if fields.is_empty() {
             return Err(StructError::Empty);
         }
         let mut names = std::collections::HashSet::new();
-        let (mut byte_len, mut n_leaves) = (0usize, 0usize);
+        let mut byte_len = 0usize;
+        let mut n_leaves = 0usize;
         for field in fields.iter() {
             if !field.is_padding() && !names.insert(field.name.as_str()) {
                 return Err(StructError::Duplicate(field.name.clone()));
@@ -103,16 +104,16 @@ impl StructType {
         self.n_leaves
     }
 
-    /// The fields with the number of the byte that each begins at.
+    /// The fields, each with its start in bytes.
     pub fn places(&self) -> impl Iterator<Item = (usize, &Field)> {
-        self.fields.iter().scan(0, |at, field| {
-            let start = *at;
-            *at += field.byte_len();
+        self.fields.iter().scan(0, |end, field| {
+            let start = *end;
+            *end += field.byte_len();
             Some((start, field))
         })
     }
 
-    /// The field of a name, and the number of the byte that it begins at.
+    /// The start in bytes of the field of this name, and the field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<(usize, &Field)> {
         self.places().find(|(_, field)| !field.is_padding() && field.name == name)
@@ -133,13 +134,13 @@ impl Field {
         self
     }
 
-    /// Whether its bytes have no meaning.
+    /// True if its bytes have no meaning.
     #[must_use]
     pub fn is_padding(&self) -> bool {
         self.name.is_empty()
     }
 
-    /// How many elements it has: 1, or those of the sub-array.
+    /// The number of elements: 1, or those of the sub-array.
     #[must_use]
     pub fn n_elements(&self) -> usize {
         self.shape.iter().fold(1, |n, &len| n.saturating_mul(len))

@@ -41,7 +41,7 @@ impl TimeUnit {
         (Self::Generic, "generic"),
     ];
 
-    /// NumPy's name for it, as documents have it.
+    /// NumPy's name for the unit, as documents have it.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(unit, _)| *unit == self).map_or("", |(_, name)| name)

@@ -4,7 +4,7 @@ use super::{JsonError, JsonText, JsonToken};
 use crate::JsonString;
 
 impl JsonText<'_> {
-    /// Whether the bytes are one value, with only space around it.
+    /// True if the bytes are one value, with only space around it.
     #[must_use]
     pub fn is_json(bytes: &[u8]) -> bool {
         Self::canonical(bytes, &mut Vec::new()).is_ok()
@@ -13,7 +13,7 @@ impl JsonText<'_> {
     /// Appends the value that the bytes contain, without space and with as few escapes as possible.
     ///
     /// # Errors
-    /// They are not JSON, or more than one value.
+    /// The bytes are not JSON, or more than one value.
     pub fn canonical(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| JsonError { at: error.valid_up_to(), what: "not UTF-8" })?;
@@ -25,14 +25,14 @@ impl JsonText<'_> {
     /// Takes one value and appends it to `out`, without space and with as few escapes as possible.
     ///
     /// # Errors
-    /// There is no value.
+    /// No value follows.
     pub fn value(&mut self, out: &mut Vec<u8>) -> Result<(), JsonError> {
         match self.token()? {
             JsonToken::Null => out.extend_from_slice(b"null"),
             JsonToken::Bool(true) => out.extend_from_slice(b"true"),
             JsonToken::Bool(false) => out.extend_from_slice(b"false"),
             JsonToken::Number(text) | JsonToken::NonFinite(text) => out.extend_from_slice(text.as_bytes()),
-            JsonToken::String(text) => self.append(&text, out)?,
+            JsonToken::String(text) => self.append_string(&text, out)?,
             JsonToken::List => {
                 out.push(b'[');
                 while self.item()? {
@@ -45,7 +45,7 @@ impl JsonText<'_> {
                 out.push(b'{');
                 while let Some(name) = self.member()? {
                     separate(out, b'{');
-                    self.append(&name, out)?;
+                    self.append_string(&name, out)?;
                     out.push(b':');
                     self.value(out)?;
                 }
@@ -55,9 +55,9 @@ impl JsonText<'_> {
         Ok(())
     }
 
-    fn append(&self, text: &JsonString<'_>, out: &mut Vec<u8>) -> Result<(), JsonError> {
+    fn append_string(&self, text: &JsonString<'_>, out: &mut Vec<u8>) -> Result<(), JsonError> {
         match text.unpaired() {
-            // As it is written: no text can represent it.
+            // A `str` cannot represent it, so it stays as written.
             Some(token) => out.extend_from_slice(token.as_bytes()),
             None => {
                 serde_json::to_writer(out, &**text)
@@ -68,7 +68,7 @@ impl JsonText<'_> {
     }
 }
 
-/// Puts a comma behind all but the opening bracket.
+/// Puts a comma after everything but the opening bracket.
 fn separate(out: &mut Vec<u8>, open: u8) {
     if out.last() != Some(&open) {
         out.push(b',');
@@ -79,7 +79,7 @@ fn separate(out: &mut Vec<u8>, open: u8) {
 mod tests {
     use super::*;
 
-    /// What a string with half a surrogate pair is shown as.
+    /// The text that is shown for a string with half a surrogate pair.
     fn unpaired(token: &str) -> Option<String> {
         let string = JsonString::parse(token)?;
         string.unpaired().map(|_| string.to_string())
@@ -96,7 +96,7 @@ mod tests {
         );
     }
 
-    /// What Python's `json.dumps` writes for texts with half a surrogate pair.
+    /// Tokens that Python's `json.dumps` writes for texts with half a surrogate pair.
     #[test]
     fn half_a_surrogate_pair_is_kept_as_it_is_written() {
         for (token, text) in [

@@ -5,7 +5,7 @@ use super::{ComplexPart, DataType};
 /// Units of an element whose stored form differs from memory: in byte order, or in unused bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf {
-    /// Where the first unit begins, in bytes from the start of the element.
+    /// The start of the first unit, in bytes from the start of the element.
     pub offset: usize,
     /// Size of a unit in bytes.
     pub unit: usize,
@@ -15,16 +15,16 @@ pub struct Leaf {
     pub form: LeafForm,
 }
 
-/// How a unit in memory differs from its stored form.
+/// The form of a unit in memory, which differs from its stored form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeafForm {
     /// In this machine's byte order.
     Ordered,
     /// With the low bits of its byte extended over the others.
     LowBits {
-        /// How many bits count.
+        /// The number of bits with a meaning.
         bits: u8,
-        /// Whether the highest of them is a sign.
+        /// True if the highest of them is a sign.
         signed: bool,
     },
 }
@@ -38,7 +38,7 @@ impl DataType {
         leaves
     }
 
-    /// How many [`leaves`](Self::leaves) a structure may have at most.
+    /// An upper bound of the number of [`leaves`](Self::leaves) of a structure.
     pub(crate) fn n_leaves(&self) -> usize {
         match self {
             Self::Struct(fields) => fields.n_leaves(),
@@ -52,9 +52,9 @@ impl DataType {
         let (unit, per_element, form) = match self {
             Self::Struct(fields) => {
                 for i in 0..count {
-                    for (at, field) in fields.places() {
-                        let at = offset + i * fields.byte_len() + at;
-                        field.data_type.collect_leaves(at, field.n_elements(), leaves);
+                    for (start, field) in fields.places() {
+                        let field_offset = offset + i * fields.byte_len() + start;
+                        field.data_type.collect_leaves(field_offset, field.n_elements(), leaves);
                     }
                 }
                 return;

@@ -1,10 +1,10 @@
-//! Checks whether bytes are a valid element of a type.
+//! Checks that bytes are a valid element of a type.
 
 use super::{ComplexPart, DataType};
 use ndzarr_json::JsonText;
 
 impl DataType {
-    /// Whether any bytes of the right length are an element.
+    /// True if any bytes of the right length are an element.
     #[must_use]
     pub fn is_any_bits(&self) -> bool {
         match self {
@@ -19,7 +19,7 @@ impl DataType {
         }
     }
 
-    /// Whether these bytes, in this machine's byte order, are an element: of the right length, a
+    /// True if these bytes, in this machine's byte order, are an element: of the right length, a
     /// bool 0 or 1, small numbers within their range, text that is Unicode.
     #[must_use]
     pub fn is_element(&self, bytes: &[u8]) -> bool {

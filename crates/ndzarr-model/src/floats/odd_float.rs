@@ -1,8 +1,8 @@
-//! Floats rounded to odd: the first of two roundings whose result is that of one.
+//! Floats rounded to odd: the first of two roundings that together give the result of one.
 
-/// The number as an `f32` for rounding once more to a type with far fewer digits, such as float16 or
-/// bfloat16: rounded towards zero, and its last bit set if that lost anything. The result of both
-/// steps is that of one.
+/// The number as an `f32` for rounding once more, to a type with far fewer digits, such as float16
+/// or bfloat16: rounded towards zero, with its last bit set if that lost anything. Both steps
+/// together give the result of rounding once.
 ///
 /// ```
 /// use ndzarr_model::odd_f32;
@@ -23,11 +23,11 @@ pub fn odd_f32(float: f64) -> f32 {
     f32::from_bits(towards_zero | 1)
 }
 
-/// Like [`odd_f32`], for an integer that an `f64` need not hold.
+/// [`odd_f32`] of an integer, which may be too large for an `f64`.
 #[must_use]
 #[inline]
 pub fn odd_f32_of_uint(int: u64) -> f32 {
-    // The upper 53 bits, which an `f64` holds, the lowest of which says whether others are set.
+    // Only the upper 53 bits fit an `f64`. The lowest of them is set if any lower bit is.
     let lost = int & 0x7ff;
     if int >> 53 == 0 {
         return odd_f32(int as f64);
@@ -35,7 +35,7 @@ pub fn odd_f32_of_uint(int: u64) -> f32 {
     odd_f32(((int - lost) | u64::from(lost != 0) << 11) as f64)
 }
 
-/// Like [`odd_f32_of_uint`], with a sign.
+/// [`odd_f32_of_uint`] for an integer with a sign.
 #[must_use]
 #[inline]
 pub fn odd_f32_of_int(int: i64) -> f32 {

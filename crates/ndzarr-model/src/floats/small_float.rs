@@ -83,7 +83,7 @@ impl SmallFloat {
         Self::ALL.into_iter().find(|float| float.name() == name)
     }
 
-    /// How many bits it has.
+    /// The number of bits.
     #[must_use]
     pub fn bits(self) -> u8 {
         match self {
@@ -93,7 +93,7 @@ impl SmallFloat {
         }
     }
 
-    /// Mantissa bits, bias, and what the other codes mean.
+    /// Mantissa bits, bias, and the meaning of the other codes.
     fn form(self) -> (u32, i32, Specials) {
         match self {
             Self::E2M1Fn => (1, 1, Specials::None),
@@ -192,9 +192,9 @@ impl SmallFloat {
         if self == Self::E8M0Fnu {
             return Some(power_of_two(value));
         }
-        // The greatest number, and values beyond it.
+        // The codes of the greatest number, and of values that are too large.
         let all = !self.sign_bit() & (0xff >> (8 - self.bits()));
-        let (greatest, beyond) = match specials {
+        let (greatest, too_large) = match specials {
             Specials::Ieee => self.infinity().map_or((all, all), |infinity| (infinity - 1, infinity | sign)),
             Specials::None => (all, all | sign),
             Specials::AllOnes => (all - 1, all | sign),
@@ -202,7 +202,7 @@ impl SmallFloat {
         };
         let magnitude = f64::from(value.abs());
         if magnitude.is_infinite() {
-            return Some(beyond);
+            return Some(too_large);
         }
         let exponent = if magnitude == 0.0 { 1 - bias } else { exponent_of(magnitude).max(1 - bias) };
         // A quotient by a power of two, which f64 has without rounding.
@@ -212,7 +212,7 @@ impl SmallFloat {
         Some(match u8::try_from(code) {
             Ok(0) if specials == Specials::NegativeZero => 0,
             Ok(code) if code <= greatest => code | sign,
-            _ => beyond,
+            _ => too_large,
         })
     }
 }
@@ -234,7 +234,8 @@ fn power_of_two(value: f32) -> u8 {
     let exponent = exponent_of(value);
     let code = exponent + 127;
     let significand = value / f64::powi(2.0, exponent);
-    // Half-way between two powers ml_dtypes takes the greater one; between the least two, always.
+    // Half-way between two powers ml_dtypes takes the greater one; between the least two it always
+    // does.
     let up = significand >= 1.5 || code == 0 && significand > 1.0;
     u8::try_from((code + i32::from(up)).max(0)).unwrap_or(NAN)
 }
