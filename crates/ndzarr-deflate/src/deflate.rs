@@ -1,4 +1,5 @@
-//! Encoding: by libdeflate, or our encoder at level 1; by flate2 in builds without these.
+//! Encoding: by libdeflate, with our own encoder at level 1; by flate2 in builds without
+//! libdeflate.
 
 use std::fmt;
 
@@ -93,12 +94,14 @@ impl Deflater {
         dst: &mut Vec<u8>,
     ) -> Result<(), DeflateError> {
         // libdeflate has levels up to 12; zlib has none from 10 on.
-        let wanted = if level == -1 { 6 } else { level };
-        let found = (0..=9).contains(&wanted).then(|| CompressionLvl::new(wanted).ok()).flatten();
-        let found = found.ok_or(DeflateError::Level(level))?;
+        let number = if level == -1 { 6 } else { level };
+        if !(0..=9).contains(&number) {
+            return Err(DeflateError::Level(level));
+        }
+        let compression = CompressionLvl::new(number).map_err(|_| DeflateError::Level(level))?;
         let (_, state) = match &mut self.one_pass {
-            Some(kept) if kept.0 == wanted => kept,
-            other => other.insert((wanted, Compressor::new(found))),
+            Some(reused) if reused.0 == number => reused,
+            other => other.insert((number, Compressor::new(compression))),
         };
         let bound = match container {
             Container::Raw => state.deflate_compress_bound(src.len()),
@@ -142,7 +145,7 @@ impl Deflater {
             _ => return Err(DeflateError::Level(level)),
         };
         let (.., state) = match &mut self.steps {
-            Some(kept) if (kept.0, kept.1) == (level, container) => kept,
+            Some(reused) if (reused.0, reused.1) == (level, container) => reused,
             other => {
                 other.insert((level, container, Compress::new(compression, container == Container::Zlib)))
             }
@@ -150,7 +153,8 @@ impl Deflater {
         state.reset();
         reserve(dst, src.len() / 2 + 256)?;
         loop {
-            let (total_in, total_out) = (state.total_in(), state.total_out());
+            let total_in = state.total_in();
+            let total_out = state.total_out();
             let rest = &src[total_in as usize..];
             let (step, flush) = match rest.get(..STEP) {
                 Some(step) if step.len() < rest.len() => (step, FlushCompress::None),
@@ -162,8 +166,8 @@ impl Deflater {
             if status == Status::StreamEnd {
                 return Ok(());
             }
-            let still = state.total_in() == total_in && state.total_out() == total_out;
-            if still && dst.capacity() > dst.len() {
+            let is_stuck = state.total_in() == total_in && state.total_out() == total_out;
+            if is_stuck && dst.capacity() > dst.len() {
                 return Err(DeflateError::Encoder("the compressor makes no progress".to_owned()));
             }
             if dst.capacity() == dst.len() {

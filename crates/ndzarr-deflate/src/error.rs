@@ -1,4 +1,4 @@
-//! The error of encoders, and room for their output.
+//! The error of encoders, and memory for their output.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl fmt::Display for DeflateError {
 
 impl std::error::Error for DeflateError {}
 
-/// Makes room for bytes to be added.
+/// Reserves memory for `n` more bytes.
 pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), DeflateError> {
     dst.try_reserve(n).map_err(|_| DeflateError::OutOfMemory { byte_len: n })
 }

@@ -1,28 +1,28 @@
 //! Huffman codes of minimal length within a limit.
 
 /// The number of bits of each symbol in the shortest code for these counts, at most `limit` each; 0
-/// for a symbol that does not occur. There are always at least two symbols: some decoders refuse
+/// for a symbol that does not occur. At least two symbols have a code, because some decoders refuse
 /// codes that leave bit sequences without a meaning.
 pub(crate) fn lengths<const N: usize>(counts: &[u32; N], limit: usize) -> [u8; N] {
     let mut lens = [0; N];
     // Symbols that occur, the rarest first: count and symbol.
-    let mut occur = [(0, 0); N];
+    let mut occurring = [(0, 0); N];
     let mut n = 0;
     for (symbol, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        occur[n] = (count, symbol);
+        occurring[n] = (count, symbol);
         n += 1;
     }
     if n < 2 {
-        let (_, symbol) = occur[0];
+        let (_, symbol) = occurring[0];
         lens[symbol] = 1;
         lens[usize::from(symbol == 0)] = 1;
         return lens;
     }
-    let occur = &mut occur[..n];
-    occur.sort_unstable();
-    let mut n_of_len = limited(&depths(occur), limit);
+    let occurring = &mut occurring[..n];
+    occurring.sort_unstable();
+    let mut n_of_len = limited(&depths(occurring), limit);
     let mut len = limit;
-    for &(_, symbol) in occur.iter() {
+    for &(_, symbol) in occurring.iter() {
         while n_of_len[len] == 0 {
             len -= 1;
         }
@@ -32,21 +32,22 @@ pub(crate) fn lengths<const N: usize>(counts: &[u32; N], limit: usize) -> [u8; N
     lens
 }
 
-/// The most bits that a code without a limit can have here: the counts of a block add up to less
-/// than 2^32, and the Fibonacci numbers, which give the deepest tree, reach that after 47.
+/// The most bits that a code without a limit can have: the counts of a block add up to less than
+/// 2^32, and the Fibonacci numbers, which give the deepest tree, reach that after 47.
 const DEEPEST: usize = 48;
 
 /// The number of codes of each length, for symbols in the order of their counts: in place, after
 /// Moffat and Katajainen.
-fn depths(occur: &[(u32, usize)]) -> [u32; DEEPEST + 1] {
-    let n = occur.len();
+fn depths(occurring: &[(u32, usize)]) -> [u32; DEEPEST + 1] {
+    let n = occurring.len();
     // First the weights of the inner nodes, then the indices of their parents, then their depths.
     let mut nodes = vec![0_u64; n - 1];
-    let (mut leaf, mut inner) = (0, 0);
+    let mut leaf = 0;
+    let mut inner = 0;
     for next in 0..n - 1 {
         for _ in 0..2 {
-            if leaf < n && (inner >= next || u64::from(occur[leaf].0) <= nodes[inner]) {
-                nodes[next] += u64::from(occur[leaf].0);
+            if leaf < n && (inner >= next || u64::from(occurring[leaf].0) <= nodes[inner]) {
+                nodes[next] += u64::from(occurring[leaf].0);
                 leaf += 1;
             } else {
                 nodes[next] += nodes[inner];
@@ -59,20 +60,20 @@ fn depths(occur: &[(u32, usize)]) -> [u32; DEEPEST + 1] {
     for i in (0..n - 2).rev() {
         nodes[i] = nodes[nodes[i] as usize] + 1;
     }
-    let mut inner_at = [0_u32; DEEPEST + 1];
+    let mut n_inner_at = [0_u32; DEEPEST + 1];
     for &depth in &nodes {
-        inner_at[depth as usize] += 1;
+        n_inner_at[depth as usize] += 1;
     }
     // Every inner node has two children; those that are not inner nodes are leaves.
     let mut leaves = [0; DEEPEST + 1];
     for depth in 1..=DEEPEST {
-        leaves[depth] = 2 * inner_at[depth - 1] - inner_at[depth];
+        leaves[depth] = 2 * n_inner_at[depth - 1] - n_inner_at[depth];
     }
     leaves
 }
 
-/// The same with no length above `limit`: longer codes get that length, and for each excess a
-/// shorter code becomes longer.
+/// The number of codes of each length with no length above `limit`: longer codes get that length,
+/// and for each excess a shorter code becomes longer.
 fn limited(n_of_len: &[u32; DEEPEST + 1], limit: usize) -> [u32; DEEPEST + 1] {
     let mut limited = *n_of_len;
     let (within, beyond) = limited.split_at_mut(limit + 1);

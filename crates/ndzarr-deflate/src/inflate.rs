@@ -26,19 +26,19 @@ impl fmt::Debug for Inflater {
 
 /// The destination of [`Inflater::stream`].
 pub trait Output {
-    /// Why it accepts no more.
+    /// The reason why it accepts no more.
     type Error;
 
-    /// Room for at least one more byte.
+    /// Memory for at least one more byte.
     ///
     /// # Errors
-    /// There is no room.
+    /// The output is full.
     fn room(&mut self) -> Result<&mut [u8], Self::Error>;
 
-    /// Marks the first `n` bytes of the room as written.
+    /// Counts the first `n` bytes of that memory as written.
     ///
     /// # Errors
-    /// These are too many.
+    /// The output accepts fewer bytes.
     fn advance(&mut self, n: usize) -> Result<(), Self::Error>;
 }
 
@@ -54,7 +54,7 @@ pub enum InflateError<E> {
 }
 
 impl Inflater {
-    /// Whether [`fill_two`](Self::fill_two) can be faster in this build.
+    /// True if [`fill_two`](Self::fill_two) can be faster in this build.
     pub const FILLS_TWO: bool = cfg!(feature = "libdeflate");
 
     /// A new decoder.
@@ -63,10 +63,10 @@ impl Inflater {
         Self::default()
     }
 
-    /// Decodes, in one pass, the stream at the start of `src`; returns whether it is valid and
-    /// fills `out`. Bytes after it are ignored. If this returns `false`, `out` is unspecified;
-    /// [`stream`](Self::stream) reports the error, if there is one: without the feature
-    /// `libdeflate` nothing is decoded here.
+    /// Decodes, in one pass, the stream at the start of `src`; returns true if it is valid and
+    /// fills `out`. Bytes after it are ignored. If this returns false, `out` is unspecified, and
+    /// [`stream`](Self::stream) decodes the stream or reports the error. Without the feature
+    /// `libdeflate` this always returns false.
     pub fn fill(&mut self, src: &[u8], container: Container, out: &mut [u8]) -> bool {
         #[cfg(feature = "libdeflate")]
         {
@@ -85,13 +85,13 @@ impl Inflater {
     }
 
     /// Decodes two streams at once, which for noisy data takes about 0.7 of the time of one after
-    /// the other; returns whether both are valid and fill their `out`. If this returns `false`,
+    /// the other; returns true if both are valid and fill their `out`. If this returns false,
     /// `out` is unspecified: a stream is invalid, or this would not be faster. Then decode each
     /// stream separately.
     pub fn fill_two(&mut self, src: [&[u8]; 2], container: Container, out: [&mut [u8]; 2]) -> bool {
         #[cfg(feature = "libdeflate")]
         {
-            self.twins_fill(src, container, out)
+            self.fill_two_with_twins(src, container, out)
         }
         #[cfg(not(feature = "libdeflate"))]
         {
@@ -101,7 +101,12 @@ impl Inflater {
     }
 
     #[cfg(feature = "libdeflate")]
-    fn twins_fill(&mut self, src: [&[u8]; 2], container: Container, mut out: [&mut [u8]; 2]) -> bool {
+    fn fill_two_with_twins(
+        &mut self,
+        src: [&[u8]; 2],
+        container: Container,
+        mut out: [&mut [u8]; 2],
+    ) -> bool {
         if out.iter().any(|out| out.len() < twin_inflate::MIN_LEN) {
             return false;
         }
@@ -126,19 +131,20 @@ impl Inflater {
     ) -> Result<usize, InflateError<O::Error>> {
         let state = self.steps.get_or_insert_with(|| Decompress::new(false));
         state.reset(container == Container::Zlib);
-        let mut at = 0;
+        let mut n_read = 0;
         loop {
-            let (total_in, total_out) = (state.total_in(), state.total_out());
+            let total_in = state.total_in();
+            let total_out = state.total_out();
             let room = out.room().map_err(InflateError::Output)?;
             let status = state
-                .decompress(&src[at..], room, FlushDecompress::Finish)
+                .decompress(&src[n_read..], room, FlushDecompress::Finish)
                 .map_err(|error| InflateError::Corrupt(error.to_string()))?;
             let n_in = (state.total_in() - total_in) as usize;
             let n_out = (state.total_out() - total_out) as usize;
-            at += n_in;
+            n_read += n_in;
             out.advance(n_out).map_err(InflateError::Output)?;
             if status == Status::StreamEnd {
-                return Ok(at);
+                return Ok(n_read);
             }
             if n_in == 0 && n_out == 0 {
                 return Err(InflateError::Truncated);

@@ -13,7 +13,8 @@ pub(crate) fn image(n: usize, noise: f64) -> Vec<u8> {
     let mut random = random(7);
     let mut value = |i: usize| {
         let normal = (0..12).map(|_| f64::from(random(16)) / 65_536.0).sum::<f64>() - 6.0;
-        let (x, y) = ((i % 128) as f64, (i / 128 % 128) as f64);
+        let x = (i % 128) as f64;
+        let y = (i / 128 % 128) as f64;
         (1000.0 + 400.0 * (x / 40.0).sin() + 300.0 * (y / 25.0).cos() + noise * normal) as u16
     };
     (0..n).flat_map(|i| value(i).to_le_bytes()).collect()

@@ -1,10 +1,10 @@
 //! Encodes noisy numbers 1.5 times as fast as libdeflate at its level 1, and as small.
 //!
 //! Images and measurements repeat rarely and briefly: most of the output is literals, and the time
-//! is lost to mispredicting where the few short matches are. Here all positions of a strip are
-//! looked up without a branch, then the matches are taken where a mask has them ([`finder`]);
+//! is lost to mispredicting the positions of the few short matches. Here all positions of a strip
+//! are looked up without a branch, then the matches are taken where a mask has them ([`finder`]);
 //! symbols are written two at a time ([`block`]). libdeflate is faster and smaller for data with
-//! many repetitions, so a stream ends here as soon as it meets such data.
+//! many repetitions, so this encoder stops before such data.
 
 mod bits;
 mod block;
@@ -17,7 +17,7 @@ use finder::Finder;
 
 use crate::error::{DeflateError, reserve};
 
-/// For less than this the tables are not worthwhile, in bytes.
+/// The shortest input, in bytes, for which the tables are worthwhile.
 pub(crate) const MIN_LEN: usize = 16 << 10;
 
 /// The state that is reused for each chunk.
@@ -39,29 +39,29 @@ impl QuickDeflate {
     /// # Panics
     /// If `src` is shorter than [`MIN_LEN`].
     pub(crate) fn encode(&mut self, src: &[u8], dst: &mut Vec<u8>) -> Result<usize, DeflateError> {
-        assert!(src.len() >= MIN_LEN, "there is enough to look at");
-        let room = block::room(src.len());
-        reserve(dst, room)?;
+        assert!(src.len() >= MIN_LEN, "the input is long enough for the tables");
+        let max_len = block::max_encoded_len(src.len());
+        reserve(dst, max_len)?;
         let start = dst.len();
-        dst.resize(start + room, 0);
+        dst.resize(start + max_len, 0);
         let mut bits = BitWriter::new(&mut dst[start..]);
         let mut search = self.finder.search(src);
-        let mut at = 0;
-        while at < src.len() {
+        let mut n_encoded = 0;
+        while n_encoded < src.len() {
             let end = search.next_block();
             let tokens = search.tokens();
-            if tokens.repeat(end - at) {
+            if tokens.is_repetitive(end - n_encoded) {
                 break;
             }
-            self.block.write(tokens, &src[at..end], end == src.len(), &mut bits);
-            at = end;
+            self.block.write(tokens, &src[n_encoded..end], end == src.len(), &mut bits);
+            n_encoded = end;
         }
-        if 0 < at && at < src.len() {
+        if 0 < n_encoded && n_encoded < src.len() {
             block::align(&mut bits);
         }
         let n = bits.finish();
         dst.truncate(start + n);
-        Ok(at)
+        Ok(n_encoded)
     }
 }
 

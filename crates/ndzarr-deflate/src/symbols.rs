@@ -22,13 +22,14 @@ pub(crate) const LENGTH_EXTRA: [u8; N_LENGTHS] =
 /// The shortest length of each symbol.
 pub(crate) const LENGTH_BASE: [u16; N_LENGTHS] = {
     let mut bases = [0; N_LENGTHS];
-    let (mut base, mut i) = (MIN_MATCH as u16, 0);
+    let mut base = MIN_MATCH as u16;
+    let mut i = 0;
     while i < N_LENGTHS {
         bases[i] = base;
         base += 1 << LENGTH_EXTRA[i];
         i += 1;
     }
-    // The longest has a separate symbol, though the one before could express it.
+    // The longest has a symbol of its own, though the one before could express it.
     bases[N_LENGTHS - 1] = MAX_MATCH as u16;
     bases
 };
@@ -51,7 +52,8 @@ pub(crate) const LENGTH_SYMBOL: [u8; MAX_MATCH + 1] = {
 /// The shortest distance of each symbol.
 pub(crate) const DISTANCE_BASE: [u16; N_DISTANCES] = {
     let mut bases = [0; N_DISTANCES];
-    let (mut base, mut i) = (1, 0);
+    let mut base = 1;
+    let mut i = 0;
     while i < N_DISTANCES {
         bases[i] = base;
         base += 1 << distance_extra(i);
@@ -67,7 +69,7 @@ pub(crate) const fn distance_extra(symbol: usize) -> u32 {
 
 /// The symbol of a distance, and its extra bits.
 #[inline(always)]
-pub(crate) fn of_distance(distance: u32) -> (u32, u32) {
+pub(crate) fn distance_symbol(distance: u32) -> (u32, u32) {
     let from_0 = distance - 1;
     if from_0 < 4 {
         return (from_0, 0);
@@ -84,6 +86,6 @@ pub(crate) const REPEAT: u8 = 16;
 pub(crate) const ZEROS: u8 = 17;
 /// 11 to 138 zeros.
 pub(crate) const MANY_ZEROS: u8 = 18;
-/// The order in which the lengths of their codes are written.
+/// The order in which the lengths of the codes of these symbols are written.
 pub(crate) const LENS_ORDER: [usize; N_LENS] =
     [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];

@@ -24,26 +24,26 @@ use bits::BitReader;
 use lane::Lane;
 use stream::Stream;
 
-/// For less than this the tables are not worthwhile, in decoded bytes.
+/// The shortest output, in bytes, for which the tables are worthwhile.
 pub(crate) const MIN_LEN: usize = 32 << 10;
 
-/// The number of symbols outside the tables after which a stream is given up, and the number of
-/// bytes that allow one more.
-const N_BEYOND: usize = 300;
-const BYTES_FOR_BEYOND: usize = 200;
-/// The number of pairs to skip after one that was given up this late: the next ones are usually of
-/// the same kind.
-const NOT_TRIED: u32 = 8;
+/// The number of symbols outside the table after which a stream is given up.
+const MAX_OUTSIDE_TABLE: usize = 300;
+/// The number of decoded bytes that allow one more such symbol.
+const BYTES_PER_OUTSIDE_TABLE: usize = 200;
+/// The number of pairs of streams to skip after one that was given up for that reason: the next
+/// ones are usually of the same kind.
+const PAIRS_TO_SKIP: u32 = 8;
 
 /// The state that is reused for each chunk.
 pub(crate) struct TwinInflate {
     lanes: Box<[Lane; 2]>,
-    not_to_try: u32,
+    pairs_to_skip: u32,
 }
 
 impl TwinInflate {
     pub(crate) fn new() -> Self {
-        Self { lanes: Box::new([Lane::new(), Lane::new()]), not_to_try: 0 }
+        Self { lanes: Box::new([Lane::new(), Lane::new()]), pairs_to_skip: 0 }
     }
 
     /// Decodes the streams at the start of `src`, each of which must fill its `out`; returns their
@@ -53,8 +53,8 @@ impl TwinInflate {
         if (0..2).any(|i| src[i].len() < out[i].len() / 3) {
             return None;
         }
-        if self.not_to_try > 0 {
-            self.not_to_try -= 1;
+        if self.pairs_to_skip > 0 {
+            self.pairs_to_skip -= 1;
             return None;
         }
         let [a, b] = out;
@@ -71,10 +71,10 @@ impl TwinInflate {
                 if stream.is_done() {
                     continue;
                 }
-                stream.copy(lane, n_steps)?;
+                stream.copy_results(lane, n_steps)?;
                 stream.finish_block(lane)?;
-                if stream.n_beyond > N_BEYOND + stream.n_out / BYTES_FOR_BEYOND {
-                    self.not_to_try = NOT_TRIED;
+                if stream.n_outside_table > MAX_OUTSIDE_TABLE + stream.n_out / BYTES_PER_OUTSIDE_TABLE {
+                    self.pairs_to_skip = PAIRS_TO_SKIP;
                     return None;
                 }
             }

@@ -15,24 +15,24 @@ const MAX_STORED: usize = 65_535;
 const STORED: u64 = 0;
 const WITH_CODES: u64 = 2;
 
-/// The most bytes that a stream of `n` bytes takes, including the spare room for [`BitWriter`].
-pub(super) fn room(n: usize) -> usize {
+/// The most bytes that the stream of `n` bytes takes, including the spare bytes for [`BitWriter`].
+pub(super) fn max_encoded_len(n: usize) -> usize {
     // A block has at least 32 KiB and, if stored, five extra bytes for each part of at most 65,535.
     n + (n / (32 << 10) + 2) * 2 * 6 + 16
 }
 
 /// Writes an empty block, which ends at a whole byte.
 pub(super) fn align(bits: &mut BitWriter<'_>) {
-    stored(&[], false, bits);
+    write_stored(&[], false, bits);
 }
 
 /// The lookup tables for a block's codes.
 pub(super) struct Block {
-    /// For the lower 10 bits of a token: its bits, with the extra ones of a length, and from bit 24
-    /// on their number.
+    /// For the lower 10 bits of a token: the bits to write, with the extra ones of a length, and
+    /// from bit 24 on their number.
     literals: Box<[u32; 1 << 10]>,
-    /// For each symbol of a distance: its bits; from bit 16 on their number; from bit 24 on their
-    /// number including the extra ones.
+    /// For each symbol of a distance: the bits to write; from bit 16 on their number; from bit 24
+    /// on their number including the extra ones.
     distances: [u32; 32],
 }
 
@@ -61,22 +61,22 @@ impl Block {
             + n_bits(&counts, &literals, length_extra)
             + n_bits(&tokens.distances, &distances, symbols::distance_extra);
         if n_bits / 8 >= (src.len() + 5 * src.len().div_ceil(MAX_STORED)) as u64 {
-            stored(src, is_last, bits);
+            write_stored(src, is_last, bits);
             return;
         }
         bits.add(u64::from(is_last) | WITH_CODES << 1, 3);
         header.write(bits);
-        self.look_up(&literals, &distances);
-        self.symbols(tokens.list(), bits);
+        self.fill_tables(&literals, &distances);
+        self.write_symbols(tokens.list(), bits);
         bits.add(u64::from(literals.bits[END]), u32::from(literals.lens[END]));
         bits.flush();
     }
 
-    fn look_up(&mut self, literals: &Code<N_LITERALS>, distances: &Code<N_DISTANCES>) {
+    fn fill_tables(&mut self, literals: &Code<N_LITERALS>, distances: &Code<N_DISTANCES>) {
         let entry = |symbol: usize| (u32::from(literals.bits[symbol]), u32::from(literals.lens[symbol]));
-        for (byte, place) in self.literals[..END].iter_mut().enumerate() {
+        for (byte, table_entry) in self.literals[..END].iter_mut().enumerate() {
             let (bits, len) = entry(byte);
-            *place = bits | len << 24;
+            *table_entry = bits | len << 24;
         }
         for (length, &i) in LENGTH_SYMBOL.iter().enumerate().skip(MIN_MATCH) {
             let i = usize::from(i);
@@ -85,13 +85,14 @@ impl Block {
             let n = len + u32::from(LENGTH_EXTRA[i]);
             self.literals[Tokens::MATCH as usize + length] = bits | extra << len | n << 24;
         }
-        for (symbol, place) in self.distances[..N_DISTANCES].iter_mut().enumerate() {
-            let (bits, len) = (u32::from(distances.bits[symbol]), u32::from(distances.lens[symbol]));
-            *place = bits | len << 16 | (len + symbols::distance_extra(symbol)) << 24;
+        for (symbol, table_entry) in self.distances[..N_DISTANCES].iter_mut().enumerate() {
+            let bits = u32::from(distances.bits[symbol]);
+            let len = u32::from(distances.lens[symbol]);
+            *table_entry = bits | len << 16 | (len + symbols::distance_extra(symbol)) << 24;
         }
     }
 
-    fn symbols(&self, tokens: &[Token], bits: &mut BitWriter<'_>) {
+    fn write_symbols(&self, tokens: &[Token], bits: &mut BitWriter<'_>) {
         // At most 48 bits: 15 and 5 for a length, 15 and 13 for a distance.
         let encode = |token: Token| {
             let literal = self.literals[(token % (1 << 10)) as usize];
@@ -103,7 +104,8 @@ impl Block {
         };
         let (pairs, rest) = tokens.as_chunks::<2>();
         for &[first, second] in pairs {
-            let ((first, n_first), (second, n_second)) = (encode(first), encode(second));
+            let (first, n_first) = encode(first);
+            let (second, n_second) = encode(second);
             if n_first + n_second <= 56 {
                 bits.add(first | second << n_first, n_first + n_second);
             } else {
@@ -188,7 +190,8 @@ fn repeat_extra(symbol: u8) -> u32 {
 fn run_lengths(lens: &[u8]) -> Vec<(u8, u8)> {
     let mut runs = Vec::with_capacity(lens.len());
     for run in lens.chunk_by(|a, b| a == b) {
-        let (len, mut n) = (run[0], run.len());
+        let len = run[0];
+        let mut n = run.len();
         if len > 0 {
             runs.push((len, 0));
             n -= 1;
@@ -209,7 +212,7 @@ fn run_lengths(lens: &[u8]) -> Vec<(u8, u8)> {
 }
 
 /// Writes bytes uncompressed.
-fn stored(src: &[u8], is_last: bool, bits: &mut BitWriter<'_>) {
+fn write_stored(src: &[u8], is_last: bool, bits: &mut BitWriter<'_>) {
     let mut rest = src;
     loop {
         let (part, after) = rest.split_at(rest.len().min(MAX_STORED));

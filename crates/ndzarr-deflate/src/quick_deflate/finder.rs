@@ -21,57 +21,58 @@ pub(super) struct Tokens {
 const MAX_TOKENS: usize = 32 << 10;
 const MAX_BYTES: usize = 256 << 10;
 /// The number of tokens after which repetition is checked for the first time.
-const FIRST_LOOK: usize = 2 << 10;
+const FIRST_CHECK: usize = 2 << 10;
 /// The number of tokens by which a block may be longer: those of a strip, and of the end of the
 /// data.
 const SLACK: usize = 2 * STRIP + TAIL;
 
 /// The number of positions looked up at once.
 const STRIP: usize = 64;
-/// The number of bytes at the end of the data that are always literals, because lookups read beyond
-/// a strip.
+/// The number of bytes at the end of the data that are always literals, because lookups read past
+/// the end of a strip.
 const TAIL: usize = 2 * STRIP + 8;
 /// The range of positions that can be looked up: more than a distance may be, but the most that 16
 /// bits can represent.
 const WINDOW: usize = 1 << 16;
-/// The number of bytes by which matches are found.
-const FOUND_BY: u32 = 4;
+/// The shortest match that is found, in bytes.
+const MIN_FOUND_LEN: u32 = 4;
 
 const HASH_BITS: u32 = 17;
 type Heads = [u16; 1 << HASH_BITS];
 
 /// The state that is reused for each chunk.
 pub(super) struct Finder {
-    /// For each hash of four bytes the lowest 16 bits of their last position. A look at the data
-    /// shows whether they are really there.
+    /// For each hash of four bytes the lowest 16 bits of their last position. Comparing the data
+    /// shows if they really are at that position.
     heads: Box<Heads>,
-    /// Zeros, one window of them, and then the start of the data.
-    beginning: Vec<u8>,
+    /// A window of zeros, then the start of the data: lookups reach back by a window.
+    padded_start: Vec<u8>,
     tokens: Tokens,
 }
 
-/// The data, up to a position.
+/// The search for matches in the data.
 pub(super) struct Search<'a> {
     finder: &'a mut Finder,
     src: &'a [u8],
-    at: usize,
+    /// The end of the last token.
+    position: usize,
 }
 
-/// The result for a position: the number of equal bits, up to 64, and above the lowest 8 bits the
-/// distance minus one.
-type Found = u32;
+/// The candidate for a match at a position: the number of equal bits, up to 64, and above the
+/// lowest 8 bits the distance minus one.
+type Candidate = u32;
 
 impl Finder {
     pub(super) fn new() -> Self {
         let tokens = Tokens { tokens: zeros(), n: 0, n_matches: 0, distances: [0; N_DISTANCES] };
-        Self { heads: zeros(), beginning: Vec::new(), tokens }
+        Self { heads: zeros(), padded_start: Vec::new(), tokens }
     }
 
     pub(super) fn search<'a>(&'a mut self, src: &'a [u8]) -> Search<'a> {
         self.heads.fill(0);
-        self.beginning.resize(WINDOW, 0);
-        self.beginning.extend_from_slice(&src[..src.len().min(WINDOW + STRIP + 8)]);
-        Search { finder: self, src, at: 0 }
+        self.padded_start.resize(WINDOW, 0);
+        self.padded_start.extend_from_slice(&src[..src.len().min(WINDOW + STRIP + 8)]);
+        Search { finder: self, src, position: 0 }
     }
 }
 
@@ -83,70 +84,71 @@ impl Search<'_> {
 
     /// Finds the tokens of the next block; returns its end.
     pub(super) fn next_block(&mut self) -> usize {
-        let Finder { heads, beginning, tokens } = &mut *self.finder;
+        let Finder { heads, padded_start, tokens } = &mut *self.finder;
         tokens.clear();
-        let (src, start) = (self.src, self.at);
+        let src = self.src;
+        let start = self.position;
         let strips_end = src.len() - TAIL;
         let mut strip = start;
         let mut found = [0; STRIP];
         // The first block is checked early, so that little work is wasted.
-        let mut next_look = if start == 0 { FIRST_LOOK } else { MAX_TOKENS };
+        let mut next_check = if start == 0 { FIRST_CHECK } else { MAX_TOKENS };
         while strip < strips_end && tokens.n < MAX_TOKENS && strip < start + MAX_BYTES {
-            if tokens.n >= next_look {
-                if tokens.repeat(self.at - start) {
+            if tokens.n >= next_check {
+                if tokens.is_repetitive(self.position - start) {
                     break;
                 }
-                next_look *= 2;
+                next_check *= 2;
             }
-            if self.at >= strip + STRIP {
+            if self.position >= strip + STRIP {
                 // Within a match: one position is enough to find it again.
                 heads[hash(u32::from_le_bytes(bytes_at(src, strip)))] = strip as u16;
                 strip += STRIP;
                 continue;
             }
             let mask = if strip < WINDOW {
-                let mask = look_up(heads, part(beginning, strip), strip, &mut found);
-                mask & within(&found, strip)
+                let mask = look_up(heads, array_at(padded_start, strip), strip, &mut found);
+                mask & starting_within_data(&found, strip)
             } else {
-                look_up(heads, part(src, strip - WINDOW), strip, &mut found)
+                look_up(heads, array_at(src, strip - WINDOW), strip, &mut found)
             };
-            self.at = take(mask, &found, src, strip, self.at, tokens);
+            self.position = take_matches(mask, &found, src, strip, self.position, tokens);
             strip += STRIP;
         }
         if strip >= strips_end {
-            for &byte in &src[self.at..] {
+            for &byte in &src[self.position..] {
                 tokens.literal(byte);
             }
-            self.at = src.len();
+            self.position = src.len();
         }
-        self.at
+        self.position
     }
 }
 
 /// Looks up, for each position of the strip at `pos`, the last position of its four bytes, and
-/// notes the match there. Returns a mask of the positions with a match. There is no branch, so the
+/// stores that candidate. Returns a mask of the positions with a match. Without a branch, the
 /// processor works on many positions at once.
 #[inline(always)]
 fn look_up(
     heads: &mut Heads,
     window: &[u8; WINDOW + STRIP + 8],
     pos: usize,
-    found: &mut [Found; STRIP],
+    found: &mut [Candidate; STRIP],
 ) -> u64 {
     let mut mask = 0;
     for (k, found) in found.iter_mut().enumerate() {
-        let here = pos.wrapping_add(k) as u16;
+        let position = pos.wrapping_add(k) as u16;
         let bytes = u64::from_le_bytes(bytes_at(window, WINDOW + k));
         let head = &mut heads[hash(bytes as u32)];
-        let distance = here.wrapping_sub(*head);
-        *head = here;
-        let then = u64::from_le_bytes(bytes_at(window, WINDOW + k - usize::from(distance)));
-        let equal_bits = (bytes ^ then).trailing_zeros();
+        let distance = position.wrapping_sub(*head);
+        *head = position;
+        let earlier = u64::from_le_bytes(bytes_at(window, WINDOW + k - usize::from(distance)));
+        let equal_bits = (bytes ^ earlier).trailing_zeros();
         // The position itself is found if none of the last 65,536 bytes had its hash; it counts as
         // too far away.
         let less_one = u32::from(distance).wrapping_sub(1);
         *found = less_one << 8 | equal_bits;
-        let is_match = (less_one < MAX_DISTANCE) & (equal_bits >= 8 * FOUND_BY);
+        let is_match = (less_one < MAX_DISTANCE) & (equal_bits >= 8 * MIN_FOUND_LEN);
         mask = mask >> 1 | u64::from(is_match) << (STRIP - 1);
     }
     mask
@@ -154,7 +156,7 @@ fn look_up(
 
 /// A mask of the positions of the strip at `pos` whose match does not begin before the data.
 #[inline(never)]
-fn within(found: &[Found; STRIP], pos: usize) -> u64 {
+fn starting_within_data(found: &[Candidate; STRIP], pos: usize) -> u64 {
     found
         .iter()
         .enumerate()
@@ -164,9 +166,9 @@ fn within(found: &[Found; STRIP], pos: usize) -> u64 {
 /// Takes the first match, the next one after it, and so on, from `at` to the end of the strip at
 /// `strip`; returns the end of the last token.
 #[inline(always)]
-fn take(
+fn take_matches(
     mask: u64,
-    found: &[Found; STRIP],
+    found: &[Candidate; STRIP],
     src: &[u8],
     strip: usize,
     mut at: usize,
@@ -176,7 +178,7 @@ fn take(
         let k = at - strip;
         let mask = mask >> k;
         let n_literals = (mask.trailing_zeros() as usize).min(STRIP - k);
-        tokens.literals(part(src, at), n_literals);
+        tokens.literals(array_at(src, at), n_literals);
         at += n_literals;
         if mask != 0 {
             let found = found[(k + n_literals) % STRIP];
@@ -193,17 +195,17 @@ fn take(
 }
 
 /// The number of equal bytes, of which the first eight are known to be equal.
-fn length_of_match(then: &[u8], now: &[u8]) -> usize {
+fn length_of_match(earlier: &[u8], now: &[u8]) -> usize {
     let max = now.len().min(MAX_MATCH);
     let mut n = 8;
     while n + 8 <= max {
-        let differ = u64::from_le_bytes(bytes_at(then, n)) ^ u64::from_le_bytes(bytes_at(now, n));
+        let differ = u64::from_le_bytes(bytes_at(earlier, n)) ^ u64::from_le_bytes(bytes_at(now, n));
         if differ != 0 {
             return n + (differ.trailing_zeros() / 8) as usize;
         }
         n += 8;
     }
-    n + now[n..max].iter().zip(&then[n..]).take_while(|(now, then)| now == then).count()
+    n + now[n..max].iter().zip(&earlier[n..]).take_while(|(now, earlier)| now == earlier).count()
 }
 
 impl Tokens {
@@ -214,9 +216,9 @@ impl Tokens {
         &self.tokens[..self.n]
     }
 
-    /// Whether the repetitions in a block of `n` bytes are frequent or long enough for libdeflate to
-    /// be better.
-    pub(super) fn repeat(&self, n: usize) -> bool {
+    /// True if the repetitions in a block of `n` bytes are frequent or long enough for libdeflate
+    /// to be better.
+    pub(super) fn is_repetitive(&self, n: usize) -> bool {
         let n_literals = self.n - self.n_matches;
         n > 3 * self.n || n - n_literals > 5 * self.n_matches + n / 8
     }
@@ -248,7 +250,9 @@ impl Tokens {
     }
 
     fn clear(&mut self) {
-        (self.n, self.n_matches, self.distances) = (0, 0, [0; N_DISTANCES]);
+        self.n = 0;
+        self.n_matches = 0;
+        self.distances = [0; N_DISTANCES];
     }
 
     fn literal(&mut self, byte: u8) {
@@ -273,7 +277,7 @@ impl Tokens {
 
     #[inline(always)]
     fn copy(&mut self, length: usize, distance: u32) {
-        let (symbol, extra) = symbols::of_distance(distance);
+        let (symbol, extra) = symbols::distance_symbol(distance);
         self.distances[symbol as usize] += 1;
         self.tokens[self.n] = (Self::MATCH + length as u32) | symbol << 10 | extra << 15;
         self.n += 1;
@@ -286,15 +290,15 @@ fn hash(four: u32) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
 }
 
-/// The bytes from `at` on.
+/// The bytes from `at` on, by value.
 #[inline(always)]
 fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    *part(bytes, at)
+    *array_at(bytes, at)
 }
 
 #[inline(always)]
-fn part<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
-    bytes[at..].first_chunk().expect("so much is left")
+fn array_at<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
+    bytes[at..].first_chunk().expect("the array lies within the bytes")
 }
 
 /// Zeros, allocated without ever being on the stack.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::code::Code;
 use super::{MIN_LEN, QuickDeflate};
 use crate::noisy::{image, random};
-use crate::symbols::{LENGTH_BASE, LENGTH_SYMBOL, of_distance};
+use crate::symbols::{LENGTH_BASE, LENGTH_SYMBOL, distance_symbol};
 
 /// Encodes, lets libdeflate encode the rest, and checks the result with two decoders. Returns the
 /// number of bytes encoded here, and the size of the whole.
@@ -71,7 +71,9 @@ fn noise_is_stored() {
     let src = noise(100_000);
     let mut stream = Vec::new();
     assert_eq!(QuickDeflate::new().encode(&src, &mut stream).expect("there is memory"), src.len());
-    let (mut rest, mut at, mut n_blocks) = (&stream[..], 0, 0);
+    let mut rest = &stream[..];
+    let mut at = 0;
+    let mut n_blocks = 0;
     while let [header, len_low, len_high, not_low, not_high, content @ ..] = rest {
         let len = usize::from(u16::from_le_bytes([*len_low, *len_high]));
         assert_eq!([*not_low, *not_high], [!len_low, !len_high]);
@@ -87,14 +89,16 @@ fn noise_is_stored() {
 
 #[test]
 fn what_came_before_does_not_matter() {
-    let (first, second) = (image(1 << 16, 20.0), image(1 << 17, 8.0));
+    let first = image(1 << 16, 20.0);
+    let second = image(1 << 17, 8.0);
     let mut quick = QuickDeflate::new();
-    let (mut again, mut alone) = (Vec::new(), Vec::new());
+    let mut again = Vec::new();
+    let mut from_new = Vec::new();
     quick.encode(&first, &mut again).expect("there is memory");
     again.clear();
     quick.encode(&second, &mut again).expect("there is memory");
-    QuickDeflate::new().encode(&second, &mut alone).expect("there is memory");
-    assert!(again == alone);
+    QuickDeflate::new().encode(&second, &mut from_new).expect("there is memory");
+    assert!(again == from_new);
 }
 
 /// RFC 1951, 3.2.5: rows of its tables.
@@ -116,7 +120,7 @@ fn symbols_are_those_of_the_standard() {
         (24_576, 28, 8191),
         (32_768, 29, 8191),
     ] {
-        assert_eq!(of_distance(distance), (symbol, extra), "distance {distance}");
+        assert_eq!(distance_symbol(distance), (symbol, extra), "distance {distance}");
     }
 }
 

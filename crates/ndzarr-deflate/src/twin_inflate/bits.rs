@@ -4,7 +4,7 @@
 #[derive(Clone, Copy)]
 pub(super) struct BitReader<'s> {
     src: &'s [u8],
-    /// The bytes from which nothing is in `word` yet.
+    /// The bytes that are not in `word` yet.
     pub(super) rest: &'s [u8],
     /// The next bits. Above the `n` valid bits there may be others, which are the start of `rest`.
     pub(super) word: u64,
@@ -21,7 +21,7 @@ impl<'s> BitReader<'s> {
         Self { src: &[0; 8], rest: &[0; 8], word: 0, n: 56 }
     }
 
-    /// Ensures 56 bits, or as many as there are.
+    /// Ensures 56 bits, or as many as are left.
     #[inline]
     pub(super) fn refill(&mut self) {
         if let Some(next) = self.next_word() {
@@ -42,8 +42,8 @@ impl<'s> BitReader<'s> {
         self.rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// Puts the word at the start of `rest` after the bits that are there. Only the lower six bits
-    /// of `n` are used.
+    /// Puts the word at the start of `rest` after the valid bits. Only the lower six bits of `n`
+    /// are used.
     #[inline(always)]
     pub(super) fn add_word(&mut self, next: u64) {
         self.word |= next << (self.n & 63);
@@ -69,7 +69,9 @@ impl<'s> BitReader<'s> {
     /// Takes this many bytes, from the next whole one on; `None` if there are fewer.
     pub(super) fn bytes(&mut self, len: usize) -> Option<&'s [u8]> {
         let (bytes, rest) = self.src[self.n_read()..].split_at_checked(len)?;
-        (self.rest, self.word, self.n) = (rest, 0, 0);
+        self.rest = rest;
+        self.word = 0;
+        self.n = 0;
         Some(bytes)
     }
 

@@ -34,16 +34,17 @@ impl Code {
             next[len + 1] = next[len] + code.count[len];
         }
         for (symbol, &len) in lens.iter().enumerate().filter(|(_, len)| **len > 0) {
-            let place = &mut next[usize::from(len)];
-            code.symbols[usize::from(*place)] = symbol as u16;
-            *place += 1;
+            let index = &mut next[usize::from(len)];
+            code.symbols[usize::from(*index)] = symbol as u16;
+            *index += 1;
         }
         Some(code)
     }
 
-    /// Every symbol with its bits, in reading order, and their number; the shortest first.
-    pub(super) fn each(&self) -> impl Iterator<Item = (usize, u32, u32)> {
-        let (mut code, mut len_before) = (0u32, 1);
+    /// Every symbol with its bits, in reading order, and their number, shortest codes first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u32, u32)> {
+        let mut code = 0u32;
+        let mut len_before = 1;
         let lens = (1..=MAX_BITS as u32).flat_map(|len| (0..self.count[len as usize]).map(move |_| len));
         self.symbols.iter().zip(lens).map(move |(&symbol, len)| {
             code <<= len - len_before;
@@ -56,14 +57,16 @@ impl Code {
 
     /// The symbol at the start of these bits, and its length.
     pub(super) fn decode(&self, bits: u64) -> Option<(usize, u32)> {
-        let (mut code, mut first, mut place) = (0, 0, 0);
+        let mut code = 0;
+        let mut first = 0;
+        let mut n_shorter = 0;
         for len in 1..=MAX_BITS {
             code |= (bits >> (len - 1)) as u32 & 1;
             let count = u32::from(self.count[len]);
             if code < first + count {
-                return Some((usize::from(self.symbols[(place + code - first) as usize]), len as u32));
+                return Some((usize::from(self.symbols[(n_shorter + code - first) as usize]), len as u32));
             }
-            place += count;
+            n_shorter += count;
             first = (first + count) << 1;
             code <<= 1;
         }

@@ -21,37 +21,38 @@ impl Lengths {
         Self { lens, n_literals: 288, n_distances: 32 }
     }
 
+    /// Reads the lengths of a block with dynamic codes; `None` if they are invalid.
     pub(super) fn read(bits: &mut BitReader<'_>) -> Option<Self> {
         let n_literals = bits.take(5)? as usize + 257;
         let n_distances = bits.take(5)? as usize + 1;
         let n_lens = bits.take(4)? as usize + 4;
-        let mut own = [0; N_LENS];
+        let mut lens_of_code = [0; N_LENS];
         for &symbol in &LENS_ORDER[..n_lens] {
-            own[symbol] = bits.take(3)? as u8;
+            lens_of_code[symbol] = bits.take(3)? as u8;
         }
-        let code = Code::new(&own)?;
+        let code = Code::new(&lens_of_code)?;
         let mut table = [(0u8, 0u8); 1 << 7];
-        for (symbol, code, len) in code.each() {
-            for place in table.iter_mut().skip(code as usize).step_by(1 << len) {
-                *place = (symbol as u8, len as u8);
+        for (symbol, code, len) in code.iter() {
+            for entry in table.iter_mut().skip(code as usize).step_by(1 << len) {
+                *entry = (symbol as u8, len as u8);
             }
         }
         let mut lens = [0; 320];
         let n = n_literals + n_distances;
-        let mut at = 0;
-        while at < n {
+        let mut n_lens_read = 0;
+        while n_lens_read < n {
             bits.refill();
             let (symbol, len) = table[bits.word as usize % table.len()];
             bits.skip(u32::from(len))?;
             let (value, times) = match symbol {
-                REPEAT => (*lens.get(at.checked_sub(1)?)?, 3 + bits.take(2)?),
+                REPEAT => (*lens.get(n_lens_read.checked_sub(1)?)?, 3 + bits.take(2)?),
                 ZEROS => (0, 3 + bits.take(3)?),
                 MANY_ZEROS => (0, 11 + bits.take(7)?),
                 len => (len, 1),
             };
-            let end = at + times as usize;
-            lens[..n].get_mut(at..end)?.fill(value);
-            at = end;
+            let end = n_lens_read + times as usize;
+            lens[..n].get_mut(n_lens_read..end)?.fill(value);
+            n_lens_read = end;
         }
         Some(Self { lens, n_literals, n_distances })
     }

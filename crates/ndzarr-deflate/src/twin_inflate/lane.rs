@@ -9,17 +9,17 @@ pub(super) const STEPS: usize = 2046;
 /// The most steps of a batch, and the most notes.
 pub(super) const MAX_STEPS: usize = STEPS + 2;
 
-/// The number of literals that can be read after the last one.
-pub(super) const BEHIND: usize = 32;
+/// The number of bytes after the literals that can be read along with them.
+pub(super) const LITERALS_PADDING: usize = 32;
 
 /// Memory for one of the streams.
 pub(super) struct Lane {
     pub(super) table: Table,
-    /// What each step found, if it was a literal.
-    pub(super) literals: [u8; MAX_STEPS + BEHIND],
-    /// For each match: its step, and the bits that say what to copy. One entry more than needed,
-    /// which is overwritten.
+    /// The result of each step, if it was a literal.
+    pub(super) literals: [u8; MAX_STEPS + LITERALS_PADDING],
+    /// The step of each match. One entry more than needed, which is overwritten.
     pub(super) steps: [u16; MAX_STEPS + 1],
+    /// The bits of each match, which describe what to copy; likewise one entry more than needed.
     pub(super) bits: [u32; MAX_STEPS + 1],
     pub(super) n_notes: usize,
     /// The codes of the block.
@@ -27,15 +27,15 @@ pub(super) struct Lane {
     pub(super) distance_code: Code,
 }
 
-/// With a step: its match was not in the table, and its bits are the distance and, from bit 16 on,
-/// the length.
-pub(super) const PLAIN: u16 = 1 << 15;
+/// The flag in a step of a match that was not in the table: its bits are the distance and, from bit
+/// 16 on, the length.
+pub(super) const EXPLICIT_MATCH: u16 = 1 << 15;
 
 impl Lane {
     pub(super) fn new() -> Self {
         Self {
             table: Table::empty(),
-            literals: [0; MAX_STEPS + BEHIND],
+            literals: [0; MAX_STEPS + LITERALS_PADDING],
             steps: [0; MAX_STEPS + 1],
             bits: [0; MAX_STEPS + 1],
             n_notes: 0,
@@ -54,16 +54,16 @@ impl Lane {
 
     /// Notes a match that was decoded without the table.
     pub(super) fn note(&mut self, step: usize, found: Match) {
-        self.steps[self.n_notes] = step as u16 | PLAIN;
+        self.steps[self.n_notes] = step as u16 | EXPLICIT_MATCH;
         self.bits[self.n_notes] = (found.len as u32) << 16 | found.distance as u32;
         self.n_notes += 1;
     }
 
-    /// The note with this index.
+    /// The match of a note.
     #[inline(always)]
-    pub(super) fn noted(&self, bits: u32, step: u16) -> Match {
-        match step & PLAIN {
-            0 => self.table.found(bits),
+    pub(super) fn match_of_note(&self, bits: u32, step: u16) -> Match {
+        match step & EXPLICIT_MATCH {
+            0 => self.table.match_at(bits),
             _ => Match { len: (bits >> 16) as usize, distance: (bits & 0xffff) as usize },
         }
     }

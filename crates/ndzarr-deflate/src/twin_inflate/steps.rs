@@ -3,26 +3,27 @@
 use super::bits::BitReader;
 use super::lane::{Lane, MAX_STEPS, STEPS};
 use super::stream::{State, Stream, Symbol};
-use super::table::{BEYOND, Entry, Match};
+use super::table::{Entry, Match, OUTSIDE_TABLE};
 
-/// Takes as many steps in both streams as there is room for, or until one of them ends a block or
+/// Takes as many steps in both streams as fit the notes, or until one of them ends a block or
 /// reaches the end of its input; returns the number of steps in each. `None` if another decoder has
 /// to take over.
 // A separate function keeps the hot loop in registers, wherever it is called from.
 #[inline(never)]
 pub(super) fn batch(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2]) -> Option<[usize; 2]> {
     let mut n_steps = [0; 2];
-    let (mut step, mut over) = (0, false);
+    let mut step = 0;
+    let mut over = false;
     lanes.iter_mut().for_each(|lane| lane.n_notes = 0);
     while !over {
-        step = run(lanes, streams, step);
+        step = run_steps(lanes, streams, step);
         over = step >= STEPS;
         for ((lane, stream), n_steps) in lanes.iter_mut().zip(&mut *streams).zip(&mut n_steps) {
             if stream.is_done() {
                 continue;
             }
-            *n_steps = settle(lane, stream, step)?;
-            over |= stream.state == State::Between || stream.bits.next_word().is_none();
+            *n_steps = decode_outside_table(lane, stream, step)?;
+            over |= stream.state == State::BetweenBlocks || stream.bits.next_word().is_none();
         }
     }
     Some(n_steps)
@@ -41,9 +42,9 @@ impl<'s> Cursor<'s> {
         Self { bits: stream.bits, n_notes: lane.n_notes }
     }
 
-    /// Stores it back.
+    /// Stores the position back.
     #[inline(always)]
-    fn leave(self, lane: &mut Lane, stream: &mut Stream<'s>) {
+    fn store_back(self, lane: &mut Lane, stream: &mut Stream<'s>) {
         lane.n_notes = self.n_notes;
         stream.bits = self.bits;
         stream.bits.n &= 63;
@@ -58,16 +59,16 @@ impl<'s> Cursor<'s> {
         let entry = lane.table.entry(self.bits.word);
         // Not before the lookup, which would wait for it.
         self.bits.add_word(next);
-        self.take(lane, step, entry);
+        self.record(lane, step, entry);
         let entry = lane.table.entry(self.bits.word);
-        self.take(lane, step + 1, entry);
+        self.record(lane, step + 1, entry);
         entry
     }
 
-    /// Takes a literal or a match, and advances for one of them: an unneeded entry is overwritten
-    /// by the next, or ignored.
+    /// Records the entry as a literal and as a match, and advances for one of them: the other
+    /// record is overwritten by the next, or ignored.
     #[inline(always)]
-    fn take(&mut self, lane: &mut Lane, step: usize, entry: Entry) {
+    fn record(&mut self, lane: &mut Lane, step: usize, entry: Entry) {
         let BitReader { word, n, .. } = &mut self.bits;
         lane.literals[step] = (entry >> 8) as u8;
         lane.bits[self.n_notes] = *word as u32;
@@ -80,12 +81,14 @@ impl<'s> Cursor<'s> {
 
 /// Takes steps from `step` on, until one table does not have the next symbol; returns the step that
 /// was not taken.
-fn run(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2], mut step: usize) -> usize {
-    let ([lane_a, lane_b], [stream_a, stream_b]) = (lanes, streams);
+fn run_steps(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2], mut step: usize) -> usize {
+    let [lane_a, lane_b] = lanes;
+    let [stream_a, stream_b] = streams;
     // A finished stream never stops the other.
-    let stop_a = if stream_a.is_done() { 0 } else { BEYOND };
-    let stop_b = if stream_b.is_done() { 0 } else { BEYOND };
-    let (mut a, mut b) = (Cursor::new(lane_a, stream_a), Cursor::new(lane_b, stream_b));
+    let stop_a = if stream_a.is_done() { 0 } else { OUTSIDE_TABLE };
+    let stop_b = if stream_b.is_done() { 0 } else { OUTSIDE_TABLE };
+    let mut a = Cursor::new(lane_a, stream_a);
+    let mut b = Cursor::new(lane_b, stream_b);
     while step < STEPS
         && let (Some(next_a), Some(next_b)) = (a.bits.next_word(), b.bits.next_word())
     {
@@ -96,31 +99,32 @@ fn run(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2], mut step: usize) ->
             break;
         }
     }
-    a.leave(lane_a, stream_a);
-    b.leave(lane_b, stream_b);
+    a.store_back(lane_a, stream_a);
+    b.store_back(lane_b, stream_b);
     step
 }
 
 /// If the last steps found a symbol outside the table, decodes it; returns the step at which the
 /// block or the batch ends.
-fn settle(lane: &mut Lane, stream: &mut Stream<'_>, step: usize) -> Option<usize> {
+fn decode_outside_table(lane: &mut Lane, stream: &mut Stream<'_>, step: usize) -> Option<usize> {
     let mut first = step;
     while let Some(last) = lane.n_notes.checked_sub(1)
         && usize::from(lane.steps[last]) + 1 == first
-        && lane.table.entry(u64::from(lane.bits[last])) & BEYOND != 0
+        && lane.table.entry(u64::from(lane.bits[last])) & OUTSIDE_TABLE != 0
     {
-        (lane.n_notes, first) = (last, first - 1);
+        lane.n_notes = last;
+        first -= 1;
     }
     if first == step {
         return Some(step);
     }
-    stream.n_beyond += 1;
+    stream.n_outside_table += 1;
     match stream.symbol(lane)? {
         Symbol::Literal(byte) => lane.literals[first] = byte,
         Symbol::Match(found) => lane.note(first, found),
         Symbol::End => return Some(first),
     }
-    // The steps after it have found nothing.
+    // The steps after it found nothing.
     (first + 1..step).for_each(|step| lane.note(step, Match { len: 0, distance: 0 }));
     Some(step)
 }

@@ -13,19 +13,18 @@ pub(super) struct Stream<'s> {
     /// The number of bytes in `out` so far.
     pub(super) n_out: usize,
     pub(super) state: State,
-    /// Whether the block is the last.
+    /// The block is the last.
     last: bool,
     n_read: usize,
     /// The number of symbols that were not in the table.
-    pub(super) n_beyond: usize,
+    pub(super) n_outside_table: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// A block begins, or the stream ends.
-    Between,
-    /// Within a block.
-    Block,
+    BetweenBlocks,
+    InBlock,
     Done,
 }
 
@@ -38,7 +37,7 @@ pub(super) enum Symbol {
 
 impl<'s> Stream<'s> {
     pub(super) fn new(bits: BitReader<'s>, out: &'s mut [u8]) -> Self {
-        Self { bits, out, n_out: 0, state: State::Between, last: false, n_read: 0, n_beyond: 0 }
+        Self { bits, out, n_out: 0, state: State::BetweenBlocks, last: false, n_read: 0, n_outside_table: 0 }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -56,7 +55,7 @@ impl<'s> Stream<'s> {
 
     /// Reads on until there are symbols to decode, or the stream ends.
     pub(super) fn begin_block(&mut self, lane: &mut Lane) -> Option<()> {
-        while self.state == State::Between {
+        while self.state == State::BetweenBlocks {
             if self.last {
                 self.state = State::Done;
                 self.n_read = self.bits.n_read();
@@ -67,14 +66,14 @@ impl<'s> Stream<'s> {
             }
             self.last = self.bits.take(1)? == 1;
             match self.bits.take(2)? {
-                0 => self.stored()?,
+                0 => self.copy_stored()?,
                 1 => {
                     lane.set_codes(&Lengths::fixed())?;
-                    self.state = State::Block;
+                    self.state = State::InBlock;
                 }
                 2 => {
                     lane.set_codes(&Lengths::read(&mut self.bits)?)?;
-                    self.state = State::Block;
+                    self.state = State::InBlock;
                 }
                 _ => return None,
             }
@@ -82,8 +81,8 @@ impl<'s> Stream<'s> {
         Some(())
     }
 
-    /// A stored block.
-    fn stored(&mut self) -> Option<()> {
+    /// Copies a stored block.
+    fn copy_stored(&mut self) -> Option<()> {
         let &[a, b, c, d] = self.bits.bytes(4)?.first_chunk()?;
         if [!a, !b] != [c, d] {
             return None;
@@ -95,7 +94,7 @@ impl<'s> Stream<'s> {
         Some(())
     }
 
-    /// Decodes the next symbol, whether it is in the table or not.
+    /// Decodes the next symbol, which may be outside the table.
     pub(super) fn symbol(&mut self, lane: &Lane) -> Option<Symbol> {
         self.bits.refill();
         let (symbol, len) = match Table::length(lane.table.entry(self.bits.word)) {
@@ -105,7 +104,7 @@ impl<'s> Stream<'s> {
         self.bits.skip(len)?;
         let Some(length) = symbol.checked_sub(FIRST_LENGTH) else {
             if symbol == END {
-                self.state = State::Between;
+                self.state = State::BetweenBlocks;
                 return Some(Symbol::End);
             }
             return Some(Symbol::Literal(symbol as u8));

@@ -25,9 +25,9 @@ pub(super) const N_ENTRIES: usize = 1 << WIDTH;
 pub(super) type Entry = u32;
 
 /// The flag of an entry that is not a literal.
-const NOTED: Entry = 1 << 31;
-/// The flag of an entry for bits that are not in the table, which count as noted at first.
-pub(super) const BEYOND: Entry = 1 << 30;
+const NOT_LITERAL: Entry = 1 << 31;
+/// The flag of an entry for bits that are not in the table, which are noted like a match at first.
+pub(super) const OUTSIDE_TABLE: Entry = 1 << 30;
 
 /// The source of a match's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,11 @@ pub(super) struct Table([Entry; N_ENTRIES]);
 impl Table {
     /// An empty table.
     pub(super) fn empty() -> Self {
-        Self([NOTED | BEYOND; N_ENTRIES])
+        Self([NOT_LITERAL | OUTSIDE_TABLE; N_ENTRIES])
     }
 
     pub(super) fn clear(&mut self) {
-        self.0.fill(NOTED | BEYOND);
+        self.0.fill(NOT_LITERAL | OUTSIDE_TABLE);
     }
 
     /// The entry at the start of these bits.
@@ -58,7 +58,7 @@ impl Table {
 
     /// The match at the start of these bits.
     #[inline(always)]
-    pub(super) fn found(&self, bits: u32) -> Match {
+    pub(super) fn match_at(&self, bits: u32) -> Match {
         let entry = self.entry(u64::from(bits));
         let [base, extra] = DISTANCES[(entry >> 15) as usize % DISTANCES.len()];
         let distance = u32::from(base) + ((bits >> (entry >> 20 & 15)) & u32::from(extra));
@@ -69,23 +69,23 @@ impl Table {
     /// that part of a match.
     pub(super) fn length(entry: Entry) -> Option<(usize, u32)> {
         let len = entry >> 20 & 15;
-        (entry & BEYOND != 0 && len > 0).then_some(((entry >> 15) as usize % 32, len))
+        (entry & OUTSIDE_TABLE != 0 && len > 0).then_some(((entry >> 15) as usize % 32, len))
     }
 
-    /// Fills it for the codes of a block. It grows by one bit at a time: the meaning of fewer bits
-    /// holds whatever the next one is, unless all of them together are a code, or two.
+    /// Fills the table for the codes of a block. It grows by one bit at a time: the meaning of
+    /// fewer bits holds whatever the next one is, unless all of them together are a code, or two.
     pub(super) fn set(&mut self, literals: &Code, distances: &Code) {
-        let mut literals = literals.each().peekable();
+        let mut literals = literals.iter().peekable();
         // Lengths without extra bits, which together with a distance are a match.
         let mut lengths = [(0, 0, 0); 16];
         let mut n_lengths = 0;
         let mut found_distances = [(0, 0, 0); N_DISTANCES];
         let mut n_distances = 0;
-        for found in distances.each().filter(|found| found.0 < N_DISTANCES) {
+        for found in distances.iter().filter(|found| found.0 < N_DISTANCES) {
             found_distances[n_distances] = found;
             n_distances += 1;
         }
-        self.0[0] = NOTED | BEYOND;
+        self.0[0] = NOT_LITERAL | OUTSIDE_TABLE;
         for width in 1..=WIDTH {
             let half = 1 << (width - 1);
             self.0.copy_within(..half, half);
@@ -94,14 +94,14 @@ impl Table {
                 for &(distance, distance_code, _) in found_distances[..n_distances].iter().filter(of_len) {
                     let n = width + distance_extra(distance);
                     let what = u32::from(LENGTH_BASE[length]) << 6 | (distance as u32) << 15 | width << 20;
-                    self.0[(code | distance_code << len) as usize] = NOTED | n | what;
+                    self.0[(code | distance_code << len) as usize] = NOT_LITERAL | n | what;
                 }
             }
             while let Some((symbol, code, len)) = literals.next_if(|found| found.2 == width) {
                 self.0[code as usize] = match symbol.checked_sub(FIRST_LENGTH) {
-                    None if symbol == END => NOTED | BEYOND,
+                    None if symbol == END => NOT_LITERAL | OUTSIDE_TABLE,
                     None => len | (symbol as u32) << 8,
-                    Some(length) => NOTED | BEYOND | (length as u32) << 15 | len << 20,
+                    Some(length) => NOT_LITERAL | OUTSIDE_TABLE | (length as u32) << 15 | len << 20,
                 };
                 if let Some(length) = symbol.checked_sub(FIRST_LENGTH)
                     && LENGTH_EXTRA.get(length) == Some(&0)

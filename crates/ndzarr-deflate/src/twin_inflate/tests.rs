@@ -3,7 +3,7 @@
 use libdeflater::{CompressionLvl, Compressor};
 use proptest::prelude::*;
 
-use super::{NOT_TRIED, TwinInflate};
+use super::{PAIRS_TO_SKIP, TwinInflate};
 use crate::huffman;
 use crate::noisy::{image, random};
 use crate::symbols::{
@@ -64,9 +64,9 @@ fn images_of_all_encoders_and_levels() {
 fn what_is_behind_the_streams_is_not_read() {
     let src = [image(40_000, 8.0), image(9_000, 8.0)];
     let streams = src.each_ref().map(|src| libdeflate(1, src));
-    for n_behind in [1, 4, 7, 8, 9, 100] {
-        for behind in [0, 0xff] {
-            let longer = streams.each_ref().map(|stream| [&stream[..], &vec![behind; n_behind]].concat());
+    for n_after in [1, 4, 7, 8, 9, 100] {
+        for after in [0, 0xff] {
+            let longer = streams.each_ref().map(|stream| [&stream[..], &vec![after; n_after]].concat());
             let found =
                 decoded(&mut TwinInflate::new(), [&longer[0], &longer[1]], [src[0].len(), src[1].len()]);
             assert_eq!(found, Some((src.clone(), [streams[0].len(), streams[1].len()])));
@@ -113,7 +113,8 @@ fn what_repeats_is_given_up() {
 /// is tried again.
 #[test]
 fn long_matches_among_noise_are_given_up() {
-    let (mut bits, mut out) = (Bits::default(), Vec::new());
+    let mut bits = Bits::default();
+    let mut out = Vec::new();
     let mut random = random(5);
     let token = |i: usize| match i % 60 {
         59 => Token::Match(12, 40),
@@ -122,11 +123,12 @@ fn long_matches_among_noise_are_given_up() {
     let tokens: Vec<Token> = (0..50_000).map(token).collect();
     block(&mut bits, &tokens, None, true);
     expand(&mut out, &tokens);
-    let (stream, image) = (bits.bytes(), image(20_000, 8.0));
+    let stream = bits.bytes();
+    let image = image(20_000, 8.0);
     let other = libdeflate(1, &image);
     let mut twins = TwinInflate::new();
     assert_eq!(decoded(&mut twins, [&other, &stream], [image.len(), out.len()]), None);
-    for _ in 0..NOT_TRIED {
+    for _ in 0..PAIRS_TO_SKIP {
         assert_eq!(decoded(&mut twins, [&other, &other], [image.len(); 2]), None);
     }
     assert!(decoded(&mut twins, [&other, &other], [image.len(); 2]).is_some());
@@ -193,7 +195,7 @@ fn symbol(value: usize, base: &[u16]) -> (usize, usize) {
     (symbol, value - usize::from(base[symbol]))
 }
 
-/// One block, with codes for these lengths; fixed ones if there are none.
+/// One block, with codes for these lengths; with the fixed codes if `own` is `None`.
 fn block(bits: &mut Bits, tokens: &[Token], own: Option<(&[u8], &[u8])>, last: bool) {
     bits.add(usize::from(last), 1);
     let fixed: Vec<u8> = (0..288)
@@ -214,7 +216,8 @@ fn block(bits: &mut Bits, tokens: &[Token], own: Option<(&[u8], &[u8])>, last: b
             literals.iter().chain(distances).for_each(|&len| bits.add_code(own[usize::from(len)]));
         }
     }
-    let (literals, distances) = (codes(literals), codes(distances));
+    let literals = codes(literals);
+    let distances = codes(distances);
     for &token in tokens {
         match token {
             Token::Literal(byte) => bits.add_code(literals[usize::from(byte)]),
@@ -244,20 +247,21 @@ fn expand(out: &mut Vec<u8>, tokens: &[Token]) {
 /// and distance.
 fn any_stream(seed: u64, n_blocks: usize, n_tokens: usize) -> (Vec<u8>, Vec<u8>) {
     let mut random = random(seed);
-    let (mut bits, mut out) = (Bits::default(), Vec::new());
+    let mut bits = Bits::default();
+    let mut out = Vec::new();
     for i in 0..n_blocks {
         let mut tokens = Vec::new();
         let mut n_out = out.len();
         for _ in 0..n_tokens {
             let is_match = n_out > 0 && random(3) == 0;
-            let token = match is_match {
+            let token = if is_match {
                 // Mostly short and near ones.
-                true => {
-                    let (len_bits, distance_bits) = (random(3) + 1, random(4));
-                    let distance = random(distance_bits + 1) as usize % n_out.min(32_768) + 1;
-                    Token::Match((random(len_bits) as usize + 3).min(258), distance)
-                }
-                false => Token::Literal(random(8) as u8),
+                let len_bits = random(3) + 1;
+                let distance_bits = random(4);
+                let distance = random(distance_bits + 1) as usize % n_out.min(32_768) + 1;
+                Token::Match((random(len_bits) as usize + 3).min(258), distance)
+            } else {
+                Token::Literal(random(8) as u8)
             };
             n_out += match token {
                 Token::Literal(_) => 1,
@@ -266,7 +270,8 @@ fn any_stream(seed: u64, n_blocks: usize, n_tokens: usize) -> (Vec<u8>, Vec<u8>)
             tokens.push(token);
         }
         // The claimed frequency of a symbol is unrelated to the real one.
-        let (steep, limit) = (random(2) * 4 + 1, 9 + random(3) as usize % 7);
+        let steep = random(2) * 4 + 1;
+        let limit = 9 + random(3) as usize % 7;
         let mut count = |_| 1 + (random(steep + 1) << random(4)) * u32::from(random(1) == 1);
         let literals = huffman::lengths::<N_LITERALS>(&std::array::from_fn(&mut count), limit);
         let distances = huffman::lengths::<N_DISTANCES>(&std::array::from_fn(&mut count), limit);
@@ -279,7 +284,8 @@ fn any_stream(seed: u64, n_blocks: usize, n_tokens: usize) -> (Vec<u8>, Vec<u8>)
 
 #[test]
 fn every_length_and_the_end_of_every_distance() {
-    let (mut bits, mut out) = (Bits::default(), Vec::new());
+    let mut bits = Bits::default();
+    let mut out = Vec::new();
     let mut random = random(11);
     let literals: Vec<Token> = (0..40_000).map(|_| Token::Literal(random(8) as u8)).collect();
     block(&mut bits, &literals, None, false);
@@ -332,12 +338,11 @@ proptest! {
         flips in prop::collection::vec((any::<prop::sample::Index>(), 0u32..8), 1..4),
         lane in 0usize..2,
     ) {
-        let (mut stream, out) = match of_image {
-            true => {
-                let src = image(2_000 + seed as usize % 2_000, 8.0);
-                (libdeflate(1 + (seed % 9) as i32, &src), src)
-            }
-            false => any_stream(u64::from(seed), 3, 100),
+        let (mut stream, out) = if of_image {
+            let src = image(2_000 + seed as usize % 2_000, 8.0);
+            (libdeflate(1 + (seed % 9) as i32, &src), src)
+        } else {
+            any_stream(u64::from(seed), 3, 100)
         };
         let whole = stream.clone();
         for (place, bit) in flips {
