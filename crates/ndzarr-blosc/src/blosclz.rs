@@ -1,4 +1,4 @@
-//! The stream format of blosclz: checks it without decoding it, and decodes it where there is no C.
+//! The stream format of blosclz: checks it without decoding it, and decodes it in builds without C.
 
 use std::ops::Range;
 
@@ -24,13 +24,13 @@ pub(crate) fn decompress(stream: &[u8], out: &mut [u8]) -> Result<(), String> {
     })
 }
 
-/// Goes through a stream that decodes to `len` bytes. For each step that is valid, `each` is given the
-/// range of literals in the stream, a distance back from the end of what is decoded, and how many
-/// bytes to copy from there: one of the two is empty.
-fn walk(stream: &[u8], len: usize, mut each: impl FnMut(Range<usize>, usize, usize)) -> Result<(), String> {
+/// Walks through a stream that decodes to `len` bytes. For each valid step, `visit` gets the range
+/// of literals in the stream, a distance back from the end of what is decoded, and the number of
+/// bytes to copy from that position. Either the literals are empty or that number is 0.
+fn walk(stream: &[u8], len: usize, mut visit: impl FnMut(Range<usize>, usize, usize)) -> Result<(), String> {
     let byte = |at: usize| stream.get(at).map(|&byte| usize::from(byte)).ok_or("ends within a token");
     let mut done = 0usize;
-    // The first token is literals: its upper bits have another meaning.
+    // The first token is always for literals; its upper bits have another meaning.
     let mut token = byte(0)? & 31;
     let mut at = 1;
     loop {
@@ -70,7 +70,7 @@ fn walk(stream: &[u8], len: usize, mut each: impl FnMut(Range<usize>, usize, usi
         if done > len {
             return Err(format!("decodes to more than {len} bytes"));
         }
-        each(literals, distance, n);
+        visit(literals, distance, n);
         if at == stream.len() {
             break;
         }

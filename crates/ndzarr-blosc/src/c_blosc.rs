@@ -6,20 +6,21 @@ use std::ffi::c_void;
 use crate::error::corrupt;
 use crate::{Error, Header};
 
-/// Blocks of at least this many bytes are decoded only after a check that there is memory for them.
+/// Blocks of at least this many bytes are decoded only after a check that memory for them is
+/// available.
 const LARGE_BLOCK: usize = 4 << 20;
 
 /// Decodes a checked chunk, neither stored nor with snappy streams, to the number of bytes that its
 /// header states.
 pub(crate) fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
-    look_for_memory(&Header::parse(chunk)?)?;
+    check_memory_for_scratch(&Header::parse(chunk)?)?;
     // SAFETY: `blosc_decompress_ctx` with one thread uses neither global state nor threads. It
     // reads at most `cbytes` bytes from `chunk`, which `Header::parse` found to be in the slice,
     // and begins with the header that was checked there. It writes at most `nbytes` bytes to `out`,
     // and refuses an `out` that is shorter. `validate` found every offset and length that it
     // follows to be inside the chunk, and every stream to be for a decoder that checks its bounds,
-    // or checked the stream in full (blosclz); `snappy::decompress` constructs its chunks to meet
-    // the same conditions. The two slices do not overlap, because one of them is a `&mut`.
+    // or checked the stream in full (blosclz). The two slices do not overlap, because one of them
+    // is a `&mut`.
     let n = unsafe {
         blosc_src::blosc_decompress_ctx(
             chunk.as_ptr().cast::<c_void>(),
@@ -34,9 +35,9 @@ pub(crate) fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// c-blosc does not check that it got the scratch memory of a block. A small block's is always
-/// available; a large one's is requested here first, which does not touch it.
-fn look_for_memory(header: &Header) -> Result<(), Error> {
+/// c-blosc does not check that it got the scratch memory of a block. That of a small block is
+/// always available; that of a large one is requested here first, without writing to it.
+fn check_memory_for_scratch(header: &Header) -> Result<(), Error> {
     let blocksize = header.blocksize();
     if blocksize < LARGE_BLOCK {
         return Ok(());

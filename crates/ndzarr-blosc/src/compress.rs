@@ -11,15 +11,15 @@ use crate::{Error, encode_blocks};
 /// Encodes `src` as one chunk, which replaces the content of `dst`.
 ///
 /// # Errors
-/// The parameters are out of range; there are more than 2^31 - 17 bytes; they are for c-blosc, in
-/// WebAssembly.
+/// The parameters are out of range; the input has more than 2^31 - 17 bytes; the parameters need
+/// c-blosc, in WebAssembly.
 pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
     compress_blocks(src.len(), &mut &*src, parameters, dst, &mut Vec::new())
 }
 
-/// Like [`compress()`], for `nbytes` bytes that are supplied block by block, each of [`block_len`]
-/// bytes; the last may have fewer. `scratch` is memory for reuse, up to two blocks of it; its
-/// content does not matter.
+/// Encodes `nbytes` bytes as one chunk, which replaces the content of `dst`. The bytes are supplied
+/// block by block, each of [`block_len`] bytes; the last may have fewer. `scratch` is memory for
+/// reuse, up to two blocks of it; its content does not matter.
 ///
 /// # Errors
 /// The same as for [`compress()`].
@@ -27,7 +27,8 @@ pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<
 /// ```
 /// use ndzarr_blosc::{Compress, compress_blocks, decompress};
 ///
-/// let (mut chunk, mut scratch) = (Vec::new(), Vec::new());
+/// let mut chunk = Vec::new();
+/// let mut scratch = Vec::new();
 /// for content in [[7; 1000], [8; 1000]] {
 ///     compress_blocks(1000, &mut &content[..], &Compress::default(), &mut chunk, &mut scratch)?;
 ///     let mut out = [0; 1000];
@@ -44,7 +45,7 @@ pub fn compress_blocks(
     scratch: &mut Vec<u8>,
 ) -> Result<(), Error> {
     check(nbytes, parameters)?;
-    if encode_blocks::takes(parameters) {
+    if encode_blocks::can_encode(parameters) {
         return encode_blocks::compress(nbytes, content, parameters, dst, scratch);
     }
     compress_by_c_blosc(content.block(0..nbytes), parameters, dst)
@@ -54,7 +55,7 @@ pub fn compress_blocks(
 /// call c-blosc.
 #[must_use]
 pub fn block_len(nbytes: usize, parameters: &Compress) -> usize {
-    if check(nbytes, parameters).is_ok() && encode_blocks::takes(parameters) {
+    if check(nbytes, parameters).is_ok() && encode_blocks::can_encode(parameters) {
         encode_blocks::blocksize(nbytes, parameters)
     } else {
         nbytes

@@ -1,15 +1,15 @@
-//! Decodes chunks without c-blosc: those of snappy, and all of them where there is no C.
+//! Decodes chunks without c-blosc: those of snappy, and all of them in builds without C.
 
 use snap::raw::Decoder;
 
 use crate::parameters::Shuffle;
 use crate::shuffle::{bitunshuffle, unshuffle};
-use crate::streams::{of_stream, streams};
+use crate::streams::{stream_error, streams};
 use crate::{Error, Header, StreamFormat, reserve};
 
-/// Whether c-blosc cannot decode the chunk: it is built without snappy.
+/// True if c-blosc cannot decode the chunk, because it is built without snappy.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn takes(header: &Header) -> bool {
+pub(crate) fn is_needed_for(header: &Header) -> bool {
     header.format() == StreamFormat::Snappy
 }
 
@@ -32,8 +32,8 @@ pub(crate) fn decompress(
             let stream_len = to.len() / header.block(index).1;
             let streams = streams(chunk, header, index)?.enumerate();
             for ((number, stream), to) in streams.zip(to.chunks_exact_mut(stream_len)) {
-                let of = |what: String| of_stream(first_block + index, number, &what);
-                decode_stream(header.format(), stream.map_err(of)?, to).map_err(of)?;
+                let error = |what: String| stream_error(first_block + index, number, &what);
+                decode_stream(header.format(), stream.map_err(error)?, to).map_err(error)?;
             }
             Ok::<_, Error>(())
         };

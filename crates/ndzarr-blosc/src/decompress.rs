@@ -34,7 +34,7 @@ impl<'c> Chunk<'c> {
         Self::of_blocks(chunk, 0)
     }
 
-    /// Like [`parse`](Self::parse). Errors number the blocks from `first_block`.
+    /// Checks a chunk as [`parse`](Self::parse) does. Errors number the blocks from `first_block`.
     pub(crate) fn of_blocks(bytes: &'c [u8], first_block: usize) -> Result<Self, Error> {
         let header = Header::parse(bytes)?;
         if !header.is_stored() {
@@ -63,7 +63,7 @@ impl<'c> Chunk<'c> {
             return Ok(());
         }
         #[cfg(not(target_family = "wasm"))]
-        if !decode_blocks::takes(header) {
+        if !decode_blocks::is_needed_for(header) {
             return crate::c_blosc::decompress(bytes, out);
         }
         decode_blocks::decompress(bytes, header, *first_block, out)

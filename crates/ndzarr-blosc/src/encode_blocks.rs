@@ -13,8 +13,8 @@ use crate::parameters::{Blocks, Compress, Compressor, Shuffle};
 use crate::shuffle::{LARGE_ELEMENT, bitshuffle, shuffle};
 use crate::{Error, reserve};
 
-/// Whether this module can encode with these parameters.
-pub(crate) fn takes(parameters: &Compress) -> bool {
+/// True if this module can encode with these parameters.
+pub(crate) fn can_encode(parameters: &Compress) -> bool {
     match parameters.compressor {
         Compressor::Snappy => true,
         Compressor::Lz4 if cfg!(target_family = "wasm") => false,
@@ -67,7 +67,7 @@ pub(crate) fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
             4 | 5 => 128 << 10,
             _ => 256 << 10,
         },
-        asked => asked.clamp(MIN_CONTENT, MAX_BLOCKSIZE),
+        requested => requested.clamp(MIN_CONTENT, MAX_BLOCKSIZE),
     };
     if level > 0 && is_split(typesize, len) {
         // The value computed so far is then the length of a stream.
@@ -102,22 +102,22 @@ impl Streams {
         }
     }
 
-    /// Encodes a stream and returns its length; `None` if that is more than `room`.
-    fn encode(&mut self, stream: &[u8], encoded: &mut [u8], room: usize) -> Option<usize> {
-        // It can fail only for lack of room.
+    /// Encodes a stream and returns its length; `None` if that is more than `max_len`.
+    fn encode(&mut self, stream: &[u8], encoded: &mut [u8], max_len: usize) -> Option<usize> {
+        // It can fail only if the output is too short.
         match self {
             #[cfg(not(target_family = "wasm"))]
             Self::Lz4(mode) => {
-                let room = stream.len().min(room);
-                compress_to_buffer(stream, Some(*mode), false, &mut encoded[..room]).ok()
+                let max_len = stream.len().min(max_len);
+                compress_to_buffer(stream, Some(*mode), false, &mut encoded[..max_len]).ok()
             }
-            Self::Snappy(encoder) => encoder.compress(stream, encoded).ok().filter(|&n| n <= room),
+            Self::Snappy(encoder) => encoder.compress(stream, encoded).ok().filter(|&n| n <= max_len),
         }
     }
 }
 
-/// Appends the table of the blocks and the blocks, after room for the header. Returns `false` if
-/// they need more than the content.
+/// Appends the table of the blocks and the blocks, after space for the header. Returns false if
+/// they need more bytes than the content.
 fn append_blocks(
     content: &mut dyn Blocks,
     header: &Header,
@@ -159,7 +159,7 @@ fn append_blocks(
     Ok(true)
 }
 
-/// Appends a stream with its length; stored, if encoding does not make it shorter. Returns `false`
+/// Appends a stream with its length; stored, if encoding does not make it shorter. Returns false
 /// if `dst` would become longer than `limit`.
 fn append_stream(
     stream: &[u8],
@@ -168,13 +168,13 @@ fn append_stream(
     dst: &mut Vec<u8>,
     encoded: &mut [u8],
 ) -> bool {
-    let room = limit.saturating_sub(dst.len() + 4);
-    if room == 0 {
+    let max_len = limit.saturating_sub(dst.len() + 4);
+    if max_len == 0 {
         return false;
     }
-    let content = match streams.encode(stream, encoded, room) {
+    let content = match streams.encode(stream, encoded, max_len) {
         Some(n) if n < stream.len() => &encoded[..n],
-        _ if stream.len() <= room => stream,
+        _ if stream.len() <= max_len => stream,
         _ => return false,
     };
     dst.extend_from_slice(&(content.len() as u32).to_le_bytes());

@@ -15,7 +15,7 @@ const VERSION: u8 = 2;
 /// The only version of each compressor's format.
 const COMPRESSOR_VERSION: u8 = 1;
 
-/// Shorter content is stored, and requested blocks have at least this size. In bytes.
+/// The shortest content that is compressed, and the smallest block that can be requested, in bytes.
 pub(crate) const MIN_CONTENT: usize = 128;
 
 const SHUFFLED: u8 = 0x01;
@@ -139,7 +139,7 @@ impl Header {
         usize::from(self.typesize)
     }
 
-    /// Whether the content follows the header uncompressed.
+    /// True if the content follows the header uncompressed.
     #[must_use]
     pub fn is_stored(&self) -> bool {
         self.flags & STORED != 0
@@ -189,14 +189,15 @@ impl Header {
     /// The header of a few neighbouring blocks.
     pub(crate) fn of_blocks(&self, blocks: &Range<usize>) -> Self {
         let nbytes = (blocks.end * self.blocksize).min(self.nbytes) - blocks.start * self.blocksize;
-        // The last block is shorter and never split. Alone it would be taken for one of the full
-        // size.
+        // The last block is shorter and never split. As the only block of a chunk it would be taken
+        // for one of the full size.
         let (blocksize, split) =
             if nbytes < self.blocksize { (nbytes, NOT_SPLIT) } else { (self.blocksize, 0) };
         Self { flags: self.flags | split, nbytes, blocksize, ..*self }
     }
 
-    /// How the bytes of the elements are reordered. If both are stated, it is by byte, as in c-blosc.
+    /// How the bytes of the elements are reordered. If both flags are set, it is by byte, as in
+    /// c-blosc.
     pub(crate) fn shuffle(&self) -> Shuffle {
         match self.flags {
             flags if flags & SHUFFLED != 0 && self.typesize > 1 => Shuffle::Byte,
@@ -205,7 +206,7 @@ impl Header {
         }
     }
 
-    /// Writes it into the room at the start of `chunk`, with the size of the chunk.
+    /// Writes the header to the start of `chunk`, with the size of the chunk.
     pub(crate) fn write(&self, chunk: &mut [u8]) {
         // Each fits an `i32`, because it is the size of a chunk or of part of one.
         let lengths = [self.nbytes, self.blocksize, chunk.len()];
@@ -230,7 +231,7 @@ impl Header {
     }
 }
 
-/// Whether whole blocks are split into a stream for each byte of an element, if the compressor
+/// True if whole blocks are split into a stream for each byte of an element, where the compressor
 /// allows that.
 pub(crate) fn is_split(typesize: usize, blocksize: usize) -> bool {
     typesize <= MAX_SPLIT_TYPESIZE && blocksize / typesize >= MIN_SPLIT

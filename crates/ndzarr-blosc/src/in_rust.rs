@@ -1,4 +1,4 @@
-//! The decoders of streams where there is no C.
+//! The decoders of streams in builds without C.
 
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::FrameDecoder;

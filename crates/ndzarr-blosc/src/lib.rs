@@ -1,7 +1,7 @@
 //! Chunks of c-blosc 1: safe calls to it, and an encoder for the common ones.
 //!
 //! A chunk is checked in full before c-blosc sees it: the header, block offsets, stream lengths,
-//! whether the streams can decode to their stated sizes, and the content of streams whose decoders
+//! that the streams can decode to their stated sizes, and the content of streams whose decoders
 //! do not check enough themselves. Nothing here uses c-blosc's global state or its threads.
 //!
 //! To decode only some blocks, a chunk is made of them and checked like any other.
@@ -13,10 +13,10 @@
 //! The crate `snap` encodes and decodes streams of snappy: c-blosc would need a C++ compiler for
 //! them.
 //!
-//! In WebAssembly, where there is no C, chunks are decoded in Rust, and only those of snappy are made.
+//! In WebAssembly, without C, chunks are decoded in Rust, and only those of snappy are made.
 //!
-//! The only unsafe code is behind [`compress()`] and [`decompress()`], one foreign call each, and
-//! in the call to the vector code that shuffles elements of 4 and 8 bytes.
+//! The only unsafe code is in [`compress()`] and [`decompress()`], one foreign call each, and in
+//! the call to the vector code that shuffles elements of 4 and 8 bytes.
 
 mod blosclz;
 #[cfg(not(target_family = "wasm"))]

@@ -15,7 +15,7 @@ use crate::{Error, Header, reserve};
 /// goes undetected.
 ///
 /// # Errors
-/// The same as for [`decompress()`]; parts are outside the content.
+/// The errors of [`decompress()`]; parts are outside the content.
 ///
 /// ```
 /// use ndzarr_blosc::{Compress, compress, decompress_parts};
@@ -52,7 +52,7 @@ pub fn decompress_parts(
         block_start(chunk, &header, index)?;
     }
     let blocksize = header.blocksize();
-    // Blocks that share no bytes are no larger than this together.
+    // Blocks that share no bytes have no more than this together.
     let mut budget = header.cbytes() - HEADER_LEN - 4 * header.n_blocks();
     let mut done = 0..0;
     for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -65,7 +65,7 @@ pub fn decompress_parts(
         if blocks.is_empty() {
             continue;
         }
-        if !gather(chunk, &header, blocks.clone(), &mut budget, scratch)? {
+        if !extract_blocks(chunk, &header, blocks.clone(), &mut budget, scratch)? {
             return decompress(chunk, out);
         }
         let end = (blocks.end * blocksize).min(out.len());
@@ -75,9 +75,9 @@ pub fn decompress_parts(
     Ok(())
 }
 
-/// Makes a chunk of some neighbouring blocks, which replaces the content of `to`. Gives up if they
-/// have more bytes than `budget`: blocks requested in random order would be copied again and again.
-fn gather(
+/// Makes a chunk of some neighbouring blocks, which replaces the content of `to`. Returns false if
+/// they have more bytes than `budget`: blocks requested in random order would be copied repeatedly.
+fn extract_blocks(
     chunk: &[u8],
     header: &Header,
     blocks: Range<usize>,
@@ -90,8 +90,8 @@ fn gather(
     to.resize(table_end, 0);
     for (i, index) in blocks.clone().enumerate() {
         let block = encoded_block(chunk, header, index)?;
-        let Some(left) = budget.checked_sub(block.len()) else { return Ok(false) };
-        *budget = left;
+        let Some(remaining) = budget.checked_sub(block.len()) else { return Ok(false) };
+        *budget = remaining;
         let start = to.len() as u32;
         to[HEADER_LEN + 4 * i..][..4].copy_from_slice(&start.to_le_bytes());
         reserve(to, block.len())?;

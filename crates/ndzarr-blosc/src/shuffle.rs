@@ -15,9 +15,9 @@ pub(crate) fn shuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
     let (planes, to_tail) = dst.split_at_mut(elements.len());
     to_tail.copy_from_slice(tail);
     let done = match typesize {
-        2 => return pairs(elements, planes),
-        4 => groups::<4>(elements, planes),
-        8 => groups::<8>(elements, planes),
+        2 => return shuffle_pairs(elements, planes),
+        4 => shuffle_groups::<4>(elements, planes),
+        8 => shuffle_groups::<8>(elements, planes),
         _ => 0,
     };
     // At least 1, because chunks cannot be 0 bytes long.
@@ -71,7 +71,7 @@ pub(crate) fn unshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
     }
 }
 
-/// [`unshuffle`] of elements of `N` bytes: code that the compiler vectorizes.
+/// Undoes [`shuffle`] of elements of `N` bytes, with code that the compiler vectorizes.
 fn interleave<const N: usize>(src: &[u8], dst: &mut [u8]) {
     let n = src.len() / N;
     let planes: [&[u8]; N] = std::array::from_fn(|byte| &src[byte * n..][..n]);
@@ -110,8 +110,9 @@ fn transposed(square: [u8; 8]) -> [u8; 8] {
     x.to_le_bytes()
 }
 
-/// The compiler vectorizes truncation of numbers, but not selection of bytes.
-fn pairs(src: &[u8], dst: &mut [u8]) {
+/// Shuffles elements of two bytes as numbers: the compiler vectorizes truncation of numbers, but
+/// not selection of bytes.
+fn shuffle_pairs(src: &[u8], dst: &mut [u8]) {
     let (low, high) = dst.split_at_mut(src.len() / 2);
     for ((pair, low), high) in src.as_chunks::<2>().0.iter().zip(low).zip(high) {
         let number = u16::from_le_bytes(*pair);
@@ -121,11 +122,11 @@ fn pairs(src: &[u8], dst: &mut [u8]) {
 }
 
 /// Shuffles elements from the first one on, as long as they fill vectors; returns their number.
-fn groups<const N: usize>(src: &[u8], dst: &mut [u8]) -> usize {
+fn shuffle_groups<const N: usize>(src: &[u8], dst: &mut [u8]) -> usize {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         // SAFETY: SSE2 is part of x86_64.
-        unsafe { vectors::groups::<N>(src, dst) }
+        unsafe { vectors::shuffle_groups::<N>(src, dst) }
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     {

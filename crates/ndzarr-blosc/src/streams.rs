@@ -9,8 +9,8 @@ pub(crate) fn block_start(chunk: &[u8], header: &Header, index: usize) -> Result
     let table_end = HEADER_LEN + 4 * header.n_blocks();
     let starts = chunk[HEADER_LEN..table_end].as_chunks::<4>().0;
     let start = i32::from_le_bytes(starts[index]);
-    let at = usize::try_from(start).ok().filter(|&at| at >= table_end && at < header.cbytes());
-    at.ok_or_else(|| corrupt(format!("block {index} begins at {start} of {}", header.cbytes())))
+    let inside = usize::try_from(start).ok().filter(|&start| start >= table_end && start < header.cbytes());
+    inside.ok_or_else(|| corrupt(format!("block {index} begins at {start} of {}", header.cbytes())))
 }
 
 /// The streams of a block with their lengths, checked to be inside the chunk. Their content is not
@@ -19,7 +19,7 @@ pub(crate) fn encoded_block<'c>(chunk: &'c [u8], header: &Header, index: usize) 
     let start = block_start(chunk, header, index)?;
     let mut len = 0;
     for (number, stream) in streams(chunk, header, index)?.enumerate() {
-        len += 4 + stream.map_err(|what| of_stream(index, number, &what))?.len();
+        len += 4 + stream.map_err(|what| stream_error(index, number, &what))?.len();
     }
     Ok(&chunk[start..start + len])
 }
@@ -34,7 +34,7 @@ pub(crate) fn streams<'c>(
     Ok((0..header.block(index).1).map(move |_| take_stream(&mut rest)))
 }
 
-pub(crate) fn of_stream(block: usize, number: usize, what: &str) -> Error {
+pub(crate) fn stream_error(block: usize, number: usize, what: &str) -> Error {
     corrupt(format!("block {block}, stream {number}: {what}"))
 }
 

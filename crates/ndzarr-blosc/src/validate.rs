@@ -3,32 +3,30 @@
 
 use crate::error::corrupt;
 use crate::header::HEADER_LEN;
-use crate::streams::{of_stream, streams};
+use crate::streams::{stream_error, streams};
 use crate::{Error, Header, StreamFormat, blosclz, snappy, zstd_frame};
 
 /// Checks the offsets of the blocks, the lengths of their streams, and the content of streams that
 /// c-blosc's decoders do not check enough. Errors number the blocks from `first_block`.
 pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Result<(), Error> {
-    // Blocks that share no bytes are no larger than this together.
-    let mut left = header.cbytes() - HEADER_LEN - 4 * header.n_blocks();
+    // Blocks that share no bytes have no more than this together.
+    let mut remaining = header.cbytes() - HEADER_LEN - 4 * header.n_blocks();
     for index in 0..header.n_blocks() {
         let (block_len, n_streams) = header.block(index);
-        let number_of_block = first_block + index;
+        let block_number = first_block + index;
         // The streams divide the block evenly: otherwise the block's end would keep its old
         // content.
         if block_len % n_streams != 0 {
-            return Err(corrupt(format!(
-                "block {number_of_block} of {block_len} bytes in {n_streams} streams"
-            )));
+            return Err(corrupt(format!("block {block_number} of {block_len} bytes in {n_streams} streams")));
         }
         for (number, stream) in streams(chunk, header, index)?.enumerate() {
-            let of = |what: String| of_stream(number_of_block, number, &what);
-            let stream = stream.map_err(of)?;
+            let error = |what: String| stream_error(block_number, number, &what);
+            let stream = stream.map_err(error)?;
             let len = block_len / n_streams;
-            left = left.checked_sub(4 + stream.len()).ok_or_else(|| overlapping(number_of_block))?;
+            remaining = remaining.checked_sub(4 + stream.len()).ok_or_else(|| overlapping(block_number))?;
             // A stream as long as its content is stored.
             if stream.len() != len {
-                validate_stream(header.format(), stream, len).map_err(of)?;
+                validate_stream(header.format(), stream, len).map_err(error)?;
             }
         }
     }
@@ -46,7 +44,7 @@ const ZLIB_RATIO: usize = 1032;
 
 /// Checks that a stream may decode to `len` bytes, and everything that its decoder does not check.
 fn validate_stream(format: StreamFormat, stream: &[u8], len: usize) -> Result<(), String> {
-    let most = match format {
+    let max_len = match format {
         // Beyond about 8 MB of input a length in it overflows c-blosc's `int`.
         StreamFormat::BloscLz => return blosclz::validate(stream, len),
         StreamFormat::Snappy => return snappy::validate(stream, len),
@@ -56,7 +54,7 @@ fn validate_stream(format: StreamFormat, stream: &[u8], len: usize) -> Result<()
         StreamFormat::Lz4 => stream.len().saturating_mul(LZ4_RATIO),
         StreamFormat::Zlib => stream.len().saturating_mul(ZLIB_RATIO),
     };
-    if len > most {
+    if len > max_len {
         return Err(format!("{} bytes cannot hold {len}", stream.len()));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! c-blosc is the oracle: what it encodes is decoded here as it decodes it.
+//! c-blosc is the oracle: its chunks must decode to what it decodes them to.
 
 use proptest::prelude::*;
 
@@ -65,7 +65,7 @@ fn every_format_and_order_is_decoded() {
             }
         }
     }
-    // What an encoder does not make smaller.
+    // The chunks that an encoder did not make smaller.
     assert!(n_stored < 40, "{n_stored}");
 }
 

@@ -12,7 +12,7 @@ const GROUP: usize = 16;
 /// before those of its offset within the element. Interleaving the first half of the vectors with
 /// the second rotates these bits left by one. After four rounds the element number comes last.
 #[target_feature(enable = "sse2")]
-pub(super) fn groups<const N: usize>(src: &[u8], dst: &mut [u8]) -> usize {
+pub(super) fn shuffle_groups<const N: usize>(src: &[u8], dst: &mut [u8]) -> usize {
     let mut planes = dst.chunks_exact_mut((src.len() / N).max(1));
     let mut planes: [_; N] = std::array::from_fn(|_| {
         let plane = planes.next().unwrap_or_default();
