@@ -4,7 +4,7 @@ use crate::decompress::{words_of, zeroed};
 use crate::stream::Stream;
 use crate::{Error, Mode, Scalar, Shape};
 
-/// Whether a stream describes itself.
+/// The framing of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// With a header, as `zfpy` writes it.
@@ -13,7 +13,7 @@ pub enum Framing {
     None,
 }
 
-/// Room for the longest header, in bytes.
+/// Space for the longest header, in bytes.
 const HEADER_BYTES: usize = 32;
 
 /// Encodes the elements of an array, which are in C order and native byte order, and replaces the

@@ -8,17 +8,17 @@ use crate::{Error, Mode, Scalar, Shape};
 pub struct Framed {
     /// The type of the elements.
     pub scalar: Scalar,
-    /// Their shape.
+    /// The shape of the array.
     pub shape: Shape,
 }
 
 /// Size of the longest header in bytes, in whole words, and of the next word, which zfp may read.
 const HEADER_BYTES: usize = 32;
-/// Bits of a block besides its bit planes: whether it is empty or reversible, its exponent, its
+/// Bits of a block besides its bit planes: flags for empty and reversible blocks, the exponent, the
 /// precision.
 const BLOCK_HEADER_BITS: usize = 64;
 /// Bytes that zfp may read after the last bit that it uses.
-const AHEAD: usize = 32;
+const READ_AHEAD_BYTES: usize = 32;
 
 /// Reads the header of a stream. Its shape has no more blocks than the stream has bits, so that
 /// memory for the elements is in proportion to the stream.
@@ -34,8 +34,8 @@ pub fn header(src: &[u8]) -> Result<Framed, Error> {
     if bits > available {
         return Err(Error::Header);
     }
-    let least = shape.n_blocks().saturating_mul(stream.minbits().max(1) as usize);
-    if least > available {
+    let min_bits = shape.n_blocks().saturating_mul(stream.minbits().max(1) as usize);
+    if min_bits > available {
         return Err(Error::Truncated);
     }
     Ok(Framed { scalar, shape })
@@ -47,7 +47,7 @@ pub fn header(src: &[u8]) -> Result<Framed, Error> {
 /// The stream is invalid or truncated, or decodes to another size.
 pub fn decompress_framed(src: &[u8], out: &mut [u8]) -> Result<(), Error> {
     let Framed { scalar, shape } = header(src)?;
-    run(src, scalar, shape, None, out)
+    decode_padded(src, scalar, shape, None, out)
 }
 
 /// Decodes a stream without a header to exactly `out.len()` bytes, in C order and native byte
@@ -57,10 +57,18 @@ pub fn decompress_framed(src: &[u8], out: &mut [u8]) -> Result<(), Error> {
 /// The stream is invalid or truncated; the shape has another size; zfp does not accept the
 /// parameters.
 pub fn decompress(src: &[u8], scalar: Scalar, shape: Shape, mode: Mode, out: &mut [u8]) -> Result<(), Error> {
-    run(src, scalar, shape, Some(mode), out)
+    decode_padded(src, scalar, shape, Some(mode), out)
 }
 
-fn run(src: &[u8], scalar: Scalar, shape: Shape, mode: Option<Mode>, out: &mut [u8]) -> Result<(), Error> {
+/// Decodes a copy of the stream, padded with zeros as far as zfp can read. `mode` is `None` for a
+/// stream with a header.
+fn decode_padded(
+    src: &[u8],
+    scalar: Scalar,
+    shape: Shape,
+    mode: Option<Mode>,
+    out: &mut [u8],
+) -> Result<(), Error> {
     let found = shape.n_elements().and_then(|n| n.checked_mul(scalar.size())).unwrap_or(usize::MAX);
     if found != out.len() {
         return Err(Error::Length { found, expected: out.len() });
@@ -73,22 +81,21 @@ fn run(src: &[u8], scalar: Scalar, shape: Shape, mode: Option<Mode>, out: &mut [
         prepare(&mut stream, scalar, shape, mode)?;
         stream.minbits() as usize
     };
-    // The minimum number of bits of each block.
-    let least = n_blocks.checked_mul(minbits).map(|bits| bits / 8);
-    if least.is_none_or(|bytes| bytes > src.len()) {
+    let min_bytes = n_blocks.checked_mul(minbits).map(|bits| bits / 8);
+    if min_bytes.is_none_or(|bytes| bytes > src.len()) {
         return Err(Error::Truncated);
     }
     // A bit plane has a bit for each element and the ends of runs among them; an element's first
     // one bit costs one more.
     let block_elements = 1usize << (2 * shape.ndim());
     let planes = 8 * scalar.size();
-    let most = planes * (block_elements + 1) + 2 * block_elements + BLOCK_HEADER_BITS;
+    let max_bits = planes * (block_elements + 1) + 2 * block_elements + BLOCK_HEADER_BITS;
     let readable = n_blocks
-        .checked_mul(most.max(minbits))
+        .checked_mul(max_bits.max(minbits))
         .map(|bits| bits / 8)
-        .and_then(|bytes| bytes.checked_add(HEADER_BYTES + AHEAD))
+        .and_then(|bytes| bytes.checked_add(HEADER_BYTES + READ_AHEAD_BYTES))
         .ok_or(Error::OutOfMemory { byte_len: usize::MAX })?;
-    let mut memory = zeroed(readable.max(src.len().saturating_add(AHEAD)))?;
+    let mut memory = zeroed(readable.max(src.len().saturating_add(READ_AHEAD_BYTES)))?;
     fill(&mut memory, src, u64::from_le_bytes);
     let mut elements = zeroed(out.len())?;
     let read = {
@@ -114,7 +121,8 @@ fn prepare(stream: &mut Stream<'_>, scalar: Scalar, shape: Shape, mode: Option<M
     }
 }
 
-/// Zeroed memory, aligned for words, which the allocator provides when it is written to.
+/// Zeroed memory, aligned for words. The allocator provides its pages only when they are written
+/// to.
 pub(crate) fn zeroed(byte_len: usize) -> Result<Vec<u64>, Error> {
     let n = byte_len.div_ceil(8);
     let mut probe: Vec<u64> = Vec::new();
@@ -131,7 +139,8 @@ pub(crate) fn words_of(bytes: &[u8]) -> Result<Vec<u64>, Error> {
     Ok(words)
 }
 
-/// A stream is little-endian words, elements are in memory order.
+/// Copies bytes to words. The words of a stream are little endian, those of elements in memory
+/// order.
 fn fill(words: &mut [u64], bytes: &[u8], word_of: fn([u8; 8]) -> u64) {
     for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
         let mut whole = [0; 8];

@@ -50,7 +50,7 @@ pub enum Mode {
 /// Lengths of 1 to 4 dimensions, the fastest varying one last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// In zfp's order: the fastest first.
+    /// In zfp's order: the fastest varying dimension first.
     lengths: [usize; 4],
     ndim: usize,
 }
@@ -59,7 +59,7 @@ impl Shape {
     /// A shape in C order; one without dimensions is a single element.
     ///
     /// # Errors
-    /// It has more than 4 dimensions, or a length of 0.
+    /// `shape` has more than 4 dimensions, or a length of 0.
     pub fn new(shape: &[usize]) -> Result<Self, Error> {
         if shape.len() > 4 || shape.contains(&0) {
             return Err(Error::Shape);
@@ -75,12 +75,12 @@ impl Shape {
         self.ndim
     }
 
-    /// The fastest dimension first.
+    /// The lengths, the fastest varying dimension first.
     pub(crate) fn lengths(self) -> [usize; 4] {
         self.lengths
     }
 
-    /// The number of elements.
+    /// The number of elements; `None` if it exceeds `usize`.
     #[must_use]
     pub fn n_elements(self) -> Option<usize> {
         self.lengths.iter().try_fold(1usize, |n, &length| n.checked_mul(length))

@@ -1,8 +1,8 @@
 //! Safe calls of zfp.
 //!
-//! zfp reads its streams without checking where they end. Here it gets a copy padded with zeros as
-//! far as it can possibly read, and how far it has read is checked afterwards. Nothing here uses
-//! threads.
+//! zfp reads its streams without checking for their end. Here it gets a copy padded with zeros as
+//! far as it can possibly read, and afterwards the number of bytes that it has read is checked.
+//! Nothing here uses threads.
 //!
 //! The only unsafe code is in `stream.rs`.
 //!

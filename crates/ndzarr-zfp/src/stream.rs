@@ -38,7 +38,7 @@ impl<'m> Stream<'m> {
         let zfp = self.zfp.as_ptr();
         // SAFETY: the stream is open; the calls write numbers into it and check those that have a
         // limited range.
-        let ok = unsafe {
+        let is_accepted = unsafe {
             match mode {
                 Mode::Reversible => {
                     sys::zfp_stream_set_reversible(zfp);
@@ -52,11 +52,11 @@ impl<'m> Stream<'m> {
                     tolerance.is_finite() && tolerance >= 0.0
                 }
                 Mode::Rate(rate) => {
-                    let sane = rate.is_finite() && rate > 0.0 && rate <= 128.0;
-                    if sane {
+                    let is_valid = rate.is_finite() && rate > 0.0 && rate <= 128.0;
+                    if is_valid {
                         sys::zfp_stream_set_rate(zfp, rate, type_of(scalar), shape.ndim() as u32, 0);
                     }
-                    sane
+                    is_valid
                 }
                 Mode::Precision(precision) => {
                     sys::zfp_stream_set_precision(zfp, precision);
@@ -64,7 +64,7 @@ impl<'m> Stream<'m> {
                 }
             }
         };
-        if ok { Ok(()) } else { Err(Error::Mode) }
+        if is_accepted { Ok(()) } else { Err(Error::Mode) }
     }
 
     /// The minimum bits of a block.
@@ -192,8 +192,8 @@ impl Field {
         let [nx, ny, nz, nw] = shape.lengths();
         members.type_ = type_of(scalar);
         members.data = data;
-        // A length of 0 means that there is no such dimension; strides of 0 that elements are
-        // dense.
+        // A length of 0 stands for a dimension that the array does not have, strides of 0 for dense
+        // elements.
         members.nx = nx;
         members.ny = if shape.ndim() > 1 { ny } else { 0 };
         members.nz = if shape.ndim() > 2 { nz } else { 0 };
