@@ -8,187 +8,189 @@ use std::time::Duration;
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::threads::{pause, start_change};
 
-/// After this long without any change of a store being begun although some wait, another thread is
-/// started for them. The time doubles with each thread beyond the usual number.
+/// If no change of a store begins for this long although some wait, another thread is started for
+/// them. The time doubles with each thread beyond the usual number.
 const PATIENCE: Duration = Duration::from_millis(10);
-const MOST_DOUBLINGS: usize = 6;
+const MAX_DOUBLINGS: usize = 6;
 
 /// The most threads that a store ever has. All but the first few replace blocked threads.
-const MOST_OF_ONE: usize = 500;
+const MAX_THREADS_PER_STORE: usize = 500;
 
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The changes of all stores.
 pub(crate) struct Changes {
-    lines: Mutex<Lines>,
+    queues: Mutex<Queues>,
     /// The number of threads that a store has as long as its changes begin and end.
-    usual: usize,
+    usual_threads: usize,
 }
 
 #[derive(Default)]
-struct Lines {
+struct Queues {
     /// By the name of the store, as long as it has jobs or threads.
-    of_stores: HashMap<String, Line>,
+    by_store: HashMap<String, StoreQueue>,
     /// The number of the next job.
     next: u64,
 }
 
 /// The jobs of a store, and its threads.
 #[derive(Default)]
-struct Line {
+struct StoreQueue {
     /// By ascending numbers.
     waiting: VecDeque<(u64, Job)>,
     threads: usize,
-    /// How many jobs were begun so far.
+    /// The number of jobs begun so far.
     begun: u64,
-    /// Whether a thread looks after the jobs that wait.
+    /// A thread watches over the jobs that wait.
     watched: bool,
 }
 
-/// Which job a new thread begins with.
+/// The job with which a new thread begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     Oldest,
-    /// The jobs that have threads may wait for what the newest one does.
+    /// Running jobs may wait for the newest one.
     Newest,
 }
 
-impl Lines {
-    fn of(&mut self, store: &str) -> &mut Line {
-        if !self.of_stores.contains_key(store) {
-            self.of_stores.insert(store.to_owned(), Line::default());
+impl Queues {
+    fn queue_of(&mut self, store: &str) -> &mut StoreQueue {
+        if !self.by_store.contains_key(store) {
+            self.by_store.insert(store.to_owned(), StoreQueue::default());
         }
-        self.of_stores.get_mut(store).expect("it was just added")
+        self.by_store.get_mut(store).expect("it was just added")
     }
 
     fn forget_unused(&mut self, store: &str) {
-        let is_unused = |line: &Line| line.threads == 0 && !line.watched && line.waiting.is_empty();
-        if self.of_stores.get(store).is_some_and(is_unused) {
-            self.of_stores.remove(store);
+        let is_unused = |queue: &StoreQueue| queue.threads == 0 && !queue.watched && queue.waiting.is_empty();
+        if self.by_store.get(store).is_some_and(is_unused) {
+            self.by_store.remove(store);
         }
     }
 }
 
 impl Changes {
-    /// Each store has this number of threads. Jobs are numbered from `first` on.
-    pub(crate) fn new(usual: usize, first: u64) -> Arc<Self> {
-        let lines = Lines { of_stores: HashMap::new(), next: first };
-        Arc::new(Self { lines: Mutex::new(lines), usual })
+    /// Gives each store `usual_threads` threads. Jobs are numbered from `first` on.
+    pub(crate) fn new(usual_threads: usize, first: u64) -> Arc<Self> {
+        let queues = Queues { by_store: HashMap::new(), next: first };
+        Arc::new(Self { queues: Mutex::new(queues), usual_threads })
     }
 
-    fn lines(&self) -> MutexGuard<'_, Lines> {
+    fn queues(&self) -> MutexGuard<'_, Queues> {
         // No foreign code runs under this lock.
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a job in, and returns its number.
+    /// Adds a job, and returns its number.
     ///
     /// # Errors
-    /// No thread can be started, and there is none.
+    /// The store has no thread, and none can be started.
     pub(crate) fn push(self: &Arc<Self>, store: &str, job: Job) -> io::Result<u64> {
-        let mut lines = self.lines();
-        let number = lines.next;
-        lines.next += 1;
-        let line = lines.of(store);
-        line.waiting.push_back((number, job));
-        if line.threads >= self.usual {
-            // Without a watcher it waits for one of these threads.
-            line.watched = line.watched || self.start_watcher(store).is_ok();
-        } else if let Err(error) = self.add_thread(line, store, First::Oldest)
-            && line.threads == 0
+        let mut queues = self.queues();
+        let number = queues.next;
+        queues.next += 1;
+        let queue = queues.queue_of(store);
+        queue.waiting.push_back((number, job));
+        if queue.threads >= self.usual_threads {
+            // If no watcher can be started, the job waits for one of these threads.
+            queue.watched = queue.watched || self.start_watcher(store).is_ok();
+        } else if let Err(error) = self.add_thread(queue, store, First::Oldest)
+            && queue.threads == 0
         {
-            let refused = line.waiting.pop_back();
-            lines.forget_unused(store);
-            drop(lines);
-            drop(refused);
+            let rejected = queue.waiting.pop_back();
+            queues.forget_unused(store);
+            drop(queues);
+            drop(rejected);
             return Err(error);
         }
         Ok(number)
     }
 
-    /// Takes a job back, and drops it. It does nothing if the job has begun.
+    /// Withdraws a job, and drops it. Does nothing if the job has begun.
     pub(crate) fn withdraw(&self, store: &str, number: u64) -> Withdrawn {
-        let mut lines = self.lines();
-        let job = lines.of_stores.get_mut(store).and_then(|line| {
-            let at = line.waiting.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-            line.waiting.remove(at)
+        let mut queues = self.queues();
+        let job = queues.by_store.get_mut(store).and_then(|queue| {
+            let index = queue.waiting.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+            queue.waiting.remove(index)
         });
-        drop(lines);
-        // What it holds is dropped here, not under the lock.
+        drop(queues);
+        // The job is dropped here, not under the lock.
         if job.is_some() { Withdrawn::Yes } else { Withdrawn::HasBegun }
     }
 
-    fn add_thread(self: &Arc<Self>, line: &mut Line, store: &str, first: First) -> io::Result<()> {
-        let (own, store) = (Arc::clone(self), store.to_owned());
-        start_change(move || own.work(&store, first))?;
-        line.threads += 1;
+    fn add_thread(self: &Arc<Self>, queue: &mut StoreQueue, store: &str, first: First) -> io::Result<()> {
+        let changes = Arc::clone(self);
+        let store = store.to_owned();
+        start_change(move || changes.work(&store, first))?;
+        queue.threads += 1;
         Ok(())
     }
 
     fn start_watcher(self: &Arc<Self>, store: &str) -> io::Result<()> {
-        let (own, store) = (Arc::clone(self), store.to_owned());
-        start_change(move || own.watch(&store))
+        let changes = Arc::clone(self);
+        let store = store.to_owned();
+        start_change(move || changes.watch(&store))
     }
 
-    /// The life of a thread: it ends when no job waits, or when there are more threads than usual and
-    /// others begin jobs, too.
+    /// The loop of a thread. It ends when no job waits, or when the store has more threads than
+    /// usual and others begin jobs, too.
     fn work(&self, store: &str, first: First) {
         let mut first = Some(first);
-        let mut begun_then = 0;
-        let mut lines = self.lines();
+        let mut begun_before = 0;
+        let mut queues = self.queues();
         loop {
-            let line = lines.of(store);
+            let queue = queues.queue_of(store);
             let next = match first.take() {
-                Some(First::Newest) => line.waiting.pop_back(),
-                None if line.threads > self.usual && line.begun > begun_then => None,
-                Some(First::Oldest) | None => line.waiting.pop_front(),
+                Some(First::Newest) => queue.waiting.pop_back(),
+                None if queue.threads > self.usual_threads && queue.begun > begun_before => None,
+                Some(First::Oldest) | None => queue.waiting.pop_front(),
             };
             let Some((_, job)) = next else {
-                line.threads -= 1;
-                lines.forget_unused(store);
+                queue.threads -= 1;
+                queues.forget_unused(store);
                 return;
             };
-            line.begun += 1;
-            begun_then = line.begun;
-            drop(lines);
+            queue.begun += 1;
+            begun_before = queue.begun;
+            drop(queues);
             let _ = catch_unwind(AssertUnwindSafe(job));
-            lines = self.lines();
+            queues = self.queues();
         }
     }
 
     /// Adds a thread whenever no job was begun for some time, until none waits.
     fn watch(self: &Arc<Self>, store: &str) {
-        let mut lines = self.lines();
+        let mut queues = self.queues();
         loop {
-            let line = lines.of(store);
-            if line.waiting.is_empty() {
-                line.watched = false;
-                lines.forget_unused(store);
+            let queue = queues.queue_of(store);
+            if queue.waiting.is_empty() {
+                queue.watched = false;
+                queues.forget_unused(store);
                 return;
             }
-            let begun = line.begun;
-            let doublings = line.threads.saturating_sub(self.usual).min(MOST_DOUBLINGS);
-            drop(lines);
+            let begun = queue.begun;
+            let doublings = queue.threads.saturating_sub(self.usual_threads).min(MAX_DOUBLINGS);
+            drop(queues);
             pause(PATIENCE * (1 << doublings));
-            lines = self.lines();
-            let line = lines.of(store);
-            let is_stuck = line.begun == begun && !line.waiting.is_empty();
-            if is_stuck && line.threads < MOST_OF_ONE {
-                // Where the system starts no more threads, the jobs wait for those that there are.
-                let _ = self.add_thread(line, store, First::Newest);
+            queues = self.queues();
+            let queue = queues.queue_of(store);
+            let is_stuck = queue.begun == begun && !queue.waiting.is_empty();
+            if is_stuck && queue.threads < MAX_THREADS_PER_STORE {
+                // If the system starts no more threads, the jobs wait for the existing ones.
+                let _ = self.add_thread(queue, store, First::Newest);
             }
         }
     }
 
-    /// Whether no job waits and no thread is left.
+    /// True if no job waits and no thread is left.
     #[cfg(test)]
-    #[allow(dead_code, reason = "the model in ndzarr-orders asks")]
+    #[allow(dead_code, reason = "the model in ndzarr-orders calls it")]
     pub(crate) fn is_unused(&self) -> bool {
-        self.lines().of_stores.is_empty()
+        self.queues().by_store.is_empty()
     }
 }
 
-/// Whether a job was taken back.
+/// The result of withdrawing a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Withdrawn {
     /// It will not run.

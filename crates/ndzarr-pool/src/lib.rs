@@ -1,13 +1,13 @@
-//! Threads that all calls of a process share, and that no call depends on.
+//! Threads that all calls of a process share, and on which no call depends.
 //!
-//! - [`share`] runs work on the calling thread. Threads of the pool that have time help. The call
-//!   ends when the work has ended on every thread that began it; it never waits for a thread to
-//!   become free, and while it waits it runs nothing else. So it may be called anywhere: on a
+//! - [`share`] runs work on the calling thread. Idle threads of the pool help. The call ends when the
+//!   work has ended on every thread that began it; it never waits for a thread to become free, and
+//!   while it waits it runs nothing else. So it may be called anywhere: on a
 //!   thread of another pool, under a lock, within shared work.
 //! - [`spawn`] hands over a job that runs on a thread of the pool. If every thread is blocked, by a
 //!   slow store for instance, another one is started. Jobs of different stores take turns.
 //! - [`queue_change`] hands over a job that may wait for locks. It runs on one of a few other threads,
-//!   so that the pool goes on computing.
+//!   so that the pool continues to compute.
 //!
 //! Threads start on first use, one for each processor, and again in a forked child.
 //!
@@ -17,7 +17,8 @@
 //! use ndzarr_pool::{Stay, share};
 //!
 //! let items = [1, 2, 3, 4, 5];
-//! let (next, sum) = (AtomicUsize::new(0), AtomicUsize::new(0));
+//! let next = AtomicUsize::new(0);
+//! let sum = AtomicUsize::new(0);
 //! share(3, &|_lane| {
 //!     while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
 //!         sum.fetch_add(*item, Ordering::Relaxed);

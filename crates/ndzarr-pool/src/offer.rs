@@ -1,85 +1,87 @@
-//! Work that several threads do together, while the caller's borrows last.
+//! Work that several threads do together, and that may borrow from the caller.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Why a thread comes back from shared work.
+/// The reason why a thread returns from shared work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stay {
-    /// There is nothing left to begin.
+    /// No work is left to begin.
     Ended,
-    /// Something is left, but the thread was needed elsewhere.
+    /// Work is left, but the thread was needed elsewhere.
     Interrupted,
 }
 
-/// An invitation to help with some work. It stands until the caller closes it.
+/// An invitation to help with some work. It is valid until the caller closes it.
 pub(crate) struct Offer {
-    work: Erased,
+    work: ErasedWork,
     state: Mutex<State>,
     /// Notified when the last helper leaves.
-    left: Condvar,
+    all_left: Condvar,
 }
 
 struct State {
-    /// The lanes that no thread is in; none when no thread may begin any more.
+    /// The lanes that no thread has; empty when no thread may begin any more.
     free_lanes: Vec<usize>,
-    /// How many helpers are at work.
-    inside: usize,
+    /// The number of helpers at work.
+    n_active: usize,
     closed: bool,
     panic: Option<Box<dyn Any + Send>>,
 }
 
 /// The work, without the lifetime of what it borrows.
-struct Erased(*const (dyn Fn(usize) -> Stay + Sync));
+struct ErasedWork(*const (dyn Fn(usize) -> Stay + Sync));
 
-// SAFETY: the pointer leads to a value that is `Sync`, so any thread may use it. `Offer::help` says
+// SAFETY: the pointer leads to a value that is `Sync`, so any thread may use it. `Offer::run` says
 // when it is valid.
 #[allow(unsafe_code)]
-unsafe impl Send for Erased {}
+unsafe impl Send for ErasedWork {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
-unsafe impl Sync for Erased {}
+unsafe impl Sync for ErasedWork {}
 
 /// Runs `work` in lane 0 on this thread, after `publish` has shown the offer to helpers, who get
 /// lanes 1 to `helpers`. Returns when the work has ended on every thread that began it. `withdraw`
 /// is called before that wait.
 ///
 /// # Panics
-/// With the first panic of the work, after all have left.
-pub(crate) fn offered(
+/// With the first panic of the work, after all threads have left it.
+pub(crate) fn run_with_helpers(
     helpers: usize,
     work: &(dyn Fn(usize) -> Stay + Sync),
     publish: impl FnOnce(&Arc<Offer>),
     withdraw: impl Fn(&Arc<Offer>),
 ) {
     /// Closes the offer, also when the caller's own part panics.
-    struct Close<F: Fn(&Arc<Offer>)>(Arc<Offer>, F);
-    impl<F: Fn(&Arc<Offer>)> Drop for Close<F> {
+    struct CloseOnDrop<F: Fn(&Arc<Offer>)> {
+        offer: Arc<Offer>,
+        withdraw: F,
+    }
+    impl<F: Fn(&Arc<Offer>)> Drop for CloseOnDrop<F> {
         fn drop(&mut self) {
-            self.0.close();
-            self.1(&self.0);
-            self.0.wait();
+            self.offer.close();
+            (self.withdraw)(&self.offer);
+            self.offer.wait();
         }
     }
 
     let work: *const (dyn Fn(usize) -> Stay + Sync + '_) = work;
     // SAFETY: only the lifetime of the trait object changes, which has no part in how a pointer is
-    // laid out. `Offer::help` says why the pointer is never used after that lifetime.
+    // laid out. `Offer::run` says why the pointer is never used after that lifetime.
     #[allow(unsafe_code)]
-    let erased = Erased(unsafe {
+    let erased = ErasedWork(unsafe {
         std::mem::transmute::<
             *const (dyn Fn(usize) -> Stay + Sync + '_),
             *const (dyn Fn(usize) -> Stay + Sync + 'static),
         >(work)
     });
-    let state = State { free_lanes: (1..=helpers).rev().collect(), inside: 0, closed: false, panic: None };
-    let close =
-        Close(Arc::new(Offer { work: erased, state: Mutex::new(state), left: Condvar::new() }), withdraw);
-    publish(&close.0);
-    close.0.run(0);
-    let offer = Arc::clone(&close.0);
+    let state = State { free_lanes: (1..=helpers).rev().collect(), n_active: 0, closed: false, panic: None };
+    let offer = Arc::new(Offer { work: erased, state: Mutex::new(state), all_left: Condvar::new() });
+    let close = CloseOnDrop { offer: Arc::clone(&offer), withdraw };
+    publish(&offer);
+    offer.run(0);
     drop(close);
     let panic = offer.state().panic.take();
     if let Some(panic) = panic {
@@ -89,11 +91,11 @@ pub(crate) fn offered(
 
 impl Offer {
     fn state(&self) -> MutexGuard<'_, State> {
-        // No foreign code runs under it, so a poisoned one is intact.
+        // No foreign code runs under this lock, so the state of a poisoned one is intact.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes part, if there is a lane left. `None`: there was none, now or for good.
+    /// Takes part in the work, if a lane is free. `None` if no lane is free, now or ever again.
     pub(crate) fn help(&self) -> Option<Stay> {
         let lane = {
             let mut state = self.state();
@@ -101,12 +103,12 @@ impl Offer {
                 return None;
             }
             let lane = state.free_lanes.pop()?;
-            state.inside += 1;
+            state.n_active += 1;
             lane
         };
-        let done = catch_unwind(AssertUnwindSafe(|| self.run(lane)));
+        let result = catch_unwind(AssertUnwindSafe(|| self.run(lane)));
         let mut state = self.state();
-        let stay = match done {
+        let stay = match result {
             Ok(Stay::Interrupted) => {
                 state.free_lanes.push(lane);
                 Stay::Interrupted
@@ -121,26 +123,26 @@ impl Offer {
                 Stay::Ended
             }
         };
-        state.inside -= 1;
-        if state.inside == 0 {
-            self.left.notify_all();
+        state.n_active -= 1;
+        if state.n_active == 0 {
+            self.all_left.notify_all();
         }
         Some(stay)
     }
 
-    /// Whether a thread that comes now would find a lane.
-    pub(crate) fn has_room(&self) -> bool {
+    /// True if a thread that comes now would find a lane.
+    pub(crate) fn has_free_lane(&self) -> bool {
         let state = self.state();
         !state.closed && !state.free_lanes.is_empty()
     }
 
     fn run(&self, lane: usize) -> Stay {
-        // SAFETY: the pointer was made from a reference that lives until `offered` returns.
-        // `offered` runs lane 0 itself, before that. A helper comes here after it has counted
-        // itself as inside, under the lock and while the offer was not closed. `offered` does not
-        // return, and does not unwind, before `Close` has closed the offer and waited until no
-        // helper is inside. Both happen under the same lock: a later helper finds the offer closed
-        // and stays out.
+        // SAFETY: the pointer was made from a reference that lives until `run_with_helpers`
+        // returns. `run_with_helpers` runs lane 0 itself, before that. A helper comes here after it
+        // has counted itself in `n_active`, under the lock and while the offer was not closed.
+        // `run_with_helpers` does not return, and does not unwind, before `CloseOnDrop` has closed
+        // the offer and waited until no helper is active. Both happen under the same lock: a later
+        // helper finds the offer closed and does not begin.
         #[allow(unsafe_code)]
         let work = unsafe { &*self.work.0 };
         work(lane)
@@ -152,8 +154,8 @@ impl Offer {
 
     fn wait(&self) {
         let mut state = self.state();
-        while state.inside > 0 {
-            state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while state.n_active > 0 {
+            state = self.all_left.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

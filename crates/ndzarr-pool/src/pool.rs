@@ -1,4 +1,4 @@
-//! The threads of the process-wide pool and the queues of jobs they take from.
+//! The threads of the process-wide pool, and the queues from which they take jobs.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -13,43 +13,43 @@ use std::time::Duration;
 
 use ndzarr_store::PerProcess;
 
-use crate::offer::{Offer, Stay, offered};
+use crate::offer::{Offer, Stay, run_with_helpers};
 
-/// Threads do not survive a fork.
+/// Threads do not survive a fork, so a child has its own pool.
 static POOL: PerProcess<Pool> = PerProcess::new();
 
 thread_local! {
     /// The pool that this thread belongs to.
-    static OWN: Cell<Option<&'static Pool>> = const { Cell::new(None) };
+    static POOL_OF_THREAD: Cell<Option<&'static Pool>> = const { Cell::new(None) };
 }
 
-/// Whether this system has threads at all. WebAssembly has none: all work is done where it is handed
-/// over.
+/// True if this system has threads. WebAssembly has none: all work is done on the calling thread.
 pub const HAS_THREADS: bool = !cfg!(target_family = "wasm");
 
-/// How often an idle thread looks for work before it sleeps: calls often follow each other closely.
-const LOOKS: usize = 32;
+/// The number of times that an idle thread looks for work before it sleeps: calls often follow each
+/// other closely.
+const IDLE_CHECKS: usize = 32;
 
-/// After this long without any job being begun, another thread is started for those that wait. The
-/// time doubles with each further thread that is in jobs of the same store.
+/// If no job begins for this long, another thread is started for those that wait. The time doubles
+/// with each further thread that runs jobs of the same store.
 const PATIENCE: Duration = Duration::from_millis(10);
-const MOST_DOUBLINGS: usize = 6;
+const MAX_DOUBLINGS: usize = 6;
 
-/// The most threads that are in jobs of one store. All but the first few replace blocked threads.
-const MOST_OF_ONE: usize = 500;
+/// The most threads that run jobs of one store. All but the first few replace blocked threads.
+const MAX_THREADS_PER_STORE: usize = 500;
 
-/// Queues without a job are kept for the next one, up to this many.
-const KEPT_QUEUES: usize = 16;
+/// Queues without a job are kept for later jobs until this many queues exist.
+const MAX_KEPT_QUEUES: usize = 16;
 
-/// Which jobs a job queues with: those that one hung store would hold up together.
+/// The queue of a job: the jobs in it are those that one hung store would hold up together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue(u64);
 
 impl Queue {
-    /// That of jobs which only compute.
+    /// The queue of jobs that only compute.
     pub const COMPUTE: Self = Self(0);
 
-    /// That of jobs which use the store of this name.
+    /// The queue of jobs that use the store of this name.
     #[must_use]
     pub fn of_store(name: &str) -> Self {
         let mut hasher = DefaultHasher::new();
@@ -63,11 +63,11 @@ type Job = Box<dyn FnOnce() + Send>;
 struct Pool {
     state: Mutex<State>,
     wake: Condvar,
-    /// Notified when a job comes for which the watching thread should wait less.
-    hurry: Condvar,
-    /// How many offers have not been withdrawn.
+    /// Notified when a job arrives for which the watching thread should wait less.
+    watch_sooner: Condvar,
+    /// The number of offers that have not been withdrawn.
     offers: AtomicUsize,
-    /// How many jobs a thread may begin.
+    /// The number of jobs that a thread may begin.
     waiting: AtomicUsize,
 }
 
@@ -76,13 +76,14 @@ struct State {
     queues: Vec<Jobs>,
     offers: VecDeque<Arc<Offer>>,
     threads: usize,
-    /// Threads that sleep, and how many of them have been told to wake.
+    /// The number of threads that sleep.
     asleep: usize,
+    /// The number of sleeping threads that were notified and have not woken yet.
     woken: usize,
-    /// How many jobs were begun so far.
+    /// The number of jobs begun so far.
     begun: u64,
-    /// How long the thread that watches over the jobs waits for one to begin; `None` without such a
-    /// thread.
+    /// The time that the thread which watches over the jobs waits for one to begin; `None` if no
+    /// thread watches.
     watched: Option<Duration>,
 }
 
@@ -92,44 +93,47 @@ struct Jobs {
     waiting: VecDeque<Job>,
     running: usize,
     /// The number of the job that was begun last.
-    last: u64,
+    last_begun: u64,
 }
 
 impl Jobs {
     fn is_open(&self) -> bool {
-        !self.waiting.is_empty() && self.running < MOST_OF_ONE
+        !self.waiting.is_empty() && self.running < MAX_THREADS_PER_STORE
     }
 
     fn patience(&self) -> Duration {
-        PATIENCE * (1 << self.running.saturating_sub(available()).min(MOST_DOUBLINGS))
+        PATIENCE * (1 << self.running.saturating_sub(available()).min(MAX_DOUBLINGS))
     }
 }
 
 impl State {
     /// The jobs of a queue.
-    fn of(&mut self, queue: Queue) -> &mut Jobs {
-        if let Some(at) = self.queues.iter().position(|jobs| jobs.queue == queue) {
-            return &mut self.queues[at];
+    fn jobs_of(&mut self, queue: Queue) -> &mut Jobs {
+        if let Some(index) = self.queues.iter().position(|jobs| jobs.queue == queue) {
+            return &mut self.queues[index];
         }
-        if self.queues.len() >= KEPT_QUEUES {
+        if self.queues.len() >= MAX_KEPT_QUEUES {
             self.queues.retain(|jobs| jobs.running > 0 || !jobs.waiting.is_empty());
         }
-        self.queues.push(Jobs { queue, waiting: VecDeque::new(), running: 0, last: 0 });
-        let at = self.queues.len() - 1;
-        &mut self.queues[at]
+        self.queues.push(Jobs { queue, waiting: VecDeque::new(), running: 0, last_begun: 0 });
+        let index = self.queues.len() - 1;
+        &mut self.queues[index]
     }
 
-    /// The queue whose turn it is: that with the fewest threads.
+    /// The jobs to take from next: those of the queue with the fewest threads.
     fn next_jobs(&mut self) -> Option<&mut Jobs> {
-        self.queues.iter_mut().filter(|jobs| jobs.is_open()).min_by_key(|jobs| (jobs.running, jobs.last))
+        self.queues
+            .iter_mut()
+            .filter(|jobs| jobs.is_open())
+            .min_by_key(|jobs| (jobs.running, jobs.last_begun))
     }
 }
 
-/// How many threads there is a processor for. The system reads files to find out, so it is not asked
-/// again.
+/// The number of threads that the processors can run at once. Finding out makes the system read
+/// files, so the number is kept.
 #[must_use]
 pub fn available() -> usize {
-    /// 0 before it is known.
+    /// 0 while it is unknown.
     static AVAILABLE: AtomicUsize = AtomicUsize::new(0);
     let known = AVAILABLE.load(Relaxed);
     if known > 0 {
@@ -143,9 +147,9 @@ pub fn available() -> usize {
 /// Runs `work` on the calling thread, in lane 0, and on up to `helpers` threads of the pool, each
 /// in its own lane. Each call of `work` should take pieces of the work until none is left.
 ///
-/// Returns when the work has ended on every thread that began it. A helper should look at
-/// [`gives_way`] between two pieces and return [`Stay::Interrupted`] where it says so; the lane is
-/// given again later.
+/// Returns when the work has ended on every thread that began it. A helper should call
+/// [`gives_way`] between two pieces and return [`Stay::Interrupted`] if that is true; its lane is
+/// then free for another helper.
 ///
 /// # Panics
 /// With the first panic of `work`, after all threads have left it.
@@ -156,15 +160,15 @@ pub fn share(helpers: usize, work: &(dyn Fn(usize) -> Stay + Sync)) {
         return;
     }
     let pool = pool();
-    offered(helpers, work, |offer| pool.publish(offer, helpers), |offer| pool.withdraw(offer));
+    run_with_helpers(helpers, work, |offer| pool.publish(offer, helpers), |offer| pool.withdraw(offer));
 }
 
-/// Runs a job on a thread of the pool. A panic of it is lost.
+/// Runs a job on a thread of the pool. If the job panics, the panic is lost.
 ///
 /// The job may block. When no job has begun for some milliseconds although some wait, another
-/// thread is started for them. Jobs of one queue begin in order; queues take turns, and those with few
-/// jobs at work come first, so that a store that hangs does not hold up the others. Where the system
-/// starts no thread at all, the job runs here and now.
+/// thread is started for them. Jobs of one queue begin in order; queues take turns, and those with
+/// few running jobs come first, so that a store that hangs does not hold up the others. If the
+/// system starts no thread at all, the job runs on the calling thread.
 pub fn spawn(queue: Queue, job: impl FnOnce() + Send + 'static) {
     if !HAS_THREADS {
         return job();
@@ -174,16 +178,16 @@ pub fn spawn(queue: Queue, job: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Whether this thread belongs to the pool.
+/// True if this thread belongs to the pool.
 #[must_use]
 pub fn is_own_thread() -> bool {
-    OWN.get().is_some()
+    POOL_OF_THREAD.get().is_some()
 }
 
-/// Whether a helper should leave shared work: this thread belongs to the pool, and a job waits.
+/// True if a helper should leave shared work: this thread belongs to the pool, and a job waits.
 #[must_use]
 pub fn gives_way() -> bool {
-    OWN.get().is_some_and(|pool| pool.waiting.load(Relaxed) > 0)
+    POOL_OF_THREAD.get().is_some_and(|pool| pool.waiting.load(Relaxed) > 0)
 }
 
 /// The pool; made at the first use, and again in a forked child.
@@ -191,7 +195,7 @@ fn pool() -> &'static Pool {
     POOL.get(|_| Pool {
         state: Mutex::default(),
         wake: Condvar::new(),
-        hurry: Condvar::new(),
+        watch_sooner: Condvar::new(),
         offers: AtomicUsize::new(0),
         waiting: AtomicUsize::new(0),
     })
@@ -206,8 +210,8 @@ impl Pool {
         let mut state = self.state();
         state.offers.push_back(Arc::clone(offer));
         self.offers.fetch_add(1, Relaxed);
-        // One more is woken than may help, and the first ones do: the system often queues a woken
-        // thread behind the calling one, for milliseconds, while another processor is idle.
+        // One more is woken than may help, and the first ones do: the system often runs a woken
+        // thread after the calling one, milliseconds later, while another processor is idle.
         self.wake_up(&mut state, helpers + 1);
     }
 
@@ -232,20 +236,20 @@ impl Pool {
         }
     }
 
-    /// Takes a job in; gives it back if there is no thread and none can be started.
+    /// Adds a job; returns it if the pool has no thread and none can be started.
     fn push(&'static self, queue: Queue, job: Job) -> Result<(), Job> {
         let mut state = self.state();
-        state.of(queue).waiting.push_back(job);
+        state.jobs_of(queue).waiting.push_back(job);
         self.wake_up(&mut state, 1);
         if state.threads == 0 {
-            return state.of(queue).waiting.pop_back().map_or(Ok(()), Err);
+            return state.jobs_of(queue).waiting.pop_back().map_or(Ok(()), Err);
         }
-        self.count(&state);
+        self.update_waiting(&state);
         self.watch_over(&mut state);
         Ok(())
     }
 
-    fn count(&self, state: &State) {
+    fn update_waiting(&self, state: &State) {
         let open = state.queues.iter().filter(|jobs| jobs.is_open());
         self.waiting.store(open.map(|jobs| jobs.waiting.len()).sum(), Relaxed);
     }
@@ -259,7 +263,7 @@ impl Pool {
         let Some(patience) = state.next_jobs().map(|jobs| jobs.patience()) else { return };
         match state.watched {
             Some(watched) if watched <= patience => return,
-            Some(_) => self.hurry.notify_one(),
+            Some(_) => self.watch_sooner.notify_one(),
             None => {
                 let watcher = thread::Builder::new().name("ndzarr-extra".to_owned());
                 if watcher.spawn(|| self.watch()).is_err() {
@@ -270,22 +274,23 @@ impl Pool {
         state.watched = Some(patience);
     }
 
-    /// Waits until no job was begun for some time, and then runs those that wait. Without any, it ends:
-    /// not sooner, since bursts of jobs that follow each other would start a thread each.
+    /// Waits until no job was begun for some time, then runs those that wait. Ends if no job has
+    /// been waiting for that time: ended sooner, each of a series of bursts would start a thread.
     fn watch(&'static self) {
-        OWN.set(Some(self));
+        POOL_OF_THREAD.set(Some(self));
         let mut state = self.state();
         loop {
             let begun = state.begun;
-            let waiting = state.next_jobs().map(|jobs| jobs.patience());
-            let patience = waiting.unwrap_or(PATIENCE);
+            let patience_of_next = state.next_jobs().map(|jobs| jobs.patience());
+            let patience = patience_of_next.unwrap_or(PATIENCE);
             state.watched = Some(patience);
-            let waited = self.hurry.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
-            state = waited.0;
-            if state.begun != begun || !waited.1.timed_out() {
+            let (guard, waited) =
+                self.watch_sooner.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            if state.begun != begun || !waited.timed_out() {
                 continue;
             }
-            match (waiting, state.next_jobs()) {
+            match (patience_of_next, state.next_jobs()) {
                 (None, None) => {
                     state.watched = None;
                     return;
@@ -295,22 +300,22 @@ impl Pool {
             }
         }
         state.watched = None;
-        while let Some(next) = self.begin(&mut state) {
+        while let Some(next) = self.take_next(&mut state) {
             self.watch_over(&mut state);
             state = self.run(state, next);
         }
     }
 
     /// Takes the next job.
-    fn begin(&self, state: &mut State) -> Option<(Queue, Job)> {
+    fn take_next(&self, state: &mut State) -> Option<(Queue, Job)> {
         let begun = state.begun + 1;
         let jobs = state.next_jobs()?;
         let job = jobs.waiting.pop_front()?;
         jobs.running += 1;
-        jobs.last = begun;
+        jobs.last_begun = begun;
         let queue = jobs.queue;
         state.begun = begun;
-        self.count(state);
+        self.update_waiting(state);
         Some((queue, job))
     }
 
@@ -318,27 +323,28 @@ impl Pool {
         drop(state);
         let _ = catch_unwind(AssertUnwindSafe(job));
         let mut state = self.state();
-        state.of(queue).running -= 1;
-        self.count(&state);
+        state.jobs_of(queue).running -= 1;
+        self.update_waiting(&state);
         state
     }
 
-    /// The life of a thread: jobs first, since a caller waits for each; then what others offer.
+    /// The loop of a thread: jobs first, since a caller waits for each; then offers of shared work.
     fn work(&'static self) {
-        OWN.set(Some(self));
+        POOL_OF_THREAD.set(Some(self));
         let mut state = self.state();
         loop {
-            if let Some(next) = self.begin(&mut state) {
+            if let Some(next) = self.take_next(&mut state) {
                 state = self.run(state, next);
             } else if let Some(offer) = state.offers.pop_front() {
-                // The next thread is to find it too, behind the others.
+                // The next thread must find it too, after the other offers.
                 state.offers.push_back(Arc::clone(&offer));
-                let found = offer.has_room().then_some(offer).or_else(|| {
-                    let at = state.offers.iter().position(|offer| offer.has_room())?;
-                    state.offers.get(at).cloned()
-                });
+                let found = if offer.has_free_lane() {
+                    Some(offer)
+                } else {
+                    state.offers.iter().find(|offer| offer.has_free_lane()).cloned()
+                };
                 match found {
-                    None => state = self.rest(state),
+                    None => state = self.idle(state),
                     Some(offer) => {
                         drop(state);
                         offer.help();
@@ -346,23 +352,23 @@ impl Pool {
                     }
                 }
             } else {
-                state = self.rest(state);
+                state = self.idle(state);
             }
         }
     }
 
-    /// Looks for work for a moment, then sleeps until there is some.
-    fn rest<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    /// Looks for work for a moment, then sleeps until it is woken.
+    fn idle<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let offers = state.offers.len();
         drop(state);
-        for _ in 0..LOOKS {
+        for _ in 0..IDLE_CHECKS {
             thread::yield_now();
             if self.waiting.load(Relaxed) > 0 || self.offers.load(Relaxed) > offers {
                 return self.state();
             }
         }
         let mut state = self.state();
-        if self.waiting.load(Relaxed) > 0 || state.offers.iter().any(|offer| offer.has_room()) {
+        if self.waiting.load(Relaxed) > 0 || state.offers.iter().any(|offer| offer.has_free_lane()) {
             return state;
         }
         state.asleep += 1;

@@ -7,13 +7,14 @@ use ndzarr_store::PerProcess;
 use crate::changes::{Changes, Withdrawn};
 use crate::sync::Arc;
 
-/// Threads do not survive a fork.
+/// Threads do not survive a fork, so a child has its own.
 static CHANGES: PerProcess<Arc<Changes>> = PerProcess::new();
 
 /// The number of threads for the changes of one store, unless all of them are blocked.
-const USUAL: usize = 16;
+const USUAL_THREADS: usize = 16;
 
-/// A change that waits for its turn, or has begun. Dropping it takes back a change that has not.
+/// A change that waits for its turn, or has begun. Dropping it withdraws a change that has not
+/// begun.
 #[derive(Debug)]
 pub struct QueuedChange {
     store: String,
@@ -21,7 +22,7 @@ pub struct QueuedChange {
 }
 
 impl QueuedChange {
-    /// Takes the change back, unless it has begun.
+    /// Withdraws the change, unless it has begun.
     pub fn withdraw(&self) -> Withdrawn {
         changes().withdraw(&self.store, self.number)
     }
@@ -33,12 +34,13 @@ impl Drop for QueuedChange {
     }
 }
 
-/// Runs a job that changes the store of this name, and may wait for locks, on a thread that is not the
-/// pool's. A panic of it is lost.
+/// Runs a job that changes the store of this name, and may wait for locks, on a thread that is not
+/// the pool's. If the job panics, the panic is lost.
 ///
-/// 16 threads run the jobs of a store, in order. When no job has begun for some milliseconds although
-/// some wait, another thread is started for the newest one: those at work may wait for it. A wrong name
-/// costs only time. There must be threads: see [`HAS_THREADS`](crate::HAS_THREADS).
+/// 16 threads run the jobs of a store, in order. When no job has begun for some milliseconds
+/// although some wait, another thread is started for the newest one: running jobs may wait for it.
+/// A wrong name costs only time. The system must have threads: see
+/// [`HAS_THREADS`](crate::HAS_THREADS).
 ///
 /// # Errors
 /// No thread can be started.
@@ -48,6 +50,7 @@ pub fn queue_change(store: &str, job: impl FnOnce() + Send + 'static) -> io::Res
 }
 
 fn changes() -> &'static Arc<Changes> {
-    // A forked child that drops a change of its parent must not mean one of its own.
-    CHANGES.get(|process| Changes::new(USUAL, u64::from(process) << 32))
+    // Numbers begin with the process, so that a forked child that drops a change of its parent does
+    // not withdraw one of its own.
+    CHANGES.get(|process| Changes::new(USUAL_THREADS, u64::from(process) << 32))
 }

@@ -5,26 +5,26 @@ use std::time::Duration;
 use std::{io, thread};
 
 thread_local! {
-    static IS_OWN: Cell<bool> = const { Cell::new(false) };
+    static IS_CHANGE_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is one on which [`queue_change`](crate::queue_change) or [`start_change`] runs changes.
+/// True if [`queue_change`](crate::queue_change) or [`start_change`] runs changes on this thread.
 #[must_use]
 pub fn is_change_thread() -> bool {
-    IS_OWN.get()
+    IS_CHANGE_THREAD.get()
 }
 
-/// Runs a change on a thread of its own, at once: one for which a change that holds locks may wait, and
-/// which therefore must not queue.
+/// Runs a change at once, on a new thread. A change that holds locks may wait for this one, so it
+/// must not queue.
 ///
 /// # Errors
 /// No thread can be started.
 pub fn start_change(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let mark = move || {
-        IS_OWN.set(true);
+    let run = move || {
+        IS_CHANGE_THREAD.set(true);
         job();
     };
-    thread::Builder::new().name("ndzarr-change".to_owned()).spawn(mark).map(drop)
+    thread::Builder::new().name("ndzarr-change".to_owned()).spawn(run).map(drop)
 }
 
 pub(crate) fn pause(time: Duration) {

@@ -8,7 +8,7 @@ use shuttle::thread;
 #[path = "../../../ndzarr-pool/src/offer.rs"]
 mod offer;
 
-use offer::{Offer, Stay, offered};
+use offer::{Offer, Stay, run_with_helpers};
 
 /// Helpers that find the offer at any time, or when it is over.
 fn helped(interrupted: bool) {
@@ -20,8 +20,8 @@ fn helped(interrupted: bool) {
                 for _ in 0..2 {
                     let offer = found.lock().expect("no panic").clone();
                     if let Some(offer) = offer {
-                        let had_room = offer.has_room();
-                        assert!(offer.help().is_none() || had_room || interrupted);
+                        let had_free_lane = offer.has_free_lane();
+                        assert!(offer.help().is_none() || had_free_lane || interrupted);
                     }
                     thread::yield_now();
                 }
@@ -31,7 +31,7 @@ fn helped(interrupted: bool) {
     {
         // Gone when the call has returned: no helper may be inside then.
         let (inside, left) = (AtomicUsize::new(0), AtomicUsize::new(4));
-        offered(
+        run_with_helpers(
             2,
             &|lane| {
                 let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
@@ -54,7 +54,7 @@ fn helped(interrupted: bool) {
         helper.join().expect("no panic");
     }
     let offer = found.lock().expect("no panic").take();
-    assert!(offer.is_some_and(|offer| offer.help().is_none() && !offer.has_room()), "it is over");
+    assert!(offer.is_some_and(|offer| offer.help().is_none() && !offer.has_free_lane()), "it is over");
 }
 
 #[test]
