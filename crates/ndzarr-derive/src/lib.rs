@@ -1,4 +1,4 @@
-//! `derive(Structured)`, without a parser for all of Rust: it depends on nothing.
+//! `derive(Structured)`. It parses only the part of Rust that it needs, and so has no dependencies.
 #![forbid(unsafe_code)]
 
 use std::iter::Peekable;
@@ -12,18 +12,19 @@ use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, Tok
 /// arrays of these. The `struct` may have any layout in memory.
 ///
 /// - `#[structured(name = "naif id")]` on a field gives its name in the array.
-/// - `#[structured(crate = path)]` on the `struct` says where ndzarr is, if not at `::ndzarr`.
+/// - `#[structured(crate = path)]` on the `struct` gives the path of ndzarr, if it is not `::ndzarr`.
 #[proc_macro_derive(Structured, attributes(structured))]
 pub fn structured(input: TokenStream) -> TokenStream {
-    expand(input).unwrap_or_else(|wrong| wrong.into_compile_error())
+    expand(input).unwrap_or_else(|error| error.into_compile_error())
 }
 
-struct Wrong {
+/// A compile error.
+struct Error {
     at: Span,
     what: &'static str,
 }
 
-impl Wrong {
+impl Error {
     fn into_compile_error(self) -> TokenStream {
         let mut text = TokenTree::from(proc_macro::Literal::string(self.what));
         text.set_span(self.at);
@@ -39,75 +40,78 @@ impl Wrong {
 
 type Tokens = Peekable<IntoIter>;
 
-const ONLY: &str = "`Structured` is for structs with named fields and without generic parameters";
+const UNSUPPORTED: &str = "`Structured` is for structs with named fields and without generic parameters";
 
 /// The call of `structured!` for a `struct`.
-fn expand(input: TokenStream) -> Result<TokenStream, Wrong> {
+fn expand(input: TokenStream) -> Result<TokenStream, Error> {
     let mut tokens = input.into_iter().peekable();
     let attribute = attributes(&mut tokens)?;
     if let Some((_, at)) = &attribute.name {
-        return Err(Wrong { at: *at, what: "a name is that of a field" });
+        return Err(Error { at: *at, what: "a name is that of a field" });
     }
-    visibility(&mut tokens);
-    let only = |token: Option<TokenTree>| Wrong {
+    skip_visibility(&mut tokens);
+    let unsupported = |token: Option<TokenTree>| Error {
         at: token.map_or_else(Span::call_site, |token| token.span()),
-        what: ONLY,
+        what: UNSUPPORTED,
     };
     match tokens.next() {
         Some(TokenTree::Ident(word)) if word.to_string() == "struct" => {}
-        other => return Err(only(other)),
+        other => return Err(unsupported(other)),
     }
-    let Some(name @ TokenTree::Ident(_)) = tokens.next() else { return Err(only(None)) };
+    let Some(name @ TokenTree::Ident(_)) = tokens.next() else { return Err(unsupported(None)) };
     let fields = match tokens.next() {
         Some(TokenTree::Group(fields)) if fields.delimiter() == Delimiter::Brace => fields,
-        other => return Err(only(other)),
+        other => return Err(unsupported(other)),
     };
-    let listed = list(fields.stream())?;
+    let listed = field_list(fields.stream())?;
     if listed.is_empty() {
-        return Err(only(Some(fields.into())));
+        return Err(unsupported(Some(fields.into())));
     }
     let fields = Group::new(Delimiter::Brace, listed);
     let content: TokenStream = [name, fields.into()].into_iter().collect();
     let mut call = match attribute.path {
         Some(path) => path,
-        None => "::ndzarr".parse().map_err(|_| only(None))?,
+        None => "::ndzarr".parse().map_err(|_| unsupported(None))?,
     };
-    call.extend("::structured!".parse::<TokenStream>().map_err(|_| only(None))?);
+    call.extend("::structured!".parse::<TokenStream>().map_err(|_| unsupported(None))?);
     call.extend([TokenTree::from(Group::new(Delimiter::Brace, content))]);
     Ok(call)
 }
 
-/// The fields as `structured!` takes them.
-fn list(fields: TokenStream) -> Result<TokenStream, Wrong> {
-    let (mut tokens, mut out) = (fields.into_iter().peekable(), TokenStream::new());
+/// The fields in the syntax of `structured!`.
+fn field_list(fields: TokenStream) -> Result<TokenStream, Error> {
+    let mut tokens = fields.into_iter().peekable();
+    let mut out = TokenStream::new();
     while tokens.peek().is_some() {
         let attribute = attributes(&mut tokens)?;
         if let Some(token) = attribute.path.and_then(|path| path.into_iter().next()) {
-            return Err(Wrong { at: token.span(), what: "`crate` stands on the struct" });
+            return Err(Error { at: token.span(), what: "`crate` stands on the struct" });
         }
-        visibility(&mut tokens);
+        skip_visibility(&mut tokens);
         let name = match tokens.next() {
             Some(name @ TokenTree::Ident(_)) => name,
             other => {
                 let at = other.map_or_else(Span::call_site, |token| token.span());
-                return Err(Wrong { at, what: "a field begins with its name" });
+                return Err(Error { at, what: "a field begins with its name" });
             }
         };
         out.extend([name]);
         if let Some((text, at)) = attribute.name {
             out.extend([TokenTree::from(Ident::new("as", at)), text]);
         }
-        // The colon and the type, up to a comma outside its angle brackets.
-        let (mut depth, mut arrow) = (0_u32, false);
+        // The colon and the type, up to a comma outside its angle brackets. The `>` of `->` closes
+        // none.
+        let mut depth = 0_u32;
+        let mut is_after_minus = false;
         for token in tokens.by_ref() {
             if let TokenTree::Punct(punct) = &token {
                 match punct.as_char() {
                     ',' if depth == 0 => break,
                     '<' => depth += 1,
-                    '>' if !arrow => depth = depth.saturating_sub(1),
+                    '>' if !is_after_minus => depth = depth.saturating_sub(1),
                     _ => {}
                 }
-                arrow = punct.as_char() == '-';
+                is_after_minus = punct.as_char() == '-';
             }
             out.extend([token]);
         }
@@ -116,37 +120,41 @@ fn list(fields: TokenStream) -> Result<TokenStream, Wrong> {
     Ok(out)
 }
 
-/// What the attributes of a struct or field say.
+/// The content of the attributes of a struct or field.
 #[derive(Default)]
 struct Attribute {
     path: Option<TokenStream>,
     name: Option<(TokenTree, Span)>,
 }
 
-fn attributes(tokens: &mut Tokens) -> Result<Attribute, Wrong> {
+/// Takes the attributes, and returns the content of those of this derive.
+fn attributes(tokens: &mut Tokens) -> Result<Attribute, Error> {
     let mut found = Attribute::default();
     while tokens.next_if(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '#')).is_some()
     {
         let Some(TokenTree::Group(attribute)) = tokens.next() else { break };
         let mut inside = attribute.stream().into_iter();
-        let ours = matches!(inside.next(), Some(TokenTree::Ident(word)) if word.to_string() == "structured");
-        if !ours {
+        let is_structured =
+            matches!(inside.next(), Some(TokenTree::Ident(word)) if word.to_string() == "structured");
+        if !is_structured {
             continue;
         }
-        let wrong = Wrong {
+        let syntax_error = Error {
             at: attribute.span(),
             what: "write `structured(name = \"…\")` on a field, or `structured(crate = path)` on the struct",
         };
-        let Some(TokenTree::Group(given)) = inside.next() else { return Err(wrong) };
+        let Some(TokenTree::Group(given)) = inside.next() else { return Err(syntax_error) };
         let mut given = given.stream().into_iter();
-        let (word, equals) = (given.next(), given.next());
-        let is_given = matches!(&equals, Some(TokenTree::Punct(punct)) if punct.as_char() == '=');
+        let word = given.next();
+        let equals = given.next();
+        let has_value = matches!(&equals, Some(TokenTree::Punct(punct)) if punct.as_char() == '=');
         match word {
-            Some(TokenTree::Ident(word)) if is_given && word.to_string() == "crate" => {
+            Some(TokenTree::Ident(word)) if has_value && word.to_string() == "crate" => {
                 found.path = Some(given.collect());
             }
-            Some(TokenTree::Ident(word)) if is_given && word.to_string() == "name" => {
-                let (text, comma) = (given.next().map(ungrouped), given.next());
+            Some(TokenTree::Ident(word)) if has_value && word.to_string() == "name" => {
+                let text = given.next().map(ungrouped);
+                let comma = given.next();
                 let is_end = match &comma {
                     None => true,
                     Some(TokenTree::Punct(punct)) => punct.as_char() == ',' && given.next().is_none(),
@@ -155,13 +163,13 @@ fn attributes(tokens: &mut Tokens) -> Result<Attribute, Wrong> {
                 match text {
                     Some(text @ TokenTree::Literal(_)) if is_end => {
                         if found.name.replace((text, word.span())).is_some() {
-                            return Err(Wrong { at: word.span(), what: "a field has one name" });
+                            return Err(Error { at: word.span(), what: "a field has one name" });
                         }
                     }
-                    _ => return Err(wrong),
+                    _ => return Err(syntax_error),
                 }
             }
-            _ => return Err(wrong),
+            _ => return Err(syntax_error),
         }
     }
     Ok(found)
@@ -177,7 +185,8 @@ fn ungrouped(token: TokenTree) -> TokenTree {
     }
 }
 
-fn visibility(tokens: &mut Tokens) {
+/// Skips the visibility of a struct or field.
+fn skip_visibility(tokens: &mut Tokens) {
     // A macro passes `$vis` on as such a group, which may be empty.
     let is_passed_on =
         |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::None);
