@@ -38,7 +38,7 @@ pub struct CodecChain {
     /// Stored axis `j` is logical axis `order[j]`.
     order: Vec<usize>,
     stage: Box<dyn Stage>,
-    kind_of_stage: StageKind,
+    stage_kind: StageKind,
     bytes_to_bytes: Vec<Link>,
     /// Why nothing can be encoded.
     unwritable: Option<CodecError>,
@@ -85,7 +85,7 @@ impl CodecChain {
     /// How parts of an encoded value can be read.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
-        match &self.kind_of_stage {
+        match &self.stage_kind {
             _ if !self.bytes_to_bytes.is_empty() => Access::Whole,
             StageKind::Raw => Access::Raw { swap: self.stage.swap().clone() },
             StageKind::Sharding(sharding) => Access::Indexed(sharding),
@@ -126,23 +126,23 @@ impl CodecChain {
         self.order.iter().map(|&axis| logical[axis]).collect()
     }
 
-    /// Whether the stored axes are the logical ones.
+    /// True if the stored axes are in the order of the logical ones.
     #[must_use]
     pub fn is_c_order(&self) -> bool {
         self.order.iter().enumerate().all(|(i, &axis)| i == axis)
     }
 
-    /// Whether values are blocks of N5.
+    /// True if values are blocks of N5.
     #[must_use]
     pub fn is_n5_block(&self) -> bool {
-        matches!(&self.kind_of_stage, StageKind::N5Block(_))
+        matches!(&self.stage_kind, StageKind::N5Block(_))
     }
 
-    /// Whether values at the end of the array are encoded with only the elements inside it (N5,
+    /// True if values at the end of the array are encoded with only the elements inside it (N5,
     /// truncated).
     #[must_use]
     pub fn truncates(&self) -> bool {
-        matches!(&self.kind_of_stage, StageKind::N5Block(block) if block.truncates())
+        matches!(&self.stage_kind, StageKind::N5Block(block) if block.truncates())
     }
 
     /// The most bytes that a chunk of elements of variable size may decompress to.
@@ -170,7 +170,7 @@ impl CodecChain {
     pub(crate) fn overhead(&self, shape: &[u64]) -> u64 {
         let decoded = self.decoded_limit(shape);
         // Filters may widen elements.
-        let added = pipe::limit_behind(&self.bytes_to_bytes, decoded).saturating_sub(decoded);
+        let added = pipe::limit_after(&self.bytes_to_bytes, decoded).saturating_sub(decoded);
         self.stage.overhead(&self.stored(shape)).saturating_add((added as u64).saturating_mul(2))
     }
 
@@ -209,7 +209,8 @@ impl CodecChain {
         };
         let stored_shape = self.stored(shape);
         let value = Value { bytes: encoded, shape: &stored_shape, byte_len, pipe: self.pipe() };
-        let (mut put, mut result) = (Some(put), Ok(()));
+        let mut put = Some(put);
+        let mut result = Ok(());
         self.stage.decode(value, workspace, &mut |elements, extent| {
             if let Some(put) = put.take() {
                 result = put(elements, &self.layout(extent));
@@ -218,9 +219,9 @@ impl CodecChain {
         result
     }
 
-    /// Like [`decode`](Self::decode), but only the elements in the box `wanted`, over the logical
-    /// axes, are guaranteed to be right: the others may have any value, and damage to them may go
-    /// undetected.
+    /// Decodes the elements in the box `wanted`, which is over the logical axes, and passes them to
+    /// `put` as [`decode`](Self::decode) does. Elements outside the box may have any value, and
+    /// damage to them may go undetected.
     ///
     /// # Errors
     /// The same as for [`decode`](Self::decode).
@@ -247,7 +248,7 @@ impl CodecChain {
         workspace: &mut Workspace,
         put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Some((buffer, extent)) = self.decode_part(encoded, shape, wanted, workspace)? else {
+        let Some((buffer, extent)) = self.try_decode_window(encoded, shape, wanted, workspace)? else {
             return self.decode(encoded, shape, workspace, put);
         };
         let elements = Elements::Fixed { bytes: buffer.bytes(), size: self.elem_size };
@@ -256,9 +257,9 @@ impl CodecChain {
         result
     }
 
-    /// The elements of the box `wanted` in their places among others, and the extent over the
-    /// stored axes; `None` if the value has to be decoded as a whole.
-    fn decode_part(
+    /// A buffer for all elements, of which those in the box `wanted` are decoded, and the extent
+    /// over the stored axes; `None` if the value has to be decoded as a whole.
+    fn try_decode_window(
         &self,
         encoded: &[u8],
         shape: &[u64],
@@ -278,7 +279,7 @@ impl CodecChain {
     }
 
     /// Decodes a value directly into memory for its elements in C order, if no copy is needed for
-    /// that. Returns whether it did; if not, nothing has happened.
+    /// that. Returns true if it did; otherwise `out` is untouched.
     ///
     /// # Errors
     /// The value is incomplete or corrupt.
@@ -312,7 +313,8 @@ impl CodecChain {
     ) -> Result<(), CodecError> {
         self.expect_elements(elements, shape)?;
         self.check_writable()?;
-        let (is_c_order, size) = (self.is_c_order(), self.elem_size);
+        let is_c_order = self.is_c_order();
+        let size = self.elem_size;
         if is_c_order && *self.stage.swap() == Swap::None {
             let elements = Elements::Fixed { bytes: elements, size };
             return self.stage.encode(elements, shape, self.pipe(), workspace, out);
@@ -427,7 +429,7 @@ impl CodecChain {
     }
 
     fn n5_block(&self) -> Result<&N5Block, CodecError> {
-        match &self.kind_of_stage {
+        match &self.stage_kind {
             StageKind::N5Block(block) => Ok(block),
             _ => Err(CodecError::config("chain", "the chunks of this array are not N5 blocks")),
         }

@@ -124,13 +124,11 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
         (C::Lzma(config), _) => bytes(lzma::Lzma::new(config)?),
         (C::Base64, _) => bytes(base64::Base64),
         (C::Shuffle { elementsize }, _) => {
-            let elementsize =
-                elementsize.or(stored.as_ref().map(StoredType::elem_size)).ok_or_else(|| {
-                    CodecError::config(
-                        "shuffle",
-                        "elementsize 0 stands for that of the input, which is not elements",
-                    )
-                })?;
+            let input_size = stored.as_ref().map(StoredType::elem_size);
+            let elementsize = elementsize.or(input_size).ok_or_else(|| {
+                let what = "elementsize 0 stands for that of the input, which is not elements";
+                CodecError::config("shuffle", what)
+            })?;
             bytes(shuffle::Shuffle { elementsize: elementsize.max(1) })
         }
 
@@ -195,7 +193,7 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
     })
 }
 
-/// For a codec that depends on a feature: its name, the feature, and whether that is enabled.
+/// For a codec that depends on a feature: its name, the feature, and true if that is enabled.
 fn feature_of(config: &CodecConfig) -> Option<(&'static str, &'static str, bool)> {
     macro_rules! feature {
         ($name:literal, $feature:literal) => {
@@ -242,8 +240,8 @@ fn filter(filter: impl Filter + 'static, input: Input<'_>) -> Result<Bound, Code
     Ok(match input {
         Input::Elements { data_type, .. } => array_to_array(OnElements::new(filter, data_type)?),
         Input::Bytes(_) => {
-            let left = filter.types().astype.clone();
-            Bound::BytesToBytes(Link::new(Arc::new(OnBytes(filter))), Some(left))
+            let output = filter.types().astype.clone();
+            Bound::BytesToBytes(Link::new(Arc::new(OnBytes(filter))), Some(output))
         }
     })
 }

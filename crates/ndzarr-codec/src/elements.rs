@@ -70,14 +70,14 @@ pub enum Swap {
     None,
     /// Units of this many bytes (2, 4 or 8) have the other byte order.
     Every(usize),
-    /// In each byte only the low bits have a meaning, and have to be extended over the others.
+    /// In each byte only the low bits have a meaning; they are extended over the others.
     LowBits {
         /// Number of bits with a meaning.
         bits: u8,
-        /// Whether the highest of them is a sign.
+        /// True if the highest of them is a sign.
         signed: bool,
     },
-    /// Some parts of each element have another form.
+    /// Some parts of each element are not in native form.
     Leaves(Arc<LeafSwaps>),
 }
 
@@ -135,13 +135,13 @@ impl Layout {
         Self { offset: 0, extent: extent.to_vec(), strides: c_strides(extent), swap }
     }
 
-    /// Its place in the slice.
+    /// The position of the elements in the slice.
     #[must_use]
     pub fn place(&self) -> Strided<'_> {
         Strided { offset: self.offset, strides: &self.strides }
     }
 
-    /// Copies its elements, which have a fixed size, to another place, in native form.
+    /// Copies the elements, which have a fixed size, to another place, in native form.
     ///
     /// # Panics
     /// If an index is outside its slice.
@@ -158,14 +158,14 @@ impl Layout {
         strided::copy(&self.extent, size, bytes, self.place(), out, to);
     }
 
-    /// Leaves only the `len` indices from `start` on along an axis. An index outside is reported by
-    /// what uses the elements.
+    /// Keeps only the `len` indices from `start` on along an axis. They are not checked here: the
+    /// user of the elements reports an index outside.
     pub fn cut(&mut self, axis: usize, start: usize, len: usize) {
         self.offset = self.offset.wrapping_add_signed(self.strides[axis].wrapping_mul(start.cast_signed()));
         self.extent[axis] = len;
     }
 
-    /// The same elements with permuted axes: axis `i` becomes axis `to[i]`.
+    /// The layout with permuted axes: axis `i` becomes axis `to[i]`.
     #[must_use]
     pub fn permuted(&self, to: &[usize]) -> Self {
         let mut permuted = self.clone();

@@ -44,12 +44,12 @@ pub enum CodecError {
         /// What follows the end.
         what: String,
     },
-    /// A stored value that is valid, but has no element for each place of its chunk.
+    /// A stored value that is valid, but whose number of elements differs from that of its chunk.
     #[error("{codec}: {what}")]
     OtherCount {
         /// Name of the codec.
         codec: &'static str,
-        /// How many elements there are, and how many places.
+        /// The number of elements, and the number expected.
         what: String,
     },
     /// New values cannot be encoded.
@@ -60,7 +60,7 @@ pub enum CodecError {
         /// The reason.
         what: String,
     },
-    /// The allocator has no room for the decoded or encoded value.
+    /// The allocator has no memory for the decoded or encoded value.
     #[error("no memory for {byte_len} bytes")]
     OutOfMemory {
         /// Requested size in bytes.
@@ -84,8 +84,8 @@ impl CodecError {
         Self::Encode { codec, what: what.to_string() }
     }
 
-    /// The same about a part of the value.
-    pub(crate) fn of_part(mut self, part: impl fmt::Display) -> Self {
+    /// Names the part of the value that the error is about.
+    pub(crate) fn in_part(mut self, part: impl fmt::Display) -> Self {
         if let Self::Config { what, .. } | Self::Corrupt { what, .. } | Self::Encode { what, .. } = &mut self
         {
             *what = format!("{part}: {what}");
@@ -93,7 +93,7 @@ impl CodecError {
         self
     }
 
-    /// Name of the codec that it concerns.
+    /// Name of the codec that the error is about.
     #[must_use]
     pub fn codec(&self) -> Option<&str> {
         match self {
@@ -108,7 +108,7 @@ impl CodecError {
         }
     }
 
-    /// Whether the stored value is at fault, rather than the configuration or this build.
+    /// True if the stored value is at fault, rather than the configuration or this build.
     #[must_use]
     pub fn is_corrupt(&self) -> bool {
         matches!(self, Self::Corrupt { .. } | Self::Excess { .. })

@@ -13,8 +13,7 @@ use crate::{ArrayToArray, BytesToBytes, CodecError, Dst, Swap, Workspace};
 pub(crate) trait Filter: fmt::Debug + Send + Sync {
     const NAME: &'static str;
 
-    /// The type as which the filter views its input elements, and that of its output elements, which
-    /// are as many.
+    /// The type as which the filter views its input elements, and the type of its output elements.
     fn types(&self) -> &FilterTypes;
 
     /// Encodes elements into the same number of elements.
@@ -47,8 +46,8 @@ pub(crate) fn swap_of(stored: &StoredType) -> Swap {
     }
 }
 
-/// The swap between numbers of this size in native form and as bytes: numcodecs has them in the byte
-/// order of the machine that wrote, and those were little-endian.
+/// The swap between numbers of this size in native form and as bytes. numcodecs stores them in the
+/// byte order of the writing machine, which is taken to be little endian.
 #[cfg(any(feature = "pcodec", feature = "zfp"))]
 pub(crate) fn swap_of_bytes(width: usize) -> Swap {
     if Endian::NATIVE == Endian::Little || width == 1 { Swap::None } else { Swap::Every(width) }
@@ -59,12 +58,12 @@ pub(crate) fn swap_of_bytes(width: usize) -> Swap {
 pub(crate) struct OnBytes<F>(pub(crate) F);
 
 impl<F: Filter> OnBytes<F> {
-    fn n_elements(&self, len: usize, of: &StoredType) -> Option<usize> {
-        let size = of.elem_size();
+    fn n_elements(&self, len: usize, stored: &StoredType) -> Option<usize> {
+        let size = stored.elem_size();
         len.is_multiple_of(size).then_some(len / size)
     }
 
-    fn decoded(&self, src: &[u8]) -> Result<usize, CodecError> {
+    fn decoded_byte_len(&self, src: &[u8]) -> Result<usize, CodecError> {
         let FilterTypes { dtype, astype } = self.0.types();
         let len = self.n_elements(src.len(), astype).and_then(|n| n.checked_mul(dtype.elem_size()));
         len.ok_or_else(|| {
@@ -81,8 +80,8 @@ impl<F: Filter> BytesToBytes for OnBytes<F> {
 
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
         let FilterTypes { dtype, astype } = self.0.types();
-        let len = self.decoded(src)?;
-        let out = sink::room_of(F::NAME, &mut dst, len)?;
+        let len = self.decoded_byte_len(src)?;
+        let out = sink::whole_output(F::NAME, &mut dst, len)?;
         in_native_form(src, astype, workspace, |native| self.0.decode(native, out))?;
         swap_of(dtype).apply(out);
         Ok(len)
@@ -104,7 +103,7 @@ impl<F: Filter> BytesToBytes for OnBytes<F> {
     }
 
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
-        self.decoded(src).map(|len| Some(len as u64))
+        self.decoded_byte_len(src).map(|len| Some(len as u64))
     }
 
     fn encoded_len(&self, decoded: usize) -> Option<usize> {
@@ -116,11 +115,11 @@ impl<F: Filter> BytesToBytes for OnBytes<F> {
 /// Runs a filter on stored elements in native byte order.
 fn in_native_form(
     src: &[u8],
-    of: &StoredType,
+    stored: &StoredType,
     workspace: &mut Workspace,
     run: impl FnOnce(&[u8]) -> Result<(), CodecError>,
 ) -> Result<(), CodecError> {
-    match swap_of(of) {
+    match swap_of(stored) {
         Swap::None => run(src),
         swap => {
             let mut native = workspace.take_bytes();
@@ -137,8 +136,7 @@ fn in_native_form(
 #[derive(Debug)]
 pub(crate) struct OnElements<F> {
     filter: F,
-    /// The fill value keeps its number, as in zarr-python, because the result for an element may
-    /// depend on other elements.
+    /// The type of the array's elements.
     data_type: DataType,
 }
 
@@ -163,13 +161,18 @@ impl<F: Filter> ArrayToArray for OnElements<F> {
         self.filter.types().astype.data_type.clone()
     }
 
+    /// The fill value keeps its number, as in zarr-python, because the result for an element may
+    /// depend on other elements.
     fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {
         let encoded = self.encoded_type();
-        let (from, to) = (NumberType::of(&self.data_type), NumberType::of(&encoded));
+        let from = NumberType::of(&self.data_type);
+        let to = NumberType::of(&encoded);
         let mut out = vec![0; encoded.elem_size().unwrap_or(0)];
         match (from, to) {
             _ if encoded == self.data_type => out.copy_from_slice(fill),
-            (Some(from), Some(to)) => number::each((from, fill), (to, &mut out), |number: Number| number),
+            (Some(from), Some(to)) => {
+                number::convert_each((from, fill), (to, &mut out), |number: Number| number)
+            }
             _ => {}
         }
         Ok(out)

@@ -21,7 +21,8 @@
 //!
 //! // The input is in C order and in native byte order.
 //! let elements: Vec<u8> = (0..6u16).flat_map(u16::to_ne_bytes).collect();
-//! let (mut workspace, mut value) = (Workspace::new(), Vec::new());
+//! let mut workspace = Workspace::new();
+//! let mut value = Vec::new();
 //! chain.encode(&elements, &[2, 3], &mut workspace, &mut value)?;
 //! assert_eq!(value, [0, 0, 0, 3, 0, 1, 0, 4, 0, 2, 0, 5]);
 //!

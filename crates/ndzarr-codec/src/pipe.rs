@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use crate::elements::window::Window;
 use crate::memory::bounded::{expect_len, take};
 use crate::memory::sink;
-use crate::traits::link::{Link, Pieces, Two};
+use crate::traits::link::{DecodeTwo, EncodePieces, Link};
 use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace};
 
 /// The bytes→bytes part of a chain.
@@ -31,17 +31,17 @@ impl<'c> Pipe<'c> {
         Self { trusted: self.trusted.min(byte_len), ..self }
     }
 
-    /// Whether memory for the whole chunk may be allocated before its content is seen; otherwise it
+    /// True if memory for the whole chunk may be allocated before its content is seen; otherwise it
     /// grows with the content.
     fn trusts(self, byte_len: usize, encoded_len: usize) -> bool {
         byte_len <= self.trusted.max(encoded_len.saturating_mul(TRUSTED_RATIO))
     }
 
     /// Undoes the last codecs as long as that needs no copy.
-    fn peel(mut self, encoded: &[u8]) -> Result<(Self, &[u8]), CodecError> {
+    fn undo_without_copy(mut self, encoded: &[u8]) -> Result<(Self, &[u8]), CodecError> {
         let mut content = encoded;
         while let Some((last, rest)) = self.codecs.split_last()
-            && let Some(codec) = last.peel()
+            && let Some(codec) = last.borrowing_decoder()
         {
             content = codec.checked(content)?;
             self.codecs = rest;
@@ -63,7 +63,7 @@ impl<'c> Pipe<'c> {
         workspace: &mut Workspace,
         put: impl FnOnce(&[u8]),
     ) -> Result<(), CodecError> {
-        let (pipe, content) = self.peel(encoded)?;
+        let (pipe, content) = self.undo_without_copy(encoded)?;
         if pipe.is_empty() {
             expect_len("bytes", content.len(), byte_len)?;
             put(content);
@@ -88,14 +88,14 @@ impl<'c> Pipe<'c> {
     }
 
     /// The only codec, if it can decode two values at once.
-    fn two(self) -> Option<&'c dyn Two> {
+    fn pair_decoder(self) -> Option<&'c dyn DecodeTwo> {
         let [codec] = self.codecs else { return None };
-        codec.two()
+        codec.pair_decoder()
     }
 
-    /// Whether [`decode_two`](Self::decode_two) may be worth trying.
+    /// True if [`decode_two`](Self::decode_two) may be worth trying.
     pub(crate) fn decodes_two(self) -> bool {
-        self.two().is_some()
+        self.pair_decoder().is_some()
     }
 
     /// Decodes two chunks of `byte_len` bytes at once; `None` if that is not faster than one after
@@ -106,11 +106,12 @@ impl<'c> Pipe<'c> {
         byte_len: [usize; 2],
         workspace: &mut Workspace,
     ) -> Option<[Buffer; 2]> {
-        let codec = self.two()?;
+        let codec = self.pair_decoder()?;
         if !(0..2).all(|i| self.trusts(byte_len[i], encoded[i].len())) {
             return None;
         }
-        let (mut a, mut b) = (workspace.take(byte_len[0]).ok()?, workspace.take(byte_len[1]).ok()?);
+        let mut a = workspace.take(byte_len[0]).ok()?;
+        let mut b = workspace.take(byte_len[1]).ok()?;
         if codec.decode_two(encoded, [a.bytes_mut(), b.bytes_mut()], workspace) {
             return Some([a, b]);
         }
@@ -126,22 +127,22 @@ impl<'c> Pipe<'c> {
         encoded: &[u8],
         max: usize,
         workspace: &mut Workspace,
-        take: impl FnOnce(&[u8], &mut Workspace) -> Result<R, CodecError>,
+        read: impl FnOnce(&[u8], &mut Workspace) -> Result<R, CodecError>,
     ) -> Result<R, CodecError> {
-        let (pipe, content) = self.peel(encoded)?;
+        let (pipe, content) = self.undo_without_copy(encoded)?;
         if pipe.is_empty() {
-            return take(content, workspace);
+            return read(content, workspace);
         }
         let mut decoded = workspace.take_bytes();
         pipe.decode(content, max, Dst::Grow { buf: &mut decoded, max }, workspace)?;
-        let result = take(&decoded, workspace);
+        let result = read(&decoded, workspace);
         workspace.give_bytes(decoded);
         result
     }
 
-    /// Decodes the blocks of a chunk that a window meets, or everything before the window's end;
+    /// Decodes the blocks of a chunk that overlap a window, or everything before the window's end;
     /// the rest is unspecified. `None` if the codec can do neither, if nothing would be left out,
-    /// or if the chunk is corrupt: then decode it as a whole.
+    /// or if the chunk states another size: then decode it as a whole.
     pub(crate) fn decode_window(
         self,
         encoded: &[u8],
@@ -150,11 +151,11 @@ impl<'c> Pipe<'c> {
         workspace: &mut Workspace,
     ) -> Result<Option<Buffer>, CodecError> {
         let [codec] = self.codecs else { return Ok(None) };
-        let Some(by_parts) = codec.parts() else { return Ok(None) };
+        let Some(partial) = codec.partial_decoder() else { return Ok(None) };
         if !self.trusts(byte_len, encoded.len()) || codec.decoded_len(encoded)? != Some(byte_len as u64) {
             return Ok(None);
         }
-        let parts = match by_parts.block_len(encoded)? {
+        let parts = match partial.block_len(encoded)? {
             Some(block_len) if block_len.get() < byte_len => window.parts(block_len, byte_len),
             Some(_) => return Ok(None),
             None => vec![0..window.end()],
@@ -163,7 +164,7 @@ impl<'c> Pipe<'c> {
             return Ok(None);
         }
         let mut buffer = take(workspace, byte_len)?;
-        let decoded = by_parts.decode_parts(encoded, &parts, buffer.bytes_mut(), workspace);
+        let decoded = partial.decode_parts(encoded, &parts, buffer.bytes_mut(), workspace);
         if let Ok(true) = decoded {
             return Ok(Some(buffer));
         }
@@ -179,23 +180,23 @@ impl<'c> Pipe<'c> {
         dst: Dst<'_>,
         workspace: &mut Workspace,
     ) -> Result<usize, CodecError> {
-        let (pipe, encoded) = self.peel(encoded)?;
+        let (pipe, encoded) = self.undo_without_copy(encoded)?;
         let Some((first, rest)) = pipe.codecs.split_first() else {
             return sink::store("bytes", encoded, dst);
         };
         if rest.is_empty() {
             return decode_first(&**first, encoded, dst, workspace);
         }
-        // The limit between two stages: exactly the output size of codecs of fixed size, or twice
-        // the size of content that codecs before it may have widened.
+        // The most bytes between two codecs: the exact size where all codecs before have a fixed
+        // encoded size, and otherwise twice the size of content that they may have widened.
         let mut limits = Vec::with_capacity(rest.len());
         let mut exact = if matches!(dst, Dst::Exact(_)) { Some(final_len) } else { None };
         let mut len = final_len;
         for codec in &pipe.codecs[..rest.len()] {
             exact = exact.and_then(|len| codec.encoded_len(len));
             len = codec.encoded_len(len).unwrap_or(len);
-            let about = || len.max(final_len).saturating_mul(2).saturating_add(64 << 10);
-            limits.push(exact.unwrap_or_else(about));
+            let estimate = || len.max(final_len).saturating_mul(2).saturating_add(64 << 10);
+            limits.push(exact.unwrap_or_else(estimate));
         }
         let mut current: Option<Vec<u8>> = None;
         for (codec, &max) in rest.iter().zip(&limits).rev() {
@@ -213,9 +214,9 @@ impl<'c> Pipe<'c> {
     }
 
     /// The only codec, if it encodes `byte_len` bytes in pieces, and the length of a piece.
-    pub(crate) fn pieces(self, byte_len: usize) -> Option<(&'c dyn Pieces, NonZeroUsize)> {
+    pub(crate) fn piecewise_encoder(self, byte_len: usize) -> Option<(&'c dyn EncodePieces, NonZeroUsize)> {
         let [codec] = self.codecs else { return None };
-        let codec = codec.pieces()?;
+        let codec = codec.piecewise_encoder()?;
         Some((codec, codec.piece_len(byte_len)?))
     }
 
@@ -266,14 +267,10 @@ impl<'c> Pipe<'c> {
     }
 }
 
-/// The most bytes that content of `len` bytes has behind one of these codecs, as far as they have a
-/// fixed encoded size.
-pub(crate) fn limit_behind(codecs: &[Link], len: usize) -> usize {
-    let behind = codecs.iter().scan(len, |len, codec| {
-        *len = codec.encoded_len(*len).unwrap_or(*len);
-        Some(*len)
-    });
-    behind.last().unwrap_or(len)
+/// The size of content of `len` bytes after these codecs. A codec without a fixed encoded size
+/// counts as one that keeps the size.
+pub(crate) fn limit_after(codecs: &[Link], len: usize) -> usize {
+    codecs.iter().fold(len, |len, codec| codec.encoded_len(len).unwrap_or(len))
 }
 
 /// The last step of decoding: a size that the value states is checked before anything is decoded.

@@ -12,16 +12,16 @@ use crate::traits::link::Link;
 use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 
 /// Makes a custom codec from the configuration in the metadata.
-type Make<C> = Arc<dyn Fn(&Value) -> Result<Arc<C>, CodecError> + Send + Sync>;
+type MakeCodec<C> = Arc<dyn Fn(&Value) -> Result<Arc<C>, CodecError> + Send + Sync>;
 
-/// Like [`Make`], for elements of a type.
-type MakeFor<C> = Arc<dyn Fn(&Value, &DataType) -> Result<Arc<C>, CodecError> + Send + Sync>;
+/// Makes a custom codec from the configuration in the metadata, for elements of a type.
+type MakeTypedCodec<C> = Arc<dyn Fn(&Value, &DataType) -> Result<Arc<C>, CodecError> + Send + Sync>;
 
 #[derive(Clone)]
-enum Own {
-    ArrayToArray(MakeFor<dyn ArrayToArray>),
-    ArrayToBytes(MakeFor<dyn ArrayToBytes>),
-    BytesToBytes(Make<dyn BytesToBytes>),
+enum CustomCodec {
+    ArrayToArray(MakeTypedCodec<dyn ArrayToArray>),
+    ArrayToBytes(MakeTypedCodec<dyn ArrayToBytes>),
+    BytesToBytes(MakeCodec<dyn BytesToBytes>),
 }
 
 /// The codecs that a chain can use: those of this build, and custom ones.
@@ -83,10 +83,10 @@ enum Own {
 #[derive(Clone, Default)]
 pub struct CodecRegistry {
     /// Shared by the groups and arrays that pass it on.
-    own: Option<Arc<HashMap<String, Own>>>,
+    custom: Option<Arc<HashMap<String, CustomCodec>>>,
 }
 
-/// The codecs that a chain is bound with, and how much they may take.
+/// The codecs that a chain is bound with, and their limit of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'r> {
     pub(crate) registry: &'r CodecRegistry,
@@ -125,7 +125,7 @@ impl CodecRegistry {
         name: impl Into<String>,
         make: impl Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError> + Send + Sync + 'static,
     ) -> Self {
-        self.add(name.into(), Own::BytesToBytes(Arc::new(make)))
+        self.add(name.into(), CustomCodec::BytesToBytes(Arc::new(make)))
     }
 
     /// Adds an array→array codec. It is made for the type of its input elements.
@@ -135,7 +135,7 @@ impl CodecRegistry {
         name: impl Into<String>,
         make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToArray>, CodecError> + Send + Sync + 'static,
     ) -> Self {
-        self.add(name.into(), Own::ArrayToArray(Arc::new(make)))
+        self.add(name.into(), CustomCodec::ArrayToArray(Arc::new(make)))
     }
 
     /// Adds an array→bytes codec. It is made for the type of its input elements.
@@ -145,29 +145,29 @@ impl CodecRegistry {
         name: impl Into<String>,
         make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToBytes>, CodecError> + Send + Sync + 'static,
     ) -> Self {
-        self.add(name.into(), Own::ArrayToBytes(Arc::new(make)))
+        self.add(name.into(), CustomCodec::ArrayToBytes(Arc::new(make)))
     }
 
-    fn add(mut self, name: String, own: Own) -> Self {
-        Arc::make_mut(self.own.get_or_insert_default()).insert(name, own);
+    fn add(mut self, name: String, codec: CustomCodec) -> Self {
+        Arc::make_mut(self.custom.get_or_insert_default()).insert(name, codec);
         self
     }
 
-    fn find(&self, name: &str) -> Option<&Own> {
-        self.own.as_ref()?.get(name)
+    fn find(&self, name: &str) -> Option<&CustomCodec> {
+        self.custom.as_ref()?.get(name)
     }
 
     /// Makes the codec of a configuration for its input.
     pub(crate) fn bind(&self, config: &CodecConfig, input: Input<'_>) -> Result<Bound, CodecError> {
         let CodecConfig::Unknown { name, configuration } = config else { return codecs::bind(config, input) };
         match (self.find(name), input) {
-            (Some(Own::BytesToBytes(make)), _) => {
+            (Some(CustomCodec::BytesToBytes(make)), _) => {
                 Ok(Bound::BytesToBytes(Link::new(make(configuration)?), None))
             }
-            (Some(Own::ArrayToArray(make)), Input::Elements { data_type, .. }) => {
+            (Some(CustomCodec::ArrayToArray(make)), Input::Elements { data_type, .. }) => {
                 make(configuration, data_type).map(Bound::ArrayToArray)
             }
-            (Some(Own::ArrayToBytes(make)), Input::Elements { data_type, .. }) => {
+            (Some(CustomCodec::ArrayToBytes(make)), Input::Elements { data_type, .. }) => {
                 make(configuration, data_type).map(Bound::ArrayToBytes)
             }
             (Some(_), Input::Bytes(_)) => {
@@ -180,7 +180,7 @@ impl CodecRegistry {
 
 impl fmt::Debug for CodecRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.own.iter().flat_map(|own| own.keys()).collect();
+        let names: Vec<_> = self.custom.iter().flat_map(|codecs| codecs.keys()).collect();
         f.debug_tuple("CodecRegistry").field(&names).finish()
     }
 }

@@ -12,7 +12,7 @@ use crate::memory::{bounded, sink};
 use crate::sharding::shard_index::ShardIndex;
 use crate::sharding::shard_layout::{EMPTY, ShardBuilder, ShardLayout};
 use crate::strided::{self, Strided, Walk};
-use crate::vlen::{cut, n_slots, put_vlen, strides_of};
+use crate::vlen::{n_slots, put_vlen, slots_of_box, strides_of};
 use crate::workspace::Buffer;
 use crate::{Binding, CodecChain, CodecError, Elements, Layout, VlenBuffer, VlenSlot, Workspace, c_strides};
 
@@ -37,12 +37,14 @@ const NAME: &str = "sharding_indexed";
 ///     payload: Default::default(),
 /// };
 /// let specs = [CodecConfig::Sharding(Box::new(config)).into()];
-/// let (data_type, fill) = (DataType::UInt { bits: 8 }, FillValue::defined([0]));
+/// let data_type = DataType::UInt { bits: 8 };
+/// let fill = FillValue::defined([0]);
 /// let chain = CodecChain::bind(&specs, &data_type, &fill, 1, &CodecRegistry::new())?;
-/// let (mut workspace, mut shard) = (Workspace::new(), Vec::new());
+/// let mut workspace = Workspace::new();
+/// let mut shard = Vec::new();
 /// chain.encode(&[0, 0, 7, 8, 9, 9], &[6], &mut workspace, &mut shard)?;
 ///
-/// let Access::Indexed(sharding) = chain.access() else { unreachable!("nothing is behind the sharding") };
+/// let Access::Indexed(sharding) = chain.access() else { unreachable!("no codec follows the sharding") };
 /// // Three inner chunks: the shard ends with three pairs of u64.
 /// assert_eq!(sharding.index_len(&[6]), Some(48));
 /// let tail = bytes::Bytes::copy_from_slice(&shard[shard.len() - 48..]);
@@ -87,7 +89,7 @@ impl Sharding {
             ndim + 1,
             binding,
         )?;
-        // The index of a single inner chunk is enough to see whether its size can be known.
+        // The index of a single inner chunk is enough to see that the size can be computed.
         let mut index_shape = vec![1; ndim + 1];
         index_shape[ndim] = 2;
         if index.encoded_len(&index_shape).is_none() {
@@ -103,7 +105,7 @@ impl Sharding {
         })
     }
 
-    /// Whether both read the same index from the same shard of this shape.
+    /// True if both decode the index of a shard in the same way.
     #[must_use]
     pub fn has_same_index(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -190,15 +192,15 @@ impl Sharding {
     ) -> Result<ShardIndex, CodecError> {
         let layout = self.layout(shard_shape);
         if encoded.len() as u64 != layout.index_len() {
-            return Err(too_few(value_len, &layout));
+            return Err(no_index(value_len, &layout));
         }
         let mut entries = Default::default();
-        let take = |elements: Elements<'_>, layout: &Layout| {
+        let put = |elements: Elements<'_>, layout: &Layout| {
             entries = ShardIndex::entries_of(elements, layout, encoded);
             Ok::<_, CodecError>(())
         };
-        let decoded = self.index.decode(encoded, &self.index_shape(shard_shape), workspace, take);
-        decoded.map_err(|error| error.of_part("the index of the shard"))?;
+        let decoded = self.index.decode(encoded, &self.index_shape(shard_shape), workspace, put);
+        decoded.map_err(|error| error.in_part("the index of the shard"))?;
         Ok(ShardIndex::new(entries, &layout, value_len, self.payload))
     }
 
@@ -212,16 +214,18 @@ impl Sharding {
         mut shard: ShardBuilder,
         workspace: &mut Workspace,
     ) -> Result<(u64, Vec<u8>), CodecError> {
-        let (mut out, mut shape) = (Vec::new(), shard.layout.counts().to_vec());
+        let mut out = Vec::new();
+        let mut shape = shard.layout.counts().to_vec();
         shape.push(2);
-        let at = shard.index_at();
+        let position = shard.index_position();
         let entries = bytemuck::cast_slice_mut(&mut shard.entries);
-        // An index may be large: its byte order is changed where it is.
-        match self.index.is_c_order() {
-            true => self.index.encode_stored(entries, &shape, workspace, &mut out)?,
-            false => self.index.encode(entries, &shape, workspace, &mut out)?,
+        // An index may be large, so its byte order is changed in place.
+        if self.index.is_c_order() {
+            self.index.encode_stored(entries, &shape, workspace, &mut out)?;
+        } else {
+            self.index.encode(entries, &shape, workspace, &mut out)?;
         }
-        Ok((at, out))
+        Ok((position, out))
     }
 
     /// Decodes a complete shard, into C order and native byte order.
@@ -232,12 +236,12 @@ impl Sharding {
         workspace: &mut Workspace,
     ) -> Result<Buffer, CodecError> {
         let size = self.chunks.elem_size();
-        let index = self.index_of(shard, shard_shape, workspace)?;
+        let index = self.decode_index_of(shard, shard_shape, workspace)?;
         let byte_len = bounded::byte_len(shard_shape, size).unwrap_or(usize::MAX);
         let mut out = bounded::take(workspace, byte_len)?;
         let strides = c_strides(&bounded::extent(shard_shape));
         let extent = bounded::extent(&self.chunk_shape);
-        let result = self.each_chunk(shard_shape, &strides, |linear, offset| {
+        let result = self.for_each_chunk(shard_shape, &strides, |linear, offset| {
             let to = Strided { offset, strides: &strides };
             match index.entry(linear)? {
                 None => strided::fill(&extent, self.chunks.fill().bytes(), out.bytes_mut(), to),
@@ -263,19 +267,21 @@ impl Sharding {
     }
 
     /// The index of a complete shard.
-    fn index_of(
+    fn decode_index_of(
         &self,
         shard: &[u8],
         shard_shape: &[u64],
         workspace: &mut Workspace,
     ) -> Result<ShardIndex, CodecError> {
-        let (layout, shard_len) = (self.layout(shard_shape), shard.len() as u64);
-        let place = layout.index_of(0..shard_len).ok_or_else(|| too_few(shard_len, &layout))?;
-        let encoded = Bytes::copy_from_slice(&shard[to_usize(place)]);
+        let layout = self.layout(shard_shape);
+        let shard_len = shard.len() as u64;
+        let range = layout.index_of(0..shard_len).ok_or_else(|| no_index(shard_len, &layout))?;
+        let encoded = Bytes::copy_from_slice(&shard[to_usize(range)]);
         self.decode_index(&encoded, shard_shape, shard_len, workspace)
     }
 
-    /// Like [`decode_whole`](Self::decode_whole), for elements of variable size.
+    /// Decodes a complete shard of elements of variable size, which may have at most `limit` bytes
+    /// together.
     pub(crate) fn decode_whole_vlen(
         &self,
         shard: &[u8],
@@ -283,21 +289,21 @@ impl Sharding {
         limit: usize,
         workspace: &mut Workspace,
     ) -> Result<VlenBuffer, CodecError> {
-        let index = self.index_of(shard, shard_shape, workspace)?;
+        let index = self.decode_index_of(shard, shard_shape, workspace)?;
         let mut out = VlenBuffer::filled(n_slots(shard_shape, limit)?, self.chunks.fill().bytes())?;
         let strides = strides_of(shard_shape);
-        self.each_chunk(shard_shape, &strides, |linear, offset| {
+        self.for_each_chunk(shard_shape, &strides, |linear, offset| {
             let Some(range) = index.entry(linear)? else { return Ok(()) };
             let encoded = &shard[to_usize(range)];
             self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
                 let to = Strided { offset, strides: &strides };
-                put_vlen(NAME, elements, layout, (&mut out, limit), to)
+                put_vlen(NAME, elements, layout, &mut out, limit, to)
             })
         })?;
         Ok(out)
     }
 
-    /// Like [`encode_whole`](Self::encode_whole), for elements of variable size.
+    /// Encodes a complete shard from elements of variable size, whose slots are in C order.
     pub(crate) fn encode_whole_vlen(
         &self,
         slots: &[VlenSlot],
@@ -308,9 +314,10 @@ impl Sharding {
     ) -> Result<(), CodecError> {
         let strides = strides_of(shard_shape);
         let stored_shape = self.chunks.stored(&self.chunk_shape);
-        let (extent, from) = (bounded::extent(&stored_shape), self.chunks.stored(&strides));
+        let extent = bounded::extent(&stored_shape);
+        let from = self.chunks.stored(&strides);
         self.encode_chunks(shard_shape, &strides, workspace, out, |offset, encoded, workspace| {
-            let slots = cut(&extent, slots, Strided { offset, strides: &from });
+            let slots = slots_of_box(&extent, slots, Strided { offset, strides: &from });
             let fill = self.chunks.fill();
             if fill.is_defined() && slots.iter().all(|slot| slot.of(bytes) == fill.bytes()) {
                 return Ok(false);
@@ -338,8 +345,8 @@ impl Sharding {
         let mut buffer = bounded::take(workspace, chunk_len)?;
         let result =
             self.encode_chunks(shard_shape, &strides, workspace, out, |offset, encoded, workspace| {
-                let (from, to) =
-                    (Strided { offset, strides: &from_strides }, Strided { offset: 0, strides: &to_strides });
+                let from = Strided { offset, strides: &from_strides };
+                let to = Strided { offset: 0, strides: &to_strides };
                 strided::copy(&stored_extent, size, elements, from, buffer.bytes_mut(), to);
                 let fill = self.chunks.fill();
                 if fill.is_defined() && strided::is_all(buffer.bytes(), fill.bytes()) {
@@ -353,7 +360,7 @@ impl Sharding {
     }
 
     /// Assembles a shard from the inner chunks that `encode` makes. `encode` gets the position of
-    /// an inner chunk among the elements, and returns whether there is anything to store.
+    /// an inner chunk among the elements, and returns false if the chunk is not to be stored.
     fn encode_chunks(
         &self,
         shard_shape: &[u64],
@@ -365,22 +372,22 @@ impl Sharding {
         let mut shard = ShardBuilder::new(self.layout(shard_shape))?;
         out.clear();
         let mut encoded = workspace.take_bytes();
-        self.each_chunk(shard_shape, strides, |_, offset| {
+        self.for_each_chunk(shard_shape, strides, |_, offset| {
             if !encode(offset, &mut encoded, workspace)? {
                 shard.skip();
                 return Ok(());
             }
-            let at = shard.add(encoded.len() as u64)?;
-            write_at(out, at, &encoded)
+            let position = shard.add(encoded.len() as u64)?;
+            write_at(out, position, &encoded)
         })?;
         workspace.give_bytes(encoded);
-        let (at, index) = self.end(shard, workspace)?;
-        write_at(out, at, &index)
+        let (position, index) = self.end(shard, workspace)?;
+        write_at(out, position, &index)
     }
 
     /// Visits the inner chunks of a shard in C order, with their number and their position among
     /// the shard's elements.
-    fn each_chunk(
+    fn for_each_chunk(
         &self,
         shard_shape: &[u64],
         strides: &[isize],
@@ -397,27 +404,27 @@ impl Sharding {
         let mut linear = 0;
         while let Some((offset, _)) = walk.next() {
             visit(linear, offset.cast_unsigned())
-                .map_err(|error| error.of_part(format_args!("inner chunk number {linear}")))?;
+                .map_err(|error| error.in_part(format_args!("inner chunk number {linear}")))?;
             linear += 1;
         }
         Ok(())
     }
 }
 
-fn too_few(shard_len: u64, layout: &ShardLayout) -> CodecError {
+fn no_index(shard_len: u64, layout: &ShardLayout) -> CodecError {
     let index_len = layout.index_len();
     CodecError::corrupt(NAME, format!("{shard_len} bytes are too few for an index of {index_len} bytes"))
 }
 
 /// Writes part of a value that is assembled in memory: over existing bytes, or after its end, with
 /// zeros in between.
-fn write_at(value: &mut Vec<u8>, at: u64, part: &[u8]) -> Result<(), CodecError> {
-    let at = usize::try_from(at).unwrap_or(usize::MAX);
-    sink::reserve(value, at.saturating_add(part.len()).saturating_sub(value.len()))?;
-    if at < value.len() {
-        value[at..at + part.len()].copy_from_slice(part);
+fn write_at(value: &mut Vec<u8>, position: u64, part: &[u8]) -> Result<(), CodecError> {
+    let start = usize::try_from(position).unwrap_or(usize::MAX);
+    sink::reserve(value, start.saturating_add(part.len()).saturating_sub(value.len()))?;
+    if start < value.len() {
+        value[start..start + part.len()].copy_from_slice(part);
     } else {
-        value.resize(at, 0);
+        value.resize(start, 0);
         value.extend_from_slice(part);
     }
     Ok(())

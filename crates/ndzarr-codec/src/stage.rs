@@ -1,17 +1,17 @@
 //! The stage of a chain: turns elements into bytes, after the transposes and before the bytes→bytes
 //! codecs.
 
-mod coded;
+mod array_to_array;
+mod array_to_bytes;
 mod raw;
 mod sharded;
-mod staged;
 
 use std::borrow::Cow;
 use std::fmt;
 
-pub(crate) use coded::Coded;
+pub(crate) use array_to_array::ArrayToArrayStage;
+pub(crate) use array_to_bytes::ArrayToBytesStage;
 pub(crate) use raw::Raw;
-pub(crate) use staged::Staged;
 
 use crate::pipe::Pipe;
 use crate::{CodecError, Elements, Swap, VlenSlot, Workspace};
@@ -85,7 +85,7 @@ pub(crate) struct Value<'v> {
 /// A stage that stores elements of fixed size one by one in C order, so that some of them can be
 /// decoded without the others, or two values at once.
 pub(crate) trait Plain {
-    /// The position of the elements in a value of this shape, still encoded by the pipe.
+    /// The elements of a value of this shape, still encoded by the pipe.
     fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError>;
 }
 
@@ -93,9 +93,9 @@ pub(crate) trait Plain {
 #[derive(Debug)]
 pub(crate) struct Payload<'v> {
     pub(crate) bytes: &'v [u8],
-    /// Of the decoded elements, over the stored axes.
+    /// The extent of the decoded elements, over the stored axes.
     pub(crate) extent: Cow<'v, [u64]>,
-    /// Of the decoded elements.
+    /// Size of the decoded elements in bytes.
     pub(crate) byte_len: usize,
 }
 

@@ -12,8 +12,8 @@ pub struct Strided<'a> {
     pub strides: &'a [isize],
 }
 
-/// Planes with fewer elements along an axis are copied line by line.
-const FEW: usize = 8;
+/// Planes with fewer elements along an axis are copied line by line, not transposed.
+const MIN_TRANSPOSED_LEN: usize = 8;
 
 /// Side of the blocks in which a plane is transposed. In elements of 1 to 16 bytes a block takes 1
 /// to 16 KiB of the nearest cache; see docs/internals/lab/reading.md for other sizes.
@@ -41,11 +41,12 @@ pub fn copy(extent: &[usize], size: usize, src: &[u8], from: Strided<'_>, dst: &
         8 => sized::<8>(extent, src, from, dst, to),
         16 => sized::<16>(extent, src, from, dst, to),
         _ => {
-            // Their bytes are one more axis.
+            // The bytes of an element are one more axis.
             let in_bytes = |at: Strided<'_>| -> Vec<isize> {
                 at.strides.iter().map(|stride| stride * size as isize).chain([1]).collect()
             };
-            let (from_bytes, to_bytes) = (in_bytes(from), in_bytes(to));
+            let from_bytes = in_bytes(from);
+            let to_bytes = in_bytes(to);
             let from = Strided { offset: from.offset * size, strides: &from_bytes };
             let to = Strided { offset: to.offset * size, strides: &to_bytes };
             copy_elements(&[extent, &[size]].concat(), src, from, dst, to);
@@ -65,14 +66,15 @@ fn copy_elements<T: Copy>(extent: &[usize], src: &[T], from: Strided<'_>, dst: &
     let crossing = if crosses { axes.pop() } else { None };
     let mut walk = Walk::new(&axes, from.offset as isize, to.offset as isize);
     while let Some((at, to)) = walk.next() {
-        if let Some((rows, _, apart)) = crossing {
+        if let Some((rows, _, row_stride)) = crossing {
             let start = |i: usize| (at + i as isize * from_step) as usize;
             let lines: Vec<&[T]> = (0..n).map(|i| &src[start(i)..start(i) + rows]).collect();
-            let rows = dst[to as usize..].chunks_mut(apart as usize).take(rows);
+            let rows = dst[to as usize..].chunks_mut(row_stride as usize).take(rows);
             let mut rows: Vec<&mut [T]> = rows.map(|row| &mut row[..n]).collect();
             transpose(&lines, &mut rows, |element| element);
         } else if from_step == 1 && to_step == 1 {
-            let (at, to) = (at as usize, to as usize);
+            let at = at as usize;
+            let to = to as usize;
             dst[to..to + n].copy_from_slice(&src[at..at + n]);
         } else {
             for i in 0..n as isize {
@@ -169,7 +171,7 @@ pub fn fill_contiguous(dst: &mut [u8], element: &[u8]) {
     }
 }
 
-/// Whether a slice contains only copies of one element.
+/// True if a slice contains only copies of one element.
 #[must_use]
 pub fn is_all(bytes: &[u8], element: &[u8]) -> bool {
     let size = element.len();
@@ -179,13 +181,13 @@ pub fn is_all(bytes: &[u8], element: &[u8]) -> bool {
         || (bytes.len() >= size && bytes[..size] == *element && bytes[size..] == bytes[..bytes.len() - size])
 }
 
-/// Loops over two arrays of one shape.
+/// The order of the loops over two arrays of one shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nesting {
-    /// The axes, the innermost last, in the order of the destination's memory as far as its lines
-    /// are long.
+    /// The axes, the innermost last: in the order of the destination's memory, unless its lines are
+    /// short.
     pub axes: Vec<usize>,
-    /// Whether lines of the source cross those of the destination: then the last two axes are a
+    /// True if lines of the source cross those of the destination. Then the last two axes are a
     /// plane to [`transpose`], with lines of the source along the last but one.
     pub crosses: bool,
 }
@@ -195,36 +197,39 @@ impl Nesting {
     #[must_use]
     pub fn new(extent: &[usize], from: &[isize], to: &[isize]) -> Self {
         let mut axes: Vec<usize> = (0..extent.len()).collect();
-        // The stride of an axis of one element means nothing.
+        // An axis of one element has no meaningful stride: it goes to the outside.
         axes.sort_by_key(|&axis| {
             Reverse(if extent[axis] == 1 { usize::MAX } else { to[axis].unsigned_abs() })
         });
         let Some(&last) = axes.last().filter(|&&last| from[last] != 1) else {
             return Self { axes, crosses: false };
         };
-        let crossing = axes.iter().position(|&axis| from[axis] == 1 && extent[axis] >= FEW);
+        let crossing = axes.iter().position(|&axis| from[axis] == 1 && extent[axis] >= MIN_TRANSPOSED_LEN);
         let mut crosses = false;
-        if let Some(at) = crossing {
-            let axis = axes.remove(at);
-            crosses = to[last] == 1 && extent[last] >= FEW && to[axis] >= extent[last] as isize;
-            // Short lines are better taken across.
-            let at = if extent[last] < FEW { axes.len() } else { axes.len() - 1 };
-            axes.insert(at, axis);
+        if let Some(position) = crossing {
+            let axis = axes.remove(position);
+            crosses =
+                to[last] == 1 && extent[last] >= MIN_TRANSPOSED_LEN && to[axis] >= extent[last] as isize;
+            // Lines of the source are faster than short lines of the destination.
+            let position = if extent[last] < MIN_TRANSPOSED_LEN { axes.len() } else { axes.len() - 1 };
+            axes.insert(position, axis);
         }
         Self { axes, crosses }
     }
 }
 
 /// Length and both strides of an axis.
-type Loop = (usize, isize, isize);
+pub(crate) type Loop = (usize, isize, isize);
 
-/// The nested loops, without axes of one element, merging those that are contiguous on both sides;
-/// and whether the last two cross.
+/// The nested loops, without axes of one element, and with axes merged where both sides are
+/// contiguous; and true if the last two cross.
 fn merged_axes(extent: &[usize], from: &[isize], to: &[isize]) -> (Vec<Loop>, bool) {
     let Nesting { axes: order, crosses } = Nesting::new(extent, from, to);
     let mut axes: Vec<Loop> = Vec::with_capacity(extent.len());
     for axis in order {
-        let (n, from, to) = (extent[axis], from[axis], to[axis]);
+        let n = extent[axis];
+        let from = from[axis];
+        let to = to[axis];
         if n == 1 {
             continue;
         }
@@ -240,39 +245,40 @@ fn merged_axes(extent: &[usize], from: &[isize], to: &[isize]) -> (Vec<Loop>, bo
     (axes, crosses)
 }
 
-/// Visits the indices of a box in C order, with the position of each on both sides. An axis has a length,
-/// which is not 0, and the two strides.
+/// Visits the indices of a box in C order, with the position of each on both sides. No axis has the
+/// length 0.
 pub(crate) struct Walk<'a> {
-    axes: &'a [(usize, isize, isize)],
+    axes: &'a [Loop],
     index: Vec<usize>,
-    at: (isize, isize),
+    /// The positions of the next index.
+    positions: (isize, isize),
     done: bool,
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn new(axes: &'a [(usize, isize, isize)], from: isize, to: isize) -> Self {
-        Self { axes, index: vec![0; axes.len()], at: (from, to), done: false }
+    pub(crate) fn new(axes: &'a [Loop], from: isize, to: isize) -> Self {
+        Self { axes, index: vec![0; axes.len()], positions: (from, to), done: false }
     }
 
     pub(crate) fn next(&mut self) -> Option<(isize, isize)> {
         if self.done {
             return None;
         }
-        let at = self.at;
+        let positions = self.positions;
         self.done = true;
         for (axis, &(n, from, to)) in self.axes.iter().enumerate().rev() {
             self.index[axis] += 1;
-            self.at.0 += from;
-            self.at.1 += to;
+            self.positions.0 += from;
+            self.positions.1 += to;
             if self.index[axis] < n {
                 self.done = false;
                 break;
             }
             self.index[axis] = 0;
-            self.at.0 -= from * n as isize;
-            self.at.1 -= to * n as isize;
+            self.positions.0 -= from * n as isize;
+            self.positions.1 -= to * n as isize;
         }
-        Some(at)
+        Some(positions)
     }
 }
 
@@ -284,7 +290,8 @@ mod tests {
     /// Strides of an array whose axes lie in memory in this order, the first one outermost, with
     /// `gap` elements between lines; and the length of the memory.
     fn strides(extent: &[usize], order: &[usize], gap: usize) -> (Vec<isize>, usize) {
-        let (mut strides, mut stride) = (vec![0; extent.len()], 1);
+        let mut strides = vec![0; extent.len()];
+        let mut stride = 1;
         for &axis in order.iter().rev() {
             strides[axis] = stride as isize;
             stride = stride * extent[axis].max(1) + gap;
@@ -321,13 +328,16 @@ mod tests {
             let mut dst = vec![255; to_len * size];
             let mut expected = dst.clone();
             for linear in 0..n {
-                let (mut rest, mut at, mut place) = (linear, from_offset as isize, to_offset as isize);
+                let mut rest = linear;
+                let mut at = from_offset as isize;
+                let mut place = to_offset as isize;
                 for axis in (0..extent.len()).rev() {
                     at += (rest % extent[axis]) as isize * from[axis];
                     place += (rest % extent[axis]) as isize * to[axis];
                     rest /= extent[axis];
                 }
-                let (at, place) = (at as usize * size, place as usize * size);
+                let at = at as usize * size;
+                let place = place as usize * size;
                 expected[place..place + size].copy_from_slice(&src[at..at + size]);
             }
             let from = Strided { offset: from_offset, strides: &from };
@@ -341,7 +351,8 @@ mod tests {
         let check = |extent: &[usize], from: &[isize], to: &[isize], axes: &[usize], crosses: bool| {
             assert_eq!(Nesting::new(extent, from, to), Nesting { axes: axes.to_vec(), crosses });
         };
-        let (c, f) = ([3000, 60, 1], [1, 40, 2000]);
+        let c = [3000, 60, 1];
+        let f = [1, 40, 2000];
         check(&[40, 50, 60], &c, &c, &[0, 1, 2], false);
         check(&[40, 50, 60], &f, &f, &[2, 1, 0], false);
         check(&[40, 50, 60], &c, &f, &[1, 2, 0], true);

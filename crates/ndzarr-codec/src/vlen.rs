@@ -16,10 +16,10 @@ mod nested;
 mod text;
 
 pub use buffer::VlenBuffer;
-pub(crate) use buffer::{cut, n_slots, put_vlen, strides_of};
+pub(crate) use buffer::{n_slots, put_vlen, slots_of_box, strides_of};
 use codec::VlenCodec;
 
-/// Such a codec as a stage of a chain.
+/// The stage of an array→bytes codec for elements of variable size.
 #[derive(Debug)]
 pub(crate) struct Vlen {
     codec: Box<dyn VlenCodec>,
@@ -28,7 +28,7 @@ pub(crate) struct Vlen {
 }
 
 impl Vlen {
-    /// The elements of a chunk may have at most `limit` bytes together.
+    /// Binds a codec. All elements of a chunk together may have at most `limit` bytes.
     pub(crate) fn bind(config: &VlenConfig, data_type: &DataType, limit: usize) -> Result<Self, CodecError> {
         let name = config.name();
         let codec: Box<dyn VlenCodec> = match (config, data_type) {
@@ -77,7 +77,7 @@ impl Stage for Vlen {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         let (slots, bytes) = variable(elements)?;
-        // What could not be read is not written.
+        // A chunk that could not be read back is not written.
         n_slots(shape, self.limit)?;
         pipe.encode_made(out, workspace, |payload, _| self.codec.encode(slots, bytes, shape, payload))
     }

@@ -25,7 +25,7 @@ impl std::fmt::Debug for Workspace {
     }
 }
 
-/// Scratch memory beyond this is returned to the allocator.
+/// Scratch memory beyond this many bytes is returned to the allocator.
 const KEPT_BYTES: usize = 64 << 20;
 
 impl Workspace {
@@ -121,7 +121,7 @@ impl Buffer {
     }
 }
 
-/// The allocator has no room for a buffer.
+/// The allocator has no memory for a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
     /// Size of the buffer in bytes.

@@ -34,7 +34,7 @@ pub(crate) struct N5Block {
 enum Content {
     Numbers,
     /// Each string is followed by a NUL.
-    Texts,
+    Strings,
     /// Bytes that only their writer can interpret.
     Object,
 }
@@ -55,12 +55,12 @@ impl N5Block {
         limit: usize,
     ) -> Result<Self, CodecError> {
         let content = match data_type {
-            DataType::String => Content::Texts,
+            DataType::String => Content::Strings,
             DataType::Object => Content::Object,
             other if other.elem_size().is_some() => Content::Numbers,
             other => return Err(CodecError::config(NAME, format!("does not take elements of {other}"))),
         };
-        // For other types the header counts bytes.
+        // For strings and objects the header counts bytes.
         let elem_size = data_type.elem_size().unwrap_or(1);
         if i16::try_from(ndim).is_err() {
             return Err(CodecError::config(NAME, format!("{ndim} dimensions are too many")));
@@ -77,15 +77,15 @@ impl N5Block {
         self.edge_blocks == EdgeBlocks::Truncated
     }
 
-    /// Decodes a block of strings: passes on as many as its size implies, and its size. Strings
-    /// missing at the end are empty, as Java reads them.
-    fn decode_texts(
+    /// Decodes a block of strings: passes on as many strings as its size implies, and the size.
+    /// Strings missing at the end are empty, as Java reads them.
+    fn decode_strings(
         &self,
         Value { bytes, shape, pipe, .. }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
-        if self.content != Content::Texts {
+        if self.content != Content::Strings {
             let what = "the blocks of this type have no elements: each is a single value";
             return Err(CodecError::config(NAME, what));
         }
@@ -93,44 +93,44 @@ impl N5Block {
         let n = n_slots(&extent, self.limit)?;
         // The size in the header is only an upper bound, no reason to allocate memory.
         let max = usize::try_from(n_elements).unwrap_or(self.limit).min(self.limit);
-        pipe.lend(payload, max, workspace, |texts, _| {
-            if texts.len() as u64 != n_elements {
-                let what = format!("{} bytes of text, but the header states {n_elements}", texts.len());
+        pipe.lend(payload, max, workspace, |strings, _| {
+            if strings.len() as u64 != n_elements {
+                let what = format!("{} bytes of text, but the header states {n_elements}", strings.len());
                 return Err(CodecError::corrupt(NAME, what));
             }
             let mut slots = Vec::new();
             sink::reserve_items(&mut slots, n)?;
             let mut start = 0;
-            for part in texts.split_inclusive(|&byte| byte == 0) {
-                let len = part.len() - usize::from(part.ends_with(&[0]));
+            for string in strings.split_inclusive(|&byte| byte == 0) {
+                let len = string.len() - usize::from(string.ends_with(&[0]));
                 if slots.len() == n {
                     return Err(CodecError::corrupt(NAME, format!("more than {n} strings")));
                 }
                 slots.push(VlenSlot { start, len });
-                start += part.len();
+                start += string.len();
             }
             slots.resize(n, VlenSlot::default());
-            put(Elements::Vlen { slots: &slots, bytes: texts }, &extent);
+            put(Elements::Vlen { slots: &slots, bytes: strings }, &extent);
             Ok(())
         })
     }
 
     /// The payload of a block of strings.
-    fn texts(&self, slots: &[VlenSlot], bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
-        if self.content != Content::Texts {
+    fn strings_payload(&self, slots: &[VlenSlot], bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
+        if self.content != Content::Strings {
             return Err(CodecError::encode(NAME, "the blocks of this type have no elements"));
         }
-        let mut texts = Vec::new();
+        let mut payload = Vec::new();
         for slot in slots {
-            let text = slot.of(bytes);
-            if text.contains(&0) {
+            let string = slot.of(bytes);
+            if string.contains(&0) {
                 return Err(CodecError::encode(NAME, "N5 cannot store a string that contains NUL"));
             }
-            sink::reserve(&mut texts, text.len() + 1)?;
-            texts.extend_from_slice(text);
-            texts.push(0);
+            sink::reserve(&mut payload, string.len() + 1)?;
+            payload.extend_from_slice(string);
+            payload.push(0);
         }
-        Ok(texts)
+        Ok(payload)
     }
 
     /// The bytes of a block of type `object` (mode 2).
@@ -225,6 +225,7 @@ impl N5Block {
         self.encode_payload(elements, shape, mode, pipe, workspace, out)
     }
 
+    /// Encodes a block whose payload, before compression, is `elements`.
     fn encode_payload(
         &self,
         elements: &[u8],
@@ -285,12 +286,12 @@ impl N5Block {
                 return Err(CodecError::corrupt(NAME, what));
             }
         }
-        let n_elements = extent
+        let n_places = extent
             .iter()
             .try_fold(1u64, |product, &n| product.checked_mul(n))
             .filter(|n| bounded::byte_len(&[*n], self.elem_size).is_some())
             .ok_or_else(|| CodecError::corrupt(NAME, format!("sizes {extent:?} are too large")))?;
-        let n_elements = if mode == 1 { u64::from(u32::from_be_bytes(take(&mut rest)?)) } else { n_elements };
+        let n_elements = if mode == 1 { u64::from(u32::from_be_bytes(take(&mut rest)?)) } else { n_places };
         Ok(Header { extent, n_elements, payload: rest })
     }
 }
@@ -311,7 +312,7 @@ impl Stage for Arc<N5Block> {
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         if self.content != Content::Numbers {
-            return self.decode_texts(value, workspace, put);
+            return self.decode_strings(value, workspace, put);
         }
         let size = self.elem_size;
         let Payload { bytes, extent, byte_len } = self.payload(value.bytes, value.shape)?;
@@ -333,8 +334,8 @@ impl Stage for Arc<N5Block> {
                 self.encode_payload(bytes, shape, Mode::Plain, pipe, workspace, out)
             }
             Elements::Vlen { slots, bytes } => {
-                let texts = self.texts(slots, bytes)?;
-                self.encode_payload(&texts, shape, Mode::Counted, pipe, workspace, out)
+                let strings = self.strings_payload(slots, bytes)?;
+                self.encode_payload(&strings, shape, Mode::Counted, pipe, workspace, out)
             }
         }
     }

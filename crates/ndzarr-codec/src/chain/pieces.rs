@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::StageKind;
 use crate::memory::bounded;
-use crate::traits::link::Pieces;
+use crate::traits::link::EncodePieces;
 use crate::{CodecChain, CodecError, Swap, Workspace};
 
 impl CodecChain {
@@ -14,21 +14,22 @@ impl CodecChain {
     /// be encoded at once.
     #[must_use]
     pub fn piece_len(&self, shape: &[u64]) -> Option<NonZeroUsize> {
-        self.pieces(shape).map(|(_, _, piece_len)| piece_len)
+        self.piecewise_encoder(shape).map(|(_, _, piece_len)| piece_len)
     }
 
-    /// The codec that encodes in pieces, the size of all of them, and the length of one.
-    fn pieces(&self, shape: &[u64]) -> Option<(&dyn Pieces, usize, NonZeroUsize)> {
-        let is_raw = matches!(self.kind_of_stage, StageKind::Raw);
+    /// The codec that encodes an array of this shape in pieces, and the lengths in bytes of all
+    /// elements and of a piece.
+    fn piecewise_encoder(&self, shape: &[u64]) -> Option<(&dyn EncodePieces, usize, NonZeroUsize)> {
+        let is_raw = matches!(self.stage_kind, StageKind::Raw);
         let byte_len = bounded::byte_len(shape, self.elem_size).filter(|_| is_raw && self.is_c_order())?;
-        let (codec, piece_len) = self.pipe().pieces(byte_len)?;
+        let (codec, piece_len) = self.pipe().piecewise_encoder(byte_len)?;
         let is_part = piece_len.get() < byte_len && piece_len.get() % self.elem_size == 0;
         is_part.then_some((codec, byte_len, piece_len))
     }
 
-    /// Like [`encode`](Self::encode), for elements that are made just before they are encoded. `make`
-    /// gets a range of the array in C order, in bytes, and writes its elements into memory that is
-    /// aligned for every element type. It may get the same range twice.
+    /// Encodes an array like [`encode`](Self::encode), but makes its elements just before they are
+    /// encoded. `make` gets a range of the array in C order, in bytes, and writes its elements into
+    /// memory that is aligned for every element type. It may get the same range twice.
     ///
     /// # Errors
     /// The chain has no [`piece_len`](Self::piece_len) for the shape, or an error of [`encode`](Self::encode).
@@ -38,13 +39,16 @@ impl CodecChain {
     /// use ndzarr_model::{BloscConfig, CodecConfig, CodecSpec, DataType, FillValue};
     /// # use ndzarr_model::{BloscCname, BloscShuffle};
     ///
-    /// # let (cname, shuffle) = (BloscCname::Lz4, BloscShuffle::None);
+    /// # let cname = BloscCname::Lz4;
+    /// # let shuffle = BloscShuffle::None;
     /// let blosc = BloscConfig { cname, clevel: 5, shuffle, typesize: None, blocksize: 0 };
     /// let specs = [CodecConfig::Bytes { endian: None }, CodecConfig::Blosc(blosc)].map(CodecSpec::from);
     /// let fill = FillValue::defined([0]);
     /// let chain = CodecChain::bind(&specs, &DataType::UInt { bits: 8 }, &fill, 1, &CodecRegistry::new())?;
     /// let elements: Vec<u8> = (0..1_000_000).map(|i| (i / 999) as u8).collect();
-    /// let (mut pieces, mut whole, mut workspace) = (Vec::new(), Vec::new(), Workspace::new());
+    /// let mut pieces = Vec::new();
+    /// let mut whole = Vec::new();
+    /// let mut workspace = Workspace::new();
     /// if chain.piece_len(&[1_000_000]).is_some() {
     ///     let mut make = |range, out: &mut [u8]| out.copy_from_slice(&elements[range]);
     ///     chain.encode_pieces(&[1_000_000], &mut make, &mut workspace, &mut pieces)?;
@@ -62,7 +66,7 @@ impl CodecChain {
     ) -> Result<(), CodecError> {
         self.check_rank(shape)?;
         self.check_writable()?;
-        let Some((codec, byte_len, _)) = self.pieces(shape) else {
+        let Some((codec, byte_len, _)) = self.piecewise_encoder(shape) else {
             return Err(CodecError::encode("chain", "not all elements at once"));
         };
         let swap: &Swap = self.stage.swap();
@@ -106,12 +110,12 @@ mod tests {
     }
 
     impl Capable for Plain {
-        fn pieces(&self) -> Option<&dyn Pieces> {
+        fn piecewise_encoder(&self) -> Option<&dyn EncodePieces> {
             Some(self)
         }
     }
 
-    impl Pieces for Plain {
+    impl EncodePieces for Plain {
         fn piece_len(&self, _: usize) -> Option<NonZeroUsize> {
             NonZeroUsize::new(self.piece_len)
         }
@@ -149,15 +153,16 @@ mod tests {
             [0, 1, 2, 5, 10, 12, 14].map(piece_len),
             [None, None, Some(2), None, Some(10), None, None]
         );
-        let mut turned = chain(Endian::Little, 2);
-        turned.order = vec![1, 0];
-        assert_eq!(turned.piece_len(&[2, 3]), None);
+        let mut transposed = chain(Endian::Little, 2);
+        transposed.order = vec![1, 0];
+        assert_eq!(transposed.piece_len(&[2, 3]), None);
     }
 
     #[test]
     fn what_is_made_is_stored_in_the_order_of_the_chain() {
         for (endian, stored) in [(Endian::Little, [1, 2, 3, 4]), (Endian::Big, [2, 1, 4, 3])] {
-            let (mut workspace, mut out) = (Workspace::new(), Vec::new());
+            let mut workspace = Workspace::new();
+            let mut out = Vec::new();
             let elements: Vec<u8> = [0x0201u16, 0x0403].iter().flat_map(|n| n.to_ne_bytes()).collect();
             let mut make = |range: Range<usize>, piece: &mut [u8]| piece.copy_from_slice(&elements[range]);
             let chain = chain(endian, 2);

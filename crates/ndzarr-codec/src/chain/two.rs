@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{Buffer, CodecChain, Elements, Layout, Workspace};
 
-/// A decoded value whose elements are still to be put in their place.
+/// A value that is decoded, but whose elements are not passed on yet.
 #[derive(Debug)]
 pub struct Ahead {
     buffer: Buffer,
@@ -13,7 +13,7 @@ pub struct Ahead {
 }
 
 impl CodecChain {
-    /// Whether [`decode_two`](Self::decode_two) may be worth trying.
+    /// True if [`decode_two`](Self::decode_two) may be worth trying.
     #[must_use]
     pub fn decodes_two(&self) -> bool {
         self.stage.plain().is_some() && self.pipe().decodes_two()
@@ -70,8 +70,8 @@ impl CodecChain {
         Some([ahead(first, a.extent), ahead(second, b.extent)])
     }
 
-    /// Passes on the elements of a value decoded by [`decode_two`](Self::decode_two), like
-    /// [`decode`](Self::decode).
+    /// Passes the elements of a value decoded by [`decode_two`](Self::decode_two) to `put`, as
+    /// [`decode`](Self::decode) does.
     ///
     /// # Errors
     /// `put` fails.

@@ -15,7 +15,8 @@ impl Checksum for Adler32 {
     const NAME: &'static str = "adler32";
 
     fn of(&self, payload: &[u8]) -> Result<u32, CodecError> {
-        let (mut a, mut b) = (1, 0);
+        let mut a = 1;
+        let mut b = 0;
         for run in payload.chunks(RUN) {
             for &byte in run {
                 a += u32::from(byte);

@@ -1,9 +1,9 @@
-//! astype: casts elements to another type, like C.
+//! astype: casts elements to another type, as C does.
 
 use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
-use crate::elements::number::{NumberType, each};
+use crate::elements::number::{NumberType, convert_each};
 use crate::filter::{Filter, both_numbers};
 
 const NAME: &str = "astype";
@@ -30,12 +30,12 @@ impl Filter for AsType {
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        each((self.decode_dtype, elements), (self.encode_dtype, out), |x| x);
+        convert_each((self.decode_dtype, elements), (self.encode_dtype, out), |x| x);
         Ok(())
     }
 
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        each((self.encode_dtype, encoded), (self.decode_dtype, out), |y| y);
+        convert_each((self.encode_dtype, encoded), (self.decode_dtype, out), |y| y);
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ impl BytesToBytes for Base64 {
 
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let len = decoded_len(src)?;
-        let out = sink::room_of(NAME, &mut dst, len)?;
+        let out = sink::whole_output(NAME, &mut dst, len)?;
         STANDARD.decode_slice(src, out).map_err(|error| {
             let what = match error {
                 DecodeSliceError::DecodeError(DecodeError::InvalidByte(_, digit)) => {

@@ -90,18 +90,18 @@ impl Filter for Bitround {
             Kind::Float { size, mantissa } => {
                 let dropped = mantissa - self.keepbits;
                 let exponent = (1u64 << (8 * size as u32 - 1 - mantissa)) - 1;
-                each(size, out, |bits| {
+                change_each(size, out, |bits| {
                     // Non-finite numbers have all bits of the exponent set.
                     let is_finite = bits >> mantissa & exponent != exponent;
                     if is_finite { rounded(bits, dropped) as u64 } else { bits }
                 });
             }
-            Kind::Int { size } => each(size, out, |bits| {
+            Kind::Int { size } => change_each(size, out, |bits| {
                 let dropped = (u64::BITS - bits.leading_zeros()).saturating_sub(self.keepbits);
                 let rounded = rounded(bits, dropped);
                 let max = u64::MAX >> (64 - 8 * size as u32);
-                let kept = max.checked_shr(dropped).unwrap_or(0).checked_shl(dropped).unwrap_or(0);
-                if rounded > u128::from(max) { kept } else { rounded as u64 }
+                let rounded_down = max.checked_shr(dropped).unwrap_or(0).checked_shl(dropped).unwrap_or(0);
+                if rounded > u128::from(max) { rounded_down } else { rounded as u64 }
             }),
         }
         Ok(())
@@ -123,7 +123,8 @@ fn rounded(bits: u64, dropped: u32) -> u128 {
     (bits + up) >> dropped << dropped
 }
 
-fn each(size: usize, out: &mut [u8], change: impl Fn(u64) -> u64) {
+/// Changes each number of `size` bytes, as the low bytes of a `u64`.
+fn change_each(size: usize, out: &mut [u8], change: impl Fn(u64) -> u64) {
     for unit in out.chunks_exact_mut(size) {
         let mut word = [0; 8];
         if cfg!(target_endian = "little") {

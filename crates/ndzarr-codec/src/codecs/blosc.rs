@@ -7,7 +7,7 @@ use ndzarr_blosc::{Blocks, Chunk, Compress, Compressor, Error, Header, Shuffle};
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle};
 
 use crate::memory::{bounded, sink};
-use crate::traits::link::{Capable, Parts, Pieces};
+use crate::traits::link::{Capable, DecodeParts, EncodePieces};
 use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "blosc";
@@ -16,9 +16,9 @@ const MAX_TYPESIZE: usize = 255;
 /// A stored chunk has no blocks. It is read as if it had blocks of this many bytes.
 const STORED_BLOCK: usize = 4 << 10;
 
-/// Scratch memory beyond this, which blocks of c-blosc's own choice do not need, is not kept, in
-/// bytes.
-const KEPT_SCRATCH: usize = 2 << 20;
+/// Scratch memory beyond this many bytes is freed. Blocks of the size that c-blosc chooses need
+/// less.
+const MAX_KEPT_SCRATCH: usize = 2 << 20;
 
 /// The blocks of an encoder.
 #[derive(Default)]
@@ -75,7 +75,7 @@ impl Blosc {
         let parameters = self.parameters()?;
         let Scratch(scratch) = workspace.context(Scratch::default);
         let result = ndzarr_blosc::compress_blocks(byte_len, content, &parameters, dst, scratch);
-        if scratch.capacity() > KEPT_SCRATCH {
+        if scratch.capacity() > MAX_KEPT_SCRATCH {
             *scratch = Vec::new();
         }
         result.map_err(|error| match error {
@@ -86,12 +86,12 @@ impl Blosc {
 }
 
 /// Blocks that are made just before they are encoded.
-struct Made<'m> {
+struct BlocksOnDemand<'m> {
     make: &'m mut dyn FnMut(Range<usize>, &mut [u8]),
     buffer: Buffer,
 }
 
-impl Blocks for Made<'_> {
+impl Blocks for BlocksOnDemand<'_> {
     fn block(&mut self, range: Range<usize>) -> &[u8] {
         let block = &mut self.buffer.bytes_mut()[..range.len()];
         (self.make)(range, block);
@@ -104,10 +104,10 @@ impl BytesToBytes for Blosc {
         NAME
     }
 
-    /// The chunk's header counts, whatever the configuration (V2-T28).
+    /// Follows the chunk's header, whatever the configuration (V2-T28).
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let chunk = Chunk::parse(src).map_err(decode_error)?;
-        let out = sink::room_of(NAME, &mut dst, chunk.nbytes())?;
+        let out = sink::whole_output(NAME, &mut dst, chunk.nbytes())?;
         chunk.decompress(out).map_err(decode_error)?;
         Ok(out.len())
     }
@@ -122,16 +122,16 @@ impl BytesToBytes for Blosc {
 }
 
 impl Capable for Blosc {
-    fn parts(&self) -> Option<&dyn Parts> {
+    fn partial_decoder(&self) -> Option<&dyn DecodeParts> {
         Some(self)
     }
 
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn piecewise_encoder(&self) -> Option<&dyn EncodePieces> {
         Some(self)
     }
 }
 
-impl Pieces for Blosc {
+impl EncodePieces for Blosc {
     fn piece_len(&self, byte_len: usize) -> Option<NonZeroUsize> {
         NonZeroUsize::new(ndzarr_blosc::block_len(byte_len, &self.parameters().ok()?))
     }
@@ -144,14 +144,14 @@ impl Pieces for Blosc {
         workspace: &mut Workspace,
     ) -> Result<(), CodecError> {
         let piece_len = ndzarr_blosc::block_len(byte_len, &self.parameters()?);
-        let mut content = Made { make, buffer: bounded::take(workspace, piece_len)? };
+        let mut content = BlocksOnDemand { make, buffer: bounded::take(workspace, piece_len)? };
         let result = self.compress(byte_len, &mut content, dst, workspace);
         workspace.give(content.buffer);
         result
     }
 }
 
-impl Parts for Blosc {
+impl DecodeParts for Blosc {
     fn block_len(&self, src: &[u8]) -> Result<Option<NonZeroUsize>, CodecError> {
         let header = Header::parse(src).map_err(decode_error)?;
         Ok(NonZeroUsize::new(if header.is_stored() { STORED_BLOCK } else { header.blocksize() }))

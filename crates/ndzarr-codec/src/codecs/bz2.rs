@@ -6,7 +6,7 @@ use crate::memory::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "bz2";
-/// What each stream begins with.
+/// The start of each stream.
 const MAGIC: &[u8] = b"BZh";
 /// The most input to pass to the compressor at once, in bytes: it counts in 32 bits. Small in
 /// tests, so that they cover it.
@@ -65,9 +65,10 @@ impl BytesToBytes for Bz2 {
 fn decode_stream<'s>(src: &'s [u8], sink: &mut Sink<'_>) -> Result<&'s [u8], CodecError> {
     let mut state = Decompress::new(false);
     loop {
-        let (total_in, total_out) = (state.total_in(), state.total_out());
+        let total_in = state.total_in();
+        let total_out = state.total_out();
         let status = state
-            .decompress(&src[total_in as usize..], sink.room()?)
+            .decompress(&src[total_in as usize..], sink.free_space()?)
             .map_err(|error| CodecError::corrupt(NAME, error))?;
         sink.advance((state.total_out() - total_out) as usize)?;
         match status {

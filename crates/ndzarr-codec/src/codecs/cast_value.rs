@@ -2,7 +2,7 @@
 
 use ndzarr_model::{CastValueConfig, DataType, OutOfRange, Rounding};
 
-use crate::elements::number::{Number, NumberType, try_each};
+use crate::elements::number::{Number, NumberType, try_convert_each};
 use crate::filter::numbers;
 use crate::{ArrayToArray, CodecError};
 
@@ -15,7 +15,7 @@ pub(crate) struct CastValue {
     decode: Cast,
 }
 
-/// One direction.
+/// The conversion in one direction.
 #[derive(Debug)]
 struct Cast {
     from: NumberType,
@@ -37,28 +37,35 @@ impl CastValue {
         if config.out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
             return Err(CodecError::config(NAME, "out_of_range \"wrap\" is for integers"));
         }
-        let map = |entries: &[(Vec<u8>, Vec<u8>)], from: NumberType, to: NumberType| {
-            let number = |numbers: NumberType, bytes: &[u8]| {
-                let fits = bytes.len() == numbers.size();
-                fits.then(|| numbers.load(bytes))
-                    .ok_or_else(|| CodecError::config(NAME, "a scalar_map of another type"))
-            };
-            let entries = entries.iter().map(|(key, value)| Ok((number(from, key)?, number(to, value)?)));
-            entries.collect::<Result<Vec<_>, CodecError>>()
-        };
         let CastValueConfig { rounding, out_of_range, .. } = *config;
         // Decoding has nothing to wrap if the elements are floats.
-        let back = out_of_range.filter(|how| *how == OutOfRange::Clamp || !from.is_float());
-        let encode = Cast { from, to, map: map(&config.encode_map, from, to)?, rounding, out_of_range };
+        let decode_out_of_range = out_of_range.filter(|how| *how == OutOfRange::Clamp || !from.is_float());
+        let encode =
+            Cast { from, to, map: scalar_map(&config.encode_map, from, to)?, rounding, out_of_range };
         let decode = Cast {
             from: to,
             to: from,
-            map: map(&config.decode_map, to, from)?,
+            map: scalar_map(&config.decode_map, to, from)?,
             rounding,
-            out_of_range: back,
+            out_of_range: decode_out_of_range,
         };
         Ok(Self { data_type: config.data_type.clone(), encode, decode })
     }
+}
+
+/// The entries of a map from values of one type to values of another.
+fn scalar_map(
+    entries: &[(Vec<u8>, Vec<u8>)],
+    from: NumberType,
+    to: NumberType,
+) -> Result<Vec<(Number, Number)>, CodecError> {
+    let number = |numbers: NumberType, bytes: &[u8]| {
+        if bytes.len() != numbers.size() {
+            return Err(CodecError::config(NAME, "a scalar_map of another type"));
+        }
+        Ok(numbers.load(bytes))
+    };
+    entries.iter().map(|(key, value)| Ok((number(from, key)?, number(to, value)?))).collect()
 }
 
 impl ArrayToArray for CastValue {
@@ -83,14 +90,14 @@ impl ArrayToArray for CastValue {
 
     fn encode(&self, elements: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
         let Cast { from, to, .. } = self.encode;
-        try_each((from, elements), (to, out), |x| {
+        try_convert_each((from, elements), (to, out), |x| {
             self.encode.apply(x).map_err(|what| CodecError::encode(NAME, format!("an element {what}")))
         })
     }
 
     fn decode(&self, encoded: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
         let Cast { from, to, .. } = self.decode;
-        try_each((from, encoded), (to, out), |y| {
+        try_convert_each((from, encoded), (to, out), |y| {
             self.decode.apply(y).map_err(|what| CodecError::corrupt(NAME, format!("an element {what}")))
         })
     }
@@ -103,14 +110,15 @@ impl Cast {
         }
         match (x, self.to.range()) {
             (Number::Float(x), Some(_)) if !x.is_finite() => Err(format!("is {x}, which is not an integer")),
-            (Number::Float(x), Some(range)) => self.ranged(round(x, self.rounding), range),
-            (Number::Int(n), Some(range)) => self.ranged(Number::Int(n), range),
+            (Number::Float(x), Some(range)) => self.to_range(round(x, self.rounding), range),
+            (Number::Int(n), Some(range)) => self.to_range(Number::Int(n), range),
             (Number::Float(x), None) if !x.is_finite() => Ok(Number::Float(x)),
             (x, None) => self.to_float(x),
         }
     }
 
-    fn ranged(&self, x: Number, (low, high): (i128, i128)) -> Result<Number, String> {
+    /// Brings an integer, or a float without a fraction, into the range of the target type.
+    fn to_range(&self, x: Number, (low, high): (i128, i128)) -> Result<Number, String> {
         let is_inside = match x {
             Number::Int(n) => (low..=high).contains(&n),
             // It has no fraction, and 2^64 and the like are floats.
@@ -139,23 +147,23 @@ impl Cast {
         to.store(x, &mut bytes[..to.size()]);
         let nearest = to.load(&bytes[..to.size()]).as_f64();
         let is_negative = x.as_f64() < 0.0;
-        // From here on only the magnitude matters.
+        // The sign is restored at the end.
         let magnitude = nearest.abs();
-        let away = match self.rounding {
+        let instead_of_nearest = match self.rounding {
             Rounding::NearestEven => None,
             Rounding::NearestAway => {
                 // Of two nearest floats this is the even one; the other may be farther from zero.
                 let next = step(to, magnitude, 1);
-                let above = above(x, magnitude).filter(|_| magnitude.is_finite() && next.is_finite());
-                let is_tie = above.is_some_and(|above| 2.0 * above == next - magnitude);
+                let excess = excess(x, magnitude).filter(|_| magnitude.is_finite() && next.is_finite());
+                let is_tie = excess.is_some_and(|excess| 2.0 * excess == next - magnitude);
                 is_tie.then_some(next)
             }
             Rounding::TowardsZero => self.directed(x, magnitude, false),
             Rounding::TowardsPositive => self.directed(x, magnitude, !is_negative),
             Rounding::TowardsNegative => self.directed(x, magnitude, is_negative),
         };
-        let magnitude = away.unwrap_or(magnitude);
-        let out = magnitude.is_infinite() || x.as_f64().abs() >= beyond(to);
+        let magnitude = instead_of_nearest.unwrap_or(magnitude);
+        let out = magnitude.is_infinite() || x.as_f64().abs() >= overflow_threshold(to);
         match self.out_of_range {
             _ if !out => Ok(Number::Float(magnitude.copysign(nearest))),
             Some(_) => Ok(Number::Float(f64::INFINITY.copysign(nearest))),
@@ -178,7 +186,8 @@ fn equal(key: Number, x: Number) -> bool {
     match (key, x) {
         (Number::Int(key), Number::Int(x)) => key == x,
         (key, x) => {
-            let (key, x) = (key.as_f64(), x.as_f64());
+            let key = key.as_f64();
+            let x = x.as_f64();
             key == x || key.is_nan() && x.is_nan()
         }
     }
@@ -205,7 +214,7 @@ fn compare_magnitude(x: Number, magnitude: f64) -> std::cmp::Ordering {
 }
 
 /// The distance by which |x| exceeds the magnitude of the nearest float.
-fn above(x: Number, magnitude: f64) -> Option<f64> {
+fn excess(x: Number, magnitude: f64) -> Option<f64> {
     (compare_magnitude(x, magnitude) == std::cmp::Ordering::Greater).then(|| match x {
         Number::Int(n) => (n.abs() - magnitude as i128) as f64,
         Number::Float(x) => x.abs() - magnitude,
@@ -230,7 +239,7 @@ fn step(to: NumberType, magnitude: f64, by: i64) -> f64 {
 }
 
 /// The smallest power of two beyond all finite floats of a type.
-fn beyond(to: NumberType) -> f64 {
+fn overflow_threshold(to: NumberType) -> f64 {
     match to {
         NumberType::F16 => 65_536.0,
         NumberType::F32 | NumberType::Bf16 => 128f64.exp2(),

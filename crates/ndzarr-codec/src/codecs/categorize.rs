@@ -1,5 +1,5 @@
-//! categorize: strings as codes. A string that is not a label gets the code 0, which reads as the
-//! empty string: the codec is defined so.
+//! categorize: strings as codes. By the definition of the codec, a string that is not a label gets
+//! the code 0, which reads as the empty string.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ impl Codes {
         self.numbers.size()
     }
 
-    /// The label of a code, if it can be one.
+    /// The code as an index of labels; `None` for a number that no index has.
     pub(crate) fn load(&self, code: &[u8]) -> Option<usize> {
         match self.numbers.load(code) {
             Number::Int(code) => usize::try_from(code).ok(),
@@ -52,7 +52,7 @@ pub(crate) struct Categorize {
     /// The decoded type is opaque, because the labels are already in the stored byte order.
     types: FilterTypes,
     codes: Codes,
-    /// Each in stored form; the first stands for strings without a label.
+    /// The labels in stored form; the first stands for strings without a label.
     labels: Vec<Vec<u8>>,
     code_of: HashMap<Vec<u8>, usize>,
 }
@@ -66,7 +66,7 @@ impl Categorize {
         let mut code_of = HashMap::new();
         for label in &config.labels {
             let mut stored = Vec::with_capacity(size);
-            // Like NumPy, which truncates long strings.
+            // NumPy truncates long strings.
             for c in label.chars().take(config.code_points) {
                 let unit = u32::from(c);
                 stored.extend(match config.endian {

@@ -5,7 +5,7 @@ use std::fmt;
 use ndzarr_model::ChecksumLocation;
 
 use crate::memory::sink;
-use crate::traits::link::{Capable, Peel};
+use crate::traits::link::{BorrowDecoded, Capable};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 /// How a checksum is computed.
@@ -67,12 +67,12 @@ impl<C: Checksum> BytesToBytes for Checked<C> {
 }
 
 impl<C: Checksum> Capable for Checked<C> {
-    fn peel(&self) -> Option<&dyn Peel> {
+    fn borrowing_decoder(&self) -> Option<&dyn BorrowDecoded> {
         Some(self)
     }
 }
 
-impl<C: Checksum> Peel for Checked<C> {
+impl<C: Checksum> BorrowDecoded for Checked<C> {
     fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError> {
         let (payload, sum) = self.split(src)?;
         if self.checksum.of(payload)? != sum {

@@ -1,4 +1,4 @@
-//! The common part of gzip and zlib: deflate, with states that are reused for each chunk.
+//! The common part of gzip and zlib: deflate, with states that are reused from chunk to chunk.
 
 use ndzarr_deflate::{Container, DeflateError, Deflater, InflateError, Inflater, Output};
 
@@ -14,7 +14,7 @@ impl Output for Sink<'_> {
     type Error = CodecError;
 
     fn room(&mut self) -> Result<&mut [u8], CodecError> {
-        Sink::room(self)
+        Sink::free_space(self)
     }
 
     fn advance(&mut self, n: usize) -> Result<(), CodecError> {

@@ -1,9 +1,9 @@
-//! delta: the difference of each element from the one before it.
+//! delta: the difference between each element and the one before it.
 
 use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
-use crate::elements::number::{Number, NumberType, each, try_each};
+use crate::elements::number::{Number, NumberType, convert_each, try_convert_each};
 use crate::filter::{Filter, both_numbers};
 
 const NAME: &str = "delta";
@@ -30,9 +30,10 @@ impl Filter for Delta {
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        let (dtype, astype) = (self.dtype, self.astype);
+        let dtype = self.dtype;
+        let astype = self.astype;
         let mut previous = None;
-        try_each((dtype, elements), (astype, out), |x| {
+        try_convert_each((dtype, elements), (astype, out), |x| {
             let difference = match (x, previous.replace(x)) {
                 (x, None) => x,
                 // Decoding, which must read what numcodecs wrote, combines them with OR.
@@ -46,7 +47,7 @@ impl Filter for Delta {
                 (Number::Int(x), Some(Number::Int(y))) => Number::Int(dtype.wrapped(x - y)),
                 (x, Some(y)) => Number::Float(dtype.rounded(x.as_f64() - y.as_f64())),
             };
-            if returns(difference, dtype, astype) {
+            if is_restorable(difference, dtype, astype) {
                 return Ok(difference);
             }
             // numcodecs would store a truncated difference, and the values would be lost (V2-T50).
@@ -59,7 +60,7 @@ impl Filter for Delta {
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         let dtype = self.dtype;
         let mut sum = None;
-        each((self.astype, encoded), (dtype, out), |difference| {
+        convert_each((self.astype, encoded), (dtype, out), |difference| {
             // The sum runs in the type of the elements.
             let mut cast = [0; 8];
             dtype.store(difference, &mut cast[..dtype.size()]);
@@ -76,8 +77,8 @@ impl Filter for Delta {
     }
 }
 
-/// Whether a difference can be restored from its stored form; for floats, as closely as they allow.
-fn returns(difference: Number, dtype: NumberType, astype: NumberType) -> bool {
+/// True if a difference can be restored from its stored form; for floats, as closely as they allow.
+fn is_restorable(difference: Number, dtype: NumberType, astype: NumberType) -> bool {
     match difference {
         Number::Int(n) if !astype.is_float() => dtype.wrapped(astype.wrapped(n)) == n,
         Number::Float(x) if !astype.is_float() => {

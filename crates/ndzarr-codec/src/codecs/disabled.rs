@@ -5,7 +5,7 @@ use ndzarr_model::*;
 
 use super::*;
 
-/// A configuration of each codec that has a feature, its name and its feature, and whether that is
+/// A configuration of each codec that has a feature, its name, its feature, and true if that is
 /// enabled.
 fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
     let blosc = BloscConfig {

@@ -3,7 +3,7 @@
 use ndzarr_model::{FilterNumber, FilterTypes, FixedScaleOffsetConfig};
 
 use crate::CodecError;
-use crate::elements::number::{Number, NumberType, each};
+use crate::elements::number::{Number, NumberType, convert_each};
 use crate::filter::{Filter, both_numbers};
 
 const NAME: &str = "fixedscaleoffset";
@@ -64,8 +64,9 @@ impl Filter for FixedScaleOffset {
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        let (dtype, FixedScaleOffsetConfig { offset, scale, .. }) = (self.dtype, &self.config);
-        each((dtype, elements), (self.astype, out), |x| {
+        let dtype = self.dtype;
+        let FixedScaleOffsetConfig { offset, scale, .. } = &self.config;
+        convert_each((dtype, elements), (self.astype, out), |x| {
             let shifted = step(x, *offset, dtype, i128::wrapping_sub, |x, n| x - n);
             match step(shifted, *scale, dtype, i128::wrapping_mul, |x, n| x * n) {
                 Number::Float(x) => Number::Float(x.round_ties_even()),
@@ -76,13 +77,14 @@ impl Filter for FixedScaleOffset {
     }
 
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        let (astype, FixedScaleOffsetConfig { offset, scale, .. }) = (self.astype, &self.config);
+        let astype = self.astype;
+        let FixedScaleOffsetConfig { offset, scale, .. } = &self.config;
         // A quotient is always a float.
         let float = |number| match number {
             Number::Int(n) => Number::Float(n as f64),
             float => float,
         };
-        each((astype, encoded), (self.dtype, out), |y| {
+        convert_each((astype, encoded), (self.dtype, out), |y| {
             let quotient = step(float(y), *scale, astype, i128::wrapping_mul, |y, n| y / n);
             step(quotient, *offset, astype, i128::wrapping_add, |y, n| y + n)
         });

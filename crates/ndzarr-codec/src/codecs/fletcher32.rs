@@ -18,18 +18,21 @@ impl Checksum for Fletcher32 {
             return Err(CodecError::corrupt(Self::NAME, "there is no payload"));
         }
         let (words, last) = payload.as_chunks::<2>();
-        let (mut a, mut b) = (0, 0);
+        let mut a = 0;
+        let mut b = 0;
         for run in words.chunks(RUN) {
             for &word in run {
                 a += u32::from(u16::from_be_bytes(word));
                 b += a;
             }
-            (a, b) = (fold(a), fold(b));
+            a = fold(a);
+            b = fold(b);
         }
         if let Some(&byte) = last.first() {
             a += u32::from(byte) << 8;
             b += a;
-            (a, b) = (fold(a), fold(b));
+            a = fold(a);
+            b = fold(b);
         }
         Ok(fold(b) << 16 | fold(a))
     }

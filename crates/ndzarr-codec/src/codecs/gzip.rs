@@ -4,7 +4,7 @@ use ndzarr_deflate::{Container, Inflater, crc32};
 
 use super::deflate;
 use crate::memory::sink::{self, Sink};
-use crate::traits::link::{Capable, Two};
+use crate::traits::link::{Capable, DecodeTwo};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "gzip";
@@ -36,12 +36,12 @@ impl BytesToBytes for Gzip {
 }
 
 impl Capable for Gzip {
-    fn two(&self) -> Option<&dyn Two> {
+    fn pair_decoder(&self) -> Option<&dyn DecodeTwo> {
         Inflater::FILLS_TWO.then_some(self)
     }
 }
 
-impl Two for Gzip {
+impl DecodeTwo for Gzip {
     fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
         two_members(NAME, src, dst, workspace)
     }
@@ -88,48 +88,47 @@ pub(crate) fn decode(
 }
 
 /// Decodes a value that is one member, with its trailer at the very end, and fills `out`; returns
-/// whether it did.
+/// true if it did.
 fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut Workspace) -> bool {
-    let Some((stream, trailer)) = parts_of_member(codec, src) else { return false };
-    says_len(trailer, out)
+    let Some((stream, trailer)) = split_member(codec, src) else { return false };
+    len_matches(trailer, out)
         && deflate::inflater(workspace).fill(stream, Container::Raw, out)
-        && says_crc(trailer, out)
+        && crc_matches(trailer, out)
 }
 
-/// Like [`one_member`], for two values at once, if that is faster.
+/// Decodes two values at once as [`one_member`] does; returns true if it did, which is only where
+/// that is faster.
 pub(crate) fn two_members(
     codec: &'static str,
     src: [&[u8]; 2],
     mut out: [&mut [u8]; 2],
     workspace: &mut Workspace,
 ) -> bool {
-    let [Some((stream_a, trailer_a)), Some((stream_b, trailer_b))] =
-        src.map(|src| parts_of_member(codec, src))
+    let [Some((stream_a, trailer_a)), Some((stream_b, trailer_b))] = src.map(|src| split_member(codec, src))
     else {
         return false;
     };
-    says_len(trailer_a, out[0])
-        && says_len(trailer_b, out[1])
+    len_matches(trailer_a, out[0])
+        && len_matches(trailer_b, out[1])
         && deflate::inflater(workspace).fill_two(
             [stream_a, stream_b],
             Container::Raw,
             out.each_mut().map(|out| &mut **out),
         )
-        && says_crc(trailer_a, out[0])
-        && says_crc(trailer_b, out[1])
+        && crc_matches(trailer_a, out[0])
+        && crc_matches(trailer_b, out[1])
 }
 
-/// The part between a member's header and its trailer, and the trailer, which is the end of the
-/// value.
-fn parts_of_member<'s>(codec: &'static str, src: &'s [u8]) -> Option<(&'s [u8], &'s [u8; 8])> {
+/// Splits a value that is one member, after its header, into the stream and the trailer.
+fn split_member<'s>(codec: &'static str, src: &'s [u8]) -> Option<(&'s [u8], &'s [u8; 8])> {
     src[header_len(codec, src).ok()?..].split_last_chunk()
 }
 
-fn says_len(trailer: &[u8; 8], out: &[u8]) -> bool {
+fn len_matches(trailer: &[u8; 8], out: &[u8]) -> bool {
     trailer[4..] == (out.len() as u32).to_le_bytes()
 }
 
-fn says_crc(trailer: &[u8; 8], out: &[u8]) -> bool {
+fn crc_matches(trailer: &[u8; 8], out: &[u8]) -> bool {
     trailer[..4] == crc32(out).to_le_bytes()
 }
 
@@ -163,27 +162,27 @@ fn header_len(codec: &'static str, src: &[u8]) -> Result<usize, CodecError> {
     if flags & RESERVED != 0 {
         return Err(CodecError::corrupt(codec, format!("unknown flags {flags:#04x}")));
     }
-    let mut at = fixed.len();
+    let mut position = fixed.len();
     if flags & HAS_EXTRA != 0 {
-        let len = src.get(at..).and_then(<[u8]>::first_chunk).ok_or_else(truncated)?;
-        at += 2 + usize::from(u16::from_le_bytes(*len));
+        let len = src.get(position..).and_then(<[u8]>::first_chunk).ok_or_else(truncated)?;
+        position += 2 + usize::from(u16::from_le_bytes(*len));
     }
     for flag in [HAS_NAME, HAS_COMMENT] {
         if flags & flag != 0 {
-            let text = src.get(at..).ok_or_else(truncated)?;
-            at += text.iter().position(|&byte| byte == 0).ok_or_else(truncated)? + 1;
+            let text = src.get(position..).ok_or_else(truncated)?;
+            position += text.iter().position(|&byte| byte == 0).ok_or_else(truncated)? + 1;
         }
     }
     if flags & HAS_CRC != 0 {
-        let header = src.get(..at).ok_or_else(truncated)?;
-        let crc: &[u8; 2] = src[at..].first_chunk().ok_or_else(truncated)?;
+        let header = src.get(..position).ok_or_else(truncated)?;
+        let crc: &[u8; 2] = src[position..].first_chunk().ok_or_else(truncated)?;
         if *crc != (crc32(header) as u16).to_le_bytes() {
             return Err(CodecError::corrupt(codec, "the CRC-16 does not match the header"));
         }
-        at += 2;
+        position += 2;
     }
-    if at > src.len() {
+    if position > src.len() {
         return Err(truncated());
     }
-    Ok(at)
+    Ok(position)
 }

@@ -32,7 +32,7 @@ impl BytesToBytes for Lz4 {
                 format!("says that {} bytes hold {len}, more than LZ4 can", block.len()),
             ));
         }
-        decode_block(NAME, block, sink::room_of(NAME, &mut dst, len)?)?;
+        decode_block(NAME, block, sink::whole_output(NAME, &mut dst, len)?)?;
         Ok(len)
     }
 
@@ -63,7 +63,7 @@ fn prefix(src: &[u8]) -> Result<(usize, &[u8]), CodecError> {
     }
 }
 
-/// Whether a block of `block_len` bytes can decode to `len` bytes: one byte stands for at most 255.
+/// True if a block of `block_len` bytes can decode to `len` bytes: one byte stands for at most 255.
 pub(crate) fn is_plausible(len: usize, block_len: usize) -> bool {
     len <= block_len.saturating_mul(255)
 }

@@ -1,4 +1,4 @@
-//! lz4 where there is no C compiler: decoding by lz4_flex.
+//! lz4 without a C compiler: decoding by lz4_flex.
 
 use std::io::{self, Read};
 
@@ -30,7 +30,7 @@ pub(crate) fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Res
     let mut sink = Sink::new(codec, dst);
     let mut decoder = FrameDecoder::new(Source { rest: src, ran_out: false });
     loop {
-        let n = decoder.read(sink.room()?).map_err(|error| CodecError::corrupt(codec, error))?;
+        let n = decoder.read(sink.free_space()?).map_err(|error| CodecError::corrupt(codec, error))?;
         if n == 0 {
             break;
         }
@@ -46,10 +46,10 @@ pub(crate) fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Res
     sink.finish()
 }
 
-/// A frame to read. The decoder takes its end, between two blocks, for the end of the frame.
+/// A frame to read. If it ends between two blocks, the decoder takes that for the end of the frame.
 struct Source<'s> {
     rest: &'s [u8],
-    /// Whether more was asked for than there is.
+    /// True if the decoder tried to read past the end.
     ran_out: bool,
 }
 

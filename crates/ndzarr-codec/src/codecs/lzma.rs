@@ -7,8 +7,7 @@ use super::lzma_filters::{self, NAME};
 use crate::memory::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
-/// The most that a decoder may allocate, whatever the chunk's size, in bytes: more than every
-/// preset needs.
+/// The bytes that a decoder may allocate even for a small chunk: more than every preset needs.
 const MEMORY_LIMIT: u64 = 160 << 20;
 const PRESET_DEFAULT: u32 = 6;
 
@@ -20,7 +19,7 @@ pub(crate) struct Lzma {
 impl Lzma {
     pub(crate) fn new(config: &LzmaConfig) -> Result<Self, CodecError> {
         if config.format == LzmaFormat::Raw {
-            // Decoding needs the filters too, so errors in them do not only concern writing.
+            // Decoding needs the filters too, so errors in them are reported at once.
             lzma_filters::filters(config.filters.as_deref().unwrap_or_default(), None)?;
         }
         Ok(Self { config: config.clone() })
@@ -95,9 +94,10 @@ impl BytesToBytes for Lzma {
         let mut stream = self.decoder(limit)?;
         let mut sink = Sink::new(NAME, dst);
         loop {
-            let (total_in, total_out) = (stream.total_in(), stream.total_out());
+            let total_in = stream.total_in();
+            let total_out = stream.total_out();
             let rest = &src[total_in as usize..];
-            let status = stream.process(rest, sink.room()?, Action::Finish).map_err(corrupt)?;
+            let status = stream.process(rest, sink.free_space()?, Action::Finish).map_err(corrupt)?;
             sink.advance((stream.total_out() - total_out) as usize)?;
             if status == Status::StreamEnd {
                 break;
@@ -106,9 +106,9 @@ impl BytesToBytes for Lzma {
                 return Err(sink::truncated(NAME));
             }
         }
-        let behind = src.len() as u64 - stream.total_in();
-        if behind > 0 {
-            return Err(CodecError::corrupt(NAME, format!("{behind} bytes after the stream")));
+        let excess = src.len() as u64 - stream.total_in();
+        if excess > 0 {
+            return Err(CodecError::corrupt(NAME, format!("{excess} bytes after the stream")));
         }
         sink.finish()
     }

@@ -92,7 +92,8 @@ fn options(filter: &LzmaFilter, decoded_len: Option<usize>) -> Result<LzmaOption
         dict_size = dict_size.min(u32::try_from(len).unwrap_or(u32::MAX).max(DICT_SIZE_MIN));
     }
     options.dict_size(dict_size);
-    let (lc, lp) = (number("lc")?.unwrap_or(3), number("lp")?.unwrap_or(0));
+    let lc = number("lc")?.unwrap_or(3);
+    let lp = number("lp")?.unwrap_or(0);
     let pb = number("pb")?.unwrap_or(2);
     if lc > 4 || lp > 4 || lc + lp > 4 || pb > 4 {
         return Err(config(&format!("lc {lc}, lp {lp}, pb {pb}")));

@@ -1,9 +1,9 @@
-//! N5's gzip: gzip or zlib. The stored bytes say which, whatever the flag.
+//! N5's gzip: gzip or zlib. When decoding, the stored bytes determine which, whatever the flag.
 
 use ndzarr_deflate::{Container, Inflater};
 
 use super::{deflate, gzip};
-use crate::traits::link::{Capable, Two};
+use crate::traits::link::{Capable, DecodeTwo};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "gzip (N5)";
@@ -36,12 +36,12 @@ impl BytesToBytes for N5Gzip {
 }
 
 impl Capable for N5Gzip {
-    fn two(&self) -> Option<&dyn Two> {
+    fn pair_decoder(&self) -> Option<&dyn DecodeTwo> {
         Inflater::FILLS_TWO.then_some(self)
     }
 }
 
-impl Two for N5Gzip {
+impl DecodeTwo for N5Gzip {
     fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
         match src.map(|src| src.first() == Some(&0x1f)) {
             [true, true] => gzip::two_members(NAME, src, dst, workspace),

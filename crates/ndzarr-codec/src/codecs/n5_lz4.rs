@@ -83,7 +83,8 @@ impl BytesToBytes for N5Lz4 {
         if !src.starts_with(MAGIC) {
             return Ok(None);
         }
-        let (mut rest, mut sum) = (src, 0);
+        let mut rest = src;
+        let mut sum = 0;
         while let Some((header, _)) = next_block(&mut rest)? {
             sum += u64::from(header.decoded);
         }
@@ -171,7 +172,7 @@ fn decode_java(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
     let mut rest = src;
     while let Some((header, block)) = next_block(&mut rest)? {
         let len = header.decoded as usize;
-        let out = sink.room_for(len)?;
+        let out = sink.space_for(len)?;
         if header.method == STORED {
             out.copy_from_slice(block);
         } else {
@@ -191,7 +192,7 @@ fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Result<usize, 
     let mut sink = Sink::new(codec, dst);
     let mut decoder = ::lz4::Decoder::new(src).map_err(|error| CodecError::corrupt(codec, error))?;
     loop {
-        let n = decoder.read(sink.room()?).map_err(|error| CodecError::corrupt(codec, error))?;
+        let n = decoder.read(sink.free_space()?).map_err(|error| CodecError::corrupt(codec, error))?;
         if n == 0 {
             break;
         }
@@ -205,7 +206,7 @@ fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Result<usize, 
     sink.finish()
 }
 
-/// Length and block, with the framing of numcodecs; `None` if it is not that.
+/// Length and block, with the framing of numcodecs; `None` if `src` does not have that framing.
 fn decode_numcodecs(src: &[u8], dst: &mut Dst<'_>) -> Result<Option<usize>, CodecError> {
     let Some((len, block)) = src.split_first_chunk::<4>() else { return Ok(None) };
     let len = u32::from_le_bytes(*len) as usize;
@@ -216,7 +217,7 @@ fn decode_numcodecs(src: &[u8], dst: &mut Dst<'_>) -> Result<Option<usize>, Code
     if !fits || len == 0 || !is_plausible(len, block.len()) {
         return Ok(None);
     }
-    let out = sink::room_of(NAME, dst, len)?;
+    let out = sink::whole_output(NAME, dst, len)?;
     Ok(decode_block(NAME, block, out).is_ok().then_some(len))
 }
 

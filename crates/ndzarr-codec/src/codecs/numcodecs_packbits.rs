@@ -17,7 +17,7 @@ impl BytesToBytes for NumcodecsPackbits {
 
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let n = n_bits(src)?;
-        unpack(src, sink::room_of(NAME, &mut dst, n)?);
+        unpack(src, sink::whole_output(NAME, &mut dst, n)?);
         Ok(n)
     }
 
@@ -38,7 +38,7 @@ impl BytesToBytes for NumcodecsPackbits {
     }
 }
 
-/// The same for the elements of an array of booleans.
+/// packbits of numcodecs as an array→array codec, for booleans.
 #[derive(Debug)]
 pub(crate) struct OnArray;
 
@@ -70,7 +70,7 @@ impl ArrayToArray for OnArray {
         Ok(vec![packed_len(n) as u64])
     }
 
-    /// Like zarr-python, which keeps the number.
+    /// The fill value keeps its number, as in zarr-python.
     fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {
         Ok(fill.to_vec())
     }

@@ -11,14 +11,16 @@ const NAME: &str = "packbits";
 pub(crate) struct Packbits {
     components: Components,
     padding: PaddingEncoding,
-    /// The lowest bit to keep, and the number of bits.
+    /// The lowest bit to keep.
     first: u32,
+    /// The number of bits to keep.
     width: u32,
 }
 
 /// The numbers of which an element consists.
 #[derive(Clone, Copy, Debug)]
 struct Components {
+    /// How many.
     n: usize,
     /// Size in memory, in bytes.
     size: usize,
@@ -57,19 +59,19 @@ impl Packbits {
 }
 
 fn components(data_type: &DataType) -> Option<Components> {
-    let of = |n, size, bits, sign| Some(Components { n, size, bits, sign });
+    let numbers = |n, size, bits, sign| Some(Components { n, size, bits, sign });
     match *data_type {
-        DataType::Bool => of(1, 1, 1, Sign::None),
-        DataType::Int { bits } => of(1, usize::from(bits).div_ceil(8), bits.into(), Sign::Extended),
+        DataType::Bool => numbers(1, 1, 1, Sign::None),
+        DataType::Int { bits } => numbers(1, usize::from(bits).div_ceil(8), bits.into(), Sign::Extended),
         DataType::UInt { bits } | DataType::Float { bits } => {
-            of(1, usize::from(bits).div_ceil(8), bits.into(), Sign::None)
+            numbers(1, usize::from(bits).div_ceil(8), bits.into(), Sign::None)
         }
-        DataType::BFloat16 => of(1, 2, 16, Sign::None),
-        DataType::Complex { bits } => of(2, usize::from(bits) / 16, u32::from(bits) / 2, Sign::None),
-        DataType::SmallFloat(float) => of(1, 1, float.bits().into(), Sign::None),
-        DataType::ComplexOf(ComplexPart::Small(float)) => of(2, 1, float.bits().into(), Sign::None),
-        DataType::ComplexOf(_) => of(2, 2, 16, Sign::None),
-        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => of(1, 8, 64, Sign::Extended),
+        DataType::BFloat16 => numbers(1, 2, 16, Sign::None),
+        DataType::Complex { bits } => numbers(2, usize::from(bits) / 16, u32::from(bits) / 2, Sign::None),
+        DataType::SmallFloat(float) => numbers(1, 1, float.bits().into(), Sign::None),
+        DataType::ComplexOf(ComplexPart::Small(float)) => numbers(2, 1, float.bits().into(), Sign::None),
+        DataType::ComplexOf(_) => numbers(2, 2, 16, Sign::None),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => numbers(1, 8, 64, Sign::Extended),
         _ => None,
     }
 }
@@ -132,7 +134,8 @@ impl ArrayToBytes for Packbits {
             out.push(unused);
         }
         let mask = u64::MAX >> (64 - self.width);
-        let (mut word, mut n) = (0u128, 0);
+        let mut word = 0u128;
+        let mut n = 0;
         for element in elements.chunks_exact(self.components.size) {
             word |= u128::from(load(element) >> self.first & mask) << n;
             n += self.width;

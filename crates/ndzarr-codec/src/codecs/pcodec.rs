@@ -22,16 +22,17 @@ const BATCH: usize = 16 * FULL_BATCH_N;
 #[derive(Debug)]
 pub(crate) struct Pcodec {
     config: PcodecConfig,
-    /// The type of its input, if that is numbers: on bytes little-endian ones, else native ones.
+    /// The type of its input, if that is numbers: little-endian ones on bytes, native ones on
+    /// arrays.
     numbers: Option<NumberType>,
 }
 
 impl Pcodec {
     /// As a filter on stored elements, or on bytes.
-    pub(crate) fn on_bytes(config: &PcodecConfig, reaching: Option<&StoredType>) -> Self {
+    pub(crate) fn on_bytes(config: &PcodecConfig, input: Option<&StoredType>) -> Self {
         let is_little =
             |stored: &&StoredType| stored.endian == Endian::Little || stored.data_type.swap_width() == 1;
-        let numbers = reaching.filter(is_little).and_then(|stored| NumberType::of(&stored.data_type));
+        let numbers = input.filter(is_little).and_then(|stored| NumberType::of(&stored.data_type));
         Self { config: config.clone(), numbers }
     }
 
@@ -140,50 +141,52 @@ impl ArrayToBytes for Pcodec {
     }
 }
 
-/// `form` is the form of the output, for numbers of this size.
-fn decompress(src: &[u8], dst: Dst<'_>, form: fn(usize) -> Swap) -> Result<usize, CodecError> {
+/// Decodes a whole stream. `output_swap` converts native numbers of a size to the form of the
+/// output.
+fn decompress(src: &[u8], dst: Dst<'_>, output_swap: fn(usize) -> Swap) -> Result<usize, CodecError> {
     let (file, chunks) = FileDecompressor::new(src).map_err(corrupt)?;
     let mut sink = Sink::new(NAME, dst);
     match file.peek_number_type_or_termination(chunks).map_err(corrupt)? {
-        None => end(chunks.get(1..).unwrap_or_default())?,
-        Some(PcoType::U8) => append::<u8>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::U16) => append::<u16>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::U32) => append::<u32>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::U64) => append::<u64>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::I8) => append::<i8>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::I16) => append::<i16>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::I32) => append::<i32>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::I64) => append::<i64>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::F16) => append::<f16>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::F32) => append::<f32>(&file, chunks, form, &mut sink)?,
-        Some(PcoType::F64) => append::<f64>(&file, chunks, form, &mut sink)?,
+        None => expect_end(chunks.get(1..).unwrap_or_default())?,
+        Some(PcoType::U8) => append::<u8>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::U16) => append::<u16>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::U32) => append::<u32>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::U64) => append::<u64>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::I8) => append::<i8>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::I16) => append::<i16>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::I32) => append::<i32>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::I64) => append::<i64>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::F16) => append::<f16>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::F32) => append::<f32>(&file, chunks, output_swap, &mut sink)?,
+        Some(PcoType::F64) => append::<f64>(&file, chunks, output_swap, &mut sink)?,
         Some(other) => return Err(CodecError::corrupt(NAME, format!("has numbers of type {other:?}"))),
     }
     sink.finish()
 }
 
-/// Appends all chunks, a batch at a time: no size stated in the stream leads to an allocation.
+/// Appends all chunks, a batch at a time, so that no size stated in the stream leads to an
+/// allocation.
 fn append<T: Number + bytemuck::NoUninit + Default>(
     file: &FileDecompressor,
     mut chunks: &[u8],
-    form: fn(usize) -> Swap,
+    output_swap: fn(usize) -> Swap,
     sink: &mut Sink<'_>,
 ) -> Result<(), CodecError> {
     let mut batch = vec![T::default(); BATCH];
     loop {
         if chunks.first() != Some(&TERMINATION) {
-            pcodec_claims::check(chunks, size_of::<T>(), file.format_version().major, sink.left())?;
+            pcodec_claims::check(chunks, size_of::<T>(), file.format_version().major, sink.remaining())?;
         }
         let mut chunk = match file.chunk_decompressor::<T, _>(chunks).map_err(corrupt)? {
-            DecompressorItem::EndOfData(rest) => return end(rest),
+            DecompressorItem::EndOfData(rest) => return expect_end(rest),
             DecompressorItem::Chunk(chunk) => chunk,
         };
         loop {
             let progress = chunk.read(&mut batch).map_err(corrupt)?;
             let bytes: &[u8] = bytemuck::cast_slice(&batch[..progress.n_processed]);
-            let out = sink.room_for(bytes.len())?;
+            let out = sink.space_for(bytes.len())?;
             out.copy_from_slice(bytes);
-            form(size_of::<T>()).apply(out);
+            output_swap(size_of::<T>()).apply(out);
             sink.advance(bytes.len())?;
             if progress.finished {
                 break;
@@ -196,7 +199,7 @@ fn append<T: Number + bytemuck::NoUninit + Default>(
     }
 }
 
-fn end(rest: &[u8]) -> Result<(), CodecError> {
+fn expect_end(rest: &[u8]) -> Result<(), CodecError> {
     match rest.len() {
         0 => Ok(()),
         n => Err(CodecError::corrupt(NAME, format!("{n} bytes after the stream"))),

@@ -3,7 +3,7 @@
 use ndzarr_model::FilterTypes;
 
 use crate::CodecError;
-use crate::elements::number::{Number, NumberType, each};
+use crate::elements::number::{Number, NumberType, convert_each};
 use crate::filter::{Filter, both_numbers};
 
 const NAME: &str = "quantize";
@@ -38,7 +38,7 @@ impl Filter for Quantize {
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         let dtype = self.dtype;
         let scale = dtype.rounded(self.scale);
-        each((dtype, elements), (self.astype, out), |x| {
+        convert_each((dtype, elements), (self.astype, out), |x| {
             let scaled = dtype.rounded(x.as_f64() * scale);
             Number::Float(dtype.rounded(scaled.round_ties_even() / scale))
         });
@@ -46,7 +46,7 @@ impl Filter for Quantize {
     }
 
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        each((self.astype, encoded), (self.dtype, out), |y| y);
+        convert_each((self.astype, encoded), (self.dtype, out), |y| y);
         Ok(())
     }
 }

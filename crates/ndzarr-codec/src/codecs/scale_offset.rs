@@ -2,7 +2,7 @@
 
 use ndzarr_model::{DataType, ScaleOffsetConfig};
 
-use crate::elements::number::{Number, NumberType, try_each};
+use crate::elements::number::{Number, NumberType, try_convert_each};
 use crate::filter::numbers;
 use crate::{ArrayToArray, CodecError};
 
@@ -19,16 +19,17 @@ pub(crate) struct ScaleOffset {
 impl ScaleOffset {
     pub(crate) fn new(config: &ScaleOffsetConfig, data_type: &DataType) -> Result<Self, CodecError> {
         let numbers = numbers(NAME, data_type)?;
-        let one = |n: i128| if numbers.is_float() { Number::Float(n as f64) } else { Number::Int(n) };
+        let number = |n: i128| if numbers.is_float() { Number::Float(n as f64) } else { Number::Int(n) };
         let read = |bytes: &Option<Vec<u8>>, default: i128| match bytes {
-            None => Ok(one(default)),
+            None => Ok(number(default)),
             Some(bytes) if bytes.len() == numbers.size() => Ok(numbers.load(bytes)),
             Some(bytes) => Err(CodecError::config(
                 NAME,
                 format!("{} bytes are not one value of {data_type}", bytes.len()),
             )),
         };
-        let (offset, scale) = (read(&config.offset, 0)?, read(&config.scale, 1)?);
+        let offset = read(&config.offset, 0)?;
+        let scale = read(&config.scale, 1)?;
         if numbers == NumberType::Bool {
             return Err(CodecError::config(NAME, "does not compute with bool"));
         }
@@ -38,7 +39,7 @@ impl ScaleOffset {
         Ok(Self { data_type: data_type.clone(), numbers, offset, scale })
     }
 
-    /// A result in the type of the elements, if it fits.
+    /// A result in the type of the elements, if it fits: finite, if `finite` is true.
     fn fitting(&self, result: Number, finite: bool) -> Option<Number> {
         match result {
             Number::Int(n) => {
@@ -98,22 +99,22 @@ impl ArrayToArray for ScaleOffset {
     }
 
     fn encode(&self, elements: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
-        try_each((self.numbers, elements), (self.numbers, out), |x| {
-            let no_place =
+        try_convert_each((self.numbers, elements), (self.numbers, out), |x| {
+            let out_of_range =
                 || CodecError::encode(NAME, format!("{x:?} leaves the range of {}", self.data_type));
-            self.encoded(x).ok_or_else(no_place)
+            self.encoded(x).ok_or_else(out_of_range)
         })
     }
 
     fn decode(&self, encoded: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
-        try_each((self.numbers, encoded), (self.numbers, out), |y| {
-            let no_place = || {
+        try_convert_each((self.numbers, encoded), (self.numbers, out), |y| {
+            let not_encoded = || {
                 CodecError::corrupt(
                     NAME,
                     format!("{y:?} is not the encoded form of an element of {}", self.data_type),
                 )
             };
-            self.decoded(y).ok_or_else(no_place)
+            self.decoded(y).ok_or_else(not_encoded)
         })
     }
 }

@@ -27,7 +27,7 @@ impl BytesToBytes for Shuffle {
 
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         self.check(src.len(), CodecError::corrupt)?;
-        let out = sink::room_of(NAME, &mut dst, src.len())?;
+        let out = sink::whole_output(NAME, &mut dst, src.len())?;
         transpose(src, out, self.elementsize, src.len() / self.elementsize);
         Ok(src.len())
     }
@@ -52,7 +52,7 @@ impl BytesToBytes for Shuffle {
 
 /// Transposes a matrix of `rows` rows of `columns` bytes.
 fn transpose(src: &[u8], out: &mut [u8], rows: usize, columns: usize) {
-    /// This many columns of the narrow side are in the cache at a time.
+    /// The length of the part of the long side that is in the cache at a time.
     const BLOCK: usize = 4096;
     if rows == 0 || columns == 0 {
         return;

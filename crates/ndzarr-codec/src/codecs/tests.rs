@@ -27,7 +27,8 @@ pub(super) fn image(n: usize, noise: f64) -> Vec<u8> {
     };
     let mut value = |i: usize| {
         let normal = (0..12).map(|_| random()).sum::<f64>() - 6.0;
-        let (x, y) = ((i % 128) as f64, (i / 128 % 128) as f64);
+        let x = (i % 128) as f64;
+        let y = (i / 128 % 128) as f64;
         (1000.0 + 400.0 * (x / 40.0).sin() + 300.0 * (y / 25.0).cos() + noise * normal) as u16
     };
     (0..n).flat_map(|i| value(i).to_le_bytes()).collect()
@@ -40,8 +41,8 @@ fn codec(config: &CodecConfig) -> Link {
 }
 
 /// The bytes→bytes codec of a configuration.
-fn bytes_codec(config: &CodecConfig, reaching: Option<&StoredType>) -> Result<Link, CodecError> {
-    match super::bind(config, super::Input::Bytes(reaching))? {
+fn bytes_codec(config: &CodecConfig, input: Option<&StoredType>) -> Result<Link, CodecError> {
+    match super::bind(config, super::Input::Bytes(input))? {
         super::Bound::BytesToBytes(codec, _) => Ok(codec),
         other => panic!("{other:?} takes no bytes"),
     }
@@ -112,7 +113,7 @@ const N5_LZ4: CodecConfig = CodecConfig::N5Lz4 { block_size: 65_536 };
 const BZ2: CodecConfig = CodecConfig::Bz2 { level: 1 };
 const CRC32C: CodecConfig = CodecConfig::Crc32c { location: ChecksumLocation::End };
 
-/// One configuration of every codec, and whether its format has a checksum of the content.
+/// One configuration of every codec, and true if its format has a checksum of the content.
 fn all() -> Vec<(CodecConfig, bool)> {
     vec![
         (GZIP, true),

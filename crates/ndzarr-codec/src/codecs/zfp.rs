@@ -23,8 +23,8 @@ impl Zfp {
     }
 
     /// As a filter on stored elements, or on bytes.
-    pub(crate) fn on_bytes(mode: &ZfpMode, reaching: Option<&StoredType>) -> Self {
-        let little = reaching.filter(|stored| stored.endian == Endian::Little);
+    pub(crate) fn on_bytes(mode: &ZfpMode, input: Option<&StoredType>) -> Self {
+        let little = input.filter(|stored| stored.endian == Endian::Little);
         let scalar = little.and_then(|stored| scalar_of(&stored.data_type));
         Self { name: "zfpy", mode: mode_of(mode), framing: Framing::Header, scalar }
     }
@@ -68,8 +68,8 @@ impl ArrayToBytes for Zfp {
     }
 
     fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
-        // A stream with a header may have any shape; a shape that cannot be encoded is detected
-        // then.
+        // A stream with a header may have any shape; one that cannot be encoded is reported when
+        // encoding.
         if self.framing == Framing::None { self.shape(shape).map(|_| ()) } else { Ok(()) }
     }
 
@@ -108,7 +108,7 @@ impl BytesToBytes for Zfp {
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let framed = ndzarr_zfp::header(src).map_err(|error| self.corrupt(error))?;
         let len = framed.shape.n_elements().and_then(|n| n.checked_mul(framed.scalar.size()));
-        let out = sink::room_of(self.name, &mut dst, len.unwrap_or(usize::MAX))?;
+        let out = sink::whole_output(self.name, &mut dst, len.unwrap_or(usize::MAX))?;
         ndzarr_zfp::decompress_framed(src, out).map_err(|error| self.corrupt(error))?;
         swap_of_bytes(framed.scalar.size()).apply(out);
         Ok(out.len())

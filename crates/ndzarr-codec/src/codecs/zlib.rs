@@ -3,7 +3,7 @@
 use ndzarr_deflate::{Container, Inflater};
 
 use super::deflate;
-use crate::traits::link::{Capable, Two};
+use crate::traits::link::{Capable, DecodeTwo};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zlib";
@@ -29,12 +29,12 @@ impl BytesToBytes for Zlib {
 }
 
 impl Capable for Zlib {
-    fn two(&self) -> Option<&dyn Two> {
+    fn pair_decoder(&self) -> Option<&dyn DecodeTwo> {
         Inflater::FILLS_TWO.then_some(self)
     }
 }
 
-impl Two for Zlib {
+impl DecodeTwo for Zlib {
     fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
         deflate::inflater(workspace).fill_two(src, Container::Zlib, dst)
     }

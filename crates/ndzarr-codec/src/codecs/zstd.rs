@@ -10,18 +10,18 @@ use ::zstd::zstd_safe::{
 
 use super::zstd_frame::{self, Frames};
 use crate::memory::sink;
-use crate::traits::link::{Capable, Parts};
+use crate::traits::link::{Capable, DecodeParts};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zstd";
 const MIN_LEVEL: i32 = -131_072;
 const MAX_LEVEL: i32 = 22;
-/// A compressor with more memory than this, as the highest levels need, is not kept, in bytes.
-const KEPT_BYTES: usize = 128 << 20;
-/// The step of decoding if only part is wanted, in encoded bytes.
+/// A compressor that takes more memory than this many bytes, as at the highest levels, is replaced.
+const MAX_KEPT_BYTES: usize = 128 << 20;
+/// The step of decoding part of a frame, in encoded bytes.
 const STEP_BYTES: usize = 32 << 10;
-/// Leaving out less than this is not worthwhile, in bytes.
-const LEFT_OUT_BYTES: usize = 256 << 10;
+/// The fewest bytes that are worth leaving out.
+const MIN_LEFT_OUT_BYTES: usize = 256 << 10;
 /// The largest window that the library accepts, as the logarithm of its bytes.
 const MAX_WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 /// The most memory that is allocated for output before any of it is seen, in bytes.
@@ -57,9 +57,8 @@ impl BytesToBytes for Zstd {
                         format!("states {len} decoded bytes, but {} are expected", out.len()),
                     ));
                 }
-                let n = context.decompress(out, src).map_err(|code| match is_too_small(code) {
-                    true => sink::too_long(NAME, out.len()),
-                    false => corrupt(code),
+                let n = context.decompress(out, src).map_err(|code| {
+                    if is_too_small(code) { sink::too_long(NAME, out.len()) } else { corrupt(code) }
                 })?;
                 if n != out.len() {
                     return Err(sink::too_short(NAME, n, out.len()));
@@ -73,7 +72,7 @@ impl BytesToBytes for Zstd {
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         let context = compressor(workspace)?;
         let result = self.compress(src, dst, context);
-        if context.sizeof() > KEPT_BYTES
+        if context.sizeof() > MAX_KEPT_BYTES
             && let Some(fresh) = CCtx::try_create()
         {
             *context = fresh;
@@ -87,12 +86,12 @@ impl BytesToBytes for Zstd {
 }
 
 impl Capable for Zstd {
-    fn parts(&self) -> Option<&dyn Parts> {
+    fn partial_decoder(&self) -> Option<&dyn DecodeParts> {
         Some(self)
     }
 }
 
-impl Parts for Zstd {
+impl DecodeParts for Zstd {
     fn block_len(&self, _: &[u8]) -> Result<Option<NonZeroUsize>, CodecError> {
         Ok(None)
     }
@@ -119,7 +118,7 @@ impl Zstd {
         workspace: &mut Workspace,
     ) -> Result<bool, CodecError> {
         let frames = zstd_frame::frames(src)?;
-        if frames.has_checksum || frames.n > 1 || out.len() - n < LEFT_OUT_BYTES {
+        if frames.has_checksum || frames.n > 1 || out.len() - n < MIN_LEFT_OUT_BYTES {
             return Ok(false);
         }
         let context = decompressor(workspace)?;
@@ -135,9 +134,9 @@ impl Zstd {
                 let before = (from.pos(), to.pos());
                 match context.decompress_stream(&mut to, &mut from) {
                     Ok(_) => {}
-                    // Only a value decoded in one pass may have such a window: content of more than
-                    // 2 GiB.
-                    Err(code) if is(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) => {
+                    // A window may be as large as the content. The library accepts one of more than
+                    // 2 GiB only in one pass.
+                    Err(code) if is_error(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) => {
                         return Ok(false);
                     }
                     Err(code) => return Err(corrupt(code)),
@@ -198,16 +197,16 @@ fn grow(
         return Err(sink::too_long(NAME, max));
     }
     let bound = usize::try_from(frames.content_len.unwrap_or(frames.bound)).unwrap_or(usize::MAX).min(max);
-    let mut room = bound.min(TRUSTED_BYTES.max(src.len().saturating_mul(16)));
+    let mut capacity = bound.min(TRUSTED_BYTES.max(src.len().saturating_mul(16)));
     loop {
         buf.clear();
-        buf.try_reserve_exact(room).map_err(|_| CodecError::OutOfMemory { byte_len: room })?;
+        buf.try_reserve_exact(capacity).map_err(|_| CodecError::OutOfMemory { byte_len: capacity })?;
         match context.decompress(buf, src) {
-            // The buffer may have more room than was requested.
+            // The buffer may be larger than requested.
             Ok(n) if n > max => return Err(sink::too_long(NAME, max)),
             Ok(n) => return Ok(n),
-            Err(code) if is_too_small(code) && room < bound => {
-                room = bound.min(buf.capacity().max(room).saturating_mul(4));
+            Err(code) if is_too_small(code) && capacity < bound => {
+                capacity = bound.min(buf.capacity().max(capacity).saturating_mul(4));
             }
             Err(code) if is_too_small(code) => return Err(sink::too_long(NAME, max)),
             Err(code) => return Err(corrupt(code)),
@@ -216,16 +215,16 @@ fn grow(
 }
 
 fn is_too_small(code: ErrorCode) -> bool {
-    is(code, ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall)
+    is_error(code, ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall)
 }
 
-fn is(code: ErrorCode, error: ZSTD_ErrorCode) -> bool {
+fn is_error(code: ErrorCode, error: ZSTD_ErrorCode) -> bool {
     code == (error as usize).wrapping_neg()
 }
 
 fn corrupt(code: ErrorCode) -> CodecError {
-    // A frame that is right, but that this machine cannot address.
-    if MAX_WINDOW_LOG < 31 && is(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) {
+    // A valid frame, with a window beyond the address space of this machine.
+    if MAX_WINDOW_LOG < 31 && is_error(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) {
         return CodecError::OutOfMemory { byte_len: usize::MAX };
     }
     CodecError::corrupt(NAME, zstd_safe::get_error_name(code))
@@ -280,7 +279,7 @@ mod tests {
         let src = [image(1 << 20, 8.0), vec![7; 1 << 20], b"and more ".repeat(50_000)].concat();
         for level in [1, 3] {
             let frame = library(&src, level);
-            for n in [0, 1, 300_000, 1 << 20, 1 << 21, (1 << 21) + 1, src.len() - LEFT_OUT_BYTES] {
+            for n in [0, 1, 300_000, 1 << 20, 1 << 21, (1 << 21) + 1, src.len() - MIN_LEFT_OUT_BYTES] {
                 let mut out = vec![0xa5; src.len()];
                 let done = LEVEL_1.decode_start(&frame, n, &mut out, &mut workspace);
                 assert!(done.expect("it decodes"), "{n}");
@@ -361,7 +360,7 @@ mod tests {
             LEVEL_1.decode_start(frame, n, out, &mut workspace).map_err(|error| error.to_string())
         };
         let frame = library(&src, 1);
-        assert_eq!(start(&frame, src.len() - LEFT_OUT_BYTES + 1, &mut out), Ok(false));
+        assert_eq!(start(&frame, src.len() - MIN_LEFT_OUT_BYTES + 1, &mut out), Ok(false));
         let halves = [library(&src[..1 << 20], 1), library(&src[1 << 20..], 1)].concat();
         assert_eq!(start(&halves, 100, &mut out), Ok(false));
         let with_checksum = encoded(&Zstd { level: 1, checksum: true }, &src, &mut Workspace::new());

@@ -20,17 +20,19 @@ pub(crate) struct Frames {
     pub(crate) bound: u64,
     /// The number of frames, including skippable ones.
     pub(crate) n: usize,
-    /// Whether any frame has a checksum of its content.
+    /// True if any frame has a checksum of its content.
     pub(crate) has_checksum: bool,
 }
 
-/// What follows a skippable frame, if `src` begins with one.
+/// The bytes after a skippable frame, if `src` begins with one.
 #[cfg(any(test, target_family = "wasm"))]
-pub(crate) fn behind_skippable(src: &[u8]) -> Option<&[u8]> {
+pub(crate) fn after_skippable(src: &[u8]) -> Option<&[u8]> {
     let (magic, rest) = src.split_first_chunk::<4>()?;
     let (len, rest) = rest.split_first_chunk::<4>()?;
-    let is_skippable = u32::from_le_bytes(*magic) & 0xffff_fff0 == SKIPPABLE;
-    is_skippable.then(|| rest.get(u32::from_le_bytes(*len) as usize..)).flatten()
+    if u32::from_le_bytes(*magic) & 0xffff_fff0 != SKIPPABLE {
+        return None;
+    }
+    rest.get(u32::from_le_bytes(*len) as usize..)
 }
 
 /// Walks over the frames. Anything between or after them is an error, and so are the formats before

@@ -1,4 +1,4 @@
-//! zstd where there is no C compiler: decoding by ruzstd.
+//! zstd without a C compiler: decoding by ruzstd.
 
 use std::io::Read;
 
@@ -10,8 +10,8 @@ use crate::traits::link::Capable;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zstd";
-/// The largest window beyond the content, in bytes: that of the highest level. Only content takes
-/// memory.
+/// The largest window of a frame with less content, in bytes: that of the highest level. Only
+/// content takes memory.
 const MAX_WINDOW: u64 = 128 << 20;
 /// The step of decoding, in bytes.
 const STEP: usize = 1 << 20;
@@ -34,15 +34,15 @@ impl BytesToBytes for Zstd {
     fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let frames = zstd_frame::frames(src)?;
         let mut sink = Sink::new(NAME, dst);
-        if frames.content_len.is_some_and(|len| len > sink.left() as u64) {
-            return Err(sink::too_long(NAME, sink.left()));
+        if frames.content_len.is_some_and(|len| len > sink.remaining() as u64) {
+            return Err(sink::too_long(NAME, sink.remaining()));
         }
         let mut decoder = FrameDecoder::new();
-        decoder.set_max_window_size(MAX_WINDOW.max(sink.left() as u64));
+        decoder.set_max_window_size(MAX_WINDOW.max(sink.remaining() as u64));
         let mut rest = src;
         while !rest.is_empty() {
-            if let Some(behind) = zstd_frame::behind_skippable(rest) {
-                rest = behind;
+            if let Some(after) = zstd_frame::after_skippable(rest) {
+                rest = after;
                 continue;
             }
             decoder.reset(&mut rest).map_err(corrupt)?;
@@ -50,7 +50,7 @@ impl BytesToBytes for Zstd {
                 let step = BlockDecodingStrategy::UptoBytes(STEP);
                 let is_last = decoder.decode_blocks(&mut rest, step).map_err(corrupt)?;
                 while decoder.can_collect() > 0 {
-                    let n = decoder.read(sink.room()?).map_err(corrupt)?;
+                    let n = decoder.read(sink.free_space()?).map_err(corrupt)?;
                     sink.advance(n)?;
                 }
                 if is_last {

@@ -133,8 +133,8 @@ impl NumberType {
     fn store_float(self, number: Number, out: &mut [u8]) {
         match self {
             // half's own conversions from `f64` lose bits, depending on the machine.
-            Self::F16 => out.copy_from_slice(&f16::from_f32(odd(number)).to_ne_bytes()),
-            Self::Bf16 => out.copy_from_slice(&bf16::from_f32(odd(number)).to_ne_bytes()),
+            Self::F16 => out.copy_from_slice(&f16::from_f32(round_to_odd(number)).to_ne_bytes()),
+            Self::Bf16 => out.copy_from_slice(&bf16::from_f32(round_to_odd(number)).to_ne_bytes()),
             Self::F32 => {
                 let x = match number {
                     Number::Int(n) => n as f32,
@@ -146,8 +146,8 @@ impl NumberType {
         }
     }
 
-    /// A float without its fraction. Beyond 64 bits C leaves the result undefined; this is the
-    /// result on x86.
+    /// A float without its fraction. C leaves the result undefined beyond 64 bits; this is what x86
+    /// gives.
     fn truncated(self, x: f64) -> i128 {
         let is_high = self == Self::U64 && x >= 9_223_372_036_854_775_808.0;
         if is_high && x < 18_446_744_073_709_551_616.0 {
@@ -185,7 +185,7 @@ impl NumberType {
 }
 
 /// Writes each number of `src` into `out` after `change`.
-pub(crate) fn each(
+pub(crate) fn convert_each(
     (from, src): (NumberType, &[u8]),
     (to, out): (NumberType, &mut [u8]),
     mut change: impl FnMut(Number) -> Number,
@@ -195,8 +195,8 @@ pub(crate) fn each(
     }
 }
 
-/// Like [`each`], for a `change` that can fail.
-pub(crate) fn try_each<E>(
+/// Writes each number of `src` into `out` after `change`, up to the first error.
+pub(crate) fn try_convert_each<E>(
     (from, src): (NumberType, &[u8]),
     (to, out): (NumberType, &mut [u8]),
     mut change: impl FnMut(Number) -> Result<Number, E>,
@@ -207,8 +207,8 @@ pub(crate) fn try_each<E>(
     Ok(())
 }
 
-/// The number for rounding once more, to 16 bits.
-fn odd(number: Number) -> f32 {
+/// The number rounded to odd, so that rounding it once more, to 16 bits, gives the nearest number.
+fn round_to_odd(number: Number) -> f32 {
     match number {
         Number::Float(x) => odd_f32(x),
         Number::Int(n) => match (i64::try_from(n), u64::try_from(n)) {

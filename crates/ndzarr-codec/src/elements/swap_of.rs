@@ -1,14 +1,14 @@
-//! Determines the swap of decoded elements from a stored byte order.
+//! The swap of decoded elements, by the stored byte order.
 
 use ndzarr_model::{DataType, Endian, Leaf, LeafForm};
 
 use crate::elements::LeafSwaps;
 use crate::{CodecError, Swap};
 
-/// All numbers are stored in one byte order.
+/// The swap if all numbers are stored in one byte order.
 pub(crate) fn one_order(data_type: &DataType, endian: Option<Endian>) -> Result<Swap, CodecError> {
     let width = data_type.swap_width();
-    let turned = match endian {
+    let swapped = match endian {
         _ if width == 1 => false,
         Some(endian) => endian != Endian::NATIVE,
         None => {
@@ -19,10 +19,10 @@ pub(crate) fn one_order(data_type: &DataType, endian: Option<Endian>) -> Result<
     if data_type.elem_size().is_none() {
         return Err(CodecError::config("bytes", format!("elements of {data_type} have no fixed size")));
     }
-    Ok(of_leaves(data_type, |leaf| leaf.form != LeafForm::Ordered || turned))
+    Ok(swap_of_leaves(data_type, |leaf| leaf.form != LeafForm::Ordered || swapped))
 }
 
-/// Each number has a separate stored byte order.
+/// The swap if each number has its own stored byte order.
 pub(crate) fn leaf_orders(data_type: &DataType, endians: &[Endian]) -> Result<Swap, CodecError> {
     let ordered = data_type.leaves().iter().filter(|leaf| leaf.form == LeafForm::Ordered).count();
     if ordered != endians.len() || data_type.elem_size().is_none() {
@@ -30,15 +30,15 @@ pub(crate) fn leaf_orders(data_type: &DataType, endians: &[Endian]) -> Result<Sw
         return Err(CodecError::config("bytes", what));
     }
     let mut endians = endians.iter();
-    Ok(of_leaves(data_type, |leaf| {
+    Ok(swap_of_leaves(data_type, |leaf| {
         leaf.form != LeafForm::Ordered || endians.next().is_some_and(|endian| *endian != Endian::NATIVE)
     }))
 }
 
-fn of_leaves(data_type: &DataType, keep: impl FnMut(&Leaf) -> bool) -> Swap {
+/// The swap of the parts of each element for which `keep` returns true.
+fn swap_of_leaves(data_type: &DataType, mut keep: impl FnMut(&Leaf) -> bool) -> Swap {
     let size = data_type.elem_size().unwrap_or(1);
     let mut leaves = data_type.leaves();
-    let mut keep = keep;
     leaves.retain(|leaf| keep(leaf));
     // The plain forms are faster, and the only ones for types that are not structures.
     match leaves.as_slice() {

@@ -1,4 +1,4 @@
-//! A box of elements within an encoded array, in bytes.
+//! The parts of an encoded array that contain a box of elements.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A box of elements within an array in C order, in bytes.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// For each axis the wanted indices, and the distance between neighbours in bytes.
+    /// For each axis, the wanted indices and the distance between neighbours in bytes.
     axes: Vec<(Range<usize>, usize)>,
     elem_size: usize,
 }
@@ -39,7 +39,7 @@ impl Window {
     pub(crate) fn parts(&self, block_len: NonZeroUsize, byte_len: usize) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         if self.axes.iter().all(|(range, _)| !range.is_empty()) {
-            let mut take = |hull: Range<usize>| {
+            let mut add = |hull: Range<usize>| {
                 let start = hull.start / block_len * block_len.get();
                 let end = hull.end.div_ceil(block_len.get()).saturating_mul(block_len.get()).min(byte_len);
                 match parts.last_mut() {
@@ -47,35 +47,35 @@ impl Window {
                     _ => parts.push(start..end),
                 }
             };
-            walk(&self.axes, 0, self.elem_size, block_len, &mut take);
+            visit_pieces(&self.axes, 0, self.elem_size, block_len, &mut add);
         }
         parts
     }
 }
 
-/// Splits boxes into pieces whose first and last byte are at most a block apart, so that these two
-/// bytes tell which blocks a piece meets.
-fn walk(
+/// Splits a box into pieces without gaps, or whose first and last byte are at most a block apart,
+/// so that these two bytes determine which blocks a piece overlaps. Visits the range of each piece.
+fn visit_pieces(
     axes: &[(Range<usize>, usize)],
-    at: usize,
+    origin: usize,
     elem_size: usize,
     block_len: NonZeroUsize,
-    take: &mut impl FnMut(Range<usize>),
+    visit: &mut impl FnMut(Range<usize>),
 ) {
-    let at = at + axes.iter().map(|(range, stride)| range.start * stride).sum::<usize>();
+    let start = origin + axes.iter().map(|(range, stride)| range.start * stride).sum::<usize>();
     let len = elem_size + axes.iter().map(|(range, stride)| (range.len() - 1) * stride).sum::<usize>();
     match axes.split_first() {
         Some(((range, stride), inner)) if len > block_len.get() && !is_gapless(axes, len, elem_size) => {
             let inner_start: usize = inner.iter().map(|(range, stride)| range.start * stride).sum();
             for i in 0..range.len() {
-                walk(inner, at - inner_start + i * stride, elem_size, block_len, take);
+                visit_pieces(inner, start - inner_start + i * stride, elem_size, block_len, visit);
             }
         }
-        _ => take(at..at + len),
+        _ => visit(start..start + len),
     }
 }
 
-/// Whether a box contains everything between its first and its last byte.
+/// True if a box contains everything between its first and its last byte.
 fn is_gapless(axes: &[(Range<usize>, usize)], len: usize, elem_size: usize) -> bool {
     axes.iter().map(|(range, _)| range.len()).product::<usize>() * elem_size == len
 }

@@ -2,8 +2,8 @@
 
 use crate::{CodecError, Dst};
 
-/// The output of a streaming decoder. It provides room until the limit is reached; at the limit
-/// there is one spare byte, so that a decoder can reach its end, and the first extra byte is an
+/// The output of a streaming decoder. It provides memory until the limit is reached; at the limit
+/// it has one spare byte, so that a decoder can reach its end, and the first extra byte is an
 /// error.
 #[derive(Debug)]
 pub(crate) struct Sink<'a> {
@@ -14,8 +14,8 @@ pub(crate) struct Sink<'a> {
     spare: [u8; 1],
 }
 
-/// The initial size of a growing output.
-const FIRST_ROOM: usize = 16 << 10;
+/// The initial size of a growing output, in bytes.
+const INITIAL_LEN: usize = 16 << 10;
 
 impl<'a> Sink<'a> {
     pub(crate) fn new(codec: &'static str, mut dst: Dst<'a>) -> Self {
@@ -37,14 +37,14 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Room for at least one byte, to be taken by [`Self::advance`].
-    pub(crate) fn room(&mut self) -> Result<&mut [u8], CodecError> {
+    /// Memory for at least one more byte; [`Self::advance`] counts the bytes written to it.
+    pub(crate) fn free_space(&mut self) -> Result<&mut [u8], CodecError> {
         let len = self.len;
         match &mut self.dst {
             Dst::Exact(out) if len < out.len() => Ok(&mut out[len..]),
             Dst::Grow { buf, max } if len < *max => {
                 if len == buf.len() {
-                    let wanted = (len.saturating_mul(2)).max(FIRST_ROOM).min(*max);
+                    let wanted = (len.saturating_mul(2)).max(INITIAL_LEN).min(*max);
                     lengthen(buf, wanted)?;
                 }
                 Ok(&mut buf[len..])
@@ -53,8 +53,8 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Room for exactly `n` bytes.
-    pub(crate) fn room_for(&mut self, n: usize) -> Result<&mut [u8], CodecError> {
+    /// Memory for exactly `n` more bytes.
+    pub(crate) fn space_for(&mut self, n: usize) -> Result<&mut [u8], CodecError> {
         let len = self.len;
         if n > self.limit() - len {
             return Err(self.too_long());
@@ -71,7 +71,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Marks `n` bytes of the room as written.
+    /// Counts `n` more bytes as written.
     pub(crate) fn advance(&mut self, n: usize) -> Result<(), CodecError> {
         if n > self.limit() - self.len {
             return Err(self.too_long());
@@ -85,7 +85,7 @@ impl<'a> Sink<'a> {
     }
 
     /// The number of bytes that may still be written.
-    pub(crate) fn left(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.limit() - self.len
     }
 
@@ -117,7 +117,7 @@ impl<'a> Sink<'a> {
 
 /// The whole output at once, for a decoder that knows its length. The caller must have checked that
 /// the encoded bytes can decode to that length; stating it is not enough.
-pub(crate) fn room_of<'d>(
+pub(crate) fn whole_output<'d>(
     codec: &'static str,
     dst: &'d mut Dst<'_>,
     len: usize,
@@ -141,16 +141,16 @@ pub(crate) fn room_of<'d>(
 
 /// Copies decoded bytes to their destination.
 pub(crate) fn store(codec: &'static str, bytes: &[u8], mut dst: Dst<'_>) -> Result<usize, CodecError> {
-    room_of(codec, &mut dst, bytes.len())?.copy_from_slice(bytes);
+    whole_output(codec, &mut dst, bytes.len())?.copy_from_slice(bytes);
     Ok(bytes.len())
 }
 
-/// Makes room for the output of an encoder.
+/// Reserves memory for `n` more bytes.
 pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), CodecError> {
     dst.try_reserve(n).map_err(|_| CodecError::OutOfMemory { byte_len: n })
 }
 
-/// Makes room for `n` items.
+/// Reserves memory for `n` more items.
 pub(crate) fn reserve_items<T>(items: &mut Vec<T>, n: usize) -> Result<(), CodecError> {
     let byte_len = n.saturating_mul(size_of::<T>());
     items.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })

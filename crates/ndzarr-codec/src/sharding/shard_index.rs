@@ -10,7 +10,7 @@ use crate::strided::{self, Strided};
 use crate::{CodecError, Elements, Layout, Swap, c_strides};
 
 /// Size of an inner chunk's entry in bytes.
-const ENTRY: usize = 16;
+const ENTRY_LEN: usize = 16;
 
 /// The positions of the inner chunks of one shard, with the facts to check them against.
 ///
@@ -18,14 +18,15 @@ const ENTRY: usize = 16;
 /// decoded from.
 #[derive(Clone, Debug)]
 pub struct ShardIndex {
-    /// Pairs of u64 in C order, in this form.
+    /// Pairs of u64 in C order.
     entries: Bytes,
+    /// The swap that converts the entries to native form.
     swap: Swap,
     /// The range of the shard that may contain inner chunks, in bytes.
     payload: Range<u64>,
-    /// Until October 2024 zarr-python shifted the offsets of empty chunks like the others, to this
-    /// value.
-    shifted: Option<u64>,
+    /// The offset of empty chunks in shards that zarr-python wrote until October 2024: it shifted
+    /// their offsets too.
+    shifted_empty: Option<u64>,
 }
 
 impl ShardIndex {
@@ -35,8 +36,8 @@ impl ShardIndex {
         shard_len: u64,
         bounds: PayloadBounds,
     ) -> Self {
-        let shifted = (!layout.ends_with_index()).then(|| layout.index_len().wrapping_sub(1));
-        Self { entries, swap, payload: layout.payload(shard_len, bounds), shifted }
+        let shifted_empty = (!layout.ends_with_index()).then(|| layout.index_len().wrapping_sub(1));
+        Self { entries, swap, payload: layout.payload(shard_len, bounds), shifted_empty }
     }
 
     /// The entries in C order, and their form, from the output of the index's chain: part of
@@ -59,13 +60,13 @@ impl ShardIndex {
         (entries.into(), layout.swap.clone())
     }
 
-    /// The number of inner chunks that it has an entry for.
+    /// The number of inner chunks that have an entry.
     #[must_use]
     pub fn n_chunks(&self) -> usize {
-        self.entries.len() / ENTRY
+        self.entries.len() / ENTRY_LEN
     }
 
-    /// Its memory use in bytes.
+    /// Memory use in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.entries.len()
@@ -79,22 +80,22 @@ impl ShardIndex {
     pub fn entry(&self, linear: usize) -> Result<Option<Range<u64>>, CodecError> {
         let corrupt =
             |what: String| CodecError::corrupt("sharding_indexed", format!("index entry {linear}: {what}"));
-        let Some(&(mut entry)) = self.entries.as_chunks::<ENTRY>().0.get(linear) else {
+        let Some(&(mut entry)) = self.entries.as_chunks::<ENTRY_LEN>().0.get(linear) else {
             return Err(corrupt(format!("the index has {} entries", self.n_chunks())));
         };
         self.swap.apply(&mut entry);
         let [offset, len]: [u64; 2] = bytemuck::cast(entry);
-        if len == EMPTY && (offset == EMPTY || self.shifted == Some(offset)) {
+        if len == EMPTY && (offset == EMPTY || self.shifted_empty == Some(offset)) {
             return Ok(None);
         }
-        let place = &self.payload;
+        let payload = &self.payload;
         match offset.checked_add(len) {
-            Some(end) if offset != EMPTY && len != EMPTY && offset >= place.start && end <= place.end => {
+            Some(end) if offset != EMPTY && len != EMPTY && offset >= payload.start && end <= payload.end => {
                 Ok(Some(offset..end))
             }
             _ => Err(corrupt(format!(
                 "offset {offset} and length {len} where inner chunks lie within {} to {}",
-                place.start, place.end
+                payload.start, payload.end
             ))),
         }
     }

@@ -46,7 +46,7 @@ impl ShardLayout {
         self.index_len
     }
 
-    /// Whether a shard ends with its index. Otherwise it begins with it.
+    /// True if a shard ends with its index; false if it begins with it.
     #[must_use]
     pub fn ends_with_index(&self) -> bool {
         self.location == IndexLocation::End
@@ -75,7 +75,7 @@ impl ShardLayout {
     }
 
     /// The position of the first inner chunk of a new shard.
-    fn first_at(&self) -> u64 {
+    fn first_position(&self) -> u64 {
         match self.location {
             IndexLocation::Start => self.index_len,
             IndexLocation::End => 0,
@@ -83,14 +83,15 @@ impl ShardLayout {
     }
 }
 
-/// Builds the entries of a new shard's index. The caller keeps the parts themselves: this says
-/// where each goes and, in the end, where the index goes, see
+/// Builds the entries of a new shard's index. The caller keeps the encoded inner chunks; this gives
+/// the position of each and, at the end, that of the index, see
 /// [`Sharding::end`](crate::Sharding::end).
 #[derive(Debug)]
 pub struct ShardBuilder {
     pub(crate) layout: ShardLayout,
     pub(crate) entries: Vec<[u64; 2]>,
-    at: u64,
+    /// The end of what the shard contains so far.
+    end: u64,
 }
 
 impl ShardBuilder {
@@ -99,10 +100,11 @@ impl ShardBuilder {
     /// # Errors
     /// There is no memory for its index.
     pub fn new(layout: ShardLayout) -> Result<Self, CodecError> {
-        let (n, mut entries) = (layout.n_chunks(), Vec::new());
+        let n = layout.n_chunks();
+        let mut entries = Vec::new();
         let byte_len = n.saturating_mul(16);
         entries.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })?;
-        Ok(Self { at: layout.first_at(), layout, entries })
+        Ok(Self { end: layout.first_position(), layout, entries })
     }
 
     /// Records that the next inner chunk, in C order of the stored axes, is not stored.
@@ -115,9 +117,9 @@ impl ShardBuilder {
     /// # Errors
     /// The shard would be too large.
     pub fn add(&mut self, len: u64) -> Result<u64, CodecError> {
-        let at = self.at;
-        self.add_at(at, len)?;
-        Ok(at)
+        let position = self.end;
+        self.add_at(position, len)?;
+        Ok(position)
     }
 
     /// Records that the next inner chunk is at this position already.
@@ -129,21 +131,21 @@ impl ShardBuilder {
             .checked_add(len)
             .ok_or_else(|| CodecError::encode("sharding_indexed", "the shard is too large"))?;
         self.entries.push([at, len]);
-        self.at = self.at.max(end);
+        self.end = self.end.max(end);
         Ok(())
     }
 
-    /// Whether no inner chunk is stored.
+    /// True if no inner chunk is stored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.iter().all(|entry| *entry == [EMPTY, EMPTY])
     }
 
     /// The position of the index.
-    pub(crate) fn index_at(&self) -> u64 {
+    pub(crate) fn index_position(&self) -> u64 {
         match self.layout.location {
             IndexLocation::Start => 0,
-            IndexLocation::End => self.at,
+            IndexLocation::End => self.end,
         }
     }
 }
@@ -153,8 +155,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inner_chunks_follow_each_other_beside_the_index() {
-        for (location, first, index_at) in [(IndexLocation::Start, 64, 0), (IndexLocation::End, 0, 12)] {
+    fn inner_chunks_follow_each_other_next_to_the_index() {
+        for (location, first, index_position) in [(IndexLocation::Start, 64, 0), (IndexLocation::End, 0, 12)]
+        {
             let layout = ShardLayout::new(vec![2, 2], Some(64), location);
             assert_eq!((layout.n_chunks(), layout.number([1, 0])), (4, 2));
             let mut shard = ShardBuilder::new(layout.clone()).expect("there is memory for four entries");
@@ -163,7 +166,7 @@ mod tests {
             let added = [shard.add(5), shard.add(0), shard.add(7)].map(|at| at.expect("it is small"));
             assert_eq!(added, [first, first + 5, first + 5]);
             assert_eq!(shard.entries, [[EMPTY; 2], [first, 5], [first + 5, 0], [first + 5, 7]]);
-            assert_eq!((shard.index_at(), shard.is_empty()), (index_at, false));
+            assert_eq!((shard.index_position(), shard.is_empty()), (index_position, false));
             assert_eq!(layout.index_of(100..176), Some(if first == 0 { 112..176 } else { 100..164 }));
             assert_eq!(layout.index_of(100..163), None);
             assert!(shard.add(u64::MAX).is_err());

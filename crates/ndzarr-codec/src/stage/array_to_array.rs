@@ -8,20 +8,21 @@ use crate::pipe::Pipe;
 use crate::strided::{self, Strided};
 use crate::{Access, ArrayToArray, Buffer, CodecChain, CodecError, Elements, Workspace, c_strides};
 
-/// An array→array codec other than a transpose, with the chain that encodes its output: nothing is
-/// left for the pipe.
+/// An array→array codec other than a transpose, with the chain that encodes its output. The pipe is
+/// empty, since that chain has all codecs after this one.
 #[derive(Debug)]
-pub(crate) struct Staged {
+pub(crate) struct ArrayToArrayStage {
     pub(crate) codec: Arc<dyn ArrayToArray>,
-    pub(crate) then: CodecChain,
+    /// The codecs after `codec`.
+    pub(crate) rest: CodecChain,
     pub(crate) elem_size: usize,
 }
 
-impl Staged {
+impl ArrayToArrayStage {
     /// Shape and size in bytes of the input to the rest of the chain.
-    fn encoded(&self, shape: &[u64]) -> Result<(Vec<u64>, usize), CodecError> {
+    fn encoded_size(&self, shape: &[u64]) -> Result<(Vec<u64>, usize), CodecError> {
         let encoded = self.codec.encoded_shape(shape)?;
-        let byte_len = bounded::byte_len(&encoded, self.then.elem_size()).ok_or_else(|| {
+        let byte_len = bounded::byte_len(&encoded, self.rest.elem_size()).ok_or_else(|| {
             CodecError::config(self.codec.name(), format!("{encoded:?} is too large a shape"))
         })?;
         Ok((encoded, byte_len))
@@ -37,19 +38,19 @@ impl Staged {
     ) -> Result<Buffer, CodecError> {
         // Elements stored unchanged have exactly the expected length; for others memory is
         // allocated once they are decoded.
-        if matches!(self.then.access(), Access::Raw { .. }) {
+        if matches!(self.rest.access(), Access::Raw { .. }) {
             bounded::expect_len("bytes", value.len(), byte_len)?;
         }
         let mut native = Buffer::default();
-        let size = self.then.elem_size();
+        let size = self.rest.elem_size();
         let extent = bounded::extent(shape);
-        self.then.decode(value, shape, workspace, |elements, layout| {
+        self.rest.decode(value, shape, workspace, |elements, layout| {
             let Elements::Fixed { bytes, .. } = elements else {
                 return Err(CodecError::corrupt(self.codec.name(), "elements of no fixed size"));
             };
             native = Buffer::new(byte_len).map_err(|_| CodecError::OutOfMemory { byte_len })?;
             if layout.extent != extent {
-                strided::fill_contiguous(native.bytes_mut(), self.then.fill().bytes());
+                strided::fill_contiguous(native.bytes_mut(), self.rest.fill().bytes());
             }
             let to = Strided { offset: 0, strides: &c_strides(&extent) };
             layout.copy_native(bytes, size, native.bytes_mut(), to);
@@ -59,19 +60,19 @@ impl Staged {
     }
 }
 
-impl Stage for Staged {
+impl Stage for ArrayToArrayStage {
     fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
-        let (encoded, _) = self.encoded(shape)?;
-        self.then.check(&encoded)
+        let (encoded, _) = self.encoded_size(shape)?;
+        self.rest.check(&encoded)
     }
 
     fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
-        self.then.encoded_len(&self.encoded(shape).ok()?.0)
+        self.rest.encoded_len(&self.encoded_size(shape).ok()?.0)
     }
 
     fn overhead(&self, shape: &[u64]) -> u64 {
-        self.encoded(shape).map_or(0, |(encoded, byte_len)| {
-            (byte_len as u64).saturating_mul(2).saturating_add(self.then.overhead(&encoded))
+        self.encoded_size(shape).map_or(0, |(encoded, byte_len)| {
+            (byte_len as u64).saturating_mul(2).saturating_add(self.rest.overhead(&encoded))
         })
     }
 
@@ -82,7 +83,7 @@ impl Stage for Staged {
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         let size = self.elem_size;
-        let (encoded_shape, encoded_len) = self.encoded(shape)?;
+        let (encoded_shape, encoded_len) = self.encoded_size(shape)?;
         let encoded = self.decode_rest(bytes, &encoded_shape, encoded_len, workspace)?;
         let mut out = bounded::take(workspace, byte_len)?;
         self.codec.decode(encoded.bytes(), shape, out.bytes_mut())?;
@@ -100,13 +101,13 @@ impl Stage for Staged {
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        let (encoded_shape, encoded_len) = self.encoded(shape)?;
+        let (encoded_shape, encoded_len) = self.encoded_size(shape)?;
         let mut encoded = bounded::take(workspace, encoded_len)?;
         self.codec.encode(fixed(elements)?, shape, encoded.bytes_mut())?;
-        if self.then.is_c_order() {
-            self.then.encode_stored(encoded.bytes_mut(), &encoded_shape, workspace, out)?;
+        if self.rest.is_c_order() {
+            self.rest.encode_stored(encoded.bytes_mut(), &encoded_shape, workspace, out)?;
         } else {
-            self.then.encode(encoded.bytes(), &encoded_shape, workspace, out)?;
+            self.rest.encode(encoded.bytes(), &encoded_shape, workspace, out)?;
         }
         workspace.give(encoded);
         Ok(())

@@ -1,4 +1,4 @@
-//! An array→bytes codec of this build, or a custom one.
+//! The stage of an array→bytes codec that the registry makes.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::{ArrayToBytes, CodecError, Elements, Workspace};
 
 /// An array→bytes codec of this build, or a custom one.
 #[derive(Debug)]
-pub(crate) struct Coded {
+pub(crate) struct ArrayToBytesStage {
     pub(crate) codec: Arc<dyn ArrayToBytes>,
     pub(crate) elem_size: usize,
 }
 
-impl Stage for Coded {
+impl Stage for ArrayToBytesStage {
     fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
         self.codec.check(shape)
     }
@@ -29,7 +29,8 @@ impl Stage for Coded {
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
-        let (codec, size) = (&*self.codec, self.elem_size);
+        let codec = &*self.codec;
+        let size = self.elem_size;
         let max = byte_len.saturating_mul(2).saturating_add(64 << 10);
         let out = pipe.lend(bytes, max, workspace, |value, workspace| {
             if let Some(len) = codec.encoded_len(shape) {

@@ -27,20 +27,20 @@ impl Link {
         Self { codec: capable.clone(), capable: Some(capable) }
     }
 
-    pub(crate) fn peel(&self) -> Option<&dyn Peel> {
-        self.capable.as_deref()?.peel()
+    pub(crate) fn borrowing_decoder(&self) -> Option<&dyn BorrowDecoded> {
+        self.capable.as_deref()?.borrowing_decoder()
     }
 
-    pub(crate) fn parts(&self) -> Option<&dyn Parts> {
-        self.capable.as_deref()?.parts()
+    pub(crate) fn partial_decoder(&self) -> Option<&dyn DecodeParts> {
+        self.capable.as_deref()?.partial_decoder()
     }
 
-    pub(crate) fn pieces(&self) -> Option<&dyn Pieces> {
-        self.capable.as_deref()?.pieces()
+    pub(crate) fn piecewise_encoder(&self) -> Option<&dyn EncodePieces> {
+        self.capable.as_deref()?.piecewise_encoder()
     }
 
-    pub(crate) fn two(&self) -> Option<&dyn Two> {
-        self.capable.as_deref()?.two()
+    pub(crate) fn pair_decoder(&self) -> Option<&dyn DecodeTwo> {
+        self.capable.as_deref()?.pair_decoder()
     }
 }
 
@@ -54,37 +54,37 @@ impl Deref for Link {
 
 /// A codec that can do more than decode and encode whole values.
 pub(crate) trait Capable: BytesToBytes {
-    fn peel(&self) -> Option<&dyn Peel> {
+    fn borrowing_decoder(&self) -> Option<&dyn BorrowDecoded> {
         None
     }
 
-    fn parts(&self) -> Option<&dyn Parts> {
+    fn partial_decoder(&self) -> Option<&dyn DecodeParts> {
         None
     }
 
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn piecewise_encoder(&self) -> Option<&dyn EncodePieces> {
         None
     }
 
-    fn two(&self) -> Option<&dyn Two> {
+    fn pair_decoder(&self) -> Option<&dyn DecodeTwo> {
         None
     }
 }
 
 /// Finds the decoded bytes among the encoded ones, so that nothing is copied.
-pub(crate) trait Peel {
+pub(crate) trait BorrowDecoded {
     /// The decoded bytes of `src`, checked.
     fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError>;
 }
 
 /// Decodes part of a value.
-pub(crate) trait Parts {
+pub(crate) trait DecodeParts {
     /// The decoded size of the blocks of `src`, if they can be decoded independently; the last may
     /// have fewer bytes. `None` if decoding always begins at the start.
     fn block_len(&self, src: &[u8]) -> Result<Option<NonZeroUsize>, CodecError>;
 
     /// Decodes at least `parts` of `src` to their places in `out`, which has the length of the
-    /// whole decoded value, if that is faster than decoding all of it; returns whether it did. The
+    /// whole decoded value, if that is faster than decoding all of it; returns true if it did. The
     /// parts are whole blocks, or the start; they are in bytes and ascending. The rest of `out` is
     /// unspecified, and damage there may go undetected. A checksum of the whole value is a reason
     /// to decode all of it.
@@ -99,13 +99,13 @@ pub(crate) trait Parts {
 
 /// Encodes bytes that are made just before they are encoded, so that they are still in the
 /// processor's cache.
-pub(crate) trait Pieces {
+pub(crate) trait EncodePieces {
     /// The length of the pieces for `byte_len` bytes; `None` if all of them have to be encoded at
     /// once.
     fn piece_len(&self, byte_len: usize) -> Option<NonZeroUsize>;
 
-    /// Like [`BytesToBytes::encode`]. `make` gets a range of the bytes and writes them into memory
-    /// that is aligned for every element type; it may get the same range twice.
+    /// Encodes like [`BytesToBytes::encode`]. `make` gets a range of the bytes and writes them into
+    /// memory that is aligned for every element type; it may get the same range twice.
     fn encode_pieces(
         &self,
         byte_len: usize,
@@ -116,9 +116,9 @@ pub(crate) trait Pieces {
 }
 
 /// Decodes two values at once.
-pub(crate) trait Two {
+pub(crate) trait DecodeTwo {
     /// Decodes two values, each to exactly the length of its `dst`, if that is faster than one
-    /// after the other; returns whether it did. If not, or if a value is corrupt, the content of
+    /// after the other; returns true if it did. If not, or if a value is corrupt, the content of
     /// `dst` is unspecified: decode each separately.
     fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool;
 }

@@ -50,7 +50,7 @@ impl VlenBuffer {
         Elements::Vlen { slots: &self.slots, bytes: &self.bytes }
     }
 
-    /// Whether every element has this content.
+    /// True if every element has this content.
     #[must_use]
     pub fn is_all(&self, content: &[u8]) -> bool {
         self.slots.iter().all(|slot| slot.of(&self.bytes) == content)
@@ -68,19 +68,24 @@ impl VlenBuffer {
         from: Strided<'_>,
         to: Strided<'_>,
     ) {
-        each(extent, from, to, |from, to| self.set(to, slots[from].of(bytes)));
+        for_each_position(extent, from, to, |from, to| self.set(to, slots[from].of(bytes)));
     }
 }
 
 /// The slots of a box of elements, in C order of the box.
-pub(crate) fn cut(extent: &[usize], slots: &[VlenSlot], from: Strided<'_>) -> Vec<VlenSlot> {
-    let mut cut = Vec::new();
-    each(extent, from, from, |from, _| cut.push(slots[from]));
-    cut
+pub(crate) fn slots_of_box(extent: &[usize], slots: &[VlenSlot], from: Strided<'_>) -> Vec<VlenSlot> {
+    let mut selected = Vec::new();
+    for_each_position(extent, from, from, |from, _| selected.push(slots[from]));
+    selected
 }
 
 /// Visits the elements of a box in C order, with the position of each on both sides.
-fn each(extent: &[usize], from: Strided<'_>, to: Strided<'_>, mut visit: impl FnMut(usize, usize)) {
+fn for_each_position(
+    extent: &[usize],
+    from: Strided<'_>,
+    to: Strided<'_>,
+    mut visit: impl FnMut(usize, usize),
+) {
     if extent.contains(&0) {
         return;
     }
@@ -92,13 +97,14 @@ fn each(extent: &[usize], from: Strided<'_>, to: Strided<'_>, mut visit: impl Fn
     }
 }
 
-/// Puts decoded elements of variable size at a position among others, if all of them together have
-/// at most `limit` bytes.
+/// Adds decoded elements of variable size to `out`, at the positions `to`. It is an error if all
+/// elements together have more than `limit` bytes.
 pub(crate) fn put_vlen(
     codec: &'static str,
     elements: Elements<'_>,
     layout: &Layout,
-    (out, limit): (&mut VlenBuffer, usize),
+    out: &mut VlenBuffer,
+    limit: usize,
     to: Strided<'_>,
 ) -> Result<(), CodecError> {
     let Elements::Vlen { slots, bytes } = elements else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! categorize for strings of any length: one code for each.
+//! categorize for strings of any length: a code for each element.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub(super) struct Categories {
     codes: Codes,
     /// All labels, one after the other.
     text: Vec<u8>,
-    /// The position of each in `text`; the first stands for strings without a label.
+    /// The position of each label in `text`; the first stands for strings without a label.
     labels: Vec<VlenSlot>,
     code_of: HashMap<Box<[u8]>, usize>,
     /// The most bytes that all elements of a chunk may have together: a code may stand for a string

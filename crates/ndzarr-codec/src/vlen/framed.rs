@@ -13,7 +13,7 @@ use crate::{CodecError, Swap, VlenSlot};
 #[derive(Debug)]
 pub(super) struct Framed {
     name: &'static str,
-    /// For lists of numbers: the size of one in bytes, and its stored form.
+    /// For lists of numbers: the size of a number in bytes, and the swap to its stored form.
     numbers: Option<(usize, Swap)>,
     /// The most bytes that all elements of a chunk may have together.
     limit: usize,
@@ -38,8 +38,8 @@ impl Framed {
         Ok(Self { name, numbers: Some((size, swap)), limit })
     }
 
-    /// The positions of the elements, each a list of items of this size. Bytes after the last are
-    /// ignored.
+    /// The positions of the elements, each a list of items of this size in bytes. Bytes after the
+    /// last element are ignored.
     fn slots(&self, payload: &[u8], shape: &[u64], size: usize) -> Result<Vec<VlenSlot>, CodecError> {
         let corrupt = |what: String| CodecError::corrupt(self.name, what);
         let short = || corrupt(format!("ends early, after {} bytes", payload.len()));
@@ -47,7 +47,7 @@ impl Framed {
         if count != n_slots(shape, self.limit)? {
             return Err(corrupt(format!("{count} elements in a chunk of shape {shape:?}")));
         }
-        // Each has at least a length, so a count alone does not allocate memory.
+        // Each element has at least a length, so a false count does not allocate memory.
         if payload.len() / 4 <= count {
             return Err(short());
         }

@@ -20,19 +20,19 @@ pub(super) fn decode(
     let text = std::str::from_utf8(payload).map_err(|_| CodecError::corrupt(NAME, "not UTF-8"))?;
     let mut text = JsonText::new(text);
     text.require(b'[', "a list was expected").map_err(corrupt)?;
-    // For every list that has begun, whether it has had an item yet.
-    let mut begun = vec![false];
+    // For every open list: true if it has an item already, so that a comma comes before the next.
+    let mut has_items = vec![false];
     walk(NAME, shape, &mut |step| {
         if !matches!(step, Step::Close)
-            && let Some(begun) = begun.last_mut()
-            && std::mem::replace(begun, true)
+            && let Some(has_items) = has_items.last_mut()
+            && std::mem::replace(has_items, true)
         {
             text.require(b',', "a list of the chunk's shape was expected").map_err(corrupt)?;
         }
         match step {
             Step::Open(_) => {
                 text.require(b'[', "a list of the chunk's shape was expected").map_err(corrupt)?;
-                begun.push(false);
+                has_items.push(false);
             }
             Step::Element => {
                 let start = out.len();
@@ -41,18 +41,18 @@ pub(super) fn decode(
             }
             Step::Close => {
                 text.require(b']', "a list is longer than the chunk").map_err(corrupt)?;
-                begun.pop();
+                has_items.pop();
             }
         }
         Ok::<_, CodecError>(())
     })?;
     let mut end = Vec::new();
     for what in ["the type is missing", "the shape is missing"] {
-        if begun.last() == Some(&true) {
+        if has_items.last() == Some(&true) {
             text.require(b',', what).map_err(corrupt)?;
             end.push(b',');
         }
-        begun = vec![true];
+        has_items = vec![true];
         text.value(&mut end).map_err(corrupt)?;
     }
     text.require(b']', "the outer list is longer than its shape").map_err(corrupt)?;
@@ -93,7 +93,7 @@ pub(super) fn encode(
     write!(out, "{}]", tail(shape)).map_err(|error| CodecError::encode(NAME, error))
 }
 
-/// The type and the shape.
+/// The type and the shape, which follow the elements.
 fn tail(shape: &[u64]) -> String {
     let lens: Vec<String> = shape.iter().map(u64::to_string).collect();
     format!("\"|O\",[{}]", lens.join(","))

@@ -12,8 +12,8 @@ const NAME: &str = "msgpack2";
 /// The only member of the object that stands for a byte string.
 const BYTES: &str = "$bytes";
 
-/// More than the type and a length of the shape have.
-const TAIL: usize = 64;
+/// A limit for the texts of the type and of a length of the shape, in bytes.
+const TAIL_LIMIT: usize = 64;
 
 pub(super) fn decode(
     payload: &[u8],
@@ -39,7 +39,7 @@ pub(super) fn decode(
         }
         Ok::<_, CodecError>(())
     })?;
-    let mut tail = Text::new(NAME, TAIL);
+    let mut tail = Text::new(NAME, TAIL_LIMIT);
     reader.value(&mut tail, 1)?;
     if tail.bytes() != b"\"|O\"" {
         return Err(corrupt(format!("elements of type {}", String::from_utf8_lossy(tail.bytes()))));
@@ -159,9 +159,9 @@ impl<'a> Reader<'a> {
             if i > 0 {
                 out.push(b",")?;
             }
-            let at = out.len();
+            let start = out.len();
             self.value(out, 0)?;
-            if out.bytes()[at] != b'"' {
+            if out.bytes()[start] != b'"' {
                 return Err(corrupt("a map with a key that is not a string, which JSON cannot hold"));
             }
             out.push(b":")?;
@@ -255,7 +255,8 @@ impl<'a> Json<'a> {
     }
 
     fn items(&mut self, close: &[u8], named: bool) -> Result<(u64, Vec<u8>), CodecError> {
-        let (mut n, mut items) = (0, Vec::new());
+        let mut n = 0;
+        let mut items = Vec::new();
         while !self.eat(close) {
             self.eat(b",");
             if named {

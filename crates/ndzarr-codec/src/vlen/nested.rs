@@ -1,4 +1,4 @@
-//! The common part of json2 and msgpack2: both turn a chunk into nested lists.
+//! The common part of json2 and msgpack2, which both turn a chunk into nested lists.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::text::Text;
 use crate::memory::sink;
 use crate::{CodecError, VlenSlot};
 
-/// One of the two codecs.
+/// json2 or msgpack2.
 #[derive(Debug)]
 pub(super) struct Nested {
     pub(super) name: &'static str,
@@ -32,8 +32,9 @@ impl VlenCodec for Nested {
         shape: &[u64],
     ) -> Result<(Vec<VlenSlot>, Cow<'p, [u8]>), CodecError> {
         let n = n_slots(shape, self.limit)?;
-        let (mut slots, mut text) = (Vec::new(), Text::new(self.name, self.limit));
-        // Each element has at least a byte, so a shape alone does not allocate memory.
+        let mut slots = Vec::new();
+        let mut text = Text::new(self.name, self.limit);
+        // Each element has at least a byte, so a false shape does not allocate memory.
         sink::reserve_items(&mut slots, n.min(payload.len()))?;
         (self.decode)(payload, shape, &mut slots, &mut text)?;
         Ok((slots, text.into_bytes().into()))
@@ -51,7 +52,7 @@ impl VlenCodec for Nested {
     }
 }
 
-/// Not more dimensions than NumPy supports.
+/// The most dimensions, as in NumPy.
 const MAX_DIMENSIONS: usize = 64;
 
 /// A step of the walk over the elements of a chunk, row by row.

@@ -1,4 +1,4 @@
-//! JSON text that may not grow beyond a limit.
+//! JSON text whose length is limited.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use crate::CodecError;
 use crate::memory::sink;
 
-/// JSON text of at most some number of bytes.
+/// JSON text of at most `limit` bytes.
 pub(super) struct Text {
     /// The name for errors.
     codec: &'static str,
@@ -44,18 +44,19 @@ impl Text {
         Ok(())
     }
 
-    pub(super) fn put(&mut self, what: impl Display) -> Result<(), CodecError> {
-        let result = write!(self, "{what}");
+    pub(super) fn put(&mut self, value: impl Display) -> Result<(), CodecError> {
+        let result = write!(self, "{value}");
         result.map_err(|error| self.error(error))
     }
 
-    /// A string, in quotes.
+    /// Appends a string, in quotes.
     pub(super) fn put_string(&mut self, text: &str) -> Result<(), CodecError> {
         let result = serde_json::to_writer(&mut *self, text);
         result.map_err(|error| self.error(error.into()))
     }
 
-    /// What `write` appends, which is not much more than it reads.
+    /// Lets `write` append text. The limit is checked afterwards, so `write` must not append much
+    /// more than it reads.
     pub(super) fn append(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
@@ -67,7 +68,7 @@ impl Text {
         Ok(())
     }
 
-    /// The error that [`push`](Self::push) returned.
+    /// The error of [`push`](Self::push) inside an error of writing.
     fn error(&self, error: io::Error) -> CodecError {
         error.downcast().unwrap_or_else(|error| CodecError::corrupt(self.codec, error))
     }

@@ -147,7 +147,8 @@ fn oracle(
     size: usize,
     swap: Option<usize>,
 ) -> Vec<u8> {
-    let (mut array, mut shape) = (elements.to_vec(), shape.to_vec());
+    let mut array = elements.to_vec();
+    let mut shape = shape.to_vec();
     for order in orders {
         let new_shape: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
         let mut new = Vec::new();
@@ -160,7 +161,8 @@ fn oracle(
             let at = q.iter().zip(&shape).fold(0, |at, (&i, &n)| at * n + i);
             new.extend_from_slice(&array[at * size..(at + 1) * size]);
         }
-        (array, shape) = (new, new_shape);
+        array = new;
+        shape = new_shape;
     }
     if let Some(width) = swap {
         array.chunks_mut(width).for_each(<[u8]>::reverse);

@@ -38,7 +38,7 @@ fn window_error(chain: &CodecChain, value: &[u8], len: u64) -> String {
 
 #[test]
 fn v2_t58_bombs_are_errors_at_each_stage() {
-    // V2-T58: 8 MiB in a chunk of 1 KiB, alone, twice, and inside of a shard.
+    // V2-T58: 8 MiB in a chunk of 1 KiB, with one compressor, with two, and inside a shard.
     let content = vec![0; 8 << 20];
     for compressor in compressors() {
         let stages =
@@ -71,7 +71,7 @@ fn a_gzip_in_a_gzip_in_a_gzip() {
 
 #[test]
 fn chunks_that_the_metadata_makes_huge() {
-    // As many bytes stated as a machine can address, only a few present.
+    // As many bytes as a machine can address are stated, and only a few are present.
     const STATED: u64 = if cfg!(target_pointer_width = "64") { 1 << 45 } else { 1 << 30 };
     for compressor in compressors() {
         let chain = bind(&[PLAIN, compressor], &U8, 1);

@@ -53,7 +53,8 @@ fn numbers(value: &Value) -> Vec<u64> {
 
 #[test]
 fn blocks_of_five_peers_decode() {
-    let (mut attributes, mut n_blocks) = (HashMap::new(), 0);
+    let mut attributes = HashMap::new();
+    let mut n_blocks = 0;
     for line in include_str!("n5_vectors.tsv").lines().filter(|line| !line.starts_with('#')) {
         let [writer, path, kind, content] = line.split('\t').collect::<Vec<_>>()[..] else {
             panic!("{line}")
@@ -92,12 +93,13 @@ fn check_common_block(attributes: &Value, at: &[u64], block: &[u8], what: &str) 
         for (index, value) in indices(&extent).iter().zip(values) {
             let [a, b] = [index[0] as u64, index[1] as u64];
             let (x, y) = if own_order { (a, b) } else { (b, a) };
-            let (x, y) = (at[0] * 3 + x, at[1] * 2 + y);
+            let x = at[0] * 3 + x;
+            let y = at[1] * 2 + y;
             let inside = x < 5 && y < 4;
             let expected = if inside { 1 + x + 5 * y } else { 0 };
             assert_eq!(u64::from(u16::from_ne_bytes(*value)), expected, "{what} at {x}, {y}");
         }
-        // Truncated or padded, all elements inside are there.
+        // Truncated or padded, it has all elements inside the array.
         let inside: Vec<usize> = if own_order {
             vec![(5 - at[0] * 3).min(3) as usize, (4 - at[1] * 2).min(2) as usize]
         } else {
@@ -282,7 +284,8 @@ fn nothing_goes_around_an_n5_block() {
 fn blocks_of_any_number_of_elements() {
     // java-extra var/0/0 and var32/0/1: 3 elements in a block of 5x2.
     let mut workspace = Workspace::new();
-    let (u8s, u32s) = (bind(&[n5(None)], &U8, 2), bind(&[n5(None)], &DataType::UInt { bits: 32 }, 2));
+    let u8s = bind(&[n5(None)], &U8, 2);
+    let u32s = bind(&[n5(None)], &DataType::UInt { bits: 32 }, 2);
     let bytes = hex("00010002000000050000000200000003 010203");
     let ints = hex("00010002000000050000000200000003 000000010000000200000003");
     let native: Vec<u8> = (1..=3u32).flat_map(u32::to_ne_bytes).collect();

@@ -70,8 +70,8 @@ fn codecs_of_bytes_may_come_first_v2_093() {
     assert_eq!(value.len(), 10);
     assert_eq!(value[..6], hex("0100 0100 0203"));
     assert_eq!(decode_full(&chain, &value, &[3]).ok(), Some(elements.clone()));
-    // V2-T36: without a configured size shuffle uses that of its input: first 2 bytes, then 1, and
-    // none behind a compressor.
+    // V2-T36: without a configured size shuffle uses that of its input: first 2 bytes, then 1;
+    // after a compressor it is unknown.
     let chain = bind(&[LITTLE, delta(Endian::Little), shuffle(None)], &U16, 1);
     check(&chain, &elements, &[3], "010102 000003");
     let narrow = CodecConfig::AsType(FilterTypes {
@@ -246,7 +246,7 @@ fn codecs_of_the_callers_own_of_every_kind() {
     }
 }
 
-/// Codecs of elements that lose nothing of a uint16, whatever comes before them.
+/// Codecs of elements that keep each uint16, whatever comes before them.
 fn stage() -> impl Strategy<Value = Vec<CodecConfig>> {
     let wide = FilterTypes {
         dtype: stored(U16, Endian::Little),

@@ -105,7 +105,7 @@ pub(crate) fn decode(
 pub(crate) fn decode_full(chain: &CodecChain, encoded: &[u8], shape: &[u64]) -> Result<Vec<u8>, CodecError> {
     let (bytes, extent) = decode(chain, encoded, shape)?;
     assert!(extent.iter().map(|&n| n as u64).eq(shape.iter().copied()));
-    // The other way to decode gives the same result, if there is one.
+    // Decoding into memory gives the same result, where it is possible.
     let mut out = vec![0x5a; bytes.len()];
     if chain.decode_into(encoded, shape, &mut out, &mut Workspace::new())? {
         assert_eq!(out, bytes);

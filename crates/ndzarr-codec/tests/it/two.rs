@@ -54,7 +54,8 @@ fn two_values(chain: &CodecChain) -> [Vec<u8>; 2] {
     })
 }
 
-/// Whether both are decoded at once; if so, each must equal its separate result.
+/// Checks that both values, if they can be decoded at once, equal their separate results. Returns
+/// true if they can be.
 fn agrees(chain: &CodecChain, encoded: [&[u8]; 2]) -> bool {
     let Some(both) = decode_two(chain, encoded, [&SHAPES[0], &SHAPES[1]]) else { return false };
     for (i, found) in both.into_iter().enumerate() {

@@ -28,7 +28,7 @@ fn decode(config: &CodecConfig, value: &[u8], n: u64, limit: usize) -> Result<Ve
     Ok(texts)
 }
 
-/// Checks that a value decodes to these texts if `least` bytes are allowed, but not if less are.
+/// Checks that a value decodes to these texts if `least` bytes are allowed, but not with one less.
 fn check(config: &CodecConfig, value: &[u8], texts: &[String], least: usize) {
     let n = texts.len() as u64;
     assert_eq!(decode(config, value, n, least).as_deref().ok(), Some(texts), "{config:?}");
@@ -48,7 +48,7 @@ fn msgpack2(elements: &str, n: u8) -> Vec<u8> {
 #[test]
 fn texts_may_be_longer_than_their_encoded_form() {
     let config = CodecConfig::Vlen(VlenConfig::Msgpack2);
-    // 11 bytes in front, 100 numbers, 99 commas and 2 bytes behind.
+    // 11 bytes before, 100 numbers, 99 commas and 2 bytes after them.
     let bytes = format!("{{\"$bytes\":[{}]}}", ["255"; 100].join(","));
     check(&config, &msgpack2(&format!("c464{}", "ff".repeat(100)), 1), &[bytes], 11 + 300 + 99 + 2);
     // 6 bytes for each character, and the quotes.
@@ -59,17 +59,18 @@ fn texts_may_be_longer_than_their_encoded_form() {
     check(&config, &msgpack2(&format!("c2 9a{}", "c0".repeat(10)), 2), &texts, 5 + 2 + 40 + 9);
 }
 
-/// What 100 elements without content take: for each, where it begins and ends.
-const PLACES: usize = 100 * 2 * size_of::<usize>();
+/// The memory of 100 elements without content, in bytes: a start and a length for each.
+const SLOTS_LEN: usize = 100 * 2 * size_of::<usize>();
 
 #[test]
 fn elements_without_content_take_memory_too() {
-    let (zeros, empty) = (vec!["0".to_owned(); 100], vec![String::new(); 100]);
+    let zeros = vec!["0".to_owned(); 100];
+    let empty = vec![String::new(); 100];
     let json2 = format!("[{},\"|O\",[100]]", zeros.join(","));
-    check(&CodecConfig::Vlen(VlenConfig::Json2), json2.as_bytes(), &zeros, PLACES);
-    check(&CodecConfig::Vlen(VlenConfig::Msgpack2), &msgpack2(&"00".repeat(100), 100), &zeros, PLACES);
+    check(&CodecConfig::Vlen(VlenConfig::Json2), json2.as_bytes(), &zeros, SLOTS_LEN);
+    check(&CodecConfig::Vlen(VlenConfig::Msgpack2), &msgpack2(&"00".repeat(100), 100), &zeros, SLOTS_LEN);
     let framed = [&100u32.to_le_bytes()[..], &[0; 400]].concat();
-    check(&CodecConfig::Vlen(VlenConfig::Utf8), &framed, &empty, PLACES);
+    check(&CodecConfig::Vlen(VlenConfig::Utf8), &framed, &empty, SLOTS_LEN);
 }
 
 #[test]
@@ -79,8 +80,8 @@ fn elements_that_could_not_be_read_are_not_written() {
         let slots = [VlenSlot::default(); 100];
         chain.encode_vlen(&slots, &[], &[100], &mut Workspace::new(), &mut Vec::new())
     };
-    encode(PLACES).expect("it encodes");
-    encode(PLACES - 1).expect_err("it could not be decoded");
+    encode(SLOTS_LEN).expect("it encodes");
+    encode(SLOTS_LEN - 1).expect_err("it could not be decoded");
 }
 
 /// Four inner chunks in the same bytes.

@@ -29,9 +29,12 @@ fn bind(
 
 /// A chain for elements in one dimension, with fill 0.
 fn line(codec: CodecConfig, data_type: &DataType) -> Result<CodecChain, CodecError> {
-    let bytes = matches!(codec, CodecConfig::Packbits(_)).then_some(None).unwrap_or(Some(little()));
+    let mut codecs = vec![codec];
+    if !matches!(codecs[0], CodecConfig::Packbits(_)) {
+        codecs.push(little());
+    }
     let fill = vec![0; data_type.elem_size().expect("of fixed size")];
-    bind([codec].into_iter().chain(bytes), data_type, &fill, 1)
+    bind(codecs, data_type, &fill, 1)
 }
 
 fn encode(chain: &CodecChain, elements: &[u8], shape: &[u64]) -> Result<Vec<u8>, CodecError> {
@@ -61,7 +64,8 @@ fn f64s(values: &[f64]) -> Vec<u8> {
 }
 
 fn cast(data_type: DataType, rounding: Rounding, out_of_range: Option<OutOfRange>) -> CodecConfig {
-    let (encode_map, decode_map) = (vec![], vec![]);
+    let encode_map = vec![];
+    let decode_map = vec![];
     CodecConfig::CastValue(Box::new(CastValueConfig {
         data_type,
         rounding,
@@ -92,7 +96,8 @@ fn cast_value_out_of_range_v3_t33_v3_t34() {
         let chain = line(cast(data_type.clone(), rounding, how), &F64).expect("it binds");
         encode(&chain, &f64s(values), &[values.len() as u64])
     };
-    let (even, zero) = (Rounding::NearestEven, Rounding::TowardsZero);
+    let even = Rounding::NearestEven;
+    let zero = Rounding::TowardsZero;
     let wrap = to(&I8, zero, Some(OutOfRange::Wrap), &[128.0, -129.0, 255.9, -0.9]);
     assert_eq!(wrap.ok(), Some(hex("807fff00")));
     let clamp = to(&I8, even, Some(OutOfRange::Clamp), &[128.0, -129.0, 127.5, -0.5]);
@@ -117,7 +122,8 @@ fn cast_value_out_of_range_v3_t33_v3_t34() {
 
 #[test]
 fn cast_value_to_floats_v3_t35() {
-    let (i64, f32) = (DataType::Int { bits: 64 }, DataType::Float { bits: 32 });
+    let i64 = DataType::Int { bits: 64 };
+    let f32 = DataType::Float { bits: 32 };
     let to = |rounding, n: i64| {
         let chain = line(cast(f32.clone(), rounding, None), &i64).expect("it binds");
         let bytes = encode(&chain, &n.to_ne_bytes(), &[1]).expect("it fits");
@@ -162,7 +168,8 @@ fn cast_value_rounds_once() {
         let chain = line(cast(to, Rounding::NearestEven, None), from).expect("it binds");
         encode(&chain, element, &[1]).ok()
     };
-    let (i64, f16) = (DataType::Int { bits: 64 }, DataType::Float { bits: 16 });
+    let i64 = DataType::Int { bits: 64 };
+    let f16 = DataType::Float { bits: 16 };
     // 1 + 2^-11 + 2^-40, where the steps of float16 are 2^-10.
     let x = f64::from_bits(0x3ff0_0200_0000_1000);
     assert_eq!(to(&F64, f16.clone(), &x.to_ne_bytes()), Some(hex("013c")));

@@ -111,14 +111,16 @@ fn delta_of_bools_loses_none() {
 
 fn bind(codecs: &[CodecConfig]) -> CodecChain {
     let specs: Vec<CodecSpec> = codecs.iter().cloned().map(CodecSpec::from).collect();
-    let (u8s, fill) = (DataType::UInt { bits: 8 }, FillValue::defined([0]));
+    let u8s = DataType::UInt { bits: 8 };
+    let fill = FillValue::defined([0]);
     CodecChain::bind(&specs, &u8s, &fill, 1, &CodecRegistry::new()).expect("it binds")
 }
 
 /// 1 MiB of bytes become 8 MiB of floats.
 #[test]
 fn filters_may_widen_elements() {
-    let (plain, widen) = (CodecConfig::Bytes { endian: None }, CodecConfig::AsType(types("|u1", "<f8")));
+    let plain = CodecConfig::Bytes { endian: None };
+    let widen = CodecConfig::AsType(types("|u1", "<f8"));
     let little = CodecConfig::Bytes { endian: Some(Endian::Little) };
     assert!(bind(&[plain, widen.clone()]).encoded_limit(&[1 << 20]) >= 8 << 20);
     assert!(bind(&[widen.clone(), little.clone()]).encoded_limit(&[1 << 20]) >= 8 << 20);
@@ -132,8 +134,10 @@ fn filters_may_widen_elements() {
     assert!(bind(&[shards]).encoded_limit(&[4 << 20]) >= 32 << 20);
     // Where memory grows with the content.
     let zstd = CodecConfig::Zstd { level: 1, checksum: false };
-    let (codecs, content) = ([codec(&widen), codec(&zstd)], vec![7; 1 << 20]);
-    let (pipe, mut value) = (Pipe::new(&codecs).trusting(0), Vec::new());
+    let codecs = [codec(&widen), codec(&zstd)];
+    let content = vec![7; 1 << 20];
+    let pipe = Pipe::new(&codecs).trusting(0);
+    let mut value = Vec::new();
     pipe.encode(&content, &mut value, &mut Workspace::new()).expect("it encodes");
     assert!(value.len() < content.len() / 256, "{}", value.len());
     let mut decoded = Vec::new();

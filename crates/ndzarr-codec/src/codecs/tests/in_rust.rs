@@ -31,7 +31,8 @@ fn into_grown(decode: Decode, src: &[u8], max: usize) -> Result<Vec<u8>, CodecEr
     Ok(buf)
 }
 
-/// Whole, cut short at every byte, with every bit flipped, and with more behind it.
+/// Checks a value: whole, cut short at every byte, with every bit flipped, and with more bytes
+/// after it.
 fn check(decode: Decode, encoded: &[u8], data: &[u8], has_checksum: bool) {
     let len = data.len();
     assert!(into_exact(decode, encoded, len).is_ok_and(|out| out == data));
@@ -82,7 +83,7 @@ fn frames_of_libzstd_are_decoded_in_rust() {
 fn blocks_of_liblz4_are_decoded_in_rust() {
     let image = image(1 << 17, 8.0);
     for data in [&image[..], &[7; 100_000], &b"and more ".repeat(40_000), b"one"] {
-        // Behind the length that numcodecs puts in front.
+        // Without the length that numcodecs puts in front.
         let block = encoded(&LZ4, data).split_off(4);
         let mut out = vec![0; data.len()];
         assert_eq!(lz4_in_rust::decode_into(&block, &mut out), Some(data.len()));
@@ -97,7 +98,7 @@ fn blocks_of_liblz4_are_decoded_in_rust() {
         let theirs = ::lz4::block::decompress(&flipped, Some(700));
         match (lz4_in_rust::decode_into(&flipped, &mut out), theirs) {
             (Some(700), Ok(theirs)) if theirs.len() == 700 => assert!(out[..] == theirs, "bit {bit}"),
-            // It has no checksum, and one of the two looks closer.
+            // It has no checksum, and one of the two decoders checks more.
             _ => {}
         }
     }

@@ -64,7 +64,7 @@ proptest! {
         src in content(),
         level in -1i32..10,
         format in prop::sample::select(vec![Format::Gzip, Format::Zlib]),
-        behind in prop::sample::select(vec![&b""[..], b"\0", b"\0\0\0\0\0\0\0\0\0", b"more"]),
+        after in prop::sample::select(vec![&b""[..], b"\0", b"\0\0\0\0\0\0\0\0\0", b"more"]),
         cut in 0usize..40,
         flip in prop::option::of((any::<prop::sample::Index>(), 0u8..8)),
         off in -1isize..2,
@@ -80,7 +80,7 @@ proptest! {
             flipped[at] ^= 1 << bit;
             both_agree(format, &flipped, src.len(), &src)?;
         }
-        encoded.extend_from_slice(behind);
+        encoded.extend_from_slice(after);
         both_agree(format, &encoded, src.len(), &src)?;
     }
 

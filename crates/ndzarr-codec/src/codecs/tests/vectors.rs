@@ -82,7 +82,7 @@ fn v2_t30_zstd() {
     check(&ZSTD, "28b52ffd6088124d0000100000010083d3032c", &[0; 5000]);
     for broken in [
         "28b52ffd24042100006161616132bf84be",     // checksum
-        "28b52ffd20042100006161616100",           // behind the frame
+        "28b52ffd20042100006161616100",           // after the frame
         "28b52ffd200521000061616161",             // content size
         "28b52ffd280421000061616161",             // reserved bit
         "28b52ffd200427000061616161",             // reserved block type
@@ -190,7 +190,7 @@ fn n5_lz4_checks_each_sub_block() {
     assert_eq!(encoded(&CodecConfig::N5Lz4 { block_size: 6 }, &values), encoded(&N5_LZ4, &values));
     for broken in [
         JAVA.to_owned(),                                                 // no end mark
-        format!("{JAVA}{JAVA_END}00"),                                   // something behind it
+        format!("{JAVA}{JAVA_END}00"),                                   // something after it
         format!("{JAVA}4c5a34426c6f636b 16 00000000 00000000 01000000"), // a checksum in it
         format!("{JAVA}4c5a34426c6f636b 26 00000000 00000000 00000000"), // compressed nothing
         format!("{JAVA}4c5a34426c6f636b 36 00000000 00000000 00000000"), // unknown method
