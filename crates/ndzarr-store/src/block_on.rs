@@ -11,7 +11,7 @@ use crate::{AsyncStore, StoreError};
 
 struct Unpark {
     thread: Thread,
-    /// The thread's own token may be used up by a call within this one.
+    /// The thread's own token may be consumed by a call nested in this one.
     woken: AtomicBool,
 }
 
@@ -22,7 +22,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on the calling thread, which sleeps while there is nothing to do. It is not a
+/// Runs a future on the calling thread, which sleeps while there is nothing to do. This is not a
 /// runtime: other threads must advance what the future waits for.
 ///
 /// ```
@@ -42,7 +42,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     output.expect("the future has ended")
 }
 
-/// Polls on the calling thread, which sleeps meanwhile, until it is ready. Compiled once for all futures.
+/// Polls on the calling thread until `poll` is ready, and sleeps in between. Compiled once for all futures.
 fn sleep_until(poll: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>) {
     let own = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(true) });
     let waker = Arc::clone(&own).into();
@@ -52,7 +52,7 @@ fn sleep_until(poll: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>) {
             thread::park();
         }
         if poll(&mut context).is_ready() {
-            // The token that was used up here may have been meant for an executor around this one.
+            // A token that was consumed here may have been meant for an executor around this one.
             own.thread.unpark();
             return;
         }
@@ -65,7 +65,7 @@ impl dyn AsyncStore + '_ {
     /// all.
     ///
     /// # Errors
-    /// The store does not let this thread wait.
+    /// If the store does not let this thread wait.
     pub fn wait<F: Future>(&self, future: F) -> Result<F::Output, StoreError> {
         let mut output = None;
         self.block_on(pin!(async { output = Some(future.await) }))?;

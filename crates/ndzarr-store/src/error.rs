@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::Key;
 
-/// Why a store could not do what it was asked. An absent key is not an error.
+/// Why a request of a store failed. An absent key is not an error.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No value can have this name.
+    /// The name is not a valid key or prefix.
     InvalidKey {
         /// The key or prefix as given.
         key: String,
@@ -81,12 +81,12 @@ pub enum StoreError {
         key: String,
         /// The answer of the service, without secrets.
         what: String,
-        /// Whether the user said that the service answers so for absent values. A chunk is then
+        /// `true` if the user has said that the service denies access to absent values. A chunk is then
         /// missing, and so is a document that a node may lack.
         or_missing: bool,
     },
-    /// The service was not reached, did not answer in time, or asked to slow down and went on to do
-    /// so. Nothing was written; retrying later is safe.
+    /// The service was not reached, did not answer in time, or kept asking to slow down. Nothing was
+    /// written; retrying later is safe.
     Unavailable {
         /// The action.
         action: &'static str,
@@ -108,7 +108,7 @@ pub enum StoreError {
     },
     /// The store cannot do this at all.
     Unsupported(&'static str),
-    /// Something else, in the store's own words. To keep the error of another library as the source, use
+    /// Any other failure, in the store's own words. To keep the error of another library as the source, use
     /// [`StoreError::io`] with [`std::io::Error::other`].
     Other {
         /// The action.
@@ -126,7 +126,7 @@ impl StoreError {
         Self::Io { action, key: key.to_string(), source: Arc::new(source) }
     }
 
-    /// The key or prefix that it concerns, as the store names it.
+    /// The key or prefix that the error concerns, as the store names it.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         match self {
@@ -144,13 +144,13 @@ impl StoreError {
         }
     }
 
-    /// Whether it may be about this value alone, so that a list goes on.
+    /// Returns `true` if the error may concern only this value, so that a listing goes on.
     pub(crate) fn is_of_one_value(&self) -> bool {
         matches!(self, Self::Io { .. } | Self::Denied { .. }) && !self.is_out_of_files()
     }
 
-    /// Whether the process or the system has no more file descriptors: the caller can close some
-    /// and retry.
+    /// Returns `true` if the process or the system has no more file descriptors: the caller can close
+    /// some and retry.
     #[must_use]
     pub fn is_out_of_files(&self) -> bool {
         // ENFILE and EMFILE are the same number on every Unix; Windows has
@@ -194,7 +194,7 @@ impl fmt::Display for StoreError {
     }
 }
 
-/// By hand: `thiserror` would return the `Arc`, which a caller cannot downcast to the error in it.
+/// By hand, because `thiserror` would return the `Arc`, which a caller cannot downcast to the error in it.
 impl Error for StoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {

@@ -36,19 +36,18 @@ use crate::{Key, StoreError};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Fetch {
-    /// Which value.
+    /// Which value to read.
     pub key: Key,
-    /// Of which state of it.
+    /// Which state of the value to read from.
     pub of: Of,
-    /// Which part of it.
+    /// Which part of the value to read.
     pub want: Want,
 }
 
 /// Which part of a value is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// All of it, but not more than this many bytes
-    /// ([`StoreError::TooLarge`](crate::StoreError::TooLarge)).
+    /// All of it; [`StoreError::TooLarge`](crate::StoreError::TooLarge) if it is larger than the limit.
     Whole {
         /// The most that the caller takes, in bytes.
         limit: u64,
@@ -60,19 +59,20 @@ pub enum Want {
     /// ([`StoreError::OutOfRange`](crate::StoreError::OutOfRange)), as is one that ends before it
     /// starts; an empty range up to the end is not.
     Ranges(Vec<Range<u64>>),
-    /// Its size alone.
+    /// Only its size.
     Size,
 }
 
 impl Want {
-    /// The wanted parts of a value, and its size: for stores that have whole values in memory.
+    /// The size of a value and the wanted parts of it: for stores that have whole values in memory.
     ///
     /// ```
     /// use bytes::Bytes;
     /// use ndzarr::store::{Key, Want};
     ///
     /// # fn main() -> Result<(), ndzarr::store::StoreError> {
-    /// let (key, value) = (Key::new("a")?, Bytes::from("value"));
+    /// let key = Key::new("a")?;
+    /// let value = Bytes::from("value");
     /// assert_eq!(Want::Tail(2).cut(&key, &value)?, (5, vec!["ue".into()]));
     /// assert!(Want::Ranges(vec![0..1, 4..6]).cut(&key, &value).is_err());
     /// # Ok(())
@@ -89,19 +89,20 @@ impl Want {
             }
             Self::Whole { .. } => vec![value.clone()],
             Self::Tail(n) => {
-                vec![value.slice(value.len().saturating_sub(usize::try_from(*n).unwrap_or(usize::MAX))..)]
+                let n = usize::try_from(*n).unwrap_or(usize::MAX);
+                vec![value.slice(value.len().saturating_sub(n)..)]
             }
-            Self::Ranges(ranges) => ranges
-                .iter()
-                .map(|range| {
-                    let (start, end) = (range.start, range.end);
+            Self::Ranges(ranges) => {
+                let mut parts = Vec::with_capacity(ranges.len());
+                for &Range { start, end } in ranges {
                     if start > end || end > size {
                         return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
                     }
                     // Both fit in usize, since they are at most the length of a slice.
-                    Ok(value.slice(start as usize..end as usize))
-                })
-                .collect::<Result<_, _>>()?,
+                    parts.push(value.slice(start as usize..end as usize));
+                }
+                parts
+            }
             Self::Size => Vec::new(),
         };
         Ok((size, parts))
@@ -142,11 +143,10 @@ pub enum Fetched {
 }
 
 impl StoreError {
-    /// The answer to a request for a chunk that failed so: [`Fetched::Missing`] for a denial that the
-    /// user said means that.
+    /// [`Fetched::Missing`] for a denial that the user has said means a missing chunk.
     ///
     /// # Errors
-    /// Anything else is the error that it was.
+    /// Every other error, unchanged.
     pub fn or_missing(self) -> Result<Fetched, Self> {
         match self {
             Self::Denied { or_missing: true, .. } => Ok(Fetched::Missing),
@@ -205,8 +205,8 @@ impl Pin {
         Self(Arc::new(Plain(state)))
     }
 
-    /// Like [`new`](Self::new), for an identifier that holds an open file or much memory. `light`
-    /// makes the [light](Self::light) pin.
+    /// Wraps an identifier that holds an open file or much memory. `light` makes the
+    /// [light](Self::light) pin.
     pub fn holding<T: Any + Send + Sync>(state: T, light: fn(&T) -> Option<Self>) -> Self {
         Self(Arc::new(Holding { state, light }))
     }
@@ -225,7 +225,7 @@ impl Pin {
         if self.is_light() { Some(self.clone()) } else { self.0.light() }
     }
 
-    /// Whether it is its own light pin.
+    /// Returns `true` if the pin is its own light pin.
     #[must_use]
     pub fn is_light(&self) -> bool {
         self.0.is_light()

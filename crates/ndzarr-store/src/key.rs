@@ -9,8 +9,8 @@ use crate::StoreError;
 /// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no
 /// backslash.
 ///
-/// So no key leads out of a store's root, however the store maps it. Case matters. Keys are ordered
-/// by their bytes.
+/// No key can lead out of a store's root, however the store maps it. Case matters. Keys are ordered by
+/// their bytes.
 ///
 /// ```
 /// use ndzarr::store::Key;
@@ -44,7 +44,7 @@ pub struct Key(Arc<str>);
 pub struct Prefix(Arc<str>);
 
 impl Key {
-    /// Checks and takes a key.
+    /// Makes a key of a text, which it checks.
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] if it is not a valid key.
@@ -54,10 +54,10 @@ impl Key {
         Ok(Self(key.into()))
     }
 
-    /// Checks a key without taking it.
+    /// Checks a key without making one.
     ///
     /// # Errors
-    /// The same as for [`new`](Self::new).
+    /// As for [`new`](Self::new).
     pub fn check(key: &str) -> Result<(), StoreError> {
         check_segments(key, key)
     }
@@ -82,7 +82,7 @@ impl Prefix {
         Self("".into())
     }
 
-    /// Checks and takes a prefix.
+    /// Makes a prefix of a text, which it checks.
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] if it is neither empty nor ends in `/`, or has an invalid
@@ -105,16 +105,16 @@ impl Prefix {
         &self.0
     }
 
-    /// The key of this name directly below.
+    /// The key of this name directly below the prefix.
     ///
     /// # Errors
-    /// The same as for [`Key::new`].
+    /// As for [`Key::new`].
     pub fn key(&self, name: &str) -> Result<Key, StoreError> {
         Key::new(format!("{}{name}", self.0))
     }
 }
 
-/// As their text, so that maps of keys can be searched by prefix.
+/// Keys are ordered and hashed like their text, so that maps of keys can be searched by prefix.
 impl Borrow<str> for Key {
     fn borrow(&self) -> &str {
         &self.0
@@ -160,8 +160,8 @@ impl fmt::Debug for Prefix {
     }
 }
 
-/// Whether the last segment of a key consists of one or more numbers, with or without a leading
-/// `c`, like names of chunks.
+/// Returns `true` if the last segment of a key looks like the name of a chunk: one or more numbers,
+/// with or without a leading `c`.
 ///
 /// ```
 /// use ndzarr_store::is_numbered;

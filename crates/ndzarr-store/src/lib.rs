@@ -1,4 +1,4 @@
-//! The traits of key-value stores of chunks and documents, and a store in memory.
+//! The traits of key-value stores for chunks and documents, and a store in memory.
 //!
 //! [`Store`] is for stores whose calls block, [`AsyncStore`] for those whose calls are futures.
 //! Both read by [`Fetch`], which can ask for several parts of a value and can insist on one state
@@ -52,28 +52,36 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod async_store;
 mod block_on;
+mod capabilities;
 mod error;
 mod fetch;
 mod forward;
 mod key;
+mod listing;
 mod lock;
 mod memory;
 mod per_process;
+mod put;
 mod store;
 
-/// The bytes of values, and the futures of [`AsyncStore`]: what a store's author needs of other
-/// crates.
+/// What a store's author needs from other crates: the bytes of values, and the futures of
+/// [`AsyncStore`].
 pub use bytes;
 pub use futures_util::future::BoxFuture;
 pub use futures_util::stream::BoxStream;
 
+pub use async_store::AsyncStore;
 pub use block_on::block_on;
+pub use capabilities::{Can, RangeMerging};
 pub use error::StoreError;
 pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};
 pub use key::{Key, Prefix, is_numbered};
+pub use listing::{DirListing, Listed};
 pub use lock::{KeyLock, Locked, Temporary, Wait};
 pub use memory::MemoryStore;
 #[doc(hidden)]
 pub use per_process::PerProcess;
-pub use store::{AsyncStore, Can, DirListing, Listed, Precondition, Put, RangeMerging, Store};
+pub use put::{Precondition, Put};
+pub use store::Store;

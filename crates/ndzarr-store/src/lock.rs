@@ -8,25 +8,24 @@ use bytes::Bytes;
 
 use crate::{Fetched, Of, Pin, StoreError, Want};
 
-/// Whether to wait for a lock that is taken.
+/// How long to wait for a lock that is taken.
 #[derive(Clone, Copy)]
 pub enum Wait<'w> {
-    /// No: answer [`Locked::Busy`].
+    /// Not at all: the answer is [`Locked::Busy`].
     Try,
-    /// Yes, however long it takes.
+    /// As long as it takes.
     Block,
-    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store calls it every few
+    /// As long as this returns `true`; then the answer is [`Locked::Busy`]. The store calls it every few
     /// milliseconds.
     While(&'w (dyn Fn() -> bool + Sync)),
 }
 
 impl Wait<'_> {
     /// Waits by retrying, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only
-    /// be tried. `attempt` returns `None` while the lock is taken; so does this when the wait has
-    /// ended.
+    /// be tried. `attempt` returns `None` while the lock is taken. `None` when the wait has ended.
     ///
     /// # Errors
-    /// That of an attempt.
+    /// The error of an attempt.
     pub fn by_trying<T, E>(self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
         let mut pause = Duration::from_micros(50);
         loop {
@@ -77,18 +76,18 @@ impl fmt::Debug for Locked {
 /// A write lock, held by the owner of this value, which may move to another thread. Dropping it
 /// keeps the old value and unlocks.
 pub trait KeyLock: Send {
-    /// Reads the value under the lock. `fetch.key` is the locked key.
+    /// Reads the value of the locked key.
     ///
     /// # Errors
-    /// The same as for [`Store::fetch`](crate::Store::fetch).
+    /// As for [`Store::fetch`](crate::Store::fetch).
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError>;
 
-    /// Also keeps the present value from programs that write it in place under a lock of the value
-    /// itself, as Java N5 does, so that what is read under this lock from now on is what is replaced.
-    /// `false` when the wait has ended. By default there are no such programs.
+    /// Also locks out programs that write the present value in place under a lock of the value itself,
+    /// as Java N5 does, so that what is read under this lock from now on is what is replaced. `false`
+    /// when the wait has ended. By default there are no such programs.
     ///
     /// # Errors
-    /// The same as for [`Store::lock`](crate::Store::lock).
+    /// As for [`Store::lock`](crate::Store::lock).
     fn lock_value(&mut self, wait: Wait<'_>) -> Result<bool, StoreError> {
         let _ = wait;
         Ok(true)
@@ -106,10 +105,10 @@ pub trait KeyLock: Send {
     /// If the store fails; the old value stays.
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
 
-    /// Writes a range of bytes of the key's present value, which an answer of
-    /// [`fetch`](Self::fetch) named by its pin, into the new value, as [`write_at`](Self::write_at)
-    /// would. `false`, as by default: the store cannot do this better than the caller, and nothing
-    /// was written. A file system that can lets both values have the same blocks.
+    /// Copies a range of bytes of the key's present value into the new value, as
+    /// [`write_at`](Self::write_at) would. `pin` comes from an answer of [`fetch`](Self::fetch).
+    /// Returns `false`, the default, if the store cannot do this better than the caller; nothing was
+    /// written then. Some file systems let both values share blocks.
     ///
     /// # Errors
     /// If the store fails; the old value stays.
@@ -118,7 +117,7 @@ pub trait KeyLock: Send {
         Ok(false)
     }
 
-    /// Looks whether the lock is still held, as far as this costs no request: other values may be
+    /// Checks that the lock is still held, as far as this costs no request: other values may be
     /// changed under it. By default it always is.
     ///
     /// # Errors
@@ -127,11 +126,10 @@ pub trait KeyLock: Send {
         Ok(())
     }
 
-    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value.
-    /// After a part that could not be written it is an error.
+    /// Makes the new value the value of the key, and unlocks. Without a part the value is empty.
     ///
     /// # Errors
-    /// The same as for [`Store::put`](crate::Store::put).
+    /// As for [`Store::put`](crate::Store::put); if a part could not be written.
     fn publish(self: Box<Self>) -> Result<Pin, StoreError>;
 
     /// Removes the value of the key, and unlocks. What was appended is dropped.
@@ -141,20 +139,20 @@ pub trait KeyLock: Send {
     fn erase(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// A new value that is being written beside its key. Several threads may write to it. Dropping it
-/// leaves no trace; the left-over of a killed process is taken over by the next one for the same
-/// key.
+/// A new value that is written before it replaces the value of its key. Several threads may write to
+/// it. Dropping it leaves no trace; what a killed process leaves is reused by the next temporary for
+/// the same key.
 pub trait Temporary: fmt::Debug + Send + Sync {
     /// Appends a part. Returns where it starts, in bytes.
     ///
     /// # Errors
-    /// If the store fails; it can then no longer be published.
+    /// If the store fails; the temporary can then no longer be published.
     fn append(&self, part: &[u8]) -> Result<u64, StoreError>;
 
     /// Writes over bytes that were appended before.
     ///
     /// # Errors
-    /// The same as for [`append`](Self::append).
+    /// As for [`append`](Self::append).
     fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError>;
 
     /// Reads bytes that were appended before.
@@ -163,9 +161,9 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     /// If the store fails.
     fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError>;
 
-    /// Makes it the value of its key. Takes and releases the key's lock, which the caller holds.
+    /// Makes it the value of its key. `lock` is the key's lock, which this releases.
     ///
     /// # Errors
-    /// The same as for [`Store::put`](crate::Store::put).
+    /// As for [`Store::put`](crate::Store::put).
     fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
 }

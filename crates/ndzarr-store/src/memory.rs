@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::per_process::{free, this_process};
+use crate::per_process::{this_process, try_lock};
 use crate::{
     DirListing, Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait,
 };
@@ -40,15 +40,15 @@ use crate::{
 pub struct MemoryStore {
     values: Arc<Mutex<BTreeMap<Key, Value>>>,
     generations: Arc<AtomicU64>,
-    /// The process that made it.
+    /// The process that made the store.
     process: u32,
 }
 
-/// How long a forked child waits for its copy.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a forked child waits for the lock of its copy.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// How long it sleeps before it looks again.
-const PAUSE: Duration = Duration::from_micros(100);
+/// The pause between two attempts.
+const LOCK_PAUSE: Duration = Duration::from_micros(100);
 
 #[derive(Clone, Debug)]
 struct Value {
@@ -56,11 +56,11 @@ struct Value {
     name: Name,
 }
 
-/// Names a value.
+/// Names one state of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Name {
     generation: u64,
-    /// The store's identity: the address of the state that its clones share.
+    /// Identifies the store: the address of the state that its clones share.
     store: usize,
 }
 
@@ -93,7 +93,8 @@ impl MemoryStore {
     /// # Errors
     /// [`StoreError::InvalidKey`]; in a forked child, a thread of its parent was using the store.
     pub fn set(&self, key: &str, value: impl Into<Bytes>) -> Result<(), StoreError> {
-        let (key, value) = (Key::new(key)?, value.into());
+        let key = Key::new(key)?;
+        let value = value.into();
         self.insert(&mut *self.values()?, &key, value);
         Ok(())
     }
@@ -110,17 +111,17 @@ impl MemoryStore {
 
     /// The map is changed by single calls that do not panic half-way, so a poisoned one is intact.
     fn values(&self) -> Result<MutexGuard<'_, BTreeMap<Key, Value>>, StoreError> {
-        if let Some(values) = free(&self.values) {
+        if let Some(values) = try_lock(&self.values) {
             return Ok(values);
         }
         if self.process == this_process() {
             return Ok(self.values.lock().unwrap_or_else(PoisonError::into_inner));
         }
-        // Another thread of this process has it for a moment, or one of the parent for ever.
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
-            std::thread::sleep(PAUSE);
-            if let Some(values) = free(&self.values) {
+        // A thread of this process has the lock for a moment, or one of the parent for ever.
+        let start = Instant::now();
+        while start.elapsed() < LOCK_WAIT {
+            std::thread::sleep(LOCK_PAUSE);
+            if let Some(values) = try_lock(&self.values) {
                 return Ok(values);
             }
         }
@@ -162,8 +163,8 @@ impl Store for MemoryStore {
                 None => return Ok(Fetched::Missing),
             },
             Of::Snapshot(pin) | Of::IfCurrent(pin) => {
-                let kept = pin.get::<Value>().filter(|_| matches!(fetch.of, Of::Snapshot(_)));
-                match kept.cloned().or_else(|| current.filter(|current| current.is_named_by(pin))) {
+                let pinned = pin.get::<Value>().filter(|_| matches!(fetch.of, Of::Snapshot(_)));
+                match pinned.cloned().or_else(|| current.filter(|current| current.is_named_by(pin))) {
                     Some(value) => value,
                     None => return Ok(Fetched::Changed),
                 }
@@ -179,7 +180,7 @@ impl Store for MemoryStore {
             many => many.concat().into(),
         };
         let mut values = self.values()?;
-        if !holds(&values, key, &only_if) {
+        if !precondition_holds(&values, key, &only_if) {
             return Ok(Put::Conflict);
         }
         Ok(Put::Done(Some(self.insert(&mut values, key, bytes))))
@@ -187,7 +188,7 @@ impl Store for MemoryStore {
 
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
         let mut values = self.values()?;
-        if !holds(&values, key, &only_if) {
+        if !precondition_holds(&values, key, &only_if) {
             return Ok(Put::Conflict);
         }
         values.remove(key);
@@ -196,12 +197,11 @@ impl Store for MemoryStore {
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let mut listing = DirListing::default();
-        for key in below(&*self.values()?, prefix) {
+        for key in keys_below(&*self.values()?, prefix) {
             let rest = &key.as_str()[prefix.as_str().len()..];
             match rest.split_once('/') {
                 None => listing.keys.push(rest.to_owned()),
-                // Keys are in order, so those that start with the same "a/" come one after the
-                // other.
+                // Keys are in order, so those that start with the same "a/" are neighbours.
                 Some((name, _)) if listing.prefixes.last().is_none_or(|last| last != name) => {
                     listing.prefixes.push(name.to_owned());
                 }
@@ -212,13 +212,15 @@ impl Store for MemoryStore {
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        Ok(below(&*self.values()?, prefix).cloned().collect())
+        Ok(keys_below(&*self.values()?, prefix).cloned().collect())
     }
 
     fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
         for key in self.list_prefix(prefix)? {
             let byte_len = self.values()?.get(&key).map(|value| value.bytes.len() as u64);
-            byte_len.into_iter().for_each(|byte_len| take(&key, Listed::Value(byte_len)));
+            if let Some(byte_len) = byte_len {
+                take(&key, Listed::Value(byte_len));
+            }
         }
         Ok(())
     }
@@ -230,7 +232,7 @@ impl Store for MemoryStore {
     }
 }
 
-fn below<'a>(values: &'a BTreeMap<Key, Value>, prefix: &'a Prefix) -> impl Iterator<Item = &'a Key> {
+fn keys_below<'a>(values: &'a BTreeMap<Key, Value>, prefix: &'a Prefix) -> impl Iterator<Item = &'a Key> {
     let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
     values
         .range::<str, _>(from)
@@ -238,7 +240,7 @@ fn below<'a>(values: &'a BTreeMap<Key, Value>, prefix: &'a Prefix) -> impl Itera
         .take_while(|key| key.as_str().starts_with(prefix.as_str()))
 }
 
-fn holds(values: &BTreeMap<Key, Value>, key: &Key, only_if: &Precondition) -> bool {
+fn precondition_holds(values: &BTreeMap<Key, Value>, key: &Key, only_if: &Precondition) -> bool {
     match only_if {
         Precondition::None => true,
         Precondition::Absent => !values.contains_key(key),

@@ -1,5 +1,5 @@
-//! Values that a forked child has for itself: it does not have its parent's threads, and a lock that
-//! one of them held stays locked in it.
+//! Values that each process has of its own. A forked child does not have its parent's threads, and a
+//! lock that one of them held stays locked in the child.
 
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -8,8 +8,8 @@ use once_cell::race::OnceBox;
 
 /// A value that is made once in each process.
 ///
-/// It is made without a lock, which a child would find locked for ever: where several threads come
-/// first at the same time, each makes one, and one of these stays.
+/// It is made without a lock, which a child could find locked for ever: if several threads come first
+/// at the same time, each makes a value, and one of these stays.
 #[derive(Debug)]
 pub struct PerProcess<T>(OnceBox<Own<T>>);
 
@@ -17,7 +17,7 @@ pub struct PerProcess<T>(OnceBox<Own<T>>);
 struct Own<T> {
     process: u32,
     value: T,
-    /// That of a forked child.
+    /// The value of a forked child.
     child: OnceBox<Own<T>>,
 }
 
@@ -34,7 +34,7 @@ impl<T> PerProcess<T> {
         Self(OnceBox::new())
     }
 
-    /// With the value of this process. A child makes another one.
+    /// Starts with the value of this process. A child makes another one.
     #[must_use]
     pub fn with_value(value: T) -> Self {
         Self(OnceBox::with_value(Own::new(this_process(), value)))
@@ -51,12 +51,12 @@ impl<T> PerProcess<T> {
         &own.value
     }
 
-    /// Uses a value that only saves work, such as what was read before. Unlike [`get`](Self::get) it
-    /// asks the system for the process only where a lock is not free.
+    /// Uses a value that only saves work, such as a cache. Unlike [`get`](Self::get) it asks the system
+    /// for the process only where a lock is not free.
     ///
-    /// `attempt` uses the value that the first process made, unless one of its locks is not free. Then
-    /// `wait` uses that of this process. A child shares what its parent knew until it meets a lock that
-    /// may stay locked for ever, and begins anew from then on.
+    /// `attempt` uses the value that the first process made, and returns `None` if one of its locks is not
+    /// free. Then `wait` uses the value of this process. A child shares what its parent knew until it
+    /// finds a lock taken, which may stay so for ever, and begins anew from then on.
     pub fn inherited<'s, R>(
         &'s self,
         make: impl Fn() -> T,
@@ -64,9 +64,9 @@ impl<T> PerProcess<T> {
         wait: impl FnOnce(&'s T) -> R,
     ) -> R {
         let first = self.0.get_or_init(|| Own::new(this_process(), make()));
-        let left = first.child.get().is_some();
-        let done = if left { None } else { attempt(&first.value) };
-        done.unwrap_or_else(|| wait(self.get(|_| make())))
+        let a_child_began_anew = first.child.get().is_some();
+        let result = if a_child_began_anew { None } else { attempt(&first.value) };
+        result.unwrap_or_else(|| wait(self.get(|_| make())))
     }
 }
 
@@ -74,12 +74,12 @@ impl<T: Default> PerProcess<Mutex<T>> {
     /// Locks a value that only saves work: see [`inherited`](Self::inherited). Code that panics under
     /// the lock must leave it intact.
     pub fn lock_inherited(&self) -> MutexGuard<'_, T> {
-        self.inherited(Mutex::default, free, locked)
+        self.inherited(Mutex::default, try_lock, lock)
     }
 
     /// Locks the value of this process. Code that panics under the lock must leave it intact.
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        locked(self.get(|_| Mutex::default()))
+        lock(self.get(|_| Mutex::default()))
     }
 }
 
@@ -89,13 +89,13 @@ impl<T> Default for PerProcess<T> {
     }
 }
 
-/// The number of this process. Systems without processes have one.
+/// The number of this process; zero on systems without processes.
 pub(crate) fn this_process() -> u32 {
     if cfg!(target_family = "wasm") { 0 } else { process::id() }
 }
 
 /// The lock, unless it is held.
-pub(crate) fn free<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -103,6 +103,6 @@ pub(crate) fn free<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
