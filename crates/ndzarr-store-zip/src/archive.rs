@@ -9,7 +9,7 @@ use flate2::Crc;
 use ndzarr_store::{Fetch, Fetched, Key, Of, PerProcess, Pin, StoreError, Want};
 
 use crate::directory::{Directory, Entry};
-use crate::end::{LONGEST_END, Look, Shown, find};
+use crate::end::{EndSearch, FilePart, LONGEST_END, find_end};
 use crate::field::Broken;
 use crate::inflate::{Inflate, WRONG_CRC};
 use crate::io::Io;
@@ -21,57 +21,58 @@ const FIRST_BYTES: u64 = 1 << 20;
 /// The largest directory that is read, in bytes: about ten million entries.
 const MAX_DIRECTORY_BYTES: u64 = 1 << 30;
 
-/// A store that states more than files can have is wrong, in bytes.
+/// The largest size of a file, in bytes. A store that states more is wrong.
 const MAX_BYTES: u64 = i64::MAX as u64;
 
 /// Compressed entries are read in pieces of this many bytes.
 const PIECE_BYTES: u64 = 16 << 20;
 
-/// Extra fields of a local header may be longer than those in the directory by this many bytes
-/// without another request.
+/// The extra fields of a local header may be this many bytes longer than those in the directory
+/// before another request is needed.
 const SLACK: u64 = 64;
 
 /// One state of an archive, as its directory describes it.
 #[derive(Debug)]
 pub(crate) struct Archive {
     key: Key,
-    /// Names this state, if it is known. Another one can name the same state later.
+    /// The last pin that was seen of this state; `None` in a forked child that has none yet.
     pin: PerProcess<Mutex<Option<Pin>>>,
     /// In bytes.
     size: u64,
     pub(crate) directory: Directory,
-    /// Of the directory and all behind it.
+    /// Checksum of the directory and everything after it.
     end_crc: u32,
     id: Arc<Id>,
 }
 
-/// Identifies an archive in the pins of its values. Not zero-sized, so that no two are at one place.
+/// Identifies an archive in the pins of its values. Not zero-sized, so that no two have one address.
 #[derive(Debug)]
-struct Id(#[expect(dead_code, reason = "it is there to take up space")] u8);
+struct Id(#[expect(dead_code, reason = "it only takes up space")] u8);
 
-struct Value(Arc<Id>);
+/// The pin of a value: the archive that it is in.
+struct ValuePin(Arc<Id>);
 
 impl Archive {
     pub(crate) async fn open(io: &impl Io, key: Key) -> Result<Self, StoreError> {
         let broken = |what: Broken| failed("open the archive", &key, what);
         let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Tail(FIRST_BYTES) };
-        const { assert!(FIRST_BYTES >= LONGEST_END, "the end is always shown") };
+        const { assert!(FIRST_BYTES >= LONGEST_END, "the first request contains the whole end") };
         let Fetched::Parts { pin, size, parts } = io.fetch(&fetch).await? else {
             return Err(failed("open the archive", &key, "there is no such archive"));
         };
         let bytes = parts.into_iter().next().unwrap_or_default();
         let at = size.checked_sub(bytes.len() as u64).filter(|_| size <= MAX_BYTES);
         let at = at.ok_or_else(|| broken(BAD_ANSWER))?;
-        let tail = Shown { at, bytes: &bytes };
-        let end = match find(tail, None).map_err(broken)? {
-            Look::End(end) => end,
-            Look::Zip64At(range) => {
+        let tail = FilePart { at, bytes: &bytes };
+        let end = match find_end(tail, None).map_err(broken)? {
+            EndSearch::Found(end) => end,
+            EndSearch::NeedsRecord(range) => {
                 let record = ranges(io, &key, Of::Snapshot(pin.clone()), vec![range.clone()]).await?;
                 let record = record.ok_or_else(|| broken(CHANGED))?;
-                let record = Shown { at: range.start, bytes: &record[0] };
-                match find(tail, Some(record)).map_err(broken)? {
-                    Look::End(end) => end,
-                    Look::Zip64At(_) => return Err(broken("its zip64 record is cut off")),
+                let record = FilePart { at: range.start, bytes: &record[0] };
+                match find_end(tail, Some(record)).map_err(broken)? {
+                    EndSearch::Found(end) => end,
+                    EndSearch::NeedsRecord(_) => return Err(broken("its zip64 record is cut off")),
                 }
             }
         };
@@ -88,13 +89,14 @@ impl Archive {
         };
         let directory = Directory::read(&bytes[..(stop - start) as usize], &end);
         let directory = directory.map_err(|what| failed("open the archive", &key, what))?;
-        let (pin, end_crc) = (PerProcess::with_value(Mutex::new(Some(pin))), crc_of(&bytes));
+        let pin = PerProcess::with_value(Mutex::new(Some(pin)));
+        let end_crc = crc_of(&bytes);
         Ok(Self { key, pin, size, directory, end_crc, id: Arc::new(Id(0)) })
     }
 
     pub(crate) async fn fetch(&self, io: &impl Io, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let key = &fetch.key;
-        let is_own = |pin: &Pin| pin.get::<Value>().is_some_and(|value| Arc::ptr_eq(&value.0, &self.id));
+        let is_own = |pin: &Pin| pin.get::<ValuePin>().is_some_and(|value| Arc::ptr_eq(&value.0, &self.id));
         let entry = self.directory.get(key);
         let entry = match (&fetch.of, entry) {
             (Of::Any, None) => return Ok(Fetched::Missing),
@@ -114,7 +116,7 @@ impl Archive {
             _ if wanted.iter().all(Range::is_empty) => vec![Bytes::new(); wanted.len()],
             _ => self.inflated(io, key, entry, &wanted).await?,
         };
-        Ok(Fetched::Parts { pin: Pin::new(Value(Arc::clone(&self.id))), size: entry.size, parts })
+        Ok(Fetched::Parts { pin: Pin::new(ValuePin(Arc::clone(&self.id))), size: entry.size, parts })
     }
 
     async fn stored(
@@ -154,8 +156,8 @@ impl Archive {
         inflate.finish(entry.crc).map_err(|what| broken(key, what))
     }
 
-    /// Ranges of an entry as it is stored. Where it begins says its local header, which comes with
-    /// the first request, along with all bytes that the ranges may be at.
+    /// Ranges of the stored bytes of an entry, whose start only its local header tells. The first
+    /// request reads that header, along with all bytes that the ranges may turn out to be at.
     async fn raw(
         &self,
         io: &impl Io,
@@ -171,34 +173,32 @@ impl Archive {
             return self.ranges(io, exact(start)).await;
         }
         let limit = self.directory.start();
-        let (least, most) = (entry.least_start(), entry.least_start() + entry.extra_len() + SLACK);
-        let mut ask: Vec<Range<u64>> =
-            wanted.iter().map(|range| least + range.start..(most + range.end).min(limit)).collect();
-        let header = entry.header..most.min(limit);
-        // One range where the store would rather read what lies between.
-        let joined = match &ask[..] {
-            [one] if one.start <= header.end.saturating_add(io.gap()) => Some(one.start - header.start),
-            _ => None,
-        };
-        match joined {
-            Some(_) => ask[0].start = header.start,
-            None => ask.insert(0, header),
+        let min_start = entry.min_start();
+        let max_start = min_start + entry.extra_len() + SLACK;
+        let mut requested: Vec<Range<u64>> =
+            wanted.iter().map(|range| min_start + range.start..(max_start + range.end).min(limit)).collect();
+        let header = entry.header..max_start.min(limit);
+        // A single range is read together with the header if the store would rather read the bytes
+        // between them too.
+        let is_joined = matches!(&requested[..], [only] if only.start <= header.end.saturating_add(io.gap()));
+        let mut header_len = 0;
+        if is_joined {
+            header_len = requested[0].start - header.start;
+            requested[0].start = header.start;
+        } else {
+            requested.insert(0, header);
         }
-        let mut parts = self.ranges(io, ask).await?;
+        let mut parts = self.ranges(io, requested).await?;
         let start =
             entry.learn_start(&parts[0], &self.directory).map_err(|what| failed("read", key, what))?;
-        if start > most {
+        if start > max_start {
             return self.ranges(io, exact(start)).await;
         }
+        if !is_joined {
+            parts.remove(0);
+        }
         // Each part begins as many bytes before its range as the local header has extra fields.
-        let before = match joined {
-            Some(before) => before,
-            None => {
-                parts.remove(0);
-                0
-            }
-        };
-        let skip = (before + start - least) as usize;
+        let skip = (header_len + start - min_start) as usize;
         let cut = |(part, range): (&Bytes, &Range<u64>)| {
             part.slice(skip..skip + (range.end - range.start) as usize)
         };
@@ -207,36 +207,37 @@ impl Archive {
 
     /// Ranges of the archive in the state that it was opened in.
     async fn ranges(&self, io: &impl Io, wanted: Vec<Range<u64>>) -> Result<Vec<Bytes>, StoreError> {
-        // Without one, a pin that no value has.
+        // If there is none yet, a pin that no value has.
         let pin = self.pin.lock_inherited().clone().unwrap_or_else(|| Pin::new(()));
-        // A snapshot of a file would be read from there even if another program wrote over it.
+        // Not `Snapshot`: an open file would be read even after another program has overwritten it.
         if let Some(parts) = ranges(io, &self.key, Of::IfCurrent(pin), wanted.clone()).await? {
             return Ok(parts);
         }
-        // Its times may have changed alone, or the store cannot tell.
+        // Perhaps only its times have changed, or the store cannot tell.
         let changed = || failed("read the archive", &self.key, CHANGED);
-        let pin = self.pin_of_same(io).await?.ok_or_else(changed)?;
+        let pin = self.pin_if_unchanged(io).await?.ok_or_else(changed)?;
         ranges(io, &self.key, Of::Snapshot(pin), wanted).await?.ok_or_else(changed)
     }
 
-    /// A new pin, if the directory and all behind it are as they were: with the checksums of all
-    /// values in it, the archive is the same.
-    async fn pin_of_same(&self, io: &impl Io) -> Result<Option<Pin>, StoreError> {
+    /// A new pin, if the directory and everything after it are unchanged. The directory contains the
+    /// checksums of all values, so the archive is then the same.
+    async fn pin_if_unchanged(&self, io: &impl Io) -> Result<Option<Pin>, StoreError> {
         let want = Want::Ranges(vec![self.directory.start()..self.size]);
         let fetched = match io.fetch(&Fetch { key: self.key.clone(), of: Of::Any, want }).await {
             Err(StoreError::OutOfRange { .. }) => return Ok(None),
             fetched => fetched?,
         };
         let Fetched::Parts { pin, size, parts } = fetched else { return Ok(None) };
-        let is_same = size == self.size && parts.iter().all(|part| crc_of(part) == self.end_crc);
-        if is_same {
-            *self.pin.lock_inherited() = Some(pin.clone());
+        if size != self.size || parts.iter().any(|part| crc_of(part) != self.end_crc) {
+            return Ok(None);
         }
-        Ok(is_same.then_some(pin))
+        *self.pin.lock_inherited() = Some(pin.clone());
+        Ok(Some(pin))
     }
 }
 
-/// Ranges of a state of an archive, as many parts of the right lengths; `None` if it has changed.
+/// Ranges of a state of an archive, checked to be of the right number and lengths; `None` if it has
+/// changed.
 async fn ranges(
     io: &impl Io,
     key: &Key,

@@ -1,4 +1,4 @@
-//! `Directory`: what an archive contains, and where.
+//! `Directory`: the entries of an archive, and where they are.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,14 +12,14 @@ use crate::spelling::Meaning;
 /// The entries of an archive whose names are keys, each once, in the order of their names.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
-    /// One after the other: a string for each would take more memory than the entries.
+    /// All names in one string: a string for each would take more memory than the entries.
     names: String,
     entries: Vec<Entry>,
     /// Entries whose names are not keys.
     pub(crate) n_skipped: u64,
-    /// The names of the first of them.
+    /// The names of the first of these entries.
     pub(crate) skipped: Vec<String>,
-    /// Where it begins, in bytes of the file. Every entry ends before.
+    /// Where the directory begins, in bytes of the file. Every entry ends before it.
     start: u64,
 }
 
@@ -28,28 +28,30 @@ pub(crate) struct Directory {
 pub(crate) struct Entry {
     /// Where its local header begins, in bytes of the file.
     pub(crate) header: u64,
-    /// Its size as stored and otherwise, in bytes.
+    /// Its size as stored, in bytes.
     pub(crate) stored_len: u64,
+    /// Its size when decoded, in bytes.
     pub(crate) size: u64,
     pub(crate) crc: u32,
-    /// The key.
+    /// Where the key is among the names.
     name_at: u32,
     name_len: u16,
-    /// The name as the archive spells it; if it is another one, it follows the key among the names.
+    /// Length of the name as the archive spells it. If this is not the key, it follows the key among
+    /// the names.
     spelled_len: u16,
     is_respelled: bool,
-    /// Of the extra fields in the directory; those of the local header are often of equal length.
+    /// Length of the extra fields in the directory; those of the local header are often as long.
     extra_len: u16,
     pub(crate) method: u16,
     pub(crate) is_encrypted: bool,
-    /// Length of the extra fields in the local header, once they were seen.
+    /// Length of the extra fields in the local header, once that has been read.
     local_extra_len: AtomicU32,
 }
 
 const UNKNOWN: u32 = u32::MAX;
 
-/// How many names that are not keys are kept.
-const KEPT: usize = 8;
+/// The most names of skipped entries that are remembered.
+const MAX_SKIPPED_NAMES: usize = 8;
 
 /// Any of these flags marks an encrypted entry.
 const ENCRYPTED: u16 = 0x2041;
@@ -61,7 +63,8 @@ impl Directory {
         let n_stated = usize::try_from(end.n_entries).unwrap_or(usize::MAX);
         let mut directory = Self { start: end.directory.start, ..Self::default() };
         directory.entries.reserve(n_stated.min(n_possible));
-        let (mut rest, mut n) = (bytes, 0_u64);
+        let mut rest = bytes;
+        let mut n = 0_u64;
         while !rest.is_empty() && !rest.starts_with(SIGNATURE) {
             rest = directory.add(rest, end)?;
             n += 1;
@@ -77,23 +80,28 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Adds the first entry of these bytes, and returns those behind it.
+    /// Adds the first entry of these bytes, and returns the bytes after it.
     fn add<'b>(&mut self, bytes: &'b [u8], end: &End) -> Result<&'b [u8], Broken> {
         const CUT: Broken = "its directory is cut off";
         if !bytes.starts_with(CENTRAL) {
             return Err("there is no entry where its directory should have one");
         }
-        let short = |i| u16_at(bytes, i).ok_or(CUT);
-        let long = |i| u32_at(bytes, i).map(u64::from).ok_or(CUT);
-        let (name_len, extra_len, comment_len) = (short(28)?, short(30)?, short(32)?);
+        let u16_field = |i| u16_at(bytes, i).ok_or(CUT);
+        let u32_field = |i| u32_at(bytes, i).map(u64::from).ok_or(CUT);
+        let name_len = u16_field(28)?;
+        let extra_len = u16_field(30)?;
+        let comment_len = u16_field(32)?;
         let name_end = CENTRAL_LEN + usize::from(name_len);
         let extra_end = name_end + usize::from(extra_len);
         let name = bytes.get(CENTRAL_LEN..name_end).ok_or(CUT)?;
         let extra = bytes.get(name_end..extra_end).ok_or(CUT)?;
         let rest = bytes.get(extra_end + usize::from(comment_len)..).ok_or(CUT)?;
-        let (mut stored_len, mut size, mut header) = (long(20)?, long(24)?, long(42)?);
+        let mut stored_len = u32_field(20)?;
+        let mut size = u32_field(24)?;
+        let mut header = u32_field(42)?;
         read_zip64(extra, [&mut size, &mut stored_len, &mut header])?;
-        if short(34)? != 0 && short(34)? != u16::MAX {
+        let disk = u16_field(34)?;
+        if disk != 0 && disk != u16::MAX {
             return Err("it has parts on other disks");
         }
         let key = match Meaning::of(name) {
@@ -101,17 +109,17 @@ impl Directory {
             Meaning::Folder => return Ok(rest),
             Meaning::Other => {
                 self.n_skipped += 1;
-                if self.skipped.len() < KEPT {
+                if self.skipped.len() < MAX_SKIPPED_NAMES {
                     self.skipped.push(String::from_utf8_lossy(name).into_owned());
                 }
                 return Ok(rest);
             }
         };
         let header = header.checked_add(end.junk);
-        let least_end = header
+        let min_end = header
             .and_then(|header| header.checked_add((LOCAL_LEN + usize::from(name_len)) as u64))
             .and_then(|at| at.checked_add(stored_len));
-        let Some(header) = header.filter(|_| least_end.is_some_and(|at| at <= self.start)) else {
+        let Some(header) = header.filter(|_| min_end.is_some_and(|at| at <= self.start)) else {
             return Err("an entry lies outside of it");
         };
         let name_at = self.add_name(&key)?;
@@ -125,58 +133,60 @@ impl Directory {
             size,
             crc: u32_at(bytes, 16).ok_or(CUT)?,
             name_at,
-            // No longer than it is spelled.
+            // The key is no longer than the name in the archive.
             name_len: key.len() as u16,
             spelled_len: name_len,
             is_respelled,
             extra_len,
-            method: short(10)?,
-            is_encrypted: short(8)? & ENCRYPTED != 0,
+            method: u16_field(10)?,
+            is_encrypted: u16_field(8)? & ENCRYPTED != 0,
             local_extra_len: AtomicU32::new(UNKNOWN),
         });
         Ok(rest)
     }
 
-    /// Returns where it begins among the names.
+    /// Appends a name to the names. Returns where it begins.
     fn add_name(&mut self, name: &str) -> Result<u32, Broken> {
         let at = u32::try_from(self.names.len()).map_err(|_| "its names are too long together")?;
         self.names.push_str(name);
         Ok(at)
     }
 
-    /// By name; of equal names the last one stays. Names that mean the same key must be equal.
+    /// Sorts the entries by name. Of equal names the last one stays. An error if two names are spelled
+    /// differently and mean the same key.
     fn sort(&mut self) -> Result<(), String> {
         let names = &self.names;
         // Stable: equal names stay in their order.
         self.entries.sort_by(|a, b| a.name(names).cmp(b.name(names)));
         let mut conflict = None;
-        self.entries.dedup_by(|later, kept| {
-            let is_same = later.name(names) == kept.name(names);
+        self.entries.dedup_by(|later, earlier| {
+            let is_same = later.name(names) == earlier.name(names);
             if is_same {
-                let spelled = [kept.spelled(names), later.spelled(names)];
-                if spelled[0] != spelled[1] {
-                    conflict =
-                        Some(format!("its entries {:?} and {:?} are of one key", spelled[0], spelled[1]));
+                let first = earlier.spelled(names);
+                let second = later.spelled(names);
+                if first != second {
+                    conflict = Some(format!("its entries {first:?} and {second:?} are of one key"));
                 }
-                std::mem::swap(later, kept);
+                // The second argument is the one that stays.
+                std::mem::swap(later, earlier);
             }
             is_same
         });
         conflict.map_or(Ok(()), Err)
     }
 
-    /// No two values share bytes. Otherwise few bytes can decompress to many values.
+    /// Checks that no two values share bytes. Otherwise few bytes could decompress to many values.
     fn check_overlaps(&self) -> Result<(), Broken> {
         let mut places: Vec<(u64, u64)> =
-            self.entries.iter().map(|entry| (entry.header, entry.least_start() + entry.stored_len)).collect();
+            self.entries.iter().map(|entry| (entry.header, entry.min_start() + entry.stored_len)).collect();
         places.sort_unstable();
-        match places.windows(2).all(|two| two[0].1 <= two[1].0) {
-            true => Ok(()),
-            false => Err("its entries overlap"),
+        if places.windows(2).any(|two| two[0].1 > two[1].0) {
+            return Err("its entries overlap");
         }
+        Ok(())
     }
 
-    /// Where it begins, in bytes of the file.
+    /// Where the directory begins, in bytes of the file.
     pub(crate) fn start(&self) -> u64 {
         self.start
     }
@@ -190,7 +200,7 @@ impl Directory {
         Some(&self.entries[at])
     }
 
-    /// The first entry whose name is not before this one.
+    /// The index of the first entry whose name is not less than this one.
     fn lower_bound(&self, name: &str) -> usize {
         self.entries.partition_point(|entry| entry.name(&self.names) < name)
     }
@@ -211,7 +221,7 @@ impl Directory {
                 }
                 Some((name, _)) => {
                     listing.prefixes.push(name.to_owned());
-                    // Past everything below it: "0" follows "/".
+                    // Past everything below that prefix: "0" follows "/".
                     at = self.lower_bound(&format!("{prefix}{name}0"));
                 }
             }
@@ -236,7 +246,7 @@ impl Entry {
     }
 
     /// Where the value begins if its local header has no extra fields, in bytes of the file.
-    pub(crate) fn least_start(&self) -> u64 {
+    pub(crate) fn min_start(&self) -> u64 {
         self.header + (LOCAL_LEN + usize::from(self.spelled_len)) as u64
     }
 
@@ -248,11 +258,11 @@ impl Entry {
     pub(crate) fn start(&self) -> Option<u64> {
         match self.local_extra_len.load(Ordering::Relaxed) {
             UNKNOWN => None,
-            len => Some(self.least_start() + u64::from(len)),
+            len => Some(self.min_start() + u64::from(len)),
         }
     }
 
-    /// Learns from the local header, which begins `bytes`, where the value begins.
+    /// Learns where the value begins from its local header, with which `bytes` begin.
     pub(crate) fn learn_start(&self, bytes: &[u8], directory: &Directory) -> Result<u64, Broken> {
         if !bytes.starts_with(LOCAL) {
             return Err("there is no local header where the directory says");
@@ -264,7 +274,7 @@ impl Entry {
         if bytes.get(LOCAL_LEN..LOCAL_LEN + usize::from(name_len)) != Some(name) {
             return Err("its local header has another name");
         }
-        let start = self.least_start() + u64::from(extra_len);
+        let start = self.min_start() + u64::from(extra_len);
         if start + self.stored_len > directory.start {
             return Err("it reaches into the directory");
         }
@@ -273,7 +283,8 @@ impl Entry {
     }
 }
 
-/// Replaces sizes and offset that do not fit into 32 bits.
+/// Replaces those of the sizes and the offset that do not fit into 32 bits by the values of the zip64
+/// field.
 fn read_zip64(mut extra: &[u8], values: [&mut u64; 3]) -> Result<(), Broken> {
     let mut wanted = values.into_iter().filter(|value| **value == u64::from(u32::MAX)).peekable();
     while let (Some(_), Some(id), Some(len)) = (wanted.peek(), u16_at(extra, 0), u16_at(extra, 2)) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-/// How much is decoded at once, in bytes.
+/// The most that is decoded at once, in bytes.
 const STEP_BYTES: usize = 64 << 10;
 
 /// The most memory that is allocated for a range before any of it is seen, in bytes.
@@ -16,13 +16,13 @@ pub(crate) struct Inflate {
     decoder: Decoder,
     size: u64,
     crc: Crc,
-    done: u64,
-    step: Vec<u8>,
+    n_decoded: u64,
+    buffer: Vec<u8>,
     ranges: Vec<Range<u64>>,
     /// A part for each range.
     parts: Vec<Vec<u8>>,
-    /// The ranges that are not complete, in the order in which they begin, last first.
-    open: Vec<usize>,
+    /// Indices of the ranges that are not complete, by where they begin, last first.
+    incomplete: Vec<usize>,
 }
 
 enum Decoder {
@@ -35,7 +35,7 @@ impl Inflate {
     /// Starts on an entry of this method and decoded size, of which these ranges are wanted.
     ///
     /// # Errors
-    /// The method is unknown, or needs a feature.
+    /// If the method is unknown, or needs a feature.
     pub(crate) fn new(method: u16, size: u64, ranges: &[Range<u64>]) -> Result<Self, String> {
         let decoder = match method {
             8 => Decoder::Deflate(Decompress::new(false)),
@@ -47,68 +47,69 @@ impl Inflate {
         };
         let part =
             |range: &Range<u64>| Vec::with_capacity((range.end - range.start).min(TRUSTED_BYTES) as usize);
-        let mut open: Vec<usize> = (0..ranges.len()).filter(|&i| !ranges[i].is_empty()).collect();
-        open.sort_by_key(|&i| std::cmp::Reverse(ranges[i].start));
+        let mut incomplete: Vec<usize> = (0..ranges.len()).filter(|&i| !ranges[i].is_empty()).collect();
+        incomplete.sort_by_key(|&i| std::cmp::Reverse(ranges[i].start));
         Ok(Self {
             decoder,
             size,
             crc: Crc::new(),
-            done: 0,
-            step: vec![0; STEP_BYTES],
+            n_decoded: 0,
+            buffer: vec![0; STEP_BYTES],
             ranges: ranges.to_vec(),
             parts: ranges.iter().map(part).collect(),
-            open,
+            incomplete,
         })
     }
 
     /// Decodes the next encoded bytes.
     ///
     /// # Errors
-    /// They are corrupt, or decode to more than the size.
+    /// If they are corrupt, or decode to more than the size.
     pub(crate) fn feed(&mut self, mut encoded: &[u8]) -> Result<(), String> {
         loop {
-            let (n_in, n_out) = self.decoder.step(encoded, &mut self.step)?;
+            let (n_in, n_out) = self.decoder.step(encoded, &mut self.buffer)?;
             encoded = &encoded[n_in..];
-            self.take(n_out)?;
-            // A full step may leave something in the decoder.
+            self.take_decoded(n_out)?;
+            // A step that filled the buffer may have left something in the decoder.
             if n_out < STEP_BYTES && (encoded.is_empty() || n_in == 0) {
                 return Ok(());
             }
         }
     }
 
-    /// Takes the first bytes of the step.
-    fn take(&mut self, n: usize) -> Result<(), String> {
-        let step = &self.step[..n];
-        let (start, end) = (self.done, self.done + n as u64);
+    /// Copies what is wanted of the first bytes of the buffer.
+    fn take_decoded(&mut self, n: usize) -> Result<(), String> {
+        let decoded = &self.buffer[..n];
+        let start = self.n_decoded;
+        let end = start + n as u64;
         if end > self.size {
             return Err(format!("it decodes to more than the {} bytes that the archive states", self.size));
         }
-        self.crc.update(step);
-        let (ranges, parts) = (&self.ranges, &mut self.parts);
-        // The last ones begin first: those that begin behind this step stay as they are.
-        let first = self.open.partition_point(|&i| ranges[i].start >= end);
-        for &i in &self.open[first..] {
+        self.crc.update(decoded);
+        let ranges = &self.ranges;
+        // The ranges that begin after these bytes come first, and stay as they are.
+        let n_later = self.incomplete.partition_point(|&i| ranges[i].start >= end);
+        for &i in &self.incomplete[n_later..] {
             let from = ranges[i].start.max(start) - start;
             let to = ranges[i].end.min(end) - start;
-            parts[i].extend_from_slice(&step[from as usize..to as usize]);
+            self.parts[i].extend_from_slice(&decoded[from as usize..to as usize]);
         }
-        let mut at = 0;
-        self.open.retain(|&i| {
-            at += 1;
-            at <= first || ranges[i].end > end
+        let mut n_seen = 0;
+        self.incomplete.retain(|&i| {
+            n_seen += 1;
+            n_seen <= n_later || ranges[i].end > end
         });
-        self.done = end;
+        self.n_decoded = end;
         Ok(())
     }
 
     /// The wanted ranges.
     ///
     /// # Errors
-    /// There is less than the size, or another CRC-32.
+    /// If fewer bytes than the size were decoded, or they have another CRC-32.
     pub(crate) fn finish(self, crc: u32) -> Result<Vec<Bytes>, String> {
-        if self.done != self.size {
-            return Err(format!("it decodes to {} bytes; the archive states {}", self.done, self.size));
+        if self.n_decoded != self.size {
+            return Err(format!("it decodes to {} bytes; the archive states {}", self.n_decoded, self.size));
         }
         if self.crc.sum() != crc {
             return Err(WRONG_CRC.to_owned());
@@ -120,18 +121,19 @@ impl Inflate {
 pub(crate) const WRONG_CRC: &str = "its CRC-32 is not the one that the archive states";
 
 impl Decoder {
-    /// How many bytes were read and written; none read at the end.
+    /// Returns how many bytes were read and written; none are read after the end.
     fn step(&mut self, encoded: &[u8], out: &mut [u8]) -> Result<(usize, usize), String> {
         match self {
             Self::Deflate(state) => {
-                let before = (state.total_in(), state.total_out());
+                let in_before = state.total_in();
+                let out_before = state.total_out();
                 let status = state
                     .decompress(encoded, out, FlushDecompress::None)
                     .map_err(|error| format!("deflate: {error}"))?;
-                let n_in = (state.total_in() - before.0) as usize;
-                let n_out = (state.total_out() - before.1) as usize;
+                let n_in = (state.total_in() - in_before) as usize;
+                let n_out = (state.total_out() - out_before) as usize;
                 match status {
-                    // Whatever follows the stream does not belong to it.
+                    // Bytes after the stream do not belong to it.
                     Status::StreamEnd => Ok((encoded.len(), n_out)),
                     Status::Ok | Status::BufError => Ok((n_in, n_out)),
                 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ndzarr_store::{Key, Wait};
 
-/// How often a waiting writer asks whether it should go on waiting.
+/// The pause after which a waiting writer asks again whether it should go on waiting.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The keys that are being written.
@@ -25,7 +25,7 @@ pub(crate) struct Turn {
 
 impl Turns {
     fn taken(&self) -> MutexGuard<'_, HashSet<Key>> {
-        // It is changed by single calls, so a poisoned one is intact.
+        // The set is changed by single calls, so a poisoned one is intact.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -37,16 +37,16 @@ impl Turns {
                 Wait::Try => return None,
                 Wait::Block => self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner),
                 Wait::While(goes_on) => {
-                    // It may do anything, so it must not run under the mutex.
+                    // The caller's closure may do anything, so it must not run under the mutex.
                     drop(taken);
                     if !goes_on() {
                         return None;
                     }
                     let taken = self.taken();
-                    if !taken.contains(key) {
-                        taken
-                    } else {
+                    if taken.contains(key) {
                         self.freed.wait_timeout(taken, PAUSE).unwrap_or_else(PoisonError::into_inner).0
+                    } else {
+                        taken
                     }
                 }
             };

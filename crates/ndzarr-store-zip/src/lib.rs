@@ -36,16 +36,16 @@
 //! | names with `\`, as Windows has it, or with `./` or `/` in front | read: keys with `/` |
 //! | two names of one key (`a/b`, `a\b`) | refused |
 //! | names that are not keys (`..`, NUL, not UTF-8) | read without these entries, [`ZipStore::skipped`] |
-//! | folders | read; a key has no need of them |
+//! | folders | read; keys do not need them |
 //! | encrypted entries, unknown methods | read; an error at these entries |
 //! | a wrong size, checksum or local header | an error at this entry |
 //! | entries that overlap, or lie outside the archive | refused |
 //! | another number of entries than it states, parts on other disks | refused |
-//! | a new state since it was opened | an error at each read from then on |
+//! | changes since it was opened | an error at each read from then on |
 //!
 //! An entry takes about 50 bytes of memory, besides its name. A directory may have up to 1 GiB.
-//! Compressed entries are decoded in steps: what is not asked for takes no memory, whatever size
-//! an entry states.
+//! Compressed entries are decoded in steps: only the requested bytes take memory, whatever size an
+//! entry states.
 //!
 //! # Writing
 //! [`ZipWriter`] writes an archive into a temporary of the store that is to have it; nothing is

@@ -17,31 +17,31 @@ use crate::records::{self, LOCAL_CRC_AT, Stored};
 use crate::store::ZipStore;
 use crate::wanted;
 
-/// How much is copied at once, in bytes.
+/// The most that is copied at once, in bytes.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// Unused bytes are copied away if they are more than one in this many.
+/// The archive is copied without its unused bytes if more than one in this many bytes is unused.
 const ONE_UNUSED_IN: u64 = 10;
 
 /// A new archive: values in a temporary of the store that is to have it.
 pub(crate) struct NewArchive {
     base: Arc<dyn Store>,
     key: Key,
-    /// `None` once it is finished, or could not be.
+    /// `None` once the archive is finished, or failed to be.
     temporary: RwLock<Option<Box<dyn Temporary>>>,
-    /// The length of the temporary, in bytes. Held while a value is appended: its parts stay
+    /// The length of the temporary, in bytes. Locked while a value is appended, so that its parts stay
     /// together.
     end: Mutex<u64>,
     entries: Mutex<Entries>,
     turns: Arc<Turns>,
-    /// The finished archive, or why it could not be opened to read from.
+    /// The finished archive, or why it could not be opened for reading.
     finished: OnceLock<Result<ZipStore<Arc<dyn Store>>, StoreError>>,
 }
 
 #[derive(Default)]
 struct Entries {
     values: BTreeMap<Key, Value>,
-    /// Bytes of the temporary that the values and their headers take.
+    /// The number of bytes of the temporary that the values and their headers take.
     used: u64,
     generation: u64,
 }
@@ -54,7 +54,7 @@ struct Value {
     generation: u64,
 }
 
-/// Names a value of a writer, which it keeps alive: so no other one is at its place.
+/// Names a value of an archive. It keeps the archive alive, so that no other one gets its address.
 struct Pinned {
     value: Value,
     archive: Arc<NewArchive>,
@@ -76,7 +76,7 @@ impl NewArchive {
         })
     }
 
-    /// Its name in errors.
+    /// The name of the archive in errors.
     pub(crate) fn name(&self) -> String {
         format!("{}/{}|zip:", self.base.name(), self.key)
     }
@@ -85,7 +85,6 @@ impl NewArchive {
         &self.key
     }
 
-    /// The turns of the writers of a key.
     pub(crate) fn turns(&self) -> &Arc<Turns> {
         &self.turns
     }
@@ -106,7 +105,7 @@ impl NewArchive {
         // No value is half written now, and none is added from now on.
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         let mut slot = self.temporary.write().unwrap_or_else(PoisonError::into_inner);
-        let mut temporary = slot.take().ok_or_else(|| self.is_finished())?;
+        let mut temporary = slot.take().ok_or_else(|| self.finished_error())?;
         let mut values: Vec<(Key, Stored)> =
             self.entries().values.iter().map(|(key, value)| (key.clone(), value.stored)).collect();
         // Stable: the rest stays in the order of the keys.
@@ -136,15 +135,16 @@ impl NewArchive {
         Ok(())
     }
 
-    /// A copy of the values and their headers, in this order.
+    /// Copies the values and their headers to a new temporary, in this order.
     fn without_unused(
         &self,
         old: &dyn Temporary,
         values: &mut [(Key, Stored)],
         end: &mut u64,
     ) -> Result<Box<dyn Temporary>, StoreError> {
-        let no_second = || self.failed("finish the archive", "the store has no second temporary for it");
-        let new = self.base_temporary()?.ok_or_else(no_second)?;
+        let Some(new) = self.base_temporary()? else {
+            return Err(self.failed("finish the archive", "the store has no second temporary for it"));
+        };
         *end = 0;
         for (key, stored) in values {
             let from = stored.header;
@@ -161,7 +161,7 @@ impl NewArchive {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // It is changed by single calls, so a poisoned one is intact.
+        // The entries are changed by code that does not panic half-way, so poisoned ones are intact.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -169,7 +169,7 @@ impl NewArchive {
         StoreError::Other { action, key: self.key.to_string(), what: what.to_owned() }
     }
 
-    fn is_finished(&self) -> StoreError {
+    fn finished_error(&self) -> StoreError {
         self.failed("write the archive", "it is finished, or could not be")
     }
 
@@ -177,7 +177,7 @@ impl NewArchive {
         Pin::holding(Pinned { value, archive: Arc::clone(self) }, |_| None)
     }
 
-    fn of_pin(self: &Arc<Self>, pin: &Pin) -> Option<Value> {
+    fn pinned_value(self: &Arc<Self>, pin: &Pin) -> Option<Value> {
         let pinned = pin.get::<Pinned>()?;
         Arc::ptr_eq(&pinned.archive, self).then_some(pinned.value)
     }
@@ -185,7 +185,7 @@ impl NewArchive {
     pub(crate) fn read(self: &Arc<Self>, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
         let temporary = self.temporary.read().unwrap_or_else(PoisonError::into_inner);
         let Some(temporary) = temporary.as_ref() else {
-            let finished = self.finished.get().ok_or_else(|| self.is_finished())?;
+            let finished = self.finished.get().ok_or_else(|| self.finished_error())?;
             let finished = finished.as_ref().map_err(StoreError::clone)?;
             return finished.fetch(&Fetch { key: key.clone(), of: of.clone(), want: want.clone() });
         };
@@ -196,18 +196,20 @@ impl NewArchive {
                 None => return Ok(Fetched::Missing),
             },
             // Old values stay in the temporary.
-            Of::Snapshot(pin) => match self.of_pin(pin) {
+            Of::Snapshot(pin) => match self.pinned_value(pin) {
                 Some(value) => value,
                 None => return Ok(Fetched::Changed),
             },
-            Of::IfCurrent(pin) => match (current, self.of_pin(pin)) {
+            Of::IfCurrent(pin) => match (current, self.pinned_value(pin)) {
                 (Some(value), Some(pinned)) if value.generation == pinned.generation => value,
                 _ => return Ok(Fetched::Changed),
             },
         };
         let ranges = wanted::ranges(want, key, value.stored.size)?;
-        let part = |range: Range<u64>| temporary.read(value.start + range.start..value.start + range.end);
-        let parts = ranges.into_iter().map(part).collect::<Result<_, _>>()?;
+        let mut parts = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            parts.push(temporary.read(value.start + range.start..value.start + range.end)?);
+        }
         Ok(Fetched::Parts { pin: self.pin(value), size: value.stored.size, parts })
     }
 
@@ -215,13 +217,18 @@ impl NewArchive {
     pub(crate) fn add(self: &Arc<Self>, key: &Key, parts: &[Bytes]) -> Result<Pin, StoreError> {
         let size = parts.iter().map(|part| part.len() as u64).sum();
         let mut crc = Crc::new();
-        parts.iter().for_each(|part| crc.update(part));
+        for part in parts {
+            crc.update(part);
+        }
         self.append(key, Stored { header: 0, size, crc: crc.sum() }, |temporary, _| {
-            parts.iter().filter(|part| !part.is_empty()).try_for_each(|part| temporary.append(part).map(drop))
+            for part in parts.iter().filter(|part| !part.is_empty()) {
+                temporary.append(part)?;
+            }
+            Ok(())
         })
     }
 
-    /// As [`add`](Self::add), from a temporary of this length.
+    /// Adds the value that a temporary of this length has. The caller has the turn of the key.
     pub(crate) fn add_from(
         self: &Arc<Self>,
         key: &Key,
@@ -239,12 +246,12 @@ impl NewArchive {
         })
     }
 
-    /// Appends a local header, and what `value` appends.
+    /// Appends a local header and then the value, by calling `append_value`.
     fn append(
         self: &Arc<Self>,
         key: &Key,
         mut stored: Stored,
-        value: impl FnOnce(&dyn Temporary, &mut Stored) -> Result<(), StoreError>,
+        append_value: impl FnOnce(&dyn Temporary, &mut Stored) -> Result<(), StoreError>,
     ) -> Result<Pin, StoreError> {
         if key.as_str().len() > usize::from(u16::MAX) {
             let what = "has more than 65535 bytes, which an archive cannot hold";
@@ -252,11 +259,11 @@ impl NewArchive {
         }
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         let temporary = self.temporary.read().unwrap_or_else(PoisonError::into_inner);
-        let temporary = temporary.as_deref().ok_or_else(|| self.is_finished())?;
+        let temporary = temporary.as_deref().ok_or_else(|| self.finished_error())?;
         let header = stored.local_header(key);
         stored.header = temporary.append(&header)?;
         let start = stored.header + header.len() as u64;
-        value(temporary, &mut stored)?;
+        append_value(temporary, &mut stored)?;
         *end = start + stored.size;
         let mut entries = self.entries();
         entries.forget(key);
@@ -272,18 +279,18 @@ impl NewArchive {
     pub(crate) fn remove(&self, key: &Key) -> Result<(), StoreError> {
         let is_open = self.temporary.read().unwrap_or_else(PoisonError::into_inner).is_some();
         if !is_open {
-            return Err(self.is_finished());
+            return Err(self.finished_error());
         }
         self.entries().forget(key);
         Ok(())
     }
 
-    pub(crate) fn holds(self: &Arc<Self>, key: &Key, only_if: &Precondition) -> bool {
+    pub(crate) fn precondition_holds(self: &Arc<Self>, key: &Key, only_if: &Precondition) -> bool {
         let current = self.entries().values.get(key).copied();
         match only_if {
             Precondition::None => true,
             Precondition::Absent => current.is_none(),
-            Precondition::Current(pin) => match (current, self.of_pin(pin)) {
+            Precondition::Current(pin) => match (current, self.pinned_value(pin)) {
                 (Some(value), Some(pinned)) => value.generation == pinned.generation,
                 _ => false,
             },
@@ -292,12 +299,11 @@ impl NewArchive {
 
     pub(crate) fn list_dir(&self, prefix: &Prefix) -> DirListing {
         let mut listing = DirListing::default();
-        for key in self.entries().below(prefix) {
+        for key in self.entries().keys_below(prefix) {
             let rest = &key.as_str()[prefix.as_str().len()..];
             match rest.split_once('/') {
                 None => listing.keys.push(rest.to_owned()),
-                // Keys are in order, so those that start with the same "a/" come one after the
-                // other.
+                // Keys are in order, so those that start with the same "a/" are neighbours.
                 Some((name, _)) if listing.prefixes.last().is_none_or(|last| last != name) => {
                     listing.prefixes.push(name.to_owned());
                 }
@@ -308,7 +314,7 @@ impl NewArchive {
     }
 
     pub(crate) fn list_prefix(&self, prefix: &Prefix) -> Vec<Key> {
-        self.entries().below(prefix).cloned().collect()
+        self.entries().keys_below(prefix).cloned().collect()
     }
 }
 
@@ -319,7 +325,7 @@ impl Entries {
         }
     }
 
-    fn below<'a>(&'a self, prefix: &'a Prefix) -> impl Iterator<Item = &'a Key> {
+    fn keys_below<'a>(&'a self, prefix: &'a Prefix) -> impl Iterator<Item = &'a Key> {
         let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
         let keys = self.values.range::<str, _>(from).map(|(key, _)| key);
         keys.take_while(|key| key.as_str().starts_with(prefix.as_str()))

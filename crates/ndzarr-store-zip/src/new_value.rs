@@ -18,14 +18,14 @@ const ZEROS: &[u8] = &[0; 64 << 10];
 /// A value in memory or in a temporary.
 pub(crate) enum NewValue {
     Memory(Vec<u8>),
-    Spilled(Box<dyn Temporary>, u64),
+    Spilled { temporary: Box<dyn Temporary>, len: u64 },
 }
 
 impl NewValue {
     fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
-            Self::Spilled(_, len) => *len,
+            Self::Spilled { len, .. } => *len,
         }
     }
 
@@ -38,7 +38,7 @@ impl NewValue {
         {
             temporary.append(bytes)?;
             let len = bytes.len() as u64;
-            *self = Self::Spilled(temporary, len);
+            *self = Self::Spilled { temporary, len };
         }
         match self {
             Self::Memory(bytes) => {
@@ -47,21 +47,21 @@ impl NewValue {
                 bytes.resize(bytes.len().max(end), 0);
                 bytes[end - part.len()..end].copy_from_slice(part);
             }
-            Self::Spilled(temporary, len) => {
+            Self::Spilled { temporary, len } => {
                 while *len < at {
                     let n = (at - *len).min(ZEROS.len() as u64);
                     temporary.append(&ZEROS[..n as usize])?;
                     *len += n;
                 }
-                // The temporary takes no part that begins inside and ends behind it.
-                let (over, behind) =
-                    part.split_at(usize::try_from(*len - at).map_or(part.len(), |len| len.min(part.len())));
-                if !over.is_empty() {
-                    temporary.write_at(at, over)?;
+                // A temporary does not take a part that begins before its end and ends after it.
+                let n_over = usize::try_from(*len - at).map_or(part.len(), |n| n.min(part.len()));
+                let (overwriting, appended) = part.split_at(n_over);
+                if !overwriting.is_empty() {
+                    temporary.write_at(at, overwriting)?;
                 }
-                if !behind.is_empty() {
-                    temporary.append(behind)?;
-                    *len += behind.len() as u64;
+                if !appended.is_empty() {
+                    temporary.append(appended)?;
+                    *len += appended.len() as u64;
                 }
             }
         }
@@ -115,7 +115,7 @@ impl KeyLock for ZipLock {
         }
         match value {
             NewValue::Memory(bytes) => archive.add(&key, &[bytes.into()]),
-            NewValue::Spilled(temporary, len) => archive.add_from(&key, &*temporary, len),
+            NewValue::Spilled { temporary, len } => archive.add_from(&key, &*temporary, len),
         }
     }
 

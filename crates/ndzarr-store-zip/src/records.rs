@@ -26,7 +26,7 @@ pub(crate) const LOCAL_CRC_AT: u64 = 14;
 const MADE_BY: u16 = 3 << 8 | 45;
 /// Names are UTF-8.
 const FLAGS: u16 = 0x800;
-/// The first day that the format knows: archives of equal values are equal.
+/// The first day of the format, so that archives of equal values are equal.
 const DATE: u16 = 0x21;
 /// A file that its owner may write and everyone may read, as Unix has it.
 const ATTRIBUTES: u32 = 0o100_644 << 16;
@@ -57,23 +57,23 @@ impl Stored {
 
     pub(crate) fn local_header(&self, key: &Key) -> Vec<u8> {
         let mut out = LOCAL.to_vec();
-        shorts(&mut out, &[self.version_of_size(), FLAGS, 0, 0, DATE]);
-        longs(&mut out, &[self.crc, short(self.size), short(self.size)]);
-        shorts(&mut out, &[name_len(key), if self.is_long() { 20 } else { 0 }]);
+        put_u16s(&mut out, &[self.version_of_size(), FLAGS, 0, 0, DATE]);
+        put_u32s(&mut out, &[self.crc, u32_or_max(self.size), u32_or_max(self.size)]);
+        put_u16s(&mut out, &[name_len(key), if self.is_long() { 20 } else { 0 }]);
         out.extend_from_slice(key.as_str().as_bytes());
         if self.is_long() {
-            shorts(&mut out, &[ZIP64_ID, 16]);
-            longest(&mut out, &[self.size, self.size]);
+            put_u16s(&mut out, &[ZIP64_ID, 16]);
+            put_u64s(&mut out, &[self.size, self.size]);
         }
         out
     }
 
-    /// A local header does not say where it is.
+    /// The version for a local header, which does not say where it is.
     fn version_of_size(&self) -> u16 {
         Self { header: 0, ..*self }.version()
     }
 
-    /// Appends its entry in the directory.
+    /// Appends its entry of the directory to `out`.
     pub(crate) fn add_central(&self, key: &Key, out: &mut Vec<u8>) {
         let mut zip64 = Vec::new();
         if self.is_long() {
@@ -85,59 +85,65 @@ impl Stored {
         let zip64_len = 8 * zip64.len() as u16;
         let extra_len = if zip64.is_empty() { 0 } else { 4 + zip64_len };
         out.extend_from_slice(CENTRAL);
-        shorts(out, &[MADE_BY, self.version(), FLAGS, 0, 0, DATE]);
-        longs(out, &[self.crc, short(self.size), short(self.size)]);
-        shorts(out, &[name_len(key), extra_len, 0, 0, 0]);
-        longs(out, &[ATTRIBUTES, short(self.header)]);
+        put_u16s(out, &[MADE_BY, self.version(), FLAGS, 0, 0, DATE]);
+        put_u32s(out, &[self.crc, u32_or_max(self.size), u32_or_max(self.size)]);
+        put_u16s(out, &[name_len(key), extra_len, 0, 0, 0]);
+        put_u32s(out, &[ATTRIBUTES, u32_or_max(self.header)]);
         out.extend_from_slice(key.as_str().as_bytes());
         if !zip64.is_empty() {
-            shorts(out, &[ZIP64_ID, zip64_len]);
-            longest(out, &zip64);
+            put_u16s(out, &[ZIP64_ID, zip64_len]);
+            put_u64s(out, &zip64);
         }
     }
 }
 
-/// The records behind a directory of this many entries, length and place, with zip64 where needed.
+/// The records after a directory of this many entries, length and start, with zip64 where needed.
 pub(crate) fn end(n_entries: u64, len: u64, start: u64, comment: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let n = u16::try_from(n_entries).unwrap_or(u16::MAX);
     if n == u16::MAX || [len, start].iter().any(|&value| value >= u64::from(u32::MAX)) {
         out.extend_from_slice(END64);
-        longest(&mut out, &[END64_LEN as u64 - 12]);
-        shorts(&mut out, &[MADE_BY, 45]);
-        longs(&mut out, &[0, 0]);
-        longest(&mut out, &[n_entries, n_entries, len, start]);
+        put_u64s(&mut out, &[END64_LEN as u64 - 12]);
+        put_u16s(&mut out, &[MADE_BY, 45]);
+        put_u32s(&mut out, &[0, 0]);
+        put_u64s(&mut out, &[n_entries, n_entries, len, start]);
         out.extend_from_slice(END64_LOCATOR);
-        longs(&mut out, &[0]);
-        longest(&mut out, &[start + len]);
-        longs(&mut out, &[1]);
+        put_u32s(&mut out, &[0]);
+        put_u64s(&mut out, &[start + len]);
+        put_u32s(&mut out, &[1]);
     }
     out.extend_from_slice(END);
-    shorts(&mut out, &[0, 0, n, n]);
-    longs(&mut out, &[short(len), short(start)]);
-    shorts(&mut out, &[u16::try_from(comment.len()).unwrap_or(u16::MAX)]);
+    put_u16s(&mut out, &[0, 0, n, n]);
+    put_u32s(&mut out, &[u32_or_max(len), u32_or_max(start)]);
+    put_u16s(&mut out, &[u16::try_from(comment.len()).unwrap_or(u16::MAX)]);
     out.extend_from_slice(comment);
     out
 }
 
-/// Keys that are too long are refused before.
+/// Keys that are too long for this were refused before.
 fn name_len(key: &Key) -> u16 {
     u16::try_from(key.as_str().len()).unwrap_or(u16::MAX)
 }
 
-/// The value, or what says that zip64 has it.
-fn short(value: u64) -> u32 {
+/// The value, or the maximum, which refers to the zip64 field.
+fn u32_or_max(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-fn shorts(out: &mut Vec<u8>, values: &[u16]) {
-    values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+fn put_u16s(out: &mut Vec<u8>, values: &[u16]) {
+    for value in values {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
 }
 
-fn longs(out: &mut Vec<u8>, values: &[u32]) {
-    values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+fn put_u32s(out: &mut Vec<u8>, values: &[u32]) {
+    for value in values {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
 }
 
-fn longest(out: &mut Vec<u8>, values: &[u64]) {
-    values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+fn put_u64s(out: &mut Vec<u8>, values: &[u64]) {
+    for value in values {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
 }

@@ -15,21 +15,21 @@ pub(crate) enum Meaning<'n> {
 }
 
 impl<'n> Meaning<'n> {
-    /// Windows has `\` for `/`, and some programs begin each name with `./` or `/`.
+    /// Windows writes `\` for `/`, and some programs begin each name with `./` or `/`.
     pub(crate) fn of(name: &'n [u8]) -> Self {
         let Ok(name) = std::str::from_utf8(name) else { return Self::Other };
-        let mut key = match name.contains('\\') {
-            true => Cow::Owned(name.replace('\\', "/")),
-            false => Cow::Borrowed(name),
-        };
+        let mut key = Cow::Borrowed(name);
+        if name.contains('\\') {
+            key = Cow::Owned(name.replace('\\', "/"));
+        }
         if key.ends_with('/') {
             return Self::Folder;
         }
-        let n_before = key.len() - without_root(&key).len();
-        if n_before > 0 {
+        let root_len = key.len() - without_root(&key).len();
+        if root_len > 0 {
             key = match key {
-                Cow::Borrowed(name) => Cow::Borrowed(&name[n_before..]),
-                Cow::Owned(mut name) => Cow::Owned(name.split_off(n_before)),
+                Cow::Borrowed(name) => Cow::Borrowed(&name[root_len..]),
+                Cow::Owned(mut name) => Cow::Owned(name.split_off(root_len)),
             };
         }
         if Key::check(&key).is_ok() { Self::Key(key) } else { Self::Other }

@@ -12,13 +12,13 @@ use ndzarr_store::{
 };
 
 use crate::archive::Archive;
-use crate::io::{Awaited, Here, now};
+use crate::io::{AsyncIo, BlockingIo, run_ready};
 
 /// A ZIP archive that is a value of another store, read only.
 ///
-/// It is a [`Store`] or an [`AsyncStore`], as the store below it is. It shows the archive as it was
-/// when it was opened; reading from one that was changed since is an error. See the [crate's
-/// page](crate) for what is read, checked and refused.
+/// It is a [`Store`] or an [`AsyncStore`], like the store that has the archive. It shows the archive
+/// as it was opened; reading after the archive was changed is an error. See the [crate's page](crate)
+/// for what is read, checked and refused.
 pub struct ZipStore<S> {
     base: S,
     key: Key,
@@ -29,20 +29,20 @@ impl<S: Store> ZipStore<S> {
     /// Opens the archive under a key of a store.
     ///
     /// # Errors
-    /// There is none, it is broken, or the store fails.
+    /// If there is no such archive, it is broken, or the store fails.
     pub fn open(base: S, key: Key) -> Result<Self, StoreError> {
-        let archive = now(Archive::open(&Here(&base), key.clone()))?;
+        let archive = run_ready(Archive::open(&BlockingIo(&base), key.clone()))?;
         Ok(Self { base, key, archive })
     }
 }
 
 impl<S: AsyncStore> ZipStore<S> {
-    /// As [`open`](Self::open), in a store whose calls are futures.
+    /// Asynchronous [`open`](Self::open), for a store whose calls are futures.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub async fn open_async(base: S, key: Key) -> Result<Self, StoreError> {
-        let archive = Archive::open(&Awaited(&base), key.clone()).await?;
+        let archive = Archive::open(&AsyncIo(&base), key.clone()).await?;
         Ok(Self { base, key, archive })
     }
 }
@@ -52,16 +52,16 @@ impl ZipStore<ndzarr_store_fs::FsStore> {
     /// Opens the archive in this file.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub fn open_file(path: impl AsRef<std::path::Path>) -> Result<Self, StoreError> {
-        let (folder, key) = file(path.as_ref())?;
+        let (folder, key) = folder_and_key(path.as_ref())?;
         Self::open(folder, key)
     }
 }
 
 /// The folder of a file, and the key of the file in it.
 #[cfg(feature = "fs")]
-pub(crate) fn file(path: &std::path::Path) -> Result<(ndzarr_store_fs::FsStore, Key), StoreError> {
+pub(crate) fn folder_and_key(path: &std::path::Path) -> Result<(ndzarr_store_fs::FsStore, Key), StoreError> {
     let refused = || StoreError::InvalidKey {
         key: path.display().to_string(),
         what: "is not a path that ends in the name of a file in UTF-8",
@@ -85,7 +85,7 @@ impl<S> ZipStore<S> {
         self.archive.directory.n_skipped
     }
 
-    /// The names of the first of them; what is not UTF-8 in them is U+FFFD.
+    /// The names of the first of these entries; bytes that are not UTF-8 are shown as U+FFFD.
     #[must_use]
     pub fn skipped(&self) -> &[String] {
         &self.archive.directory.skipped
@@ -104,7 +104,8 @@ impl<S> fmt::Debug for ZipStore<S> {
 
 const READ_ONLY: StoreError = StoreError::Unsupported("change an archive, only write a new one");
 
-const READS: Can = Can { write: false, put_if: false, erase_if: false, lock: false, list: true };
+const READ_ONLY_ABILITIES: Can =
+    Can { write: false, put_if: false, erase_if: false, lock: false, list: true };
 
 impl<S: Store> Store for ZipStore<S> {
     fn name(&self) -> String {
@@ -112,7 +113,7 @@ impl<S: Store> Store for ZipStore<S> {
     }
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        now(self.archive.fetch(&Here(&self.base), fetch))
+        run_ready(self.archive.fetch(&BlockingIo(&self.base), fetch))
     }
 
     fn has(&self, key: &Key) -> Result<bool, StoreError> {
@@ -136,7 +137,7 @@ impl<S: Store> Store for ZipStore<S> {
     }
 
     fn can(&self) -> Can {
-        READS
+        READ_ONLY_ABILITIES
     }
 
     fn range_merging(&self) -> RangeMerging {
@@ -150,7 +151,7 @@ impl<S: AsyncStore> AsyncStore for ZipStore<S> {
     }
 
     fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
-        Box::pin(async move { self.archive.fetch(&Awaited(&self.base), fetch).await })
+        Box::pin(async move { self.archive.fetch(&AsyncIo(&self.base), fetch).await })
     }
 
     fn has<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
@@ -179,7 +180,7 @@ impl<S: AsyncStore> AsyncStore for ZipStore<S> {
     }
 
     fn can(&self) -> Can {
-        READS
+        READ_ONLY_ABILITIES
     }
 
     fn range_merging(&self) -> RangeMerging {

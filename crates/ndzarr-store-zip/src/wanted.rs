@@ -1,10 +1,10 @@
-//! The ranges that a request is about.
+//! The ranges that a request asks for.
 
 use std::ops::Range;
 
 use ndzarr_store::{Key, StoreError, Want};
 
-/// The wanted ranges of a value of this size, in bytes; one that is the whole value for `Whole`.
+/// The wanted ranges of a value of this size, in bytes. For `Whole` this is one range with all of it.
 pub(crate) fn ranges(want: &Want, key: &Key, size: u64) -> Result<Vec<Range<u64>>, StoreError> {
     match want {
         Want::Whole { limit } if size > *limit => {

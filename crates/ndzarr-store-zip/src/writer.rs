@@ -19,7 +19,7 @@ use crate::new_value::{ZipLock, ZipTemporary};
 /// preconditions serialize the writers of this process, and there are no others. Nothing is visible
 /// before [`finish`](Self::finish), which replaces an older archive of the same name as a whole.
 /// Without it, nothing remains once the last clone is dropped; a killed process leaves the
-/// temporary, which the next writer of the same archive takes over.
+/// temporary, which the next writer of the same archive reuses.
 ///
 /// ```
 /// use ndzarr::Array;
@@ -47,7 +47,7 @@ impl ZipWriter {
     /// once it is finished is up to that store.
     ///
     /// # Errors
-    /// The store has no temporaries, or fails.
+    /// If the store has no temporaries, or fails.
     pub fn create(base: impl Store + 'static, key: Key) -> Result<Self, StoreError> {
         Ok(Self(Arc::new(NewArchive::create(Arc::new(base), key)?)))
     }
@@ -55,10 +55,10 @@ impl ZipWriter {
     /// Starts a new archive in this file, which it replaces when it is finished.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// As for [`create`](Self::create).
     #[cfg(feature = "fs")]
     pub fn create_file(path: impl AsRef<std::path::Path>) -> Result<Self, StoreError> {
-        let (folder, key) = crate::store::file(path.as_ref())?;
+        let (folder, key) = crate::store::folder_and_key(path.as_ref())?;
         Self::create(folder, key)
     }
 
@@ -70,16 +70,16 @@ impl ZipWriter {
     /// is unused, since they are then copied.
     ///
     /// # Errors
-    /// It is finished already, a value could not be written before, or the store fails. An older
+    /// If it is finished already, a value could not be written before, or the store fails. An older
     /// archive stays as it was, and this one is lost.
     pub fn finish(&self) -> Result<(), StoreError> {
         self.finish_with_comment(b"")
     }
 
-    /// As [`finish`](Self::finish), with a comment of up to 65,535 bytes.
+    /// Finishes the archive as [`finish`](Self::finish) does, with a comment of up to 65,535 bytes.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish), and if the comment is too long.
+    /// As for [`finish`](Self::finish), and if the comment is too long.
     pub fn finish_with_comment(&self, comment: &[u8]) -> Result<(), StoreError> {
         self.0.finish(comment)
     }
@@ -102,33 +102,32 @@ impl Store for ZipWriter {
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         let _turn = self.0.turns().wait(key);
-        match self.0.holds(key, &only_if) {
-            true => self.0.add(key, parts).map(|pin| Put::Done(Some(pin))),
-            false => Ok(Put::Conflict),
+        if !self.0.precondition_holds(key, &only_if) {
+            return Ok(Put::Conflict);
         }
+        let pin = self.0.add(key, parts)?;
+        Ok(Put::Done(Some(pin)))
     }
 
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
         let _turn = self.0.turns().wait(key);
-        match self.0.holds(key, &only_if) {
-            true => self.0.remove(key).map(|()| Put::Done(None)),
-            false => Ok(Put::Conflict),
+        if !self.0.precondition_holds(key, &only_if) {
+            return Ok(Put::Conflict);
         }
+        self.0.remove(key)?;
+        Ok(Put::Done(None))
     }
 
-    /// Inside this process.
+    /// Locks a key against other writers of this process.
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-        let turn = self.0.turns().take(key, wait);
-        Ok(turn.map_or(Locked::Busy, |turn| {
-            Locked::Held(Box::new(ZipLock::new(Arc::clone(&self.0), key.clone(), turn)))
-        }))
+        let Some(turn) = self.0.turns().take(key, wait) else { return Ok(Locked::Busy) };
+        Ok(Locked::Held(Box::new(ZipLock::new(Arc::clone(&self.0), key.clone(), turn))))
     }
 
-    /// Beside the archive.
+    /// A second temporary of the store that is to have the archive.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
-        let temporary = self.0.base_temporary()?;
-        let of_key = |temporary| ZipTemporary::new(Arc::clone(&self.0), key.clone(), temporary);
-        Ok(temporary.map(|temporary| Box::new(of_key(temporary)) as _))
+        let Some(temporary) = self.0.base_temporary()? else { return Ok(None) };
+        Ok(Some(Box::new(ZipTemporary::new(Arc::clone(&self.0), key.clone(), temporary))))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
@@ -143,7 +142,7 @@ impl Store for ZipWriter {
         Can { lock: true, ..Can::default() }
     }
 
-    /// Replaced values stay in the temporary, so pins last.
+    /// Replaced values stay in the temporary, where their pins can still be read.
     fn range_merging(&self) -> RangeMerging {
         self.0.range_merging()
     }
