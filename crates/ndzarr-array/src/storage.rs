@@ -59,7 +59,12 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Ok::<(), ndzarr::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Storage(pub(crate) AnyStore, Option<Folder>, Shared);
+pub struct Storage {
+    pub(crate) store: AnyStore,
+    /// Set if the store is a folder of the local file system.
+    folder: Option<Folder>,
+    shared: Shared,
+}
 
 /// What the arrays of a storage share.
 #[derive(Clone, Default)]
@@ -78,7 +83,7 @@ impl Storage {
         let folder = Folder::of(&store);
         #[cfg(not(feature = "fs"))]
         let folder = None;
-        Self(AnyStore::Blocking(Arc::new(store)), folder, Shared::default())
+        Self { store: AnyStore::Blocking(Arc::new(store)), folder, shared: Shared::default() }
     }
 
     /// A store whose calls are futures. Asynchronous calls of this crate await them wherever they
@@ -86,7 +91,7 @@ impl Storage {
     /// ([`AsyncStore::block_on`]). If it defines none, or none for the calling thread, they fail
     /// with the kind [`Unsupported`](ErrorKind::Unsupported).
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
-        Self(AnyStore::Async(Arc::new(store)), None, Shared::default())
+        Self { store: AnyStore::Async(Arc::new(store)), folder: None, shared: Shared::default() }
     }
 
     /// A folder of the local file system, which need not exist yet.
@@ -99,13 +104,13 @@ impl Storage {
     /// `OpenOptions::cache`.
     #[must_use]
     pub fn cached(mut self, cache: &Cache) -> Self {
-        self.2.cache = Some(cache.clone());
+        self.shared.cache = Some(cache.clone());
         self
     }
 
     /// An array in this storage, with what all of them share.
     pub(crate) fn share_with(&self, array: ChunkedArray, spec: &ArraySpec) -> ChunkedArray {
-        let Shared { indexes, cache, .. } = &self.2;
+        let Shared { indexes, cache, .. } = &self.shared;
         let cache = cache.as_ref().map(|cache| {
             let means = (&spec.codecs[..], &spec.data_type, &spec.fill_value);
             ArrayCache::new(cache.clone(), self.id(), array.chain(), means)
@@ -115,36 +120,36 @@ impl Storage {
 
     /// The same storage, for work whose requests another task makes.
     pub(crate) fn relayed(&self, relay: &Relay) -> Self {
-        let mut own = self.with_store(relay.store(&self.0));
+        let mut own = self.with_store(relay.store(&self.store));
         // What caches know it by.
-        own.2.id = Some(self.id());
+        own.shared.id = Some(self.id());
         own
     }
 
     /// The same storage, with a store around its own.
     pub(crate) fn with_store(&self, store: AnyStore) -> Self {
         let mut around = self.clone();
-        around.0 = store;
+        around.store = store;
         around
     }
 
     /// Warnings about the store itself: entries of an archive that cannot be shown.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
-        &self.2.warnings
+        &self.shared.warnings
     }
 
     #[cfg(feature = "zip")]
     pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
-        self.2.warnings = warnings.into();
+        self.shared.warnings = warnings.into();
         self
     }
 
     fn id(&self) -> StoreId {
-        if let Some(id) = &self.2.id {
+        if let Some(id) = &self.shared.id {
             return id.clone();
         }
-        match (&self.0, &self.1) {
+        match (&self.store, &self.folder) {
             #[cfg(feature = "fs")]
             (_, Some(folder)) => StoreId::Named(folder.id().into()),
             (AnyStore::Blocking(store), _) => StoreId::Blocking(Arc::downgrade(store)),
@@ -155,7 +160,7 @@ impl Storage {
     /// Names the store in errors.
     #[must_use]
     pub fn name(&self) -> String {
-        self.0.name()
+        self.store.name()
     }
 
     /// Adds the store's name to an error.
@@ -164,17 +169,17 @@ impl Storage {
     }
 
     pub(crate) fn is_blocking(&self) -> bool {
-        matches!(self.0, AnyStore::Blocking(_))
+        matches!(self.store, AnyStore::Blocking(_))
     }
 
     /// Whether it is a folder of the local file system.
     pub(crate) fn is_folder(&self) -> bool {
-        self.1.is_some()
+        self.folder.is_some()
     }
 
     /// The hierarchies of a format around the store, and its path in them.
     pub(crate) fn enclosing(&self, format: Format) -> Vec<(Self, String)> {
-        match &self.1 {
+        match &self.folder {
             #[cfg(feature = "fs")]
             Some(folder) => folder.enclosing(format),
             #[cfg(not(feature = "fs"))]
@@ -187,14 +192,14 @@ impl Storage {
     }
 
     pub(crate) async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        match &self.0 {
+        match &self.store {
             AnyStore::Blocking(store) => with_files(|| store.fetch(fetch)),
             AnyStore::Async(store) => store.fetch(fetch).await,
         }
     }
 
     pub(crate) async fn put(&self, key: &Key, value: Bytes, only_if: Precondition) -> Result<Put> {
-        self.named(match &self.0 {
+        self.named(match &self.store {
             AnyStore::Blocking(store) => {
                 put_in_turn(&**store, key, &value, &only_if, Cancel::of_scope().as_ref())
                     .map_err(EngineError::from)
@@ -212,7 +217,7 @@ impl Storage {
     /// Removes a value, if it is there.
     pub(crate) async fn erase(&self, key: &str) -> Result<()> {
         let key = self.named(Key::new(key))?;
-        self.named(match &self.0 {
+        self.named(match &self.store {
             AnyStore::Blocking(store) => {
                 erase_in_turn(&**store, &key, Cancel::of_scope().as_ref()).map_err(EngineError::from)
             }
@@ -224,7 +229,7 @@ impl Storage {
 
     /// Removes a value on a condition.
     async fn erase_if(&self, key: &Key, only_if: Precondition) -> Result<Put> {
-        self.named(match &self.0 {
+        self.named(match &self.store {
             AnyStore::Blocking(store) => store.erase(key, only_if),
             AnyStore::Async(store) => store.erase(key, only_if).await,
         })
@@ -232,7 +237,7 @@ impl Storage {
 
     async fn erase_prefix(&self, prefix: &str) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
-        self.named(match &self.0 {
+        self.named(match &self.store {
             AnyStore::Blocking(store) => erase_prefix_in_turn(&**store, &prefix, Cancel::of_scope().as_ref())
                 .map_err(EngineError::from),
             AnyStore::Async(store) => store.erase_prefix(&prefix).await.map_err(EngineError::from),
@@ -242,7 +247,7 @@ impl Storage {
     pub(crate) async fn has(&self, key: &str) -> Result<bool> {
         // A name that cannot be a key has no value.
         let Ok(key) = Key::new(key) else { return Ok(false) };
-        let is_there = match &self.0 {
+        let is_there = match &self.store {
             AnyStore::Blocking(store) => with_files(|| store.has(&key)),
             AnyStore::Async(store) => store.has(&key).await,
         };
@@ -274,7 +279,7 @@ impl Storage {
         limit: u64,
         threads: Option<NonZeroUsize>,
     ) -> Vec<Result<Option<Bytes>>> {
-        match &self.0 {
+        match &self.store {
             _ if keys.len() == 1 => vec![self.value(&keys[0], limit).await],
             AnyStore::Blocking(_) => {
                 let read = |key: &String| self.wait(self.value(key, limit));
@@ -388,7 +393,7 @@ fn of_document(error: StoreError, limit: u64) -> Error {
 
 impl fmt::Debug for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.store {
             AnyStore::Blocking(store) => store.fmt(f),
             AnyStore::Async(store) => store.fmt(f),
         }
@@ -403,13 +408,13 @@ impl From<&Storage> for Storage {
 
 impl From<Arc<dyn Store>> for Storage {
     fn from(store: Arc<dyn Store>) -> Self {
-        Self(AnyStore::Blocking(store), None, Shared::default())
+        Self { store: AnyStore::Blocking(store), folder: None, shared: Shared::default() }
     }
 }
 
 impl From<Arc<dyn AsyncStore>> for Storage {
     fn from(store: Arc<dyn AsyncStore>) -> Self {
-        Self(AnyStore::Async(store), None, Shared::default())
+        Self { store: AnyStore::Async(store), folder: None, shared: Shared::default() }
     }
 }
 

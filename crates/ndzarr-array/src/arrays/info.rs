@@ -189,7 +189,7 @@ impl ArrayInfo {
     /// Reads several regions as one task.
     pub(crate) async fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
         let data = self.data()?;
-        self.named(match &self.storage.0 {
+        self.named(match &self.storage.store {
             AnyStore::Blocking(store) => read(data, &**store, regions, &self.options),
             AnyStore::Async(store) => read_async(data, &**store, regions, &self.options).await,
         })?;
@@ -203,7 +203,7 @@ impl ArrayInfo {
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> R {
         let info = self.clone();
-        match &self.storage.0 {
+        match &self.storage.store {
             AnyStore::Blocking(_) => {
                 let call = move |options| block_on(call(Self { options, ..info }));
                 pooled(&self.storage.name(), &self.options, call).await
@@ -249,7 +249,7 @@ impl ArrayInfo {
     }
 
     pub(crate) fn write(&self, parts: &[Part<'_>]) -> Result<()> {
-        let AnyStore::Blocking(store) = &self.storage.0 else {
+        let AnyStore::Blocking(store) = &self.storage.store else {
             return self.wait(self.write_async(parts));
         };
         let data = self.writable()?;
@@ -262,7 +262,7 @@ impl ArrayInfo {
         if self.has_unsettled_keys() {
             self.handed_change(|info| async move { info.settle_keys().await }).await?;
         }
-        match &self.storage.0 {
+        match &self.storage.store {
             AnyStore::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),
             AnyStore::Async(store) => self.named(write_async(data, &**store, parts, &self.options).await),
         }

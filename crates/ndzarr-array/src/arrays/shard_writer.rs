@@ -47,7 +47,7 @@ impl<T, M> ShardWriter<T, M> {
             return Err(info.name(Error::new(ErrorKind::InvalidArgument, "the array has no shards")));
         };
         let ranges = info.chunk_ranges(index, &info.grid()?)?;
-        let store = info.storage.0.clone();
+        let store = info.storage.store.clone();
         let inner = ndzarr_engine::ShardWriter::new(info.writable()?, store, index, &info.options);
         let inner = RwLock::new(Some(info.named(inner.and_then(|inner| inner.spilling()))?));
         let grid = info.inner_grid()?;

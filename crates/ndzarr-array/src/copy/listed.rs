@@ -21,7 +21,7 @@ pub(crate) fn only_listed(array: &ArrayInfo, stored: &Units) -> Result<ArrayInfo
         all: Units::new(array.unit_grid()),
         stored: stored.clone(),
     });
-    let store = match &array.storage.0 {
+    let store = match &array.storage.store {
         AnyStore::Blocking(store) => AnyStore::Blocking(Arc::new(OfList { store: store.clone(), list })),
         AnyStore::Async(store) => AnyStore::Async(Arc::new(OfList { store: store.clone(), list })),
     };

@@ -139,7 +139,7 @@ fn reads_from_folders(_: &Storage, _: &Erasure, _: &Storage, _: &Erasure) -> Res
 /// The folders of a part of a store, if it has any.
 #[cfg(feature = "fs")]
 fn folders(storage: &Storage, part: &Erasure) -> Vec<PathBuf> {
-    let AnyStore::Blocking(store) = &storage.0 else { return Vec::new() };
+    let AnyStore::Blocking(store) = &storage.store else { return Vec::new() };
     part.prefixes.iter().filter_map(|prefix| store.folder(&Prefix::new(prefix).ok()?)).collect()
 }
 

@@ -51,10 +51,10 @@ pub(crate) enum Begun {
 impl Note {
     /// The note of a copy of a node to what has its chunks, or nodes, below a prefix. `made` says what
     /// it becomes.
-    pub(crate) fn new(source: (&Storage, &Node), prefix: &str, made: &str, numbers: &str) -> Self {
-        let documents = source.1.documents.iter().map(|(key, text)| (key, format!("{:016x}", hash(text))));
+    pub(crate) fn new((storage, node): (&Storage, &Node), prefix: &str, made: &str, numbers: &str) -> Self {
+        let documents = node.documents.iter().map(|(key, text)| (key, format!("{:016x}", hash(text))));
         let what = json!({
-            "source": [source.0.name(), source.1.path.as_str()],
+            "source": [storage.name(), node.path.as_str()],
             "documents": documents.collect::<Vec<_>>(),
             "target": format!("{:016x}", hash(made.as_bytes())),
             "numbers": numbers,
@@ -123,7 +123,7 @@ impl Note {
     /// The same storage, which is changed only while the copy is that of this call.
     pub(crate) fn fence(&self, storage: &Storage) -> Result<Storage> {
         let key = storage.named(Key::new(&self.key))?;
-        Ok(storage.with_store(fenced(storage.0.clone(), &key, &self.text())))
+        Ok(storage.with_store(fenced(storage.store.clone(), &key, &self.text())))
     }
 
     fn lost(&self, storage: &Storage) -> Error {

@@ -32,7 +32,7 @@ impl Storage {
         cancel: Option<&Cancel>,
         future: impl Future<Output = Result<T, E>>,
     ) -> Result<T> {
-        match &self.0 {
+        match &self.store {
             // The library's threads do whatever is left to wait for.
             AnyStore::Blocking(_) => block_on(future).map_err(E::into),
             AnyStore::Async(store) => {

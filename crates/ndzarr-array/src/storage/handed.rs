@@ -13,7 +13,7 @@ impl Storage {
         &self,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> R {
-        match &self.0 {
+        match &self.store {
             AnyStore::Blocking(store) => {
                 pooled(&store.name(), &RunOptions::default(), move |_| block_on(call())).await
             }
@@ -28,7 +28,7 @@ impl Storage {
         &self,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> Result<R> {
-        let AnyStore::Blocking(store) = &self.0 else { return call().await };
+        let AnyStore::Blocking(store) = &self.store else { return call().await };
         let stop = CancelOnDrop::part_of(Cancel::of_scope().as_ref());
         let part = stop.cancel().clone();
         let run = move || Ok(part.scope(|| block_on(call())));

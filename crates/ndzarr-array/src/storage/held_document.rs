@@ -22,7 +22,7 @@ impl Storage {
         self.named(check_scope())?;
         let key = self.named(Key::new(key))?;
         let limit = limits.document_bytes;
-        if let AnyStore::Blocking(store) = &self.0
+        if let AnyStore::Blocking(store) = &self.store
             && let Some((value, guard)) = self.named(take(&**store, &key, limit))?
         {
             return Ok(HeldDocument {
@@ -185,11 +185,13 @@ pub(crate) enum Published {
 
 /// How often a change may be repeated because its lock was lost. Each attempt took longer than a
 /// lease.
-pub(crate) struct LostLocks(u32);
+pub(crate) struct LostLocks {
+    retries_left: u32,
+}
 
 impl Default for LostLocks {
     fn default() -> Self {
-        Self(2)
+        Self { retries_left: 2 }
     }
 }
 
@@ -197,8 +199,8 @@ impl LostLocks {
     /// Whether to try again after publishing failed because the lock was lost, so that nothing was
     /// written.
     pub(crate) fn forgive(&mut self, error: &Error) -> bool {
-        let forgiven = error.kind() == ErrorKind::Conflict && self.0 > 0;
-        self.0 -= u32::from(forgiven);
+        let forgiven = error.kind() == ErrorKind::Conflict && self.retries_left > 0;
+        self.retries_left -= u32::from(forgiven);
         forgiven
     }
 }

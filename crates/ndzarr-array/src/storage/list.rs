@@ -26,7 +26,7 @@ impl Storage {
     }
 
     async fn dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        match &self.0 {
+        match &self.store {
             AnyStore::Blocking(store) => with_files(|| store.list_dir(prefix)),
             AnyStore::Async(store) => store.list_dir(prefix).await,
         }
@@ -36,7 +36,7 @@ impl Storage {
     pub(crate) fn list_dir_pages(&self, prefix: &str, limits: &Limits) -> BoxStream<'_, Result<DirListing>> {
         let Ok(prefix) = Prefix::new(prefix) else { return stream::empty().boxed() };
         let mut room = self.room(&prefix, limits);
-        let pages = match &self.0 {
+        let pages = match &self.store {
             AnyStore::Async(store) => store.list_dir_pages(&prefix),
             AnyStore::Blocking(_) => stream::once(async move { self.dir(&prefix).await }).boxed(),
         };
@@ -104,7 +104,7 @@ impl Storage {
 
     /// Identifies the folder of a node, if there are symbolic links on the way to it.
     pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
-        let AnyStore::Blocking(store) = &self.0 else { return Ok(None) };
+        let AnyStore::Blocking(store) = &self.store else { return Ok(None) };
         let place = Prefix::new(node.prefix()).and_then(|prefix| with_files(|| store.place(&prefix)));
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
@@ -112,7 +112,7 @@ impl Storage {
     /// What lies in a folder below a prefix without being a key.
     #[cfg_attr(not(feature = "fs"), allow(unused_variables, reason = "only folders have such names"))]
     pub(crate) fn unlisted_names(&self, prefix: &str) -> Result<Vec<String>> {
-        match &self.1 {
+        match &self.folder {
             #[cfg(feature = "fs")]
             Some(folder) => {
                 let prefix = self.named(Prefix::new(prefix))?;
@@ -138,7 +138,7 @@ impl Storage {
         take: &mut (dyn FnMut(&Key) + Send),
     ) -> Result<Vec<Prefix>> {
         let top = self.named(Prefix::new(&keys.prefix))?;
-        let store = match &self.0 {
+        let store = match &self.store {
             AnyStore::Blocking(store) if store.folder(&top).is_some() => store,
             _ => return self.keys_below(&keys.prefix, limits, take).await.map(|()| Vec::new()),
         };
@@ -178,7 +178,7 @@ impl Storage {
         limits: &Limits,
         take: &mut (dyn FnMut(&Key, Option<Listed>) + Send),
     ) -> Result<()> {
-        let is_folder = match &self.0 {
+        let is_folder = match &self.store {
             AnyStore::Blocking(store) => store.folder(&self.named(Prefix::new(prefix))?).is_some(),
             AnyStore::Async(_) => false,
         };
@@ -197,7 +197,7 @@ impl Storage {
     ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         let mut room = self.room(&prefix, limits);
-        let store = match &self.0 {
+        let store = match &self.store {
             AnyStore::Blocking(store) => {
                 self.named(with_files(|| store.list_prefix(&prefix)))?.iter().for_each(take);
                 return Ok(());
@@ -223,7 +223,7 @@ impl Storage {
     ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         let mut room = self.room(&prefix, limits);
-        let store = match &self.0 {
+        let store = match &self.store {
             AnyStore::Blocking(store) => {
                 let mut began = false;
                 let mut passed = |key: &Key, listed| {

@@ -27,13 +27,13 @@ impl Storage {
     #[must_use]
     pub(crate) fn read_only(mut self) -> Self {
         // Caches know the store below.
-        self.2.id = Some(self.id());
-        self.0 = match self.0 {
+        self.shared.id = Some(self.id());
+        self.store = match self.store {
             AnyStore::Blocking(store) => AnyStore::Blocking(Arc::new(ReadOnly(store))),
             AnyStore::Async(store) => AnyStore::Async(Arc::new(ReadOnly(store))),
         };
         // What encloses the folder could be changed.
-        self.1 = None;
+        self.folder = None;
         self
     }
 }

@@ -28,7 +28,7 @@ impl Storage {
     /// Whether a value that makes no sense is there to stay, after a wait for the program that writes it
     /// in place, if any. A caller that was cancelled does not wait.
     pub(crate) fn stays(&self, key: &Key, seen: &Pin) -> Result<bool, StoreError> {
-        let AnyStore::Blocking(store) = &self.0 else { return Ok(true) };
+        let AnyStore::Blocking(store) = &self.store else { return Ok(true) };
         let call = Cancel::of_scope();
         store.stays(key, seen, Wait::While(&|| !call.as_ref().is_some_and(Cancel::is_cancelled)))
     }

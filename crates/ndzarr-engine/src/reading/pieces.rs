@@ -319,15 +319,18 @@ mod tests {
     use crate::Picked;
 
     /// A tile that has only a shape and picks.
-    struct Shape(Vec<usize>, Vec<Picks>);
+    struct Shape {
+        lens: Vec<usize>,
+        picks: Vec<Picks>,
+    }
 
     impl Tile for Shape {
         fn shape(&self) -> Vec<usize> {
-            self.0.clone()
+            self.lens.clone()
         }
 
         fn picked(&self) -> Picked {
-            Picked::Along(self.1.clone())
+            Picked::Along(self.picks.clone())
         }
 
         fn put(&mut self, _: Elements<'_>, _: &Layout, _: &[usize]) -> Result<(), EngineCause> {
@@ -346,25 +349,30 @@ mod tests {
         where
             Self: 's,
         {
-            let (mut front, mut back) = (self.0.clone(), self.0);
-            (front[axis], back[axis]) = (at, back[axis] - at);
-            let mut picks = self.1.clone();
+            let mut front = self.lens.clone();
+            let mut back = self.lens;
+            front[axis] = at;
+            back[axis] -= at;
+            let mut picks = self.picks.clone();
             picks[axis] = picks[axis].from(at);
-            (Box::new(Self(front, self.1)), Box::new(Self(back, picks)))
+            (Box::new(Self { lens: front, picks: self.picks }), Box::new(Self { lens: back, picks }))
         }
     }
 
     fn pieces<'g>(grid: &'g ChunkGrid, region: &Region) -> Pieces<'g, 'static> {
         let mut pieces = Pieces::new(grid);
         let shape = region.shape().iter().map(|&n| n as usize).collect();
-        pieces.add_region(region.clone(), Box::new(Shape(shape, vec![Picks::ALL; region.ndim()])));
+        pieces.add_region(
+            region.clone(),
+            Box::new(Shape { lens: shape, picks: vec![Picks::ALL; region.ndim()] }),
+        );
         pieces
     }
 
     fn picked<'g>(grid: &'g ChunkGrid, region: &Region, picks: &[Picks]) -> Pieces<'g, 'static> {
         let mut pieces = Pieces::new(grid);
         let shape = region.shape().iter().map(|&n| n as usize).collect();
-        pieces.add_picked(region.clone(), Box::new(Shape(shape, picks.to_vec())));
+        pieces.add_picked(region.clone(), Box::new(Shape { lens: shape, picks: picks.to_vec() }));
         pieces
     }
 

@@ -215,7 +215,7 @@ impl Growth {
         let array = Arc::new(array);
         let inner = info.spec().inner_chunk_shape().unwrap_or_default();
         let inner = ChunkGrid::regular(&shape, &inner).map_err(wrong)?;
-        let store = info.storage.0.clone();
+        let store = info.storage.store.clone();
         let mut ranges: Vec<Range<u64>> = shape.iter().map(|&n| 0..n).collect();
         ranges[self.axis] = row.clone();
         let overlaps = array.grid().overlaps(&Region::new(ranges));

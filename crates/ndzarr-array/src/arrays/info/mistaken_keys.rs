@@ -60,7 +60,7 @@ impl ArrayInfo {
     /// under the other separator. Looks again after 1, 2, 4, 8, … reads.
     pub(crate) async fn check_presence(&self) -> Result<()> {
         let Some(Doubt { n, absent }) = self.data()?.presence().doubt() else { return Ok(()) };
-        if !self.storage.0.can().list {
+        if !self.storage.store.can().list {
             return self.ask_for_mistaken(&absent).await;
         }
         if !n.is_power_of_two() {

@@ -196,7 +196,7 @@ impl ArrayInfo {
             let mut ranges: Vec<Range<u64>> = self.shape().iter().map(|&n| 0..n).collect();
             ranges[axis] = start + range.start..start + range.end;
             let parts = [(Region::new(ranges), *source)];
-            match &self.storage.0 {
+            match &self.storage.store {
                 AnyStore::Async(_) => self.write_async(&parts).await?,
                 // It leaves the codecs to the pool: it has to let go of the document as soon as the
                 // call is given up, or one of the chunks fails.
@@ -338,7 +338,7 @@ impl ArrayInfo {
 
     async fn check_shrink(&self, shape: &[u64], was: &[u64]) -> Result<()> {
         let data = self.resized(self.writable()?, shape)?;
-        self.named(match &self.storage.0 {
+        self.named(match &self.storage.store {
             AnyStore::Blocking(store) => check_shrink(&data, &**store, was),
             AnyStore::Async(store) => check_shrink_async(&data, &**store, was).await,
         })
@@ -347,7 +347,7 @@ impl ArrayInfo {
     /// Removes what is outside a shape, for a change that holds the document or to undo one.
     async fn trim(&self, shape: &[u64], was: &[u64], work: Option<&Unfinished>) -> Result<()> {
         let data = self.resized(self.writable()?, shape)?;
-        self.named(match &self.storage.0 {
+        self.named(match &self.storage.store {
             AnyStore::Blocking(store) => {
                 let shrink = || shrink(&data, &**store, was, &self.options);
                 work.map_or_else(&shrink, |work| work.in_place(shrink))

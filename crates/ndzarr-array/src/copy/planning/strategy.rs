@@ -199,7 +199,7 @@ pub(crate) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
 
 /// Whether shards are put together in a temporary of the store, so that they need not fit into memory.
 fn has_pieces(target: &ArrayInfo) -> bool {
-    let AnyStore::Blocking(store) = &target.storage.0 else { return false };
+    let AnyStore::Blocking(store) = &target.storage.store else { return false };
     store.range_merging().piece.is_some() && store.can().lock
 }
 

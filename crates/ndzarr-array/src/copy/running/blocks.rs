@@ -287,7 +287,7 @@ impl Pass<'_> {
         let writes = match writer.take() {
             Some(writer) => writer,
             None => {
-                let store = target.storage.0.clone();
+                let store = target.storage.store.clone();
                 let writer = ShardWriter::new(target.writable()?, store, shard, &target.options);
                 target.named(writer.and_then(ShardWriter::spilling))?
             }

@@ -128,7 +128,7 @@ impl Files<'_, '_> {
     /// Copies a large file piece by piece, if the target is a store with temporaries and locks. No lock is held while
     /// the source is read.
     async fn in_pieces(&self, target: &Storage, key: &str) -> Result<bool> {
-        let AnyStore::Blocking(store) = &target.0 else { return Ok(false) };
+        let AnyStore::Blocking(store) = &target.store else { return Ok(false) };
         let to = target.named(Key::new(self.key(key)))?;
         if self.begun == Begun::Now && target.has(to.as_str()).await? {
             return Err(occupied(target, &to));

@@ -54,7 +54,7 @@ enum Opened {
 /// What is directly below each group.
 pub(super) async fn children_of(groups: &[GroupInfo]) -> Vec<Result<Below>> {
     let Some(first) = groups.first() else { return Vec::new() };
-    let opened = match &first.storage.0 {
+    let opened = match &first.storage.store {
         AnyStore::Blocking(_) => opened_by_threads(groups, first.options.threads),
         AnyStore::Async(_) => opened_at_once(groups, first.options.requests_in_flight.get()).await,
     };
@@ -157,7 +157,7 @@ impl Parent<'_> {
         let conclude = |known: &Known| self.children.open(at, known);
         let found = match group.storage.conclude_after(&mut unread, &mut known, limits, conclude).await {
             // A document that cannot be read says nothing of the others; a service that fails does.
-            Err(error) if is_of_one_document(&error, &group.storage.0) => {
+            Err(error) if is_of_one_document(&error, &group.storage.store) => {
                 let path = group.below(self.children.name(at));
                 return Ok(Opened::Child(FoundChild { path, kind: None, node: Err(error) }));
             }
