@@ -14,3 +14,5 @@ pub(crate) mod struct_field;
 pub(crate) mod struct_plan;
 #[doc(hidden)]
 pub mod structured;
+#[macro_use]
+pub(crate) mod type_table;

@@ -1,59 +1,18 @@
 //! Reads and writes `AnyElements`: the implementation behind both sides.
 
-use half::{bf16, f16};
 use ndarray::{Array1, ArrayD, Dimension, Ix0, IxDyn, arr0};
 use ndzarr_engine::Source;
-use ndzarr_model::DataType;
-use num_complex::Complex;
-use serde_json::Value;
 
 use crate::arrays::info::ArrayInfo;
 use crate::element_types::any_elements::{AnyElements, Held};
-use crate::element_types::element::{Datetime64, Element, Input, Timedelta64};
+use crate::element_types::element::{Element, Input};
 use crate::element_types::number::{Cast, Number};
-use crate::element_types::small_numbers::{SmallComplex, SmallReal};
+use crate::element_types::type_table::with_held;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Blocking, Mode};
 use crate::selections::resolved::Resolved;
 use crate::tiles::byte_tile::ByteSource;
 use crate::tiles::steps::Picks;
-
-/// Runs `$body` with `$t` the type that elements are read and written as, or `$packed` for those that
-/// have none.
-macro_rules! with_held {
-    ($data_type:expr, $t:ident => $body:expr, $packed:expr) => {
-        match $data_type {
-            DataType::Bool => with_held!(@$t bool, $body),
-            DataType::Int { bits: 16 } => with_held!(@$t i16, $body),
-            DataType::Int { bits: 32 } => with_held!(@$t i32, $body),
-            DataType::Int { bits: 64 } => with_held!(@$t i64, $body),
-            DataType::Int { .. } => with_held!(@$t i8, $body),
-            DataType::UInt { bits: 16 } => with_held!(@$t u16, $body),
-            DataType::UInt { bits: 32 } => with_held!(@$t u32, $body),
-            DataType::UInt { bits: 64 } => with_held!(@$t u64, $body),
-            DataType::UInt { .. } => with_held!(@$t u8, $body),
-            DataType::Float { bits: 16 } => with_held!(@$t f16, $body),
-            DataType::Float { bits: 32 } => with_held!(@$t f32, $body),
-            DataType::Float { .. } => with_held!(@$t f64, $body),
-            DataType::BFloat16 => with_held!(@$t bf16, $body),
-            DataType::SmallFloat(_) => with_held!(@$t SmallReal, $body),
-            DataType::Complex { bits: 64 } => with_held!(@$t Complex<f32>, $body),
-            DataType::Complex { .. } => with_held!(@$t Complex<f64>, $body),
-            DataType::ComplexOf(_) => with_held!(@$t SmallComplex, $body),
-            DataType::DateTime64 { .. } => with_held!(@$t Datetime64, $body),
-            DataType::TimeDelta64 { .. } => with_held!(@$t Timedelta64, $body),
-            DataType::String | DataType::FixedUtf32 { .. } => with_held!(@$t String, $body),
-            DataType::Json => with_held!(@$t Value, $body),
-            DataType::FixedBytes { .. } => with_held!(@$t Vec<u8>, $body),
-            data_type if data_type.elem_size().is_none() => with_held!(@$t Vec<u8>, $body),
-            _ => $packed,
-        }
-    };
-    (@$name:ident $type:ty, $body:expr) => {{
-        type $name = $type;
-        $body
-    }};
-}
 
 impl ArrayInfo {
     pub(crate) async fn read_any(&self, resolved: &Resolved) -> Result<AnyElements> {

@@ -230,6 +230,26 @@ fn other_types_have_their_rust_types() -> Outcome {
 }
 
 #[test]
+fn numbers_of_widths_that_no_format_has_are_refused() {
+    for format in [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5] {
+        for data_type in [
+            DataType::Int { bits: 24 },
+            DataType::UInt { bits: 3 },
+            DataType::Float { bits: 8 },
+            DataType::Complex { bits: 32 },
+        ] {
+            let created = AnyArray::builder([2, 3])
+                .format(format)
+                .data_type(data_type.clone())
+                .create((MemoryStore::new(), "a"));
+            let error = created.expect_err("no format has such numbers");
+            let kinds = [ErrorKind::InvalidArgument, ErrorKind::Unsupported];
+            assert!(kinds.contains(&error.kind()), "{format:?} {data_type}: {error}");
+        }
+    }
+}
+
+#[test]
 fn small_floats_are_written_only_if_they_are_exact() -> Outcome {
     let any = new([1, 3], "float4_e2m1fn")?;
     any.write(.., &AnyElements::from(array![[0.5f32, -6.0, 1.5]]))?;
