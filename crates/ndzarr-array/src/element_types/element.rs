@@ -6,6 +6,7 @@ use bytemuck::Pod;
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
 use ndzarr_codec::Swap;
 use ndzarr_engine::{Source, Tile};
+use ndzarr_grid::Picks;
 use ndzarr_json::JsonText;
 use ndzarr_metadata::parse_json;
 use ndzarr_model::DataType;
@@ -15,12 +16,10 @@ use crate::arrays::info::ArrayInfo;
 use crate::element_types::plain_element::{Moving, PlainElement};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::selections::resolved::Resolved;
-use crate::tiles::convert_tile::{ConvertSource, ConvertTile, FromBytes, ToBytes};
+use crate::tiles::box_tile::{BoxSource, BoxTile, TileAxis};
+use crate::tiles::cells::{FromBytes, Plain, ToBytes};
 use crate::tiles::output::{blank, blank_of};
 use crate::tiles::raw;
-use crate::tiles::source::ElementSource;
-use crate::tiles::steps::Picks;
-use crate::tiles::tile::ElementTile;
 use crate::tiles::values::{Fresh, Sources, Stored, Tiles};
 
 /// A Rust type whose values are elements of an array.
@@ -127,8 +126,8 @@ pub trait Element: Clone + Send + Sync + 'static {
 
     #[doc(hidden)]
     fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
-        let convert = Self::from_bytes(output.stored);
-        Box::new(ConvertTile { view: output.view, axes: output.axes, convert })
+        // Memory of zero bytes is not yet filled with a fill value of zero.
+        Box::new(BoxTile::new(output.view, output.axes, false, Self::from_bytes(output.stored)))
     }
 
     #[doc(hidden)]
@@ -138,8 +137,8 @@ pub trait Element: Clone + Send + Sync + 'static {
 
     #[doc(hidden)]
     fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
-        let convert = Self::to_bytes(input.stored);
-        Box::new(ConvertSource { elements: input.elements, axes: input.axes, convert })
+        let cells = Self::to_bytes(input.stored);
+        Box::new(BoxSource { elements: input.elements, axes: input.axes, cells })
     }
 
     #[doc(hidden)]
@@ -176,7 +175,7 @@ pub type Writer<T> = Box<dyn Fn(&T, &mut Vec<u8>) -> std::result::Result<(), Str
 #[doc(hidden)]
 pub struct Output<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
-    pub(crate) axes: Vec<(usize, Picks)>,
+    pub(crate) axes: Vec<TileAxis>,
     pub(crate) fresh: bool,
     pub(crate) stored: &'a DataType,
 }
@@ -185,7 +184,7 @@ impl<'a, T: PlainElement> Moving<T> for Output<'a, T> {
     type Output = Box<dyn Tile + 'a>;
 
     fn run(self) -> Self::Output {
-        Box::new(ElementTile::new(self.view, self.axes, self.fresh))
+        Box::new(BoxTile::new(self.view, self.axes, self.fresh, Plain::CELLS))
     }
 
     fn run_on_bytes<const N: usize>(self) -> Self::Output
@@ -193,7 +192,7 @@ impl<'a, T: PlainElement> Moving<T> for Output<'a, T> {
         T: Pod,
     {
         let view = raw::words_mut::<T, [u8; N]>(self.view);
-        Box::new(ElementTile::new(view, self.axes, self.fresh))
+        Box::new(BoxTile::new(view, self.axes, self.fresh, Plain::CELLS))
     }
 }
 
@@ -209,7 +208,7 @@ impl<'a, T: PlainElement> Moving<T> for Input<'a, T> {
     type Output = Box<dyn Source + 'a>;
 
     fn run(self) -> Self::Output {
-        Box::new(ElementSource { elements: self.elements, axes: self.axes })
+        Box::new(BoxSource { elements: self.elements, axes: self.axes, cells: Plain::CELLS })
     }
 
     fn run_on_bytes<const N: usize>(self) -> Self::Output
@@ -217,7 +216,7 @@ impl<'a, T: PlainElement> Moving<T> for Input<'a, T> {
         T: Pod,
     {
         let elements = raw::words_of::<T, [u8; N]>(&self.elements);
-        Box::new(ElementSource { elements, axes: self.axes })
+        Box::new(BoxSource { elements, axes: self.axes, cells: Plain::CELLS })
     }
 }
 

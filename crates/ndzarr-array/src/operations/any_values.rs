@@ -2,6 +2,7 @@
 
 use ndarray::{Array1, ArrayD, Dimension, Ix0, IxDyn, arr0};
 use ndzarr_engine::Source;
+use ndzarr_grid::Picks;
 
 use crate::arrays::info::ArrayInfo;
 use crate::element_types::any_elements::{AnyElements, Held};
@@ -11,8 +12,8 @@ use crate::element_types::type_table::with_held;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Blocking, Mode};
 use crate::selections::resolved::Resolved;
-use crate::tiles::byte_tile::ByteSource;
-use crate::tiles::steps::Picks;
+use crate::tiles::box_tile::BoxSource;
+use crate::tiles::cells::WriteBytes;
 
 impl ArrayInfo {
     pub(crate) async fn read_any(&self, resolved: &Resolved) -> Result<AnyElements> {
@@ -150,7 +151,7 @@ impl ArrayInfo {
             self.check_packed_shape(array.shape(), &expected)?;
             let bytes = array.as_standard_layout().into_dyn();
             self.check_packed(bytes.as_slice().unwrap_or_default())?;
-            return Ok(Box::new(ByteSource { bytes, axes }));
+            return Ok(Box::new(BoxSource { elements: bytes, axes, cells: WriteBytes }));
         }
         with_held!(stored, T => {
             let elements = T::view(data).ok_or_else(|| self.other_type(data))?;

@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IndexLonger, IxDyn};
 use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
-use ndzarr_grid::Region;
+use ndzarr_grid::{Picks, Region};
 
 use crate::arrays::info::ArrayInfo;
 use crate::element_types::element::{Element, Input, Output, Reading, Writing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Blocking, Mode};
 use crate::selections::resolved::{Axes, OutAxis, Resolution, Resolved};
+use crate::tiles::box_tile::TileAxis;
 use crate::tiles::mask_tile::{MaskSource, MaskTile};
+use crate::tiles::picked_parts::lengths;
 use crate::tiles::point_list::Group;
 use crate::tiles::point_tile::PointSource;
-use crate::tiles::steps::{Picks, Selected, lengths};
 use crate::tiles::values::{Fresh, Sources, Stored, Tiles, Values, made, value_tiles};
 
 impl<'o, T: Element> Reading<'o, T> {
@@ -35,7 +36,12 @@ impl<T: Element> Values<T> for Stored<'_> {
         T::blank(shape, self.0)
     }
 
-    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o> {
+    fn tile<'o>(
+        &'o self,
+        view: ArrayViewMutD<'o, T>,
+        axes: Vec<TileAxis>,
+        fresh: bool,
+    ) -> Box<dyn Tile + 'o> {
         T::tile(Output { view, axes, fresh, stored: self.0 })
     }
 
@@ -331,7 +337,8 @@ fn make_tile<'o, T: Send>(
     })
 }
 
-/// What a tile takes of its box.
-pub(crate) fn selected(axes: &Axes) -> Selected {
-    lengths(&axes.region()).into_iter().zip(axes.picks()).collect()
+/// The axes of the tile of a selection.
+pub(crate) fn selected(axes: &Axes) -> Vec<TileAxis> {
+    let axis = |(len, picks)| TileAxis { len, picks };
+    lengths(&axes.region()).into_iter().zip(axes.picks()).map(axis).collect()
 }

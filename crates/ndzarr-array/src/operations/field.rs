@@ -12,10 +12,10 @@ use crate::arrays::info::ArrayInfo;
 use crate::element_types::struct_plan::StructField;
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::selections::resolved::Resolved;
-use crate::tiles::convert_tile::{ConvertTile, FromBytes};
+use crate::tiles::box_tile::{BoxTile, TileAxis};
+use crate::tiles::cells::FromBytes;
 use crate::tiles::output::blank_of;
 use crate::tiles::point_list::Group;
-use crate::tiles::steps::Selected;
 use crate::tiles::values::{Values, value_tiles};
 
 impl ArrayInfo {
@@ -59,8 +59,8 @@ impl<T: Clone + Send + Sync> Values<T> for Fields<T> {
         blank_of(shape, &self.blank)
     }
 
-    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, _: bool) -> Box<dyn Tile + 'o> {
-        Box::new(ConvertTile { view, axes, convert: Arc::clone(&self.convert) })
+    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Vec<TileAxis>, _: bool) -> Box<dyn Tile + 'o> {
+        Box::new(BoxTile::new(view, axes, false, Arc::clone(&self.convert)))
     }
 
     fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {

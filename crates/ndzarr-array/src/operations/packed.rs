@@ -10,7 +10,7 @@ use ndarray::{
 };
 use ndzarr_codec::Swap;
 use ndzarr_engine::{MakeTile, Source, Tile};
-use ndzarr_grid::Region;
+use ndzarr_grid::{Picks, Region};
 use ndzarr_model::DataType;
 
 use crate::arrays::info::ArrayInfo;
@@ -19,10 +19,11 @@ use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::mode::Mode;
 use crate::operations::elements::selected;
 use crate::selections::resolved::{Resolution, Resolved};
-use crate::tiles::byte_tile::{ByteSource, ByteTile, wrong_element};
+use crate::tiles::box_tile::{BoxSource, BoxTile, TileAxis};
+use crate::tiles::cells::{ReadBytes, WriteBytes, wrong_element};
 use crate::tiles::output::{blank, blank_bytes};
+use crate::tiles::picked_parts::lengths;
 use crate::tiles::point_list::Group;
-use crate::tiles::steps::{Picks, Selected, lengths};
 use crate::tiles::values::{Fresh, Tiles, Values, made, point_tiles};
 
 /// Runs `$body` with `$t` the bytes of an element, if any bytes are one and their number is that of a plain
@@ -133,8 +134,9 @@ impl ArrayInfo {
             if let Some(axes) = resolved.in_order() {
                 shape.push(size);
                 let bytes = self.named(ArrayView::from_shape(IxDyn(&shape), bytes).map_err(too_large))?;
-                let source = ByteSource { bytes: CowArray::from(axes.unfold(bytes)), axes: axes.picks() };
-                let source: Box<dyn Source> = Box::new(source);
+                let elements = CowArray::from(axes.unfold(bytes));
+                let source: Box<dyn Source> =
+                    Box::new(BoxSource { elements, axes: axes.picks(), cells: WriteBytes });
                 vec![(axes.region(), source)]
             } else {
                 let each = bytes.chunks_exact(size).map(<[u8]>::to_vec).collect();
@@ -173,8 +175,8 @@ impl ArrayInfo {
         }, {
             shape.push(self.elem_size()?);
             let view = self.named(ArrayView::from_shape(IxDyn(&shape), memory).map_err(too_large))?;
-            let bytes = CowArray::from(part_of(view, part));
-            Ok(Box::new(ByteSource { bytes, axes }))
+            let elements = CowArray::from(part_of(view, part));
+            Ok(Box::new(BoxSource { elements, axes, cells: WriteBytes }))
         })
     }
 
@@ -205,7 +207,7 @@ impl ArrayInfo {
         shape.push(size);
         let bytes = self.named(ArrayView::from_shape(IxDyn(&shape), bytes).map_err(too_large))?;
         shape.pop();
-        Ok((shape, Box::new(ByteSource { bytes: CowArray::from(bytes), axes })))
+        Ok((shape, Box::new(BoxSource { elements: CowArray::from(bytes), axes, cells: WriteBytes })))
     }
 
     fn elem_size(&self) -> Result<usize> {
@@ -269,8 +271,14 @@ impl Values<u8> for Packed<'_> {
         blank(&[shape, &[self.size]].concat())
     }
 
-    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, u8>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o> {
-        Box::new(ByteTile::new(view, axes, fresh, self.data_type))
+    fn tile<'o>(
+        &'o self,
+        view: ArrayViewMutD<'o, u8>,
+        axes: Vec<TileAxis>,
+        fresh: bool,
+    ) -> Box<dyn Tile + 'o> {
+        let cells = ReadBytes { data_type: self.data_type, size: self.size };
+        Box::new(BoxTile::new(view, axes, fresh, cells))
     }
 
     fn point_tiles<'o>(

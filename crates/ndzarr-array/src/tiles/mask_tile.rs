@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ndarray::{ArrayD, ArrayView1, ArrayViewMut2, CowArray, Ix1, s};
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 use ndzarr_engine::{Coverage, EngineCause, Source, Tile};
-use ndzarr_grid::Region;
+use ndzarr_grid::{Picks, Region};
 
-use crate::tiles::convert_tile::{ToBytes, into_bytes};
+use crate::tiles::box_tile::TileAxis;
+use crate::tiles::cells::{ToBytes, into_bytes};
 use crate::tiles::point_list::{Mask, MaskRow};
-use crate::tiles::steps::Picks;
 use crate::tiles::values::Values;
 
 /// A box of a mask, from an index on.
@@ -71,7 +71,7 @@ impl<'o, T> MaskTile<'o, T> {
     ) -> Result<ArrayD<T>, EngineCause> {
         let blank = self.values.blank(shape);
         let mut elements = blank.map_err(|error| EngineCause::Tile(error.into()))?;
-        let all = shape.iter().map(|&len| (len, Picks::ALL)).collect();
+        let all = shape.iter().map(|&len| TileAxis { len, picks: Picks::ALL }).collect();
         read(&mut *self.values.tile(elements.view_mut(), all, false))?;
         Ok(elements)
     }

@@ -7,8 +7,8 @@ use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
 use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 use ndzarr_grid::Region;
 
-use crate::tiles::convert_tile::{ToBytes, content, into_bytes};
-use crate::tiles::steps;
+use crate::tiles::cells::{ToBytes, content, into_bytes};
+use crate::tiles::picked_parts::outside;
 
 /// The places of points in a box.
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl<P: Send> Tile for PointTile<'_, P> {
         for (number, to) in &mut self.points {
             let place = self.places.within(*number, at, &part.extent, part.offset, &part.strides);
             let Some(place) = place else { continue };
-            let content = content(elements, place).ok_or_else(steps::outside)?;
+            let content = content(elements, place).ok_or_else(outside)?;
             (self.put)(to, content, &part.swap).map_err(EngineCause::Element)?;
         }
         Ok(())

@@ -11,10 +11,11 @@ use ndzarr_model::DataType;
 use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
 use crate::selections::resolved::Resolved;
-use crate::tiles::convert_tile::FromBytes;
+use crate::tiles::box_tile::TileAxis;
+use crate::tiles::cells::FromBytes;
+use crate::tiles::picked_parts::lengths;
 use crate::tiles::point_list::Group;
 use crate::tiles::point_tile::{PointTile, PutPoint};
-use crate::tiles::steps::{Selected, lengths};
 
 /// What is read, and where to.
 pub(crate) type Tiles<'o> = Vec<(Region, MakeTile<'o>)>;
@@ -39,7 +40,8 @@ pub(crate) trait Values<T>: Sync {
     fn blank(&self, shape: &[usize]) -> Result<ArrayD<T>>;
 
     /// A tile for a view of a result; `fresh` if that is blank.
-    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Selected, fresh: bool) -> Box<dyn Tile + 'o>;
+    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Vec<TileAxis>, fresh: bool)
+    -> Box<dyn Tile + 'o>;
 
     /// The tiles of a selection whose lists are in ascending order.
     fn tiles<'o>(

@@ -21,7 +21,7 @@ use crate::operations::packed::part_of;
 use crate::selections::resolved::Resolved;
 use crate::tiles::assign::{assign, same};
 use crate::tiles::output::blank_bytes;
-use crate::tiles::steps::lengths;
+use crate::tiles::picked_parts::lengths;
 
 /// One pass over an array.
 pub(crate) struct Pass<'o> {

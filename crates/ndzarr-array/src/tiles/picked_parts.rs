@@ -1,41 +1,13 @@
-//! Selects indices along the axes of ndarrays: at equal distances, or those of a list.
+//! Visits the picked elements of a box, in parts where they are at equal distances along each axis.
 
-use ndarray::{ArrayBase, ArrayView, ArrayViewD, Axis, CowArray, IxDyn, RawData, ShapeBuilder, Slice};
+use ndarray::{ArrayBase, ArrayView, ArrayViewD, Axis, IxDyn, RawData, ShapeBuilder, Slice};
 use ndzarr_codec::strided::Strided;
-use ndzarr_engine::{Coverage, EngineCause, Picked};
-pub(crate) use ndzarr_grid::Picks;
-use ndzarr_grid::{Region, Run};
-
-/// The selection of a tile along each axis: the length of its box, and which of its indices are
-/// selected.
-pub(crate) type Selected = Vec<(usize, Picks)>;
-
-/// What a tile takes of its box.
-pub(crate) fn picked(axes: &[(usize, Picks)]) -> Picked {
-    match axes.iter().all(|(_, picks)| picks.is_all()) {
-        true => Picked::All,
-        false => Picked::Along(axes.iter().map(|(_, picks)| picks.clone()).collect()),
-    }
-}
-
-/// What a source has of its box.
-pub(crate) fn picked_along(axes: &[Picks]) -> Picked {
-    if is_dense(axes) { Picked::All } else { Picked::Along(axes.to_vec()) }
-}
+use ndzarr_engine::EngineCause;
+use ndzarr_grid::{Picks, Region, Run};
 
 /// The shape of a box that fits into memory.
 pub(crate) fn lengths(region: &Region) -> Vec<usize> {
     region.shape().iter().map(|&n| n as usize).collect()
-}
-
-/// Splits a selection in two at an index of one axis.
-pub(crate) fn split(axes: Selected, axis: usize, at: usize) -> (Selected, Selected) {
-    let mut head = axes;
-    let mut tail = head.clone();
-    let (len, picks) = &head[axis];
-    tail[axis] = (len - at, picks.from(at));
-    head[axis].0 = at;
-    (head, tail)
 }
 
 /// The selected elements of a box, or a part of them, at equal distances along each axis.
@@ -54,6 +26,17 @@ enum Runs<'p> {
 }
 
 impl Part<'_> {
+    /// The place in the slice of the element with this index among them.
+    pub(crate) fn place(&self, index: &[usize]) -> usize {
+        let distances = index.iter().zip(self.strides).map(|(at, stride)| at * stride);
+        self.offset + distances.sum::<usize>()
+    }
+
+    /// The distances in bytes between elements of this size, whose bytes are the last axis.
+    pub(crate) fn byte_strides(&self, size: usize) -> Vec<usize> {
+        self.strides.iter().map(|stride| stride * size).chain([1]).collect()
+    }
+
     /// Narrows an array of all selected elements to these.
     pub(crate) fn narrow<S: RawData>(&self, array: &mut ArrayBase<S, IxDyn>) {
         let mut narrow = |axis, first, n| array.slice_axis_inplace(Axis(axis), Slice::from(first..first + n));
@@ -151,36 +134,4 @@ pub(crate) fn view<'s, S>(
 /// The error for decoded elements that are not where their layout says.
 pub(crate) fn outside() -> EngineCause {
     EngineCause::Element("decoded elements are outside the chunk".to_owned())
-}
-
-/// A copy of the selected elements within a box, and which elements of the box they are.
-pub(crate) fn piece<T: Clone>(
-    elements: &CowArray<'_, T, IxDyn>,
-    axes: &[Picks],
-    start: &[usize],
-    len: &[usize],
-) -> (CowArray<'static, T, IxDyn>, Vec<Picks>) {
-    let mut src = elements.view();
-    let mut within = Vec::with_capacity(axes.len());
-    for (axis, picks) in axes.iter().enumerate() {
-        let (first, n) = picks.hit(start[axis], len[axis]);
-        src.slice_axis_inplace(Axis(axis), Slice::from(first..first + n));
-        within.push(picks.from(start[axis]));
-    }
-    (CowArray::from(src.to_owned()), within)
-}
-
-/// How many of the indices of a box are selected.
-pub(crate) fn coverage(axes: &[Picks], start: &[usize], len: &[usize]) -> Coverage {
-    let along = axes.iter().zip(start).zip(len).map(|((picks, &start), &len)| (picks.hit(start, len).1, len));
-    along.fold(Coverage::All, |before, (n, len)| match (before, n) {
-        (Coverage::None, _) | (_, 0) => Coverage::None,
-        _ if n < len => Coverage::Part,
-        _ => before,
-    })
-}
-
-/// Whether the selected elements are the whole box.
-pub(crate) fn is_dense(axes: &[Picks]) -> bool {
-    axes.iter().all(|picks| matches!(picks, Picks::Steps(steps) if steps.step == 1))
 }
