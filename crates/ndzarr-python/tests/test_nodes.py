@@ -515,6 +515,19 @@ def test_storage_options_have_the_names_of_s3fs_and_obstore() -> None:
         variables("s3://b/a", {"sekret": "x"})
 
 
+def test_a_folder_has_a_durability(tmp_path: Path) -> None:
+    for place in (str(tmp_path / "a"), (tmp_path / "a").as_uri()):
+        assert variables(place, {"durability": "none"}) == {"NDZARR_DURABILITY": "none"}
+        a = ndzarr.create(place, shape=3, dtype="u1", overwrite=True, storage_options={"durability": "full"})
+        a[:] = 5
+        assert pickle.loads(pickle.dumps(a))[...].tolist() == [5, 5, 5]
+        with pytest.raises(ValueError, match="NDZARR_DURABILITY is none, documents, data or full"):
+            ndzarr.open(place, storage_options={"durability": "Full"})
+    for place in ("s3://b/a", "memory://durability/a"):
+        with pytest.raises(ValueError, match="unknown storage option 'durability'"):
+            variables(place, {"durability": "none"})
+
+
 def test_limits_and_payers_have_the_names_of_botocore_and_obstore() -> None:
     botocore = {
         "requester_pays": True,

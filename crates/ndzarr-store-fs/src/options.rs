@@ -28,6 +28,25 @@ pub enum Durability {
 }
 
 impl Durability {
+    /// The level of this name: `none`, `documents`, `data` or `full`.
+    ///
+    /// ```
+    /// use ndzarr::store::Durability;
+    ///
+    /// assert_eq!(Durability::from_name("full"), Some(Durability::Full));
+    /// assert_eq!(Durability::from_name("Full"), None);
+    /// ```
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::None),
+            "documents" => Some(Self::Documents),
+            "data" => Some(Self::Data),
+            "full" => Some(Self::Full),
+            _ => None,
+        }
+    }
+
     /// What it is for the value of a key.
     pub(crate) fn of(self, key: &Key) -> Self {
         let name = key.as_str().rsplit('/').next().unwrap_or_default();

@@ -104,7 +104,7 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
     if let (Err(error), Some(folder)) = (&found, &place.folder)
         && error.kind() == ErrorKind::NotFound
     {
-        return match find_above(folder, options).await? {
+        return match find_above(&place.storage, folder, options).await? {
             Some((storage, node)) => Ok((storage, node, Known::new())),
             None => found.map(|node| (place.storage, node, known)).map_err(|error| at_folder(error, folder)),
         };
@@ -155,7 +155,11 @@ async fn below(error: Error, storage: &Storage) -> Error {
 
 /// The node that a folder is in the hierarchy around it.
 #[cfg(feature = "fs")]
-async fn find_above(folder: &Path, options: &OpenOptions) -> Result<Option<(Storage, Node)>> {
+async fn find_above(
+    storage: &Storage,
+    folder: &Path,
+    options: &OpenOptions,
+) -> Result<Option<(Storage, Node)>> {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     for root in absolute.ancestors().skip(1) {
         let is_root = ["zarr.json", "attributes.json", ".zgroup", ".zmetadata"]
@@ -163,7 +167,7 @@ async fn find_above(folder: &Path, options: &OpenOptions) -> Result<Option<(Stor
             .any(|name| root.join(name).is_file());
         let below = absolute.strip_prefix(root).ok().and_then(|below| below.to_str());
         let (true, Some(below)) = (is_root, below) else { continue };
-        let storage = Storage::folder(root);
+        let storage = storage.in_folder(root);
         match open(&storage, below, options).await {
             Ok(node) => return Ok(Some((storage, node))),
             Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use ndzarr_metadata::Existing;
 use ndzarr_store::AsyncStore;
 #[cfg(feature = "zip")]
-use ndzarr_store::StoreError;
+use ndzarr_store::{Key, StoreError};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::places::located::Finish;
+use crate::places::remote::Environment;
+#[cfg(feature = "zip")]
+use crate::places::roots;
 use crate::storage::Storage;
 
 /// Whether a local path is that of an archive: by its name, and a file.
@@ -29,19 +32,29 @@ fn is_named(path: &Path) -> bool {
 
 /// Begins an archive.
 #[cfg(feature = "zip")]
-pub(crate) fn create(path: &Path, existing: Existing) -> Result<(Storage, Finish)> {
+pub(crate) fn create(
+    path: &Path,
+    environment: &Environment,
+    existing: Existing,
+) -> Result<(Storage, Finish)> {
     let named = |error: StoreError| Error::from(error).in_store(|| path.display().to_string());
     if path.exists() && existing != Existing::Replace {
         return Err(Error::new(ErrorKind::AlreadyExists, format!("{}: a file is there", path.display())));
     }
-    let archive = ndzarr_store_zip::ZipWriter::create_file(path).map_err(named)?;
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        let what = format!("{}: the name of an archive is not UTF-8", path.display());
+        return Err(Error::new(ErrorKind::InvalidArgument, what));
+    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = roots::folder(parent.unwrap_or_else(|| Path::new(".")), environment)?;
+    let archive = ndzarr_store_zip::ZipWriter::create(folder, Key::new(name)?).map_err(named)?;
     let (storage, name) = (Storage::from(&archive), path.display().to_string());
     let finish = move || archive.finish().map_err(|error| Error::from(error).in_store(|| name));
     Ok((storage, Box::new(finish)))
 }
 
 #[cfg(not(feature = "zip"))]
-pub(crate) fn create(path: &Path, _: Existing) -> Result<(Storage, Finish)> {
+pub(crate) fn create(path: &Path, _: &Environment, _: Existing) -> Result<(Storage, Finish)> {
     Err(without_zip(&path.display()))
 }
 
@@ -58,7 +71,7 @@ pub(crate) fn open(path: &Path) -> Result<Storage> {
 
 #[cfg(feature = "zip")]
 pub(crate) fn open_in_memory(store: ndzarr_store::MemoryStore, path: &str) -> Result<Storage> {
-    let archive = ndzarr_store_zip::ZipStore::open(store, ndzarr_store::Key::new(path)?);
+    let archive = ndzarr_store_zip::ZipStore::open(store, Key::new(path)?);
     let archive = archive.map_err(Error::from)?;
     let warnings = warnings(&archive);
     Ok(Storage::blocking(archive).with_warnings(warnings))
@@ -67,7 +80,7 @@ pub(crate) fn open_in_memory(store: ndzarr_store::MemoryStore, path: &str) -> Re
 #[cfg(feature = "zip")]
 pub(crate) fn open_remote(store: Arc<dyn AsyncStore>, name: &str) -> Result<Storage> {
     let storage = Storage::from(Arc::clone(&store));
-    let archive = ndzarr_store_zip::ZipStore::open_async(store, ndzarr_store::Key::new(name)?);
+    let archive = ndzarr_store_zip::ZipStore::open_async(store, Key::new(name)?);
     let archive = storage.named(storage.wait(archive))?;
     let warnings = warnings(&archive);
     Ok(Storage::asynchronous(archive).with_warnings(warnings))

@@ -61,7 +61,8 @@ enum Where {
 impl Place {
     /// A path or a URL, whose service is reached as these variables say instead of those of the
     /// environment: keys, endpoints and regions, see `RemoteOptions::from_environment`. They are asked
-    /// each time that the place is opened.
+    /// each time that the place is opened. Folders have one, `NDZARR_DURABILITY`: `none`, `documents`, `data`
+    /// or `full`, the [durability](ndzarr_store_fs::Durability) of what is written.
     ///
     /// ```
     /// use ndzarr::{Array, ErrorKind, Place};
@@ -83,7 +84,7 @@ impl Place {
 
     /// A path or a URL, with options for its service. Each time the place is opened, `change` turns the
     /// options that the environment gives into those that are used. An endpoint or account in the URL
-    /// takes precedence. Local paths have no options.
+    /// takes precedence. Folders have none of these options.
     ///
     /// ```
     /// use std::time::Duration;
@@ -123,13 +124,13 @@ impl Place {
     /// finished.
     pub(crate) fn locate_target(self, existing: Existing) -> Result<(Located, Option<Finish>)> {
         #[cfg(feature = "fs")]
-        if let Where::Folder(folder, _) = &self.0 {
+        if let Where::Folder(folder, environment) = &self.0 {
             let url = crate::places::url::parse(folder)?
                 .unwrap_or_else(|| crate::places::url::Url::folder(folder.clone()));
             if let (crate::places::url::Root::File(file), None) = (&url.root, &url.archive)
                 && crate::places::archive::is_new(file)
             {
-                let (storage, finish) = crate::places::archive::create(file, existing)?;
+                let (storage, finish) = crate::places::archive::create(file, environment, existing)?;
                 let located = Located { storage, path: url.node, folder: None, format: url.format };
                 return Ok((located, Some(finish)));
             }

@@ -21,25 +21,25 @@ pub(crate) enum Environment {
     #[default]
     Process,
     /// Variables that the caller gives instead.
-    #[cfg_attr(
-        not(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")),
-        allow(dead_code, reason = "without a service nothing asks for them")
-    )]
     Variables(Arc<Lookup>),
     /// What the caller makes of the options that the process's variables give.
     #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
     Changed(Arc<Change>),
 }
 
-#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
 impl Environment {
-    fn variable(&self, name: &str) -> Option<String> {
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
         match self {
             Self::Variables(lookup) => lookup(name),
-            Self::Process | Self::Changed(_) => std::env::var(name).ok(),
+            Self::Process => std::env::var(name).ok(),
+            #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+            Self::Changed(_) => std::env::var(name).ok(),
         }
     }
+}
 
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+impl Environment {
     #[cfg(any(feature = "s3", feature = "gcs", feature = "http"))]
     fn options(&self, service: Service) -> RemoteOptions {
         self.changed(RemoteOptions::from_environment(service, |name| self.variable(name)))

@@ -128,10 +128,15 @@ _HTTP = {
     "bearer_token": "NDZARR_HTTP_HEADERS",
 }
 
+_FOLDER = {"durability": "NDZARR_DURABILITY"}
+
 _GOOGLE = ("gs://", "gcs://")
 
 
 def _names(place: str) -> dict[str, str]:
+    if not is_remote(place) and not place.startswith("memory:"):
+        # Those of buckets do nothing here: a program may hand the same ones to all places.
+        return _GENERAL | _S3 | _FOLDER
     if place.startswith(_GOOGLE):
         return _GENERAL | _GCS
     if place.startswith(("az://", "abfs")):

@@ -50,6 +50,7 @@ mod dependents;
 mod descriptors;
 mod draft_scalar;
 mod dropped_documents;
+mod durability;
 mod error_kinds;
 mod escapes;
 mod everyday;

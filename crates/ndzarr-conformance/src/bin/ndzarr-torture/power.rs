@@ -49,13 +49,7 @@ enum What {
 
 /// Parses the name of a level.
 pub(crate) fn level(name: &str) -> Outcome<Durability> {
-    match name {
-        "none" => Ok(Durability::None),
-        "documents" => Ok(Durability::Documents),
-        "data" => Ok(Durability::Data),
-        "full" => Ok(Durability::Full),
-        _ => Err(format!("no level {name}").into()),
-    }
+    Durability::from_name(name).ok_or_else(|| format!("no level {name}").into())
 }
 
 fn layout(array: usize) -> Layout {
