@@ -27,7 +27,7 @@ use tempfile::TempDir;
 
 use crate::system::file_system::FileSystem;
 use crate::system::stat::Stat;
-use crate::system::syscalls::{Syscalls, System};
+use crate::system::syscalls::{Part, Syscalls, System};
 use crate::{Durability, FsStore, FsStoreBuilder};
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -156,9 +156,9 @@ impl Syscalls for Faulty {
         self.check("link_stat")?;
         System.link_stat(path)
     }
-    fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
+    fn lock(&self, file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
         self.check("lock")?;
-        System.lock(file, wait)
+        System.lock(file, part, wait)
     }
     fn unlock(&self, file: &File) -> io::Result<()> {
         self.check("unlock")?;
@@ -168,9 +168,9 @@ impl Syscalls for Faulty {
         self.check("rename")?;
         System.rename(from, to)
     }
-    fn lock_to_read(&self, file: &File) -> io::Result<bool> {
+    fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {
         self.check("lock_to_read")?;
-        System.lock_to_read(file)
+        System.lock_to_read(file, part)
     }
     fn unlink(&self, path: &Path) -> io::Result<()> {
         self.check("unlink")?;

@@ -4,7 +4,7 @@ pub(crate) mod file_lock;
 mod lease;
 pub(crate) mod lock_error;
 mod lock_file;
-mod owner;
+pub(crate) mod owner;
 pub(crate) mod renewal;
 
 use std::ffi::{OsStr, OsString};
@@ -26,7 +26,7 @@ use crate::system::devices::Devices;
 use crate::system::file_system::{FileSystem, Locking};
 use crate::system::os_error::{is_gone, is_in_use, is_not_found, is_refusal, is_unsupported, never_locks};
 use crate::system::stat::Stat;
-use crate::system::syscalls::{Syscalls, again, once_free};
+use crate::system::syscalls::{Part, Syscalls, again, once_free};
 
 /// The answer to [`Locks::take`].
 #[derive(Debug)]
@@ -58,8 +58,6 @@ enum Attempt {
 #[derive(Debug)]
 struct Opened {
     file: File,
-    /// Its state since it was locked, if known.
-    stat: Option<Stat>,
     /// Its name, if its folder lists it in another spelling.
     other_name: Option<OsString>,
 }
@@ -169,31 +167,39 @@ impl Locks {
             }
             Err(e) => return Err(e),
         };
-        let mut locked = again(|| sys.lock(&file, Wait::Try));
-        let (stat, file_system) = match self.file_system_of(&file) {
+        let (_, file_system) = match self.file_system_of(&file) {
             Err(e) if is_gone(&e) => return Ok(Attempt::Again),
             found => found?,
         };
         if file_system.locking() == Locking::Portable {
-            for _ in 0..LOOKS {
-                if !matches!(locked, Ok(false)) {
-                    break;
-                }
-                sys.pause(LOOK);
-                locked = again(|| sys.lock(&file, Wait::Try));
-            }
-            return match locked {
-                Ok(false) => Ok(Attempt::Busy(None)),
-                Err(e) if !is_unsupported(&e) => Err(e),
-                _ => {
-                    Ok(Lease::begin(&self.sys, self.lease, path, file)?
-                        .map_or(Attempt::Again, Attempt::Leased))
-                }
-            };
+            return self.attempt_made(path, file);
         }
-        let stat = matches!(locked, Ok(true)).then_some(stat);
-        let opened = Opened { file, stat, other_name: None };
-        self.attempt_open(path, opened, &file_system, locked, wait)
+        let locked = again(|| sys.lock(&file, Part::Whole, Wait::Try));
+        self.attempt_open(path, Opened { file, other_name: None }, &file_system, locked, wait)
+    }
+
+    /// With a lock file that this process has made on a file system of several hosts.
+    fn attempt_made(&self, path: &Path, file: File) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        // Only what lies behind the owner: a lock file without one is taken over after the lease, although
+        // this process, which may be stopped before it writes it, has locked the rest.
+        let attempt = || again(|| sys.lock(&file, Part::Rest, Wait::Try));
+        let mut locked = attempt();
+        for _ in 0..LOOKS {
+            if !matches!(locked, Ok(false)) {
+                break;
+            }
+            sys.pause(LOOK);
+            locked = attempt();
+        }
+        match locked {
+            Ok(false) => return Ok(Attempt::Busy(None)),
+            Err(e) if is_gone(&e) => return Ok(Attempt::Again),
+            Err(e) if !is_unsupported(&e) => return Err(e),
+            _ => {}
+        }
+        let lease = Lease::begin(&self.sys, self.lease, path, file)?;
+        Ok(lease.map_or(Attempt::Again, Attempt::Leased))
     }
 
     /// With the lock file of another writer, past or present.
@@ -217,8 +223,8 @@ impl Locks {
         if file_system.locking() == Locking::Portable {
             return self.judge(path, file);
         }
-        let locked = again(|| sys.lock(&file, Wait::Try));
-        self.attempt_open(path, Opened { file, stat: None, other_name }, &file_system, locked, wait)
+        let locked = again(|| sys.lock(&file, Part::Whole, Wait::Try));
+        self.attempt_open(path, Opened { file, other_name }, &file_system, locked, wait)
     }
 
     /// The name of the file at a path, if its folder lists it in another spelling.
@@ -247,7 +253,7 @@ impl Locks {
         if file_system.locking() == Locking::Portable {
             return self.judge(path, file);
         }
-        match again(|| sys.lock_to_read(&file)) {
+        match again(|| sys.lock_to_read(&file, Part::Whole)) {
             Ok(true) => {}
             Ok(false) => return Ok(Attempt::Busy(None)),
             Err(_) => return Err(refused),
@@ -266,7 +272,7 @@ impl Locks {
     fn attempt_open(
         &self,
         path: &Path,
-        Opened { file, stat, other_name }: Opened,
+        Opened { file, other_name }: Opened,
         file_system: &FileSystem,
         locked: io::Result<bool>,
         wait: Wait<'_>,
@@ -275,7 +281,7 @@ impl Locks {
         // The file that is waited for becomes a value, which could not be replaced while it is open.
         let blocks = matches!(wait, Wait::Block) && self.timeout.is_none() && file_system.replaces_open();
         let locked = match locked {
-            Ok(false) if blocks => again(|| sys.lock(&file, Wait::Block)),
+            Ok(false) if blocks => again(|| sys.lock(&file, Part::Whole, Wait::Block)),
             other => other,
         };
         match locked {
@@ -291,7 +297,7 @@ impl Locks {
             }
             Err(e) => return Err(e),
         }
-        let mut lock = match LocalLock::of(&self.sys, path, file, stat) {
+        let mut lock = match LocalLock::of(&self.sys, path, file) {
             Ok(Some(lock)) => lock,
             Ok(None) => return Ok(Attempt::Again),
             Err(e) if is_refusal(&e) => return Ok(Attempt::Refused(e)),
@@ -330,9 +336,13 @@ impl Locks {
         if !is_old && !owner.as_ref().is_some_and(|owner| owner.is_dead(sys)) {
             return Ok(Attempt::Busy(owner.map(|owner| owner.describe(sys))));
         }
-        // A program on this host that does not renew its locks may hold it; or the owner, which only
-        // looks dead.
-        if (owner.is_none() || !is_old) && !self.can_lock(&found.file)? {
+        // A program that does not renew its locks may hold it; or the owner, which only looks dead.
+        let is_held = match &owner {
+            // Nor do those with leases lock this part.
+            None => !self.can_lock(&found.file, Part::Owner)?,
+            Some(_) => !is_old && !self.can_lock(&found.file, Part::Whole)?,
+        };
+        if is_held {
             if owner.is_none() {
                 self.watched.forget(path);
             }
@@ -354,11 +364,11 @@ impl Locks {
         let Some(found) = found else { return Ok(None) };
         let (_, file_system) = self.file_system_of(&found.file)?;
         let is_left = match found.owner() {
-            Some(owner) => owner.is_dead(&*self.sys) && self.can_lock(&found.file)?,
+            Some(owner) => owner.is_dead(&*self.sys) && self.can_lock(&found.file, Part::Whole)?,
             // On several hosts, one without an owner may be a temporary of any of them; where files
             // cannot be locked, of any process.
             None if file_system.locking() == Locking::Local => {
-                match again(|| self.sys.lock_to_read(&found.file)) {
+                match again(|| self.sys.lock_to_read(&found.file, Part::Whole)) {
                     Err(e) if is_unsupported(&e) => false,
                     locked => locked?,
                 }
@@ -368,9 +378,9 @@ impl Locks {
         Ok(is_left.then_some(found.byte_len()))
     }
 
-    /// Whether the file is unlocked on this host, as far as files can be locked.
-    fn can_lock(&self, file: &File) -> io::Result<bool> {
-        match again(|| self.sys.lock_to_read(file)) {
+    /// Whether a part of the file is unlocked on this host, as far as files can be locked.
+    fn can_lock(&self, file: &File, part: Part) -> io::Result<bool> {
+        match again(|| self.sys.lock_to_read(file, part)) {
             Err(e) if is_unsupported(&e) => Ok(true),
             locked => locked,
         }

@@ -14,15 +14,15 @@ struct Flock {
 }
 
 impl Syscalls for Flock {
-    fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
-        let locked = flock::lock(file, wait)?;
+    fn lock(&self, file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
+        let locked = flock::lock(file, part, wait)?;
         if locked {
             held(&self.copies).push(file.try_clone()?);
         }
         Ok(locked)
     }
-    fn lock_to_read(&self, file: &File) -> io::Result<bool> {
-        flock::lock_to_read(file)
+    fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {
+        flock::lock_to_read(file, part)
     }
     fn unlock(&self, file: &File) -> io::Result<()> {
         flock::unlock(file)

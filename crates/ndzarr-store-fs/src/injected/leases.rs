@@ -24,6 +24,8 @@ struct Machine {
     is_dead: AtomicBool,
     /// Whether a process of it holds the locks of files.
     is_locked: AtomicBool,
+    /// Whether its locks of files reach the other machines.
+    locks_meet: AtomicBool,
     faults: Faulty,
     /// What happens at each pause.
     at_pause: Mutex<Option<AtPause>>,
@@ -44,8 +46,8 @@ impl Machine {
 
     fn with(boot: &'static str, faults: Faulty) -> Arc<Self> {
         let millis = AtomicU64::new(boot.len() as u64 * 1_000_000);
-        let (is_dead, is_locked) = Default::default();
-        Arc::new(Self { boot, millis, is_dead, is_locked, faults, at_pause: Mutex::default() })
+        let (is_dead, is_locked, locks_meet) = Default::default();
+        Arc::new(Self { boot, millis, is_dead, is_locked, locks_meet, faults, at_pause: Mutex::default() })
     }
 
     fn pass(&self, time: Duration) {
@@ -73,11 +75,20 @@ impl Syscalls for Machine {
         self.faults.check("link")?;
         System.link(from, to)
     }
-    /// The locks of two machines do not meet, so nothing is locked at all.
-    fn lock(&self, _: &File, _: Wait<'_>) -> io::Result<bool> {
-        Ok(true)
+    fn read_at(&self, file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
+        self.faults.read_at(file, at, len, into)
     }
-    fn lock_to_read(&self, _: &File) -> io::Result<bool> {
+    fn write_at(&self, file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
+        self.faults.write_at(file, at, from)
+    }
+    /// Where the locks of two machines do not meet, nothing is locked at all.
+    fn lock(&self, file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
+        if self.locks_meet.load(Ordering::Relaxed) { System.lock(file, part, wait) } else { Ok(true) }
+    }
+    fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {
+        if self.locks_meet.load(Ordering::Relaxed) {
+            return System.lock_to_read(file, part);
+        }
         Ok(!self.is_locked.load(Ordering::Relaxed))
     }
     fn now(&self) -> Duration {
@@ -306,6 +317,75 @@ fn a_lock_file_that_says_nothing_is_waited_for_once() -> Outcome {
         put(&store, Precondition::None)?;
         assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
     }
+    Ok(())
+}
+
+/// Locks of files reach other hosts on NFS 4. One that is stopped before it has named itself in its lock
+/// file keeps it locked, and does not renew it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_locked_lock_file_that_names_no_owner_is_taken_over_after_the_lease() -> Outcome {
+    let setup = Setup::new()?;
+    let here = Machine::new("here");
+    here.locks_meet.store(true, Ordering::Relaxed);
+    let (store, waiter, file) = (here.store(&setup), here.clone(), setup.lock_file());
+    let (give, take) = std::sync::mpsc::channel();
+    let meanwhile = Faulty::meanwhile("write_at", move || {
+        let key = key().expect("a key");
+        let size = fs::metadata(&file).expect("it was made").len();
+        assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));
+        waiter.pass(LEASE - Duration::from_millis(1));
+        assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)), "not yet");
+        waiter.pass(Duration::from_millis(1));
+        let _ = give.send((size, store.lock(&key, Wait::Try)));
+    });
+    let there = Machine::with("over there", meanwhile);
+    there.locks_meet.store(true, Ordering::Relaxed);
+    // It goes on in the hands of nobody: its file has no name any more.
+    let stopped = locked(&there.store(&setup))?;
+    let (0, Ok(Locked::Held(mut lock))) = take.recv()? else { panic!("its lease is over") };
+    lock.append(b"of the other")?;
+    lock.publish()?;
+    assert!(matches!(stopped.publish(), Err(StoreError::LockLost { .. })));
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("of the other"), vec!["b".to_owned()]));
+    Ok(())
+}
+
+/// As tensorstore does. It names no owner, and where a lock forbids to read, as on SMB, nothing is read.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_that_locks_all_of_the_lock_file_is_waited_for() -> Outcome {
+    for reads in [Faulty::default(), Faulty::always("read_at", Errno::ACCESS)] {
+        let setup = Setup::new()?;
+        let machine = Machine::with("here", reads);
+        machine.locks_meet.store(true, Ordering::Relaxed);
+        let store = machine.store(&setup);
+        let file = File::create_new(setup.lock_file())?;
+        assert!(System.lock(&file, Part::Whole, Wait::Try)?);
+        for _ in 0..4 {
+            assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
+            machine.pass(LEASE);
+        }
+        drop(file);
+        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "its lease begins anew");
+        machine.pass(LEASE);
+        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Held(_)));
+    }
+    Ok(())
+}
+
+/// Of a lock with a lease others can read the owner where a lock forbids it.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_owner_that_a_lock_file_names_is_not_locked() -> Outcome {
+    let setup = Setup::new()?;
+    let machine = Machine::new("here");
+    machine.locks_meet.store(true, Ordering::Relaxed);
+    let lock = locked(&machine.store(&setup))?;
+    let file = File::open(setup.lock_file())?;
+    assert!(System.lock_to_read(&file, Part::Owner)?);
+    assert!(!System.lock_to_read(&file, Part::Whole)?, "tensorstore does not get it");
+    drop(lock);
     Ok(())
 }
 

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::locks::lease::Lease;
 use crate::system::os_error::is_not_found;
-use crate::system::stat::Stat;
 use crate::system::syscalls::{Syscalls, again, replace};
 
 /// The write lock of a path, and the file that becomes its new value.
@@ -134,14 +133,8 @@ fn removed() -> io::Error {
 
 impl LocalLock {
     /// With a lock file that is locked: the lock, unless the file went away in the meantime, or
-    /// became the live value. Nothing may be written to it before. `held` is its state since it was
-    /// locked, if known.
-    pub(crate) fn of(
-        sys: &Arc<dyn Syscalls>,
-        path: &Path,
-        file: File,
-        held: Option<Stat>,
-    ) -> io::Result<Option<Self>> {
+    /// became the live value. Nothing may be written to it before.
+    pub(crate) fn of(sys: &Arc<dyn Syscalls>, path: &Path, file: File) -> io::Result<Option<Self>> {
         let mut lock = Self {
             sys: sys.clone(),
             path: path.to_owned(),
@@ -151,7 +144,7 @@ impl LocalLock {
             reports_late: false,
             process: process::id(),
         };
-        Ok(lock.is_under_its_name(held)?.then_some(lock))
+        Ok(lock.is_under_its_name()?.then_some(lock))
     }
 
     fn flush(&self) -> io::Result<()> {
@@ -161,15 +154,15 @@ impl LocalLock {
     /// Under the lock of the path that a temporary is for, the temporaries beside it are removed when
     /// it is erased with others. The name may be that of another one by now.
     fn check_not_removed(&mut self) -> io::Result<()> {
-        if self.is_under_its_name(None)? {
+        if self.is_under_its_name()? {
             return Ok(());
         }
         self.state = State::Released;
         Err(removed())
     }
 
-    fn is_under_its_name(&mut self, held: Option<Stat>) -> io::Result<bool> {
-        let held = held.map_or_else(|| again(|| self.sys.file_stat(&self.file)), Ok)?;
+    fn is_under_its_name(&mut self) -> io::Result<bool> {
+        let held = again(|| self.sys.file_stat(&self.file))?;
         let named = match again(|| self.sys.link_stat(&self.path)) {
             Ok(named) => named,
             Err(e) if is_not_found(&e) => return Ok(false),

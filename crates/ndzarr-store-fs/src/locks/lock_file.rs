@@ -53,8 +53,12 @@ impl Found {
         let mut bytes = Vec::with_capacity(MAX_BYTES);
         while bytes.len() < MAX_BYTES {
             let (at, most) = (bytes.len() as u64, MAX_BYTES - bytes.len());
-            if again(|| sys.read_at(&file, at, most, &mut bytes))? == 0 {
-                break;
+            match again(|| sys.read_at(&file, at, most, &mut bytes)) {
+                Ok(0) => break,
+                Ok(_) => {}
+                // A program has locked all of it, which on SMB forbids others to read it.
+                Err(e) if e.kind() == ErrorKind::PermissionDenied => break,
+                Err(e) => return Err(e),
             }
         }
         let stat = again(|| sys.file_stat(&file))?;

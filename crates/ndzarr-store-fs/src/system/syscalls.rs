@@ -43,6 +43,17 @@ use crate::system::host::{self, Host, Process};
 use crate::system::os_error::{blame_users, is_in_use, is_not_found};
 use crate::system::stat::Stat;
 
+/// The part of a file that is locked. Systems that lock no parts lock the same for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All of it, as other programs do.
+    Whole,
+    /// Where a lock file names its [owner](crate::locks::owner::Owner).
+    Owner,
+    /// All but that, so that others can read the owner also where a lock forbids it, as on SMB.
+    Rest,
+}
+
 /// Every call of the store to the operating system, in one place, so that tests can make each of
 /// them fail.
 ///
@@ -157,10 +168,10 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::path_of(file)
     }
 
-    /// Locks a file against every other open descriptor of it; `false` if it is locked and `wait`
-    /// says not to wait.
-    fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
-        locks::lock(file, wait)
+    /// Locks a part of a file against every other open descriptor of it; `false` if it is locked and
+    /// `wait` says not to wait.
+    fn lock(&self, file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
+        locks::lock(file, part, wait)
     }
 
     /// Unlocks a file, for copies of the descriptor in forked children too.
@@ -168,10 +179,10 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         locks::unlock(file)
     }
 
-    /// Tries to lock a file, open to read alone, against writers that lock it; `false` when one of
-    /// them holds it.
-    fn lock_to_read(&self, file: &File) -> io::Result<bool> {
-        locks::lock_to_read(file)
+    /// Tries to lock a part of a file, open to read alone, against writers that lock it; `false` when
+    /// one of them holds it.
+    fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {
+        locks::lock_to_read(file, part)
     }
 
     /// Renames a file, replacing any file of that name.

@@ -14,7 +14,7 @@ use crate::locks::lock_error::{TooLong, failure};
 use crate::names::lock_names::lock_path;
 use crate::system::identity::Identity;
 use crate::system::os_error::{is_absent, is_unsupported};
-use crate::system::syscalls::{Syscalls, again};
+use crate::system::syscalls::{Part, Syscalls, again};
 
 /// A value that no program that locks it can write.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl FsStore {
                 Err(e) if is_absent(&e) => return Ok(TakeValue::None),
                 Err(e) => return Err(e),
             };
-            match again(|| sys.lock_to_read(&file)) {
+            match again(|| sys.lock_to_read(&file, Part::Whole)) {
                 Ok(true) => {
                     let lock = ValueLock { sys: Arc::clone(&self.sys), file, process: process::id() };
                     if lock.is_at(path)? {

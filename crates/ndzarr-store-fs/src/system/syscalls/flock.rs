@@ -5,7 +5,9 @@ use std::io;
 
 use ndzarr_store::Wait;
 
-pub(crate) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
+use super::Part;
+
+pub(crate) fn lock(file: &File, _: Part, wait: Wait<'_>) -> io::Result<bool> {
     if matches!(wait, Wait::Block) {
         return file.lock().map(|()| true);
     }
@@ -17,7 +19,7 @@ pub(crate) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
     Ok(wait.by_trying(attempt)?.is_some())
 }
 
-pub(crate) fn lock_to_read(file: &File) -> io::Result<bool> {
+pub(crate) fn lock_to_read(file: &File, _: Part) -> io::Result<bool> {
     match file.try_lock_shared() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),

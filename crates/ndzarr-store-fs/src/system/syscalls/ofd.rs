@@ -8,8 +8,11 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-pub(crate) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
-    let lock = whole_file(libc::F_WRLCK);
+use super::Part;
+use crate::locks::owner::MAX_BYTES;
+
+pub(crate) fn lock(file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
+    let lock = of(part, libc::F_WRLCK);
     if matches!(wait, Wait::Block) {
         return Ok(fcntl(file, FcntlArg::F_OFD_SETLKW(&lock)).map(|_| true)?);
     }
@@ -21,8 +24,8 @@ pub(crate) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
     wait.by_trying::<_, io::Error>(attempt).map(|taken| taken.is_some())
 }
 
-pub(crate) fn lock_to_read(file: &File) -> io::Result<bool> {
-    match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_RDLCK))) {
+pub(crate) fn lock_to_read(file: &File, part: Part) -> io::Result<bool> {
+    match fcntl(file, FcntlArg::F_OFD_SETLK(&of(part, libc::F_RDLCK))) {
         Ok(_) => Ok(true),
         Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
         Err(errno) => Err(errno.into()),
@@ -30,10 +33,16 @@ pub(crate) fn lock_to_read(file: &File) -> io::Result<bool> {
 }
 
 pub(crate) fn unlock(file: &File) -> io::Result<()> {
-    fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)))?;
+    fcntl(file, FcntlArg::F_OFD_SETLK(&of(Part::Whole, libc::F_UNLCK)))?;
     Ok(())
 }
 
-fn whole_file(kind: libc::c_int) -> libc::flock {
-    libc::flock { l_type: kind as _, l_whence: libc::SEEK_SET as _, l_start: 0, l_len: 0, l_pid: 0 }
+fn of(part: Part, kind: libc::c_int) -> libc::flock {
+    // A length of 0 leads to the end, wherever that is.
+    let (l_start, l_len) = match part {
+        Part::Whole => (0, 0),
+        Part::Owner => (0, MAX_BYTES as _),
+        Part::Rest => (MAX_BYTES as _, 0),
+    };
+    libc::flock { l_type: kind as _, l_whence: libc::SEEK_SET as _, l_start, l_len, l_pid: 0 }
 }

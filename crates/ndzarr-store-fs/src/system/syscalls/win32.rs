@@ -24,11 +24,12 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
+use super::Part;
 use crate::system::file_system::{FileSystem, Place};
 use crate::system::stat::FileId;
 
 /// Locks the file against every other handle; `false` if it is locked and `wait` says not to wait.
-pub(crate) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
+pub(crate) fn lock(file: &File, _: Part, wait: Wait<'_>) -> io::Result<bool> {
     if matches!(wait, Wait::Block) {
         return lock_range(file, LOCKFILE_EXCLUSIVE_LOCK).map(|()| true);
     }
@@ -36,7 +37,7 @@ pub(crate) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
     Ok(wait.by_trying(attempt)?.is_some())
 }
 
-pub(crate) fn lock_to_read(file: &File) -> io::Result<bool> {
+pub(crate) fn lock_to_read(file: &File, _: Part) -> io::Result<bool> {
     Ok(at_once(lock_range(file, LOCKFILE_FAIL_IMMEDIATELY))?.is_some())
 }
 
