@@ -24,7 +24,9 @@ use crate::locks::owner::MAX_BYTES;
 use crate::names::lock_names::{LOCK_SUFFIX, has_lock_suffix, lock_path, temporary_path};
 use crate::system::devices::Devices;
 use crate::system::file_system::{FileSystem, Locking};
-use crate::system::os_error::{is_gone, is_in_use, is_not_found, is_refusal, is_unsupported, never_locks};
+use crate::system::os_error::{
+    blame_leases, is_gone, is_in_use, is_not_found, is_refusal, is_unsupported, never_locks,
+};
 use crate::system::stat::Stat;
 use crate::system::syscalls::{Part, Syscalls, again, once_free};
 
@@ -66,8 +68,9 @@ struct Opened {
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// How often in a row creating a lock file that does not exist may be refused in this way. On Windows and on
-/// SMB, whose refusal is EINVAL, its name is taken until every waiting writer has closed it.
+/// How often in a row creating a lock file that does not exist may be refused in this way. On Windows its name
+/// is taken until every waiting writer has closed it; on SMB, whose refusal is EINVAL, until this system has
+/// closed what had the name before.
 fn max_refused(refusal: &io::Error) -> usize {
     if cfg!(windows) || refusal.kind() == ErrorKind::InvalidInput { 200 } else { 20 }
 }
@@ -127,7 +130,7 @@ impl Locks {
                 Attempt::Unsupported => return Ok(Take::Unsupported),
                 Attempt::NoFolder => return Ok(Take::NoFolder),
                 Attempt::Again => continue,
-                Attempt::Refused(e) if refused >= max_refused(&e) => return Err(e),
+                Attempt::Refused(e) if refused >= max_refused(&e) => return Err(blame_leases(e)),
                 Attempt::Refused(_) => {
                     refused += 1;
                     self.sys.pause(pause);

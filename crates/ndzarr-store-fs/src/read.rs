@@ -14,7 +14,7 @@ use ndzarr_store::{DirListing, Fetched, FetchedPieces, Key, Of, Pin, Prefix, Sto
 
 use crate::system::file_system::FileSystem;
 use crate::system::identity::{Identity, Pinned};
-use crate::system::os_error::{is_absent, is_gone};
+use crate::system::os_error::{blame_leases, is_absent, is_gone};
 use crate::system::stat::Stat;
 use crate::system::syscalls::{again, once_free};
 use crate::{FsStore, Locking};
@@ -129,7 +129,7 @@ impl FsStore {
 
     pub(crate) fn open(&self, key: &Key) -> Result<Option<Value>, StoreError> {
         let Some(path) = self.path_to_read(key)? else { return Ok(None) };
-        let failed = |e| StoreError::io("open", key, e);
+        let failed = |e| StoreError::io("open", key, blame_leases(e));
         let file = match once_free(&*self.sys, || self.sys.open(&path)) {
             Ok(file) => file,
             Err(e) if is_absent(&e) => return self.absent(key, &path),

@@ -12,12 +12,16 @@ EXPORTED = Path("/exported")
 
 PASSWORD = "torture"
 
-#: The options of each kind of mount, and what is mounted.
+SMB_OPTIONS = f"vers=3.1.1,username=root,password={PASSWORD}"
+
+#: The options of each kind of mount, and what is mounted. By leases, which Linux's client of SMB takes unless it
+#: is told otherwise, it keeps files open that are closed: another host then gets EINVAL for what was renamed, and
+#: waits for what was removed.
 KINDS = {
     "NFS 3, nolock": ("nfs", "vers=3,nolock", f"{{server}}:{EXPORTED}"),
     "NFS 4.2": ("nfs", "vers=4.2", f"{{server}}:{EXPORTED}"),
-    "SMB": ("cifs", f"vers=3.1.1,username=root,password={PASSWORD}", "//{server}/torture"),
-    "SMB, nobrl": ("cifs", f"vers=3.1.1,username=root,password={PASSWORD},nobrl", "//{server}/torture"),
+    "SMB, nolease": ("cifs", f"{SMB_OPTIONS},nolease", "//{server}/torture"),
+    "SMB, nolease,nobrl": ("cifs", f"{SMB_OPTIONS},nolease,nobrl", "//{server}/torture"),
 }
 
 SAMBA = f"""

@@ -513,6 +513,22 @@ fn a_file_that_is_there_may_not_be_permitted() -> Outcome {
     Ok(())
 }
 
+/// Linux gives EINVAL for a file of SMB that it has open under another name, by a lease.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_share_that_refuses_a_lock_file_for_its_leases_is_an_error_that_says_so() -> Outcome {
+    let setup = Setup::new()?;
+    let here = Machine::with("here", Faulty::once("create", Errno::INVAL));
+    put(&here.store(&setup), Precondition::None)?;
+    assert_eq!(setup.value()?.as_deref(), Some("new value"));
+    let never = Machine::with("here", Faulty::always("create", Errno::INVAL));
+    let Err(StoreError::Io { source, .. }) = put(&never.store(&setup), Precondition::None) else {
+        panic!("unnoticed")
+    };
+    assert!(source.to_string().contains("`nolease`"), "{source}");
+    Ok(())
+}
+
 /// The value of a `ShardWriter`, whose own lock and the key's are both renewed and both looked at.
 #[test]
 fn a_temporary_is_published_under_the_lock_of_its_key() -> Outcome {

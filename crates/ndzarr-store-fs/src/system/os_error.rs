@@ -89,6 +89,16 @@ pub(crate) fn blame_users(e: io::Error) -> io::Error {
     io::Error::new(e.kind(), why)
 }
 
+/// The error of a file that could not be opened.
+pub(crate) fn blame_leases(e: io::Error) -> io::Error {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    if e.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) {
+        let why = format!("{e}; Linux says so of a share of SMB that is not mounted with `nolease`");
+        return io::Error::new(e.kind(), why);
+    }
+    e
+}
+
 /// Whether this is one of these errors of Windows.
 fn is_one_of(e: &io::Error, errors: &[i32]) -> bool {
     cfg!(windows) && e.raw_os_error().is_some_and(|number| errors.contains(&number))
