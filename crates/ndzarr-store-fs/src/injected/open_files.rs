@@ -160,6 +160,28 @@ fn a_value_that_was_removed_to_be_replaced_is_not_lost() -> Outcome {
     Ok(())
 }
 
+/// A client of NFS renames an open value away before it replaces it: whoever is killed in between leaves none.
+#[test]
+fn an_update_on_nfs_does_not_keep_the_old_value_open() -> Outcome {
+    let setup = Setup::new()?;
+    let path = setup.folder.path().join("a/b");
+    let (give, take) = std::sync::mpsc::channel();
+    let meanwhile = Faulty::meanwhile("rename", move || {
+        let _ = give.send(is_open(&path));
+    });
+    let store = setup.faulty(Faulty { file_system: Some(0x6969), ..meanwhile });
+    let Locked::Held(mut lock) = store.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+    let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Whole { limit: 100 })? else {
+        panic!("it is there")
+    };
+    lock.append(b"newer")?;
+    lock.publish()?;
+    assert!(!take.recv()?);
+    assert!(matches!(fetch(&store, Of::Snapshot(pin))?, Fetched::Changed));
+    assert_eq!(setup.value()?.as_deref(), Some("newer"));
+    Ok(())
+}
+
 #[test]
 fn a_value_that_stays_open_elsewhere_is_an_error() -> Outcome {
     let (setup, share, store) = setup(1)?;

@@ -43,7 +43,8 @@ impl FileSystem {
         self.locking
     }
 
-    /// Whether a file that is open can be replaced and removed.
+    /// Whether a file that is open can be replaced and removed, in one step: a client of NFS first renames it
+    /// away, and one of SMB removes it, so that who is killed in between leaves no value.
     pub(crate) fn replaces_open(&self) -> bool {
         self.replaces_open
     }
@@ -105,13 +106,13 @@ impl FileSystem {
             (0x7461_636f, "ocfs2"),
             (0x786f_4256, "vboxsf"),
         ];
-        const SMB: [&str; 3] = ["smb", "cifs", "smb2"];
+        const IN_TWO_STEPS: [&str; 4] = ["nfs", "smb", "cifs", "smb2"];
         let find =
             |table: &[(u32, &'static str)]| table.iter().find(|(n, _)| *n == number).map(|(_, name)| *name);
         match (find(&LOCAL), find(&OTHERS)) {
             (Some(name), _) => Self::new(name, Locking::Local),
             (None, Some(name)) => {
-                let replaces_open = !SMB.contains(&name);
+                let replaces_open = !IN_TWO_STEPS.contains(&name);
                 Self { replaces_open, ..Self::new(name, Locking::Portable) }
             }
             (None, None) => Self::new(format!("unknown ({number:#x})"), Locking::Portable),
@@ -124,7 +125,7 @@ impl FileSystem {
         const LOCAL: [&str; 9] =
             ["apfs", "hfs", "ufs", "zfs", "tmpfs", "msdos", "msdosfs", "exfat", "hammer2"];
         let locking = if LOCAL.contains(&name) { Locking::Local } else { Locking::Portable };
-        Self { replaces_open: name != "smbfs", ..Self::new(name.to_owned(), locking) }
+        Self { replaces_open: !["nfs", "smbfs"].contains(&name), ..Self::new(name.to_owned(), locking) }
     }
 
     /// Of Windows, by what `GetVolumeInformationByHandleW` tells.
@@ -181,14 +182,14 @@ mod tests {
         }
     }
     #[test]
-    fn smb_replaces_no_open_file() {
-        for number in [0x517b, 0xff53_4d42, 0xfe53_4d42] {
+    fn nfs_and_smb_replace_no_open_file_in_one_step() {
+        for number in [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42] {
             assert!(!FileSystem::of_number(number).replaces_open());
         }
-        assert!(!FileSystem::of_name("smbfs").replaces_open());
-        assert!(
-            FileSystem::of_number(0x6969).replaces_open() && FileSystem::of_number(0xef53).replaces_open()
-        );
+        for name in ["nfs", "smbfs"] {
+            assert!(!FileSystem::of_name(name).replaces_open());
+        }
+        assert!(FileSystem::of_number(0xef53).replaces_open() && FileSystem::of_name("apfs").replaces_open());
     }
 
     /// The names are those that `fsutil fsinfo volumeinfo` shows.
