@@ -53,7 +53,7 @@ fn is_usual(codecs: &Json<'_>) -> bool {
             (Some("sharding_indexed"), Some(members)) => {
                 ["codecs", "index_codecs"].iter().all(|list| members.get(list).is_none_or(is_usual))
             }
-            (Some("gzip" | "zstd" | "blosc") | None, _) => false,
+            (Some("gzip" | "zstd" | "blosc" | "lz4") | None, _) => false,
             (Some(_), _) => true,
         }
     };
@@ -86,7 +86,7 @@ impl Spellings<'_> {
 
     fn put_item_right(&mut self, place: Place<'_>, item: &mut Json<'_>) {
         if let Json::String(name) = &*item
-            && matches!(&**name, "gzip" | "zstd")
+            && matches!(&**name, "gzip" | "zstd" | "lz4")
         {
             *item = Json::Object(Members::from_iter([("name".to_owned(), Json::String(name.clone()))]));
         }
@@ -104,6 +104,11 @@ impl Spellings<'_> {
             members.insert("name", name);
         }
         let name = members.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
+        if name == "lz4" {
+            self.remark(format_args!("{place} has zarrita.js's name \"lz4\": read as \"numcodecs.lz4\""));
+            members.insert("name", "numcodecs.lz4".into());
+            return;
+        }
         if !matches!(&*name, "gzip" | "zstd" | "blosc" | "sharding_indexed") {
             return;
         }

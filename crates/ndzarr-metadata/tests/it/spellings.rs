@@ -154,6 +154,30 @@ fn members_of_n5_zarr_are_known() {
     }
 }
 
+/// zarrita.js, which has numcodecs' codec under both names.
+#[test]
+fn lz4_is_that_of_numcodecs() {
+    for (stated, acceleration) in [
+        (r#"{"name":"lz4","configuration":{"acceleration":3}}"#, 3),
+        (r#"{"name":"lz4","configuration":{}}"#, 1),
+        (r#"{"name":"lz4"}"#, 1),
+        (r#""lz4""#, 1),
+    ] {
+        let codecs = format!(r#"[{{"name":"bytes","configuration":{{"endian":"little"}}}},{stated}]"#);
+        let (spec, warning) = odd_v3(&[("codecs", &codecs)]);
+        assert_eq!(configs(&spec), [LITTLE, CodecConfig::Lz4 { acceleration }], "{stated}");
+        assert!(warning.contains("\"numcodecs.lz4\""), "{warning}");
+    }
+    // Members that lz4 has elsewhere mean other framings.
+    for members in [r#"{"blockSize":65536}"#, r#"{"level":1}"#] {
+        let codec = format!(r#"{{"name":"lz4","configuration":{members}}}"#);
+        zarr3::fails(
+            &[("codecs", &format!(r#"[{{"name":"bytes","configuration":{{"endian":"little"}}}},{codec}]"#))],
+            "lz4",
+        );
+    }
+}
+
 #[test]
 fn a_fill_value_of_null_is_none() {
     for data_type in ["int16", "float32", "bool", "complex64", "string"] {
