@@ -46,8 +46,8 @@ pub(crate) struct Args {
     /// of ngff-spec.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf"])]
     ome: bool,
-    /// Have the programs that people use read what ndzarr wrote, on request only: from PyPI, npm, and
-    /// Debian in the folder of `cargo xtask machines`. Writes their section of the page.
+    /// Have the programs that people use read what ndzarr wrote, and ndzarr what they write, on request only:
+    /// from PyPI, npm, and Debian in the folder of `cargo xtask machines`. Writes their section of the page.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf", "ome"])]
     clients: bool,
     /// Compare only with Java N5 and n5-zarr, on request only: `--java 'jars/*'`. Writes their section of the
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     fs::write(&kept, &lines).map_err(|e| format!("{}: {e}", kept.display()))?;
     eprintln!("{} outcomes in {:.0} s", lines.lines().count(), start.elapsed().as_secs_f64());
     // Disagreements are shown first, and end the task last.
-    let judged = report("report.py", &kept, args.is_full());
+    let judged = report("report.py", &[&kept], args.is_full());
     if let Some(programs) = programs.filter(|_| args.only.is_none()) {
         conversions(&programs.ndzarr)?;
         archives(&programs.ndzarr)?;

@@ -85,7 +85,7 @@ class Writer:
         for key in missing:
             if (self.folder / slug(name) / "data" / key).exists():
                 raise SystemExit(f"{name}: the chunk {key} is there")
-        self.expect(name, name, "data", array, format=zarr_format)
+        self.expect(name, name, "data", array, format=zarr_format, chunks=options.get("chunks", CHUNKS))
 
 
 def zarr2(writer):
@@ -121,6 +121,8 @@ def zarr3(writer):
     blosc = {"clevel": 5, "blocksize": 0, "typesize": 2}
     for what, codec in {
         "gzip": {"name": "gzip", "configuration": {"level": 5}}, "zstd": ZSTD, "crc32c": {"name": "crc32c"},
+        "numcodecs.lz4": {"name": "numcodecs.lz4", "configuration": {"acceleration": 1}},
+        "numcodecs.zlib": {"name": "numcodecs.zlib", "configuration": {"level": 5}},
         "blosc lz4": {"name": "blosc", "configuration": {**blosc, "cname": "lz4", "shuffle": "shuffle"}},
         "blosc zstd, bitshuffle": {"name": "blosc", "configuration": {**blosc, "cname": "zstd", "shuffle": "bitshuffle"}},
     }.items():
@@ -132,6 +134,9 @@ def zarr3(writer):
     writer.array("zarr3", "3-d", values("u2", (8, 20, 33)), chunks=(3, 8, 10), codecs=[])
     shards = {"chunks": (4, 5), "shard_shape": (8, 10)}
     writer.array("zarr3", "shards", values("i2"), **shards, codecs=[])
+    writer.array("zarr3", "shards, index at the start", values("i2"), chunks=(8, 10), codecs=[
+        {"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [4, 5], "codecs": little(), "index_codecs": little({"name": "crc32c"}), "index_location": "start"}}])
     writer.array("zarr3", "shards, zstd, crc32c", values("u2"), **shards, codecs=little(ZSTD, {"name": "crc32c"}))
     # Half of a shard is missing too.
     array = with_missing("f4", -1)
@@ -183,7 +188,10 @@ def controls(writer):
         shutil.copytree(writer.folder / case["store"], writer.folder / store)
         to, source = (writer.folder / store / node / key for key in keys)
         to.write_bytes(source.read_bytes())
-        writer.cases.append({**case, "name": f"{name}, a chunk replaced", "store": store})
+        control = {**case, "name": f"{name}, a chunk replaced", "store": store}
+        # Nobody else writes it.
+        control.pop("chunks", None)
+        writer.cases.append(control)
 
 
 def datasets(writer):

@@ -1,9 +1,9 @@
-"""Judges what clients read by what is known of them, and writes their section of the page.
+"""Judges what clients read and wrote by what is known of them, and writes their section of the page.
 
-Usage: client_report.py OUTCOMES PAGE. A line of OUTCOMES is `[client, version, array, read,
+Usage: client_report.py READ WRITTEN PAGE. A line of READ is `[client, version, array, outcome,
 detail]`, with the client's words, what differs, or the type that it gave instead as the detail; or
-`[client, why]` of one that was not run. The exit status is 1 if an outcome is wrong or a client was
-not run.
+`[client, why]` of one that was not run. So is one of WRITTEN, which ndzarr has read. The exit status
+is 1 if an outcome is wrong or a client was not run.
 """
 
 import json
@@ -33,6 +33,15 @@ Programs: {programs}.
 
 | Arrays |"""
 
+HEAD_WRITTEN = """
+### Programs that write what ndzarr reads
+
+Those of them that can write make arrays with the same elements, types, chunks and codecs by their own calls, and ndzarr
+compares them bit by bit. A dash = the program was not asked for it, as it has no such codec or layout. xarray and Dask write
+by zarr-python, which is compared above; ome-zarr.js and neuroglancer only read.
+
+| Arrays |"""
+
 
 class Known(NamedTuple):
     """Arrays that clients do not read as they are. Clients and arrays are lists of patterns."""
@@ -46,13 +55,15 @@ class Known(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a client did with an array: it `agrees`, `differs` or `refuses`."""
+    """What a client did with an array: it `agrees`, `differs` or `refuses`. Of one that it wrote, whether it
+    agrees is what ndzarr found, which may also be that `ndzarr refuses`."""
 
     client: str
     version: str
     array: str
     read: str
     detail: str
+    direction: str = "reads"
 
     @property
     def is_control(self):
@@ -61,7 +72,7 @@ class Outcome(NamedTuple):
     @property
     def known(self):
         """The place in the table of what explains it."""
-        for i, known in enumerate(KNOWN):
+        for i, known in enumerate(KNOWN[self.direction]):
             covers = fits(known.clients, self.client) and fits(known.arrays, self.array)
             if covers and known.read == self.read and known.says in self.detail:
                 return i
@@ -82,7 +93,7 @@ def wrong(clients, arrays, why):
     return Known(clients, arrays, "differs", "", why)
 
 
-KNOWN = [
+READ = [
     no("xarray", "n5 *", "No group found", "has no N5: zarr-python 3 has none"),
     no("Dask", "n5 *", "No array found", "has no N5: zarr-python 3 has none"),
     no("rasterio|GDAL", "n5 *", "No such file or directory", "has no N5"),
@@ -97,6 +108,11 @@ KNOWN = [
         "takes no pair of numbers for a fill value",
     ),
     no("rasterio|GDAL", "v2 bz2|v2 lz4", "Decompressor", "is built without this codec"),
+    no("GDAL", "v3 numcodecs.*", "Unsupported codec", "has no codec of numcodecs in v3"),
+    no(
+        "zarrita.js", "v3 shards, index at the start", "status 416",
+        "takes the end of a shard for its index, wherever it is",
+    ),
     no(
         "rasterio", "v2 filter shuffle, zlib", "Filter shuffle not handled",
         "has no filter shuffle in this build",
@@ -135,21 +151,39 @@ KNOWN = [
     wrong("neuroglancer", "v2 filter*", "passes over filters"),
 ]
 
+WRITTEN = [
+    no("rasterio|GDAL", "v2 bool|v3 bool", "invalid dtype", "has no such data type"),
+    no("rasterio", "v2 float16|v3 float16", "invalid dtype", "has no such data type"),
+    no("rasterio", "v2 lz4", "not available", "is built without this codec"),
+    no("rasterio", "v3 zstd", "not implemented with Zarr V3", "has this codec in v2 only"),
+    no(NETCDF, "v2 bool|v2 float16", "Illegal primitive data type", "has no such data type"),
+    no(NETCDF, "v2 complex64", "complex datatypes", "has complex numbers only as structures, which its Zarr has not"),
+    no(
+        "netCDF4 of Debian", "v2 zlib|v2 filter shuffle, zlib", "it wrote no codec",
+        "comes without filters, and writes elements that are not compressed, without an error",
+    ),
+    no("netCDF4 of Debian", "v2 bz2|v2 zstd", "undefined filter", "comes without this filter"),
+    no("netCDF4 of Debian", "v2 blosc lz4", "compression='blosc_*'", "comes without this filter"),
+    no("zarrita.js", "v3 complex64", "no elements of complex64", "has no complex numbers"),
+]
 
-def unmet(outcomes):
+KNOWN = {"reads": READ, "writes": WRITTEN}
+
+
+def unmet(outcomes, direction):
     """What is said of clients that ran and did not show it."""
     ran = {outcome.client for outcome in outcomes}
     met = {outcome.known for outcome in outcomes}
     return [
-        known for i, known in enumerate(KNOWN)
+        known for i, known in enumerate(KNOWN[direction])
         if i not in met and any(fits(known.clients, client) for client in ran)
     ]
 
 
-def section(outcomes):
+def section(outcomes, head):
     versions = {outcome.client: outcome.version for outcome in outcomes}
     programs = "; ".join(f"{client} {version}" for client, version in versions.items())
-    text = TITLE + HEAD.format(programs=programs)
+    text = head.format(programs=programs)
     text += "".join(f" {client} |" for client in versions)
     text += "\n|---|" + "---|" * len(versions) + "\n"
     numbers, rows = {}, {}
@@ -164,7 +198,7 @@ def section(outcomes):
         text += f"| {'; '.join(arrays)} |{row}\n"
     text += "\n"
     for i, number in numbers.items():
-        known = KNOWN[i]
+        known = KNOWN[outcomes[0].direction][i]
         words = f": “{known.says}”" if known.says else ""
         text += f"{number}. {known.clients.replace('|', ', ')} {known.why}{words}.\n"
     return text
@@ -187,43 +221,53 @@ def show(outcomes):
         agree = sum(it.read == "agrees" for it in right)
         controls = sum(it.is_control for it in right)
         print(
-            f"{client} {version}: {agree} arrays agree,"
+            f"{client} {version} {own[0].direction}: {agree} arrays agree,"
             f" {len(right) - agree - controls} meet a known limit, {controls} controls differ,"
             f" {len(own) - len(right)} WRONG"
         )
 
 
-def main():
-    lines = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
-    outcomes = [Outcome(*line) for line in lines if len(line) == 5]
+def parsed(path, direction):
+    """The outcomes of a file, and why clients were not run."""
+    lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    outcomes = [Outcome(*line, direction) for line in lines if len(line) == 5]
     reasons = dict(line for line in lines if len(line) == 2)
-    clients = dict.fromkeys(line[0] for line in lines)
     # One without a control was not run: nothing shows that it can fail.
     not_run = [
-        client for client in clients
+        f"{client} was not run: {reasons.get(client, f'it {direction} no array')}"
+        for client in dict.fromkeys(line[0] for line in lines)
         if not any(it.client == client and it.is_control for it in outcomes)
     ]
-    show(outcomes)
-    wrong_ones = [outcome for outcome in outcomes if not outcome.is_right]
-    for it in wrong_ones:
-        print(f"WRONG {it.client}: {it.array}: {it.read}: {it.detail}", file=sys.stderr)
-    for known in unmet(outcomes):
-        about = f"{known.clients}: {known.arrays}: {known.why}"
-        print(f"this limit no longer applies: {about}", file=sys.stderr)
-    for client in not_run:
-        why = reasons.get(client, "it read no array")
-        print(f"{client} was not run: {why}", file=sys.stderr)
-    if wrong_ones or unmet(outcomes) or not_run:
-        sys.exit(
-            f"{len(wrong_ones)} outcomes are wrong, {len(unmet(outcomes))} limits do not apply,"
-            f" {len(not_run)} clients were not run"
-        )
-    page = Path(sys.argv[2])
+    return outcomes, not_run
+
+
+def main():
+    read, written, page = sys.argv[1:]
+    text, n_wrong, n_unmet, n_not_run = TITLE, 0, 0, 0
+    for path, direction, head in [(read, "reads", HEAD), (written, "writes", HEAD_WRITTEN)]:
+        outcomes, not_run = parsed(path, direction)
+        show(outcomes)
+        wrong_ones = [outcome for outcome in outcomes if not outcome.is_right]
+        no_longer = unmet(outcomes, direction)
+        for it in wrong_ones:
+            print(f"WRONG {it.client} {direction}: {it.array}: {it.read}: {it.detail}", file=sys.stderr)
+        for known in no_longer:
+            about = f"{known.clients}: {known.arrays}: {known.why}"
+            print(f"this limit no longer applies: {direction}: {about}", file=sys.stderr)
+        for why in not_run:
+            print(why, file=sys.stderr)
+        n_wrong += len(wrong_ones)
+        n_unmet += len(no_longer)
+        n_not_run += len(not_run)
+        text += section(outcomes, head)
+    if n_wrong or n_unmet or n_not_run:
+        sys.exit(f"{n_wrong} outcomes are wrong, {n_unmet} limits do not apply, {n_not_run} clients were not run")
+    page = Path(page)
     before, title, rest = page.read_text().partition(TITLE)
     _, next_title, after = rest.partition("\n## ")
     if not (title and next_title):
         sys.exit(f"{page} has no section on clients, or none after it")
-    page.write_text(before + section(outcomes) + next_title + after)
+    page.write_text(before + text + next_title + after)
     print(f"wrote {page}", file=sys.stderr)
 
 

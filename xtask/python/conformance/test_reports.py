@@ -72,6 +72,18 @@ class Reports(unittest.TestCase):
         self.assertFalse(is_right("n5 int8", "differs", "GroupNotFoundError: No group found"))
         self.assertFalse(is_right("n5 int8", "refuses", "MemoryError"))
 
+    def test_what_a_client_wrote_is_read_or_the_client_cannot_write_it(self):
+        def is_right(array, read, detail=""):
+            return client_report.Outcome("rasterio", "1", array, read, detail, "writes").is_right
+
+        self.assertTrue(is_right("v3 zstd", "agrees"))
+        self.assertTrue(is_right("v3 zstd", "refuses", "COMPRESS = ZSTD not implemented with Zarr V3"))
+        self.assertFalse(is_right("v3 zstd", "ndzarr refuses", "COMPRESS = ZSTD not implemented with Zarr V3"))
+        # What it cannot read, it may write.
+        self.assertFalse(is_right("v3 int8", "refuses", "Unsupported codec"))
+        self.assertTrue(is_right("v3 int16, a chunk replaced", "differs"))
+        self.assertFalse(is_right("v3 int16, a chunk replaced", "agrees"))
+
     def test_of_java_controls_differ_guarantees_hold_and_nothing_is_left_out_unnamed(self):
         control = ["n5", "uint16", "raw", java_report.CONTROL, "Java N5 4.0.3", "reads", "agrees", ""]
         figures = {"done": 9, "lost": 0, "failed": 0, "torn": 0}

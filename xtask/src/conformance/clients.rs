@@ -1,41 +1,34 @@
-//! Programs that people read arrays with: each reads what ndzarr wrote, element by element, and
-//! `docs/internals/support.md` says what came of it.
+//! Programs that people read arrays with: each reads what ndzarr wrote, element by element; those that can
+//! write do so, and ndzarr reads. `docs/internals/support.md` says what came of it.
+
+mod programs;
+mod written;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
+use programs::{Inside, OF_DEBIAN, SCRIPTS, debian, lines, npm};
+
 use super::script::{report, script};
-use crate::machines::folder::{self, COMPILERS, Folder};
-use crate::{python, remote::install};
+use crate::python;
 
 /// Those of the environment `clients`.
 const OF_PYPI: [&str; 4] = ["xarray", "Dask", "rasterio", "netCDF4"];
 
-/// Those of Debian's Python.
-const OF_DEBIAN: [&str; 2] = ["GDAL", "netCDF4 of Debian"];
-
 const OF_NPM: [&str; 2] = ["zarrita.js", "ome-zarr.js"];
-const NPM_PACKAGES: [&str; 2] = ["zarrita@0.7.5", "ome-zarr.js@0.0.19"];
 
 const NEUROGLANCER: &str = "neuroglancer";
 
-/// Debian's packages, in steps.
-const PACKAGES: [&[&str]; 2] = [&["nodejs", "chromium"], &["python3-gdal", "python3-netcdf4"]];
-
 /// The scripts, from the root of the repository.
 const READS: &str = "xtask/python/conformance/client_reads.py";
-const SCRIPTS: &str = "xtask/src/conformance/clients";
 
-/// What `client_reads.py` exits with if its program is not there.
-const NOT_THERE: i32 = 3;
-
-/// Has ndzarr write, and all clients read.
+/// Has ndzarr write, and all clients read; then those that can write, and ndzarr read.
 ///
 /// # Errors
 ///
-/// ndzarr cannot write; something was not run; a client read something else.
+/// ndzarr cannot write; something was not run; a client or ndzarr read something else.
 pub(super) fn run(program: &Path) -> Result<(), String> {
     let start = Instant::now();
     let data = python::target().join("clients");
@@ -64,10 +57,14 @@ pub(super) fn run(program: &Path) -> Result<(), String> {
     });
     outcomes.add(&[NEUROGLANCER], read);
 
+    let written = written::run(program, &data, &debian)?;
     let kept = python::target().join("clients.jsonl");
+    let kept_written = python::target().join("clients-written.jsonl");
     fs::write(&kept, &outcomes.0).map_err(|e| format!("{}: {e}", kept.display()))?;
-    eprintln!("{} outcomes in {:.0} s", outcomes.0.lines().count(), start.elapsed().as_secs_f64());
-    report("client_report.py", &kept, true)
+    fs::write(&kept_written, &written).map_err(|e| format!("{}: {e}", kept_written.display()))?;
+    let n_outcomes = outcomes.0.lines().count() + written.lines().count();
+    eprintln!("{n_outcomes} outcomes in {:.0} s", start.elapsed().as_secs_f64());
+    report("client_report.py", &[&kept, &kept_written], true)
 }
 
 /// Lines for `client_report.py`.
@@ -90,30 +87,6 @@ impl Outcomes {
     }
 }
 
-/// What a command prints: lines, each an outcome.
-fn lines(command: &mut Command) -> Result<String, String> {
-    let output = command.stderr(Stdio::piped()).output().map_err(|e| format!("{command:?}: {e}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let why = if output.status.code() == Some(NOT_THERE) { "not installed" } else { "failed" };
-        return Err(format!("{why}: {}", said.trim()));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Debian, with the packages of the clients.
-fn debian() -> Result<Folder, String> {
-    let folder = Folder::at(&folder::usual(), &COMPILERS)?;
-    folder.add("clients", &PACKAGES)?;
-    Ok(folder)
-}
-
-/// The folder of npm's packages.
-fn npm() -> Result<PathBuf, String> {
-    let file = install::npm("clients", "node_modules/zarrita/package.json", &NPM_PACKAGES)?;
-    file.ancestors().nth(3).map(Path::to_path_buf).ok_or_else(|| "no folder of npm".to_owned())
-}
-
 /// The page of neuroglancer's Python package, and its version.
 fn neuroglancer() -> Result<(PathBuf, String), String> {
     let mut command = Command::new(python::interpreter("clients")?);
@@ -126,25 +99,4 @@ fn neuroglancer() -> Result<(PathBuf, String), String> {
     let said = String::from_utf8_lossy(&output.stdout);
     let (version, client) = said.trim().split_once(' ').ok_or("neuroglancer is not installed")?;
     Ok((PathBuf::from(client), version.to_owned()))
-}
-
-/// Debian, which sees the working copy and the build folder in it.
-struct Inside<'f>(&'f Folder);
-
-impl<'f> Inside<'f> {
-    fn of(debian: &'f Result<Folder, String>) -> Result<Self, String> {
-        debian.as_ref().map(Self).map_err(Clone::clone)
-    }
-
-    /// Runs a script with paths and other arguments.
-    fn run(&self, script: &[&str], paths: &[&Path], rest: &[&str]) -> Result<String, String> {
-        let mut command = self.0.inside();
-        command.args(script);
-        for path in paths {
-            // The build folder may have been moved elsewhere.
-            let seen = path.strip_prefix(python::repository());
-            command.arg(seen.map_err(|_| format!("{} is not in the repository", path.display()))?);
-        }
-        lines(command.args(rest))
-    }
 }

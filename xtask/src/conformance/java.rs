@@ -44,7 +44,7 @@ pub(super) fn run(class_path: &str, only: Option<&str>) -> Result<(), String> {
     let kept = python::target().join("java.jsonl");
     fs::write(&kept, &output.stdout).map_err(|e| format!("{}: {e}", kept.display()))?;
     eprintln!("done in {:.0} s", start.elapsed().as_secs_f64());
-    report("java_report.py", &kept, only.is_none())
+    report("java_report.py", &[&kept], only.is_none())
 }
 
 /// The compiled program.

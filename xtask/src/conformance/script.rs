@@ -22,9 +22,9 @@ pub(super) fn script(environment: &str, name: &str) -> Result<Command, String> {
 /// # Errors
 ///
 /// An outcome is wrong, as the script says.
-pub(super) fn report(name: &str, outcomes: &Path, writes_page: bool) -> Result<(), String> {
+pub(super) fn report(name: &str, outcomes: &[&Path], writes_page: bool) -> Result<(), String> {
     let mut command = Command::new("python3");
-    command.arg(python::scripts().join("conformance").join(name)).arg(outcomes);
+    command.arg(python::scripts().join("conformance").join(name)).args(outcomes);
     if writes_page {
         command.arg(python::repository().join("docs/internals/support.md"));
     }
