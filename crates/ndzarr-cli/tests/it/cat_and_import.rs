@@ -168,3 +168,23 @@ fn an_import_takes_little_memory_whatever_the_shape() {
     let output = shell.output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn the_level_of_writes_is_a_variable() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("raw"), [1, 2, 3]).expect("a file");
+    let import = |level: &str, target: &str| {
+        let arguments = ["import", "raw", target, "--dtype", "uint8", "--shape", "3"];
+        let mut command = folder.command(&arguments);
+        Ran::of(&command.env("NDZARR_DURABILITY", level).output().expect("it runs"))
+    };
+    for level in ["", "none", "documents", "data", "full"] {
+        let target = format!("a-{level}");
+        assert_eq!(import(level, &target).status, 0, "{level}");
+        assert_eq!(folder.good(&["cat", &target]), "1\t2\t3\n");
+    }
+    let ran = import("all", "b");
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert!(ran.err.contains("NDZARR_DURABILITY is none, documents, data or full, not \"all\""), "{ran:?}");
+    assert!(!folder.path("b").exists());
+}

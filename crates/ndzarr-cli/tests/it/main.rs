@@ -46,7 +46,7 @@ impl Folder {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ndzarr"));
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
-        for variable in ["NDZARR_THREADS", "NDZARR_MEMORY", "NO_COLOR"] {
+        for variable in ["NDZARR_THREADS", "NDZARR_MEMORY", "NDZARR_DURABILITY", "NO_COLOR"] {
             command.env_remove(variable);
         }
         command

@@ -26,6 +26,23 @@ fn the_manual_has_a_page_for_each_verb() {
     assert!(pages.contains(&"ndzarr-cp.1".to_owned()) && pages.contains(&"ndzarr.1".to_owned()));
 }
 
+/// What the guide chooses for each program can be written.
+#[test]
+fn arguments_for_readers_make_a_copy() {
+    let folder = Folder::new();
+    folder.array("a", Array::<u16>::builder([4, 6]).chunks([2, 3]), |at| (at[0] * 10 + at[1]) as u16);
+    let page = include_str!("../../../../docs/guide/readers.md");
+    let cells = page.lines().filter_map(|line| Some(line.strip_suffix("` |")?.rsplit_once("| `")?.1));
+    let mut n_copies = 0;
+    for arguments in cells {
+        let target = n_copies.to_string();
+        let words: Vec<&str> = arguments.split(' ').collect();
+        folder.good(&[&["cp", "--quiet", "--verify", "a", &target], &words[..]].concat());
+        n_copies += 1;
+    }
+    assert_eq!(n_copies, 9);
+}
+
 /// The members that the reference lists for each verb.
 fn schema() -> BTreeMap<String, Vec<String>> {
     let page = include_str!("../../src/verbs/man/json.md");
