@@ -1,4 +1,4 @@
-//! What services answer: statuses, pages of lists, results of erasures, and their XML.
+//! Answers of services: statuses, pages of lists, results of erasures, and their XML.
 
 pub(crate) mod batch;
 pub(crate) mod call;

@@ -1,16 +1,16 @@
-//! Whether a service checks the conditions of puts. Those who made them say so; an endpoint of others is
-//! tried out at the first such put, since some ignore conditions and overwrite.
+//! Conditions of puts. The three providers promise to check them; another service is tried out at the first
+//! such put, since some ignore conditions and overwrite.
 
 use ndzarr_store::PerProcess;
 use tokio::sync::OnceCell;
 
-/// The hosts of the providers that promise it in their own protocol. They may speak like another one and
-/// not check its conditions: Google ignores those of S3.
+/// The hosts of the providers, each of which checks conditions in its own protocol. In that of another one
+/// it may not: Google ignores those of S3.
 pub(crate) const AMAZON: &[&str] = &[".amazonaws.com", ".amazonaws.com.cn"];
 pub(crate) const GOOGLE: &[&str] = &[".googleapis.com"];
 pub(crate) const MICROSOFT: &[&str] = &[".core.windows.net"];
 
-/// Whether conditions are checked, once it is known.
+/// What is known about whether a service checks conditions.
 #[derive(Debug)]
 pub(crate) struct Conditions {
     is_promised: bool,
@@ -18,7 +18,8 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Of a service at this URL, whose provider has these hosts; `None` is the provider's own.
+    /// Of a service at this URL, in the protocol of the provider that has these hosts. `None` is the
+    /// provider itself.
     pub(crate) fn of(hosts: &[&str], endpoint: Option<&str>) -> Self {
         let host = |url: &str| reqwest::Url::parse(url).ok()?.host_str().map(|host| format!(".{host}"));
         let is_own = |url: &str| {
@@ -28,15 +29,17 @@ impl Conditions {
         Self { is_promised: endpoint.is_none_or(is_own), found: PerProcess::new() }
     }
 
-    /// Whether the service is the provider's own.
+    /// Returns `true` if the service is the provider's own.
     pub(crate) fn is_promised(&self) -> bool {
         self.is_promised
     }
 
+    /// The answer, if it is known without a trial.
     pub(crate) fn known(&self) -> Option<bool> {
         if self.is_promised { Some(true) } else { self.cell().get().copied() }
     }
 
+    /// The result of the trial.
     pub(crate) fn cell(&self) -> &OnceCell<bool> {
         self.found.get(|_| OnceCell::new())
     }

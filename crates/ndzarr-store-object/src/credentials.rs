@@ -1,10 +1,10 @@
-//! Where credentials come from, and how those that expire are fetched again.
+//! The sources of credentials, and the renewal of credentials that expire.
 
 #[cfg(feature = "s3")]
 mod container;
 #[cfg(feature = "s3")]
 mod credential_process;
-pub(crate) mod fetched;
 #[cfg(feature = "s3")]
-mod kept;
+mod expiring;
+pub(crate) mod fetched;
 pub(crate) mod source;

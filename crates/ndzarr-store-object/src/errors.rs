@@ -1,5 +1,5 @@
-//! What errors say, without URLs and secrets.
+//! The texts of errors, without URLs and secrets.
 
 pub(crate) mod fault;
+pub(crate) mod message;
 pub(crate) mod secrets;
-pub(crate) mod told;

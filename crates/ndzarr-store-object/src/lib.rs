@@ -19,14 +19,14 @@
 //! # fn main() {}
 //! ```
 //!
-//! # Writers that meet
+//! # Concurrent writers
 //! S3, Google and Azure check the condition of a put, so partial updates by several writers lose
 //! nothing. A mark in the metadata of the object tells whether a put whose answer was lost took
 //! place. Erasures are never conditional: several services ignore the condition, and erase.
 // docs.rs shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
-// A service alone leaves some of what they share unused.
+// With a single service, some of the shared code is unused.
 #![cfg_attr(
     not(all(feature = "s3", feature = "gcs", feature = "azure", feature = "http")),
     allow(dead_code, unused_imports)
@@ -46,7 +46,7 @@ mod state;
 mod store;
 mod unranged;
 
-// What the crate exports is tested in the program of its unit tests.
+// The integration tests are part of the program of the unit tests, which saves a program.
 #[cfg(test)]
 extern crate self as ndzarr_store_object;
 #[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]

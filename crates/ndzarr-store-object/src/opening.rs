@@ -1,4 +1,4 @@
-//! Opens a store: the constructors of each service, and options from the environment.
+//! The constructors of each service, and options from the environment.
 
 mod builder;
 mod constructors;

@@ -1,4 +1,4 @@
-//! The calls of a store, and how each of their requests is sent.
+//! The calls of a store, and the sending of their requests.
 
 mod erase;
 mod list;

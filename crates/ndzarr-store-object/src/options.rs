@@ -1,4 +1,4 @@
-//! How a service is reached.
+//! `RemoteOptions`: the options for reaching a service.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use tokio::runtime::Handle;
 
 use crate::settings::setting::Setting;
 
-/// How a service is reached. Every constructor of [`ObjectStore`](crate::ObjectStore) takes the same
-/// options, and uses those that its service has.
+/// The options for reaching a service. Every constructor of [`ObjectStore`](crate::ObjectStore) takes the
+/// same options, and uses those that its service has.
 ///
 /// ```
 /// use ndzarr::store::{Credentials, RemoteOptions};
@@ -42,7 +42,7 @@ pub struct RemoteOptions {
     /// How long a connection to the metadata service of the machine may take to be made.
     pub(crate) metadata_timeout: Duration,
     pub(crate) runtime: Option<Handle>,
-    /// What is wrong with a variable of the environment: an error of the constructor.
+    /// What is wrong with a variable of the environment, which becomes an error of the constructor.
     pub(crate) fault: Option<String>,
 }
 
@@ -78,7 +78,7 @@ impl RemoteOptions {
         }
     }
 
-    /// The URL of the service, for those that speak like it.
+    /// The URL of another service that speaks the same protocol.
     #[must_use]
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         self.endpoint = Some(Setting::new("the endpoint", url));
@@ -100,7 +100,7 @@ impl RemoteOptions {
         self
     }
 
-    /// Who asks. Without credentials nothing is signed.
+    /// The credentials of requests. Without any, nothing is signed.
     #[must_use]
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = Some(credentials);
@@ -118,28 +118,28 @@ impl RemoteOptions {
     /// A header of every request to the service; it does not follow redirects to other hosts.
     ///
     /// # Errors
-    /// The name or the value is not valid in a header.
+    /// If the name or the value is not valid in a header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, StoreError> {
-        let bad = || StoreError::Other {
+        let invalid = || StoreError::Other {
             action: "set the header",
             key: name.to_owned(),
             what: "the name or the value is not valid in a header".to_owned(),
         };
-        let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| invalid())?;
         value.set_sensitive(true);
-        self.headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?, value);
+        self.headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?, value);
         Ok(self)
     }
 
-    /// How long a connection may take to be made: 5 s if not given.
+    /// How long connecting may take: 5 s if not given.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// How long it may be that nothing is sent, or that fewer than 4 KiB of an answer come: 30 s if not
-    /// given. Large values take as long as they take.
+    /// How long a request may send nothing, or get fewer than 4 KiB of its answer: 30 s if not given. Large
+    /// values may take as long as they need.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
@@ -147,15 +147,15 @@ impl RemoteOptions {
     }
 
     /// For how long failed requests are repeated: 60 s if not given. The last attempt may take longer, by
-    /// the [`read_timeout`](Self::read_timeout). Nothing waits for a service that wants to be left alone
-    /// for longer.
+    /// the [`read_timeout`](Self::read_timeout). If the service asks for a pause beyond that time, the call
+    /// fails at once.
     #[must_use]
     pub fn retry_for(mut self, time: Duration) -> Self {
         self.retry_for = time;
         self
     }
 
-    /// How often a request is sent at most, at least once: 8 times if not given.
+    /// The most attempts of a request, at least 1: 8 if not given.
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
@@ -170,8 +170,8 @@ impl RemoteOptions {
     }
 
     /// Sends a read once more if its answer has not begun after this time, or after three times the
-    /// median of the last 64 answers if that is longer, and takes what comes first: at most one
-    /// read in twenty, and no write. For services of which single answers take much longer than most;
+    /// median of the last 64 answers if that is longer, and takes the first answer: at most one
+    /// read in twenty, and no write. For services where a few answers take much longer than most;
     /// 200 ms are a good start. Nothing is sent twice if not given.
     #[must_use]
     pub fn hedge_after(mut self, time: Duration) -> Self {
@@ -179,23 +179,23 @@ impl RemoteOptions {
         self
     }
 
-    /// Takes a chunk whose reading is denied for a missing one, and so the attributes of a node of Zarr v2: S3
-    /// answers so to those who may not list the bucket. Chunks that are read to be written, and refusals of a
-    /// key or a signature stay errors.
+    /// Treats a chunk as missing if reading it is denied, and so the attributes of a node of Zarr v2: S3 denies
+    /// access to absent values if the user may not list the bucket. It stays an error for chunks that are read
+    /// to be written, and if a key or a signature is refused.
     #[must_use]
     pub fn missing_if_denied(mut self) -> Self {
         self.missing_if_denied = true;
         self
     }
 
-    /// S3: who asks pays for requests and transfers, as some buckets demand.
+    /// S3: the user pays for requests and transfers, as some buckets demand.
     #[must_use]
     pub fn requester_pays(mut self) -> Self {
         self.requester_pays = true;
         self
     }
 
-    /// The runtime for requests; it must run on other threads than the one that waits.
+    /// The runtime for requests. It must run on other threads than the one that waits for them.
     #[must_use]
     pub fn runtime(mut self, runtime: Handle) -> Self {
         self.runtime = Some(runtime);
@@ -203,7 +203,7 @@ impl RemoteOptions {
     }
 }
 
-/// Who asks.
+/// The credentials of requests.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Credentials {
@@ -224,8 +224,8 @@ pub enum Credentials {
     Bearer(String),
     /// The JSON of a service account of Google Cloud.
     ServiceAccount(String),
-    /// Environment variables of the service and their values, which name credentials or say where
-    /// they are; see [`RemoteOptions::from_environment`].
+    /// Environment variables of the service and their values, which contain credentials or tell where
+    /// to find them; see [`RemoteOptions::from_environment`].
     Variables(Vec<(String, String)>),
 }
 

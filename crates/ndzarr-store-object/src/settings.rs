@@ -1,4 +1,4 @@
-//! Settings by their names, from environment variables and from files that other tools share.
+//! Named settings, from environment variables and from the files of other tools.
 
 mod ini;
 #[cfg(feature = "http")]

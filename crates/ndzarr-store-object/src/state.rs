@@ -1,4 +1,4 @@
-//! The state of a value, as pins name it.
+//! The state of a value, which its pins contain.
 
 use std::sync::Arc;
 
@@ -8,12 +8,13 @@ use object_store::ObjectMeta;
 /// A state of one value.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
-    /// Scheme, endpoint, bucket, and key with its prefix: an ETag is often a hash of the content, so copies elsewhere
-    /// have the same. Another store of the bucket, below another prefix, knows the value by the same name.
+    /// Names the value by scheme, endpoint, bucket, and key with its prefix: an ETag is often a hash of the
+    /// content, so that copies elsewhere have the same. Another store of the bucket, below another prefix, uses
+    /// the same name.
     pub(crate) value: Arc<str>,
     pub(crate) e_tag: Option<String>,
     pub(crate) version: Option<String>,
-    /// Time of change in milliseconds, and size: where there is no ETag.
+    /// Time of change in milliseconds, and size in bytes: used where there is no ETag.
     pub(crate) modified: Option<(i64, u64)>,
 }
 
@@ -27,30 +28,30 @@ impl State {
         }
     }
 
-    /// Whether both are the same, as far as can be seen.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
-        let states = match (&self.e_tag, &other.e_tag) {
-            (Some(a), Some(b)) => a == b && same(&self.version, &other.version),
+    /// Returns `true` if both are the same state, as far as is known.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        let is_same_version = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
+        let is_same_state = match (&self.e_tag, &other.e_tag) {
+            (Some(a), Some(b)) => a == b && is_same_version(&self.version, &other.version),
             (None, None) => self.modified.is_some() && self.modified == other.modified,
             _ => false,
         };
-        states && self.value == other.value
+        is_same_state && self.value == other.value
     }
 
-    /// Whether it has anything that changes with the value, besides its size.
-    pub(crate) fn is_telling(&self) -> bool {
+    /// Returns `true` if it contains more than the size of the value: something that changes with each write.
+    pub(crate) fn shows_changes(&self) -> bool {
         self.e_tag.is_some() || self.modified.is_some_and(|(time, _)| time != 0)
     }
 
-    /// Names it. A cache that holds pins for long cannot use one that tells nothing: a later state may look
-    /// the same.
+    /// The pin of this state. If the state shows no changes, there is no light pin of it: a cache would
+    /// mistake a later state for this one.
     pub(crate) fn into_pin(self) -> Pin {
-        if self.is_telling() { Pin::new(self) } else { Pin::holding(self, |_| None) }
+        if self.shows_changes() { Pin::new(self) } else { Pin::holding(self, |_| None) }
     }
 
-    /// The ETag to ask with: nothing matches a weak one.
-    pub(crate) fn strong(&self) -> Option<String> {
+    /// The ETag for conditions, which never match a weak one.
+    pub(crate) fn strong_e_tag(&self) -> Option<String> {
         self.e_tag.clone().filter(|tag| !tag.starts_with("W/"))
     }
 }

@@ -1,4 +1,4 @@
-//! `ObjectStore`: the calls of a store, each a task on the runtime for requests.
+//! `ObjectStore`: the calls of a store, each of which is a task on the runtime for requests.
 
 use std::fmt;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ use crate::requests::conflicts::Conflicts;
 use crate::requests::hedge::Hedge;
 use crate::requests::limit::Limit;
 use crate::requests::runtime::{Task, runtime};
-use crate::unranged::Unranged;
+use crate::unranged::UnrangedCache;
 
 /// A bucket, a container, or a folder of a web server, below a prefix. Clones share its connections.
 #[derive(Clone)]
@@ -37,21 +37,20 @@ pub(crate) struct Inner {
     pub(crate) prefix: String,
     pub(crate) options: RemoteOptions,
     pub(crate) limit: PerProcess<Limit>,
-    /// How often in a row other writers were first.
     pub(crate) conflicts: Conflicts,
     pub(crate) conditions: Conditions,
     /// The most bytes of a value, if that is known.
-    pub(crate) most: Option<u64>,
+    pub(crate) max_value_bytes: Option<u64>,
     pub(crate) hedge: Option<Hedge>,
     pub(crate) signing: Signing,
-    pub(crate) unranged: Unranged,
+    pub(crate) unranged: UnrangedCache,
 }
 
-/// What a store speaks with.
+/// The kind of service that has the values of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Service {
-    /// Amazon S3, and what speaks like it.
+    /// Amazon S3, and services that speak like it.
     S3,
     /// Google Cloud Storage.
     Gcs,
@@ -61,20 +60,20 @@ pub enum Service {
     Http,
 }
 
-/// The most bytes of a name or of the mark of a page; services take 1,024 of a name. object_store panics
-/// over URLs of more than 64 KiB, and a byte may take three.
-pub(crate) const LONGEST: usize = 8 << 10;
+/// The most bytes of a name or of the token of a page. Services accept names of 1,024 bytes. object_store
+/// panics over URLs of more than 64 KiB, in which a byte may take three.
+pub(crate) const MAX_NAME_BYTES: usize = 8 << 10;
 
 impl Inner {
-    /// Names a value, whatever prefix the store is below.
-    pub(crate) fn value(&self, path: &Path) -> Arc<str> {
+    /// The name of a value, which does not depend on the prefix of the store.
+    pub(crate) fn value_name(&self, path: &Path) -> Arc<str> {
         let bucket = self.name.strip_suffix(&self.prefix).unwrap_or(&self.name);
         format!("{bucket}{path}").into()
     }
 
     pub(crate) fn path(&self, key: &Key) -> Result<Path, StoreError> {
         let name = format!("{}{key}", self.prefix);
-        if name.len() > LONGEST {
+        if name.len() > MAX_NAME_BYTES {
             return Err(StoreError::InvalidKey {
                 key: key.to_string(),
                 what: "is longer than services take",
@@ -96,18 +95,18 @@ impl ObjectStore {
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let inner = Arc::clone(&self.0);
-        // Nothing begins before the first poll.
+        // Nothing is started before the first poll.
         Box::pin(async move {
-            let on = match &inner.options.runtime {
+            let runtime = match &inner.options.runtime {
                 Some(handle) => handle.clone(),
                 None => runtime().map_err(|error| StoreError::io("start threads for", "requests", error))?,
             };
             let ended = StoreError::Unsupported("go on, since its runtime has ended");
             let work = async move {
-                inner.backend.settle().await;
+                inner.backend.find_region().await;
                 work(inner).await
             };
-            Task::spawn(&on, work).await.unwrap_or(Err(ended))
+            Task::spawn(&runtime, work).await.unwrap_or(Err(ended))
         })
     }
 }
@@ -134,11 +133,12 @@ impl AsyncStore for ObjectStore {
         parts: &'a [Bytes],
         only_if: Precondition,
     ) -> BoxFuture<'a, Result<Put, StoreError>> {
-        let (key, parts) = (key.clone(), parts.to_vec());
+        let key = key.clone();
+        let parts = parts.to_vec();
         self.run(|inner| async move { inner.put(&key, &parts, &only_if).await })
     }
 
-    /// Never on a condition.
+    /// Conditions are not supported.
     fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
         let key = key.clone();
         self.run(|inner| async move { inner.erase(&key, &only_if).await })
@@ -148,7 +148,7 @@ impl AsyncStore for ObjectStore {
         let mut listings = Inner::listings(prefix);
         self.run(|inner| async move {
             let mut whole = DirListing::default();
-            while let Some(DirListing { keys, prefixes }) = listings.turn(&inner).await? {
+            while let Some(DirListing { keys, prefixes }) = listings.next_page(&inner).await? {
                 whole.keys.extend(keys);
                 whole.prefixes.extend(prefixes);
             }
@@ -159,7 +159,7 @@ impl AsyncStore for ObjectStore {
     fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
         Box::pin(stream::try_unfold(Inner::listings(prefix), move |mut listings| {
             self.run(|inner| async move {
-                let listing = listings.turn(&inner).await?;
+                let listing = listings.next_page(&inner).await?;
                 Ok(listing.map(|listing| (listing, listings)))
             })
         }))
@@ -174,7 +174,7 @@ impl AsyncStore for ObjectStore {
         Box::pin(stream::try_unfold(Inner::pages(prefix), move |mut pages| {
             let prefix = prefix.clone();
             self.run(|inner| async move {
-                let page = pages.turn(&inner).await?;
+                let page = pages.next_page(&inner).await?;
                 Ok(page.map(|page| (inner.keys(&prefix, &page), pages)))
             })
         }))
@@ -184,7 +184,7 @@ impl AsyncStore for ObjectStore {
         Box::pin(stream::try_unfold(Inner::pages(prefix), move |mut pages| {
             let prefix = prefix.clone();
             self.run(|inner| async move {
-                let Some(page) = pages.turn(&inner).await? else { return Ok(None) };
+                let Some(page) = pages.next_page(&inner).await? else { return Ok(None) };
                 Ok(Some((inner.sizes(&prefix, &page).await?, pages)))
             })
         }))
@@ -196,9 +196,9 @@ impl AsyncStore for ObjectStore {
     }
 
     fn can(&self) -> Can {
-        let bucket = self.0.service != Service::Http;
-        let put_if = bucket && self.0.conditions.known() != Some(false);
-        Can { write: bucket, put_if, erase_if: false, lock: false, list: self.0.backend.lists().is_some() }
+        let write = self.0.service != Service::Http;
+        let put_if = write && self.0.conditions.known() != Some(false);
+        Can { write, put_if, erase_if: false, lock: false, list: self.0.backend.lists().is_some() }
     }
 
     fn range_merging(&self) -> RangeMerging {
@@ -207,11 +207,10 @@ impl AsyncStore for ObjectStore {
 
     /// Other threads drive the requests, but not those of a runtime of one thread.
     fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
-        let alone = |runtime: &Handle| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread;
-        if let (Some(own), Ok(here)) = (&self.0.options.runtime, Handle::try_current())
-            && own.id() == here.id()
+        if let (Some(own), Ok(current)) = (&self.0.options.runtime, Handle::try_current())
+            && own.id() == current.id()
         {
-            if alone(&here) {
+            if current.runtime_flavor() == RuntimeFlavor::CurrentThread {
                 return Err(StoreError::Unsupported(
                     "block a runtime of one thread: use the asynchronous call",
                 ));

@@ -1,5 +1,5 @@
-//! Values from servers that ignore ranges. They are kept, so that the parts of a shard do not each cost
-//! all of it.
+//! A cache of values from servers that ignore ranges, so that a shard is not transferred again for each of
+//! its parts.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -10,49 +10,56 @@ use ndzarr_store::{Key, PerProcess};
 use crate::state::State;
 
 #[derive(Debug, Default)]
-pub(crate) struct Unranged {
-    /// Whole values, the one kept last at the end.
-    values: PerProcess<Mutex<VecDeque<(Key, State, Bytes)>>>,
-    turn: PerProcess<tokio::sync::Mutex<()>>,
+pub(crate) struct UnrangedCache {
+    /// Whole values, the latest at the end.
+    values: PerProcess<Mutex<VecDeque<CachedValue>>>,
+    reads: PerProcess<tokio::sync::Mutex<()>>,
 }
 
-impl Unranged {
-    /// The most bytes of a value that is read for a part of it, and of all that are kept.
+#[derive(Debug)]
+struct CachedValue {
+    key: Key,
+    state: State,
+    bytes: Bytes,
+}
+
+impl UnrangedCache {
+    /// The most bytes of a value that is read for a part of it, and of all values in the cache.
     pub(crate) const LIMIT: u64 = 256 << 20;
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Key, State, Bytes)>> {
+    fn values(&self) -> MutexGuard<'_, VecDeque<CachedValue>> {
         self.values.lock_inherited()
     }
 
-    /// Waits for the turn to read one. It ends when the result is dropped.
-    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.get(|_| tokio::sync::Mutex::default()).lock().await
+    /// Waits until no other value is being read. Dropping the result lets others read.
+    pub(crate) async fn lock_reads(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.reads.get(|_| tokio::sync::Mutex::default()).lock().await
     }
 
-    /// Whether a value is kept: then ranges need not be tried.
-    pub(crate) fn has(&self, key: &Key) -> bool {
-        self.lock().iter().any(|(kept, ..)| kept == key)
+    /// Returns `true` if a value is in the cache: requests for ranges of it would be in vain.
+    pub(crate) fn contains(&self, key: &Key) -> bool {
+        self.values().iter().any(|value| value.key == *key)
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<(State, Bytes)> {
-        let values = self.lock();
-        let (_, state, value) = values.iter().find(|(kept, ..)| kept == key)?;
-        Some((state.clone(), value.clone()))
+        let values = self.values();
+        let value = values.iter().find(|value| value.key == *key)?;
+        Some((value.state.clone(), value.bytes.clone()))
     }
 
-    /// Keeps a value, unless it cannot be known later whether it is current.
-    pub(crate) fn keep(&self, key: &Key, state: &State, value: &Bytes) {
-        let mut values = self.lock();
-        values.retain(|(kept, ..)| kept != key);
-        if !state.is_telling() {
+    /// Adds a value, unless later changes of it could not be noticed.
+    pub(crate) fn insert(&self, key: &Key, state: &State, bytes: &Bytes) {
+        let mut values = self.values();
+        values.retain(|value| value.key != *key);
+        if !state.shows_changes() {
             return;
         }
-        values.push_back((key.clone(), state.clone(), value.clone()));
-        let mut byte_len: u64 = values.iter().map(|(.., value)| value.len() as u64).sum();
+        values.push_back(CachedValue { key: key.clone(), state: state.clone(), bytes: bytes.clone() });
+        let mut byte_len: u64 = values.iter().map(|value| value.bytes.len() as u64).sum();
         while byte_len > Self::LIMIT
-            && let Some((.., value)) = values.pop_front()
+            && let Some(oldest) = values.pop_front()
         {
-            byte_len -= value.len() as u64;
+            byte_len -= oldest.bytes.len() as u64;
         }
     }
 }
@@ -68,16 +75,17 @@ mod tests {
 
     #[test]
     fn rs_14_values_are_kept_up_to_a_limit_and_only_if_a_change_can_be_seen() {
-        let (unranged, key) = (Unranged::default(), |name| Key::new(name).expect("a key"));
+        let cache = UnrangedCache::default();
+        let key = |name| Key::new(name).expect("a key");
         let large = || Bytes::from(vec![0; 150 << 20]);
-        unranged.keep(&key("a"), &state(Some("1"), 0), &large());
-        unranged.keep(&key("b"), &state(None, 1), &Bytes::from("b"));
-        unranged.keep(&key("c"), &state(None, 0), &Bytes::from("c"));
-        assert!(unranged.has(&key("a")) && unranged.has(&key("b")) && !unranged.has(&key("c")));
-        unranged.keep(&key("d"), &state(Some("1"), 0), &large());
-        assert!(!unranged.has(&key("a")) && unranged.has(&key("b")) && unranged.has(&key("d")));
-        // It has become another one, which nothing tells from the next.
-        unranged.keep(&key("d"), &state(None, 0), &Bytes::from("d"));
-        assert!(!unranged.has(&key("d")));
+        cache.insert(&key("a"), &state(Some("1"), 0), &large());
+        cache.insert(&key("b"), &state(None, 1), &Bytes::from("b"));
+        cache.insert(&key("c"), &state(None, 0), &Bytes::from("c"));
+        assert!(cache.contains(&key("a")) && cache.contains(&key("b")) && !cache.contains(&key("c")));
+        cache.insert(&key("d"), &state(Some("1"), 0), &large());
+        assert!(!cache.contains(&key("a")) && cache.contains(&key("b")) && cache.contains(&key("d")));
+        // The value was replaced by one whose later changes could not be noticed.
+        cache.insert(&key("d"), &state(None, 0), &Bytes::from("d"));
+        assert!(!cache.contains(&key("d")));
     }
 }

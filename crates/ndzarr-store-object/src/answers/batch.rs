@@ -1,36 +1,35 @@
-//! Answers to erasures of several values: the status says that each was tried, and the document what
-//! came of it. object_store panics over documents that name other values.
+//! Answers to erasures of several values: the status only means that each was tried, and the document
+//! tells with which outcome. object_store panics over documents that name other values.
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
 use crate::answers::xml::{End, each_element, element};
+use crate::errors::message::OwnError;
 use crate::errors::secrets::Secrets;
-use crate::errors::told::Told;
 
-/// How a service is asked to erase several values.
+/// The request by which a service erases several values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Batch {
     /// "DeleteObjects".
     S3,
-    /// "Blob Batch", and of how many values.
+    /// "Blob Batch", with this number of values.
     Azure(usize),
 }
 
-/// What was not erased.
+/// Values that were not erased, and why the first of them was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// As for a request of its own.
+    /// The status that a request for the first value only would have got.
     pub(crate) status: u16,
     pub(crate) code: Option<String>,
     pub(crate) message: Option<String>,
-    /// Names as the service has them: keys, at Azure indices of the request. The rest is about the first
-    /// one. Empty if the answer has none.
+    /// Names as the service has them: keys, at Azure indices of the request. Empty if the answer has none.
     pub(crate) names: Vec<String>,
 }
 
 impl Refused {
-    /// As far as errors quote it.
-    pub(crate) fn without(self, secrets: &Secrets) -> Self {
+    /// With the code and the message as errors may quote them.
+    pub(crate) fn without_secrets(self, secrets: &Secrets) -> Self {
         Self {
             code: self.code.map(|code| secrets.quoted(&code)),
             message: self.message.map(|message| secrets.quoted(&message)),
@@ -38,30 +37,30 @@ impl Refused {
         }
     }
 
-    /// Whether there was nothing to erase.
+    /// Returns `true` if there was nothing to erase.
     fn is_absent(&self) -> bool {
         self.status == 404 && !self.code.as_deref().is_some_and(is_no_bucket)
     }
 }
 
 impl Batch {
-    /// What an answer says that was not erased.
+    /// The values that were not erased according to an answer.
     ///
     /// # Errors
-    /// It is a part of such an answer, or anything else.
-    pub(crate) fn refused(self, text: &str) -> Result<Option<Refused>, Told> {
+    /// If the text is not such an answer, or only a part of one.
+    pub(crate) fn refused(self, text: &str) -> Result<Option<Refused>, OwnError> {
         match self {
-            Self::S3 => of_s3(text),
-            Self::Azure(n) => of_azure(text, n),
+            Self::S3 => refused_by_s3(text),
+            Self::Azure(n) => refused_by_azure(text, n),
         }
     }
 
-    /// An answer for object_store by which all was erased.
+    /// An answer that tells object_store that all values were erased.
     pub(crate) fn stand_in(self, headers: &mut HeaderMap) -> &'static str {
         match self {
-            // It has to have something, and may have anything.
+            // It must name some value, and any will do.
             Self::S3 => "<DeleteResult><Deleted><Key>a</Key></Deleted></DeleteResult>",
-            // What it does not name is gone, too.
+            // Values that it does not name count as erased, too.
             Self::Azure(_) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("multipart/mixed; boundary=b"));
                 "--b\r\nContent-ID: 0\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n--b--\r\n"
@@ -70,8 +69,9 @@ impl Batch {
     }
 }
 
-fn of_s3(text: &str) -> Result<Option<Refused>, Told> {
-    let (mut is_result, mut errors) = (false, Vec::new());
+fn refused_by_s3(text: &str) -> Result<Option<Refused>, OwnError> {
+    let mut is_result = false;
+    let mut errors = Vec::new();
     let mut error = Refused::default();
     let end = each_element(text, |names, text| match names {
         ["DeleteResult"] => is_result = true,
@@ -84,21 +84,21 @@ fn of_s3(text: &str) -> Result<Option<Refused>, Told> {
         }
         _ => {}
     });
-    match end == End::Whole && is_result {
-        true => Ok(together(errors.into_iter())),
-        false => Err(Told::passing("the answer to an erasure is not complete")),
+    if end != End::Whole || !is_result {
+        return Err(OwnError::passing("the answer to an erasure is not complete"));
     }
+    Ok(merged(errors.into_iter()))
 }
 
-/// What is absent counts as erased.
-fn together(errors: impl Iterator<Item = Refused>) -> Option<Refused> {
+/// Merges refusals into one. Absent values count as erased.
+fn merged(errors: impl Iterator<Item = Refused>) -> Option<Refused> {
     let mut all: Option<Refused> = None;
     for mut error in errors.filter(|refused| !refused.is_absent()) {
         let Some(first) = &mut all else {
             all = Some(error);
             continue;
         };
-        // One that stays is told rather than one that passes.
+        // A lasting failure is reported rather than a passing one.
         if first.status >= 500 && error.status < 500 {
             std::mem::swap(first, &mut error);
         }
@@ -107,7 +107,7 @@ fn together(errors: impl Iterator<Item = Refused>) -> Option<Refused> {
     all
 }
 
-/// Whether a code says that the bucket or the container itself is missing.
+/// Returns `true` for the codes of a bucket or container that does not exist.
 pub(crate) fn is_no_bucket(code: &str) -> bool {
     matches!(code, "NoSuchBucket" | "ContainerNotFound")
 }
@@ -123,9 +123,10 @@ fn status(code: &str) -> u16 {
     }
 }
 
-/// A part for each value, which its header "Content-ID" names; or one about the whole request.
-fn of_azure(text: &str, n: usize) -> Result<Option<Refused>, Told> {
-    let incomplete = || Told::passing("the answer to an erasure is not complete");
+/// Reads an answer of Azure. It has a part for each value, which its header "Content-ID" names, or one
+/// about the whole request.
+fn refused_by_azure(text: &str, n: usize) -> Result<Option<Refused>, OwnError> {
+    let incomplete = || OwnError::passing("the answer to an erasure is not complete");
     let text = text.trim();
     let boundary = text.lines().next().filter(|line| line.len() > 2 && line.starts_with("--"));
     let boundary = boundary.ok_or_else(incomplete)?.trim_end();
@@ -133,8 +134,8 @@ fn of_azure(text: &str, n: usize) -> Result<Option<Refused>, Told> {
         text.strip_suffix("--").and_then(|text| text.strip_suffix(boundary)).ok_or_else(incomplete)?;
     let mut answers = vec![None; n];
     for part in parts.split(boundary).skip(1) {
-        let (id, answer) = of_part(part).ok_or_else(incomplete)?;
-        // The only answer may leave out what it is about.
+        let (id, answer) = read_part(part).ok_or_else(incomplete)?;
+        // The answer about a single value may leave out its id.
         let id = id.or((n == 1).then_some(0));
         match id.map(|id| answers.get_mut(id)) {
             Some(Some(place)) => *place = Some(answer),
@@ -144,10 +145,11 @@ fn of_azure(text: &str, n: usize) -> Result<Option<Refused>, Told> {
         }
     }
     let answers: Vec<Refused> = answers.into_iter().collect::<Option<_>>().ok_or_else(incomplete)?;
-    Ok(together(answers.into_iter().filter(|answer| !(200..300).contains(&answer.status))))
+    Ok(merged(answers.into_iter().filter(|answer| !(200..300).contains(&answer.status))))
 }
 
-fn of_part(part: &str) -> Option<(Option<usize>, Refused)> {
+/// The id of a part, if it has one, and its answer.
+fn read_part(part: &str) -> Option<(Option<usize>, Refused)> {
     let (head, inner) = part.split_once("HTTP/1.1 ")?;
     let header = |text: &str, wanted: &str| {
         let mut headers = text.lines().filter_map(|line| line.split_once(':'));
@@ -192,7 +194,7 @@ mod tests {
                     + &error("c", "SlowDown"),
                 Some(refused(503, "SlowDown", &["b", "c"])),
             ),
-            // The second one will stay.
+            // The second one is lasting.
             (
                 error("a", "InternalError") + &error("b", "AccessDenied") + &error("c", "New"),
                 Some(refused(403, "AccessDenied", &["b", "a", "c"])),
@@ -201,9 +203,9 @@ mod tests {
             let text = format!("<?xml version=\"1.0\"?>\n<DeleteResult>{inside}</DeleteResult>\n");
             assert_eq!(Batch::S3.refused(&text).expect("it is complete"), expected, "{inside}");
         }
-        let nothing = "<DeleteResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"/>";
-        assert_eq!(Batch::S3.refused(nothing).expect("it is complete"), None);
-        // As S3 answers when it notices too late.
+        let empty = "<DeleteResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"/>";
+        assert_eq!(Batch::S3.refused(empty).expect("it is complete"), None);
+        // The answer of S3 if it fails after it has sent the status.
         let late = "<Error><Code>InternalError</Code><Message>why</Message></Error>";
         assert!(!Batch::S3.refused(late).expect_err("it is none").is_final);
     }
@@ -225,7 +227,8 @@ mod tests {
         let denied =
             "403 No\r\nX-Ms-Error-Code: AuthorizationFailure\r\n\r\n<Error><Message>why</Message></Error>";
         let busy = "503 Busy\r\n\r\n<Error><Code>ServerBusy</Code><Message>why</Message></Error>";
-        let (done, absent) = ("202 Accepted\r\n", "404 The specified blob does not exist.\r\n");
+        let done = "202 Accepted\r\n";
+        let absent = "404 The specified blob does not exist.\r\n";
         for (answers, expected) in [
             (vec![done], None),
             (vec![absent, done, absent], None),
@@ -247,9 +250,9 @@ mod tests {
                 assert!(Batch::Azure(n - 1).refused(&text).is_err());
             }
         }
-        let alone = "--b\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n--b--";
-        assert_eq!(Batch::Azure(1).refused(alone).expect("it is complete"), None);
-        assert!(Batch::Azure(2).refused(alone).is_err());
+        let without_id = "--b\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n--b--";
+        assert_eq!(Batch::Azure(1).refused(without_id).expect("it is complete"), None);
+        assert!(Batch::Azure(2).refused(without_id).is_err());
         let whole = "--b\r\n\r\nHTTP/1.1 400 No\r\nx-ms-error-code: InvalidInput\r\n\r\n\r\n--b--";
         let expected = Refused { message: None, ..refused(400, "InvalidInput", &[]) };
         assert_eq!(Batch::Azure(7).refused(whole).expect("it is complete"), Some(expected));

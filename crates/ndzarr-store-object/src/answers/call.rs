@@ -1,4 +1,4 @@
-//! What the service answered to a request: object_store keeps it from its callers.
+//! The answer of the service to a request, which object_store hides from its callers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::answers::batch::{Batch, Refused, is_no_bucket};
 use crate::answers::page::Page;
-use crate::errors::told::Told;
+use crate::errors::message::OwnError;
 
 tokio::task_local! {
     /// The request that the current task makes.
@@ -19,33 +19,32 @@ tokio::task_local! {
 pub(crate) struct Call {
     answer: Arc<Mutex<Answer>>,
     since: Instant,
-    /// What the request is for.
     pub(crate) purpose: Purpose,
-    /// Whether the service inflates values that are stored with `Content-Encoding: gzip`, unless a reader
-    /// accepts them as they are.
+    /// The service inflates values that are stored with `Content-Encoding: gzip`, unless a reader accepts
+    /// them as they are.
     pub(crate) inflates: bool,
-    /// Whether it is for a value of a web server, which may send it without a length, or compressed.
-    pub(crate) is_of_web: bool,
+    /// The request is for a value of a web server, which may send it without a length, or compressed.
+    pub(crate) is_web_value: bool,
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Values.
     #[default]
     Values,
-    /// A page of a list, which is taken from the answer; object_store gets this instead.
+    /// A page of a list, which is taken out of the answer; object_store gets this text instead.
     Page(&'static str),
-    /// The removal of values, whose answer has one for each of them; object_store gets another one.
+    /// The removal of several values. The outcome for each is taken out of the answer; object_store gets
+    /// another answer instead.
     Erasure(Batch),
     /// Credentials, from a service that is not the store's.
     Credentials,
-    /// Where a bucket is.
+    /// The region of a bucket.
     Region,
 }
 
 impl Purpose {
-    /// Whether the request may have the caller's headers and credentials, and be redirected.
+    /// Returns `true` if the request may have the caller's headers and credentials, and may be redirected.
     pub(crate) fn is_of_store(self) -> bool {
         matches!(self, Self::Values | Self::Page(_) | Self::Erasure(_))
     }
@@ -58,11 +57,11 @@ pub(crate) struct Answer {
     /// How long it took until the status came.
     pub(crate) head_after: Option<Duration>,
     pub(crate) sent: bool,
-    /// What the service says: code, message and request id.
+    /// The code, the message and the request id of the service.
     pub(crate) code: Option<String>,
     pub(crate) message: Option<String>,
     pub(crate) request_id: Option<String>,
-    /// Where S3 says that the bucket is, to a request that came to another place.
+    /// The region of the bucket, which S3 names if the request came to another one.
     pub(crate) region: Option<String>,
     /// It took too long.
     pub(crate) is_late: bool,
@@ -70,25 +69,27 @@ pub(crate) struct Answer {
     pub(crate) is_unconnected: bool,
     /// The failure below HTTP.
     pub(crate) transport: Option<String>,
-    /// Whether that failure would come again.
+    /// The same request would fail like this again.
     pub(crate) is_final: bool,
     /// Why nothing was sent: there are no credentials.
-    pub(crate) no_credentials: Option<Told>,
+    pub(crate) no_credentials: Option<OwnError>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) page: Option<Page>,
-    /// The names of values that were not erased, though others were; what is said is about the first.
+    /// The names of values that were not erased, though others were. The code and the message are about the
+    /// first of them.
     pub(crate) refused: Vec<String>,
 }
 
 impl Call {
     pub(crate) fn new(purpose: Purpose) -> Self {
-        Self { answer: Arc::default(), since: Instant::now(), purpose, inflates: false, is_of_web: false }
+        Self { answer: Arc::default(), since: Instant::now(), purpose, inflates: false, is_web_value: false }
     }
 
-    /// The head of the answer has come.
-    pub(crate) fn has_head(&self, status: u16) {
+    /// Notes that the head of the answer has come.
+    pub(crate) fn note_status(&self, status: u16) {
         let mut answer = self.answer();
-        (answer.status, answer.head_after) = (status, Some(self.since.elapsed()));
+        answer.status = status;
+        answer.head_after = Some(self.since.elapsed());
     }
 
     pub(crate) fn answer(&self) -> MutexGuard<'_, Answer> {
@@ -97,24 +98,26 @@ impl Call {
 }
 
 impl Answer {
-    /// A part of what was asked for is refused: that is what counts.
-    pub(crate) fn is_refused(&mut self, refused: Refused) {
-        let Refused { status, code, message, names } = refused;
-        (self.status, self.code, self.message, self.refused) = (status, code, message, names);
+    /// Notes that some values were not erased: the answer is then that of their refusal.
+    pub(crate) fn note_refused(&mut self, refused: Refused) {
+        self.status = refused.status;
+        self.code = refused.code;
+        self.message = refused.message;
+        self.refused = refused.names;
     }
 
-    /// Whether all of it came, and says that the request succeeded. object_store may refuse it all the
-    /// same, for instance for want of an ETag.
+    /// Returns `true` if the whole answer came, and reports success. object_store may still refuse it, for
+    /// instance because it has no ETag.
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status) && self.transport.is_none()
     }
 
-    /// object_store refuses the head.
-    pub(crate) fn has_bad_head(&mut self) {
+    /// Notes that object_store refuses the head.
+    pub(crate) fn note_refused_head(&mut self) {
         self.is_final |= self.is_success();
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns `true` if the same request may succeed later.
     pub(crate) fn is_passing(&self) -> bool {
         match self.status {
             _ if self.is_final => false,
@@ -127,7 +130,7 @@ impl Answer {
         }
     }
 
-    /// Whether a request that failed may have been carried out.
+    /// Returns `true` if a request that failed may have been carried out.
     pub(crate) fn may_be_done(&self) -> bool {
         match self.status {
             0 => self.sent && !self.is_unconnected,
@@ -137,35 +140,36 @@ impl Answer {
         }
     }
 
-    /// Whether a request that failed may still be under way: a gateway or this client did not wait.
+    /// Returns `true` if a request that failed may still be under way, since a gateway or this client did
+    /// not wait for its end.
     pub(crate) fn may_come_late(&self) -> bool {
         matches!(self.status, 502 | 504) || self.is_late
     }
 
-    /// Whether a service may answer so for what is absent. Other codes are about the request: its key, its
-    /// signature, its clock.
+    /// Returns `true` if a service may answer like this for an absent value. Other codes are about the
+    /// request: its key, its signature, its clock.
     pub(crate) fn may_be_absent(&self) -> bool {
         self.status == 403 && matches!(self.code.as_deref(), None | Some("AccessDenied"))
     }
 
-    /// Whether the bucket itself is missing.
+    /// Returns `true` if the bucket does not exist.
     pub(crate) fn is_no_bucket(&self) -> bool {
         self.code.as_deref().is_some_and(is_no_bucket)
     }
 
-    /// How long the service wants to be left alone; no server can have a call wait for longer than this.
-    pub(crate) fn wait(&self) -> Duration {
+    /// The pause that the service asks for, up to a minute: no server can make a call wait for longer.
+    pub(crate) fn requested_pause(&self) -> Duration {
         self.retry_after.unwrap_or_default().min(Duration::from_secs(60))
     }
 
-    /// Whether the host has no address, as far as is known now.
+    /// Returns `true` if no address of the host was found.
     pub(crate) fn is_unknown_host(&self) -> bool {
-        // hyper has no other sign of it.
+        // hyper shows it in no other way.
         self.transport.as_ref().is_some_and(|what| what.contains("dns error"))
     }
 
-    /// In words, without URLs and secrets.
-    pub(crate) fn what(&self) -> String {
+    /// Describes the answer in words, without URLs and secrets.
+    pub(crate) fn describe(&self) -> String {
         let mut what = match (self.status, &self.transport) {
             (_, Some(transport)) => transport.clone(),
             (0, None) => "no answer".to_owned(),

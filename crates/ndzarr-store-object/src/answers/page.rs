@@ -1,8 +1,8 @@
-//! A page of a list, read from the XML itself: object_store refuses a page with a key that it does not
-//! like, and takes the marker of a folder for a value.
+//! A page of a list, read from the XML itself: object_store refuses a whole page for a key that it does
+//! not accept, and takes the marker of a folder for a value.
 
 use crate::answers::xml::{End, each_element};
-use crate::errors::told::Told;
+use crate::errors::message::OwnError;
 
 /// Names as the service has them, from the root of the bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) struct Page {
     /// The length of each value in bytes, if the page has it.
     pub(crate) sizes: Vec<Option<u64>>,
     pub(crate) prefixes: Vec<String>,
-    /// What to ask for the next page with.
+    /// The token that requests the next page.
     pub(crate) next: Option<String>,
 }
 
@@ -27,11 +27,13 @@ impl Page {
     /// Reads a `ListBucketResult` (S3, Google) or `EnumerationResults` (Azure).
     ///
     /// # Errors
-    /// It is anything else, a part of one, or one that goes on and does not say how.
-    pub(crate) fn read(text: &str) -> Result<Self, Told> {
+    /// If the text is not a complete page, or another page follows and there is no token for it.
+    pub(crate) fn read(text: &str) -> Result<Self, OwnError> {
         let mut page = Self::default();
         let mut entry = Entry::default();
-        let (mut is_list, mut is_truncated, mut has_nameless) = (false, false, false);
+        let mut is_list = false;
+        let mut is_truncated = false;
+        let mut has_nameless = false;
         let end = each_element(text, |names, text| match names {
             ["ListBucketResult"] | ["EnumerationResults"] => is_list = true,
             ["ListBucketResult", "IsTruncated"] => is_truncated = text.trim() == "true",
@@ -56,13 +58,15 @@ impl Page {
             _ => {}
         });
         if end == End::Cut || !is_list {
-            return Err(Told::passing("the answer is not a complete list"));
+            return Err(OwnError::passing("the answer is not a complete list"));
         }
         if has_nameless {
-            return Err(Told::last("an entry of the list has no name"));
+            return Err(OwnError::lasting("an entry of the list has no name"));
         }
         if page.next.is_none() && is_truncated {
-            return Err(Told::last("the list goes on, but not where: the server does not know list-type=2"));
+            return Err(OwnError::lasting(
+                "the list goes on, but not where: the server does not know list-type=2",
+            ));
         }
         Ok(page)
     }
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_list_of_ampersands_takes_the_time_of_its_length() {
-        // Each that looked at all that follows would take hours.
+        // If each one looked at everything after it, this would take hours.
         let name = "&".repeat(4 << 20);
         let page = format!("<ListBucketResult><Contents><Key>{name}</Key></Contents></ListBucketResult>");
         assert!(Page::read(&page).expect("it is complete").keys == [name]);

@@ -1,4 +1,4 @@
-//! The XML of answers: texts of elements by their names, as a stream.
+//! The XML of answers, as a stream of the names and texts of elements.
 
 use std::str;
 
@@ -6,32 +6,33 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
-/// The most elements in each other: no service has more than a few.
-const DEPTH: usize = 32;
+/// The greatest depth of nested elements; services need only a few.
+const MAX_DEPTH: usize = 32;
 
-/// What a document says before it ends, or stops to be one.
+/// How a document ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// Its root was closed.
     Whole,
-    /// It is cut, or no XML.
+    /// It is cut off, or not XML.
     Cut,
 }
 
-/// Passes on each element when it ends: the names of those around it and its own, and its text.
+/// Passes on each element when it ends: the names from the root to it, and its text.
 pub(crate) fn each_element(text: &str, mut take: impl FnMut(&[&str], String)) -> End {
     let mut reader = Reader::from_str(text);
     let config = reader.config_mut();
-    // Some servers do not escape it.
+    // Some servers do not escape ampersands.
     config.allow_dangling_amp = true;
     config.expand_empty_elements = true;
-    let (mut names, mut texts): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut names: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     while let Ok(event) = reader.read_event() {
         let more = match &event {
             Event::Start(start) => {
                 let name = start.local_name();
                 match str::from_utf8(name.as_ref()) {
-                    Ok(name) if names.len() < DEPTH => names.push(name.to_owned()),
+                    Ok(name) if names.len() < MAX_DEPTH => names.push(name.to_owned()),
                     _ => return End::Cut,
                 }
                 texts.push(String::new());
@@ -39,8 +40,8 @@ pub(crate) fn each_element(text: &str, mut take: impl FnMut(&[&str], String)) ->
             }
             Event::End(_) => {
                 let Some(text) = texts.pop() else { return End::Cut };
-                let around: Vec<&str> = names.iter().map(String::as_str).collect();
-                take(&around, text);
+                let path: Vec<&str> = names.iter().map(String::as_str).collect();
+                take(&path, text);
                 names.pop();
                 if names.is_empty() {
                     return End::Whole;
@@ -60,12 +61,14 @@ pub(crate) fn each_element(text: &str, mut take: impl FnMut(&[&str], String)) ->
             _ => continue,
         };
         let Some(more) = more else { return End::Cut };
-        texts.iter_mut().next_back().into_iter().for_each(|text| text.push_str(&more));
+        if let Some(text) = texts.last_mut() {
+            text.push_str(&more);
+        }
     }
     End::Cut
 }
 
-/// The text of the first element of this name, also in what is no whole document.
+/// The text of the first element of this name, even if the document is not complete.
 pub(crate) fn element(text: &str, name: &str) -> Option<String> {
     let mut found = None;
     each_element(text, |names, text| {

@@ -1,4 +1,4 @@
-//! A bucket as object_store sees it.
+//! A bucket of object_store.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,15 +10,15 @@ use object_store::list::PaginatedListStore;
 #[cfg(feature = "s3")]
 use crate::client::region::Regional;
 
-/// The store of object_store, which may be another one once the region of the bucket is known.
+/// The store of object_store, which is replaced by another one once the region of the bucket is known.
 pub(crate) struct Backend {
     store: Arc<dyn ObjectStore>,
-    /// `None`: it cannot list.
+    /// `None` if it cannot list.
     lists: Option<Arc<dyn PaginatedListStore>>,
     #[cfg(feature = "s3")]
     regional: Option<Regional>,
-    /// The same bucket, where values are erased one by one; used once the service has refused a batch.
-    each: Option<Arc<dyn ObjectStore>>,
+    /// The same bucket, where values are erased one by one: used once the service has refused a batch.
+    single_eraser: Option<Arc<dyn ObjectStore>>,
     is_without_batches: AtomicBool,
 }
 
@@ -27,38 +27,38 @@ impl Backend {
         Self { lists: Some(store.clone()), ..Self::unlisted(store) }
     }
 
-    /// Of a service without lists.
+    /// The backend of a service that cannot list.
     pub(crate) fn unlisted(store: Arc<impl ObjectStore>) -> Self {
         Self {
             store,
             lists: None,
             #[cfg(feature = "s3")]
             regional: None,
-            each: None,
+            single_eraser: None,
             is_without_batches: AtomicBool::new(false),
         }
     }
 
     #[cfg(feature = "s3")]
-    pub(crate) fn or_each(self, each: Option<Arc<impl ObjectStore>>) -> Self {
-        Self { each: each.map(|store| store as _), ..self }
+    pub(crate) fn with_single_eraser(self, store: Option<Arc<impl ObjectStore>>) -> Self {
+        Self { single_eraser: store.map(|store| store as _), ..self }
     }
 
-    /// Whether the service has refused to erase several values at once.
+    /// Returns `true` if the service has refused to erase several values at once.
     pub(crate) fn is_without_batches(&self) -> bool {
         self.is_without_batches.load(Relaxed)
     }
 
-    /// From now on values are erased one by one; false if they cannot be.
+    /// From now on values are erased one by one. Returns `false` if they cannot be.
     pub(crate) fn end_batches(&self) -> bool {
-        self.is_without_batches.store(self.each.is_some(), Relaxed);
+        self.is_without_batches.store(self.single_eraser.is_some(), Relaxed);
         self.is_without_batches()
     }
 
-    /// The store that erases values: in a batch, or one by a request.
+    /// The store that erases values, in a batch or each by a request.
     pub(crate) fn eraser(&self, in_batch: bool) -> &dyn ObjectStore {
-        match &self.each {
-            Some(each) if !in_batch => &**each,
+        match &self.single_eraser {
+            Some(single) if !in_batch => &**single,
             _ => self.store(),
         }
     }
@@ -68,11 +68,11 @@ impl Backend {
         Self { regional, ..self }
     }
 
-    /// Finds the region of the bucket, if it is to be asked for.
-    pub(crate) async fn settle(&self) {
+    /// Finds the region of the bucket, unless it is given or known.
+    pub(crate) async fn find_region(&self) {
         #[cfg(feature = "s3")]
         if let Some(regional) = &self.regional {
-            regional.settle().await;
+            regional.find_store().await;
         }
     }
 
@@ -95,7 +95,7 @@ impl Backend {
 
 #[cfg(all(test, feature = "s3"))]
 impl Backend {
-    /// Goes to a server of the test instead of Amazon.
+    /// Sends requests to a server of the test instead of Amazon.
     pub(crate) fn go_to(&mut self, server: &str, limit: std::time::Duration) {
         if let Some(regional) = &mut self.regional {
             let store = regional.go_to(server, limit);

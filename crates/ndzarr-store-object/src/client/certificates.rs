@@ -1,4 +1,4 @@
-//! Certificates of the system, which are looked for when the first one has to be checked.
+//! Certificates of the system, which are loaded when the first server has to be checked.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,14 +8,14 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
-/// Checks certificates as the system does. A machine without any certificates still reaches servers by
-/// plain HTTP.
+/// Checks certificates as the system does. A machine that has none can still reach servers by plain
+/// HTTP.
 #[derive(Debug)]
 pub(crate) struct Certificates {
     provider: Arc<CryptoProvider>,
-    /// In DER, beside those of the system.
+    /// Trusted authorities besides those of the system, in DER.
     roots: Vec<Vec<u8>>,
-    /// Those of the system may be there later: a failure is not kept.
+    /// A failure is not stored, since the certificates of the system may be installed later.
     verifier: OnceLock<Verifier>,
 }
 

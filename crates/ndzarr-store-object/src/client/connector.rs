@@ -1,4 +1,4 @@
-//! Makes HTTP clients: for the service, and for those that hand out credentials.
+//! Makes HTTP clients, for the service and for the sources of credentials.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,35 +8,34 @@ use object_store::client::{HttpClient, HttpConnector};
 use object_store::{ClientConfigKey, ClientOptions};
 use rustls::ClientConfig;
 
-use crate::client::as_sent::Turn;
 use crate::client::certificates::Certificates;
-use crate::client::per_process::{Client, Failed};
+use crate::client::per_process::{Client, ClientError};
 use crate::client::service::HttpLayer;
 use crate::client::signing::Signing;
+use crate::client::web_value::LargeReads;
 use crate::errors::secrets;
 use crate::options::RemoteOptions;
 
-/// The clients of this process, oldest first. Storages with the same options share connections, which
-/// live for a while: what is opened one after the other connects once.
+/// The clients of this process, oldest first. Stores with the same options share connections, which live
+/// for a while: stores that are opened one after the other connect once.
 static CLIENTS: PerProcess<Mutex<Clients>> = PerProcess::new();
 
 type Clients = Vec<(Settings, Arc<Client>)>;
 
-/// More have options of their own, each with certificates that are kept.
-const MOST_CLIENTS: usize = 16;
+/// The most clients that are shared: each holds certificates.
+const MAX_CLIENTS: usize = 16;
 
-/// What makes a client another one. Credentials and headers belong to requests.
+/// The settings in which clients differ. Credentials and headers belong to requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Settings {
     connect: Duration,
     read: Duration,
     allows_http: bool,
-    /// No proxy leads there.
-    is_near: bool,
+    without_proxy: bool,
     roots: Vec<Vec<u8>>,
 }
 
-/// Its sessions are behind a lock, so a forked child needs its own.
+/// Its sessions are under a lock, so a forked child needs its own.
 type Tls = PerProcess<Result<ClientConfig, rustls::Error>>;
 
 /// Makes clients with rustls and ring, whatever provider the process has installed.
@@ -44,7 +43,7 @@ type Tls = PerProcess<Result<ClientConfig, rustls::Error>>;
 pub(crate) struct Connector {
     options: RemoteOptions,
     signing: Signing,
-    /// Whether the service runs on this machine: no proxy leads to it.
+    /// The service runs on this machine, so that no proxy can reach it.
     is_local: bool,
     tls: Arc<Tls>,
 }
@@ -76,33 +75,34 @@ fn tls(roots: &[Vec<u8>]) -> Result<ClientConfig, rustls::Error> {
         .with_no_client_auth())
 }
 
-fn failed(source: Failed) -> object_store::Error {
+fn failed(source: ClientError) -> object_store::Error {
     object_store::Error::Generic { store: "http", source }
 }
 
-/// Options whose time to connect is not limited: object_store limits that of metadata services alone.
+/// Options without a limit of the time to connect, which only those of metadata services have.
 pub(crate) fn client_options(allow_http: bool) -> ClientOptions {
     ClientOptions::new().with_allow_http(allow_http).with_connect_timeout_disabled()
 }
 
-/// Options for a service of this machine or its network: no proxy leads there.
+/// Options for a metadata service of this machine or its network, which no proxy can reach.
 pub(crate) fn metadata_options() -> ClientOptions {
     ClientOptions::new().with_allow_http(true).with_connect_timeout(Duration::from_secs(1))
 }
 
 impl HttpConnector for Connector {
-    fn connect(&self, asked: &ClientOptions) -> object_store::Result<HttpClient> {
+    fn connect(&self, requested: &ClientOptions) -> object_store::Result<HttpClient> {
         let options = &self.options;
-        let is_metadata = asked.get_config_value(&ClientConfigKey::ConnectTimeout).is_some();
-        let allows_http = asked.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
-        let (connect, read) = match is_metadata {
-            // Its credentials have a limit as a whole.
-            true => (options.metadata_timeout, options.read_timeout),
-            false => (options.connect_timeout, options.read_timeout),
+        let is_metadata = requested.get_config_value(&ClientConfigKey::ConnectTimeout).is_some();
+        let allows_http = requested.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
+        let settings = Settings {
+            connect: if is_metadata { options.metadata_timeout } else { options.connect_timeout },
+            // For metadata services, fetching credentials has a limit as a whole besides.
+            read: options.read_timeout,
+            allows_http,
+            without_proxy: is_metadata || self.is_local,
+            roots: options.roots.clone(),
         };
-        let is_near = is_metadata || self.is_local;
-        let settings = Settings { connect, read, allows_http, is_near, roots: options.roots.clone() };
-        // The connections of a runtime of the caller's end with it.
+        // Connections end with the runtime that they belong to, so those of a caller's are not shared.
         let client = match &options.runtime {
             None => self.shared(settings),
             Some(_) => self.client(settings).map(Arc::new),
@@ -111,34 +111,34 @@ impl HttpConnector for Connector {
             client: client.map_err(failed)?,
             headers: options.headers.clone(),
             secrets: secrets::of_options(options),
-            patience: options.read_timeout,
+            error_timeout: options.read_timeout,
             signing: self.signing.clone(),
-            turn: Turn::default(),
+            large_reads: LargeReads::default(),
         }))
     }
 }
 
 impl Connector {
     /// The client of these settings in this process.
-    fn shared(&self, settings: Settings) -> Result<Arc<Client>, Failed> {
+    fn shared(&self, settings: Settings) -> Result<Arc<Client>, ClientError> {
         let mut clients = CLIENTS.lock();
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == settings) {
             return Ok(Arc::clone(client));
         }
         let client = Arc::new(self.client(settings.clone())?);
-        if clients.len() == MOST_CLIENTS {
+        if clients.len() == MAX_CLIENTS {
             clients.remove(0);
         }
         clients.push((settings, Arc::clone(&client)));
         Ok(client)
     }
 
-    fn client(&self, settings: Settings) -> Result<Client, Failed> {
-        let made = Arc::clone(&self.tls);
+    fn client(&self, settings: Settings) -> Result<Client, ClientError> {
+        let shared_tls = Arc::clone(&self.tls);
         let read = settings.read;
         let make = move || {
-            let Settings { connect, allows_http, is_near, ref roots, .. } = settings;
-            let tls = made.get(|_| tls(roots)).clone()?;
+            let Settings { connect, allows_http, without_proxy, ref roots, .. } = settings;
+            let tls = shared_tls.get(|_| tls(roots)).clone()?;
             let client = reqwest::Client::builder()
                 .tls_backend_preconfigured(tls)
                 .http1_only()
@@ -147,7 +147,7 @@ impl Connector {
                 .connect_timeout(connect)
                 .pool_idle_timeout(Duration::from_secs(30))
                 .redirect(reqwest::redirect::Policy::none());
-            Ok(if is_near { client.no_proxy().build() } else { client.build() }?)
+            Ok(if without_proxy { client.no_proxy().build() } else { client.build() }?)
         };
         Ok(Client::new(Box::new(make), read)?)
     }

@@ -1,5 +1,5 @@
-//! The HTTP client of a process: a forked child has its parent's sockets, but not the threads that wait
-//! for them.
+//! The HTTP client of a process. A forked child has the sockets of its parent, but not the threads that
+//! wait for them, so it needs a client of its own.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,47 +7,49 @@ use std::time::Duration;
 use ndzarr_store::PerProcess;
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody};
 
-use crate::client::pace::Pace;
+use crate::client::stall::StallTimer;
 
 /// Why a client cannot be made.
-pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type ClientError = Box<dyn std::error::Error + Send + Sync>;
 
-type Make = Box<dyn Fn() -> Result<reqwest::Client, Failed> + Send + Sync>;
+type Make = Box<dyn Fn() -> Result<reqwest::Client, ClientError> + Send + Sync>;
 
 /// A client that is made once in each process.
 pub(crate) struct Client {
     make: Make,
-    /// For how long nothing may move. A large value may take as long as it takes.
-    limit: Duration,
-    made: PerProcess<Result<reqwest::Client, Failed>>,
+    /// How long a request may stall. A large value may take as long as it needs.
+    stall_limit: Duration,
+    client: PerProcess<Result<reqwest::Client, ClientError>>,
 }
 
 impl Client {
     /// # Errors
-    /// The client cannot be made.
-    pub(crate) fn new(make: Make, limit: Duration) -> Result<Self, HttpError> {
-        let client = Self { make, limit, made: PerProcess::new() };
-        client.here().map(|_| ())?;
+    /// If the client cannot be made.
+    pub(crate) fn new(make: Make, stall_limit: Duration) -> Result<Self, HttpError> {
+        let client = Self { make, stall_limit, client: PerProcess::new() };
+        client.of_this_process().map(|_| ())?;
         Ok(client)
     }
 
-    fn here(&self) -> Result<&reqwest::Client, HttpError> {
-        let made = self.made.get(|_| (self.make)());
-        made.as_ref()
+    fn of_this_process(&self) -> Result<&reqwest::Client, HttpError> {
+        let client = self.client.get(|_| (self.make)());
+        client
+            .as_ref()
             .map_err(|error| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(error.to_string())))
     }
 
     pub(crate) async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let (client, pace) = (self.here()?, Pace::new(self.limit));
+        let client = self.of_this_process()?;
+        let timer = StallTimer::new(self.stall_limit);
         let (head, body) = request.into_parts();
         let url = head.uri.to_string().parse();
         let url = url.map_err(|error| HttpError::new(HttpErrorKind::Request, error))?;
         let mut request = reqwest::Request::new(head.method, url);
         *request.headers_mut() = head.headers;
-        *request.body_mut() = Some(pace.of_request(body));
-        let answer = pace.head(client.execute(request)).await?;
+        *request.body_mut() = Some(timer.request_body(body));
+        let answer = timer.head(client.execute(request)).await?;
         let (head, body) = http::Response::<reqwest::Body>::from(answer).into_parts();
-        Ok(HttpResponse::from_parts(head, HttpResponseBody::new(pace.of_answer(body))))
+        Ok(HttpResponse::from_parts(head, HttpResponseBody::new(timer.answer_body(body))))
     }
 }
 

@@ -17,108 +17,111 @@ use crate::client::connector::{Connector, client_options};
 #[cfg(test)]
 mod tests;
 
-/// Where requests go whose bucket may be anywhere.
+/// The region that requests go to while that of the bucket is not known.
 pub(crate) const DEFAULT: &str = "us-east-1";
 /// How long the answer may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// For so long nothing is asked again after an answer that names no region.
+/// The pause before another request, after an answer that names no region.
 const PAUSE: Duration = Duration::from_secs(60);
-/// The most letters of a name. The longest known has 14.
-const LETTERS: usize = 40;
+/// The most bytes of a region's name. The longest known has 14.
+const MAX_NAME_LEN: usize = 40;
 
-type Asked = Arc<Mutex<Option<Answer>>>;
+/// The answer about a bucket, if there is one. Locked while it is requested.
+type SharedAnswer = Arc<Mutex<Option<Answer>>>;
 
-/// The buckets of this process, by URL. A forked child asks again: the lock of one may stay with a
-/// thread of its parent.
-static BUCKETS: PerProcess<std::sync::Mutex<BTreeMap<String, Asked>>> = PerProcess::new();
+/// The buckets of this process, by URL. A forked child asks again, since the lock of a bucket may stay
+/// with a thread of its parent.
+static BUCKETS: PerProcess<std::sync::Mutex<BTreeMap<String, SharedAnswer>>> = PerProcess::new();
 
 enum Answer {
     Region(String),
-    /// It named none, or there was none. It may be asked again then.
-    Nothing(Instant),
+    /// It named no region, or there was no answer. Another request may be made from this time on.
+    NoneUntil(Instant),
 }
 
 /// A bucket in a region that is not known yet.
 pub(crate) struct Regional {
-    /// Of the bucket in the default region.
+    /// The URL of the bucket in the default region.
     url: String,
     /// Makes the store of any region.
     builder: AmazonS3Builder,
     connector: Connector,
     limit: Duration,
-    /// The store of the region; `None` if that is the default one.
-    settled: PerProcess<OnceLock<Option<Arc<AmazonS3>>>>,
+    /// The store of the bucket's region; `None` if that is the default one.
+    found: PerProcess<OnceLock<Option<Arc<AmazonS3>>>>,
 }
 
 impl Regional {
     pub(crate) fn new(bucket: &str, builder: AmazonS3Builder, connector: Connector) -> Self {
-        // A bucket whose name has dots has no certificate as a host.
+        // The bucket is not part of the host: there are no certificates for names with dots.
         let url = format!("https://s3.{DEFAULT}.amazonaws.com/{bucket}");
-        Self { url, builder, connector, limit: LIMIT, settled: PerProcess::new() }
+        Self { url, builder, connector, limit: LIMIT, found: PerProcess::new() }
     }
 
-    fn settled(&self) -> &OnceLock<Option<Arc<AmazonS3>>> {
-        self.settled.get(|_| OnceLock::new())
+    fn found(&self) -> &OnceLock<Option<Arc<AmazonS3>>> {
+        self.found.get(|_| OnceLock::new())
     }
 
-    /// The store, if it is not that of the default region.
+    /// The store of the bucket's region, if that is known and not the default one.
     pub(crate) fn store(&self) -> Option<&AmazonS3> {
-        self.settled().get()?.as_deref()
+        self.found().get()?.as_deref()
     }
 
-    /// Asks for the region, unless it is known. Without an answer the default one stays, whose errors
+    /// Requests the region, unless it is known. Without an answer the default one stays, whose errors
     /// say what to do.
-    pub(crate) async fn settle(&self) {
-        if self.settled().get().is_some() {
+    pub(crate) async fn find_store(&self) {
+        if self.found().get().is_some() {
             return;
         }
         let Some(region) = self.region().await else { return };
-        let store = match region == DEFAULT {
-            true => None,
-            // It was built before with another name.
-            false => self.builder.clone().with_region(region).build().ok().map(Arc::new),
-        };
+        let mut store = None;
+        if region != DEFAULT {
+            // It cannot fail: the same builder succeeded with the default region.
+            store = self.builder.clone().with_region(region).build().ok().map(Arc::new);
+        }
         // Another call may have been first.
-        let _ = self.settled().set(store);
+        let _ = self.found().set(store);
     }
 
     async fn region(&self) -> Option<String> {
         let buckets = BUCKETS.get(|_| std::sync::Mutex::default());
-        let asked = {
+        let shared = {
             let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(buckets.entry(self.url.clone()).or_default())
         };
-        let Ok(mut asked) = timeout(2 * self.limit, asked.lock()).await else {
-            // A runtime of the caller's that stands still holds the lock.
-            return self.ask().await;
+        let Ok(mut answer) = timeout(2 * self.limit, shared.lock()).await else {
+            // The lock is held by a call in a runtime of the caller's that does not run.
+            return self.request_region().await;
         };
-        match &*asked {
+        match &*answer {
             Some(Answer::Region(region)) => return Some(region.clone()),
-            Some(Answer::Nothing(until)) if Instant::now() < *until => return None,
+            Some(Answer::NoneUntil(time)) if Instant::now() < *time => return None,
             _ => {}
         }
-        let region = self.ask().await;
-        *asked = Some(match &region {
+        let region = self.request_region().await;
+        *answer = Some(match &region {
             Some(region) => Answer::Region(region.clone()),
-            None => Answer::Nothing(Instant::now() + PAUSE),
+            None => Answer::NoneUntil(Instant::now() + PAUSE),
         });
         region
     }
 
-    async fn ask(&self) -> Option<String> {
+    async fn request_region(&self) -> Option<String> {
         let client = self.connector.connect(&client_options(self.url.starts_with("http://"))).ok()?;
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.method_mut() = Method::HEAD;
         *request.uri_mut() = self.url.parse().ok()?;
         let answer = CALL.scope(Call::new(Purpose::Region), client.execute(request));
         let answer = timeout(self.limit, answer).await.ok()?.ok()?;
-        named(answer.headers())
+        region_in(answer.headers())
     }
 }
 
-/// The region in the head of an answer, whatever its status: it becomes a part of a host's name.
-fn named(headers: &HeaderMap) -> Option<String> {
+/// The region in the head of an answer, whatever its status. Other text is refused, since the region
+/// becomes a part of a host's name.
+fn region_in(headers: &HeaderMap) -> Option<String> {
     let region = headers.get("x-amz-bucket-region")?.to_str().ok()?;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    ((1..=LETTERS).contains(&region.len()) && region.bytes().all(is_plain)).then(|| region.to_owned())
+    let is_region = (1..=MAX_NAME_LEN).contains(&region.len()) && region.bytes().all(is_plain);
+    is_region.then(|| region.to_owned())
 }

@@ -1,5 +1,5 @@
-//! The HTTP client below object_store: keeps what it hides, follows redirects carefully, and bounds
-//! what it reads.
+//! The HTTP client below object_store: notes the parts of answers that object_store hides, follows
+//! redirects carefully, and bounds what it reads.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -20,18 +20,19 @@ use object_store::client::{
 use crate::answers::call::{CALL, Call, Purpose};
 use crate::answers::page::Page;
 use crate::answers::xml::element;
-use crate::client::as_sent::{Sent, Turn, make_plain};
 use crate::client::per_process::Client;
 use crate::client::signing::Signing;
+use crate::client::web_value::{LargeReads, Transfer, make_plain};
+use crate::errors::message::{self, OwnError, answer_error};
 use crate::errors::secrets::Secrets;
-use crate::errors::told::{self, Told, of_answer};
 
-/// The most bytes of an error, of a page of a list or the answer to an erasure, and of any other
-/// answer but a value.
+/// The most bytes that are read of the answer to a request that failed.
 const ERROR_BYTES: usize = 64 << 10;
+/// The most bytes of a page of a list, or of the answer to an erasure.
 const PAGE_BYTES: usize = 32 << 20;
+/// The most bytes of any other answer but a value.
 const OTHER_BYTES: usize = 4 << 20;
-const REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// The headers that every host may see.
 const PUBLIC: [HeaderName; 6] =
@@ -49,16 +50,16 @@ const SIGNATURE: [HeaderName; 4] = [
 pub(crate) struct HttpLayer {
     pub(crate) client: Arc<Client>,
     pub(crate) headers: HeaderMap,
-    /// Those of the options.
+    /// The secrets of the options.
     pub(crate) secrets: Vec<String>,
-    /// How long the rest of an error is waited for.
-    pub(crate) patience: Duration,
+    /// How long the body of an error may take to come.
+    pub(crate) error_timeout: Duration,
     pub(crate) signing: Signing,
-    pub(crate) turn: Turn,
+    pub(crate) large_reads: LargeReads,
 }
 
-/// What was sent to a service, which may repeat it.
-struct Outgoing {
+/// The parts of a request that a service may repeat in its answer.
+struct SentRequest {
     headers: HeaderMap,
     uri: http::Uri,
     /// The body of a request for credentials.
@@ -76,7 +77,7 @@ impl HttpService for HttpLayer {
             *call.answer() = crate::answers::call::Answer { sent: true, ..Default::default() };
             let answered = self.answered(request, &call).await;
             answered.inspect_err(|error| {
-                let (what, is_final) = told::transport(error);
+                let (what, is_final) = message::transport_failure(error);
                 let mut answer = call.answer();
                 answer.transport = Some(what);
                 answer.is_late = error.kind() == HttpErrorKind::Timeout;
@@ -91,77 +92,109 @@ impl HttpService for HttpLayer {
 impl HttpLayer {
     async fn answered(&self, request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
         let reads = request.method().is_safe();
-        let is_text = is_text(&request);
+        let becomes_header = becomes_header(&request);
         let is_head = request.method() == Method::HEAD;
         let is_part = request.headers().contains_key(RANGE);
-        let again = (call.is_of_web && is_head).then(|| as_get(&request));
+        let get_request = (call.is_web_value && is_head).then(|| as_get(&request));
         let (response, sent) = self.send(request, call).await?;
-        let (mut parts, mut body) = response.into_parts();
-        mend(&mut parts);
-        let mut as_sent = Sent::Plainly;
-        if call.is_of_web && parts.status.is_success() {
-            as_sent = Sent::of(&parts).map_err(of_answer)?;
-            // Positions in what is sent are not those in the value: all of it has to be read.
-            if is_part && as_sent == Sent::Gzipped {
-                parts.status = StatusCode::OK;
+        let (mut head, mut body) = response.into_parts();
+        repair_head(&mut head);
+        let mut transfer = Transfer::Plain;
+        if call.is_web_value && head.status.is_success() {
+            transfer = Transfer::of(&head).map_err(answer_error)?;
+            // Positions in the compressed bytes are not those in the value: all of it has to be read.
+            if is_part && transfer == Transfer::Gzipped {
+                head.status = StatusCode::OK;
             }
-            // The length of a value that a head does not tell is that of the value.
-            if as_sent != Sent::Plainly
-                && let Some(request) = again
+            // This head does not tell the length of the value: only the value itself does.
+            if transfer != Transfer::Plain
+                && let Some(request) = get_request
             {
                 let (response, _) = self.send(request, call).await?;
-                (parts, body) = response.into_parts();
-                mend(&mut parts);
-                as_sent = if parts.status.is_success() {
-                    Sent::of(&parts).map_err(of_answer)?
-                } else {
-                    Sent::Plainly
-                };
+                (head, body) = response.into_parts();
+                repair_head(&mut head);
+                transfer = Transfer::Plain;
+                if head.status.is_success() {
+                    transfer = Transfer::of(&head).map_err(answer_error)?;
+                }
             }
         }
-        if reads && is_folder(&parts.headers) {
-            parts.status = StatusCode::NOT_FOUND;
+        if reads && is_folder(&head.headers) {
+            head.status = StatusCode::NOT_FOUND;
         }
-        call.has_head(parts.status.as_u16());
+        call.note_status(head.status.as_u16());
         let secrets = || Secrets::of(&self.secrets, &sent.headers, &sent.uri, &sent.form);
-        let body: HttpResponseBody = if !parts.status.is_success() {
-            let secrets = secrets();
-            note(call, &parts, &secrets);
-            let text = read_error(body, self.patience).await;
-            let text = String::from_utf8_lossy(&text);
-            let named = |name| Some(secrets.quoted(&element(&text, name)?));
-            let mut answer = call.answer();
-            answer.code = named("Code").or_else(|| answer.code.take());
-            answer.message = named("Message");
+        let body: HttpResponseBody = if !head.status.is_success() {
+            self.note_error(call, &head, body, &secrets()).await;
             String::new().into()
         } else if let Purpose::Page(instead) = call.purpose {
             let text = read(body, PAGE_BYTES).await?;
-            let page = Page::read(&String::from_utf8_lossy(&text)).map_err(of_answer)?;
+            let page = Page::read(&String::from_utf8_lossy(&text)).map_err(answer_error)?;
             call.answer().page = Some(page);
             instead.to_owned().into()
         } else if let Purpose::Erasure(batch) = call.purpose {
             let text = read(body, PAGE_BYTES).await?;
-            let refused = batch.refused(&String::from_utf8_lossy(&text)).map_err(of_answer)?;
+            let refused = batch.refused(&String::from_utf8_lossy(&text)).map_err(answer_error)?;
             if let Some(refused) = refused {
                 let secrets = secrets();
-                note(call, &parts, &secrets);
-                call.answer().is_refused(refused.without(&secrets));
+                note_head(call, &head, &secrets);
+                call.answer().note_refused(refused.without_secrets(&secrets));
             }
-            batch.stand_in(&mut parts.headers).to_owned().into()
+            batch.stand_in(&mut head.headers).to_owned().into()
         } else if !reads || !call.purpose.is_of_store() {
             let bytes = read(body, OTHER_BYTES).await?;
-            if is_text && !is_word(&bytes) {
-                return Err(of_answer(Told::last("the answer is not that of a metadata service")));
+            if becomes_header && !is_printable(&bytes) {
+                return Err(answer_error(OwnError::lasting("the answer is not that of a metadata service")));
             }
             bytes.into()
-        } else if as_sent != Sent::Plainly && !is_part {
-            let value = self.turn.read(as_sent, body).await?;
-            make_plain(&mut parts, value.len());
+        } else if transfer != Transfer::Plain && !is_part {
+            let value = self.large_reads.read(transfer, body).await?;
+            make_plain(&mut head, value.len());
             if is_head { Bytes::new().into() } else { value.into() }
         } else {
             body
         };
-        Ok(HttpResponse::from_parts(parts, body))
+        Ok(HttpResponse::from_parts(head, body))
+    }
+
+    /// Notes what the answer to a request that failed says in its head and its body.
+    async fn note_error(
+        &self,
+        call: &Call,
+        head: &http::response::Parts,
+        body: HttpResponseBody,
+        secrets: &Secrets,
+    ) {
+        note_head(call, head, secrets);
+        let text = read_error(body, self.error_timeout).await;
+        let text = String::from_utf8_lossy(&text);
+        let quoted_element = |name| Some(secrets.quoted(&element(&text, name)?));
+        let mut answer = call.answer();
+        answer.code = quoted_element("Code").or_else(|| answer.code.take());
+        answer.message = quoted_element("Message");
+    }
+
+    /// Sets the headers that object_store does not set, or not as they should be.
+    fn complete_headers(&self, request: &mut HttpRequest, call: &Call) {
+        // `is_empty` of object_store 0.14.2 is true of payloads that are not.
+        let is_empty_write = !request.method().is_safe() && request.body().content_length() == 0;
+        // Sizes and ranges are those of the stored bytes. Google inflates them for clients that do not
+        // accept gzip, and ignores ranges then; others might compress them for clients that do.
+        let encoding = if call.inflates && request.method().is_safe() { "gzip" } else { "identity" };
+        let headers = request.headers_mut();
+        if is_empty_write {
+            // hyper leaves it out, and some servers insist on it.
+            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(encoding));
+        if call.purpose.is_of_store() {
+            if !self.signing.is_on() {
+                for name in &SIGNATURE {
+                    headers.remove(name);
+                }
+            }
+            headers.extend(self.headers.clone());
+        }
     }
 
     /// Sends a request; one that reads follows redirects. Another host gets neither credentials nor
@@ -170,34 +203,18 @@ impl HttpLayer {
         &self,
         mut request: HttpRequest,
         call: &Call,
-    ) -> Result<(HttpResponse, Outgoing), HttpError> {
+    ) -> Result<(HttpResponse, SentRequest), HttpError> {
+        self.complete_headers(&mut request, call);
         let is_of_store = call.purpose.is_of_store();
-        // `is_empty` of object_store 0.14.2 is true of payloads that are not.
-        let is_empty_write = !request.method().is_safe() && request.body().content_length() == 0;
-        // Sizes and ranges are those of what is stored. Google inflates it for those who do not accept
-        // gzip, and ignores ranges then; others might deflate it for those who do.
-        let encoding = if call.inflates && request.method().is_safe() { "gzip" } else { "identity" };
-        let headers = request.headers_mut();
-        if is_empty_write {
-            // Otherwise hyper says nothing, and some servers insist.
-            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
-        }
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(encoding));
-        if is_of_store {
-            if !self.signing.is_on() {
-                SIGNATURE.iter().for_each(|name| drop(headers.remove(name)));
-            }
-            headers.extend(self.headers.clone());
-        }
-        let headers = headers.clone();
         let form = match call.purpose {
             Purpose::Credentials => request.body().as_bytes().cloned().unwrap_or_default(),
             _ => Bytes::new(),
         };
-        let sent = Outgoing { headers, uri: request.uri().clone(), form };
+        let sent = SentRequest { headers: request.headers().clone(), uri: request.uri().clone(), form };
         let reads = request.method().is_safe();
-        let (mut uri, method) = (request.uri().clone(), request.method().clone());
-        let own = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?.origin();
+        let method = request.method().clone();
+        let mut uri = request.uri().clone();
+        let own_origin = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?.origin();
         for n_redirects in 0.. {
             let mut response = self.client.call(request).await?;
             let to = response.headers().get(http::header::LOCATION);
@@ -208,37 +225,43 @@ impl HttpLayer {
             };
             let from = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?;
             let to = from.join(to).map_err(undecodable)?;
-            // A folder is no value.
+            // A redirect to a folder: there is no value of this name.
             if to.path().strip_suffix('/') == Some(from.path()) {
                 *response.status_mut() = StatusCode::NOT_FOUND;
                 return Ok((response, sent));
             }
-            if from.scheme() == "https" && to.scheme() != "https" {
-                return Err(of_answer(Told::last("redirected from https to a host without it")));
-            }
-            if !may_lead(&from, &to) {
-                let what = "redirected to this machine, or to the services of its network";
-                return Err(of_answer(Told::last(what)));
-            }
-            if n_redirects == REDIRECTS {
-                return Err(of_answer(Told::last(format!("redirected more than {REDIRECTS} times"))));
+            check_redirect(&from, &to).map_err(answer_error)?;
+            if n_redirects == MAX_REDIRECTS {
+                let what = format!("redirected more than {MAX_REDIRECTS} times");
+                return Err(answer_error(OwnError::lasting(what)));
             }
             uri = to.as_str().parse().map_err(undecodable)?;
             request = HttpRequest::new(HttpRequestBody::empty());
             *request.method_mut() = method.clone();
             *request.uri_mut() = uri.clone();
-            // Whatever else there is may be a secret or signed, and names the first host.
-            let is_own = to.origin() == own;
-            let kept = sent.headers.iter().filter(|(name, _)| is_own || PUBLIC.contains(name));
-            request.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
+            // Other headers may be secrets, or are signed for the first host.
+            let is_own = to.origin() == own_origin;
+            let allowed = sent.headers.iter().filter(|(name, _)| is_own || PUBLIC.contains(name));
+            request.headers_mut().extend(allowed.map(|(name, value)| (name.clone(), value.clone())));
         }
         unreachable!("the loop returns")
     }
 }
 
-/// Whether a redirect may lead there. Services of this machine, and of its own link, where metadata services
-/// are, answer every caller that is near: pages of others must not send one there.
-fn may_lead(from: &reqwest::Url, to: &reqwest::Url) -> bool {
+fn check_redirect(from: &reqwest::Url, to: &reqwest::Url) -> Result<(), OwnError> {
+    if from.scheme() == "https" && to.scheme() != "https" {
+        return Err(OwnError::lasting("redirected from https to a host without it"));
+    }
+    if !may_redirect(from, to) {
+        return Err(OwnError::lasting("redirected to this machine, or to the services of its network"));
+    }
+    Ok(())
+}
+
+/// Returns `true` if a redirect from one URL to the other is allowed. Services of this machine, and those
+/// of its own link, such as metadata services, trust every caller that reaches them: a server elsewhere must
+/// not send requests there.
+fn may_redirect(from: &reqwest::Url, to: &reqwest::Url) -> bool {
     let address = |url: &reqwest::Url| {
         let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
         if host == "localhost" || host.ends_with(".localhost") {
@@ -246,26 +269,27 @@ fn may_lead(from: &reqwest::Url, to: &reqwest::Url) -> bool {
         }
         host.parse().ok().map(|ip: IpAddr| ip.to_canonical())
     };
-    let is_here = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
-    let is_of_link = |ip: IpAddr| match ip {
+    let is_this_machine = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+    let is_own_link = |ip: IpAddr| match ip {
         IpAddr::V4(ip) => ip.is_link_local(),
-        // The second is that of EC2.
+        // The second is the metadata service of EC2.
         IpAddr::V6(ip) => ip.is_unicast_link_local() || ip.segments()[..2] == [0xfd00, 0xec2],
     };
     match address(to) {
-        Some(ip) if is_here(ip) => address(from).is_some_and(is_here),
-        Some(ip) if is_of_link(ip) => address(from) == Some(ip),
+        Some(ip) if is_this_machine(ip) => address(from).is_some_and(is_this_machine),
+        Some(ip) if is_own_link(ip) => address(from) == Some(ip),
         _ => true,
     }
 }
 
-/// Whether this is a folder of Azure with a hierarchical namespace, which answers as an empty value does.
+/// Returns `true` for a folder of Azure with a hierarchical namespace, which is otherwise answered like an
+/// empty value.
 fn is_folder(headers: &HeaderMap) -> bool {
-    let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
-    is("x-ms-resource-type", "directory") || is("x-ms-meta-hdi_isfolder", "true")
+    let has = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
+    has("x-ms-resource-type", "directory") || has("x-ms-meta-hdi_isfolder", "true")
 }
 
-/// A request for a value instead of its head.
+/// The request for a value instead of its head.
 fn as_get(request: &HttpRequest) -> HttpRequest {
     let mut get = HttpRequest::new(HttpRequestBody::empty());
     *get.uri_mut() = request.uri().clone();
@@ -273,12 +297,14 @@ fn as_get(request: &HttpRequest) -> HttpRequest {
     get
 }
 
-/// Changes the head of an answer so that object_store takes it.
-fn mend(head: &mut http::response::Parts) {
-    // It refuses all for one that describes the value in other letters.
-    let odd = head.headers.iter().filter(|(_, value)| value.to_str().is_err());
-    let odd: Vec<HeaderName> = odd.map(|(name, _)| name.clone()).collect();
-    odd.iter().for_each(|name| drop(head.headers.remove(name)));
+/// Changes the head of an answer so that object_store accepts it.
+fn repair_head(head: &mut http::response::Parts) {
+    // It refuses an answer for a single header that is not ASCII.
+    let not_ascii = head.headers.iter().filter(|(_, value)| value.to_str().is_err());
+    let not_ascii: Vec<HeaderName> = not_ascii.map(|(name, _)| name.clone()).collect();
+    for name in &not_ascii {
+        head.headers.remove(name);
+    }
     // The length of a part follows from its range.
     if head.status == StatusCode::PARTIAL_CONTENT && !head.headers.contains_key(CONTENT_LENGTH) {
         let byte_len = head.headers.get(CONTENT_RANGE).and_then(|range| byte_len(range.to_str().ok()?));
@@ -292,8 +318,8 @@ fn byte_len(range: &str) -> Option<u64> {
     last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
 }
 
-/// Notes what the head of an answer says that is not what was asked for.
-fn note(call: &Call, head: &http::response::Parts, secrets: &Secrets) {
+/// Notes what the head of an answer says about a failure.
+fn note_head(call: &Call, head: &http::response::Parts, secrets: &Secrets) {
     let header = |name: &str| Some(secrets.quoted(head.headers.get(name)?.to_str().ok()?));
     let mut answer = call.answer();
     answer.request_id =
@@ -304,14 +330,14 @@ fn note(call: &Call, head: &http::response::Parts, secrets: &Secrets) {
     answer.retry_after = seconds.and_then(|seconds| Some(Duration::from_secs(seconds.parse().ok()?)));
 }
 
-/// Whether object_store puts the answer to a request into a header or a URL: those of the metadata service
-/// of EC2 to a request for a token, or for the name of a role.
-fn is_text(request: &HttpRequest) -> bool {
+/// Returns `true` if object_store puts the answer to a request into a header or a URL: those of the metadata
+/// service of EC2 to a request for a token, or for the name of a role.
+fn becomes_header(request: &HttpRequest) -> bool {
     let path = request.uri().path();
     path.ends_with("/latest/api/token") || path.ends_with("/iam/security-credentials/")
 }
 
-fn is_word(bytes: &[u8]) -> bool {
+fn is_printable(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_graphic)
 }
 
@@ -319,34 +345,34 @@ fn undecodable(error: impl std::error::Error + Send + Sync + 'static) -> HttpErr
     HttpError::new(HttpErrorKind::Decode, error)
 }
 
-/// All of a body.
+/// Reads a body to its end.
 async fn read(body: HttpResponseBody, limit: usize) -> Result<Bytes, HttpError> {
     let mut stream = body.bytes_stream();
     let mut bytes = BytesMut::new();
     while let Some(part) = stream.try_next().await? {
         if bytes.len() + part.len() > limit {
-            return Err(of_answer(Told::last(format!("the answer has more than {limit} bytes"))));
+            return Err(answer_error(OwnError::lasting(format!("the answer has more than {limit} bytes"))));
         }
         bytes.extend_from_slice(&part);
     }
     Ok(bytes.freeze())
 }
 
-/// As much of the body of an error as comes in this time: what is known without it counts.
-async fn read_error(body: HttpResponseBody, patience: Duration) -> Bytes {
+/// Reads as much of the body of an error as comes in this time. The status is known without it.
+async fn read_error(body: HttpResponseBody, error_timeout: Duration) -> Bytes {
     let mut stream = body.bytes_stream();
     let mut bytes = BytesMut::new();
     let all = async {
         while let Ok(Some(part)) = stream.try_next().await {
-            let room = ERROR_BYTES - bytes.len();
-            bytes.extend_from_slice(&part[..part.len().min(room)]);
-            if part.len() > room {
+            let n_left = ERROR_BYTES - bytes.len();
+            bytes.extend_from_slice(&part[..part.len().min(n_left)]);
+            if part.len() > n_left {
                 break;
             }
         }
     };
-    // What has come is kept.
-    let _ = tokio::time::timeout(patience, all).await;
+    // On a timeout, what has come is used.
+    let _ = tokio::time::timeout(error_timeout, all).await;
     bytes.freeze()
 }
 
@@ -374,7 +400,7 @@ mod tests {
             ("http://169.254.1.1", "http://169.254.1.1/b", true),
         ] {
             let [from, to] = [from, to].map(|url| reqwest::Url::parse(url).expect("a URL"));
-            assert_eq!(may_lead(&from, &to), expected, "{from} {to}");
+            assert_eq!(may_redirect(&from, &to), expected, "{from} {to}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whether requests are signed: known when a store is opened, or once the machine was asked for
-//! credentials.
+//! The switch for signatures. It is set when a store is opened, and turned off if the machine turns out
+//! to have no credentials.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ impl Signing {
         self.0.load(Ordering::Acquire)
     }
 
-    /// From here on nothing is signed.
+    /// From now on nothing is signed.
     pub(crate) fn turn_off(&self) {
         self.0.store(false, Ordering::Release);
     }

@@ -1,5 +1,5 @@
-//! Credentials of AWS from the service of a container. object_store knows no token but that of a file,
-//! and would send it through a proxy and to any host.
+//! Credentials of AWS from the service of a container. object_store only supports tokens from files, and
+//! would send them through a proxy and to any host.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,8 +16,8 @@ use object_store::aws::AwsCredential;
 use object_store::client::{HttpClient, HttpConnector, HttpRequest, HttpRequestBody};
 
 use crate::client::connector::{Connector, client_options, metadata_options};
-use crate::credentials::kept::{Keeper, Kept};
-use crate::errors::told::Told;
+use crate::credentials::expiring::{CredentialCache, ExpiringCredential};
+use crate::errors::message::OwnError;
 use crate::settings::variables::Variables;
 
 const RELATIVE: &str = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
@@ -39,11 +39,11 @@ pub(crate) struct Container {
 enum Token {
     None,
     Given(HeaderValue),
-    /// Read for each request, since it changes.
+    /// The file is read for each request, since it changes.
     File(PathBuf),
 }
 
-/// The token is a secret.
+/// Without the token, which is a secret.
 impl fmt::Debug for Container {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Container").field(&self.name).finish()
@@ -54,7 +54,7 @@ impl Container {
     /// The service that variables name.
     ///
     /// # Errors
-    /// The URL is not one that a token may go to, or the token is not valid in a header.
+    /// If the token may not be sent to the URL, or is not valid in a header.
     pub(crate) fn find(variables: Variables<'_>) -> Result<Option<Self>, String> {
         let (name, url) = match (variables.get(RELATIVE), variables.get(FULL)) {
             (Some(path), _) => (RELATIVE, format!("http://{}{path}", SERVICES[0])),
@@ -75,15 +75,15 @@ impl Container {
         self.name
     }
 
-    /// Fetches its credentials.
+    /// The provider of its credentials.
     ///
     /// # Errors
-    /// No HTTP client can be made.
+    /// If no HTTP client can be made.
     pub(crate) fn provider(self, connector: &Connector) -> object_store::Result<Arc<ContainerCredentials>> {
-        let is_near = self.url.scheme_str() == Some("http");
-        let options = if is_near { metadata_options() } else { client_options(false) };
+        let is_local = self.url.scheme_str() == Some("http");
+        let options = if is_local { metadata_options() } else { client_options(false) };
         let client = connector.connect(&options)?;
-        Ok(Arc::new(ContainerCredentials { container: self, client, keeper: Keeper::default() }))
+        Ok(Arc::new(ContainerCredentials { container: self, client, cache: CredentialCache::default() }))
     }
 
     async fn token(&self) -> Result<Option<HeaderValue>, String> {
@@ -106,12 +106,11 @@ fn header(token: &str) -> Result<HeaderValue, &'static str> {
     Ok(value)
 }
 
-/// A URL whose host may know the token, and whose answer may be taken for credentials: the rule of AWS's
-/// tools.
+/// The URL, if its host may get the token and may answer with credentials, by the rule of AWS's tools.
 fn trusted(url: &str) -> Option<http::Uri> {
     let url = reqwest::Url::parse(url).ok()?;
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_near = || match host.parse::<IpAddr>() {
+    let is_local = || match host.parse::<IpAddr>() {
         Ok(ip) => ip.is_loopback() || SERVICES.contains(&host),
         Err(_) => host == "localhost",
     };
@@ -119,18 +118,21 @@ fn trusted(url: &str) -> Option<http::Uri> {
         && url.password().is_none()
         && match url.scheme() {
             "https" => true,
-            "http" => is_near(),
+            "http" => is_local(),
             _ => false,
         };
-    // As it was checked: another parser may take another part of the text for the host.
-    is_trusted.then(|| url.as_str().parse().ok()).flatten()
+    if !is_trusted {
+        return None;
+    }
+    // The text as it was parsed here: another parser might find another host in the original one.
+    url.as_str().parse().ok()
 }
 
 /// Credentials that are fetched when they are needed, and again before they expire.
 pub(crate) struct ContainerCredentials {
     container: Container,
     client: HttpClient,
-    keeper: Keeper,
+    cache: CredentialCache,
 }
 
 impl fmt::Debug for ContainerCredentials {
@@ -144,11 +146,11 @@ fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> object
 }
 
 impl ContainerCredentials {
-    async fn fetch(&self) -> object_store::Result<Kept> {
-        let told = |what: String| failed(Told::last(what));
+    async fn fetch(&self) -> object_store::Result<ExpiringCredential> {
+        let own_error = |what: String| failed(OwnError::lasting(what));
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.uri_mut() = self.container.url.clone();
-        let token = self.container.token().await.map_err(told)?;
+        let token = self.container.token().await.map_err(own_error)?;
         request.headers_mut().extend(token.map(|token| (AUTHORIZATION, token)));
         let answer = self.client.execute(request).await.map_err(failed)?;
         if !answer.status().is_success() {
@@ -157,8 +159,8 @@ impl ContainerCredentials {
         let parts: Vec<_> = answer.into_body().bytes_stream().try_collect().await.map_err(failed)?;
         let now = SystemTime::now();
         let document = serde_json::from_slice(&parts.concat());
-        let document = document.map_err(|_| told("the answer is not a JSON document".to_owned()))?;
-        Kept::read(&document, "the answer", "Token", now).map_err(told)
+        let document = document.map_err(|_| own_error("the answer is not a JSON document".to_owned()))?;
+        ExpiringCredential::read(&document, "the answer", "Token", now).map_err(own_error)
     }
 }
 
@@ -170,7 +172,7 @@ impl CredentialProvider for ContainerCredentials {
         's: 'f,
         Self: 'f,
     {
-        self.keeper.get(self.fetch()).boxed()
+        self.cache.get(self.fetch()).boxed()
     }
 }
 
@@ -201,7 +203,7 @@ mod tests {
             ("ftp://localhost/", false),
             ("file:///etc/passwd", false),
             ("hidden", false),
-            // An empty variable is none.
+            // An empty variable counts as not set.
             ("", true),
         ] {
             let container = find(&[(FULL, url), (TOKEN, "a token")]);

@@ -1,4 +1,4 @@
-//! Where the credentials of a store come from, by the order that the users of each service know.
+//! The source of a store's credentials, in the order that the users of each service know.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::settings::profile::Profile;
 use crate::settings::setting::{self, Setting, Use};
 use crate::settings::variables::Variables;
 
-/// Settings by the names that object_store knows.
+/// Settings by their names in object_store.
 pub(crate) type Settings = Vec<(String, Setting)>;
 
-/// Where credentials come from.
+/// A source of credentials.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// Nothing is signed.
     Unsigned,
-    /// Keys, or what object_store fetches credentials with.
+    /// Keys, or the settings with which object_store fetches credentials.
     Settings { settings: Settings, name: String },
     /// A program.
     #[cfg(feature = "s3")]
@@ -33,7 +33,8 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    fn of(variables: Variables<'_>, names: &[&str]) -> Settings {
+    /// The variables of these names that are set, as settings.
+    fn settings(variables: Variables<'_>, names: &[&str]) -> Settings {
         let setting =
             |name: &&str| Some((name.to_ascii_lowercase(), Setting::new(*name, variables.get(name)?)));
         names.iter().filter_map(setting).collect()
@@ -42,13 +43,13 @@ impl Source {
     /// The first of these sets of variables that is complete.
     fn first(variables: Variables<'_>, sets: &[(&[&str], &[&str])]) -> Option<Self> {
         let (needed, others) = sets.iter().find(|(needed, _)| variables.has_all(needed))?;
-        let settings = Self::of(variables, &[*needed, *others].concat());
+        let settings = Self::settings(variables, &[*needed, *others].concat());
         Some(Self::Settings { settings, name: needed.join(" and ") })
     }
 }
 
-/// The domains of Amazon, Google and Microsoft: only their stores are read with the credentials of
-/// their machines, unless a variable names the metadata service.
+/// The domains of Amazon, Google and Microsoft. The credentials of their machines are only used for their
+/// own stores, unless a variable names the metadata service.
 const AMAZON: &[&str] = &["amazonaws.com", "amazonaws.com.cn", "api.aws"];
 const GOOGLE: &[&str] = &["googleapis.com"];
 const MICROSOFT: &[&str] = &["core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net"];
@@ -62,7 +63,7 @@ fn is_below(endpoint: Option<&str>, domains: &[&str]) -> bool {
         .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
 
-/// Variables besides those of the sets below.
+/// Variables besides those of the sets that follow.
 pub(crate) const AWS_MORE: &[&str] = &[
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
@@ -77,7 +78,7 @@ pub(crate) const AWS_MORE: &[&str] = &[
     "AWS_EC2_METADATA_DISABLED",
     "AWS_EC2_METADATA_SERVICE_ENDPOINT",
 ];
-/// Each of these sets of variables is enough, in this order; the second half may go with it.
+/// Sets of variables, the first complete one of which is used. The second part of each is optional.
 pub(crate) const AWS: &[(&[&str], &[&str])] = &[
     (&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], &["AWS_SESSION_TOKEN"]),
     (&["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"], &["AWS_ROLE_SESSION_NAME", "AWS_ENDPOINT_URL_STS"]),
@@ -98,7 +99,7 @@ pub(crate) const GOOGLE_SETS: &[(&[&str], &[&str])] = &[
     (&["GOOGLE_APPLICATION_CREDENTIALS"], &[]),
 ];
 const AZURE_IDENTITY: &[&str] = &["AZURE_MSI_ENDPOINT", "IDENTITY_ENDPOINT"];
-/// What the managed identity of an app is asked with.
+/// The secret in requests to the managed identity of an app.
 const AZURE_HEADER: &str = "IDENTITY_HEADER";
 pub(crate) const AZURE_MORE: &[&str] = &[AZURE_IDENTITY[0], AZURE_IDENTITY[1], AZURE_HEADER];
 pub(crate) const AZURE: &[(&[&str], &[&str])] = &[
@@ -120,7 +121,7 @@ pub(crate) const AZURE: &[(&[&str], &[&str])] = &[
 ///
 /// # Errors
 ///
-/// The profile is needed and cannot be read, or what variables say cannot be used.
+/// If the profile is needed and cannot be read, or the variables cannot be used.
 #[cfg(feature = "s3")]
 pub(crate) fn aws(
     variables: Variables<'_>,
@@ -130,10 +131,12 @@ pub(crate) fn aws(
     if let Some(source) = Source::first(variables, AWS) {
         return Ok(source);
     }
-    let half =
-        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].into_iter().find(|name| variables.get(name).is_some());
-    if let Some(half) = half {
-        return Err(format!("{half} is half a key: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together"));
+    for half in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+        if variables.get(half).is_some() {
+            return Err(format!(
+                "{half} is half a key: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together"
+            ));
+        }
     }
     if let Some(source) = of_profile(profile.as_ref().map_err(String::clone)?) {
         return Ok(source);
@@ -145,17 +148,18 @@ pub(crate) fn aws(
     if variables.is_yes("AWS_EC2_METADATA_DISABLED") || (metadata.is_none() && !is_below(endpoint, AMAZON)) {
         return Ok(Source::Unsigned);
     }
-    let setting = metadata.map(|url| Setting::new("AWS_EC2_METADATA_SERVICE_ENDPOINT", url));
-    setting.iter().try_for_each(|setting| setting.check(Use::Endpoint))?;
-    let setting = setting.map(|mut setting| {
+    let mut settings = Settings::new();
+    if let Some(url) = metadata {
+        let mut setting = Setting::new("AWS_EC2_METADATA_SERVICE_ENDPOINT", url);
+        setting.check(Use::Endpoint)?;
         setting.value.truncate(setting.value.trim_end_matches('/').len());
-        ("aws_metadata_endpoint".to_owned(), setting)
-    });
+        settings.push(("aws_metadata_endpoint".to_owned(), setting));
+    }
     let name = format!("the metadata service of EC2 {}", metadata.unwrap_or_default());
-    Ok(Source::Machine { settings: setting.into_iter().collect(), name })
+    Ok(Source::Machine { settings, name })
 }
 
-/// What a profile says of credentials.
+/// The credentials of a profile, if it has any.
 #[cfg(feature = "s3")]
 fn of_profile(profile: &Profile) -> Option<Source> {
     let settings = |names: &[(&str, &str)]| -> Settings {
@@ -165,13 +169,15 @@ fn of_profile(profile: &Profile) -> Option<Source> {
     let has = |name: &&str| profile.get(name).is_some();
     let name = format!("the profile {:?}", profile.name());
     let key = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
-    // A key beside a role is what the role is asked for with.
-    let is_of_role = has(&"role_arn");
-    if !is_of_role && key[..2].iter().any(has) {
+    // If the profile has a role, its key only serves to obtain the role.
+    let has_role = has(&"role_arn");
+    if !has_role && key[..2].iter().any(has) {
         let settings = settings(&key.map(|name| (name, name)));
         return Some(Source::Settings { settings, name });
     }
-    if let Some(command) = profile.get("credential_process").filter(|_| !is_of_role) {
+    if let Some(command) = profile.get("credential_process")
+        && !has_role
+    {
         return Some(Source::Process(CredentialProcess::new(&name, command)));
     }
     if ["role_arn", "web_identity_token_file"].iter().all(has) {
@@ -183,19 +189,20 @@ fn of_profile(profile: &Profile) -> Option<Source> {
         let settings = settings(&names);
         return Some(Source::Settings { settings, name });
     }
-    ["sso_session", "sso_start_url", "role_arn", "login_session"].iter().any(has).then(|| {
-        // AWS's own program signs in, assumes roles, and prints what it gets.
-        let words =
-            ["aws", "configure", "export-credentials", "--format", "process", "--profile", profile.name()];
-        Source::Process(CredentialProcess::of_words(&name, words.map(str::to_owned).into()))
-    })
+    if !["sso_session", "sso_start_url", "role_arn", "login_session"].iter().any(has) {
+        return None;
+    }
+    // AWS's own program signs in, assumes roles, and prints the credentials that it gets.
+    let words =
+        ["aws", "configure", "export-credentials", "--format", "process", "--profile", profile.name()];
+    Some(Source::Process(CredentialProcess::of_words(&name, words.map(str::to_owned).into())))
 }
 
 /// The source for Google.
 ///
 /// # Errors
 ///
-/// What variables say cannot be used.
+/// If the variables cannot be used.
 pub(crate) fn google(variables: Variables<'_>, endpoint: Option<&str>) -> Result<Source, String> {
     if let Some(source) = Source::first(variables, GOOGLE_SETS) {
         return Ok(source);
@@ -211,7 +218,7 @@ pub(crate) fn google(variables: Variables<'_>, endpoint: Option<&str>) -> Result
     if variables.is_yes("NO_GCE_CHECK") || (metadata.is_empty() && !is_below(endpoint, GOOGLE)) {
         return Ok(Source::Unsigned);
     }
-    // object_store reads the variables by itself.
+    // They are only checked here: object_store reads the variables itself.
     for (name, host) in &metadata {
         setting::check(host, Use::Host).map_err(|what| format!("{name} {what}"))?;
     }
@@ -220,8 +227,8 @@ pub(crate) fn google(variables: Variables<'_>, endpoint: Option<&str>) -> Result
     Ok(Source::Machine { settings: Settings::new(), name })
 }
 
-/// The endpoint that the document of a service account names, which object_store takes if no other is
-/// given.
+/// The endpoint that the document of a service account names, which object_store uses unless another one
+/// is given.
 #[cfg(feature = "gcs")]
 pub(crate) fn base_url(source: &Source) -> Option<Setting> {
     let Source::Settings { settings, name } = source else { return None };
@@ -234,7 +241,7 @@ pub(crate) fn base_url(source: &Source) -> Option<Setting> {
     Some(Setting::new(format!("gcs_base_url of {name}"), document.get("gcs_base_url")?.as_str()?))
 }
 
-/// Where `gcloud auth application-default login` leaves its file.
+/// The file that `gcloud auth application-default login` writes.
 fn gcloud_file(variables: Variables<'_>) -> Option<PathBuf> {
     let folder = match (variables.get("CLOUDSDK_CONFIG"), variables.get("APPDATA").filter(|_| cfg!(windows)))
     {
@@ -249,7 +256,7 @@ fn gcloud_file(variables: Variables<'_>) -> Option<PathBuf> {
 ///
 /// # Errors
 ///
-/// What variables say cannot be used.
+/// If the variables cannot be used.
 pub(crate) fn azure(variables: Variables<'_>, endpoint: Option<&str>) -> Result<Source, String> {
     if let Some(source) = Source::first(variables, AZURE) {
         return Ok(source);
@@ -258,10 +265,10 @@ pub(crate) fn azure(variables: Variables<'_>, endpoint: Option<&str>) -> Result<
     if metadata.is_none() && !is_below(endpoint, MICROSOFT) {
         return Ok(Source::Unsigned);
     }
-    // object_store reads it by itself.
+    // It is only checked here: object_store reads the variable itself.
     let header = variables.get(AZURE_HEADER).unwrap_or_default();
     setting::check(header, Use::Text).map_err(|what| format!("{AZURE_HEADER} {what}"))?;
-    let settings = Source::of(variables, &[AZURE_IDENTITY, &["AZURE_CLIENT_ID"]].concat());
+    let settings = Source::settings(variables, &[AZURE_IDENTITY, &["AZURE_CLIENT_ID"]].concat());
     let name = format!("the managed identity {}", metadata.unwrap_or_default());
     Ok(Source::Machine { settings, name })
 }
@@ -283,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_first_complete_set_counts() {
-        let of = |names: &[&str]| {
+        let names_used = |names: &[&str]| {
             let set = variables(names);
             let source = aws(Variables(&set), &Ok(Profile::default()), Some("http://127.0.0.1:1"));
             settings(source.expect("no profile is needed"))
@@ -291,11 +298,11 @@ mod tests {
         let key =
             ["AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"];
         let expected = ["aws_access_key_id", "aws_secret_access_key"];
-        assert_eq!(of(&key).expect("keys come first"), expected);
+        assert_eq!(names_used(&key).expect("keys come first"), expected);
         let expected = ["aws_web_identity_token_file", "aws_role_arn"];
-        assert_eq!(of(&key[..2]).expect("a web identity"), expected);
-        // Half of it is nothing.
-        assert_eq!(of(&["AWS_ROLE_ARN"]), None);
+        assert_eq!(names_used(&key[..2]).expect("a web identity"), expected);
+        // An incomplete set is not used.
+        assert_eq!(names_used(&["AWS_ROLE_ARN"]), None);
         let set = variables(&["AZURE_CLIENT_SECRET", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"]);
         let expected = ["azure_client_secret", "azure_client_id", "azure_tenant_id"];
         let source = azure(Variables(&set), None).expect("they are valid");
@@ -305,23 +312,23 @@ mod tests {
     #[test]
     fn rs_27_credentials_of_machines_are_for_the_stores_of_their_owner() {
         let none = Vec::new();
-        let asks = |endpoint| {
+        let use_machine = |endpoint| {
             let aws = aws(Variables(&none), &Ok(Profile::default()), endpoint).expect("no profile is needed");
             let google = google(Variables(&none), endpoint).expect("nothing is set");
             let azure = azure(Variables(&none), endpoint).expect("nothing is set");
             [aws, google, azure].map(|source| matches!(source, Source::Machine { .. }))
         };
-        assert_eq!(asks(None), [true; 3]);
-        assert_eq!(asks(Some("https://s3.eu-west-1.amazonaws.com")), [true, false, false]);
-        assert_eq!(asks(Some("https://storage.googleapis.com/")), [false, true, false]);
-        assert_eq!(asks(Some("https://lab.blob.core.windows.net")), [false, false, true]);
+        assert_eq!(use_machine(None), [true; 3]);
+        assert_eq!(use_machine(Some("https://s3.eu-west-1.amazonaws.com")), [true, false, false]);
+        assert_eq!(use_machine(Some("https://storage.googleapis.com/")), [false, true, false]);
+        assert_eq!(use_machine(Some("https://lab.blob.core.windows.net")), [false, false, true]);
         for other in [
             "http://127.0.0.1:9000",
             "https://amazonaws.com.example.org",
             "https://notamazonaws.com",
             "no URL",
         ] {
-            assert_eq!(asks(Some(other)), [false; 3], "{other}");
+            assert_eq!(use_machine(Some(other)), [false; 3], "{other}");
         }
         let endpoint = ("AWS_EC2_METADATA_SERVICE_ENDPOINT".to_owned(), "http://127.0.0.1:1".to_owned());
         let set = vec![endpoint];

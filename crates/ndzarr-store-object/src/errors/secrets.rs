@@ -1,21 +1,21 @@
-//! The secrets of a request, so that no error quotes a service that repeats one of them.
+//! The secrets of a request. If a service repeats one of them, errors do not quote its text.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Uri};
 
-use crate::errors::told::quoted;
+use crate::errors::message::quoted;
 use crate::options::{Credentials, RemoteOptions};
 
-/// What is quoted instead of a text that repeats a secret.
-const INSTEAD: &str = "(left out, since it repeats a secret of the request)";
-/// A text that has this number of letters and digits of a secret in a row repeats it.
-const PART: usize = 8;
-/// A secret with fewer letters and digits is any word.
-const SHORTEST: usize = 3;
+/// Takes the place of a text that repeats a secret.
+const LEFT_OUT: &str = "(left out, since it repeats a secret of the request)";
+/// A text repeats a secret if it has this number of its letters and digits in a row.
+const MATCH_LEN: usize = 8;
+/// A secret with fewer letters and digits could be any word, and is not looked for.
+const MIN_LEN: usize = 3;
 
-/// Headers whose values may be shown; `*` stands for any end.
+/// Headers whose values may be shown; `*` matches any ending.
 const PUBLIC_HEADERS: &[&str] = &[
     "accept*",
     "cache-control",
@@ -99,10 +99,12 @@ const PUBLIC_PARAMETERS: &[&str] = &[
 pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// Those of the options, of the headers and the query of a request, and of a form in its body.
+    /// The secrets of the options, of the headers and the query of a request, and of a form in its body.
     pub(crate) fn of(options: &[String], headers: &HeaderMap, uri: &Uri, form: &[u8]) -> Self {
         let mut secrets = Self::default();
-        options.iter().for_each(|secret| secrets.add(secret));
+        for secret in options {
+            secrets.add(secret);
+        }
         for (name, value) in headers.iter().filter(|(name, _)| !is_public(name.as_str(), PUBLIC_HEADERS)) {
             let value = String::from_utf8_lossy(value.as_bytes());
             secrets.add(if *name == AUTHORIZATION { signature(&value) } else { &value });
@@ -113,49 +115,55 @@ impl Secrets {
     }
 
     fn add_parameters(&mut self, query: &str) {
-        parameters(query).for_each(|value| self.add(value));
+        for value in secret_parameters(query) {
+            self.add(value);
+        }
     }
 
     fn add(&mut self, secret: &str) {
-        let bare = bare(secret);
-        if bare.len() < SHORTEST {
+        let bare = letters_and_digits(&unescaped(secret));
+        if bare.len() < MIN_LEN {
             return;
         }
-        if bare.len() >= PART {
-            // In base64, wherever in a longer text it begins, and as digits.
+        if bare.len() >= MATCH_LEN {
+            // In base64, at each of three positions in a longer text, and in hexadecimal digits.
             let bytes = secret.as_bytes();
-            for before in 0..3 {
-                let text = [vec![0; before], bytes.to_vec()].concat();
+            for n_before in 0..3 {
+                let text = [vec![0; n_before], bytes.to_vec()].concat();
                 let encoded = STANDARD.encode(text);
-                // The first and the last letters are of others, too.
+                // The first and the last letters also depend on the neighbouring bytes.
                 let inside = encoded.get(4..encoded.len().saturating_sub(4)).unwrap_or_default();
-                self.0.push(bare_of(inside.chars()));
+                self.0.push(letters_and_digits(inside));
             }
             self.0.push(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
         }
         self.0.push(bare);
     }
 
-    /// Whether a text has a part of a secret, in whatever way it is written.
+    /// Returns `true` if a text contains a part of a secret, however it is written.
     fn is_in(&self, text: &str) -> bool {
-        let text = decoded(text);
-        let bare = bare_of(text.chars());
-        let parts: Vec<&[u8]> = bare.as_bytes().windows(PART).collect();
+        let text = unescaped(text);
+        let bare = letters_and_digits(&text);
+        let parts: Vec<&[u8]> = bare.as_bytes().windows(MATCH_LEN).collect();
         let words = || text.split(|letter: char| !letter.is_ascii_alphanumeric());
-        self.0.iter().any(|secret| match secret.len() >= PART {
-            true => parts.iter().any(|part| secret.as_bytes().windows(PART).any(|own| own == *part)),
-            false => bare == *secret || words().any(|word| word.eq_ignore_ascii_case(secret)),
+        self.0.iter().any(|secret| {
+            if secret.len() >= MATCH_LEN {
+                let mut own_parts = secret.as_bytes().windows(MATCH_LEN);
+                own_parts.any(|own| parts.contains(&own))
+            } else {
+                bare == *secret || words().any(|word| word.eq_ignore_ascii_case(secret))
+            }
         })
     }
 
-    /// A text of the service, as far as errors quote it.
+    /// A text of the service as errors may quote it.
     pub(crate) fn quoted(&self, text: &str) -> String {
         let quoted = quoted(text);
-        if self.is_in(&quoted) { INSTEAD.to_owned() } else { quoted }
+        if self.is_in(&quoted) { LEFT_OUT.to_owned() } else { quoted }
     }
 }
 
-/// The secrets that options have.
+/// The secrets of options.
 pub(crate) fn of_options(options: &RemoteOptions) -> Vec<String> {
     match &options.credentials {
         None | Some(Credentials::Anonymous) => Vec::new(),
@@ -163,25 +171,27 @@ pub(crate) fn of_options(options: &RemoteOptions) -> Vec<String> {
             [secret].into_iter().chain(session_token).cloned().collect()
         }
         Some(Credentials::AccountKey(secret) | Credentials::Bearer(secret)) => vec![secret.clone()],
-        Some(Credentials::ServiceAccount(document)) => of_document(document),
+        Some(Credentials::ServiceAccount(document)) => secrets_of_document(document),
         Some(Credentials::Variables(set)) => {
-            set.iter().flat_map(|(name, value)| of_variable(name, value)).collect()
+            set.iter().flat_map(|(name, value)| secrets_of_variable(name, value)).collect()
         }
     }
 }
 
-fn of_variable(name: &str, value: &str) -> Vec<String> {
+fn secrets_of_variable(name: &str, value: &str) -> Vec<String> {
     let is_secret = ["SECRET", "TOKEN", "_KEY", "IDENTITY_HEADER"].iter().any(|part| name.contains(part));
     match name {
         _ if name.ends_with("_FILE") || name.ends_with("_ID") || !is_secret => Vec::new(),
-        "GOOGLE_SERVICE_ACCOUNT_KEY" => of_document(value),
-        _ if name.contains("_SAS_") => parameters(value.trim_start_matches('?')).map(str::to_owned).collect(),
+        "GOOGLE_SERVICE_ACCOUNT_KEY" => secrets_of_document(value),
+        _ if name.contains("_SAS_") => {
+            secret_parameters(value.trim_start_matches('?')).map(str::to_owned).collect()
+        }
         _ => vec![value.to_owned()],
     }
 }
 
-/// Those in the JSON of a service account: what is between the quotes after such a name.
-fn of_document(document: &str) -> Vec<String> {
+/// The secrets in the JSON of a service account: the text between the quotes after each of their names.
+fn secrets_of_document(document: &str) -> Vec<String> {
     let secret = |name: &&str| {
         let (_, after) = document.split_once(&format!("\"{name}\""))?;
         after.split('"').nth(1).map(str::to_owned)
@@ -189,8 +199,8 @@ fn of_document(document: &str) -> Vec<String> {
     ["private_key", "client_secret", "refresh_token"].iter().filter_map(secret).collect()
 }
 
-/// The values of the parameters of a query that may be secrets.
-fn parameters(query: &str) -> impl Iterator<Item = &str> {
+/// The values of those parameters of a query that may be secrets.
+fn secret_parameters(query: &str) -> impl Iterator<Item = &str> {
     query.split('&').filter_map(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or(("", parameter));
         (!is_public(&name.to_ascii_lowercase(), PUBLIC_PARAMETERS)).then_some(value)
@@ -199,13 +209,13 @@ fn parameters(query: &str) -> impl Iterator<Item = &str> {
 
 fn is_public(name: &str, public: &[&str]) -> bool {
     public.iter().any(|known| match known.strip_suffix('*') {
-        Some(begin) => name.starts_with(begin),
+        Some(beginning) => name.starts_with(beginning),
         None => name == *known,
     })
 }
 
 /// The secret part of a header: the token, or the signature. The rest names a key, a date and a region,
-/// which services speak of.
+/// which services mention in their errors.
 fn signature(authorization: &str) -> &str {
     let (scheme, rest) = authorization.split_once(' ').unwrap_or(("", authorization));
     let after = |mark: &str| rest.rsplit_once(mark).map_or(rest, |(_, signature)| signature);
@@ -216,20 +226,17 @@ fn signature(authorization: &str) -> &str {
     }
 }
 
-/// The letters and digits of a text, without regard to case.
-fn bare(text: &str) -> String {
-    bare_of(decoded(text).chars())
+/// The letters and digits of a text, in small letters.
+fn letters_and_digits(text: &str) -> String {
+    let letters = text.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-fn bare_of(letters: impl Iterator<Item = char>) -> String {
-    letters.filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
-}
-
-/// A text without the escapes of URLs, JSON and XML, which may be in each other.
-fn decoded(text: &str) -> String {
+/// A text without the escapes of URLs, JSON and XML, which may be nested.
+fn unescaped(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..3 {
-        let once = decoded_once(&text);
+        let once = unescaped_once(&text);
         if once == text {
             break;
         }
@@ -238,7 +245,7 @@ fn decoded(text: &str) -> String {
     text
 }
 
-fn decoded_once(text: &str) -> String {
+fn unescaped_once(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -327,7 +334,7 @@ mod tests {
             in_base64("a"),
             in_base64("ab"),
             spread,
-            // A part of it, as at the end of a text that is cut.
+            // A part of the secret, as at the end of a text that is cut off.
             format!("it was {}", &SECRET[4..16]),
             "sig=c2lnbmF0dXJl%2B".to_owned(),
             "c2lnbmF0dXJl+".to_owned(),
@@ -336,7 +343,7 @@ mod tests {
             "the options: theOptions".to_owned(),
             "Bearer tok".to_owned(),
         ] {
-            assert_eq!(secrets.quoted(&text), INSTEAD, "{text}");
+            assert_eq!(secrets.quoted(&text), LEFT_OUT, "{text}");
         }
     }
 

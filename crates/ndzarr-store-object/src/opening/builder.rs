@@ -1,4 +1,4 @@
-//! The builders of object_store as one, and stores with credentials from any source.
+//! One trait for the builders of object_store, and stores with credentials from any source.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,19 +8,20 @@ use object_store::CredentialProvider;
 use object_store::list::PaginatedListStore;
 
 use crate::client::signing::Signing;
-use crate::credentials::fetched::{Guarded, Make, Origin, malformed};
+use crate::credentials::fetched::{GuardedProvider, Make, Origin, malformed};
 use crate::credentials::source::{Settings, Source};
-use crate::errors::fault::{bad, no_credentials, wrong_credentials};
+use crate::errors::fault::{no_credentials, option_error, wrong_credentials};
 use crate::options::RemoteOptions;
 use crate::settings::setting::{Setting, Use};
 
-/// The same builder with settings.
-fn set<B, K: FromStr>(builder: B, settings: Settings, with: impl Fn(B, K, String) -> B) -> Result<B, String> {
-    settings.into_iter().try_fold(builder, |builder, (name, setting)| {
-        let key = name.parse().map_err(|_| format!("object_store has no setting {name}"))?;
+/// Checks settings, and makes them those of a builder.
+fn with_settings<B: Builder>(mut builder: B, settings: Settings) -> Result<B, String> {
+    for (name, setting) in settings {
+        let key: B::Key = name.parse().map_err(|_| format!("object_store has no setting {name}"))?;
         setting.check(Use::of(&name))?;
-        Ok(with(builder, key, setting.value))
-    })
+        builder = builder.set(key, setting.value);
+    }
+    Ok(builder)
 }
 
 /// A builder of object_store, whatever its service.
@@ -28,9 +29,9 @@ pub(crate) trait Builder: Clone + Send + Sync + 'static {
     type Store: object_store::ObjectStore + PaginatedListStore;
     type Credential: Send + Sync + 'static;
     type Key: FromStr;
-    /// What signatures are made with that are then removed.
+    /// The credential for signatures that are removed before the request is sent.
     fn none() -> Self::Credential;
-    /// What a credential has that goes into a header or a query, with its names.
+    /// The texts of a credential that go into a header or a query, with their names for users.
     fn texts(credential: &Self::Credential) -> Vec<(&'static str, &str)>;
     fn unsigned(self) -> Self;
     fn set(self, key: Self::Key, value: String) -> Self;
@@ -54,7 +55,7 @@ macro_rules! builder {
                 texts(credential)
             }
             fn unsigned(self) -> Self {
-                // Some requests look for credentials in any case.
+                // Some requests look for credentials even if nothing is signed.
                 let none = object_store::StaticCredentialProvider::new(Self::none());
                 self.with_skip_signature(true).with_credentials(Arc::new(none))
             }
@@ -82,9 +83,11 @@ builder!(
     object_store::aws::AmazonS3ConfigKey,
     object_store::aws::AwsCredential { key_id: String::new(), secret_key: String::new(), token: None },
     |credential| {
-        let token = credential.token.as_deref().unwrap_or_default();
-        let (id, secret) = (&*credential.key_id, &*credential.secret_key);
-        vec![("the id of the key", id), ("the secret of the key", secret), ("the session token", token)]
+        vec![
+            ("the id of the key", &*credential.key_id),
+            ("the secret of the key", &*credential.secret_key),
+            ("the session token", credential.token.as_deref().unwrap_or_default()),
+        ]
     }
 );
 builder!(
@@ -108,7 +111,7 @@ builder!(
         object_store::azure::AzureCredential::SASToken(pairs) => {
             pairs.iter().flat_map(|(name, value)| [name, value]).map(|text| ("the SAS", &**text)).collect()
         }
-        // It signs, and is not sent.
+        // It makes signatures, and is not sent.
         object_store::azure::AzureCredential::AccessKey(_) => Vec::new(),
     }
 );
@@ -129,24 +132,31 @@ pub(crate) fn built<B: Builder>(
         #[cfg(feature = "s3")]
         Source::Process(_) | Source::Container(_) => return Err(wrong_credentials(name)),
     };
-    let configured = set(builder.clone(), settings, B::set).map_err(|what| bad(what, name))?;
+    let configured = with_settings(builder.clone(), settings).map_err(|what| option_error(what, name))?;
     let from = match configured.clone().build() {
         Ok(store) => B::provider(&store),
-        // Without credentials it fails for the same reason, or they are the reason: then its text may
-        // quote them.
+        // If it fails without credentials, too, the other options are the reason. Otherwise the credentials
+        // are, and the text of the error is not used, since it may quote them.
         Err(error) => {
             build(unsigned(), name)?;
             let (Origin::Named(origin) | Origin::Machine(origin, _)) = origin;
-            let why = malformed(&error);
-            return Err(no_credentials(format!("the credentials of {origin} cannot be used: {why}"), name));
+            let reason = malformed(&error);
+            return Err(no_credentials(
+                format!("the credentials of {origin} cannot be used: {reason}"),
+                name,
+            ));
         }
     };
-    let (again, first) = (configured.clone(), Arc::clone(&from));
-    let make = move || again.clone().build().map_or_else(|_| Arc::clone(&first), |store| B::provider(&store));
+    let builder_for_children = configured.clone();
+    let first = Arc::clone(&from);
+    let make = move || match builder_for_children.clone().build() {
+        Ok(store) => B::provider(&store),
+        Err(_) => Arc::clone(&first),
+    };
     Ok(guarded(configured, from, Box::new(make), origin, signing))
 }
 
-/// A builder with this provider, which is one for forked children as well.
+/// A builder with this provider, which serves forked children as well.
 pub(crate) fn provided<B: Builder>(
     builder: B,
     from: Arc<dyn CredentialProvider<Credential = B::Credential>>,
@@ -164,17 +174,22 @@ fn guarded<B: Builder>(
     origin: Origin,
     signing: &Signing,
 ) -> B {
-    let (signing, none) = (signing.clone(), Arc::new(B::none()));
     let check = |credential: &B::Credential| {
         let mut texts = B::texts(credential).into_iter();
         texts.try_for_each(|(name, text)| Setting::new(name, text).check(Use::Text))
     };
-    let from = PerProcess::with_value(from);
-    let guarded = Guarded { from, make, origin, signing, none, check, last: PerProcess::new() };
-    builder.provided(Arc::new(guarded))
+    builder.provided(Arc::new(GuardedProvider {
+        from: PerProcess::with_value(from),
+        make,
+        origin,
+        signing: signing.clone(),
+        none: Arc::new(B::none()),
+        check,
+        last: PerProcess::new(),
+    }))
 }
 
-/// The store with this name.
+/// Builds the store; `name` is its name in errors.
 pub(crate) fn build<B: Builder>(builder: B, name: &str) -> Result<Arc<B::Store>, StoreError> {
-    Ok(Arc::new(builder.build().map_err(|error| bad(error, name))?))
+    Ok(Arc::new(builder.build().map_err(|error| option_error(error, name))?))
 }

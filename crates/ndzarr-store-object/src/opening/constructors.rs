@@ -14,7 +14,7 @@ use crate::client::signing::Signing;
 use crate::conditions::{self, Conditions};
 use crate::credentials::fetched::Origin;
 use crate::credentials::source::{self, Source};
-use crate::errors::fault::{bad, no_credentials, wrong_credentials};
+use crate::errors::fault::{no_credentials, option_error, wrong_credentials};
 use crate::opening::builder::{build, built, provided};
 use crate::operations::write;
 use crate::options::{Credentials, RemoteOptions};
@@ -27,9 +27,9 @@ use crate::settings::profile::Profile;
 use crate::settings::setting::{self, Setting, Use};
 use crate::settings::variables::Variables;
 use crate::store::{Inner, ObjectStore, Service};
-use crate::unranged::Unranged;
+use crate::unranged::UnrangedCache;
 
-/// Attempts are counted and repeated above object_store.
+/// Attempts are counted and repeated by this crate, not by object_store.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() }
 }
@@ -39,18 +39,18 @@ fn allows_http(endpoint: Option<&str>) -> bool {
     scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http"))
 }
 
-/// Credentials of the options: the names of object_store, those for users, and values.
+/// Credentials of the options. Each setting has its name in object_store, its name for users, and a value.
 fn given(settings: &[(&str, &str, &str)]) -> Source {
     let setting = |(key, name, value): &(&str, &str, &str)| ((*key).to_owned(), Setting::new(*name, *value));
     Source::Settings { settings: settings.iter().map(setting).collect(), name: "the options".to_owned() }
 }
 
-/// Checks what becomes a part of URLs. Errors have the name of the store, which is as good as known then.
+/// Checks the bucket and the settings that become parts of URLs. `name` is the name of the store in errors.
 fn check(bucket: &str, settings: &[(Option<&Setting>, Use)], name: &str) -> Result<(), StoreError> {
     let bucket = setting::check(bucket, Use::Name).map_err(|what| format!("the name of the bucket {what}"));
     let mut settings = settings.iter().filter_map(|(setting, used)| setting.map(|setting| (setting, *used)));
     let checked = bucket.and_then(|()| settings.try_for_each(|(setting, used)| setting.check(used)));
-    checked.map_err(|what| bad(what, &name.replace(char::is_control, "")))
+    checked.map_err(|what| option_error(what, &name.replace(char::is_control, "")))
 }
 
 impl ObjectStore {
@@ -63,7 +63,7 @@ impl ObjectStore {
         signing: Signing,
     ) -> Result<Self, StoreError> {
         if let Some(what) = &options.fault {
-            return Err(bad(what, name));
+            return Err(option_error(what, name));
         }
         let hosts = match service {
             Service::S3 => conditions::AMAZON,
@@ -75,7 +75,7 @@ impl ObjectStore {
             "" => String::new(),
             prefix => Prefix::new(format!("{prefix}/"))?.to_string(),
         };
-        // The name of an endpoint of others has it behind the scheme: s3+http://…
+        // With another endpoint, the name contains it after a plus: s3+http://…
         let conditions = Conditions::of(hosts, name.split_once('+').map(|(_, endpoint)| endpoint));
         Ok(Self(Arc::new(Inner {
             backend,
@@ -84,12 +84,12 @@ impl ObjectStore {
             prefix,
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
-            most: conditions.is_promised().then(|| write::most_bytes(service)).flatten(),
+            max_value_bytes: if conditions.is_promised() { write::max_value_bytes(service) } else { None },
             conditions,
             hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
             signing,
-            unranged: Unranged::default(),
+            unranged: UnrangedCache::default(),
         })))
     }
 
@@ -98,7 +98,7 @@ impl ObjectStore {
     /// Amazon, the first request asks for it.
     ///
     /// # Errors
-    /// The options do not fit the service, or a profile cannot be read. No request is made.
+    /// If the options do not fit the service, or a profile cannot be read. No request is made.
     #[cfg(feature = "s3")]
     pub fn s3(bucket: &str, prefix: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         let mut name = format!("s3://{bucket}");
@@ -148,23 +148,27 @@ impl ObjectStore {
             }
             Source::Container(container) => {
                 let origin = Origin::Named(container.name().to_owned());
-                let from = container.provider(&connector).map_err(|error| bad(error, &name))?;
+                let from = container.provider(&connector).map_err(|error| option_error(error, &name))?;
                 provided(builder, from, origin, &signing)
             }
             source => built(builder, source, options, &signing, &name)?,
         };
-        let is_unknown = region.is_none() && endpoint.is_none();
-        let regional = is_unknown.then(|| Regional::new(bucket, builder.clone(), connector));
-        // Not all that speaks like Amazon has "DeleteObjects".
-        let each = endpoint.is_some().then(|| build(builder.clone().with_disable_bulk_delete(true), &name));
-        let backend = Backend::new(build(builder, &name)?).in_region(regional).or_each(each.transpose()?);
+        let is_region_unknown = region.is_none() && endpoint.is_none();
+        let regional = is_region_unknown.then(|| Regional::new(bucket, builder.clone(), connector));
+        // Not every service that speaks like Amazon has "DeleteObjects".
+        let mut single_eraser = None;
+        if endpoint.is_some() {
+            single_eraser = Some(build(builder.clone().with_disable_bulk_delete(true), &name)?);
+        }
+        let backend = Backend::new(build(builder, &name)?);
+        let backend = backend.in_region(regional).with_single_eraser(single_eraser);
         Self::new(backend, Service::S3, &name, prefix, options, signing)
     }
 
     /// A bucket of Google Cloud Storage, below a prefix.
     ///
     /// # Errors
-    /// The options do not fit the service. No request is made.
+    /// If the options do not fit the service. No request is made.
     #[cfg(feature = "gcs")]
     pub fn gcs(bucket: &str, prefix: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder};
@@ -179,7 +183,8 @@ impl ObjectStore {
                 given(&[("google_service_account_key", "the service account", json)])
             }
             Some(Credentials::Bearer(token)) => {
-                setting::check(token, Use::Text).map_err(|what| bad(format!("the token {what}"), &name))?;
+                setting::check(token, Use::Text)
+                    .map_err(|what| option_error(format!("the token {what}"), &name))?;
                 bearer = Some(GcpCredential { bearer: token.clone() });
                 Source::Unsigned
             }
@@ -188,8 +193,8 @@ impl ObjectStore {
             }
             Some(_) => return Err(wrong_credentials(&name)),
         };
-        let of_file = source::base_url(&source).filter(|_| endpoint.is_none());
-        check(bucket, &[(of_file.as_ref(), Use::Endpoint)], &name)?;
+        let endpoint_of_file = source::base_url(&source).filter(|_| endpoint.is_none());
+        check(bucket, &[(endpoint_of_file.as_ref(), Use::Endpoint)], &name)?;
         let signing = Signing::new(bearer.is_some() || !matches!(source, Source::Unsigned));
         let mut builder = GoogleCloudStorageBuilder::new()
             .with_bucket_name(bucket)
@@ -216,11 +221,11 @@ impl ObjectStore {
     /// [`account`](RemoteOptions::account) is needed.
     ///
     /// # Errors
-    /// The options do not fit the service. No request is made.
+    /// If the options do not fit the service. No request is made.
     #[cfg(feature = "azure")]
     pub fn azure(container: &str, prefix: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         let account = options.account.as_deref();
-        let account = account.ok_or_else(|| bad("the account is not given", container))?;
+        let account = account.ok_or_else(|| option_error("the account is not given", container))?;
         let mut name = format!("az://{account}/{container}");
         let endpoint = options.endpoint.as_deref();
         let settings = [(options.endpoint.as_ref(), Use::Endpoint), (options.account.as_ref(), Use::Name)];
@@ -251,13 +256,14 @@ impl ObjectStore {
         Self::new(backend, Service::Azure, &name, prefix, options, signing)
     }
 
-    /// What is below a URL of a web server, read only. It cannot be listed.
+    /// The values below a URL of a web server, read only. They cannot be listed.
     ///
     /// # Errors
-    /// The text is not a URL. No request is made.
+    /// If the text is not a URL. No request is made.
     #[cfg(feature = "http")]
     pub fn http(url: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
-        setting::check(url, Use::Url).map_err(|what| bad(format!("the URL {what}"), "a web server"))?;
+        setting::check(url, Use::Url)
+            .map_err(|what| option_error(format!("the URL {what}"), "a web server"))?;
         // A query may be a secret.
         let name = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         let signing = Signing::new(false);
@@ -268,12 +274,13 @@ impl ObjectStore {
             .with_retry(no_retries())
             .with_http_connector(Connector::new(options, Some(url), &signing))
             .build()
-            .map_err(|_| bad("this is not the URL of a web server", name))?;
+            .map_err(|_| option_error("this is not the URL of a web server", name))?;
         Self::new(Backend::unlisted(Arc::new(store)), Service::Http, name, "", options, signing)
     }
 }
 
-/// Adds the password that the user's file has for the host of a web server, unless a header says who asks.
+/// Adds the password that the user's file has for the host of a web server, unless the options have an
+/// `Authorization` header.
 #[cfg(feature = "http")]
 fn with_password(options: RemoteOptions, url: &str) -> Result<RemoteOptions, StoreError> {
     if options.headers.contains_key(http::header::AUTHORIZATION) {

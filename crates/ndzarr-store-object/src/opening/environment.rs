@@ -9,10 +9,10 @@ use crate::settings::setting::Setting;
 use crate::settings::variables::Variables;
 use crate::store::Service;
 
-/// Sets an option to the value of a variable; `None` if it is not one.
+/// Sets an option to the value of a variable; `None` if the value is not valid.
 type Set = fn(&mut RemoteOptions, &str) -> Option<()>;
 
-/// Variables that go for every service, and what their values are.
+/// Variables for every service, with a description of their valid values.
 const GENERAL: [(&str, &str, Set); 7] = [
     ("NDZARR_CONNECT_TIMEOUT", "a number of seconds above 0", |options, text| {
         options.connect_timeout = seconds(text)?;
@@ -57,26 +57,27 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// Adds headers, each a line of a name, a colon and a value.
-fn with_headers(options: RemoteOptions, lines: &str) -> RemoteOptions {
-    lines.lines().filter(|line| !line.trim().is_empty()).fold(options, |mut options, line| {
+/// Adds headers, each a line with a name, a colon and a value.
+fn with_headers(mut options: RemoteOptions, lines: &str) -> RemoteOptions {
+    for line in lines.lines().filter(|line| !line.trim().is_empty()) {
         let header = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
         match header.and_then(|(name, value)| options.clone().header(name, value).ok()) {
-            Some(with) => with,
+            Some(with_header) => options = with_header,
             None => {
                 let what = "NDZARR_HTTP_HEADERS has a line that is not \"Name: value\"";
                 options.fault.get_or_insert_with(|| what.to_owned());
-                options
             }
         }
-    })
+    }
+    options
 }
 
+/// Sets of variables: the needed ones, and the optional ones.
 type Sets = &'static [(&'static [&'static str], &'static [&'static str])];
 
 impl RemoteOptions {
-    /// The options that environment variables give; `variable` looks one up, and an empty one is as
-    /// good as none.
+    /// The options of environment variables. `variable` looks up a variable; an empty one counts as not
+    /// set.
     ///
     /// | service | read |
     /// |---|---|
@@ -86,10 +87,10 @@ impl RemoteOptions {
     /// | Google | `GOOGLE_SERVICE_ACCOUNT`, `_PATH` and `_KEY`, `GOOGLE_APPLICATION_CREDENTIALS`, `CLOUDSDK_CONFIG`, `GCE_METADATA_HOST`, `NO_GCE_CHECK`, `GOOGLE_BASE_URL`, `GOOGLE_CLOUD_QUOTA_PROJECT`, `GOOGLE_SKIP_SIGNATURE` |
     /// | Azure | `AZURE_STORAGE_ACCOUNT_NAME` (or `_ACCOUNT`), `_ACCOUNT_KEY`, `_ACCESS_KEY`, `_SAS_TOKEN`, `_SAS_KEY`, `_TOKEN`, `_ENDPOINT`; `AZURE_CLIENT_ID`, `_CLIENT_SECRET`, `_TENANT_ID`, `_AUTHORITY_HOST`, `_FEDERATED_TOKEN_FILE`; `AZURE_USE_AZURE_CLI`, `AZURE_MSI_ENDPOINT`; `AZURE_SKIP_SIGNATURE` |
     ///
-    /// The constructor of the store takes the first that there is of
+    /// The constructor of the store takes the first of these credentials that exist:
     ///
     /// - S3: the key; the web identity; the profile (keys, `credential_process`, or AWS's own program
-    ///   where the profile needs a login or another role, whatever keys it has beside the role); the
+    ///   where the profile needs a login or another role, even if it also has keys); the
     ///   container; the machine;
     /// - Google: the service account; `GOOGLE_APPLICATION_CREDENTIALS` or the file of gcloud; the
     ///   machine;
@@ -97,10 +98,11 @@ impl RemoteOptions {
     ///   `AZURE_USE_AZURE_CLI` asks for it; the machine.
     ///
     /// The machine's metadata service is asked at the first request, for 3 s at most (or 3 times
-    /// `AWS_METADATA_SERVICE_TIMEOUT` or `GCE_METADATA_TIMEOUT`, in seconds) and once for the process, if the endpoint is the provider's own or a variable names the service. If it does not
-    /// answer, nothing is signed. Set `AWS_SKIP_SIGNATURE` or its like for public data.
+    /// `AWS_METADATA_SERVICE_TIMEOUT` or `GCE_METADATA_TIMEOUT`, in seconds) and once for the process, if
+    /// the endpoint is the provider's own or a variable names the service. If it does not answer, nothing
+    /// is signed. Set `AWS_SKIP_SIGNATURE`, or that of the other service, for public data.
     ///
-    /// A value that cannot be one of such an option is an error of the store's constructor.
+    /// An invalid value of a variable is an error of the store's constructor.
     ///
     /// ```
     /// use ndzarr::store::{RemoteOptions, Service};
@@ -130,9 +132,13 @@ impl RemoteOptions {
                 options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
                 if let Some(payer) = variable("AWS_REQUEST_PAYER") {
                     let pays = if payer == "requester" { Some(true) } else { truth(&payer) };
-                    let wrong = || "AWS_REQUEST_PAYER is not requester, true or false".to_owned();
-                    options.requester_pays = pays.unwrap_or_default();
-                    options.fault = options.fault.or_else(|| pays.is_none().then(wrong));
+                    match pays {
+                        Some(pays) => options.requester_pays = pays,
+                        None => {
+                            let what = "AWS_REQUEST_PAYER is not requester, true or false";
+                            options.fault.get_or_insert_with(|| what.to_owned());
+                        }
+                    }
                 }
                 (AWS, AWS_MORE, "AWS_SKIP_SIGNATURE")
             }
@@ -140,7 +146,7 @@ impl RemoteOptions {
                 options.endpoint = first(&["GOOGLE_BASE_URL"]);
                 if let Some(project) = variable("GOOGLE_CLOUD_QUOTA_PROJECT") {
                     match options.clone().header("x-goog-user-project", &project) {
-                        Ok(with) => options = with,
+                        Ok(with_header) => options = with_header,
                         Err(_) => {
                             options.fault = Some("GOOGLE_CLOUD_QUOTA_PROJECT is not a project".to_owned());
                         }
@@ -172,10 +178,9 @@ impl RemoteOptions {
                 set.push(((*name).to_owned(), value));
             }
         }
-        options.credentials = Some(match Variables(&set).is_yes(unsigned) {
-            true => Credentials::Anonymous,
-            false => Credentials::Variables(set),
-        });
+        let is_unsigned = Variables(&set).is_yes(unsigned);
+        options.credentials =
+            Some(if is_unsigned { Credentials::Anonymous } else { Credentials::Variables(set) });
         options
     }
 }
@@ -262,8 +267,11 @@ mod tests {
         let set = [("NDZARR_HTTP_HEADERS", "Authorization: Bearer a:b\n\nX-Key:1\n")];
         let found = options(Service::Http, &set);
         assert_eq!(found.fault, None);
-        assert_eq!(found.headers.get("authorization").map(|it| it.as_bytes()), Some(&b"Bearer a:b"[..]));
-        assert_eq!(found.headers.get("x-key").map(|it| it.as_bytes()), Some(&b"1"[..]));
+        assert_eq!(
+            found.headers.get("authorization").map(|value| value.as_bytes()),
+            Some(&b"Bearer a:b"[..])
+        );
+        assert_eq!(found.headers.get("x-key").map(|value| value.as_bytes()), Some(&b"1"[..]));
         assert!(!format!("{found:?}").contains("Bearer"));
         for service in [Service::S3, Service::Gcs, Service::Azure] {
             assert!(options(service, &set).headers.is_empty());

@@ -1,4 +1,4 @@
-//! Erases values, by the thousand where the service can.
+//! Erases values, up to a thousand with one request.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,12 @@ use object_store::path::Path;
 
 use crate::answers::batch::Batch;
 use crate::answers::call::{Answer, CALL, Purpose};
-use crate::errors::told::quoted;
+use crate::errors::message::quoted;
 use crate::operations::send::{Attempts, Failure};
 use crate::store::{Inner, Service};
 
-/// Requests of one call where each has one key.
-const AT_ONCE: usize = 64;
+/// The most requests of one call in flight, where each erases one key.
+const MAX_REQUESTS: usize = 64;
 
 impl Inner {
     pub(crate) async fn erase(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
@@ -31,7 +31,7 @@ impl Inner {
     }
 
     pub(crate) async fn erase_keys(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let together = match self.service {
+        let max_keys = match self.service {
             Service::Http => return Err(StoreError::Unsupported("erase")),
             Service::Gcs => return self.erase_each(keys).await,
             // "DeleteObjects".
@@ -39,12 +39,12 @@ impl Inner {
             // "Blob Batch".
             Service::Azure => 256,
         };
-        for keys in keys.chunks(together) {
+        for keys in keys.chunks(max_keys) {
             if self.backend.is_without_batches() {
                 self.erase_each(keys).await?;
                 continue;
             }
-            match self.erase_together(self.paths(keys)?, true).await {
+            match self.erase_by_request(self.paths(keys)?, true).await {
                 Err(failure) if is_unknown_request(&failure.answer) && self.backend.end_batches() => {
                     self.erase_each(keys).await?;
                 }
@@ -54,15 +54,15 @@ impl Inner {
         Ok(())
     }
 
-    /// A request for each value.
+    /// Erases values by a request for each.
     async fn erase_each(&self, keys: &[Key]) -> Result<(), StoreError> {
         let mut pending = FuturesUnordered::new();
         for key in keys.chunks(1) {
             pending.push(async move {
-                let erased = self.erase_together(self.paths(key)?, false).await;
+                let erased = self.erase_by_request(self.paths(key)?, false).await;
                 erased.map_err(|failure| self.erase_error(key, &failure))
             });
-            if pending.len() >= AT_ONCE {
+            if pending.len() >= MAX_REQUESTS {
                 pending.next().await.transpose()?;
             }
         }
@@ -73,8 +73,8 @@ impl Inner {
         keys.iter().map(|key| self.path(key)).collect()
     }
 
-    /// Erases values by one request: a batch, or that of a single value.
-    async fn erase_together(&self, mut paths: Vec<Path>, in_batch: bool) -> Result<(), Failure> {
+    /// Erases values by one request: a batch, or the request for a single value.
+    async fn erase_by_request(&self, mut paths: Vec<Path>, in_batch: bool) -> Result<(), Failure> {
         let mut attempts = Attempts::default();
         loop {
             let purpose = match self.service {
@@ -85,17 +85,18 @@ impl Inner {
             let request = self.delete(paths.clone(), in_batch);
             let (result, mut answer) = self.attempt(&mut attempts, purpose, request).await;
             if self.service == Service::Azure {
+                // Azure names values by their indices in the request.
                 let name = |at: &String| Some(paths.get(at.parse::<usize>().ok()?)?.as_ref().to_owned());
                 answer.refused = answer.refused.iter().filter_map(name).collect();
             }
             let refused: HashSet<_> = answer.refused.iter().cloned().collect();
-            match self.ended(&attempts, result, answer) {
+            match self.outcome(&attempts, result, answer) {
                 Some(Ok(_)) => return Ok(()),
                 Some(Err(failure)) if !in_batch && self.is_absent(&paths, &failure.answer).await => {
                     return Ok(());
                 }
                 Some(Err(failure)) => return Err(failure),
-                // The others are gone, unless they were written again since.
+                // Only these are erased again: others may have been written since.
                 None if paths.iter().any(|path| refused.contains(path.as_ref())) => {
                     paths.retain(|path| refused.contains(path.as_ref()));
                 }
@@ -104,8 +105,9 @@ impl Inner {
         }
     }
 
-    /// Whether an answer to the erasure of each value says that there is none. A server that does not know
-    /// such requests may answer so, too: if it does not name the value as what is missing, it is asked.
+    /// Returns `true` if an answer to an erasure means that the values do not exist. A server that does not
+    /// know such requests may answer with the same status: unless its answer says that a value is missing,
+    /// each value is looked up.
     async fn is_absent(&self, paths: &[Path], answer: &Answer) -> bool {
         if answer.status != 404 || answer.is_no_bucket() {
             return false;
@@ -114,7 +116,7 @@ impl Inner {
             return true;
         }
         for path in paths {
-            if !matches!(self.marked(path).await, Ok(None)) {
+            if !matches!(self.state_and_mark(path).await, Ok(None)) {
                 return false;
             }
         }
@@ -122,9 +124,9 @@ impl Inner {
     }
 
     fn erase_error(&self, keys: &[Key], failure: &Failure) -> StoreError {
-        // One that was refused, else all of the request.
+        // The first that was refused, or else all of the request.
         let key = match (failure.answer.refused.first(), keys) {
-            // The service may name another one, and a long one.
+            // The service may name a value that was not in the request, and a long name.
             (Some(name), _) => {
                 match keys.iter().find(|key| name.strip_prefix(&self.prefix) == Some(key.as_str())) {
                     Some(key) => key.to_string(),
@@ -148,7 +150,7 @@ impl Inner {
                 Err(error) => return Err(error),
             }
         }
-        // The status of the request was one of success, and became that of what was refused.
+        // The status was one of success, and was replaced by that of the values that were refused.
         match CALL.with(|call| call.answer().status) {
             ..300 => Ok(()),
             _ => Err(OsError::Generic { store: "http", source: "refused inside the answer".into() }),
@@ -156,7 +158,7 @@ impl Inner {
     }
 }
 
-/// Whether an answer to a batch says that the server knows no batches.
+/// Returns `true` if an answer to a batch means that the server knows no batches.
 fn is_unknown_request(answer: &Answer) -> bool {
     matches!(answer.status, 404 | 405 | 501) && !answer.is_no_bucket()
 }

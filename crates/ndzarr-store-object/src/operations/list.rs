@@ -7,26 +7,27 @@ use object_store::list::PaginatedListOptions;
 
 use crate::answers::call::Purpose;
 use crate::answers::page::Page;
-use crate::store::{Inner, LONGEST, Service};
+use crate::store::{Inner, MAX_NAME_BYTES, Service};
 
 /// The most pages without a name in a row. Services send some, for instance where much was erased.
-const EMPTY_PAGES: u32 = 1000;
-/// The most bytes of names that are listed at once.
-const NAME_BYTES: u64 = 4 << 30;
+const MAX_EMPTY_PAGES: u32 = 1000;
+/// The most bytes of the names of one list.
+const MAX_LIST_BYTES: u64 = 4 << 30;
 
-/// A list of what is below a prefix. It notices when the pages do not end.
+/// The pages of a list of the names below a prefix. A list whose pages do not end is an error.
 #[derive(Debug)]
 pub(crate) struct Pages {
     prefix: Prefix,
-    /// With one, only what is directly below the prefix.
+    /// With a delimiter, only names and folders directly below the prefix.
     delimiter: Option<&'static str>,
-    /// Only names behind this one.
+    /// Only names after this one.
     after: Option<String>,
     next: Option<String>,
     is_done: bool,
     n_pages: u64,
     n_empty: u32,
-    /// The successor of an earlier page, always of a number that is a power of two: a circle meets it.
+    /// The token of the page after the last one whose number is a power of two. Pages in a circle lead to
+    /// this token again.
     earlier: Option<String>,
 }
 
@@ -44,18 +45,22 @@ impl Pages {
         }
     }
 
-    /// All names behind this one, which services other than Azure can find.
-    pub(crate) fn behind(prefix: &Prefix, delimiter: Option<&'static str>, after: Option<&str>) -> Self {
+    /// The pages of all names after this one, which all services but Azure support.
+    pub(crate) fn starting_after(
+        prefix: &Prefix,
+        delimiter: Option<&'static str>,
+        after: Option<&str>,
+    ) -> Self {
         Self { after: after.map(str::to_owned), ..Self::new(prefix, delimiter) }
     }
 
-    /// Whether the last page was turned.
+    /// Returns `true` after the last page.
     pub(crate) fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// The next page.
-    pub(crate) async fn turn(&mut self, inner: &Inner) -> Result<Option<Page>, StoreError> {
+    /// Requests the next page; `None` after the last one.
+    pub(crate) async fn next_page(&mut self, inner: &Inner) -> Result<Option<Page>, StoreError> {
         if self.is_done {
             return Ok(None);
         }
@@ -66,13 +71,11 @@ impl Pages {
 
     fn follow(&mut self, page: &Page) -> Result<(), StoreError> {
         self.n_pages += 1;
-        self.n_empty = match page.keys.is_empty() && page.prefixes.is_empty() {
-            true => self.n_empty + 1,
-            false => 0,
-        };
+        let is_empty = page.keys.is_empty() && page.prefixes.is_empty();
+        self.n_empty = if is_empty { self.n_empty + 1 } else { 0 };
         self.is_done = page.next.is_none();
         self.next.clone_from(&page.next);
-        if !self.is_done && (self.next == self.earlier || self.n_empty == EMPTY_PAGES) {
+        if !self.is_done && (self.next == self.earlier || self.n_empty == MAX_EMPTY_PAGES) {
             return Err(failed(&self.prefix, "the pages of the list do not end"));
         }
         if self.n_pages.is_power_of_two() {
@@ -86,12 +89,12 @@ fn failed(prefix: &Prefix, what: &str) -> StoreError {
     StoreError::Other { action: "list", key: prefix.to_string(), what: what.to_owned() }
 }
 
-/// Counts the bytes of names that are kept.
-pub(crate) struct Room(u64);
+/// The number of bytes that the names of a list may still take.
+pub(crate) struct NameBudget(u64);
 
-impl Room {
+impl NameBudget {
     pub(crate) fn new() -> Self {
-        Self(NAME_BYTES)
+        Self(MAX_LIST_BYTES)
     }
 
     pub(crate) fn take(&mut self, prefix: &Prefix, page: &Page) -> Result<(), StoreError> {
@@ -103,10 +106,10 @@ impl Room {
 
 impl Inner {
     pub(crate) fn listings(prefix: &Prefix) -> Listings {
-        Listings { prefix: prefix.clone(), pages: Pages::new(prefix, Some("/")), room: Room::new() }
+        Listings { prefix: prefix.clone(), pages: Pages::new(prefix, Some("/")), budget: NameBudget::new() }
     }
 
-    /// The pages of all that is below a prefix.
+    /// The pages of all names below a prefix.
     pub(crate) fn pages(prefix: &Prefix) -> Pages {
         Pages::new(prefix, None)
     }
@@ -114,13 +117,10 @@ impl Inner {
     async fn page(&self, pages: &Pages) -> Result<Page, StoreError> {
         let Pages { prefix, delimiter, after, next, .. } = pages;
         let Some(lists) = self.backend.lists() else { return Err(StoreError::Unsupported("list")) };
-        let below = format!("{}{prefix}", self.prefix);
-        if [Some(&below), after.as_ref(), next.as_ref()]
-            .into_iter()
-            .flatten()
-            .any(|text| text.len() > LONGEST)
-        {
-            let what = format!("a name or the mark of the next page has more than {LONGEST} bytes");
+        let full_prefix = format!("{}{prefix}", self.prefix);
+        let mut texts = [Some(&full_prefix), after.as_ref(), next.as_ref()].into_iter().flatten();
+        if texts.any(|text| text.len() > MAX_NAME_BYTES) {
+            let what = format!("a name or the mark of the next page has more than {MAX_NAME_BYTES} bytes");
             return Err(failed(prefix, &what));
         }
         let instead = match self.service {
@@ -131,18 +131,18 @@ impl Inner {
             let options = PaginatedListOptions {
                 delimiter: delimiter.map(Cow::Borrowed),
                 page_token: next.clone(),
-                // The token has it, too.
+                // The token contains the offset, too.
                 offset: after.clone().filter(|_| next.is_none()),
                 ..PaginatedListOptions::default()
             };
-            lists.list_paginated((!below.is_empty()).then_some(&below), options)
+            lists.list_paginated((!full_prefix.is_empty()).then_some(&full_prefix), options)
         };
         let listed = self.read(Purpose::Page(instead), request).await;
         let (_, answer) = listed.map_err(|failure| self.error("list", prefix, &failure))?;
         Ok(answer.page.unwrap_or_default())
     }
 
-    /// Names that no key of ours can have, and markers of folders, are left out.
+    /// The keys of a page. Names that are not valid keys, and markers of folders, are left out.
     pub(crate) fn keys(&self, prefix: &Prefix, page: &Page) -> Vec<Key> {
         page.keys.iter().filter_map(|name| self.key(prefix, name)).collect()
     }
@@ -152,7 +152,7 @@ impl Inner {
         Key::new(name).ok().filter(|key| self.path(key).is_ok())
     }
 
-    /// The keys of a page and the lengths of their values. Where the page has none, each is asked for.
+    /// The keys of a page and the lengths of their values. A length that is not in the page is requested.
     pub(crate) async fn sizes(&self, prefix: &Prefix, page: &Page) -> Result<Vec<(Key, Listed)>, StoreError> {
         let mut sizes = Vec::with_capacity(page.keys.len());
         for (name, size) in page.keys.iter().zip(&page.sizes) {
@@ -169,31 +169,34 @@ impl Inner {
         Ok(sizes)
     }
 
-    /// Page by page.
+    /// Lists keys one page after the other.
     pub(crate) async fn list_in_order(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        let (mut keys, mut pages, mut room) = (Vec::new(), Pages::new(prefix, None), Room::new());
-        while let Some(page) = pages.turn(self).await? {
-            room.take(prefix, &page)?;
+        let mut keys = Vec::new();
+        let mut pages = Pages::new(prefix, None);
+        let mut budget = NameBudget::new();
+        while let Some(page) = pages.next_page(self).await? {
+            budget.take(prefix, &page)?;
             keys.extend(self.keys(prefix, &page));
         }
         Ok(keys)
     }
 }
 
-/// What is directly below a prefix, page by page.
+/// The names directly below a prefix, page by page.
 pub(crate) struct Listings {
     prefix: Prefix,
     pages: Pages,
-    room: Room,
+    budget: NameBudget,
 }
 
 impl Listings {
-    pub(crate) async fn turn(&mut self, inner: &Inner) -> Result<Option<DirListing>, StoreError> {
-        let Some(page) = self.pages.turn(inner).await? else { return Ok(None) };
-        self.room.take(&self.prefix, &page)?;
+    pub(crate) async fn next_page(&mut self, inner: &Inner) -> Result<Option<DirListing>, StoreError> {
+        let Some(page) = self.pages.next_page(inner).await? else { return Ok(None) };
+        self.budget.take(&self.prefix, &page)?;
         let keys = inner.keys(&self.prefix, &page).iter().map(|key| key.name().to_owned()).collect();
-        let below = format!("{}{}", inner.prefix, self.prefix);
-        let names = page.prefixes.iter().filter_map(|name| name.strip_prefix(&below)?.strip_suffix('/'));
+        let full_prefix = format!("{}{}", inner.prefix, self.prefix);
+        let names =
+            page.prefixes.iter().filter_map(|name| name.strip_prefix(&full_prefix)?.strip_suffix('/'));
         let is_name = |name: &&str| Key::new(name).is_ok_and(|key| inner.path(&key).is_ok());
         let prefixes = names.filter(is_name).map(str::to_owned).collect();
         Ok(Some(DirListing { keys, prefixes }))
@@ -204,7 +207,7 @@ impl Listings {
 mod tests {
     use super::*;
 
-    /// Follows this many pages, each with the successor and the names that it is given.
+    /// Follows this many pages, each with the token of its successor and this number of names.
     fn follow(n_pages: u32, next: impl Fn(u32) -> String, n_names: usize) -> Result<(), u32> {
         let mut pages = Pages::new(&Prefix::root(), None);
         for number in 0..n_pages {
@@ -219,17 +222,19 @@ mod tests {
     fn lists_that_do_not_end_are_noticed() {
         assert_eq!(follow(100_000, |number| number.to_string(), 1), Ok(()));
         for circle in [1, 2, 3, 7, 100] {
-            let met = follow(100_000, |number| (number % circle).to_string(), 1).expect_err("it is a circle");
-            assert!(met < 4 * circle, "{circle}: {met}");
+            let noticed =
+                follow(100_000, |number| (number % circle).to_string(), 1).expect_err("it is a circle");
+            assert!(noticed < 4 * circle, "{circle}: {noticed}");
         }
-        // Forever new, and empty: the thousandth page is the last.
+        // Always a new token, and no names: the thousandth page is the last.
         assert_eq!(follow(100_000, |number| number.to_string(), 0), Err(999));
     }
 
     #[test]
     fn the_bytes_of_names_are_limited() {
         let page = Page { keys: vec!["abc".into()], prefixes: vec!["de/".into()], ..Page::default() };
-        let mut room = Room(11);
-        assert!(room.take(&Prefix::root(), &page).is_ok() && room.take(&Prefix::root(), &page).is_err());
+        let mut budget = NameBudget(11);
+        assert!(budget.take(&Prefix::root(), &page).is_ok());
+        assert!(budget.take(&Prefix::root(), &page).is_err());
     }
 }

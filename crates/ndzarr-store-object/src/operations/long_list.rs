@@ -1,5 +1,5 @@
-//! Long lists, several parts at once. A page names the next one, so the pages of one part follow each
-//! other; folders behind a page are where further parts can begin.
+//! Long lists, of which several parts are listed at once. The pages of a part must be requested one after
+//! the other, since each names the next one. Other parts begin at folders after them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,25 +8,26 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_store::{Key, Prefix, StoreError};
 
 use crate::answers::page::Page;
-use crate::operations::list::{Pages, Room};
+use crate::operations::list::{NameBudget, Pages};
 use crate::store::{Inner, Service};
 
-/// After this many pages the rest of a list is cut: then a request or two for the cuts matter little.
-const FEW: u32 = 4;
-/// The most parts of one cut.
-const PARTS: usize = 16;
-/// The most folders in each other, of which each is alone, where a cut is looked for.
-const DEEP: u32 = 8;
+/// The number of pages after which the rest of a list is split: a request or two for the split matter
+/// little then.
+const PAGES_BEFORE_SPLIT: u32 = 4;
+/// The most parts of one split.
+const MAX_PARTS: usize = 16;
+/// The most levels of folders that are searched for places to split a list.
+const MAX_LEVELS: u32 = 8;
 
-/// The names behind one, and before another one.
+/// The names after one name, and before another one.
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct NameRange {
     after: Option<String>,
     before: Option<String>,
 }
 
 enum Stop {
-    /// The service does not list names in their order, or begins elsewhere than it was asked to.
+    /// The service does not list names in their order, or does not begin after the requested name.
     NoOrder,
     Error(StoreError),
 }
@@ -39,43 +40,44 @@ impl From<StoreError> for Stop {
 
 impl Inner {
     pub(crate) async fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        // Old versions of Azure cannot begin behind a name.
+        // Old versions of Azure cannot begin after a name.
         if matches!(self.service, Service::Azure | Service::Http) {
             return self.list_in_order(prefix).await;
         }
-        match self.list_part(prefix, Part::default(), &Mutex::new(Room::new())).await {
+        match self.list_range(prefix, NameRange::default(), &Mutex::new(NameBudget::new())).await {
             Ok(keys) => Ok(keys),
             Err(Stop::NoOrder) => self.list_in_order(prefix).await,
             Err(Stop::Error(error)) => Err(error),
         }
     }
 
-    /// The keys of a part.
-    fn list_part<'a>(
+    /// The keys of a range.
+    fn list_range<'a>(
         &'a self,
         prefix: &'a Prefix,
-        Part { after, before }: Part,
-        room: &'a Mutex<Room>,
+        NameRange { after, before }: NameRange,
+        budget: &'a Mutex<NameBudget>,
     ) -> BoxFuture<'a, Result<Vec<Key>, Stop>> {
         Box::pin(async move {
-            let mut pages = Pages::behind(prefix, None, after.as_deref());
-            let (mut keys, mut last) = (Vec::new(), after.unwrap_or_default());
+            let mut pages = Pages::starting_after(prefix, None, after.as_deref());
+            let mut keys = Vec::new();
+            let mut last = after.unwrap_or_default();
             for n_pages in 1.. {
-                let Some(mut page) = pages.turn(self).await? else { break };
+                let Some(mut page) = pages.next_page(self).await? else { break };
                 check_order(&page, &mut last)?;
                 if let Some(before) = &before {
                     page.keys.truncate(page.keys.partition_point(|name| name < before));
                 }
-                room.lock().unwrap_or_else(PoisonError::into_inner).take(prefix, &page)?;
+                budget.lock().unwrap_or_else(PoisonError::into_inner).take(prefix, &page)?;
                 keys.extend(self.keys(prefix, &page));
                 if pages.is_done() || before.as_ref().is_some_and(|before| last >= *before) {
                     break;
                 }
-                if n_pages == FEW && !page.keys.is_empty() {
-                    let parts = self.parts(prefix, &last, before.as_deref()).await?;
-                    if parts.len() > 1 {
-                        let parts = stream::iter(parts).map(|part| self.list_part(prefix, part, room));
-                        let found: Vec<Vec<Key>> = parts.buffer_unordered(PARTS).try_collect().await?;
+                if n_pages == PAGES_BEFORE_SPLIT && !page.keys.is_empty() {
+                    let ranges = self.split(prefix, &last, before.as_deref()).await?;
+                    if ranges.len() > 1 {
+                        let lists = stream::iter(ranges).map(|range| self.list_range(prefix, range, budget));
+                        let found: Vec<Vec<Key>> = lists.buffer_unordered(MAX_PARTS).try_collect().await?;
                         keys.extend(found.into_iter().flatten());
                         break;
                     }
@@ -85,46 +87,43 @@ impl Inner {
         })
     }
 
-    /// Cuts what is behind a name, and before another one, at folders.
-    async fn parts(
+    /// Splits the names after one name, and before another one, at folders.
+    async fn split(
         &self,
         prefix: &Prefix,
         after: &str,
         before: Option<&str>,
-    ) -> Result<Vec<Part>, StoreError> {
-        let (mut below, mut cuts) = (prefix.clone(), Vec::new());
-        for _ in 0..DEEP {
-            let page = Pages::behind(&below, Some("/"), Some(after)).turn(self).await?.unwrap_or_default();
+    ) -> Result<Vec<NameRange>, StoreError> {
+        let mut searched = prefix.clone();
+        let mut folders = Vec::new();
+        for _ in 0..MAX_LEVELS {
+            let mut pages = Pages::starting_after(&searched, Some("/"), Some(after));
+            let page = pages.next_page(self).await?.unwrap_or_default();
             let is_inside =
                 |name: &&String| ***name > *after && before.is_none_or(|before| ***name < *before);
-            cuts = page.prefixes.iter().filter(is_inside).cloned().collect();
-            // The folder that the name is in has the next ones, too.
-            let around = page.prefixes.iter().find(|name| after.starts_with(&***name));
-            let around = around.and_then(|name| Prefix::new(name.strip_prefix(&self.prefix)?).ok());
-            match around {
-                Some(around) if cuts.is_empty() && around != below => below = around,
+            folders = page.prefixes.iter().filter(is_inside).cloned().collect();
+            // Without any, the next names are in the same folder as the last one.
+            let of_last = page.prefixes.iter().find(|name| after.starts_with(&***name));
+            let of_last = of_last.and_then(|name| Prefix::new(name.strip_prefix(&self.prefix)?).ok());
+            match of_last {
+                Some(folder) if folders.is_empty() && folder != searched => searched = folder,
                 _ => break,
             }
         }
-        cuts.sort_unstable();
-        let step = cuts.len().div_ceil(PARTS - 1).max(1);
-        let cuts = cuts.into_iter().step_by(step);
-        let mut parts = vec![Part { after: Some(after.to_owned()), before: None }];
-        for cut in cuts {
-            if let Some(part) = parts.last_mut() {
-                part.before = Some(cut.clone());
-            }
-            parts.push(Part { after: Some(cut), before: None });
+        folders.sort_unstable();
+        let step = folders.len().div_ceil(MAX_PARTS - 1).max(1);
+        let mut ranges = Vec::new();
+        let mut start = after.to_owned();
+        for folder in folders.into_iter().step_by(step) {
+            ranges.push(NameRange { after: Some(start), before: Some(folder.clone()) });
+            start = folder;
         }
-        if let Some(part) = parts.last_mut() {
-            part.before = before.map(str::to_owned);
-        }
-        Ok(parts)
+        ranges.push(NameRange { after: Some(start), before: before.map(str::to_owned) });
+        Ok(ranges)
     }
 }
 
-/// Checks that the names of a page follow each other and the last one before, which is then the last of
-/// the page.
+/// Checks that the names of a page are in order, and all after `last`, which becomes the last of them.
 fn check_order(page: &Page, last: &mut String) -> Result<(), Stop> {
     for name in &page.keys {
         if !last.is_empty() && name <= last {

@@ -6,37 +6,42 @@ use bytes::{Bytes, BytesMut};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_store::{Fetch, Fetched, Key, Of, StoreError, Want};
-use object_store::{Error as OsError, GetOptions, GetRange};
+use object_store::{Error as OsError, GetOptions, GetRange, GetResult};
 
 use crate::answers::call::{CALL, Purpose};
 use crate::state::State;
 use crate::store::{Inner, Service};
-use crate::unranged::Unranged;
+use crate::unranged::UnrangedCache;
 
 /// A larger value is read in pieces, on several connections.
-const LARGE: u64 = 16 << 20;
-const PIECE: u64 = 8 << 20;
-/// Some servers count in signed numbers.
-const LAST: u64 = i64::MAX as u64;
+const LARGE_BYTES: u64 = 16 << 20;
+const PIECE_BYTES: u64 = 8 << 20;
+/// Some servers count in signed numbers, so no range ends after this.
+const MAX_END: u64 = i64::MAX as u64;
 
 /// The answer to one request.
-pub(crate) enum Got {
+pub(crate) enum ReadAnswer {
     Missing,
-    /// Not the pinned value.
+    /// The value is not the pinned one.
     Changed,
     /// The range is not inside the value.
-    Beyond,
-    /// The server sends the whole value, whatever range is asked for.
-    NoRange,
-    /// The value is larger than what is read at once.
+    OutOfRange,
+    /// The server ignores ranges, and sends the whole value.
+    RangesIgnored,
+    /// The value, of this size, is larger than may be read by one request.
     Large(State, u64),
+    /// The bytes that were requested, of a value of this size.
     Part(State, u64, Bytes),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Ask {
+pub(crate) enum ReadRequest {
     Head,
-    Whole { limit: u64, at_once: u64 },
+    /// All of a value of at most `limit` bytes, if it has at most `at_once`.
+    Whole {
+        limit: u64,
+        at_once: u64,
+    },
     Range(GetRange),
 }
 
@@ -45,17 +50,17 @@ impl Inner {
         let pinned = match &fetch.of {
             Of::Any => None,
             Of::Snapshot(pin) | Of::IfCurrent(pin) => match pin.get::<State>() {
-                // Without anything telling, a later value of the same size would look like the current one.
+                // A state that shows no changes would match any later value of the same size.
                 Some(state)
-                    if state.value == self.value(&self.path(&fetch.key)?)
-                        && (state.is_telling() || matches!(fetch.of, Of::Snapshot(_))) =>
+                    if state.value == self.value_name(&self.path(&fetch.key)?)
+                        && (state.shows_changes() || matches!(fetch.of, Of::Snapshot(_))) =>
                 {
                     Some(state)
                 }
                 _ => return Ok(Fetched::Changed),
             },
         };
-        // Requests of one call may meet two values: then all are made again.
+        // If the value changes between the requests of one call, all of them are made again.
         for _ in 0..16 {
             match self.fetch_once(fetch, pinned).await? {
                 Fetched::Changed if pinned.is_none() => {}
@@ -69,20 +74,20 @@ impl Inner {
     async fn fetch_once(&self, fetch: &Fetch, pinned: Option<&State>) -> Result<Fetched, StoreError> {
         let key = &fetch.key;
         let got = match &fetch.want {
-            Want::Size | Want::Tail(0) => self.get(key, Ask::Head, pinned).await?,
+            Want::Size | Want::Tail(0) => self.get(key, ReadRequest::Head, pinned).await?,
             Want::Whole { limit } => self.whole(key, *limit, pinned).await?,
-            _ if self.unranged.has(key) => Got::NoRange,
+            _ if self.unranged.contains(key) => ReadAnswer::RangesIgnored,
             Want::Tail(n) => self.tail(key, *n, pinned).await?,
             Want::Ranges(ranges) => match self.ranges(key, ranges, pinned).await? {
                 Some(fetched) => return Ok(fetched),
-                None => Got::NoRange,
+                None => ReadAnswer::RangesIgnored,
             },
         };
         let got = match got {
-            Got::NoRange => match self.unranged(key, pinned).await? {
-                Got::Part(state, _, value) => {
+            ReadAnswer::RangesIgnored => match self.whole_unranged(key, pinned).await? {
+                ReadAnswer::Part(state, _, value) => {
                     let (size, parts) = fetch.want.cut(key, &value)?;
-                    // A slice would keep all of it in memory.
+                    // A slice would keep the whole value in memory.
                     let parts = parts.iter().map(|part| Bytes::copy_from_slice(part)).collect();
                     return Ok(Fetched::Parts { pin: state.into_pin(), size, parts });
                 }
@@ -91,27 +96,30 @@ impl Inner {
             got => got,
         };
         Ok(match got {
-            Got::Missing => Fetched::Missing,
-            Got::Part(state, size, bytes) => {
+            ReadAnswer::Missing => Fetched::Missing,
+            ReadAnswer::Part(state, size, bytes) => {
                 let parts = if fetch.want == Want::Size { Vec::new() } else { vec![bytes] };
                 Fetched::Parts { pin: state.into_pin(), size, parts }
             }
-            Got::Changed | Got::Beyond | Got::NoRange | Got::Large(..) => Fetched::Changed,
+            ReadAnswer::Changed
+            | ReadAnswer::OutOfRange
+            | ReadAnswer::RangesIgnored
+            | ReadAnswer::Large(..) => Fetched::Changed,
         })
     }
 
     /// All of a value whose server ignores ranges: from memory, if it is still the same.
-    async fn unranged(&self, key: &Key, pinned: Option<&State>) -> Result<Got, StoreError> {
-        if let Some(got) = self.kept(key, pinned).await? {
+    async fn whole_unranged(&self, key: &Key, pinned: Option<&State>) -> Result<ReadAnswer, StoreError> {
+        if let Some(got) = self.from_memory(key, pinned).await? {
             return Ok(got);
         }
-        // One at a time is read, each of which may need much memory.
-        let _turn = self.unranged.turn().await;
-        if let Some(got) = self.kept(key, pinned).await? {
+        // These values are read one at a time, since each may need much memory.
+        let _guard = self.unranged.lock_reads().await;
+        if let Some(got) = self.from_memory(key, pinned).await? {
             return Ok(got);
         }
-        let limit = Unranged::LIMIT;
-        let got = match self.get(key, Ask::Whole { limit, at_once: limit }, pinned).await {
+        let limit = UnrangedCache::LIMIT;
+        let got = match self.get(key, ReadRequest::Whole { limit, at_once: limit }, pinned).await {
             Err(StoreError::TooLarge { size, .. }) => {
                 let what = format!(
                     "the server ignores ranges, and the value has {size} bytes: more than {limit} are not \
@@ -121,66 +129,68 @@ impl Inner {
             }
             got => got?,
         };
-        if let Got::Part(state, _, value) = &got {
-            self.unranged.keep(key, state, value);
+        if let ReadAnswer::Part(state, _, value) = &got {
+            self.unranged.insert(key, state, value);
         }
         Ok(got)
     }
 
-    /// The same from memory; `None` if another one or none is kept.
-    async fn kept(&self, key: &Key, pinned: Option<&State>) -> Result<Option<Got>, StoreError> {
-        let Some((kept, value)) = self.unranged.get(key) else { return Ok(None) };
-        Ok(match self.get(key, Ask::Head, pinned).await? {
-            Got::Part(state, size, _) if state.is(&kept) && size == value.len() as u64 => {
-                Some(Got::Part(state, size, value))
+    /// The value in memory if it is current; `None` if it is not, or there is none.
+    async fn from_memory(&self, key: &Key, pinned: Option<&State>) -> Result<Option<ReadAnswer>, StoreError> {
+        let Some((cached, value)) = self.unranged.get(key) else { return Ok(None) };
+        Ok(match self.get(key, ReadRequest::Head, pinned).await? {
+            ReadAnswer::Part(state, size, _) if state.is_same_as(&cached) && size == value.len() as u64 => {
+                Some(ReadAnswer::Part(state, size, value))
             }
-            Got::Part(..) => None,
+            ReadAnswer::Part(..) => None,
             got => Some(got),
         })
     }
 
-    async fn whole(&self, key: &Key, limit: u64, pinned: Option<&State>) -> Result<Got, StoreError> {
-        let (state, size) = match self.get(key, Ask::Whole { limit, at_once: LARGE }, pinned).await? {
-            Got::Large(state, size) => (state, size),
+    async fn whole(&self, key: &Key, limit: u64, pinned: Option<&State>) -> Result<ReadAnswer, StoreError> {
+        let request = ReadRequest::Whole { limit, at_once: LARGE_BYTES };
+        let (state, size) = match self.get(key, request, pinned).await? {
+            ReadAnswer::Large(state, size) => (state, size),
             got => return Ok(got),
         };
-        let starts = (0..size).step_by(PIECE as usize);
+        let starts = (0..size).step_by(PIECE_BYTES as usize);
         let pieces = stream::iter(starts.map(|start| {
-            let range = GetRange::Bounded(start..size.min(start + PIECE));
-            self.get(key, Ask::Range(range), Some(&state))
+            let range = GetRange::Bounded(start..size.min(start + PIECE_BYTES));
+            self.get(key, ReadRequest::Range(range), Some(&state))
         }));
         let mut pieces = std::pin::pin!(pieces.buffered(8));
         let mut value = BytesMut::new();
         while let Some(piece) = pieces.try_next().await? {
             match piece {
-                Got::Part(_, _, bytes) => value.extend_from_slice(&bytes),
-                Got::NoRange => {
-                    return self.get(key, Ask::Whole { limit, at_once: u64::MAX }, pinned).await;
+                ReadAnswer::Part(_, _, bytes) => value.extend_from_slice(&bytes),
+                ReadAnswer::RangesIgnored => {
+                    return self.get(key, ReadRequest::Whole { limit, at_once: u64::MAX }, pinned).await;
                 }
-                _ => return Ok(Got::Changed),
+                _ => return Ok(ReadAnswer::Changed),
             }
         }
-        Ok(Got::Part(state.clone(), size, value.freeze()))
+        Ok(ReadAnswer::Part(state.clone(), size, value.freeze()))
     }
 
-    async fn tail(&self, key: &Key, n: u64, pinned: Option<&State>) -> Result<Got, StoreError> {
+    async fn tail(&self, key: &Key, n: u64, pinned: Option<&State>) -> Result<ReadAnswer, StoreError> {
+        // Azure has no ranges that count from the end.
         if self.service != Service::Azure {
-            let range = GetRange::Suffix(n.min(LAST));
-            match self.get(key, Ask::Range(range), pinned).await? {
-                Got::Beyond => {}
+            let range = GetRange::Suffix(n.min(MAX_END));
+            match self.get(key, ReadRequest::Range(range), pinned).await? {
+                ReadAnswer::OutOfRange => {}
                 got => return Ok(got),
             }
         }
-        match self.get(key, Ask::Head, pinned).await? {
-            Got::Part(state, size, _) if size > 0 => {
+        match self.get(key, ReadRequest::Head, pinned).await? {
+            ReadAnswer::Part(state, size, _) if size > 0 => {
                 let range = GetRange::Bounded(size.saturating_sub(n)..size);
-                self.get(key, Ask::Range(range), Some(&state)).await
+                self.get(key, ReadRequest::Range(range), Some(&state)).await
             }
             got => Ok(got),
         }
     }
 
-    /// All ranges at once; whether they came from one value is compared afterwards. `None` if the
+    /// Requests all ranges at once, and compares afterwards that they came from one value. `None` if the
     /// server ignores ranges.
     async fn ranges(
         &self,
@@ -188,120 +198,134 @@ impl Inner {
         ranges: &[Range<u64>],
         pinned: Option<&State>,
     ) -> Result<Option<Fetched>, StoreError> {
-        let gets = ranges.iter().filter(|range| range.start < range.end.min(LAST)).map(|range| {
+        let gets = ranges.iter().filter(|range| range.start < range.end.min(MAX_END)).map(|range| {
             // No more than memory can address: object_store refuses a longer range even of a short value.
-            let end = range.end.min(LAST).min(range.start.saturating_add(isize::MAX as u64));
-            self.get(key, Ask::Range(GetRange::Bounded(range.start..end)), pinned)
+            let end = range.end.min(MAX_END).min(range.start.saturating_add(isize::MAX as u64));
+            self.get(key, ReadRequest::Range(GetRange::Bounded(range.start..end)), pinned)
         });
         let got = try_join_all(gets).await?;
-        if got.iter().any(|got| matches!(got, Got::NoRange)) {
+        if got.iter().any(|got| matches!(got, ReadAnswer::RangesIgnored)) {
             return Ok(None);
         }
-        let mut of: Option<(State, u64)> = None;
+        let mut found: Option<(State, u64)> = None;
         for got in &got {
-            match (got, &of) {
-                (Got::Part(state, size, _), None) => of = Some((state.clone(), *size)),
-                (Got::Part(state, ..), Some((first, _))) if first.is(state) => {}
-                (Got::Beyond, _) => {}
-                (Got::Missing, None) => {}
+            match (got, &found) {
+                (ReadAnswer::Part(state, size, _), None) => found = Some((state.clone(), *size)),
+                (ReadAnswer::Part(state, ..), Some((first, _))) if first.is_same_as(state) => {}
+                (ReadAnswer::OutOfRange, _) => {}
+                (ReadAnswer::Missing, None) => {}
                 _ => return Ok(Some(Fetched::Changed)),
             }
         }
-        if got.iter().any(|got| matches!(got, Got::Missing)) {
-            let all = got.iter().all(|got| matches!(got, Got::Missing));
+        if got.iter().any(|got| matches!(got, ReadAnswer::Missing)) {
+            let all = got.iter().all(|got| matches!(got, ReadAnswer::Missing));
             return Ok(Some(if all { Fetched::Missing } else { Fetched::Changed }));
         }
-        let (state, size) = match of {
-            Some(of) => of,
-            // Nothing was asked for, or all of it is outside.
-            None => match self.get(key, Ask::Head, pinned).await? {
-                Got::Part(state, size, _) => (state, size),
-                Got::Missing => return Ok(Some(Fetched::Missing)),
+        let (state, size) = match found {
+            Some(found) => found,
+            // Nothing was requested, or all of it is outside the value.
+            None => match self.get(key, ReadRequest::Head, pinned).await? {
+                ReadAnswer::Part(state, size, _) => (state, size),
+                ReadAnswer::Missing => return Ok(Some(Fetched::Missing)),
                 _ => return Ok(Some(Fetched::Changed)),
             },
         };
         let mut got = got.into_iter();
         let mut parts = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            let (start, end) = (range.start, range.end);
-            if start > end || end > size.min(LAST) {
+        for &Range { start, end } in ranges {
+            if start > end || end > size.min(MAX_END) {
                 return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
             }
-            parts.push(match (start < end).then(|| got.next()).flatten() {
+            // Nothing was requested for an empty range.
+            let answer = if start < end { got.next() } else { None };
+            parts.push(match answer {
                 None => Bytes::new(),
-                Some(Got::Part(_, _, bytes)) => bytes,
-                // Inside this value, and outside the one that was asked.
+                Some(ReadAnswer::Part(_, _, bytes)) => bytes,
+                // Inside this value, but outside the one that the range was requested of.
                 Some(_) => return Ok(Some(Fetched::Changed)),
             });
         }
         Ok(Some(Fetched::Parts { pin: state.into_pin(), size, parts }))
     }
 
-    pub(crate) async fn get(&self, key: &Key, ask: Ask, pinned: Option<&State>) -> Result<Got, StoreError> {
+    pub(crate) async fn get(
+        &self,
+        key: &Key,
+        read: ReadRequest,
+        pinned: Option<&State>,
+    ) -> Result<ReadAnswer, StoreError> {
         let path = self.path(key)?;
-        let ranged = matches!(ask, Ask::Range(_));
+        let is_range = matches!(read, ReadRequest::Range(_));
         let request = || async {
             let mut options = GetOptions::new()
-                .with_head(matches!(ask, Ask::Head))
-                .with_if_match(pinned.and_then(State::strong));
-            if let Ask::Range(range) = &ask {
+                .with_head(matches!(read, ReadRequest::Head))
+                .with_if_match(pinned.and_then(State::strong_e_tag));
+            if let ReadRequest::Range(range) = &read {
                 options = options.with_range(Some(range.clone()));
             }
             let result = match self.backend.store().get_opts(&path, options).await {
-                Err(error) if ranged => match CALL.with(|call| call.answer().status) {
-                    416 => return Ok(Ok(Got::Beyond)),
-                    200 => return Ok(Ok(Got::NoRange)),
-                    // A range that is nonsense: the size will tell.
-                    206 => return Ok(Ok(Got::Beyond)),
+                Err(error) if is_range => match CALL.with(|call| call.answer().status) {
+                    416 => return Ok(Ok(ReadAnswer::OutOfRange)),
+                    200 => return Ok(Ok(ReadAnswer::RangesIgnored)),
+                    // The range of the answer makes no sense: a request for the size will tell.
+                    206 => return Ok(Ok(ReadAnswer::OutOfRange)),
                     _ => return Err(error),
                 },
-                // A head without a length, for instance: asking again brings the same.
+                // For instance a head without a length: another attempt would bring the same.
                 Err(error) => {
-                    CALL.with(|call| call.answer().has_bad_head());
+                    CALL.with(|call| call.answer().note_refused_head());
                     return Err(error);
                 }
                 Ok(result) => result,
             };
-            let (state, size) = (State::of(self.value(&path), &result.meta), result.meta.size);
-            if pinned.is_some_and(|pinned| !pinned.is(&state)) {
-                return Ok(Ok(Got::Changed));
+            let state = State::of(self.value_name(&path), &result.meta);
+            let size = result.meta.size;
+            if pinned.is_some_and(|pinned| !pinned.is_same_as(&state)) {
+                return Ok(Ok(ReadAnswer::Changed));
             }
-            match ask {
-                Ask::Head => return Ok(Ok(Got::Part(state, size, Bytes::new()))),
-                Ask::Whole { limit, .. } if size > limit => {
+            match read {
+                ReadRequest::Head => return Ok(Ok(ReadAnswer::Part(state, size, Bytes::new()))),
+                ReadRequest::Whole { limit, .. } if size > limit => {
                     return Ok(Err(StoreError::TooLarge { key: key.clone(), size, limit }));
                 }
-                Ask::Whole { at_once, .. } if size > at_once => return Ok(Ok(Got::Large(state, size))),
+                ReadRequest::Whole { at_once, .. } if size > at_once => {
+                    return Ok(Ok(ReadAnswer::Large(state, size)));
+                }
                 _ => {}
             }
-            let wanted = result.range.end.saturating_sub(result.range.start);
-            let mut bytes = BytesMut::with_capacity(wanted.min(LARGE) as usize);
-            let mut body = result.into_stream();
-            while let Some(part) = body.try_next().await? {
-                bytes.extend_from_slice(&part);
-                if bytes.len() as u64 > wanted {
-                    break;
-                }
-            }
-            if bytes.len() as u64 != wanted {
-                let what = format!("{} bytes instead of {wanted}", bytes.len());
-                return Err(OsError::Generic { store: "http", source: what.into() });
-            }
-            Ok(Ok(Got::Part(state, size, bytes.freeze())))
+            Ok(Ok(ReadAnswer::Part(state, size, read_body(result).await?)))
         };
         match self.read(Purpose::Values, request).await {
             Ok((got, _)) => got,
             Err(failure) => match failure.answer.status {
                 404 | 410 if failure.answer.is_no_bucket() => Err(self.error("read", key, &failure)),
-                404 | 410 if pinned.is_some() => Ok(Got::Changed),
-                404 | 410 => Ok(Got::Missing),
-                // It may have been removed: without the pin the answer is a denial.
+                404 | 410 if pinned.is_some() => Ok(ReadAnswer::Changed),
+                404 | 410 => Ok(ReadAnswer::Missing),
+                // The value may have been removed: a read without the pin gets the denial.
                 _ if pinned.is_some() && self.options.missing_if_denied && failure.answer.may_be_absent() => {
-                    Ok(Got::Changed)
+                    Ok(ReadAnswer::Changed)
                 }
-                304 | 412 => Ok(Got::Changed),
+                304 | 412 => Ok(ReadAnswer::Changed),
                 _ => Err(self.error("read", key, &failure)),
             },
         }
     }
+}
+
+/// Reads a body, which must have the length that its head states.
+async fn read_body(result: GetResult) -> object_store::Result<Bytes> {
+    let byte_len = result.range.end.saturating_sub(result.range.start);
+    let mut bytes = BytesMut::with_capacity(byte_len.min(LARGE_BYTES) as usize);
+    let mut body = result.into_stream();
+    while let Some(part) = body.try_next().await? {
+        bytes.extend_from_slice(&part);
+        if bytes.len() as u64 > byte_len {
+            break;
+        }
+    }
+    if bytes.len() as u64 != byte_len {
+        let what = format!("{} bytes instead of {byte_len}", bytes.len());
+        return Err(OsError::Generic { store: "http", source: what.into() });
+    }
+    Ok(bytes.freeze())
 }

@@ -1,5 +1,5 @@
-//! Sends requests: within the store's limit, again where they may succeed, and with errors that say
-//! what the service said.
+//! Sends requests: within the store's limit, repeatedly where another attempt may succeed, and with errors
+//! that quote the service.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use object_store::Error as OsError;
 use tokio::time::Instant;
 
 use crate::answers::call::{Answer, CALL, Call, Purpose};
-use crate::errors::told;
+use crate::errors::message;
 use crate::requests::backoff::backoff;
 use crate::requests::hedge::Hedge;
 use crate::requests::limit::{Limit, Permit};
 use crate::store::{Inner, Service};
 
-/// Of a request whose host has no address: the name may be wrong.
-const MOST_LOOKUPS: u32 = 3;
+/// The most attempts if the host has no address: its name may be wrong.
+const MAX_LOOKUPS: u32 = 3;
 
 /// Why a request failed for good.
 pub(crate) struct Failure {
@@ -31,20 +31,20 @@ pub(crate) struct Failure {
 /// The attempts of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
-    pub(crate) made: u32,
+    pub(crate) n_made: u32,
     /// One of them may have been carried out.
     pub(crate) may_be_done: bool,
     /// One of them may still be carried out.
     pub(crate) may_come_late: bool,
     /// When the first one was sent.
     since: Option<Instant>,
-    /// How long the service wants to be left alone.
-    wait: Duration,
-    /// It refuses everything, so there is to be no further one.
+    /// The pause that the service asks for.
+    requested_pause: Duration,
+    /// The service refuses all requests, so no further attempt is made.
     is_over: bool,
 }
 
-fn refused() -> OsError {
+fn refused_error() -> OsError {
     OsError::Generic { store: "http", source: "the service refuses all requests".into() }
 }
 
@@ -53,14 +53,14 @@ impl Inner {
         self.limit.get(|_| Limit::new(self.options.requests))
     }
 
-    /// Waits for the turn of one more attempt.
-    async fn turn(&self, attempts: &mut Attempts) -> Result<Permit<'_>, Answer> {
-        if attempts.made > 0 {
-            tokio::time::sleep(backoff(attempts.made) + attempts.wait).await;
+    /// Waits until one more attempt may be made.
+    async fn acquire_permit(&self, attempts: &mut Attempts) -> Result<Permit<'_>, Answer> {
+        if attempts.n_made > 0 {
+            tokio::time::sleep(backoff(attempts.n_made) + attempts.requested_pause).await;
         }
         let permit = self.limit().acquire(self.options.retry_for).await;
         let permit = permit.inspect_err(|_| attempts.is_over = true)?;
-        attempts.made += 1;
+        attempts.n_made += 1;
         attempts.since.get_or_insert_with(Instant::now);
         Ok(permit)
     }
@@ -68,7 +68,7 @@ impl Inner {
     fn call(&self, purpose: Purpose) -> Call {
         let mut call = Call::new(purpose);
         call.inflates = self.service == Service::Gcs && purpose == Purpose::Values;
-        call.is_of_web = self.service == Service::Http && purpose == Purpose::Values;
+        call.is_web_value = self.service == Service::Http && purpose == Purpose::Values;
         call
     }
 
@@ -83,26 +83,26 @@ impl Inner {
         (result, answer)
     }
 
-    /// One more attempt, and what the service answered.
+    /// Makes one more attempt. Returns its result and the answer of the service.
     pub(crate) async fn attempt<T>(
         &self,
         attempts: &mut Attempts,
         purpose: Purpose,
         request: impl Future<Output = object_store::Result<T>>,
     ) -> (object_store::Result<T>, Answer) {
-        let permit = match self.turn(attempts).await {
+        let permit = match self.acquire_permit(attempts).await {
             Ok(permit) => permit,
-            Err(answer) => return (Err(refused()), answer),
+            Err(answer) => return (Err(refused_error()), answer),
         };
         let (result, answer) = self.send(purpose, request).await;
         permit.answered(&answer);
-        attempts.wait = answer.wait();
+        attempts.requested_pause = answer.requested_pause();
         attempts.may_be_done |= result.is_err() && answer.may_be_done();
         attempts.may_come_late |= answer.may_come_late();
         (result, answer)
     }
 
-    /// The same of a request that reads. It may be sent twice.
+    /// Makes one more attempt of a request that reads. It may be sent twice.
     async fn attempt_to_read<T, F: Future<Output = object_store::Result<T>>>(
         &self,
         attempts: &mut Attempts,
@@ -110,19 +110,19 @@ impl Inner {
         request: &impl Fn() -> F,
     ) -> (object_store::Result<T>, Answer) {
         let Some(hedge) = &self.hedge else { return self.attempt(attempts, purpose, request()).await };
-        let permit = match self.turn(attempts).await {
+        let permit = match self.acquire_permit(attempts).await {
             Ok(permit) => permit,
-            Err(answer) => return (Err(refused()), answer),
+            Err(answer) => return (Err(refused_error()), answer),
         };
         let (result, answer) = self.hedged(hedge, purpose, request).await;
         hedge.answered(answer.head_after);
         permit.answered(&answer);
-        attempts.wait = answer.wait();
+        attempts.requested_pause = answer.requested_pause();
         (result, answer)
     }
 
-    /// Sends a request once more if the head of its answer is late. The first answer counts, and the
-    /// other request ends.
+    /// Sends a request, and once more if the head of its answer is late. The first answer is used, and the
+    /// other request is dropped.
     async fn hedged<T, F: Future<Output = object_store::Result<T>>>(
         &self,
         hedge: &Hedge,
@@ -131,13 +131,14 @@ impl Inner {
     ) -> (object_store::Result<T>, Answer) {
         let call = self.call(purpose);
         let first = pin!(CALL.scope(call.clone(), request()));
-        let late = pin!(tokio::time::sleep(hedge.patience()));
+        let late = pin!(tokio::time::sleep(hedge.delay()));
         let first = match select(first, late).await {
             Either::Left((result, _)) => return (result, call.answer().clone()),
             Either::Right(((), first)) => first,
         };
         let has_begun = call.answer().status != 0;
-        let Some(spare) = (!has_begun && hedge.may_send()).then(|| self.limit().spare()).flatten() else {
+        let second_permit = if !has_begun && hedge.may_send() { self.limit().try_acquire() } else { None };
+        let Some(second_permit) = second_permit else {
             let result = first.await;
             return (result, call.answer().clone());
         };
@@ -150,14 +151,14 @@ impl Inner {
                 if result.is_ok() || !answer.is_passing() {
                     return (result, answer);
                 }
-                spare.answered(&answer);
+                second_permit.answered(&answer);
                 let result = first.await;
                 (result, call.answer().clone())
             }
         }
     }
 
-    /// Attempts until one succeeds or cannot.
+    /// Makes attempts until one succeeds, or no further one may.
     pub(crate) async fn repeat<T, F: Future<Output = object_store::Result<T>>>(
         &self,
         purpose: Purpose,
@@ -166,13 +167,13 @@ impl Inner {
         let mut attempts = Attempts::default();
         loop {
             let (result, answer) = self.attempt(&mut attempts, purpose, request()).await;
-            if let Some(ended) = self.ended(&attempts, result, answer) {
-                return ended;
+            if let Some(outcome) = self.outcome(&attempts, result, answer) {
+                return outcome;
             }
         }
     }
 
-    /// The same for a request that reads.
+    /// [`repeat`](Self::repeat) for a request that reads.
     pub(crate) async fn read<T, F: Future<Output = object_store::Result<T>>>(
         &self,
         purpose: Purpose,
@@ -181,14 +182,14 @@ impl Inner {
         let mut attempts = Attempts::default();
         loop {
             let (result, answer) = self.attempt_to_read(&mut attempts, purpose, &request).await;
-            if let Some(ended) = self.ended(&attempts, result, answer) {
-                return ended;
+            if let Some(outcome) = self.outcome(&attempts, result, answer) {
+                return outcome;
             }
         }
     }
 
-    /// What attempts came to; `None` if there is to be one more.
-    pub(crate) fn ended<T>(
+    /// The outcome of attempts; `None` if one more is to be made.
+    pub(crate) fn outcome<T>(
         &self,
         attempts: &Attempts,
         result: object_store::Result<T>,
@@ -196,22 +197,24 @@ impl Inner {
     ) -> Option<Result<(T, Answer), Failure>> {
         match result {
             Ok(value) => Some(Ok((value, answer))),
-            Err(error) if !answer.is_passing() || !self.goes_on(attempts, &answer) => {
-                let (attempts, may_be_done) = (attempts.made, attempts.may_be_done);
-                Some(Err(Failure { error, answer, attempts, may_be_done }))
-            }
+            Err(error) if !answer.is_passing() || !self.may_retry(attempts, &answer) => Some(Err(Failure {
+                error,
+                answer,
+                attempts: attempts.n_made,
+                may_be_done: attempts.may_be_done,
+            })),
             Err(_) => None,
         }
     }
 
-    /// Whether there is to be one more attempt after this answer.
-    pub(crate) fn goes_on(&self, attempts: &Attempts, answer: &Answer) -> bool {
-        let most = if answer.is_unknown_host() { MOST_LOOKUPS } else { u32::MAX };
-        // A service that wants to be left alone for longer is not waited for at all.
-        let wait = answer.retry_after.unwrap_or_default();
-        let is_in_time = |since: Instant| since.elapsed().saturating_add(wait) < self.options.retry_for;
+    /// Returns `true` if one more attempt may be made after this answer.
+    pub(crate) fn may_retry(&self, attempts: &Attempts, answer: &Answer) -> bool {
+        let max = if answer.is_unknown_host() { MAX_LOOKUPS } else { u32::MAX };
+        // If the service asks for a pause beyond that time, the call fails at once.
+        let pause = answer.retry_after.unwrap_or_default();
+        let is_in_time = |since: Instant| since.elapsed().saturating_add(pause) < self.options.retry_for;
         !attempts.is_over
-            && attempts.made < most.min(self.options.attempts)
+            && attempts.n_made < max.min(self.options.attempts)
             && attempts.since.is_none_or(is_in_time)
     }
 
@@ -222,28 +225,29 @@ impl Inner {
         key: impl ToString,
         failure: &Failure,
     ) -> StoreError {
-        match failure.may_be_done {
-            true => StoreError::Unknown { action, key: key.to_string(), what: failure.answer.what() },
-            false => self.error(action, key, failure),
+        if failure.may_be_done {
+            return StoreError::Unknown { action, key: key.to_string(), what: failure.answer.describe() };
         }
+        self.error(action, key, failure)
     }
 
     /// The error for a caller. It names no URL, which may have a signature.
     pub(crate) fn error(&self, action: &'static str, key: impl ToString, failure: &Failure) -> StoreError {
-        let (answer, key) = (&failure.answer, key.to_string());
-        if let Some(told) = &answer.no_credentials {
-            let what = told.what.clone();
-            return match told.is_final {
-                true => StoreError::Denied { action, key, what, or_missing: false },
-                false => StoreError::Unavailable { action, key, attempts: failure.attempts, what },
-            };
+        let answer = &failure.answer;
+        let key = key.to_string();
+        if let Some(own_error) = &answer.no_credentials {
+            let what = own_error.what.clone();
+            if own_error.is_final {
+                return StoreError::Denied { action, key, what, or_missing: false };
+            }
+            return StoreError::Unavailable { action, key, attempts: failure.attempts, what };
         }
         if !answer.sent {
             return StoreError::Other { action, key, what: failure.error.to_string() };
         }
-        let mut what = answer.what();
+        let mut what = answer.describe();
         if answer.is_success() {
-            what = format!("{}, {what}", told::innermost(&failure.error));
+            what = format!("{}, {what}", message::innermost(&failure.error));
         }
         if let Some(region) = &answer.region {
             what +=
@@ -254,7 +258,7 @@ impl Inner {
             407 => StoreError::Denied {
                 action,
                 key,
-                what: format!("{what}; {}", told::PROXY),
+                what: format!("{what}; {}", message::PROXY),
                 or_missing: false,
             },
             401 | 403 => {

@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::store::Inner;
 
 impl Inner {
-    /// Whether the service checks them, by its promise or by a trial: once for each store.
+    /// Returns `true` if the service checks conditions, by its promise or by a trial, once for each store.
     pub(crate) async fn checks_conditions(&self) -> Result<bool, StoreError> {
         match self.conditions.known() {
             Some(checked) => Ok(checked),
@@ -18,11 +18,11 @@ impl Inner {
         }
     }
 
-    /// With a value of its own, which no other writer knows.
+    /// Tries the conditions of puts with a value of its own, which no other writer knows.
     async fn try_conditions(&self) -> Result<bool, StoreError> {
         let key = Key::new(format!(".ndzarr-trial-{:016x}", random()))?;
         let checked = self.try_conditions_at(&key, &self.path(&key)?).await;
-        // It stays where nothing may be erased.
+        // If nothing may be erased, the value stays.
         let _ = self.erase_one(&key).await;
         checked
     }
@@ -36,15 +36,19 @@ impl Inner {
         };
         let failed = |failure| self.error("try the conditions of puts at", key, &failure);
         let first = match put(b"first", PutMode::Overwrite).await {
-            // Without an ETag there is nothing to ask for.
+            // Without an ETag there is nothing to state as a condition.
             Err(failure) if failure.answer.is_success() => return Ok(false),
             first => first.map_err(failed)?,
         };
         put(b"second", PutMode::Overwrite).await.map_err(failed)?;
-        let (e_tag, version) = (first.e_tag, first.version);
-        let state = State { value: self.value(path), e_tag, version, modified: None };
-        // Otherwise nothing could be replaced on a condition.
-        let Some(e_tag) = state.strong() else { return Ok(false) };
+        let state = State {
+            value: self.value_name(path),
+            e_tag: first.e_tag,
+            version: first.version,
+            modified: None,
+        };
+        // Without a strong ETag nothing can be replaced on a condition.
+        let Some(e_tag) = state.strong_e_tag() else { return Ok(false) };
         let update = PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version });
         for mode in [PutMode::Create, update] {
             match put(b"third", mode).await {

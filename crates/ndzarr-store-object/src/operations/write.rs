@@ -1,5 +1,6 @@
 //! Writes values.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,13 +15,13 @@ use crate::requests::backoff::random;
 use crate::state::State;
 use crate::store::{Inner, Service};
 
-/// The name of the mark in an object's metadata. One word of letters: Azure refuses a hyphen, and some
+/// The name of the mark in an object's metadata. It has only letters: Azure refuses a hyphen, and some
 /// servers drop an underscore.
 const MARK: &str = "ndzarrput";
 
-/// The most bytes that the provider takes in one request: "Amazon S3 multipart upload limits", "Scalability
+/// The most bytes that the provider accepts in one request: "Amazon S3 multipart upload limits", "Scalability
 /// and performance targets for Blob storage", "Cloud Storage quotas and limits".
-pub(crate) fn most_bytes(service: Service) -> Option<u64> {
+pub(crate) fn max_value_bytes(service: Service) -> Option<u64> {
     match service {
         Service::S3 => Some(5 << 30),
         Service::Azure => Some(5000 << 20),
@@ -39,28 +40,12 @@ impl Inner {
         if self.service == Service::Http {
             return Err(StoreError::Unsupported("write"));
         }
-        self.fits(key, parts.iter().map(|part| part.len() as u64).sum())?;
+        self.check_size(key, parts.iter().map(|part| part.len() as u64).sum())?;
         let path = self.path(key)?;
-        let mode = match only_if {
-            Precondition::None => PutMode::Overwrite,
-            Precondition::Absent => PutMode::Create,
-            Precondition::Current(pin) => match pin.get::<State>() {
-                Some(state) if state.value == self.value(&path) => match state.strong() {
-                    Some(e_tag) => {
-                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version.clone() })
-                    }
-                    None => return Ok(Put::Unsupported),
-                },
-                // Callers ask in this way whether they could be refused.
-                _ => {
-                    let checked = self.checks_conditions().await?;
-                    return Ok(if checked { Put::Conflict } else { Put::Unsupported });
-                }
-            },
+        let mode = match self.put_mode(&path, only_if).await? {
+            ControlFlow::Continue(mode) => mode,
+            ControlFlow::Break(put) => return Ok(put),
         };
-        if mode != PutMode::Overwrite && !self.checks_conditions().await? {
-            return Ok(Put::Unsupported);
-        }
         let mark = (mode != PutMode::Overwrite).then(|| format!("{:016x}", random()));
         let mut options = self.put_options(mode);
         if let Some(mark) = &mark {
@@ -69,7 +54,7 @@ impl Inner {
         let payload: PutPayload = parts.iter().cloned().collect();
         let mut attempts = Attempts::default();
         loop {
-            // Without the time it waits for its turn.
+            // The time of the request without the wait for a permit.
             let mut took = Duration::ZERO;
             let request = async {
                 let sent = Instant::now();
@@ -80,22 +65,26 @@ impl Inner {
             let (result, answer) = self.attempt(&mut attempts, Purpose::Values, request).await;
             let error = match result {
                 Ok(put) => {
-                    let (e_tag, version) = (put.e_tag, put.version);
-                    let state = State { value: self.value(&path), e_tag, version, modified: None };
-                    self.conflicts.over(key);
+                    let state = State {
+                        value: self.value_name(&path),
+                        e_tag: put.e_tag,
+                        version: put.version,
+                        modified: None,
+                    };
+                    self.conflicts.clear(key);
                     return Ok(Put::Done(state.e_tag.is_some().then(|| state.into_pin())));
                 }
                 Err(error) => error,
             };
             let may_be_done = attempts.may_be_done;
-            let failure = Failure { error, answer, attempts: attempts.made, may_be_done };
+            let failure = Failure { error, answer, attempts: attempts.n_made, may_be_done };
             let answer = &failure.answer;
             let Some(mark) = &mark else {
-                // It has no ETag, so nothing can name the value.
+                // object_store refused the answer because it has no ETag, so no pin can name the value.
                 if answer.is_success() {
                     return Ok(Put::Done(None));
                 }
-                if (answer.is_passing() || answer.status == 409) && self.goes_on(&attempts, answer) {
+                if (answer.is_passing() || answer.status == 409) && self.may_retry(&attempts, answer) {
                     continue;
                 }
                 return Err(self.write_error("write", key, &failure));
@@ -110,42 +99,73 @@ impl Inner {
             if !refused && !answer.is_passing() {
                 return Err(self.error("write", key, &failure));
             }
-            // A condition that failed at once was met by another writer. Later it may have been this
-            // one, whose answer was lost.
-            if matches!(answer.status, 412 | 404 | 304) && attempts.made == 1 {
+            // If the condition of the first attempt did not hold, another writer was first. That of a later
+            // one may not hold because of an earlier attempt, whose answer was lost.
+            if matches!(answer.status, 412 | 404 | 304) && attempts.n_made == 1 {
                 return self.conflict(key, took).await;
             }
-            let unknown =
-                || StoreError::Unknown { action: "write", key: key.to_string(), what: failure.answer.what() };
-            match (self.marked(&path).await.map_err(|_| unknown())?, only_if) {
+            let unknown = || {
+                let what = failure.answer.describe();
+                StoreError::Unknown { action: "write", key: key.to_string(), what }
+            };
+            match (self.state_and_mark(&path).await.map_err(|_| unknown())?, only_if) {
                 (Some((state, found)), _) if found.as_deref() == Some(mark) => {
-                    self.conflicts.over(key);
+                    self.conflicts.clear(key);
                     return Ok(Put::Done(Some(state.into_pin())));
                 }
                 (None, Precondition::Absent) => {}
                 (Some((state, _)), Precondition::Current(pin))
-                    if pin.get::<State>().is_some_and(|pinned| pinned.is(&state)) => {}
-                // An attempt that came late may have been this value, which was replaced since.
+                    if pin.get::<State>().is_some_and(|pinned| pinned.is_same_as(&state)) => {}
+                // No attempt can have been carried out and replaced since: another writer was first.
                 _ if refused && !attempts.may_come_late => return self.conflict(key, took).await,
-                // The same of this attempt.
+                // An attempt may have been carried out, and its value may have been replaced since.
                 _ => return Err(unknown()),
             }
-            if !self.goes_on(&attempts, &failure.answer) {
-                return Err(match attempts.may_come_late {
-                    true => unknown(),
-                    false => self.error("write", key, &failure),
-                });
+            if !self.may_retry(&attempts, &failure.answer) {
+                if attempts.may_come_late {
+                    return Err(unknown());
+                }
+                return Err(self.error("write", key, &failure));
             }
         }
     }
 
-    /// Refuses what the service would refuse after gigabytes were sent. Values are not uploaded in parts:
-    /// object_store cannot complete such an upload on a condition.
-    fn fits(&self, key: &Key, size: u64) -> Result<(), StoreError> {
-        match self.most {
-            Some(most) if size > most => {
+    /// The mode of a put on this condition, or its outcome if that is certain without a request.
+    async fn put_mode(
+        &self,
+        path: &Path,
+        only_if: &Precondition,
+    ) -> Result<ControlFlow<Put, PutMode>, StoreError> {
+        let mode = match only_if {
+            Precondition::None => return Ok(ControlFlow::Continue(PutMode::Overwrite)),
+            Precondition::Absent => PutMode::Create,
+            Precondition::Current(pin) => match pin.get::<State>() {
+                Some(state) if state.value == self.value_name(path) => {
+                    let Some(e_tag) = state.strong_e_tag() else {
+                        return Ok(ControlFlow::Break(Put::Unsupported));
+                    };
+                    PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version.clone() })
+                }
+                // Callers find out with such a pin if the store checks conditions.
+                _ => {
+                    let is_checked = self.checks_conditions().await?;
+                    return Ok(ControlFlow::Break(if is_checked { Put::Conflict } else { Put::Unsupported }));
+                }
+            },
+        };
+        if !self.checks_conditions().await? {
+            return Ok(ControlFlow::Break(Put::Unsupported));
+        }
+        Ok(ControlFlow::Continue(mode))
+    }
+
+    /// Refuses a value that the service would refuse after gigabytes were sent. Values are not uploaded in
+    /// parts: object_store cannot complete such an upload on a condition.
+    fn check_size(&self, key: &Key, size: u64) -> Result<(), StoreError> {
+        match self.max_value_bytes {
+            Some(max) if size > max => {
                 let what = format!(
-                    "the value has {size} bytes, and the service takes at most {most} at once: use smaller chunks \
+                    "the value has {size} bytes, and the service takes at most {max} at once: use smaller chunks \
                      or shards"
                 );
                 Err(StoreError::Other { action: "write", key: key.to_string(), what })
@@ -163,22 +183,23 @@ impl Inner {
         options
     }
 
-    /// Another writer was first: waits a while, since this one will try again.
+    /// Another writer was first. Waits a while, since the caller will try again.
     async fn conflict(&self, key: &Key, took: Duration) -> Result<Put, StoreError> {
-        tokio::time::sleep(self.conflicts.met(key, took)).await;
+        tokio::time::sleep(self.conflicts.record(key, took)).await;
         Ok(Put::Conflict)
     }
 
-    /// The current state, and the mark of the put that made it.
-    pub(crate) async fn marked(&self, path: &Path) -> Result<Option<(State, Option<String>)>, Failure> {
+    /// The current state of a value, and the mark of the put that made it; `None` if there is no value.
+    pub(crate) async fn state_and_mark(
+        &self,
+        path: &Path,
+    ) -> Result<Option<(State, Option<String>)>, Failure> {
         let head = || self.backend.store().get_opts(path, GetOptions::new().with_head(true));
         match self.repeat(Purpose::Values, head).await {
             Ok((found, _)) => {
                 let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
-                Ok(Some((
-                    State::of(self.value(path), &found.meta),
-                    mark.map(|mark| mark.as_ref().to_owned()),
-                )))
+                let mark = mark.map(|mark| mark.as_ref().to_owned());
+                Ok(Some((State::of(self.value_name(path), &found.meta), mark)))
             }
             Err(failure) if failure.answer.status == 404 => Ok(None),
             Err(failure) => Err(failure),
@@ -200,8 +221,9 @@ mod tests {
     fn a_value_that_no_request_can_carry_is_refused_before_it_is_sent() -> Result<(), StoreError> {
         let server = ObjectServer::start(Dialect::S3);
         let mut store = ObjectStore::s3(BUCKET, "", &RemoteOptions::new().endpoint(server.url()))?;
-        Arc::get_mut(&mut store.0).expect("it is new").most = Some(4);
-        let (key, parts) = (Key::new("a")?, [Bytes::from("abc"), Bytes::from("de")]);
+        Arc::get_mut(&mut store.0).expect("it is new").max_value_bytes = Some(4);
+        let key = Key::new("a")?;
+        let parts = [Bytes::from("abc"), Bytes::from("de")];
         for only_if in [Precondition::None, Precondition::Absent] {
             let error = block_on(store.put(&key, &parts, only_if)).expect_err("it is larger").to_string();
             assert!(
@@ -220,15 +242,16 @@ mod tests {
     #[test]
     fn the_limits_are_those_of_the_providers_themselves() -> Result<(), StoreError> {
         let options = RemoteOptions::new().account("lab");
-        let mosts = |options: &RemoteOptions| -> Result<_, StoreError> {
-            let (s3, gcs) = (ObjectStore::s3(BUCKET, "", options)?, ObjectStore::gcs(BUCKET, "", options)?);
+        let limits = |options: &RemoteOptions| -> Result<_, StoreError> {
+            let s3 = ObjectStore::s3(BUCKET, "", options)?;
+            let gcs = ObjectStore::gcs(BUCKET, "", options)?;
             let azure = ObjectStore::azure(BUCKET, "", options)?;
-            Ok([s3, gcs, azure].map(|store| store.0.most))
+            Ok([s3, gcs, azure].map(|store| store.0.max_value_bytes))
         };
         // 5 GiB, 5 TiB and 5,000 MiB.
-        assert_eq!(mosts(&options)?, [Some(5_368_709_120), Some(5_497_558_138_880), Some(5_242_880_000)]);
-        // MinIO takes more.
-        assert_eq!(mosts(&options.endpoint("http://127.0.0.1:9000"))?, [None; 3]);
+        assert_eq!(limits(&options)?, [Some(5_368_709_120), Some(5_497_558_138_880), Some(5_242_880_000)]);
+        // MinIO accepts more.
+        assert_eq!(limits(&options.endpoint("http://127.0.0.1:9000"))?, [None; 3]);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! When a read whose answer is late is sent once more.
+//! `Hedge`: decides when a read whose answer is late is sent once more.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use ndzarr_store::PerProcess;
 
-/// The answers whose median counts.
-const ANSWERS: usize = 64;
+/// The number of last answers of which the median is taken.
+const MAX_ANSWERS: usize = 64;
 /// One in this many requests may be sent twice.
 const ONE_IN: u32 = 20;
-/// Requests that pay for later ones: for a few at once.
-const SAVED: u32 = 4 * ONE_IN;
+/// The most credit that is saved: enough to send four requests twice at once.
+const MAX_CREDIT: u32 = 4 * ONE_IN;
 
 #[derive(Debug)]
 pub(crate) struct Hedge {
-    /// The least patience.
+    /// The shortest delay before a request is sent once more.
     after: Duration,
     state: PerProcess<Mutex<State>>,
 }
@@ -23,9 +23,9 @@ pub(crate) struct Hedge {
 #[derive(Debug, Default)]
 struct State {
     /// How long the last answers took to begin.
-    heads: VecDeque<Duration>,
-    /// Requests, each of which pays for a part of another one.
-    saved: u32,
+    head_times: VecDeque<Duration>,
+    /// Each request adds one, and each that is sent twice takes [`ONE_IN`].
+    credit: u32,
 }
 
 impl Hedge {
@@ -37,34 +37,36 @@ impl Hedge {
         self.state.lock_inherited()
     }
 
-    /// A request ended whose answer began after this time, if there was one.
+    /// Notes that a request ended. Its answer, if there was one, began after this time.
     pub(crate) fn answered(&self, head_after: Option<Duration>) {
         let mut state = self.state();
-        state.saved = SAVED.min(state.saved + 1);
+        state.credit = MAX_CREDIT.min(state.credit + 1);
         let Some(head_after) = head_after else { return };
-        if state.heads.len() == ANSWERS {
-            state.heads.pop_front();
+        if state.head_times.len() == MAX_ANSWERS {
+            state.head_times.pop_front();
         }
-        state.heads.push_back(head_after);
+        state.head_times.push_back(head_after);
     }
 
-    /// How long an answer may take to begin: three times as long as usual.
-    pub(crate) fn patience(&self) -> Duration {
-        let mut heads: Vec<Duration> = self.state().heads.iter().copied().collect();
-        if heads.is_empty() {
+    /// How long an answer may take to begin before the request is sent once more: three times the median.
+    pub(crate) fn delay(&self) -> Duration {
+        let mut times: Vec<Duration> = self.state().head_times.iter().copied().collect();
+        if times.is_empty() {
             return self.after;
         }
-        let middle = heads.len() / 2;
-        let (_, median, _) = heads.select_nth_unstable(middle);
+        let middle = times.len() / 2;
+        let (_, median, _) = times.select_nth_unstable(middle);
         self.after.max(3 * *median)
     }
 
-    /// Whether a further request may be sent; then it counts.
+    /// Returns `true` if a request may be sent once more, and takes the credit for it.
     pub(crate) fn may_send(&self) -> bool {
         let mut state = self.state();
-        let left = state.saved.checked_sub(ONE_IN);
-        state.saved = left.unwrap_or(state.saved);
-        left.is_some()
+        if state.credit < ONE_IN {
+            return false;
+        }
+        state.credit -= ONE_IN;
+        true
     }
 }
 
@@ -73,19 +75,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_follows_the_median_of_the_last_answers() {
+    fn the_delay_follows_the_median_of_the_last_answers() {
         let ms = Duration::from_millis;
         let hedge = Hedge::new(ms(200));
-        assert_eq!(hedge.patience(), ms(200));
+        assert_eq!(hedge.delay(), ms(200));
         (0..64).for_each(|_| hedge.answered(Some(ms(10))));
-        assert_eq!(hedge.patience(), ms(200));
-        // One that is slow changes nothing, many do.
+        assert_eq!(hedge.delay(), ms(200));
+        // One slow answer changes nothing, many do.
         hedge.answered(Some(ms(9000)));
-        assert_eq!(hedge.patience(), ms(200));
+        assert_eq!(hedge.delay(), ms(200));
         (0..40).for_each(|_| hedge.answered(Some(ms(100))));
-        assert_eq!(hedge.patience(), ms(300));
+        assert_eq!(hedge.delay(), ms(300));
         (0..64).for_each(|_| hedge.answered(None));
-        assert_eq!(hedge.patience(), ms(300), "what had no answer is not counted");
+        assert_eq!(hedge.delay(), ms(300), "requests without an answer are not counted");
     }
 
     #[test]
@@ -98,7 +100,7 @@ mod tests {
             sent += u32::from(hedge.may_send());
         }
         assert_eq!(sent, 50);
-        // After a long time without any, a few at once.
+        // After a long time without late answers, a few may be sent at once.
         (0..1000).for_each(|_| hedge.answered(None));
         assert_eq!((0..100).filter(|_| hedge.may_send()).count(), 4);
     }

@@ -1,5 +1,5 @@
-//! The limit of requests in flight. It falls while the service refuses requests for being too many, and
-//! grows again with each that it answers otherwise.
+//! The limit of requests in flight. It falls while the service refuses requests because there are too many,
+//! and grows with each other answer.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,20 +13,20 @@ use crate::requests::backoff::backoff;
 #[derive(Debug)]
 pub(crate) struct Limit {
     permits: Semaphore,
-    most: usize,
+    max: usize,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    now: usize,
-    /// Permits to keep when they come back: they were in use when the limit fell.
-    owed: usize,
-    /// Refusals in a row of a request that had no other beside it.
-    in_a_row: u32,
-    /// When the next one may be sent.
+    current: usize,
+    /// The number of permits that are dropped when they are returned: they were in use when the limit fell.
+    n_to_forget: usize,
+    /// Refusals in a row while only one request was in flight.
+    n_single_refusals: u32,
+    /// When the next request may be sent.
     not_before: Option<Instant>,
-    /// Since when all are refused, and how the last one was.
+    /// Since when all requests are refused, and the last refusal.
     refused: Option<(Instant, Answer)>,
 }
 
@@ -34,45 +34,48 @@ struct State {
 pub(crate) struct Permit<'l> {
     limit: &'l Limit,
     permit: Option<SemaphorePermit<'l>>,
-    is_alone: bool,
+    /// No other request was allowed at the same time.
+    is_single: bool,
 }
 
 impl Limit {
-    pub(crate) fn new(most: usize) -> Self {
-        let state = State { now: most, owed: 0, in_a_row: 0, not_before: None, refused: None };
-        Self { permits: Semaphore::new(most), most, state: Mutex::new(state) }
+    pub(crate) fn new(max: usize) -> Self {
+        let state =
+            State { current: max, n_to_forget: 0, n_single_refusals: 0, not_before: None, refused: None };
+        Self { permits: Semaphore::new(max), max, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for its turn.
+    /// Waits until a request may be sent.
     ///
     /// # Errors
-    /// The last refusal, if the service has refused everything for so long.
-    pub(crate) async fn acquire(&self, patience: Duration) -> Result<Permit<'_>, Answer> {
-        let mut turn = std::pin::pin!(self.turn());
+    /// The last refusal, if the service has refused all requests for `give_up_after`.
+    pub(crate) async fn acquire(&self, give_up_after: Duration) -> Result<Permit<'_>, Answer> {
+        let mut permit = std::pin::pin!(self.wait_for_permit());
         loop {
-            if let Ok(permit) = tokio::time::timeout(patience.max(Duration::from_secs(1)), &mut turn).await {
+            let wait = give_up_after.max(Duration::from_secs(1));
+            if let Ok(permit) = tokio::time::timeout(wait, &mut permit).await {
                 return Ok(permit);
             }
             if let Some((since, answer)) = &self.state().refused
-                && since.elapsed() >= patience
+                && since.elapsed() >= give_up_after
             {
                 return Err(answer.clone());
             }
         }
     }
 
-    async fn turn(&self) -> Permit<'_> {
-        // It is never closed.
+    async fn wait_for_permit(&self) -> Permit<'_> {
+        // It cannot fail, since the semaphore is never closed.
         let permit = self.permits.acquire().await.ok();
-        let (is_alone, not_before) = {
+        let (is_single, not_before) = {
             let state = self.state();
-            (state.now == 1, state.not_before)
+            (state.current == 1, state.not_before)
         };
-        let permit = Permit { limit: self, permit, is_alone };
+        let permit = Permit { limit: self, permit, is_single };
         if let Some(time) = not_before {
             tokio::time::sleep_until(time).await;
         }
@@ -80,15 +83,18 @@ impl Limit {
     }
 
     /// A permit without waiting, if one is free and the service refuses nothing.
-    pub(crate) fn spare(&self) -> Option<Permit<'_>> {
+    pub(crate) fn try_acquire(&self) -> Option<Permit<'_>> {
         let state = self.state();
-        let permit = state.refused.is_none().then(|| self.permits.try_acquire().ok()).flatten()?;
-        Some(Permit { limit: self, permit: Some(permit), is_alone: false })
+        if state.refused.is_some() {
+            return None;
+        }
+        let permit = self.permits.try_acquire().ok()?;
+        Some(Permit { limit: self, permit: Some(permit), is_single: false })
     }
 }
 
 impl Permit<'_> {
-    /// The service answered.
+    /// Adapts the limit to the answer of the service.
     pub(crate) fn answered(self, answer: &Answer) {
         let limit = self.limit;
         let mut state = limit.state();
@@ -98,23 +104,25 @@ impl Permit<'_> {
             429 | 503 => {
                 let since = state.refused.take().map_or_else(Instant::now, |(since, _)| since);
                 state.refused = Some((since, answer.clone()));
-                if self.is_alone {
-                    state.in_a_row += 1;
-                    let wait = backoff(state.in_a_row).max(answer.wait());
+                if self.is_single {
+                    state.n_single_refusals += 1;
+                    let wait = backoff(state.n_single_refusals).max(answer.requested_pause());
                     state.not_before = Some(Instant::now() + wait);
                 } else {
-                    let fewer = state.now / 2;
-                    state.now -= fewer;
-                    state.owed += fewer - limit.permits.forget_permits(fewer);
+                    let fewer = state.current / 2;
+                    state.current -= fewer;
+                    state.n_to_forget += fewer - limit.permits.forget_permits(fewer);
                 }
             }
             _ => {
-                (state.in_a_row, state.not_before, state.refused) = (0, None, None);
-                if state.now < limit.most {
-                    state.now += 1;
-                    match state.owed {
+                state.n_single_refusals = 0;
+                state.not_before = None;
+                state.refused = None;
+                if state.current < limit.max {
+                    state.current += 1;
+                    match state.n_to_forget {
                         0 => limit.permits.add_permits(1),
-                        _ => state.owed -= 1,
+                        _ => state.n_to_forget -= 1,
                     }
                 }
             }
@@ -125,10 +133,10 @@ impl Permit<'_> {
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut state = self.limit.state();
-        if state.owed > 0
+        if state.n_to_forget > 0
             && let Some(permit) = self.permit.take()
         {
-            state.owed -= 1;
+            state.n_to_forget -= 1;
             permit.forget();
         }
     }
@@ -144,9 +152,9 @@ mod tests {
         Answer { status, sent: true, ..Answer::default() }
     }
 
-    /// All permits that there are.
+    /// All permits that are free.
     fn all(limit: &Limit) -> Vec<Permit<'_>> {
-        std::iter::from_fn(|| limit.turn().now_or_never()).collect()
+        std::iter::from_fn(|| limit.wait_for_permit().now_or_never()).collect()
     }
 
     #[test]
@@ -156,8 +164,8 @@ mod tests {
             let mut permits = all(&limit);
             assert_eq!(permits.len(), before);
             permits.pop().expect("there are some").answered(&answer(503));
-            // Those in use count until they come back.
-            assert!(limit.turn().now_or_never().is_none());
+            // Permits in use count until they are returned.
+            assert!(limit.wait_for_permit().now_or_never().is_none());
             drop(permits);
             assert_eq!(all(&limit).len(), after);
         }
@@ -167,7 +175,7 @@ mod tests {
         }
         all(&limit).pop().expect("there is one").answered(&answer(404));
         assert_eq!(all(&limit).len(), 8);
-        // Neither refused nor answered.
+        // A request without an answer changes nothing.
         all(&limit).pop().expect("there is one").answered(&answer(0));
         assert_eq!(all(&limit).len(), 8);
     }
@@ -175,12 +183,16 @@ mod tests {
     #[test]
     fn one_salvo_of_refusals_leaves_one_and_is_no_outage() {
         let limit = Limit::new(64);
-        all(&limit).into_iter().for_each(|permit| permit.answered(&answer(429)));
-        let alone = all(&limit);
-        assert!(alone.len() == 1 && alone[0].is_alone);
-        assert_eq!(limit.state().in_a_row, 0);
-        alone.into_iter().for_each(|permit| permit.answered(&answer(429)));
-        assert_eq!(limit.state().in_a_row, 1);
+        for permit in all(&limit) {
+            permit.answered(&answer(429));
+        }
+        let single = all(&limit);
+        assert!(single.len() == 1 && single[0].is_single);
+        assert_eq!(limit.state().n_single_refusals, 0);
+        for permit in single {
+            permit.answered(&answer(429));
+        }
+        assert_eq!(limit.state().n_single_refusals, 1);
         assert!(limit.state().not_before.is_some());
     }
 }

@@ -8,13 +8,13 @@ use ndzarr_store::PerProcess;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
-/// Threads do not survive a fork, so a child makes its own. It is never dropped: dropping one inside
-/// of a task panics.
+/// The runtime for requests. Threads do not survive a fork, so a child makes its own. It is never dropped,
+/// since dropping a runtime inside a task panics.
 static RUNTIME: PerProcess<Mutex<Option<Runtime>>> = PerProcess::new();
 
-/// A thread looks for answers after this many tasks (tokio: 61): hundreds of requests begin together, and
-/// the first connections would be idle until all of them have begun.
-const TASKS_BETWEEN_LOOKS: u32 = 8;
+/// The number of tasks after which a thread looks for answers (tokio: 61). Hundreds of requests begin
+/// together, and the first connections would be idle until all of them have begun.
+const TASKS_BETWEEN_POLLS: u32 = 8;
 
 /// The runtime of this process, started at the first call.
 pub(crate) fn runtime() -> std::io::Result<Handle> {
@@ -24,7 +24,7 @@ pub(crate) fn runtime() -> std::io::Result<Handle> {
     }
     let new = Builder::new_multi_thread()
         .worker_threads(2)
-        .event_interval(TASKS_BETWEEN_LOOKS)
+        .event_interval(TASKS_BETWEEN_POLLS)
         .thread_name("ndzarr-io")
         .enable_all()
         .build()?;

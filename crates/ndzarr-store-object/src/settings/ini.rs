@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-/// Sections by name, as between the brackets. Indented lines below a name have a name of two parts,
-/// `s3.endpoint_url`.
+/// Sections by the name between their brackets. Indented lines have a name of two parts, of which the first
+/// is that of the line above them: `s3.endpoint_url`.
 pub(crate) type Sections = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Reads a file. Lines that mean nothing are skipped, as AWS's tools do.
+/// Reads a file. Lines that are not understood are skipped, as AWS's tools do.
 pub(crate) fn read(text: &str) -> Sections {
     let mut sections = Sections::new();
-    let (mut section, mut above) = (None, None);
+    let mut section = None;
+    let mut parent = None;
     for line in text.trim_start_matches('\u{feff}').lines() {
         let is_indented = line.starts_with([' ', '\t']);
         let line = line.trim();
@@ -19,25 +20,29 @@ pub(crate) fn read(text: &str) -> Sections {
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             sections.entry(name.clone()).or_default();
-            (section, above) = (Some(name), None);
+            section = Some(name);
+            parent = None;
             continue;
         }
         let Some(section) = section.as_ref().and_then(|name| sections.get_mut(name)) else { continue };
         let Some((name, value)) = line.split_once('=') else { continue };
-        let (name, value) = (name.trim().to_ascii_lowercase(), value_of(value));
-        match (&above, is_indented) {
-            (Some(above), true) => section.insert(format!("{above}.{name}"), value),
-            _ => {
-                above = Some(name.clone());
-                section.insert(name, value)
+        let name = name.trim().to_ascii_lowercase();
+        let value = without_comment(value);
+        match &parent {
+            Some(parent) if is_indented => {
+                section.insert(format!("{parent}.{name}"), value);
             }
-        };
+            _ => {
+                parent = Some(name.clone());
+                section.insert(name, value);
+            }
+        }
     }
     sections
 }
 
-/// Without the comment: a `#` or `;` behind a blank.
-fn value_of(text: &str) -> String {
+/// A value without its comment, which begins with a `#` or `;` after a blank.
+fn without_comment(text: &str) -> String {
     let comment = [" #", " ;", "\t#", "\t;"].iter().filter_map(|mark| text.find(mark)).min();
     text[..comment.unwrap_or(text.len())].trim().to_owned()
 }

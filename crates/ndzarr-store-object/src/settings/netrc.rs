@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-/// The header `Authorization` for a host: of the entry of this machine, else of the default.
+/// The header `Authorization` for a host, from the entry for this machine or else from the default one.
 pub(crate) fn authorization(text: &str, host: &str) -> Option<String> {
     let entries = entries(text);
     let of_host = entries.iter().find(|entry| entry.machine == Some(host));
@@ -14,7 +14,7 @@ pub(crate) fn authorization(text: &str, host: &str) -> Option<String> {
 
 #[derive(Default)]
 struct Entry<'t> {
-    /// None of the entry `default`.
+    /// `None` for the entry `default`.
     machine: Option<&'t str>,
     login: Option<&'t str>,
     password: Option<&'t str>,
@@ -29,8 +29,10 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
             "default" => entries.push(Entry::default()),
             "login" | "user" => set(&mut entries, |entry| entry.login = words.next()),
             "password" => set(&mut entries, |entry| entry.password = words.next()),
-            // An account, which web servers do not have, or a word that others know.
-            _ => drop(words.next()),
+            // `account`, which web servers do not have, or a word that only other programs know.
+            _ => {
+                words.next();
+            }
         }
     }
     entries
@@ -42,7 +44,7 @@ fn set<'t>(entries: &mut [Entry<'t>], set: impl FnOnce(&mut Entry<'t>)) {
     }
 }
 
-/// The words outside comments and macros; a macro ends at an empty line.
+/// The words of a file, without comments and macros; a macro ends at an empty line.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut in_macro = false;
@@ -52,7 +54,7 @@ fn words(text: &str) -> Vec<&str> {
             continue;
         }
         for word in line.split_whitespace() {
-            // In front of it, as a password may begin with `#`.
+            // A password may begin with `#`.
             let is_value = words.last().is_some_and(|last| ["login", "user", "password"].contains(last));
             if word.starts_with('#') && !is_value {
                 break;

@@ -8,14 +8,14 @@ use crate::settings::ini;
 use crate::settings::setting::Setting;
 use crate::settings::variables::Variables;
 
-/// What is said of a profile in both files.
+/// The settings of a profile in both files.
 #[derive(Debug, Default)]
 pub(crate) struct Profile {
     name: String,
     values: Values,
 }
 
-/// They may be secrets: not for `Debug`.
+/// Values by name. `Debug` shows only the names, since values may be secrets.
 #[derive(Default)]
 struct Values(BTreeMap<String, String>);
 
@@ -26,23 +26,24 @@ impl std::fmt::Debug for Values {
 }
 
 impl Profile {
-    /// The profile that `AWS_PROFILE` names, or else the default one, if there is one.
+    /// The profile that `AWS_PROFILE` names, or else the default one, which is empty if it does not exist.
     ///
     /// # Errors
     ///
-    /// A named profile is not there, or a file cannot be read.
+    /// If a named profile does not exist, or a file cannot be read.
     pub(crate) fn find(variables: Variables<'_>) -> Result<Self, String> {
         let named = variables.get("AWS_PROFILE").or_else(|| variables.get("AWS_DEFAULT_PROFILE"));
         let name = named.unwrap_or("default").to_owned();
         let credentials = file(variables, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
         let config = file(variables, "AWS_CONFIG_FILE", "config");
-        let (mut values, mut found) = (BTreeMap::new(), false);
-        // What the first file says counts.
-        let mut of_config = vec![format!("profile {name}")];
+        let mut values = BTreeMap::new();
+        let mut found = false;
+        let mut config_sections = vec![format!("profile {name}")];
         if name == "default" {
-            of_config.insert(0, name.clone());
+            config_sections.insert(0, name.clone());
         }
-        for (path, sections) in [(&credentials, &vec![name.clone()]), (&config, &of_config)] {
+        // The values of the first file take precedence.
+        for (path, sections) in [(&credentials, &vec![name.clone()]), (&config, &config_sections)] {
             let Some(path) = path else { continue };
             let text = match std::fs::read(path) {
                 Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -61,9 +62,9 @@ impl Profile {
             }
         }
         if named.is_some() && !found {
-            let looked: Vec<_> =
-                [credentials, config].iter().flatten().map(|path| path.display().to_string()).collect();
-            let files = if looked.is_empty() { "no file".to_owned() } else { looked.join(" or ") };
+            let paths = [credentials, config];
+            let searched: Vec<_> = paths.iter().flatten().map(|path| path.display().to_string()).collect();
+            let files = if searched.is_empty() { "no file".to_owned() } else { searched.join(" or ") };
             return Err(format!("the profile {name:?} that AWS_PROFILE names is not in {files}"));
         }
         Ok(Self { name, values: Values(values) })
@@ -73,12 +74,12 @@ impl Profile {
         &self.name
     }
 
-    /// What it says, unless that is empty.
+    /// The value of this name, unless it is empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.values.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The same as a setting, by the name of the profile.
+    /// The value of this name as a setting, which names the profile in errors.
     pub(crate) fn setting(&self, name: &str) -> Option<Setting> {
         Some(Setting::new(format!("{name} of the profile {:?}", self.name), self.get(name)?))
     }

@@ -1,5 +1,5 @@
-//! Settings by the names that users know them by, and what is valid in them: object_store panics over
-//! texts that are not valid in a URL or a header.
+//! Settings with their names for users, and checks of their values: object_store panics over texts that are
+//! not valid in a URL or a header.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,14 +8,14 @@ use http::Uri;
 use reqwest::Url;
 
 /// The most bytes of a setting in a URL or a header.
-const LONGEST: usize = 16 << 10;
+const MAX_LEN: usize = 16 << 10;
 
-/// What a setting is used for.
+/// The use of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// A URL of a service, to which paths are added.
     Endpoint,
-    /// A URL with all that belongs to it.
+    /// A complete URL, perhaps with a query.
     Url,
     /// A host, and perhaps a port.
     Host,
@@ -28,7 +28,7 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// What object_store does with a setting of this name.
+    /// The use that object_store makes of a setting of this name.
     pub(crate) fn of(key: &str) -> Self {
         match key {
             "aws_endpoint_url_sts"
@@ -51,7 +51,7 @@ impl Use {
 /// A setting, which may be a secret.
 #[derive(Clone)]
 pub(crate) struct Setting {
-    /// As users know it, such as the name of a variable.
+    /// The name for users, such as that of a variable.
     pub(crate) name: String,
     pub(crate) value: String,
 }
@@ -61,7 +61,7 @@ impl Setting {
         Self { name: name.into(), value: value.into() }
     }
 
-    /// Checks that it can be used.
+    /// Checks that its value is valid for this use.
     ///
     /// # Errors
     /// The name of the setting and what is wrong with it, without its value.
@@ -85,7 +85,7 @@ impl fmt::Debug for Setting {
     }
 }
 
-/// Checks a text for what it is used for.
+/// Checks that a text is valid for this use.
 ///
 /// # Errors
 /// What is wrong with it, without the text.
@@ -109,7 +109,7 @@ fn check_text(text: &str) -> Result<(), String> {
             "has a control character"
         }
         _ if !text.is_ascii() => "has a character that is not ASCII",
-        _ if text.len() > LONGEST => "is too long",
+        _ if text.len() > MAX_LEN => "is too long",
         _ => return Ok(()),
     };
     Err(what.to_owned())
@@ -151,13 +151,13 @@ fn check_url(text: &str, used: Use) -> Result<(), String> {
     }
 }
 
-/// The scheme that a URL without one probably lacks comes first.
+/// The possible schemes of a URL that has none, the most likely one first.
 fn schemes(text: &str) -> &'static str {
-    let is_near = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
-    if is_near { "http:// or https://" } else { "https:// or http://" }
+    let is_loopback = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
+    if is_loopback { "http:// or https://" } else { "https:// or http://" }
 }
 
-/// Whether there is a user name or a password, also in what is hardly a URL.
+/// Returns `true` if a text has a user name or a password, even if it is not a valid URL.
 fn has_user(url: &str) -> bool {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = authority.split(['/', '\\', '?', '#']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Values of web servers that state no length, or compress what they send.
+//! Values of web servers that state no length, or compress their answers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,10 +13,10 @@ use crate::it::{Outcome, fetch};
 
 const VALUE: &[u8] = b"0123456789";
 
-/// How a server answers a request with this method and this range.
+/// The answer of a server to a request with this method and this range.
 type Answer = fn(method: &str, range: Option<&str>) -> Vec<u8>;
 
-/// A server that answers each request so.
+/// A store on a server that answers each request by this function.
 fn serving(answer: Answer) -> ObjectStore {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -63,7 +63,7 @@ fn gzipped(value: &[u8]) -> Vec<u8> {
     encoded
 }
 
-/// Every way to ask for a value gives it.
+/// Checks that each kind of request gets the value.
 fn check(store: &ObjectStore) -> Outcome {
     for (want, expected) in [
         (Want::Whole { limit: 100 }, vec![VALUE]),
@@ -92,7 +92,7 @@ fn values_compressed_for_the_way_are_decompressed() -> Outcome {
         (|method, _| with_length(method, "Content-Encoding: gzip\r\n", &gzipped(VALUE))) as Answer,
         |method, _| with_length(method, "Content-Encoding: X-GZIP\r\n", &gzipped(VALUE)),
         |method, _| in_chunks(method, "Content-Encoding: gzip\r\n", &gzipped(VALUE)),
-        // Positions in what was compressed are of no use.
+        // Positions in the compressed bytes are of no use.
         |method, range| {
             let encoded = gzipped(VALUE);
             if range.is_none() {

@@ -1,4 +1,4 @@
-//! Endpoints of which it is not known whether they check the conditions of puts.
+//! Endpoints that may or may not check the conditions of puts.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn pin(store: &ObjectStore, key: &str) -> Result<Pin, StoreError> {
     }
 }
 
-/// A server that looks at no condition of a put.
+/// A server that ignores the conditions of puts.
 fn careless() -> ObjectServer {
     let server = ObjectServer::start(Dialect::S3);
     server.faults([FaultRule::always(Fault::NoConditions).of(&["PUT"])]);
@@ -32,7 +32,7 @@ fn careless() -> ObjectServer {
 }
 
 fn methods(server: &ObjectServer) -> Vec<String> {
-    server.requests().into_iter().map(|met| met.request.method).collect()
+    server.requests().into_iter().map(|seen| seen.request.method).collect()
 }
 
 #[test]
@@ -97,9 +97,9 @@ fn a_creation_is_refused_where_conditions_are_ignored() -> Outcome {
     Ok(())
 }
 
-/// As S3 itself did for some months.
+/// S3 itself did so for some months.
 #[test]
-fn an_endpoint_that_checks_creations_alone_is_not_trusted() -> Outcome {
+fn an_endpoint_that_only_checks_creations_is_not_trusted() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
     let updates = FaultRule::always(Fault::NoConditions).of(&["PUT"]);
     server.faults([updates.only_if(|request| request.header("if-match").is_some())]);
@@ -113,7 +113,7 @@ fn an_endpoint_without_etags_takes_values_and_no_conditions() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
     server.faults([FaultRule::always(Fault::NoEtag)]);
     let store = s3(&server, "");
-    // It is not written again and again for want of a name.
+    // It is not written again because the answer has no ETag.
     assert!(matches!(put(&store, "a", "one", Precondition::None)?, Put::Done(None)));
     assert_eq!(methods(&server), ["PUT"]);
     let options = options(&server).retry_for(Duration::ZERO);
@@ -123,7 +123,7 @@ fn an_endpoint_without_etags_takes_values_and_no_conditions() -> Outcome {
     Ok(())
 }
 
-/// A policy may forbid to erase.
+/// A policy may forbid erasing.
 #[test]
 fn a_trial_that_cannot_be_erased_is_one_all_the_same() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
@@ -147,14 +147,14 @@ fn a_trial_goes_through_failures() -> Outcome {
     Ok(())
 }
 
-/// Callers put with such a pin to learn whether writers can take turns, before they erase anything.
+/// Callers put with such a pin to find out if the store can serialize writers, before they erase anything.
 #[test]
 fn a_pin_of_another_store_is_a_conflict_only_if_conditions_are_checked() -> Outcome {
     let foreign = || Precondition::Current(Pin::new(()));
     let server = ObjectServer::start(Dialect::S3);
     assert!(matches!(put(&s3(&server, ""), "a", "one", foreign())?, Put::Conflict));
     let careless = careless();
-    // Nothing that is known of a value can be asked for.
+    // A server whose ETags cannot be used in conditions.
     let weak = ObjectServer::start(Dialect::S3);
     weak.faults([FaultRule::always(Fault::WeakEtag)]);
     for server in [careless, weak] {

@@ -13,7 +13,7 @@ use ndzarr_testkit::{has_started, run_with_variables};
 use crate::it::{Outcome, read};
 
 const READ: Option<&[u8]> = Some(b"value");
-/// On a busy machine an answer may take its time.
+/// On a busy machine an answer may take long.
 const TIMEOUT: &str = "AWS_METADATA_SERVICE_TIMEOUT";
 const KEY: &str = r#"{"AccessKeyId": "machine-id", "SecretAccessKey": "hidden", "Token": "machine-token",
     "Expiration": "2999-01-01T00:00:00Z"}"#;
@@ -60,22 +60,23 @@ fn ec2_with(key: &str) -> ObjectServer {
 
 #[test]
 fn the_key_of_a_machine_signs() -> Outcome {
-    let (store, service) = (server(Dialect::S3), ec2());
+    let store = server(Dialect::S3);
+    let service = ec2();
     let variables =
         [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
     let opened = open(&variables)?;
     for _ in 0..3 {
         assert_eq!(read(&opened, "a")?.as_deref(), READ);
     }
-    let met = store.requests().pop().expect("there was one").request;
-    assert!(met.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
-    assert_eq!(met.header("x-amz-security-token"), Some("machine-token"));
+    let seen = store.requests().pop().expect("there was one").request;
+    assert!(seen.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+    assert_eq!(seen.header("x-amz-security-token"), Some("machine-token"));
     // A token, the role, its key.
     assert_eq!(service.traffic().requests, 3);
     Ok(())
 }
 
-/// While one is fetched object_store locks the last one, by a thread that a child does not have.
+/// object_store holds a lock while it fetches a key, in a thread that a child does not have.
 #[cfg(unix)]
 #[test]
 fn a_child_that_is_forked_while_a_key_is_fetched_fetches_its_own() {
@@ -86,7 +87,8 @@ fn a_child_that_is_forked_while_a_key_is_fetched_fetches_its_own() {
     use ndzarr_store::AsyncStore;
 
     ndzarr_testkit::in_own_process!();
-    let (store, service) = (server(Dialect::S3), ec2());
+    let store = server(Dialect::S3);
+    let service = ec2();
     service.faults([FaultRule::always(Fault::Hang).times(1)]);
     let variables =
         [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
@@ -102,7 +104,7 @@ fn a_child_that_is_forked_while_a_key_is_fetched_fetches_its_own() {
             let (sender, receiver) = mpsc::channel();
             let opened = opened.clone();
             let reader = std::thread::spawn(move || {
-                sender.send(read(&opened, "a").is_ok_and(|it| it.as_deref() == READ))
+                sender.send(read(&opened, "a").is_ok_and(|value| value.as_deref() == READ))
             });
             let is_right = receiver.recv_timeout(Duration::from_secs(20));
             drop(reader);
@@ -112,18 +114,18 @@ fn a_child_that_is_forked_while_a_key_is_fetched_fetches_its_own() {
     };
     let status = fork::waitpid(child).expect("it is a child");
     assert_eq!(status, 0, "the child");
-    let met = store.requests().pop().expect("the child's").request;
-    assert!(met.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+    let seen = store.requests().pop().expect("the child's").request;
+    assert!(seen.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
 }
 
-/// It is asked again minutes before a key expires, and may fail then.
+/// The service is asked again minutes before a key expires, and may fail then.
 #[test]
 fn a_key_signs_until_it_expires_whatever_becomes_of_the_metadata_service() -> Outcome {
     let expires = SystemTime::UNIX_EPOCH.elapsed().expect("it is later").as_secs() + 200;
     let expires = chrono::DateTime::from_timestamp(expires as i64, 0).expect("a time").to_rfc3339();
     for fault in [Fault::Reset, Fault::Status(503), Fault::Status(404)] {
-        let (store, service) =
-            (server(Dialect::S3), ec2_with(&KEY.replace("2999-01-01T00:00:00Z", &expires)));
+        let store = server(Dialect::S3);
+        let service = ec2_with(&KEY.replace("2999-01-01T00:00:00Z", &expires));
         let variables =
             [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
         let opened = open(&variables)?;
@@ -132,25 +134,26 @@ fn a_key_signs_until_it_expires_whatever_becomes_of_the_metadata_service() -> Ou
         while service.traffic().faults == 0 {
             assert_eq!(read(&opened, "a")?.as_deref(), READ);
         }
-        // A store that is opened now has none. The machine has one, so nothing is read without.
+        // A store that is opened now has no key. The machine has one, so nothing is read without it.
         let error = read(&open(&variables)?, "a").expect_err("it is asked in vain").to_string();
         assert!(error.contains("there are no credentials from the metadata service"), "{error}");
         service.heal();
         assert_eq!(read(&opened, "a")?.as_deref(), READ);
-        for met in store.requests() {
-            let signed = met.request.header("authorization").unwrap_or_default();
+        for seen in store.requests() {
+            let signed = seen.request.header("authorization").unwrap_or_default();
             assert!(signed.contains("Credential=machine-id/"), "{fault:?}: {signed:?}");
         }
         assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
-        let met = store.requests().pop().expect("there was one").request;
-        assert!(met.header("authorization").is_some(), "{fault:?}");
+        let seen = store.requests().pop().expect("there was one").request;
+        assert!(seen.header("authorization").is_some(), "{fault:?}");
     }
     Ok(())
 }
 
 #[test]
 fn rs_27_a_metadata_service_that_does_not_answer_is_asked_once_and_not_for_long() -> Outcome {
-    let (store, service) = (server(Dialect::S3), ec2());
+    let store = server(Dialect::S3);
+    let service = ec2();
     service.faults([FaultRule::always(Fault::Hang)]);
     let variables = [
         ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()),
@@ -161,9 +164,9 @@ fn rs_27_a_metadata_service_that_does_not_answer_is_asked_once_and_not_for_long(
         assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
     }
     assert_eq!(service.traffic().requests, 1);
-    for met in store.requests() {
+    for seen in store.requests() {
         for name in ["authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"] {
-            assert_eq!(met.request.header(name), None);
+            assert_eq!(seen.request.header(name), None);
         }
     }
     store.faults([FaultRule::always(Fault::Status(403))]);
@@ -198,7 +201,8 @@ fn a_metadata_service_without_a_role_signs_nothing_and_a_busy_one_is_an_error() 
 
 #[test]
 fn a_container_has_its_own_service() -> Outcome {
-    let (store, service) = (server(Dialect::S3), ObjectServer::start(Dialect::Http));
+    let store = server(Dialect::S3);
+    let service = ObjectServer::start(Dialect::Http);
     service.objects().put("creds", KEY);
     let token = tempfile::NamedTempFile::new().expect("a temporary file");
     std::fs::write(token.path(), "a-pod").expect("it is writable");
@@ -209,11 +213,11 @@ fn a_container_has_its_own_service() -> Outcome {
         ("AWS_ENDPOINT_URL", &store.url()),
     ];
     assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
-    let met = store.requests().pop().expect("there was one").request;
-    assert!(met.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+    let seen = store.requests().pop().expect("there was one").request;
+    assert!(seen.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
     assert_eq!(service.requests()[0].request.header("authorization"), Some("a-pod"));
 
-    // Credentials that are not there are no missing value.
+    // Absent credentials are an error, not a missing value.
     service.objects().erase("creds");
     let error = read(&open(&variables)?, "a").expect_err("no credentials").to_string();
     assert!(error.contains("no credentials from AWS_CONTAINER_CREDENTIALS_FULL_URI"), "{error}");
@@ -224,7 +228,8 @@ fn a_container_has_its_own_service() -> Outcome {
 
 #[test]
 fn the_token_of_a_container_may_be_in_a_variable_or_missing() -> Outcome {
-    let (store, service) = (server(Dialect::S3), ObjectServer::start(Dialect::Http));
+    let store = server(Dialect::S3);
+    let service = ObjectServer::start(Dialect::Http);
     service.objects().put("creds", KEY);
     let url = format!("{}/creds", service.url());
     let variables = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*url), ("AWS_ENDPOINT_URL", &store.url())];
@@ -235,11 +240,11 @@ fn the_token_of_a_container_may_be_in_a_variable_or_missing() -> Outcome {
         for _ in 0..3 {
             assert_eq!(read(&opened, "a")?.as_deref(), READ);
         }
-        let met = store.requests().pop().expect("there was one").request;
-        assert!(met.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
-        assert_eq!(met.header("x-amz-security-token"), Some("machine-token"));
-        let [asked] = &service.requests()[..] else { panic!("what it says is kept") };
-        assert_eq!(asked.request.header("authorization"), expected);
+        let seen = store.requests().pop().expect("there was one").request;
+        assert!(seen.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+        assert_eq!(seen.header("x-amz-security-token"), Some("machine-token"));
+        let [fetched] = &service.requests()[..] else { panic!("the credentials are cached") };
+        assert_eq!(fetched.request.header("authorization"), expected);
     }
     store.forget();
     for (document, part) in [
@@ -264,7 +269,8 @@ fn the_token_of_a_container_may_be_in_a_variable_or_missing() -> Outcome {
 
 #[test]
 fn headers_of_the_caller_go_to_no_service_for_credentials() -> Outcome {
-    let (store, service) = (server(Dialect::S3), ec2());
+    let store = server(Dialect::S3);
+    let service = ec2();
     let variables = [
         ("AWS_EC2_METADATA_SERVICE_ENDPOINT", service.url()),
         ("AWS_ENDPOINT_URL", store.url()),
@@ -275,10 +281,10 @@ fn headers_of_the_caller_go_to_no_service_for_credentials() -> Outcome {
     });
     let opened = ObjectStore::s3(BUCKET, "", &options.header("x-lab-password", "a-password")?)?;
     assert_eq!(read(&opened, "a")?.as_deref(), READ);
-    let met = store.requests().remove(0).request;
-    assert_eq!(met.header("x-lab-password"), Some("a-password"));
-    assert!(met.header("authorization").is_some());
-    assert!(service.requests().iter().all(|met| met.request.header("x-lab-password").is_none()));
+    let seen = store.requests().remove(0).request;
+    assert_eq!(seen.header("x-lab-password"), Some("a-password"));
+    assert!(seen.header("authorization").is_some());
+    assert!(service.requests().iter().all(|seen| seen.request.header("x-lab-password").is_none()));
     Ok(())
 }
 

@@ -38,7 +38,8 @@ fn rs_19_rs_20_lists_have_pages_and_erasures_go_by_the_thousand() -> Outcome {
     array(&server, "");
     let store = s3(&server, "");
     assert_eq!(block_on(store.list_prefix(&Prefix::root()))?.len(), 2500);
-    let (objects, is_late) = (server.objects().clone(), Arc::new(AtomicBool::new(false)));
+    let objects = server.objects().clone();
+    let is_late = Arc::new(AtomicBool::new(false));
     let late = Arc::clone(&is_late);
     server.before_each(move |_| {
         let keys = objects.keys();
@@ -57,19 +58,19 @@ fn rs_19_rs_20_lists_have_pages_and_erasures_go_by_the_thousand() -> Outcome {
 
 #[test]
 fn rs_20_a_value_that_cannot_be_removed_is_named() -> Outcome {
-    // On S3 inside an answer that says that all is well.
+    // S3 names it inside an answer with the status of success.
     let server = ObjectServer::start(Dialect::S3);
     array(&server, "below/");
-    for kept in ["below/a/c/1700", "below/a/c/1777", "below/a/c/1778"] {
-        server.objects().protect(kept);
+    for protected in ["below/a/c/1700", "below/a/c/1777", "below/a/c/1778"] {
+        server.objects().protect(protected);
     }
     let store = s3(&server, "below");
     let error = block_on(store.erase_prefix(&Prefix::new("a/")?)).expect_err("it is denied");
     let StoreError::Denied { key, what, .. } = &error else { panic!("{error:?}") };
     assert_eq!(key, "a/c/1700");
-    let said = ["refused, like 2 other keys", "AccessDenied", "4442587FB7D0A2F9"];
-    assert!(said.iter().all(|said| what.contains(said)), "{what}");
-    // Three pages, the document, and the chunks up to those: nothing is asked for again.
+    let parts = ["refused, like 2 other keys", "AccessDenied", "4442587FB7D0A2F9"];
+    assert!(parts.iter().all(|part| what.contains(part)), "{what}");
+    // Three pages, the document, and the chunks up to those: no request is repeated.
     let n_requests = server.traffic().requests;
     assert!(n_requests <= 7, "{n_requests}");
     let left = server.objects().keys();
@@ -105,10 +106,11 @@ fn rs_20_what_is_refused_for_a_while_is_asked_for_again_and_nothing_else() -> Ou
         for name in ["a", "b", "c"] {
             server.objects().put(name, "value");
         }
-        // Another writer is back before the second request.
-        let (objects, n_met) = (server.objects().clone(), std::sync::atomic::AtomicU32::new(0));
+        // Another writer writes the value again before the second request.
+        let objects = server.objects().clone();
+        let n_requests = std::sync::atomic::AtomicU32::new(0);
         server.before_each(move |_| {
-            if n_met.fetch_add(1, Ordering::Relaxed) == 1 {
+            if n_requests.fetch_add(1, Ordering::Relaxed) == 1 {
                 objects.put("c", "of another");
             }
         });
@@ -133,11 +135,13 @@ fn rs_20_what_is_refused_for_a_while_is_asked_for_again_and_nothing_else() -> Ou
     }
     let server = ObjectServer::start(Dialect::Azure);
     let names: Vec<String> = (0..600).map(|i| format!("a/{i}")).collect();
-    names.iter().for_each(|name| server.objects().put(name, "value"));
+    for name in &names {
+        server.objects().put(name, "value");
+    }
     server.faults([FaultRule::always(Fault::RefusedInside("ServerBusy")).times(1)]);
     let keys: Vec<Key> = names.iter().map(Key::new).collect::<Result<_, _>>()?;
     block_on(open(&server, Dialect::Azure, "")?.erase_keys(&keys))?;
-    // 256 of them in a request, and one again.
+    // Requests of 256 values, and another one for the refused value.
     assert_eq!((server.objects().keys(), server.traffic().requests), (vec![], 4));
     Ok(())
 }
@@ -146,8 +150,9 @@ fn rs_20_what_is_refused_for_a_while_is_asked_for_again_and_nothing_else() -> Ou
 fn a_service_without_batches_erases_one_by_one() -> Outcome {
     for status in [404, 405, 501] {
         let server = ObjectServer::start(Dialect::S3);
-        let names = ["p/a", "p/b", "p/c", "p/d", "p/e"];
-        names.iter().for_each(|name| server.objects().put(name, "value"));
+        for name in ["p/a", "p/b", "p/c", "p/d", "p/e"] {
+            server.objects().put(name, "value");
+        }
         server.objects().protect("p/e");
         server.faults([FaultRule::always(Fault::Status(status)).of(&["POST"])]);
         let store = s3(&server, "p");
@@ -157,16 +162,20 @@ fn a_service_without_batches_erases_one_by_one() -> Outcome {
         assert_eq!(server.traffic().requests, 5, "{status}: no other batch is tried");
         let error = block_on(store.erase_keys(&keys(&["d", "e"])?)).expect_err("one is denied");
         assert!(matches!(&error, StoreError::Denied { key, .. } if key == "e"), "{error:?}");
-        // The other one may be gone, or left when the first error ends the call.
+        // The other value may be gone, or left because the error ended the call first.
         let left = server.objects().keys();
         assert!(left == ["p/e"] || left == ["p/d", "p/e"], "{left:?}");
     }
-    // A batch that is sent again, after another call has met the refusal.
+    // A batch that is repeated after another call was refused.
     let server = ObjectServer::start(Dialect::S3);
-    ["a", "b", "c", "d"].iter().for_each(|name| server.objects().put(name, "value"));
+    for name in ["a", "b", "c", "d"] {
+        server.objects().put(name, "value");
+    }
     let busy = FaultRule::always(Fault::Status(503)).of(&["POST"]).times(1);
     server.faults([busy, FaultRule::always(Fault::Status(501)).of(&["POST"])]);
-    let (store, some, others) = (s3(&server, ""), keys(&["a", "b"])?, keys(&["c", "d"])?);
+    let store = s3(&server, "");
+    let some = keys(&["a", "b"])?;
+    let others = keys(&["c", "d"])?;
     let (one, other) =
         block_on(futures_util::future::join(store.erase_keys(&some), store.erase_keys(&others)));
     one.and(other)?;
@@ -241,7 +250,7 @@ fn erasing_in_a_bucket_that_is_missing_is_an_error() -> Outcome {
     Ok(())
 }
 
-/// What a server says that does not know a request is not what it says of a value that is absent.
+/// The answer of a server that does not know the request is not taken for that about an absent value.
 #[test]
 fn an_erasure_that_a_server_does_not_know_is_an_error() -> Outcome {
     for dialect in [Dialect::S3, Dialect::Gcs, Dialect::Azure] {
@@ -258,7 +267,7 @@ fn an_erasure_that_a_server_does_not_know_is_an_error() -> Outcome {
             assert!(error.starts_with("erase a") && error.contains("404"), "{dialect:?}: {error}");
         }
         assert_eq!(server.objects().keys(), ["a"]);
-        // Each by a request, and asked for again: it is not there.
+        // Where values are erased one by one, a HEAD shows that this one does not exist.
         let absent = block_on(store.erase_keys(&keys(&["absent"])?));
         assert_eq!(absent.is_ok(), dialect != Dialect::Azure, "{dialect:?}: {absent:?}");
     }

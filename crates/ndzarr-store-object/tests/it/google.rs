@@ -1,4 +1,4 @@
-//! What Google does to values on their way.
+//! Values that Google would inflate during the transfer.
 
 use ndzarr_store::{AsyncStore, Fetch, StoreError, Want, block_on};
 use ndzarr_store_object::{ObjectStore, RemoteOptions};
@@ -20,7 +20,7 @@ fn rs_37_values_that_are_stored_as_gzip_are_not_inflated() -> Result<(), StoreEr
     Ok(())
 }
 
-/// A web server may deflate what it sends to those who accept that.
+/// Some services compress values for clients that accept gzip.
 #[test]
 fn rs_37_other_services_send_values_as_they_are() -> Result<(), StoreError> {
     let server = ObjectServer::start(Dialect::S3);

@@ -13,7 +13,7 @@ use crate::it::{options, part, s3_with, whole};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A store that hedges, and has read often enough that it may.
+/// A store that hedges, and has read often enough to send some requests twice.
 fn store(server: &ObjectServer, clock: &VirtualClock) -> Result<ObjectStore, StoreError> {
     server.objects().put("a", "a value");
     let options = options(server).connect_timeout(100 * HOUR).read_timeout(100 * HOUR).retry_for(100 * HOUR);
@@ -27,7 +27,8 @@ fn store(server: &ObjectServer, clock: &VirtualClock) -> Result<ObjectStore, Sto
 
 /// Holds the first request back until the second has come.
 fn hold_first(server: &ObjectServer) {
-    let (n, come) = (Mutex::new(0), Condvar::new());
+    let n = Mutex::new(0);
+    let come = Condvar::new();
     server.before_each(move |_: &Request| {
         let mut n = n.lock().expect("no panic");
         *n += 1;
@@ -44,7 +45,8 @@ fn wait_for(server: &ObjectServer, requests: u64) {
 
 #[test]
 fn the_second_answer_counts_if_the_first_is_late() -> Result<(), StoreError> {
-    let (server, clock) = (ObjectServer::start(Dialect::S3), VirtualClock::start());
+    let server = ObjectServer::start(Dialect::S3);
+    let clock = VirtualClock::start();
     let store = store(&server, &clock)?;
     hold_first(&server);
     // The first ends without an answer.
@@ -61,7 +63,8 @@ fn the_second_answer_counts_if_the_first_is_late() -> Result<(), StoreError> {
 #[test]
 fn the_first_answer_counts_if_the_second_fails() -> Result<(), StoreError> {
     for fault in [Fault::Status(500), Fault::Reset, Fault::Status(503)] {
-        let (server, clock) = (ObjectServer::start(Dialect::S3), VirtualClock::start());
+        let server = ObjectServer::start(Dialect::S3);
+        let clock = VirtualClock::start();
         let store = store(&server, &clock)?;
         hold_first(&server);
         server.faults([FaultRule::every(2, fault)]);
@@ -76,7 +79,8 @@ fn the_first_answer_counts_if_the_second_fails() -> Result<(), StoreError> {
 
 #[test]
 fn few_reads_and_no_writes_are_sent_twice() -> Result<(), StoreError> {
-    let (server, clock) = (ObjectServer::start(Dialect::S3), VirtualClock::start());
+    let server = ObjectServer::start(Dialect::S3);
+    let clock = VirtualClock::start();
     let store = store(&server, &clock)?;
     let held = server.hold();
     // A write, and four reads of which one may be sent twice.

@@ -1,4 +1,4 @@
-//! Servers that mean harm: every call ends with an error or the right answer.
+//! Hostile servers: every call ends with an error or the right answer.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -12,8 +12,8 @@ use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectSer
 use crate::it::{Outcome, fetch};
 
 const VALUE: &str = "0123456789";
-/// What a connection takes that the client never reads, and what answers may have.
-const TAKEN: u64 = 64 << 20;
+/// The bytes that sockets hold although the client never reads them, and those that it may read.
+const MAX_SENT: u64 = 64 << 20;
 
 fn open(server: &ObjectServer, dialect: Dialect) -> Result<ObjectStore, StoreError> {
     let options = RemoteOptions::new().endpoint(server.url()).account("lab").retry_for(Duration::ZERO);
@@ -31,10 +31,11 @@ fn server(dialect: Dialect) -> ObjectServer {
     server
 }
 
-/// Reads in every way: the errors, and how many answers were right.
+/// Reads with each kind of request. Returns the errors, and the number of right answers.
 fn reads(store: &ObjectStore) -> (Vec<StoreError>, usize) {
     let wants = [Want::Whole { limit: 1 << 20 }, Want::Tail(3), Want::Ranges(vec![1..3, 5..6]), Want::Size];
-    let (mut errors, mut n_right) = (Vec::new(), 0);
+    let mut errors = Vec::new();
+    let mut n_right = 0;
     for want in wants {
         match fetch(store, "a", want.clone()) {
             Err(error) => errors.push(error),
@@ -49,7 +50,7 @@ fn reads(store: &ObjectStore) -> (Vec<StoreError>, usize) {
     (errors, n_right)
 }
 
-/// Writes, erases and lists: the errors.
+/// Writes, erases and lists. Returns the errors.
 fn others(store: &ObjectStore) -> Vec<StoreError> {
     let key = Key::new("b").expect("a key");
     let put = |only_if| block_on(store.put(&key, &["value".into()], only_if)).map(|_| ());
@@ -87,7 +88,7 @@ fn bodies_and_heads_without_end_are_errors() -> Outcome {
                 assert_eq!(lists.count(), 2, "{dialect:?} {fault:?}: {errors:?}");
             }
             assert!(
-                server.traffic().bytes_sent < 16 * TAKEN,
+                server.traffic().bytes_sent < 16 * MAX_SENT,
                 "{dialect:?} {fault:?}: {:?}",
                 server.traffic()
             );
@@ -105,7 +106,7 @@ fn an_error_without_end_is_cut() -> Outcome {
     let store = open(&server, Dialect::S3)?;
     let fetched = fetch(&store, "a", Want::Whole { limit: 1 << 20 })?;
     assert!(matches!(fetched, Fetched::Missing), "{fetched:?}");
-    assert!(server.traffic().bytes_sent < TAKEN, "{:?}", server.traffic());
+    assert!(server.traffic().bytes_sent < MAX_SENT, "{:?}", server.traffic());
     Ok(())
 }
 
@@ -148,7 +149,7 @@ fn lists_without_end_are_errors() -> Outcome {
     Ok(())
 }
 
-/// Answers one request, and ends.
+/// A server that answers one request, and ends.
 pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> (String, JoinHandle<()>) {
     let answer = answer.into();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

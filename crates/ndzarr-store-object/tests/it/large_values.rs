@@ -13,7 +13,7 @@ const PIECE: usize = 8 << 20;
 /// Two pieces and a part of one.
 const SIZE: usize = 2 * PIECE + 1000;
 
-/// Of which no two pieces are the same.
+/// A value of which no two pieces are the same.
 fn value(seed: u32) -> Vec<u8> {
     (0..SIZE as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ seed as u8).collect()
 }
@@ -44,9 +44,9 @@ fn c13_a_large_value_is_read_in_pieces_of_one_state() -> Outcome {
         server.objects().put("a", expected.clone());
         let store = open(&server, dialect)?;
         assert!(part(fetch(&store, "a", all())?) == expected, "{dialect:?}");
-        let met = server.requests();
-        // One that shows the size and is given up, and the pieces, under its ETag.
-        let mut ranges: Vec<_> = met.iter().map(|met| range(&met.request)).collect();
+        let seen = server.requests();
+        // A request that shows the size and is given up, and the pieces, under its ETag.
+        let mut ranges: Vec<_> = seen.iter().map(|seen| range(&seen.request)).collect();
         ranges.sort_unstable();
         let pieces = [0..PIECE, PIECE..2 * PIECE, 2 * PIECE..SIZE];
         let mut pieces: Vec<_> =
@@ -56,7 +56,7 @@ fn c13_a_large_value_is_read_in_pieces_of_one_state() -> Outcome {
         assert_eq!(ranges, pieces, "{dialect:?}");
         let is_pinned = |request: &Request| request.header("if-match").is_some();
         assert!(
-            met.iter().all(|met| is_pinned(&met.request) == range(&met.request).is_some()),
+            seen.iter().all(|seen| is_pinned(&seen.request) == range(&seen.request).is_some()),
             "{dialect:?}"
         );
 
@@ -73,13 +73,14 @@ fn c13_a_large_value_is_read_in_pieces_of_one_state() -> Outcome {
 
 #[test]
 fn c13_pieces_of_two_values_are_never_joined() -> Outcome {
-    let (first, second) = (value(1), value(2));
+    let first = value(1);
+    let second = value(2);
     for fault in [None, Some(Fault::NoConditions), Some(Fault::WeakEtag)] {
-        // Its ETags are no hashes, which take long.
+        // The ETags of Azure are no hashes, which would take long.
         let server = ObjectServer::start(Dialect::Azure);
         server.objects().put("a", first.clone());
         server.faults(fault.clone().map(FaultRule::always));
-        // Another writer comes after the head, or between pieces: one request at a time.
+        // Another writer writes after the head, or between pieces. Requests are sent one at a time.
         for at in [1, 2, 3] {
             server.objects().put("a", first.clone());
             let options = RemoteOptions::new().endpoint(server.url()).account("lab").requests_in_flight(1);
@@ -87,10 +88,11 @@ fn c13_pieces_of_two_values_are_never_joined() -> Outcome {
             let Fetched::Parts { pin, .. } = fetch(&store, "a", Want::Size)? else { panic!("it is there") };
             for is_pinned in [false, true] {
                 server.objects().put("a", first.clone());
-                let (objects, new) = (server.objects().clone(), second.clone());
-                let n_met = Arc::new(AtomicU32::new(0));
+                let objects = server.objects().clone();
+                let new = second.clone();
+                let n_requests = Arc::new(AtomicU32::new(0));
                 server.before_each(move |_| {
-                    if n_met.fetch_add(1, Ordering::Relaxed) == at {
+                    if n_requests.fetch_add(1, Ordering::Relaxed) == at {
                         objects.put("a", new.clone());
                     }
                 });

@@ -1,4 +1,4 @@
-//! Long lists are cut into parts, which are read at once.
+//! Long lists are split into ranges, which are listed at once.
 
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex};
@@ -34,18 +34,20 @@ fn stored(server: &ObjectServer, prefix: &str) -> Vec<Key> {
     keys
 }
 
-/// Whether a request begins a part: behind a name, and without folders.
-fn begins_part(request: &Request) -> bool {
-    request.query("start-after").is_some() && request.query("delimiter").is_none_or(|it| it.is_empty())
+/// Returns `true` for the first request of a range: it starts after a name, and not at folders.
+fn begins_range(request: &Request) -> bool {
+    let has_delimiter = request.query("delimiter").is_some_and(|delimiter| !delimiter.is_empty());
+    request.query("start-after").is_some() && !has_delimiter
 }
 
 #[test]
-fn parts_of_a_long_list_are_read_at_once() -> Result<(), StoreError> {
+fn ranges_of_a_long_list_are_read_at_once() -> Result<(), StoreError> {
     let server = server();
-    // None is answered before there are eight.
-    let (n, come) = (Mutex::new(0), Condvar::new());
+    // None is answered before eight have come.
+    let n = Mutex::new(0);
+    let come = Condvar::new();
     server.before_each(move |request| {
-        if begins_part(request) {
+        if begins_range(request) {
             let mut n = n.lock().expect("no panic");
             *n += 1;
             come.notify_all();
@@ -53,13 +55,13 @@ fn parts_of_a_long_list_are_read_at_once() -> Result<(), StoreError> {
         }
     });
     assert_eq!(listed(&server, "a/")?, stored(&server, "a/"));
-    // A hundred pages, the ends of parts, and the folders that were looked for.
+    // A hundred pages, the ends of ranges, and the searches for folders.
     assert!(server.traffic().requests < 150, "{:?}", server.traffic());
     Ok(())
 }
 
 #[test]
-fn short_lists_are_not_cut() -> Result<(), StoreError> {
+fn short_lists_are_not_split() -> Result<(), StoreError> {
     let server = server();
     assert_eq!(listed(&server, "a/c/7/")?.len(), 25);
     assert_eq!(server.traffic().requests, 3);
@@ -75,7 +77,7 @@ fn a_service_that_ignores_where_to_begin_is_listed_in_order() -> Result<(), Stor
 }
 
 #[test]
-fn every_list_is_complete_wherever_it_is_cut() -> Result<(), StoreError> {
+fn every_list_is_complete_wherever_it_is_split() -> Result<(), StoreError> {
     let mut random = Random::seeded("lists");
     for _ in 0..60 {
         let server = ObjectServer::start(Dialect::S3);
@@ -87,7 +89,7 @@ fn every_list_is_complete_wherever_it_is_cut() -> Result<(), StoreError> {
             let parts: Vec<&str> = (0..depth).map(|_| names[random.below(8) as usize]).collect();
             keys.insert(parts.join("/"));
         }
-        // Markers of folders and names that are no keys are ignored.
+        // Markers of folders, and names that are not keys, are ignored.
         keys.extend(["a/".to_owned(), "b//c".to_owned()]);
         for key in &keys {
             server.objects().put(key, "value");

@@ -1,4 +1,4 @@
-//! The store over servers: of this process, or those that `cargo xtask remote` names.
+//! Tests of the store on servers of this process, and on those that `cargo xtask remote` names.
 #![forbid(unsafe_code)]
 
 mod as_sent;
@@ -19,7 +19,7 @@ mod races;
 mod real_servers;
 mod redirects;
 mod runtimes;
-mod saying;
+mod scripted_server;
 mod secrets;
 mod settings;
 mod slow_answers;
@@ -44,7 +44,7 @@ fn s3(server: &ObjectServer, prefix: &str) -> ObjectStore {
     s3_with(&options(server), prefix)
 }
 
-/// The same, after the trial of conditions, which takes requests of its own.
+/// A store that has already tried if conditions are checked, which takes requests of its own.
 fn tried_s3(server: &ObjectServer) -> ObjectStore {
     let store = s3(server, "");
     let key = Key::new("tried").expect("a key");

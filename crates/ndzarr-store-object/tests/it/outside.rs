@@ -1,4 +1,4 @@
-//! Ranges outside of a value, and how servers refuse them.
+//! Ranges outside a value, and how servers refuse them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,9 +7,9 @@ use ndzarr_store_object::{ObjectStore, RemoteOptions};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 use ndzarr_testkit::{BlockOn, check_values};
 
-/// What the suite asks for, `ranges` and `limits` above all.
+/// The requests of the suite, especially of its checks `ranges` and `limits`.
 #[test]
-fn rs_06_ranges_outside_are_told_however_they_are_refused() {
+fn rs_06_ranges_outside_are_errors_however_they_are_refused() {
     for dialect in [Dialect::S3, Dialect::Gcs, Dialect::Azure] {
         for fault in [Fault::NoSize, Fault::NonsenseRange, Fault::WholeIfEmpty] {
             let server = ObjectServer::start(dialect);
@@ -25,9 +25,9 @@ fn rs_06_ranges_outside_are_told_however_they_are_refused() {
                 };
                 Box::new(BlockOn(Box::new(store.expect("the options fit"))))
             });
-            // The faults met such requests.
-            let is_met = server.requests().iter().any(|met| met.status.is_some_and(|status| status != 200));
-            assert!(is_met, "{dialect:?}");
+            // Some requests were refused.
+            let is_refused = |status: u16| status != 200;
+            assert!(server.requests().iter().any(|seen| seen.status.is_some_and(is_refused)), "{dialect:?}");
         }
     }
 }

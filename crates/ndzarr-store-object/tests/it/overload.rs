@@ -1,4 +1,4 @@
-//! Services that refuse for a while, and hosts that are not there.
+//! Services that refuse requests for a while, and hosts that do not exist.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer};
 use crate::it::virtual_clock::VirtualClock;
 use crate::it::{options, part, s3_with, whole};
 
-/// Of the first requests up to 256 are refused, then only those that ask whether that is over.
+/// Up to 256 of the first requests are refused, then only those that probe if the outage is over.
 #[test]
 fn rs_30_an_outage_of_two_seconds_costs_few_requests() {
     let server = ObjectServer::start(Dialect::S3);
@@ -21,14 +21,15 @@ fn rs_30_an_outage_of_two_seconds_costs_few_requests() {
     let over = Arc::clone(&is_over);
     let rule = FaultRule::always(Fault::Status(503)).only_if(move |_| !over.load(Ordering::SeqCst));
     server.faults([rule]);
-    let (clock, long) = (VirtualClock::start(), Duration::from_secs(1 << 20));
+    let clock = VirtualClock::start();
+    let long = Duration::from_secs(1 << 20);
     let options = options(&server).connect_timeout(long).read_timeout(long).retry_for(long);
     let store = s3_with(&options.runtime(clock.handle()), "");
     let reader = thread::spawn(move || {
         let fetch = whole("a");
         block_on(join_all((0..1000).map(|_| store.fetch(&fetch))))
     });
-    // Nothing has been tried before this is.
+    // Waits for the first refusal.
     while server.traffic().faults == 0 {
         thread::yield_now();
     }
@@ -53,13 +54,14 @@ fn an_outage_that_lasts_ends_every_call() {
     let server = ObjectServer::start(Dialect::S3);
     server.faults([FaultRule::always(Fault::Status(503))]);
     let options = options(&server).retry_for(Duration::from_secs(1)).requests_in_flight(4);
-    let (store, fetch) = (s3_with(&options, ""), whole("a"));
+    let store = s3_with(&options, "");
+    let fetch = whole("a");
     for fetched in block_on(join_all((0..64).map(|_| store.fetch(&fetch)))) {
         assert!(matches!(fetched, Err(StoreError::Unavailable { .. })), "{fetched:?}");
     }
 }
 
-/// No resolver is asked for a name with a label of 64 letters.
+/// No resolver looks up a name with a label of 64 letters.
 #[test]
 fn a_host_without_an_address_is_not_looked_up_eight_times() {
     let options =

@@ -19,20 +19,23 @@ fn the_password_of_a_host_goes_to_it_and_no_other() -> Outcome {
             (name == "NETRC").then(|| file.to_str().expect("a path of text").to_owned())
         })
     };
-    let asked_as = |options: &RemoteOptions| -> Outcome<Option<String>> {
+    let authorization = |options: &RemoteOptions| -> Outcome<Option<String>> {
         server.forget();
         let store = ObjectStore::http(&server.url(), options)?;
         assert_eq!(read(&store, "a")?.as_deref(), Some(&b"value"[..]));
         Ok(server.requests()[0].request.header("authorization").map(str::to_owned))
     };
     // The file need not exist.
-    assert_eq!(asked_as(&with_file())?, None);
+    assert_eq!(authorization(&with_file())?, None);
     std::fs::write(&file, "machine 127.0.0.1 login user password secret")?;
     let of_user = Some("Basic dXNlcjpzZWNyZXQ=".to_owned());
-    assert_eq!(asked_as(&with_file())?, of_user);
-    assert_eq!(asked_as(&with_file().header("Authorization", "Bearer b")?)?.as_deref(), Some("Bearer b"));
-    assert_eq!(asked_as(&RemoteOptions::new())?, None);
+    assert_eq!(authorization(&with_file())?, of_user);
+    assert_eq!(
+        authorization(&with_file().header("Authorization", "Bearer b")?)?.as_deref(),
+        Some("Bearer b")
+    );
+    assert_eq!(authorization(&RemoteOptions::new())?, None);
     std::fs::write(&file, "machine localhost login user password secret")?;
-    assert_eq!(asked_as(&with_file())?, None);
+    assert_eq!(authorization(&with_file())?, None);
     Ok(())
 }

@@ -19,7 +19,7 @@ fn server() -> ObjectServer {
     server
 }
 
-/// A store by these variables, below a folder with `.aws`.
+/// A store with these variables, and a home folder that has `.aws`.
 fn open(home: &Path, variables: &[(&str, &str)]) -> Result<ObjectStore, StoreError> {
     let options = RemoteOptions::from_environment(Service::S3, |name| {
         let set = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
@@ -39,8 +39,8 @@ fn home(config: &str, credentials: &str) -> tempfile::TempDir {
 
 /// The header of the last request.
 fn header(server: &ObjectServer, name: &str) -> String {
-    let met = server.requests().pop().expect("there was one");
-    met.request.header(name).unwrap_or_default().to_owned()
+    let seen = server.requests().pop().expect("there was one");
+    seen.request.header(name).unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_profile_has_keys_a_region_and_an_endpoint() -> Outcome {
         (&[("AWS_PROFILE", "lab")], "lab-id", "eu-south-2", "lab-token"),
         (&[("AWS_DEFAULT_PROFILE", "lab")], "lab-id", "eu-south-2", "lab-token"),
         (&[("AWS_PROFILE", "services")], "services-id", "us-east-1", ""),
-        // What the environment says comes first, the rest from the profile.
+        // Variables take precedence over the profile.
         (&[("AWS_PROFILE", "lab"), ("AWS_REGION", "us-west-2")], "lab-id", "us-west-2", "lab-token"),
         (
             &[("AWS_PROFILE", "lab"), ("AWS_ACCESS_KEY_ID", "own-id"), ("AWS_SECRET_ACCESS_KEY", "b")],
@@ -103,7 +103,7 @@ fn the_files_of_profiles_may_be_elsewhere() -> Outcome {
 }
 
 #[test]
-fn profiles_that_are_not_there_or_not_readable_are_errors() -> Outcome {
+fn profiles_that_do_not_exist_or_are_not_readable_are_errors() -> Outcome {
     let server = server();
     let home = home("[profile other]\n[lab]\nregion = eu-west-3\n", "");
     let url = server.url();
@@ -227,7 +227,7 @@ fn a_login_or_a_role_is_left_to_the_program_of_aws() -> Outcome {
         let words = "configure.export-credentials.--format.process.--profile";
         assert!(signed.contains(&format!("Credential=id.{words}.{profile}/")), "{signed}");
     }
-    // The key beside the role is not used instead of it.
+    // The key of the profile is not used instead of the role.
     server.forget();
     let nowhere = format!("{folder}/nowhere");
     let variables =

@@ -6,10 +6,10 @@ use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 use ndzarr_testkit::{has_started, run_with_variables};
 
-use crate::it::saying::Saying;
+use crate::it::scripted_server::ScriptedServer;
 use crate::it::{Outcome, read};
 
-/// The server plays the proxy: it meets what clients would ask one, and refuses it.
+/// The server takes the place of a proxy: it gets the requests that clients send to one, and refuses them.
 #[test]
 fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
     const TEST: &str = "it::proxies::rs_28_proxies_lead_to_hosts_and_never_to_this_machine";
@@ -32,32 +32,33 @@ fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
             &[&[("DATA_URL", url), ("HTTP_PROXY", &proxy), ("HTTPS_PROXY", &proxy)], more].concat(),
         );
     };
-    let met = || -> Vec<(String, String)> {
-        let met = proxy.requests().into_iter().map(|met| (met.request.method, met.request.target)).collect();
+    let seen = || -> Vec<(String, String)> {
+        let seen =
+            proxy.requests().into_iter().map(|seen| (seen.request.method, seen.request.target)).collect();
         proxy.forget();
-        met
+        seen
     };
     let pair = |method: &str, target: &str| (method.to_owned(), target.to_owned());
-    // Names that no resolver has.
+    // No resolver knows these names.
     run("http://data.invalid/b", &[]);
-    assert_eq!(met(), [pair("GET", "http://data.invalid/b/a")]);
+    assert_eq!(seen(), [pair("GET", "http://data.invalid/b/a")]);
 
     run("https://data.invalid", &[]);
-    let headers: Vec<_> = proxy.requests().into_iter().flat_map(|met| met.request.headers).collect();
+    let headers: Vec<_> = proxy.requests().into_iter().flat_map(|seen| seen.request.headers).collect();
     assert!(
         headers.iter().all(|(name, value)| name != "authorization" && !value.contains("an-id")),
         "{headers:?}"
     );
-    assert_eq!(met(), [pair("CONNECT", "data.invalid:443"), pair("CONNECT", "data.invalid:443")]);
+    assert_eq!(seen(), [pair("CONNECT", "data.invalid:443"), pair("CONNECT", "data.invalid:443")]);
 
     run("http://data.invalid", &[("NO_PROXY", "data.invalid")]);
-    assert_eq!(met(), []);
+    assert_eq!(seen(), []);
 
     let server = ObjectServer::start(Dialect::Http);
     server.objects().put("a", "value");
     for url in [server.url(), format!("http://localhost:{}", server.address().port())] {
         run(&url, &[("DIRECT", "")]);
-        assert_eq!(met(), []);
+        assert_eq!(seen(), []);
     }
     assert_eq!(server.traffic().requests, 2);
     Ok(())
@@ -82,13 +83,13 @@ fn the_token_of_a_container_goes_through_no_proxy() {
         ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "a-token"),
     ];
     run_with_variables(TEST, &variables);
-    let asked = service.requests();
-    assert_eq!(asked.len(), 1);
-    assert_eq!(asked[0].request.header("authorization"), Some("a-token"));
-    let met = proxy.requests();
-    assert_eq!(met.len(), 1);
-    assert_eq!(met[0].request.target, format!("http://data.invalid/{BUCKET}/a"));
-    assert!(met[0].request.header("authorization").is_some_and(|signed| signed.contains("=an-id/")));
+    let for_credentials = service.requests();
+    assert_eq!(for_credentials.len(), 1);
+    assert_eq!(for_credentials[0].request.header("authorization"), Some("a-token"));
+    let seen = proxy.requests();
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].request.target, format!("http://data.invalid/{BUCKET}/a"));
+    assert!(seen[0].request.header("authorization").is_some_and(|signed| signed.contains("=an-id/")));
 }
 
 #[test]
@@ -101,9 +102,9 @@ fn a_proxy_that_wants_a_password_is_asked_once() -> Outcome {
         }
         return Ok(());
     }
-    let proxy = Saying::always("407 Proxy Authentication Required", "");
+    let proxy = ScriptedServer::always("407 Proxy Authentication Required", "");
     run_with_variables(TEST, &[("HTTP_PROXY", &*proxy.url()), ("HTTPS_PROXY", &proxy.url())]);
     // One for each URL.
-    assert_eq!(proxy.n_met(), 2);
+    assert_eq!(proxy.n_requests(), 2);
     Ok(())
 }

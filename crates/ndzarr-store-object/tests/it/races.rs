@@ -25,7 +25,7 @@ fn rs_01_a_lost_answer_of_a_conditional_put_is_not_a_conflict() -> Outcome {
         assert!(matches!(put, Put::Done(Some(_))), "{number}: {put:?}");
     }
     assert_eq!(server.objects().keys().len(), 6);
-    // Each second one: a put, the look for the mark.
+    // For each second value: a put, and a request for its mark.
     assert!(server.traffic().requests <= 12, "{:?}", server.traffic());
     Ok(())
 }
@@ -46,7 +46,8 @@ fn rs_09_a_pin_names_nothing_in_another_bucket() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
     server.objects().put("one/a", "value");
     server.objects().put("two/a", "value");
-    let (one, two) = (s3(&server, "one"), s3(&server, "two"));
+    let one = s3(&server, "one");
+    let two = s3(&server, "two");
     let fetch = |of| Fetch { key: Key::new("a").expect("a key"), of, want: Want::Size };
     let Fetched::Parts { pin, .. } = block_on(one.fetch(&fetch(Of::Any)))? else { panic!("it was put") };
     let of = Of::IfCurrent(pin);
@@ -69,7 +70,7 @@ fn rs_17_rs_18_odd_names_are_left_out_of_lists() -> Outcome {
     Ok(())
 }
 
-/// With a hierarchical namespace they are listed, and read like empty values.
+/// With a hierarchical namespace folders are listed, and answered like empty values.
 #[test]
 fn rs_18_folders_of_azure_are_neither_keys_nor_values() -> Outcome {
     let server = ObjectServer::start(Dialect::Azure);
@@ -129,7 +130,7 @@ fn a_write_that_may_have_been_carried_out_is_not_called_undone() -> Outcome {
             assert!(matches!(error, StoreError::Unknown { .. }), "{fault:?}: {error:?}");
         }
     }
-    // Whatever the last attempt says, an earlier one may have been carried out.
+    // Whatever the answer to the last attempt is, an earlier one may have been carried out.
     server.faults([
         FaultRule::always(Fault::Lost500).of(&["PUT"]).times(1),
         FaultRule::always(Fault::Status(403)).of(&["PUT"]),
@@ -155,14 +156,15 @@ fn a_write_that_may_have_been_carried_out_is_not_called_undone() -> Outcome {
     Ok(())
 }
 
-/// A gateway answers before the service has carried out the put, which then does so late. If another value
-/// is there by then, it may have replaced this one, and it is not known which writer was first.
+/// A gateway answers before the service has carried out the put, which happens later. If another value
+/// exists by then, it may have replaced this one, and it is not known which writer was first.
 #[test]
 fn a_put_that_may_come_late_is_no_conflict() -> Outcome {
     for (status, is_unknown) in [(504, true), (502, true), (500, false)] {
         let server = ObjectServer::start(Dialect::S3);
         let store = tried_s3(&server);
-        let (objects, n_puts) = (server.objects().clone(), AtomicU32::new(0));
+        let objects = server.objects().clone();
+        let n_puts = AtomicU32::new(0);
         server.before_each(move |request| {
             if request.method == "PUT" && n_puts.fetch_add(1, Ordering::Relaxed) == 1 {
                 objects.put("a", "of another");

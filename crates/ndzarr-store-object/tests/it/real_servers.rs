@@ -1,5 +1,4 @@
-//! The store suite on servers that others made: `cargo xtask remote` starts them and says where they
-//! are.
+//! The store suite on real servers, which `cargo xtask remote` starts and names.
 
 use std::env;
 use std::fs;
@@ -16,7 +15,7 @@ fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("`cargo xtask remote` sets {name}"))
 }
 
-/// A store below the place that is named, with credentials from the environment.
+/// A store below the URL of the environment, with credentials from the environment.
 fn store(prefix: &str) -> ObjectStore {
     let url = variable("NDZARR_REMOTE");
     let (scheme, rest) = url.split_once("://").expect("a URL");
@@ -68,7 +67,7 @@ impl Store for Served {
     }
 
     fn erase(&self, key: &Key, _: Precondition) -> Result<Put, StoreError> {
-        // It may not be there, or be a folder.
+        // It may not exist, or be a folder.
         let _ = fs::remove_file(self.folder.join(key.as_str()));
         Ok(Put::Done(None))
     }

@@ -1,4 +1,4 @@
-//! What another host gets to see.
+//! The headers that another host gets after a redirect.
 
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, StoreError, Want, block_on};
 use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
@@ -34,18 +34,18 @@ fn credentials_and_own_headers_stay_with_their_host() -> Result<(), StoreError> 
         let Fetched::Parts { parts, .. } = block_on(store.fetch(&fetch))? else { panic!("it was put") };
         assert_eq!(parts, ["al"]);
 
-        let [asked] = &own.requests()[..] else { panic!("one request to {dialect:?}") };
+        let [redirected] = &own.requests()[..] else { panic!("one request to {dialect:?}") };
         for name in secrets.iter().chain(&["x-lab-password"]) {
-            assert!(asked.request.header(name).is_some(), "{dialect:?}: {name}");
+            assert!(redirected.request.header(name).is_some(), "{dialect:?}: {name}");
         }
         let host = other.address().to_string();
         assert_eq!(other.requests().len(), 2);
-        for met in other.requests() {
-            assert_eq!(met.request.header("host"), Some(host.as_str()));
+        for seen in other.requests() {
+            assert_eq!(seen.request.header("host"), Some(host.as_str()));
             let public = ["host", "accept", "accept-encoding", "range", "user-agent"];
-            let names = met.request.headers.iter().map(|(name, _)| name.as_str());
-            let told: Vec<_> = names.filter(|name| !public.contains(name)).collect();
-            assert!(told.is_empty(), "{dialect:?}: {told:?}");
+            let names = seen.request.headers.iter().map(|(name, _)| name.as_str());
+            let secret: Vec<_> = names.filter(|name| !public.contains(name)).collect();
+            assert!(secret.is_empty(), "{dialect:?}: {secret:?}");
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Who drives the futures of a store, and what is left after a fork.
+//! Executors that drive the futures of a store, and forks.
 
 use ndzarr_store::{AsyncStore, StoreError, block_on};
 use ndzarr_store_object::ObjectStore;
@@ -18,9 +18,9 @@ fn rs_24_any_executor_drives_a_store() {
     server.objects().put("a", "a value");
     assert!(block_on(read(s3(&server, ""))));
     assert!(smol::block_on(read(s3(&server, ""))));
-    // Neither timers nor sockets.
-    let alone = Builder::new_current_thread().build().expect("a runtime");
-    assert!(alone.block_on(read(s3(&server, ""))));
+    // A runtime without timers and sockets.
+    let bare = Builder::new_current_thread().build().expect("a runtime");
+    assert!(bare.block_on(read(s3(&server, ""))));
     let several = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let task = several.spawn(read(s3(&server, "")));
     assert!(several.block_on(task).expect("it does not panic"));
@@ -40,10 +40,10 @@ fn rs_24_any_executor_drives_a_store() {
 }
 
 #[test]
-fn storages_of_one_endpoint_share_connections() {
+fn stores_of_one_endpoint_share_connections() {
     let server = ObjectServer::start(Dialect::S3);
     server.objects().put("a", "a value");
-    // A connection that has just answered may still be in use when the next storage asks.
+    // A connection that has just answered may still be in use when the next store needs one.
     let shared = (1..=1000).any(|n| {
         assert!(block_on(read(s3(&server, ""))));
         server.traffic().connections < n

@@ -9,7 +9,7 @@ use ndzarr_store::{Precondition, Prefix, StoreError, block_on};
 use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::it::saying::{Saying, answer};
+use crate::it::scripted_server::{ScriptedServer, answer};
 use crate::it::{Outcome, read};
 
 /// Part of every secret here.
@@ -17,10 +17,10 @@ const SECRET: &str = "hidden";
 
 type Make = fn(&str, &str, &RemoteOptions) -> Result<ObjectStore, StoreError>;
 
-/// What opening, reading, writing and listing say, and `Debug`.
-fn said(make: Make, options: &RemoteOptions) -> String {
-    let mut said = format!("{options:?} ");
-    let mut note = |error: &StoreError| said += &format!("{error} {error:?} ");
+/// The messages of opening, reading, writing and listing, and of `Debug`.
+fn messages(make: Make, options: &RemoteOptions) -> String {
+    let mut messages = format!("{options:?} ");
+    let mut note = |error: &StoreError| messages += &format!("{error} {error:?} ");
     match make(BUCKET, "", options) {
         Err(error) => note(&error),
         Ok(store) => {
@@ -31,10 +31,10 @@ fn said(make: Make, options: &RemoteOptions) -> String {
             put(Precondition::Absent).err().iter().for_each(&mut note);
             block_on(store.list_dir(&Prefix::root())).err().iter().for_each(&mut note);
             block_on(store.erase_keys(std::slice::from_ref(&key))).err().iter().for_each(&mut note);
-            said += &format!("{store:?} {}", store.name());
+            messages += &format!("{store:?} {}", store.name());
         }
     }
-    said
+    messages
 }
 
 fn of(service: Service, variables: &[(&str, &str)]) -> RemoteOptions {
@@ -79,12 +79,12 @@ fn rs_39_no_secret_shows_when_the_service_refuses() -> Outcome {
             let options =
                 RemoteOptions::new().endpoint(server.url()).account("lab").credentials(credentials.clone());
             let options = options.retry_for(std::time::Duration::ZERO).header("x-lab-password", SECRET)?;
-            let said = said(make, &options);
-            assert!(!said.contains(SECRET) && !said.contains("aGlkZGVu"), "{said}");
+            let messages = messages(make, &options);
+            assert!(!messages.contains(SECRET) && !messages.contains("aGlkZGVu"), "{messages}");
         }
-        // A client that could not be stopped from signing would make this test pass in vain.
-        let met = server.requests().remove(0).request;
-        assert!(met.header("authorization").is_some() || met.query("sig").is_some());
+        // The test would prove nothing if the requests had no secrets.
+        let seen = server.requests().remove(0).request;
+        assert!(seen.header("authorization").is_some() || seen.query("sig").is_some());
     }
     Ok(())
 }
@@ -134,15 +134,16 @@ fn rs_39_no_secret_shows_when_credentials_are_malformed() {
     for (make, options, part) in cases {
         let error = make(BUCKET, "", &options).expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
-        let said = said(make, &options);
-        assert!(!said.contains(SECRET), "{said}");
+        let messages = messages(make, &options);
+        assert!(!messages.contains(SECRET), "{messages}");
     }
 }
 
 #[test]
 fn rs_39_no_secret_shows_when_a_token_is_refused() -> Outcome {
-    // Neither answers as the services for tokens do.
-    let (sts, server) = (ObjectServer::start(Dialect::S3), ObjectServer::start(Dialect::Azure));
+    // Neither answers like a service for tokens.
+    let sts = ObjectServer::start(Dialect::S3);
+    let server = ObjectServer::start(Dialect::Azure);
     let token = tempfile::NamedTempFile::new().expect("a temporary file");
     std::fs::write(token.path(), SECRET).expect("it is writable");
     let path = token.path().to_str().expect("it is ASCII");
@@ -157,16 +158,16 @@ fn rs_39_no_secret_shows_when_a_token_is_refused() -> Outcome {
         ];
         of(Service::S3, &variables).root_certificate(authority.der())
     };
-    let said_of_web = said(ObjectStore::s3, &web(&tls.url()));
-    assert!(said_of_web.contains("AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN"), "{said_of_web}");
-    assert!(!said_of_web.contains(SECRET), "{said_of_web}");
-    // It was sent, through TLS alone.
+    let messages_of_web = messages(ObjectStore::s3, &web(&tls.url()));
+    assert!(messages_of_web.contains("AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN"), "{messages_of_web}");
+    assert!(!messages_of_web.contains(SECRET), "{messages_of_web}");
+    // The token was sent, but only through TLS.
     assert!(
-        sts.requests().iter().any(|met| met.request.query("WebIdentityToken").as_deref() == Some(SECRET))
+        sts.requests().iter().any(|seen| seen.request.query("WebIdentityToken").as_deref() == Some(SECRET))
     );
     sts.forget();
-    let said_in_plain = said(ObjectStore::s3, &web(&sts.url()));
-    assert!(!said_in_plain.contains(SECRET), "{said_in_plain}");
+    let messages_in_plain = messages(ObjectStore::s3, &web(&sts.url()));
+    assert!(!messages_in_plain.contains(SECRET), "{messages_in_plain}");
     assert_eq!(sts.traffic().requests, 0);
 
     let client = [
@@ -177,9 +178,9 @@ fn rs_39_no_secret_shows_when_a_token_is_refused() -> Outcome {
         ("AZURE_STORAGE_ACCOUNT_NAME", "lab"),
         ("AZURE_STORAGE_ENDPOINT", &server.url()),
     ];
-    let said = said(ObjectStore::azure, &of(Service::Azure, &client));
-    assert!(said.contains("there are no credentials from AZURE_CLIENT_SECRET"), "{said}");
-    assert!(!said.contains(SECRET), "{said}");
+    let messages = messages(ObjectStore::azure, &of(Service::Azure, &client));
+    assert!(messages.contains("there are no credentials from AZURE_CLIENT_SECRET"), "{messages}");
+    assert!(!messages.contains(SECRET), "{messages}");
     assert_eq!(server.traffic().requests, 0);
     Ok(())
 }
@@ -201,8 +202,8 @@ fn rs_39_a_name_and_password_in_a_url_are_refused_and_not_quoted() {
             let options = RemoteOptions::new().account("lab").endpoint(url);
             let error = make(BUCKET, "", &options).expect_err(url).to_string();
             assert!(error.contains("name and password"), "{error}");
-            let said = said(make, &options);
-            assert!(!said.contains(SECRET), "{said}");
+            let messages = messages(make, &options);
+            assert!(!messages.contains(SECRET), "{messages}");
         }
     }
 }
@@ -219,7 +220,7 @@ const FORMS: [fn(&str) -> String; 6] = [
 
 #[test]
 fn rs_39_no_secret_shows_that_a_service_repeats() -> Outcome {
-    // Only these letters are in every form of all of them.
+    // Only these letters occur in every form of all of them.
     let token = "s3cr3tt0k3nOFtheUSER";
     let session = Credentials::Key {
         id: "an-id".into(),
@@ -237,11 +238,11 @@ fn rs_39_no_secret_shows_that_a_service_repeats() -> Outcome {
     ];
     for form in FORMS {
         for (make, credentials) in &cases {
-            let has_met = Arc::new(AtomicBool::new(false));
-            let met = Arc::clone(&has_met);
-            let server = Saying::start(move |head, _| {
+            let has_repeated = Arc::new(AtomicBool::new(false));
+            let repeated = Arc::clone(&has_repeated);
+            let server = ScriptedServer::start(move |head, _| {
                 let line = head.lines().find(|line| line.contains(token)).unwrap_or_default();
-                met.fetch_or(!line.is_empty(), Ordering::SeqCst);
+                repeated.fetch_or(!line.is_empty(), Ordering::SeqCst);
                 let line = form(line);
                 let body = format!("<Error><Code>{line}</Code><Message>you sent {line}</Message></Error>");
                 answer(&format!("400 No\r\nx-amz-request-id: {}\r\nx-ms-error-code: {token}", "a"), &body)
@@ -251,25 +252,25 @@ fn rs_39_no_secret_shows_that_a_service_repeats() -> Outcome {
                 Some(credentials) => options.credentials(credentials.clone()),
                 None => options.header("x-lab-password", token)?,
             };
-            let said = said(*make, &options.retry_for(Duration::ZERO));
-            assert!(has_met.load(Ordering::SeqCst), "nothing was repeated");
+            let messages = messages(*make, &options.retry_for(Duration::ZERO));
+            assert!(has_repeated.load(Ordering::SeqCst), "nothing was repeated");
             for part in [token, &form(token), &token[..10], &form(&token[3..12])] {
-                assert!(!said.contains(part), "{part} of {said}");
+                assert!(!messages.contains(part), "{part} of {messages}");
             }
-            assert!(said.contains("repeats a secret"), "{said}");
+            assert!(messages.contains("repeats a secret"), "{messages}");
         }
     }
     // What is not secret is quoted.
     let server =
-        Saying::always("400 No", "<Error><Code>Odd</Code><Message>the date is odd</Message></Error>");
+        ScriptedServer::always("400 No", "<Error><Code>Odd</Code><Message>the date is odd</Message></Error>");
     let options = RemoteOptions::new().endpoint(server.url()).credentials(Credentials::key("an-id", token));
-    assert!(said(ObjectStore::s3, &options).contains("Odd, the date is odd"));
+    assert!(messages(ObjectStore::s3, &options).contains("Odd, the date is odd"));
     Ok(())
 }
 
 #[test]
 fn rs_39_no_secret_shows_that_a_service_for_tokens_repeats() {
-    let authority = Saying::start(|_, body| {
+    let authority = ScriptedServer::start(|_, body| {
         answer("400 No", &format!("<Error><Code>invalid</Code><Message>{body}</Message></Error>"))
     });
     let secret = "s3cr3tOFtheCL1ENT";
@@ -281,6 +282,6 @@ fn rs_39_no_secret_shows_that_a_service_for_tokens_repeats() {
         ("AZURE_STORAGE_ACCOUNT_NAME", "lab"),
         ("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:9"),
     ];
-    let said = said(ObjectStore::azure, &of(Service::Azure, &client));
-    assert!(said.contains("repeats a secret") && !said.contains(secret), "{said}");
+    let messages = messages(ObjectStore::azure, &of(Service::Azure, &client));
+    assert!(messages.contains("repeats a secret") && !messages.contains(secret), "{messages}");
 }

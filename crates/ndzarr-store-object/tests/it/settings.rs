@@ -7,7 +7,7 @@ use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
 use ndzarr_testkit::object_server::BUCKET;
 
 use crate::it::read;
-use crate::it::saying::Saying;
+use crate::it::scripted_server::ScriptedServer;
 
 /// Part of every secret here.
 const SECRET: &str = "hidden";
@@ -30,7 +30,7 @@ fn open(service: Service, options: &RemoteOptions) -> Result<ObjectStore, StoreE
     }
 }
 
-/// With these variables, of which the last one of a name counts.
+/// Options from these variables; the last one of a name is used.
 fn of(service: Service, sets: &[&[(&str, &str)]]) -> RemoteOptions {
     let variables: Vec<(&str, &str)> = sets.concat();
     RemoteOptions::from_environment(service, |name| {
@@ -39,14 +39,14 @@ fn of(service: Service, sets: &[&[(&str, &str)]]) -> RemoteOptions {
     })
 }
 
-/// The error of opening a store, which has no secret.
+/// The error of opening a store, checked to have no secret.
 fn error(service: Service, sets: &[&[(&str, &str)]]) -> String {
     let options = of(service, sets);
     let error = open(service, &options).expect_err(&format!("{sets:?}"));
-    let mut said = error.to_string();
-    assert!(!said.contains(['\n', '\r']), "{said:?}");
-    write!(said, " {error:?} {options:?}").expect("a string takes all");
-    assert!(!said.contains(SECRET), "{said}");
+    let mut text = error.to_string();
+    assert!(!text.contains(['\n', '\r']), "{text:?}");
+    write!(text, " {error:?} {options:?}").expect("a string takes all");
+    assert!(!text.contains(SECRET), "{text}");
     error.to_string()
 }
 
@@ -54,7 +54,7 @@ fn error(service: Service, sets: &[&[(&str, &str)]]) -> String {
 type Case<'c> = (Service, &'c str, &'c [(&'c str, &'c str)]);
 
 #[test]
-fn urls_that_are_none_are_errors_that_name_the_variable() {
+fn malformed_urls_are_errors_that_name_the_variable() {
     let texts = [
         ("localhost:9000", "has no scheme: begin it with http://"),
         ("127.0.0.1:9", "has no scheme: begin it with http://"),
@@ -100,7 +100,7 @@ fn urls_that_are_none_are_errors_that_name_the_variable() {
             assert!(error.contains(name) && error.contains(expected), "{text:?}: {error}");
         }
     }
-    // The scheme is that of the library.
+    // The library adds the scheme to these.
     for (host, expected) in [("a host", "is not a URL"), ("127.0.0.1:99999", "port"), ("a\n", "line end")] {
         for name in ["GCE_METADATA_HOST", "GCE_METADATA_ROOT", "GCE_METADATA_IP"] {
             let error = error(Service::Gcs, &[&[(name, host)]]);
@@ -142,7 +142,7 @@ fn texts_that_no_header_can_have_are_errors_that_name_the_variable() {
             ("\u{1}", "has a control character"),
             ("\u{e9}", "is not ASCII"),
         ] {
-            // The account is a part of the store's name.
+            // The account is a part of the store's name, so it is no secret.
             let text =
                 if name.contains("STORAGE_ACCOUNT") && !name.ends_with("KEY") { "lab" } else { SECRET };
             let error = error(service, &[others, &[(name, &format!("{text}{end}"))]]);
@@ -206,7 +206,7 @@ fn mistakes_in_code_and_in_names_of_buckets_are_errors() {
 }
 
 #[test]
-fn settings_that_are_unusual_and_right_are_taken() {
+fn unusual_valid_settings_are_accepted() {
     for (service, sets) in [
         (Service::S3, [&KEY[..], &[("AWS_ENDPOINT_URL", "HTTP://127.0.0.1:9/below/here/")]]),
         (Service::S3, [&KEY[..], &[("AWS_ENDPOINT_URL", "https://[::1]:9000")]]),
@@ -223,7 +223,7 @@ fn settings_that_are_unusual_and_right_are_taken() {
     assert!(ObjectStore::azure("$web", "", &options.account("lab")).is_ok());
 }
 
-/// What a program, a file or a service gives is looked at as what the environment gives.
+/// Credentials from a program, a file or a service are checked like those of the environment.
 #[cfg(unix)]
 #[test]
 fn credentials_that_are_fetched_and_cannot_be_sent_are_errors() -> Result<(), StoreError> {
@@ -260,7 +260,7 @@ fn credentials_that_are_fetched_and_cannot_be_sent_are_errors() -> Result<(), St
     assert!(error.contains(expected) && !error.contains(SECRET), "{error}");
 
     let body = r#"{"AccessKeyId":"a\r","SecretAccessKey":"hidden","Token":"hidden"}"#;
-    let container = Saying::always("200 OK", body);
+    let container = ScriptedServer::always("200 OK", body);
     let url = container.url();
     let variables = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*url), ("HOME", home), endpoint];
     let error = read(&open(Service::S3, &of(Service::S3, &[&variables]))?, "a");
@@ -275,7 +275,7 @@ fn pages_of_a_portal_are_no_credentials_of_the_machine() -> Result<(), StoreErro
     let empty = tempfile::tempdir().expect("a temporary folder");
     let home = empty.path().to_str().expect("it is UTF-8");
     for body in ["<html>\nWelcome to our network</html>", "a\r\nb: c", "\u{e9}", ""] {
-        let portal = Saying::always("200 OK", body);
+        let portal = ScriptedServer::always("200 OK", body);
         let url = portal.url();
         let variables = [
             ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*url),

@@ -1,4 +1,4 @@
-//! Answers that take their time, stop, or are no longer waited for.
+//! Answers that are slow, stall, or are no longer waited for.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -50,14 +50,14 @@ fn rs_21_an_answer_takes_as_long_as_bytes_come() -> Result<(), StoreError> {
     stream.write_all(head.as_bytes()).expect("it is read");
     for _ in 0..3 {
         stream.write_all(&vec![7; PIECE]).expect("it is read");
-        // In all more than twice what may pass without a byte.
+        // All together more than twice the time that may pass without a byte.
         clock.advance(HOUR * 3 / 4);
     }
     assert_eq!(reader.join().expect("it does not panic")?, vec![7; size]);
     Ok(())
 }
 
-/// The same for a server that takes its time to read.
+/// A server that reads slowly, in pieces that are larger than what sockets hold.
 #[test]
 fn rs_21_a_write_takes_as_long_as_bytes_go() -> Result<(), StoreError> {
     const PIECE: usize = 32 << 20;
@@ -110,8 +110,9 @@ fn rs_22_answers_that_stop_are_asked_for_again() {
             block_on(join_all((0..64).map(|_| store.fetch(&fetch))))
         });
         let have_stopped = || {
-            let (traffic, met) = (server.traffic(), server.requests());
-            let answered = met.iter().filter(|met| met.status.is_some()).count();
+            let traffic = server.traffic();
+            let seen = server.requests();
+            let answered = seen.iter().filter(|seen| seen.status.is_some()).count();
             traffic.faults == 64
                 && (fault == Fault::Hang || (answered == 64 && traffic.bytes_sent > 64 * 100))
         };
@@ -119,7 +120,7 @@ fn rs_22_answers_that_stop_are_asked_for_again() {
             thread::yield_now();
         }
         clock.advance(HOUR + Duration::from_secs(1));
-        // Each waits a little before it asks again.
+        // Each waits a little before its next attempt.
         let since = Instant::now();
         while !reader.is_finished() {
             clock.advance(Duration::from_secs(1));
@@ -128,7 +129,7 @@ fn rs_22_answers_that_stop_are_asked_for_again() {
         for fetched in reader.join().expect("it does not panic") {
             assert_eq!(part(fetched.expect("it is asked again")), "a value");
         }
-        // Those that stopped, and once more each.
+        // Each request was made twice.
         assert_eq!(server.traffic().requests, 128, "{fault:?}");
     }
 }
@@ -171,9 +172,12 @@ fn rs_22_an_answer_of_which_hardly_anything_comes_ends() {
             .retry_for(Duration::ZERO)
             .runtime(clock.handle());
         let store = s3_with(&options, "");
-        let reader = thread::spawn(move || match head == list {
-            true => block_on(store.list_prefix(&Prefix::root())).map(drop),
-            false => block_on(store.fetch(&whole("a"))).map(drop),
+        let reader = thread::spawn(move || {
+            if head == list {
+                block_on(store.list_prefix(&Prefix::root())).map(drop)
+            } else {
+                block_on(store.fetch(&whole("a"))).map(drop)
+            }
         });
         let (mut stream, _) = listener.accept().expect("the store connects");
         let mut request = Vec::new();
@@ -185,28 +189,29 @@ fn rs_22_an_answer_of_which_hardly_anything_comes_ends() {
         stream.write_all(head.as_bytes()).expect("it is read");
         let mut n_bytes = 0;
         while !reader.is_finished() {
-            // It may have gone away.
+            // The client may have gone away.
             let _ = stream.write_all(b"a");
             clock.advance(HOUR / 10);
             n_bytes += 1;
             assert!(n_bytes < 1000, "it waits for each byte: {head}");
         }
         let error = reader.join().expect("it does not panic").expect_err("it does not end");
-        match head == denied {
-            true => assert!(error.to_string().contains("AccessDenied"), "{error}"),
-            false => assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}"),
+        if head == denied {
+            assert!(error.to_string().contains("AccessDenied"), "{error}");
+        } else {
+            assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
         }
     }
 }
 
-/// A wait for longer than failed requests are repeated for is left to the caller.
+/// If the pause is longer than failed requests are repeated for, the caller decides.
 #[test]
-fn rs_30_a_service_that_wants_to_be_left_alone_for_a_day_is_an_error_at_once() {
+fn rs_30_a_service_that_asks_for_a_pause_of_a_day_is_an_error_at_once() {
     let server = ObjectServer::start(Dialect::S3);
     server.faults([FaultRule::always(Fault::RetryAfter { status: 503, seconds: 86_400 })]);
     let clock = VirtualClock::start();
     let store = s3_with(&options(&server).connect_timeout(HOUR).runtime(clock.handle()), "");
-    // The clock stands still.
+    // The clock is never moved, so nothing waits.
     let error = block_on(store.fetch(&whole("a"))).expect_err("it is refused");
     assert!(matches!(error, StoreError::Unavailable { attempts: 1, .. }), "{error:?}");
     assert!(error.to_string().contains("to be tried again after 86400 s"), "{error}");

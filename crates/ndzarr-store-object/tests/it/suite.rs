@@ -1,4 +1,4 @@
-//! The behaviour of every store, in each dialect.
+//! The store suite, in each dialect.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,4 +1,4 @@
-//! HTTPS: who is trusted, and what errors say.
+//! HTTPS: trusted certificates, and errors about others.
 
 use std::env;
 use std::time::Duration;
@@ -12,18 +12,19 @@ use rustls::crypto::CryptoProvider;
 use crate::it::tls_server::{Authority, TlsServer};
 use crate::it::{Outcome, read};
 
-/// Far from the end of a certificate.
+/// A last year in which certificates of tests are valid.
 const YEAR: i32 = 2999;
 
 #[test]
 fn a_root_certificate_of_the_options_is_trusted() -> Outcome {
-    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let server = ObjectServer::start(Dialect::S3);
+    let authority = Authority::new();
     let tls = TlsServer::start(&server, &authority, "127.0.0.1", YEAR);
     server.objects().put("a", "value");
     let options = RemoteOptions::new().endpoint(tls.url());
     let trusting = options.clone().root_certificate(authority.der());
     assert_eq!(read(&ObjectStore::s3(BUCKET, "", &trusting)?, "a")?.as_deref(), Some(&b"value"[..]));
-    // Whatever the service: the web server is the same.
+    // The same server as a web server.
     let web = RemoteOptions::new().root_certificate(authority.der());
     let web = ObjectStore::http(&format!("{}/{BUCKET}", tls.url()), &web)?;
     assert_eq!(read(&web, "a")?.as_deref(), Some(&b"value"[..]));
@@ -38,7 +39,7 @@ fn a_root_certificate_of_the_options_is_trusted() -> Outcome {
     Ok(())
 }
 
-/// Which file of certificates systems read is their own matter elsewhere.
+/// Other systems do not read the file that this variable names.
 #[cfg(all(unix, not(target_vendor = "apple")))]
 #[test]
 fn the_certificates_of_ssl_cert_file_are_trusted() -> Outcome {
@@ -47,7 +48,8 @@ fn the_certificates_of_ssl_cert_file_are_trusted() -> Outcome {
         assert_eq!(read(&ObjectStore::s3(BUCKET, "", &options)?, "a")?.as_deref(), Some(&b"value"[..]));
         return Ok(());
     }
-    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let server = ObjectServer::start(Dialect::S3);
+    let authority = Authority::new();
     let tls = TlsServer::start(&server, &authority, "127.0.0.1", YEAR);
     server.objects().put("a", "value");
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
@@ -59,7 +61,7 @@ fn the_certificates_of_ssl_cert_file_are_trusted() -> Outcome {
     Ok(())
 }
 
-/// As in a small container.
+/// Small containers have no certificates.
 #[cfg(all(unix, not(target_vendor = "apple")))]
 #[test]
 fn a_machine_without_certificates_reaches_plain_http_and_https_once_it_has_some() -> Outcome {
@@ -76,7 +78,8 @@ fn a_machine_without_certificates_reaches_plain_http_and_https_once_it_has_some(
         assert_eq!(value("SECURE")?.as_deref(), Some(&b"value"[..]));
         return Ok(());
     }
-    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let server = ObjectServer::start(Dialect::S3);
+    let authority = Authority::new();
     let tls = TlsServer::start(&server, &authority, "127.0.0.1", YEAR);
     server.objects().put("a", "value");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -96,7 +99,8 @@ fn a_machine_without_certificates_reaches_plain_http_and_https_once_it_has_some(
 
 #[test]
 fn wrong_certificates_are_errors_that_say_why() -> Outcome {
-    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let server = ObjectServer::start(Dialect::S3);
+    let authority = Authority::new();
     for (host, year, part) in [
         ("data.example.org", YEAR, "is not for 127.0.0.1, but for"),
         ("data.example.org", YEAR, "data.example.org"),
@@ -127,7 +131,8 @@ fn rs_26_no_provider_is_installed_and_one_that_is_stays() -> Outcome {
         run_with_variables("it::tls::rs_26_no_provider_is_installed_and_one_that_is_stays", &[]);
         return Ok(());
     }
-    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let server = ObjectServer::start(Dialect::S3);
+    let authority = Authority::new();
     let tls = TlsServer::start(&server, &authority, "127.0.0.1", YEAR);
     server.objects().put("a", "value");
     let options = RemoteOptions::new().endpoint(tls.url()).root_certificate(authority.der());

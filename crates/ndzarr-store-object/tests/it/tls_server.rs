@@ -1,4 +1,4 @@
-//! TLS before a server of this process, with certificates of an authority that the test makes.
+//! TLS in front of a server of this process, with certificates of an authority that the test makes.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -65,19 +65,19 @@ fn named(name: &str) -> DistinguishedName {
     names
 }
 
-/// Hands what it decrypts to a server, on a port of its own. It ends when it is dropped.
+/// Decrypts requests and passes them on to a server, on a port of its own. It ends when it is dropped.
 pub(crate) struct TlsServer {
     address: SocketAddr,
     runtime: Option<Runtime>,
 }
 
 impl TlsServer {
-    /// With a certificate for `host` that ends with this year.
+    /// Starts with a certificate for `host` that ends with this year.
     pub(crate) fn start(to: &ObjectServer, authority: &Authority, host: &str, last_year: i32) -> Self {
         Self::of(to, authority.certify(host, last_year, IsCa::NoCa))
     }
 
-    /// With a certificate that could sign others.
+    /// Starts with a certificate that could sign others.
     pub(crate) fn start_as_authority(to: &ObjectServer, authority: &Authority, host: &str) -> Self {
         Self::of(to, authority.certify(host, 2999, IsCa::Ca(BasicConstraints::Unconstrained)))
     }
@@ -86,7 +86,8 @@ impl TlsServer {
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).expect("a free port");
-        let (address, to) = (listener.local_addr().expect("it is bound"), to.address());
+        let address = listener.local_addr().expect("it is bound");
+        let to = to.address();
         runtime.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let acceptor = acceptor.clone();

@@ -8,8 +8,8 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::{spawn_blocking, yield_now};
 
-/// Tasks that became ready have run after this many turns, and what has arrived at sockets was read.
-const TURNS: usize = 500;
+/// After this many yields, tasks that became ready have run, and have read what had arrived at sockets.
+const YIELDS: usize = 500;
 
 /// The clock. Its runtime has a thread of its own, and ends when this is dropped.
 pub(crate) struct VirtualClock {
@@ -23,18 +23,18 @@ impl VirtualClock {
     pub(crate) fn start() -> Self {
         let (moves, mut wanted) = unbounded_channel::<Duration>();
         let (done, moved) = mpsc::channel();
-        let (tell, told) = mpsc::channel();
+        let (handle_sender, handles) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().start_paused(true).build();
             let runtime = runtime.expect("a runtime");
-            tell.send(runtime.handle().clone()).expect("it is waited for");
-            // While such a task runs, the clock does not go on by itself when nothing else is to do.
+            handle_sender.send(runtime.handle().clone()).expect("it is waited for");
+            // While a blocking task runs, the clock does not advance by itself when all other tasks wait.
             let (end, ended) = mpsc::channel::<()>();
             runtime.block_on(async {
                 drop(spawn_blocking(move || ended.recv()));
                 while let Some(time) = wanted.recv().await {
                     tokio::time::advance(time).await;
-                    for _ in 0..TURNS {
+                    for _ in 0..YIELDS {
                         yield_now().await;
                     }
                     done.send(()).expect("it is waited for");
@@ -42,7 +42,7 @@ impl VirtualClock {
             });
             drop(end);
         });
-        let handle = told.recv().expect("the runtime starts");
+        let handle = handles.recv().expect("the runtime starts");
         Self { handle, moves: Some(moves), moved, thread: Some(thread) }
     }
 

@@ -1,4 +1,4 @@
-//! Answers that are late, cut, of another value, or not what was asked for.
+//! Answers that are late, cut off, about another value, or not as requested.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ fn web(server: &ObjectServer) -> ObjectStore {
     ObjectStore::http(&server.url(), &once()).expect("it is a URL")
 }
 
-/// Without other attempts.
+/// Options with a single attempt.
 fn once() -> RemoteOptions {
     RemoteOptions::new().retry_for(Duration::ZERO)
 }
@@ -42,13 +42,13 @@ fn rs_04_a_race_for_a_new_key_is_run_again_and_has_one_winner() -> Outcome {
     assert!(matches!(put, Put::Done(Some(_))), "{put:?}");
     assert_eq!(server.objects().get("a").as_deref(), Some(&b"value"[..]));
 
-    // If no writer wins, and nothing is there, that is an error and not a conflict.
+    // If no writer wins, and no value exists, that is an error and not a conflict.
     server.faults([FaultRule::always(Fault::Status(409)).of(&["PUT"])]);
     let options = options(&server).retry_for(Duration::ZERO);
     let put = create(&ObjectStore::s3(BUCKET, "", &options)?, "b", "value");
     assert!(put.is_err(), "{put:?}");
 
-    // On Azure it means that the blob is there.
+    // On Azure 409 means that the blob exists.
     let server = ObjectServer::start(Dialect::Azure);
     let store = azure(&server);
     assert!(matches!(create(&store, "tried", "value")?, Put::Done(_)));
@@ -56,7 +56,7 @@ fn rs_04_a_race_for_a_new_key_is_run_again_and_has_one_winner() -> Outcome {
     server.forget();
     assert!(matches!(create(&store, "there", "value")?, Put::Conflict));
     assert!(server.traffic().requests <= 4, "of a loser: {:?}", server.traffic());
-    // The mark tells: it is the blob of this writer, whose answer was lost.
+    // The mark shows that it is the blob of this writer, whose answer was lost.
     for fault in [Fault::Lost500, Fault::Lost] {
         server.faults([FaultRule::always(fault.clone()).of(&["PUT"]).times(1)]);
         let put = create(&store, &format!("{fault:?}"), "value")?;
@@ -65,7 +65,9 @@ fn rs_04_a_race_for_a_new_key_is_run_again_and_has_one_winner() -> Outcome {
     server.heal();
     for race in 0..20 {
         server.forget();
-        let (key, start, winners) = (format!("race{race}"), Barrier::new(4), AtomicU32::new(0));
+        let key = format!("race{race}");
+        let start = Barrier::new(4);
+        let winners = AtomicU32::new(0);
         std::thread::scope(|scope| {
             for value in ["a", "b", "c", "d"] {
                 let (store, key, start, winners, server) = (&store, &key, &start, &winners, &server);
@@ -82,21 +84,22 @@ fn rs_04_a_race_for_a_new_key_is_run_again_and_has_one_winner() -> Outcome {
             }
         });
         assert_eq!(winners.into_inner(), 1);
-        // One for the winner, four at most for each of the others.
+        // One request for the winner, and at most four for each of the others.
         assert!(server.traffic().requests <= 13, "{:?}", server.traffic());
     }
     Ok(())
 }
 
 #[test]
-fn rs_08_ranges_that_met_two_values_are_asked_again() -> Outcome {
+fn rs_08_ranges_of_two_values_are_requested_again() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
     server.objects().put("a", "first");
     server.faults([FaultRule::always(Fault::NoConditions)]);
-    // A writer comes between the requests of one fetch; there is one connection at a time.
-    let (objects, n_met) = (server.objects().clone(), AtomicU32::new(0));
+    // Another writer writes between the requests of one fetch, which are sent one at a time.
+    let objects = server.objects().clone();
+    let n_requests = AtomicU32::new(0);
     server.before_each(move |_| {
-        if n_met.fetch_add(1, Ordering::Relaxed) == 1 {
+        if n_requests.fetch_add(1, Ordering::Relaxed) == 1 {
             objects.put("a", "other");
         }
     });
@@ -107,7 +110,7 @@ fn rs_08_ranges_that_met_two_values_are_asked_again() -> Outcome {
     assert_eq!(parts, ["ot", "her"]);
     assert_eq!(server.traffic().requests, 4);
 
-    // The same value under a pin, though the server does not check it.
+    // The pin is checked here, too: this server ignores it.
     server.objects().put("a", "third");
     let of = Of::Snapshot(pin);
     let want = Want::Ranges(vec![0..1]);
@@ -133,9 +136,9 @@ fn rs_12_weak_etags_are_compared_and_never_sent() -> Outcome {
     assert!(matches!(put, Put::Unsupported), "{put:?}");
     server.objects().put("a", "other");
     assert!(matches!(block_on(store.fetch(&pinned()))?, Fetched::Changed));
-    for met in server.requests() {
-        assert_eq!(met.request.header("if-match"), None, "{:?}", met.request);
-        assert_ne!(met.request.method, "PUT");
+    for seen in server.requests() {
+        assert_eq!(seen.request.header("if-match"), None, "{:?}", seen.request);
+        assert_ne!(seen.request.method, "PUT");
     }
     Ok(())
 }
@@ -159,7 +162,7 @@ fn rs_13_cut_and_padded_answers_are_never_values() -> Outcome {
             let wants =
                 [Want::Ranges(vec![10..20, 500..600]), Want::Tail(100), Want::Whole { limit: 1 << 20 }];
             for want in wants {
-                // Nothing tells that a whole value was longer once, and it has no range to be wrong.
+                // Nothing shows that a whole value was longer once, and its answer has no range.
                 let is_whole = matches!(want, Want::Whole { .. });
                 if is_whole && matches!(fault, Fault::Short | Fault::WrongRange) {
                     continue;
@@ -202,14 +205,14 @@ fn rs_13_a_part_of_a_list_is_not_the_list() -> Outcome {
         let listed = block_on(store.list_prefix(&Prefix::root()));
         assert!(matches!(listed, Err(StoreError::Unavailable { .. })), "{dialect:?}: {listed:?}");
         server.faults([FaultRule::always(Fault::Short).times(1)]);
-        let store = options_of(&server, dialect)?;
+        let store = store_with_retries(&server, dialect)?;
         assert_eq!(block_on(store.list_prefix(&Prefix::root()))?.len(), 10);
     }
     Ok(())
 }
 
-/// With other attempts.
-fn options_of(server: &ObjectServer, dialect: Dialect) -> Result<ObjectStore, StoreError> {
+/// A store that repeats requests.
+fn store_with_retries(server: &ObjectServer, dialect: Dialect) -> Result<ObjectStore, StoreError> {
     let options = RemoteOptions::new().endpoint(server.url()).account("lab");
     match dialect {
         Dialect::S3 => ObjectStore::s3(BUCKET, "", &options),
@@ -229,7 +232,7 @@ fn rs_14_a_server_that_ignores_ranges_is_read_whole_once() -> Outcome {
         panic!("it is there")
     };
     assert_eq!((size, &*parts[0]), (4000, &b"09980999"[..]));
-    // What showed that ranges are ignored, and all of it.
+    // One request showed that ranges are ignored, and one read all of the value.
     assert_eq!(server.traffic().requests, 2);
     for number in 0..100_u64 {
         let want = Want::Ranges(vec![4 * number..4 * number + 4, 2000..2004]);
@@ -238,7 +241,7 @@ fn rs_14_a_server_that_ignores_ranges_is_read_whole_once() -> Outcome {
         let Fetched::Parts { parts, .. } = fetched else { panic!("it did not change") };
         assert_eq!(parts, [format!("{number:04}"), "0500".to_owned()]);
     }
-    let bodies = server.requests().iter().filter(|met| met.request.method == "GET").count();
+    let bodies = server.requests().iter().filter(|seen| seen.request.method == "GET").count();
     assert_eq!(bodies, 2);
 
     // A new value is noticed, under a pin and without one.
@@ -269,7 +272,7 @@ fn rs_15_a_redirect_to_a_folder_is_a_missing_value() -> Outcome {
         }
         assert_eq!(read(&store, "a/zarr.json")?.as_deref(), Some(&b"{}"[..]));
     }
-    // However it is said, and also by a server that does not know how it is called: nothing is followed.
+    // With each status and spelling, even of a server that does not know its own name: none is followed.
     for status in [301, 302, 303, 307, 308] {
         for to in ["/data/a/", "a/", "a/?", "http://127.0.0.1:1/data/a/", "//localhost:1/data/a/"] {
             let head = format!("HTTP/1.1 {status} Moved\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
@@ -335,16 +338,16 @@ fn rs_14_a_value_that_is_wanted_by_many_is_read_whole_once() -> Outcome {
         assert!(parts == [&value[1000 * n..1000 * n + 900]]);
     }
     let is_whole = |request: &Request| request.method == "GET" && request.header("range").is_none();
-    let n_whole = server.requests().iter().filter(|met| is_whole(&met.request)).count();
+    let n_whole = server.requests().iter().filter(|seen| is_whole(&seen.request)).count();
     assert_eq!(n_whole, 1);
     Ok(())
 }
 
 #[test]
-fn heads_with_more_or_less_than_there_should_be_are_read_if_they_say_enough() -> Outcome {
+fn odd_heads_are_accepted_if_they_tell_enough() -> Outcome {
     let whole = || Want::Whole { limit: 100 };
     let cases: [(&[u8], Want, u64, &str); 3] = [
-        // The length is that of the range.
+        // The length follows from the range.
         (
             b"206 Partial Content\r\nContent-Range: bytes 2-4/10\r\n\r\n234",
             Want::Ranges(vec![2..5]),
@@ -371,7 +374,7 @@ fn heads_with_more_or_less_than_there_should_be_are_read_if_they_say_enough() ->
         assert_eq!((size, parts), (expected, vec![part.into()]));
         server.join().expect("it answered");
     }
-    // Asking again would bring the same.
+    // Another attempt would bring the same.
     let (url, server) = answering("HTTP/1.1 200 OK\r\n\r\n012");
     let error = fetch(&ObjectStore::http(&url, &RemoteOptions::new())?, "a", whole()).expect_err("no length");
     assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
@@ -381,18 +384,18 @@ fn heads_with_more_or_less_than_there_should_be_are_read_if_they_say_enough() ->
 }
 
 #[test]
-fn rs_11_a_state_that_tells_nothing_is_not_kept_for_long() -> Outcome {
+fn rs_11_a_state_that_shows_no_changes_has_no_light_pin() -> Outcome {
     let server = ObjectServer::start(Dialect::Http);
     server.objects().put("a", "value");
     let store = web(&server);
-    for (faults, is_telling) in [(vec![], true), (vec![FaultRule::always(Fault::NoEtag)], false)] {
+    for (faults, shows_changes) in [(vec![], true), (vec![FaultRule::always(Fault::NoEtag)], false)] {
         server.faults(faults);
         for want in [Want::Whole { limit: 100 }, Want::Size, Want::Ranges(vec![0..2]), Want::Tail(1)] {
             let Fetched::Parts { pin, .. } = fetch(&store, "a", want.clone())? else { panic!("it is there") };
-            assert_eq!(pin.light().is_some(), is_telling, "{want:?}");
+            assert_eq!(pin.light().is_some(), shows_changes, "{want:?}");
             let again = Fetch { key: Key::new("a")?, of: Of::IfCurrent(pin), want };
             let is_current = matches!(block_on(store.fetch(&again))?, Fetched::Parts { .. });
-            assert_eq!(is_current, is_telling, "{:?}", again.want);
+            assert_eq!(is_current, shows_changes, "{:?}", again.want);
         }
     }
     Ok(())

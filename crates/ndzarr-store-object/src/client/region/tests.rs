@@ -1,4 +1,4 @@
-//! Buckets without a given region, on a server that stands for Amazon.
+//! Buckets without a given region, on a server that takes the place of Amazon.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -13,14 +13,16 @@ use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectSer
 use super::*;
 use crate::{Credentials, ObjectStore, RemoteOptions};
 
-/// What the server says in its bucket's head.
+/// The region that the server names.
 const REGION: &str = "eu-central-1";
 
 impl Regional {
-    /// Goes to a server of the test instead of Amazon.
+    /// Sends requests to a server of the test instead of Amazon.
     pub(crate) fn go_to(&mut self, server: &str, limit: Duration) -> Arc<AmazonS3> {
         let builder = self.builder.clone().with_endpoint(server).with_client_options(client_options(true));
-        (self.url, self.builder, self.limit) = (format!("{server}/{BUCKET}"), builder.clone(), limit);
+        self.url = format!("{server}/{BUCKET}");
+        self.builder = builder.clone();
+        self.limit = limit;
         Arc::new(builder.build().expect("a store"))
     }
 }
@@ -58,28 +60,28 @@ async fn read(store: &ObjectStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What is known of a bucket.
-fn of(regional: &Regional) -> Asked {
+/// The answer about a bucket.
+fn answer_about(regional: &Regional) -> SharedAnswer {
     Arc::clone(&BUCKETS.get(|_| std::sync::Mutex::default()).lock().expect("no panic")[&regional.url])
 }
 
-/// How many requests asked for the region. None of them has a secret; all others have this region in
+/// The number of requests for the region. None of them has a secret; all others have this region in
 /// their signature.
-fn n_asked(server: &ObjectServer, region: &str) -> usize {
-    let (asked, others): (Vec<_>, Vec<_>) =
-        server.requests().into_iter().partition(|met| met.request.target == format!("/{BUCKET}"));
-    for met in &asked {
-        assert_eq!(met.request.method, "HEAD");
+fn n_region_requests(server: &ObjectServer, region: &str) -> usize {
+    let (for_region, others): (Vec<_>, Vec<_>) =
+        server.requests().into_iter().partition(|seen| seen.request.target == format!("/{BUCKET}"));
+    for seen in &for_region {
+        assert_eq!(seen.request.method, "HEAD");
         let public = ["host", "accept", "accept-encoding", "user-agent"];
-        let names = met.request.headers.iter().map(|(name, _)| name.as_str());
-        let told: Vec<_> = names.filter(|name| !public.contains(name)).collect();
-        assert!(told.is_empty(), "{told:?}");
+        let names = seen.request.headers.iter().map(|(name, _)| name.as_str());
+        let secret: Vec<_> = names.filter(|name| !public.contains(name)).collect();
+        assert!(secret.is_empty(), "{secret:?}");
     }
-    for met in others {
-        let signed = met.request.header("authorization").unwrap_or_default();
+    for seen in others {
+        let signed = seen.request.header("authorization").unwrap_or_default();
         assert!(signed.contains(&format!("/{region}/s3/")), "{signed}");
     }
-    asked.len()
+    for_region.len()
 }
 
 #[test]
@@ -91,12 +93,12 @@ fn the_region_of_a_bucket_is_asked_for_once() -> Result<(), StoreError> {
     one.and(other)?;
     block_on(read(&open(&server)))?;
     block_on(first.list_prefix(&ndzarr_store::Prefix::root()))?;
-    assert_eq!(n_asked(&server, REGION), 1);
+    assert_eq!(n_region_requests(&server, REGION), 1);
     assert_eq!(first.name(), format!("s3://{BUCKET}/"), "pins stay the same");
     Ok(())
 }
 
-/// What Amazon answers to those who may not know, or who ask in another region.
+/// Amazon names the region in refusals, and in answers to requests in another region.
 #[test]
 fn a_refusal_or_a_redirect_names_the_region_too() {
     for status in ["301 Moved Permanently", "307 Temporary Redirect", "400 Bad Request", "403 Forbidden"] {
@@ -165,13 +167,13 @@ fn without_an_answer_it_goes_on_in_the_default_region() -> Result<(), StoreError
             block_on(read(&store))?;
             block_on(read(&store))?;
         }
-        assert_eq!(n_asked(&server, DEFAULT), 1, "{fault:?}");
+        assert_eq!(n_region_requests(&server, DEFAULT), 1, "{fault:?}");
     }
     assert_eq!(other.traffic().requests, 0, "a redirect is not followed");
     Ok(())
 }
 
-/// After a while it is asked again, by the stores that there are, too.
+/// After a while the region is requested again, by stores that exist already, too.
 #[test]
 fn an_answer_without_a_region_is_not_kept_for_ever() {
     let server = server();
@@ -183,7 +185,7 @@ fn an_answer_without_a_region_is_not_kept_for_ever() {
         assert_eq!(regional.region().await, None);
         server.heal();
         assert_eq!(regional.region().await, None);
-        *of(regional).lock().await = Some(Answer::Nothing(Instant::now()));
+        *answer_about(regional).lock().await = Some(Answer::NoneUntil(Instant::now()));
         assert_eq!(regional.region().await.as_deref(), Some(REGION));
     });
     assert_eq!(server.traffic().requests, 2);
@@ -200,21 +202,21 @@ fn a_call_that_is_dropped_leaves_the_question_to_the_next() -> Result<(), StoreE
     drop(dropped);
     drop(held);
     block_on(read(&second))?;
-    assert!(n_asked(&server, REGION) <= 2);
+    assert!(n_region_requests(&server, REGION) <= 2);
     Ok(())
 }
 
-/// As by a call that was dropped in a runtime of the caller's, which stands still since.
+/// The lock is held as by a call in a runtime of the caller's that no longer runs.
 #[test]
 fn a_lock_that_is_held_for_ever_does_not_hold_up_others() -> Result<(), StoreError> {
     let server = server();
     server.faults([FaultRule::always(Fault::Reset).of(&["HEAD"]).times(1)]);
     block_on(read(&open(&server)))?;
     let store = open_with(&server, Duration::from_millis(100));
-    let asked = of(store.0.backend.regional().expect("no region is given"));
-    let held = asked.try_lock().expect("the call has ended");
+    let answer = answer_about(store.0.backend.regional().expect("no region is given"));
+    let held = answer.try_lock().expect("the call has ended");
     server.forget();
-    // On a busy machine the server may take longer than that.
+    // On a busy machine the server may take longer than the limit.
     for _ in 0..100 {
         block_on(read(&store))?;
         if store.0.backend.regional().and_then(Regional::store).is_some() {
@@ -224,7 +226,7 @@ fn a_lock_that_is_held_for_ever_does_not_hold_up_others() -> Result<(), StoreErr
     server.forget();
     block_on(read(&store))?;
     drop(held);
-    assert_eq!(n_asked(&server, REGION), 0);
+    assert_eq!(n_region_requests(&server, REGION), 0);
     assert_eq!(server.traffic().requests, 1);
     Ok(())
 }
@@ -259,7 +261,7 @@ fn a_forked_child_asks_itself() {
     drop(held);
     block_on(pending).expect("the parent's answer comes");
     assert_eq!(fork::waitpid(child).expect("it is a child"), 0, "the child");
-    assert_eq!(n_asked(&server, REGION), 2);
+    assert_eq!(n_region_requests(&server, REGION), 2);
 }
 
 #[test]
@@ -278,7 +280,7 @@ fn other_text_is_not_taken_for_a_region() {
     ] {
         let value = HeaderValue::from_str(text).expect("hyper lets it through");
         let headers = HeaderMap::from_iter([(http::HeaderName::from_static("x-amz-bucket-region"), value)]);
-        assert_eq!(named(&headers).as_deref(), expected.then_some(text), "{text:.20}");
+        assert_eq!(region_in(&headers).as_deref(), expected.then_some(text), "{text:.20}");
     }
-    assert_eq!(named(&HeaderMap::new()), None);
+    assert_eq!(region_in(&HeaderMap::new()), None);
 }

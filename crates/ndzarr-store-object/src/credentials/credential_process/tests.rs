@@ -1,4 +1,4 @@
-//! Command lines, programs that misbehave, and what they print.
+//! Command lines, programs that misbehave, and their output.
 
 use super::*;
 
@@ -22,12 +22,13 @@ fn command_lines_have_words_and_quotes() {
     }
 }
 
-/// It fails when it is run for the second time.
+/// The program fails when it is run for the second time.
 #[cfg(unix)]
 #[test]
 fn a_key_is_used_until_it_expires_if_the_program_fails() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (has_run, now) = (folder.path().join("run"), SystemTime::now());
+    let has_run = folder.path().join("run");
+    let now = SystemTime::now();
     let expires = chrono::DateTime::<chrono::Utc>::from(now + Duration::from_secs(200)).to_rfc3339();
     let script = format!(
         "mkdir '{}' || exit 1; echo '{{\"Version\": 1, \"AccessKeyId\": \"i\", \
@@ -37,21 +38,22 @@ fn a_key_is_used_until_it_expires_if_the_program_fails() {
     let process = CredentialProcess::of_words("the profile", ["sh", "-c", &script].map(str::to_owned).into());
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
-        let first = process.fetch().await.map_err(|told| told.what).expect("it prints a key");
+        let first = process.fetch().await.map_err(|error| error.what).expect("it prints a key");
         // Half of its time is over.
-        process.keeper.kept().lock().await.as_mut().expect("it is kept").fetched = SystemTime::UNIX_EPOCH;
-        let second = process.fetch().await.map_err(|told| told.what).expect("it is valid");
+        process.cache.cached().lock().await.as_mut().expect("it is cached").fetched = SystemTime::UNIX_EPOCH;
+        let second = process.fetch().await.map_err(|error| error.what).expect("it is valid");
         assert!(Arc::ptr_eq(&first, &second));
-        let mut kept = process.keeper.kept().lock().await;
-        let kept = kept.as_mut().expect("it is kept");
-        assert!(kept.is_fresh(SystemTime::now()), "the program is not run for each request");
-        (kept.fetched, kept.expires) = (SystemTime::UNIX_EPOCH, Some(now));
+        let mut cached = process.cache.cached().lock().await;
+        let cached = cached.as_mut().expect("it is cached");
+        assert!(cached.is_fresh(SystemTime::now()), "the program is not run for each request");
+        cached.fetched = SystemTime::UNIX_EPOCH;
+        cached.expires = Some(now);
     });
     let error = runtime.block_on(process.fetch()).expect_err("it has expired");
     assert!(error.what.contains("exit status: 1"), "{}", error.what);
 }
 
-/// The lock of what is kept stays with a thread of the parent.
+/// The lock of the cache stays with a thread of the parent.
 #[cfg(unix)]
 #[test]
 fn a_child_that_is_forked_while_the_program_runs_runs_it_itself() {
@@ -102,17 +104,17 @@ fn credentials_are_fetched_again_before_they_expire() {
     // 1,800,000,000 s after 1970 are 2027-01-15 08:00.
     let hour =
         br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","Expiration":"2027-01-15T09:00:00Z"}"#;
-    let kept = parsed(hour, now).map_err(|_| ()).expect("it is well-formed");
+    let credential = read_output(hour, now).map_err(|_| ()).expect("it is well-formed");
     let minutes = |n: u64| now + Duration::from_secs(60 * n);
-    assert!(kept.is_fresh(minutes(54)) && !kept.is_fresh(minutes(55)));
+    assert!(credential.is_fresh(minutes(54)) && !credential.is_fresh(minutes(55)));
     let soon =
         br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","Expiration":"2027-01-15T09:02:00+01:00"}"#;
-    let kept = parsed(soon, now).map_err(|_| ()).expect("it is well-formed");
-    assert!(kept.is_fresh(now) && !kept.is_fresh(minutes(1)));
+    let credential = read_output(soon, now).map_err(|_| ()).expect("it is well-formed");
+    assert!(credential.is_fresh(now) && !credential.is_fresh(minutes(1)));
     let forever = br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","SessionToken":"t"}"#;
-    let kept = parsed(forever, now).map_err(|_| ()).expect("it is well-formed");
-    assert!(kept.is_fresh(minutes(1_000_000)));
-    assert_eq!(kept.credential.token.as_deref(), Some("t"));
+    let credential = read_output(forever, now).map_err(|_| ()).expect("it is well-formed");
+    assert!(credential.is_fresh(minutes(1_000_000)));
+    assert_eq!(credential.credential.token.as_deref(), Some("t"));
 }
 
 #[test]
@@ -128,14 +130,14 @@ fn what_is_printed_is_checked_and_not_repeated() {
         r#"{"Version":1,"AccessKeyId":"hidden","SecretAccessKey":"hidden","Expiration":"hidden"}"#,
         r#"{"Version":1,"AccessKeyId":"hidden","SecretAccessKey":"hidden","Expiration":"2026-11-23T00:00:00Z"}"#,
     ] {
-        let error = parsed(text.as_bytes(), now).err().expect("it is wrong");
+        let error = read_output(text.as_bytes(), now).err().expect("it is wrong");
         assert!(!error.contains("hidden"), "{error}");
     }
 }
 
 #[cfg(unix)]
 fn shell(script: &str, time: Duration) -> Result<Vec<u8>, String> {
-    printed(&["sh".to_owned(), "-c".to_owned(), format!("{script} # hidden")], time)
+    run_program(&["sh".to_owned(), "-c".to_owned(), format!("{script} # hidden")], time)
 }
 
 #[cfg(unix)]
@@ -143,7 +145,7 @@ fn shell(script: &str, time: Duration) -> Result<Vec<u8>, String> {
 fn programs_that_hang_fail_or_print_too_much_are_errors_without_secrets() {
     let long = Duration::from_secs(600);
     assert_eq!(shell("printf some", long).as_deref(), Ok(&b"some"[..]));
-    // What it prints to the other stream goes nowhere, and nothing waits for input.
+    // Its standard error is dropped, and it gets no input.
     assert_eq!(shell("cat; echo hidden >&2; printf a", long).as_deref(), Ok(&b"a"[..]));
     for (script, time, part) in [
         ("echo hidden; exit 3", long, "exit status: 3"),
@@ -156,7 +158,7 @@ fn programs_that_hang_fail_or_print_too_much_are_errors_without_secrets() {
         let error = shell(script, time).expect_err(script);
         assert!(error.contains(part) && !error.contains("hidden"), "{error}");
     }
-    let error =
-        printed(&["/no/such/program".to_owned(), "hidden".to_owned()], long).expect_err("it is not there");
+    let words = ["/no/such/program".to_owned(), "hidden".to_owned()];
+    let error = run_program(&words, long).expect_err("it does not exist");
     assert!(error.contains("/no/such/program") && !error.contains("hidden"), "{error}");
 }

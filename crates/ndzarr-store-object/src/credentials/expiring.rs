@@ -1,4 +1,4 @@
-//! Credentials of AWS that expire, and are fetched again before.
+//! Credentials of AWS that expire, and are fetched again before they do.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,22 +8,21 @@ use object_store::aws::AwsCredential;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-/// So long before they expire credentials are fetched again, or at half of their time.
+/// How long before they expire credentials are fetched again, at most half of their time.
 const EARLY: Duration = Duration::from_secs(300);
 
-/// What was fetched.
-pub(crate) struct Kept {
+pub(crate) struct ExpiringCredential {
     pub(crate) credential: Arc<AwsCredential>,
     pub(crate) fetched: SystemTime,
     pub(crate) expires: Option<SystemTime>,
 }
 
-impl Kept {
-    /// Reads a document, such as "the answer", that was fetched at `now` and calls the session token by
-    /// this name.
+impl ExpiringCredential {
+    /// Reads a document that was fetched at `now`. `what` names the document in errors, for instance "the
+    /// answer", and `token` is the name of the session token in it.
     ///
     /// # Errors
-    /// What is wrong with it, without what is in it.
+    /// What is wrong with the document, without its contents.
     pub(crate) fn read(document: &Value, what: &str, token: &str, now: SystemTime) -> Result<Self, String> {
         let text = |name: &str| document.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let needed =
@@ -54,40 +53,41 @@ impl Kept {
         now + half.min(EARLY) < expires
     }
 
-    /// The same as if it had been fetched now, so that the next time comes after half of the time that is
-    /// left; `None` if it has expired.
+    /// As if the credential had been fetched now, so that the next attempt comes after half of the remaining
+    /// time; `None` if it has expired.
     fn renewed(self, now: SystemTime) -> Option<Self> {
         self.expires.is_none_or(|expires| now < expires).then_some(Self { fetched: now, ..self })
     }
 }
 
-/// What was fetched last. Locked while something is fetched, by a thread that a forked child does not
-/// have.
+/// The credential that was fetched last. Locked while another one is fetched, by a thread that a forked
+/// child does not have.
 #[derive(Default)]
-pub(crate) struct Keeper(PerProcess<Mutex<Option<Kept>>>);
+pub(crate) struct CredentialCache(PerProcess<Mutex<Option<ExpiringCredential>>>);
 
-impl Keeper {
-    pub(crate) fn kept(&self) -> &Mutex<Option<Kept>> {
+impl CredentialCache {
+    pub(crate) fn cached(&self) -> &Mutex<Option<ExpiringCredential>> {
         self.0.get(|_| Mutex::default())
     }
 
-    /// What is kept, if it is fresh or nothing can be fetched; otherwise what is fetched now.
+    /// The cached credential while it is fresh, otherwise a new one. If none can be fetched, the cached one
+    /// until it expires.
     pub(crate) async fn get<E>(
         &self,
-        fetch: impl Future<Output = Result<Kept, E>>,
+        fetch: impl Future<Output = Result<ExpiringCredential, E>>,
     ) -> Result<Arc<AwsCredential>, E> {
-        let mut kept = self.kept().lock().await;
+        let mut cached = self.cached().lock().await;
         let now = SystemTime::now();
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.is_fresh(now)) {
-            return Ok(Arc::clone(&kept.credential));
+        if let Some(fresh) = cached.as_ref().filter(|cached| cached.is_fresh(now)) {
+            return Ok(Arc::clone(&fresh.credential));
         }
         let new = match fetch.await {
             Ok(new) => new,
-            Err(error) => match kept.take().and_then(|kept| kept.renewed(SystemTime::now())) {
-                Some(kept) => kept,
+            Err(error) => match cached.take().and_then(|old| old.renewed(SystemTime::now())) {
+                Some(renewed) => renewed,
                 None => return Err(error),
             },
         };
-        Ok(Arc::clone(&kept.insert(new).credential))
+        Ok(Arc::clone(&cached.insert(new).credential))
     }
 }

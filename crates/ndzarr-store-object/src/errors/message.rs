@@ -1,4 +1,4 @@
-//! What errors say: texts of our own, and causes without URLs and secrets.
+//! Messages of errors: our own ones, and those of causes, without URLs and secrets.
 
 use std::error::Error;
 use std::fmt;
@@ -9,14 +9,15 @@ use rustls::CertificateError;
 
 /// A failure in words of this crate, without secrets.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct OwnError {
     pub(crate) what: String,
-    /// Whether the same request would fail again.
+    /// The same request would fail again.
     pub(crate) is_final: bool,
 }
 
-impl Told {
-    pub(crate) fn last(what: impl Into<String>) -> Self {
+impl OwnError {
+    /// A failure that would happen again.
+    pub(crate) fn lasting(what: impl Into<String>) -> Self {
         Self { what: what.into(), is_final: true }
     }
 
@@ -26,39 +27,39 @@ impl Told {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for OwnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl Error for Told {}
+impl Error for OwnError {}
 
-/// The error of an answer that is not as it should be.
-pub(crate) fn of_answer(told: Told) -> HttpError {
-    HttpError::new(HttpErrorKind::Decode, told)
+/// The error for an answer that is not as it should be.
+pub(crate) fn answer_error(error: OwnError) -> HttpError {
+    HttpError::new(HttpErrorKind::Decode, error)
 }
 
-/// What a proxy wants that refuses a request.
+/// The hint for a request that a proxy refuses.
 pub(crate) const PROXY: &str = "the proxy wants a name and a password: give them in HTTP_PROXY and HTTPS_PROXY, as http://name:password@host";
 
 /// The most characters that an error quotes from an answer.
-const QUOTED: usize = 300;
+const MAX_QUOTED: usize = 300;
 
-/// A text of the service, as far as errors quote it.
+/// The beginning of a text of the service, as long as errors may quote it.
 pub(crate) fn quoted(text: &str) -> String {
-    text.chars().take(QUOTED).collect()
+    text.chars().take(MAX_QUOTED).collect()
 }
 
 /// The first of an error and its causes that is a `T`.
-pub(crate) fn find<'e, T: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e T> {
+pub(crate) fn find_cause<'e, T: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e T> {
     chain(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// An error and its causes.
 fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
-        // `source` of an I/O error leaves out the error that it was made from.
+        // `source` of an I/O error skips the error that it was made from.
         match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(inner) => Some(inner as &(dyn Error + 'static)),
             None => error.source(),
@@ -66,34 +67,34 @@ fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn 
     })
 }
 
-/// A failure below HTTP, and whether it is final. object_store has cut the URL out.
-pub(crate) fn transport(error: &(dyn Error + 'static)) -> (String, bool) {
-    if let Some(told) = find::<Told>(error) {
-        return (told.what.clone(), told.is_final);
+/// The message for a failure below HTTP, and `true` if it is final. object_store has removed the URL.
+pub(crate) fn transport_failure(error: &(dyn Error + 'static)) -> (String, bool) {
+    if let Some(own) = find_cause::<OwnError>(error) {
+        return (own.what.clone(), own.is_final);
     }
-    if let Some(rustls::Error::InvalidCertificate(fault)) = find(error) {
-        return (certificate(fault), true);
+    if let Some(rustls::Error::InvalidCertificate(fault)) = find_cause(error) {
+        return (certificate_fault(fault), true);
     }
     if chain(error).any(|cause| cause.to_string().contains("proxy authorization required")) {
         return (PROXY.to_owned(), true);
     }
     let mut text = error.to_string();
     for cause in chain(error).skip(1) {
-        let more = cause.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
         }
     }
     (text, false)
 }
 
-/// The last cause of an error.
+/// The message of the last cause of an error.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     chain(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
-/// What is wrong with the certificate of a server.
-fn certificate(fault: &CertificateError) -> String {
+/// The message for the fault of a server's certificate.
+fn certificate_fault(fault: &CertificateError) -> String {
     let of_server = "the certificate of the server";
     match fault {
         CertificateError::Expired => format!("{of_server} has expired"),
@@ -111,7 +112,7 @@ fn certificate(fault: &CertificateError) -> String {
         CertificateError::UnknownIssuer => format!(
             "{of_server} comes from an authority that is not trusted; name it by SSL_CERT_FILE or in the options"
         ),
-        // The crate that checks it has a type for this, which rustls does not show.
+        // The crate that checks certificates has a type for this fault, which rustls does not expose.
         fault if format!("{fault:?}").contains("CaUsedAsEndEntity") => format!(
             "{of_server} is one of an authority, as `openssl req -x509` makes them: make it with \
              `-addext basicConstraints=critical,CA:FALSE`, and name it by SSL_CERT_FILE or in the \

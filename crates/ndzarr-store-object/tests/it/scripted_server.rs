@@ -6,23 +6,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
-/// One request for each connection. It ends when it is dropped.
-pub(crate) struct Saying {
+/// Each connection has one request. The server ends when it is dropped.
+pub(crate) struct ScriptedServer {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
-    n_met: Arc<AtomicU32>,
+    n_requests: Arc<AtomicU32>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Saying {
-    /// `answer` gets the head of a request and its body, and gives the whole answer.
+impl ScriptedServer {
+    /// `answer` gets the head and the body of a request, and returns the whole answer.
     pub(crate) fn start(answer: impl Fn(&str, &str) -> String + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
-        let n_met = Arc::new(AtomicU32::new(0));
-        let met = Arc::clone(&n_met);
+        let n_requests = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&n_requests);
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if over.load(Ordering::SeqCst) {
@@ -30,23 +30,23 @@ impl Saying {
                 }
                 let mut stream = stream.expect("a client comes");
                 let Some((head, body)) = request(&mut stream) else { continue };
-                met.fetch_add(1, Ordering::SeqCst);
-                // It may have gone away.
+                counter.fetch_add(1, Ordering::SeqCst);
+                // The client may have gone away.
                 let _ = stream.write_all(answer(&head, &body).as_bytes());
             }
         });
-        Self { address, is_over, n_met, thread: Some(thread) }
+        Self { address, is_over, n_requests, thread: Some(thread) }
     }
 
-    /// Always the same answer.
+    /// A server that always gives the same answer.
     pub(crate) fn always(status: &str, body: &str) -> Self {
         let answer = answer(status, body);
         Self::start(move |_, _| answer.clone())
     }
 
-    /// How many requests have come.
-    pub(crate) fn n_met(&self) -> u32 {
-        self.n_met.load(Ordering::SeqCst)
+    /// The number of requests that have come.
+    pub(crate) fn n_requests(&self) -> u32 {
+        self.n_requests.load(Ordering::SeqCst)
     }
 
     pub(crate) fn url(&self) -> String {
@@ -54,7 +54,7 @@ impl Saying {
     }
 }
 
-impl Drop for Saying {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
         drop(TcpStream::connect(self.address));

@@ -1,5 +1,5 @@
-//! The limit on the time in which hardly anything of a request or of its answer moves. That of reqwest begins
-//! with the request and does not begin again while its body is sent.
+//! The limit on the time in which hardly anything of a request or of its answer is transferred. That of
+//! reqwest begins with the request and does not begin again while its body is sent.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,24 +12,25 @@ use http_body::{Body, Frame, SizeHint};
 use object_store::client::{HttpError, HttpErrorKind, HttpRequestBody};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use crate::errors::told::Told;
+use crate::errors::message::OwnError;
 
-/// The connection takes a piece when it has sent most of those before.
-const PIECE: usize = 64 << 10;
+/// The bytes of one piece of a request's body. The connection takes a piece when it has sent most of those
+/// before.
+const PIECE_BYTES: usize = 64 << 10;
 
-/// The least bytes of an answer that come in the time of the limit, unless it ends. With 256 requests at once
+/// The fewest bytes of an answer that must come within the limit, unless it ends. With 256 requests at once
 /// that is 35 kB/s of a connection, if the limit is 30 s.
-const LEAST: usize = 4 << 10;
+const MIN_ANSWER_BYTES: usize = 4 << 10;
 
-/// When a request last moved, and for how long it may not.
+/// When some of a request was last transferred, and how long it may stall.
 #[derive(Clone, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct StallTimer {
     last: Arc<Mutex<Instant>>,
     limit: Duration,
 }
 
-impl Pace {
-    /// Of a request that begins now.
+impl StallTimer {
+    /// The timer of a request that begins now.
     pub(crate) fn new(limit: Duration) -> Self {
         Self { last: Arc::new(Mutex::new(Instant::now())), limit }
     }
@@ -38,64 +39,60 @@ impl Pace {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The head of the answer to a request, unless nothing moves for too long.
+    /// The head of the answer to a request; an error if the request stalls for too long.
     pub(crate) async fn head<T>(
         &self,
         answer: impl Future<Output = reqwest::Result<T>>,
     ) -> Result<T, HttpError> {
-        let stops = async {
+        let stalls = async {
             loop {
                 let until = self.last().checked_add(self.limit);
                 let Some(until) = until else { return std::future::pending().await };
                 if until <= Instant::now() {
-                    return stopped("nothing was sent or came", self.limit);
+                    return stalled("nothing was sent or came", self.limit);
                 }
                 sleep_until(until).await;
             }
         };
-        match select(std::pin::pin!(answer), std::pin::pin!(stops)).await {
-            Either::Left((answer, _)) => answer.map_err(of_client),
+        match select(std::pin::pin!(answer), std::pin::pin!(stalls)).await {
+            Either::Left((answer, _)) => answer.map_err(client_error),
             Either::Right((error, _)) => Err(error),
         }
     }
 
-    /// A body whose pieces are noted.
-    pub(crate) fn of_request(&self, body: HttpRequestBody) -> reqwest::Body {
+    /// The body of a request, which resets the timer with each piece that is sent.
+    pub(crate) fn request_body(&self, body: HttpRequestBody) -> reqwest::Body {
         match body.as_bytes() {
-            Some(bytes) if bytes.len() <= PIECE => bytes.clone().into(),
-            _ => reqwest::Body::wrap(Sent { body, rest: Bytes::new(), pace: self.clone() }),
+            Some(bytes) if bytes.len() <= PIECE_BYTES => bytes.clone().into(),
+            _ => reqwest::Body::wrap(RequestBody { body, rest: Bytes::new(), timer: self.clone() }),
         }
     }
 
-    /// A body that fails when too little of it comes for too long.
-    pub(crate) fn of_answer(&self, body: reqwest::Body) -> Received {
-        Received { body, limit: self.limit, wait: None, came: 0 }
+    /// The body of an answer, which fails when too little of it comes for too long.
+    pub(crate) fn answer_body(&self, body: reqwest::Body) -> AnswerBody {
+        AnswerBody { body, limit: self.limit, wait: None, n_received: 0 }
     }
 }
 
-fn stopped(what: &str, limit: Duration) -> HttpError {
+fn stalled(what: &str, limit: Duration) -> HttpError {
     let what = format!("{what} for {} s", limit.as_secs_f64());
-    HttpError::new(HttpErrorKind::Timeout, Told::passing(what))
+    HttpError::new(HttpErrorKind::Timeout, OwnError::passing(what))
 }
 
-/// Without the URL, which may have secrets.
-fn of_client(error: reqwest::Error) -> HttpError {
-    let kind = match error.is_connect() {
-        true => HttpErrorKind::Connect,
-        false => HttpErrorKind::Unknown,
-    };
+/// The error of reqwest, without the URL, which may have secrets.
+fn client_error(error: reqwest::Error) -> HttpError {
+    let kind = if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::Unknown };
     HttpError::new(kind, error.without_url())
 }
 
-/// The body of a request.
-struct Sent {
+struct RequestBody {
     body: HttpRequestBody,
-    /// Of the frame that is being sent.
+    /// The rest of the frame that is being sent.
     rest: Bytes,
-    pace: Pace,
+    timer: StallTimer,
 }
 
-impl Body for Sent {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = HttpError;
 
@@ -104,16 +101,17 @@ impl Body for Sent {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
         let this = self.get_mut();
-        *this.pace.last() = Instant::now();
+        *this.timer.last() = Instant::now();
         if this.rest.is_empty() {
-            match ready!(Pin::new(&mut this.body).poll_frame(context)).map(|it| it.map(Frame::into_data)) {
+            let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
+            match frame.map(|frame| frame.map(Frame::into_data)) {
                 Some(Ok(Ok(data))) => this.rest = data,
                 Some(Ok(Err(frame))) => return Poll::Ready(Some(Ok(frame))),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }
         }
-        let piece = this.rest.split_to(this.rest.len().min(PIECE));
+        let piece = this.rest.split_to(this.rest.len().min(PIECE_BYTES));
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
@@ -133,17 +131,17 @@ impl Body for Sent {
     }
 }
 
-/// The body of an answer.
 #[derive(Debug)]
-pub(crate) struct Received {
+pub(crate) struct AnswerBody {
     body: reqwest::Body,
     limit: Duration,
-    /// The time in which at least [`LEAST`] bytes come, and how many did.
+    /// The time in which at least [`MIN_ANSWER_BYTES`] must come.
     wait: Option<Pin<Box<Sleep>>>,
-    came: usize,
+    /// How many bytes came in this time.
+    n_received: usize,
 }
 
-impl Body for Received {
+impl Body for AnswerBody {
     type Data = Bytes;
     type Error = HttpError;
 
@@ -154,19 +152,20 @@ impl Body for Received {
         let this = self.get_mut();
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
-            this.came += data.map_or(0, Bytes::len);
-            if this.came >= LEAST {
-                (this.wait, this.came) = (None, 0);
+            this.n_received += data.map_or(0, Bytes::len);
+            if this.n_received >= MIN_ANSWER_BYTES {
+                this.wait = None;
+                this.n_received = 0;
             }
-            return Poll::Ready(frame.map(|frame| frame.map_err(of_client)));
+            return Poll::Ready(frame.map(|frame| frame.map_err(client_error)));
         }
         let wait = this.wait.get_or_insert_with(|| Box::pin(sleep(this.limit)));
         ready!(wait.as_mut().poll(context));
-        let what = match this.came {
+        let what = match this.n_received {
             0 => "nothing came".to_owned(),
-            came => format!("only {came} bytes came"),
+            n => format!("only {n} bytes came"),
         };
-        Poll::Ready(Some(Err(stopped(&what, this.limit))))
+        Poll::Ready(Some(Err(stalled(&what, this.limit))))
     }
 
     fn is_end_stream(&self) -> bool {
