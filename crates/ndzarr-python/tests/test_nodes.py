@@ -528,7 +528,9 @@ def test_a_folder_has_a_durability(tmp_path: Path) -> None:
             variables(place, {"durability": "none"})
 
 
-def test_limits_and_payers_have_the_names_of_botocore_and_obstore() -> None:
+def test_limits_and_payers_have_the_names_of_botocore_and_obstore(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(variable, raising=False)
     botocore = {
         "requester_pays": True,
         "use_ssl": False,
@@ -580,6 +582,11 @@ def test_limits_and_payers_have_the_names_of_botocore_and_obstore() -> None:
     ):
         with pytest.raises(ValueError):
             variables("s3://b/a", wrong)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://e")
+    assert variables("s3://b/a", {"use_ssl": False}) == {}
+    with pytest.raises(ValueError, match="use_ssl=True contradicts the endpoint http://e"):
+        variables("s3://b/a", {"use_ssl": True})
+    assert variables("s3://b/a", {"use_ssl": True, "endpoint_url": "https://f"}) == {"AWS_ENDPOINT_URL": "https://f"}
     for name, value in {"timeout": 0, "retry_for": "soon", "attempts": -1}.items():
         with pytest.raises(OSError, match="NDZARR_"):
             ndzarr.open("https://127.0.0.1:1/a", storage_options={name: value})

@@ -165,9 +165,11 @@ def _seconds(value: Any) -> Any:
 
 
 def _check_scheme(name: str, value: Any, options: StorageOptions) -> None:
-    """Whether requests are encrypted is said by the URL of the endpoint."""
+    """Whether requests are encrypted is said by the URL of the endpoint, which the environment may have."""
     nested = options.get("client_kwargs") or {}
-    endpoint = str(options.get("endpoint_url") or options.get("endpoint") or nested.get("endpoint_url") or "")
+    given = options.get("endpoint_url") or options.get("endpoint") or nested.get("endpoint_url")
+    in_environment = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    endpoint = str(given or in_environment or "")
     if (name == "use_ssl") == bool(value) and endpoint.startswith("http://"):
         raise ValueError(f"{name}={value!r} contradicts the endpoint {endpoint}")
     if name == "use_ssl" and not value and not endpoint.startswith("http://"):
