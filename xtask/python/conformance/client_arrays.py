@@ -189,7 +189,7 @@ def controls(writer):
         to, source = (writer.folder / store / node / key for key in keys)
         to.write_bytes(source.read_bytes())
         control = {**case, "name": f"{name}, a chunk replaced", "store": store}
-        # Nobody else writes it.
+        # No client writes it.
         control.pop("chunks", None)
         writer.cases.append(control)
 

@@ -67,7 +67,7 @@ def open(
     `https://…`, `file:…` or `memory://…`; `|zip:path` behind it leads into an archive.
     `storage_options` have credentials and endpoints, by the names of s3fs, gcsfs, adlfs and obstore;
     what they do not say comes from the environment. Those of folders are `{"durability": "none"}`,
-    "documents" (the default), "data" or "full": what of a write has reached the disk when it returns.
+    "documents" (the default), "data" or "full": how much of a write is on the disk when it returns.
 
     N5: axes are in the order of the dataset's document, as in Java and in Rust. z5py, zarr-python 2 and
     pyn5 show the reverse, which is `n5_axes="reversed"`.
