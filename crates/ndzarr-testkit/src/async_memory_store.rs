@@ -43,17 +43,17 @@ pub struct AsyncMemoryStore {
     counters: Arc<Counters>,
 }
 
-/// How long a request takes.
+/// The duration of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// Every request, before it is answered.
+    /// The time before a request is answered.
     pub request: Duration,
-    /// And every mebibyte of an answer.
+    /// The further time for each mebibyte of an answer.
     pub mebibyte: Duration,
 }
 
 impl Latency {
-    /// This much for each request, nothing for its size.
+    /// A latency that does not depend on the size of the answer.
     #[must_use]
     pub fn per_request(request: Duration) -> Self {
         Self { request, mebibyte: Duration::ZERO }
@@ -73,8 +73,8 @@ impl AsyncMemoryStore {
         Self { memory, latency, polls: 0, counters: Arc::default() }
     }
 
-    /// The same store, whose requests are also polled this many times before they are answered,
-    /// however fast the machine is. So a caller that sends several at once has time to send them.
+    /// Has requests polled this many times before they are answered, however fast the machine is, so
+    /// that a caller that sends several at once has time to send them.
     ///
     /// ```
     /// use ndzarr_testkit::{AsyncMemoryStore, Latency};

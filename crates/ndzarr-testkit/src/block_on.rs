@@ -7,7 +7,7 @@ use ndzarr_store::{
     StoreError, Wait,
 };
 
-/// An async store with blocking calls, which wait as the store says.
+/// An async store with blocking calls, which wait in the way of [`AsyncStore::block_on`].
 #[derive(Debug)]
 pub struct BlockOn<S: ?Sized>(pub Box<S>);
 
@@ -37,9 +37,12 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let pages: Vec<DirListing> = self.wait(self.0.list_dir_pages(prefix).try_collect())?;
-        let (keys, prefixes): (Vec<_>, Vec<_>) =
-            pages.into_iter().map(|page| (page.keys, page.prefixes)).unzip();
-        Ok(DirListing { keys: keys.concat(), prefixes: prefixes.concat() })
+        let mut listing = DirListing { keys: Vec::new(), prefixes: Vec::new() };
+        for page in pages {
+            listing.keys.extend(page.keys);
+            listing.prefixes.extend(page.prefixes);
+        }
+        Ok(listing)
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
@@ -48,7 +51,9 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
 
     fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
         let pages: Vec<Vec<(Key, Listed)>> = self.wait(self.0.list_sizes(prefix).try_collect())?;
-        pages.into_iter().flatten().for_each(|(key, listed)| take(&key, listed));
+        for (key, listed) in pages.into_iter().flatten() {
+            take(&key, listed);
+        }
         Ok(())
     }
 

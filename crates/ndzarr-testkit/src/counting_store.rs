@@ -38,13 +38,13 @@ pub struct Counts {
     pub erases: u64,
     /// Listings and erasures of prefixes.
     pub lists: u64,
-    /// Locks asked for.
+    /// Requests for a lock.
     pub locks: u64,
     /// The most requests that were under way at the same time.
     pub max_in_flight: u64,
 }
 
-/// Counters that count from several threads.
+/// Counters that several threads may increase.
 #[derive(Debug, Default)]
 pub struct Counters {
     fetches: AtomicU64,

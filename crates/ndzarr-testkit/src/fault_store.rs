@@ -64,12 +64,13 @@ struct Faults(Arc<Mutex<Vec<Fault>>>);
 #[derive(Debug)]
 struct Fault {
     call: Call,
-    on: On,
+    when: When,
     error: StoreError,
 }
 
+/// The calls that a fault makes fail.
 #[derive(Debug)]
-enum On {
+enum When {
     /// Once, after this many successful calls.
     Nth(u64),
     /// Always, after this many successful calls.
@@ -91,19 +92,19 @@ impl<S> FaultStore<S> {
 
     /// Lets `after` more calls of this kind succeed, fails the next one, and then succeeds again.
     pub fn fail_nth(&self, call: Call, after: u64, error: StoreError) {
-        self.faults.list().push(Fault { call, on: On::Nth(after), error });
+        self.faults.list().push(Fault { call, when: When::Nth(after), error });
     }
 
-    /// Lets `after` more calls of this kind succeed, and fails all others until [`heal`](Self::heal): so does a store
-    /// look for a process that was killed.
+    /// Lets `after` more calls of this kind succeed, and fails all others until [`heal`](Self::heal), as if the process
+    /// had been killed at that call.
     pub fn fail_from(&self, call: Call, after: u64, error: StoreError) {
-        self.faults.list().push(Fault { call, on: On::From(after), error });
+        self.faults.list().push(Fault { call, when: When::From(after), error });
     }
 
     /// Fails every call of this kind on this key, or this prefix for listings, until
     /// [`heal`](Self::heal).
     pub fn fail_key(&self, call: Call, key: impl ToString, error: StoreError) {
-        self.faults.list().push(Fault { call, on: On::Name(key.to_string()), error });
+        self.faults.list().push(Fault { call, when: When::Name(key.to_string()), error });
     }
 
     /// Stops failing. Returns how many faults were set and did not occur, including those that stay
@@ -130,12 +131,12 @@ impl Faults {
             if fault.call != Call::Any && fault.call != call {
                 continue;
             }
-            match &mut fault.on {
-                On::Name(fails) if fails == name => return Err(fault.error.clone()),
-                On::Name(_) => {}
-                On::From(0) => return Err(fault.error.clone()),
-                On::Nth(0) => due = due.or(Some(i)),
-                On::Nth(n) | On::From(n) => *n -= 1,
+            match &mut fault.when {
+                When::Name(failing) if failing == name => return Err(fault.error.clone()),
+                When::Name(_) => {}
+                When::From(0) => return Err(fault.error.clone()),
+                When::Nth(0) => due = due.or(Some(i)),
+                When::Nth(n) | When::From(n) => *n -= 1,
             }
         }
         match due {
@@ -175,9 +176,9 @@ impl<S: Store> Store for FaultStore<S> {
 
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         self.faults.check(Call::Temporary, key.as_str())?;
-        let (key, faults) = (key.clone(), self.faults.clone());
-        let temporary = self.inner.temporary(&key)?;
-        Ok(temporary.map(|temporary| Box::new(FaultTemporary { temporary, key, faults }) as _))
+        Ok(self.inner.temporary(key)?.map(|temporary| {
+            Box::new(FaultTemporary { temporary, key: key.clone(), faults: self.faults.clone() }) as _
+        }))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {

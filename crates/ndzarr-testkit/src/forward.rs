@@ -1,4 +1,4 @@
-//! `forward!`, by which a wrapper leaves methods to the store inside.
+//! `forward!`, by which a wrapper leaves methods to the wrapped store.
 
 /// Forwards methods of a [`Store`](ndzarr_store::Store) to that of a field. A wrapper writes the
 /// others, or keeps their defaults.

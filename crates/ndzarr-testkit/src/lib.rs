@@ -31,6 +31,6 @@ pub use plain_store::PlainStore;
 pub use random::Random;
 pub use recording_store::{Change, RecordingStore};
 pub use store_suite::{check_async_store, check_store, check_values};
-/// What the macros name.
+/// The crates that the macros refer to.
 #[doc(hidden)]
 pub use {bytes, ndzarr_store};

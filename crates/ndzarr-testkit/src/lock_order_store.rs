@@ -12,7 +12,7 @@ use ndzarr_store::{
 
 use crate::forward;
 
-/// Which locks calls wait for while they hold others. Clones share what they watch.
+/// A record of the locks that calls wait for while they hold others. Clones share the record.
 ///
 /// Locks are distinguished by what they protect: chunks, or documents by their file names. If two
 /// calls take two kinds in opposite orders, or one call two of a kind, they can deadlock. This
@@ -37,7 +37,7 @@ pub struct LockOrder(Arc<Mutex<BTreeMap<Pair, [Key; 2]>>>);
 type Pair = (String, String);
 
 impl LockOrder {
-    /// An empty one.
+    /// An empty record.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -63,7 +63,8 @@ impl LockOrder {
     pub fn check(&self) {
         let seen = self.seen();
         for start in seen.keys().map(|(held, _)| held) {
-            let (mut pending, mut reached) = (vec![start], BTreeSet::new());
+            let mut pending = vec![start];
+            let mut reached = BTreeSet::new();
             while let Some(kind) = pending.pop() {
                 for (_, wanted) in seen.keys().filter(|(held, _)| held == kind) {
                     assert_ne!(wanted, start, "locks are taken in a circle; held and waited for: {seen:#?}");
@@ -94,10 +95,10 @@ pub struct LockOrderStore<S> {
 
 impl<S> LockOrderStore<S> {
     /// Notes that the caller waits for a lock.
-    fn waits(&self, key: &Key) -> Result<(), StoreError> {
-        let here = thread::current().id();
+    fn note_wait(&self, key: &Key) -> Result<(), StoreError> {
+        let this_thread = thread::current().id();
         for (held, thread) in lock(&self.held).iter() {
-            if is_numbered(held.name()) && *thread != here {
+            if is_numbered(held.name()) && *thread != this_thread {
                 continue;
             }
             self.order.seen().entry((kind(held), kind(key))).or_insert_with(|| [held.clone(), key.clone()]);
@@ -124,21 +125,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<S: Store> Store for LockOrderStore<S> {
     forward!(inner: name, fetch, has, temporary, list_dir, place, list_prefix, list_sizes, range_merging, writes_wait, fetch_pieces, can);
 
-    /// In a store with locks it waits for that of the key.
+    /// In a store with locks, a put waits for that of the key.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        self.waits(key)?;
+        self.note_wait(key)?;
         self.inner.put(key, parts, only_if)
     }
 
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.waits(key)?;
+        self.note_wait(key)?;
         self.inner.erase(key, only_if)
     }
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let tries = matches!(wait, Wait::Try);
         if !tries {
-            self.waits(key)?;
+            self.note_wait(key)?;
         }
         Ok(match self.inner.lock(key, wait)? {
             Locked::Held(_) if tries && lock(&self.refused).insert(key.clone()) => Locked::Busy,
@@ -152,11 +153,13 @@ impl<S: Store> Store for LockOrderStore<S> {
     }
 
     fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
-        // Those that are held may have no value yet.
+        // Held keys may have no value yet, so that they are not listed.
         let held: Vec<Key> = lock(&self.held).iter().map(|(key, _)| key.clone()).collect();
         let mut keys = self.inner.list_prefix(prefix)?;
         keys.extend(held.into_iter().filter(|key| key.as_str().starts_with(prefix.as_str())));
-        keys.iter().try_for_each(|key| self.waits(key))?;
+        for key in &keys {
+            self.note_wait(key)?;
+        }
         self.inner.erase_prefix(prefix, wait)
     }
 }

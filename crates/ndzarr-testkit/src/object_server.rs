@@ -104,7 +104,7 @@ impl ObjectServer {
         format!("http://{}", self.address)
     }
 
-    /// What is stored.
+    /// The stored objects.
     pub fn objects(&self) -> &Objects {
         &self.server.objects
     }
@@ -119,7 +119,7 @@ impl ObjectServer {
         self.faults([]);
     }
 
-    /// Answers each request so much later.
+    /// Delays each answer by this time.
     pub fn latency(&self, latency: Duration) {
         self.server.shared.set_latency(latency);
     }
@@ -143,7 +143,7 @@ impl ObjectServer {
 
     /// The requests in the order of their arrival, at most the last 65,536.
     pub fn requests(&self) -> Vec<Met> {
-        self.server.shared.met()
+        self.server.shared.requests()
     }
 
     /// Resets counts and requests.
@@ -158,7 +158,7 @@ impl Drop for ObjectServer {
         // Wakes the thread that accepts.
         drop(TcpStream::connect(self.address));
         if let Some(accepting) = self.accepting.take() {
-            // It panics with the thread of a hook, which has printed why.
+            // It panics if a hook has panicked, which has printed why.
             let _ = accepting.join();
         }
     }

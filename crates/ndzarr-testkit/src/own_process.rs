@@ -3,8 +3,8 @@
 use std::env;
 use std::process::Command;
 
-/// Runs the rest of a test in a process of its own: the test program starts itself again, with this
-/// test alone.
+/// Runs the rest of a test in a process of its own: the test program starts itself again, with only
+/// this test.
 ///
 /// It is the first line of the function that has `#[test]`, which returns nothing.
 #[macro_export]
@@ -16,18 +16,17 @@ macro_rules! in_own_process {
     };
 }
 
-/// Where the code runs that asks.
+/// The process in which a test runs.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnProcess {
-    /// In the process that was started for it.
+    /// This is the process that was started for the test.
     Here,
-    /// It has run in a process of its own.
+    /// The test has run in a process of its own, which has ended.
     Ended,
 }
 
-/// What [`in_own_process!`] calls with the path of a closure in the test, as
-/// `it::a::test::{{closure}}`.
+/// Called by [`in_own_process!`] with the path of a closure in the test, as `it::a::test::{{closure}}`.
 #[doc(hidden)]
 #[must_use]
 pub fn has_own_process(closure: &str) -> OwnProcess {
@@ -35,31 +34,31 @@ pub fn has_own_process(closure: &str) -> OwnProcess {
         return OwnProcess::Here;
     }
     let test = closure.split_once("::").and_then(|(_, path)| path.strip_suffix("::{{closure}}"));
-    let test = test.expect("closures are named so");
+    let test = test.expect("the names of closures have this form");
     run(test, |command| command);
     OwnProcess::Ended
 }
 
 const STARTED: &str = "NDZARR_OWN_PROCESS";
 
-/// Whether this process was started for one test.
+/// Returns `true` in a process that was started for one test.
 #[must_use]
 pub fn has_started() -> bool {
     env::var_os(STARTED).is_some()
 }
 
 /// Runs a test again, `module::test`, in a process with these variables. Those of services, proxies and
-/// certificates stay outside, and `HOME` is not set.
+/// certificates are not inherited, and `HOME` is empty.
 ///
 /// # Panics
 ///
-/// When the test fails, or is not there.
+/// When the test fails or does not exist.
 pub fn run_with_variables(test: &str, variables: &[(&str, &str)]) {
-    const PARTS: [&str; 7] = ["AWS_", "GOOGLE_", "GCE_", "AZURE_", "IDENTITY_", "_PROXY", "SSL_CERT_"];
+    const REMOVED: [&str; 7] = ["AWS_", "GOOGLE_", "GCE_", "AZURE_", "IDENTITY_", "_PROXY", "SSL_CERT_"];
     run(test, |command| {
         for (name, _) in env::vars_os() {
-            let text = name.to_string_lossy().to_ascii_uppercase();
-            if PARTS.iter().any(|part| text.contains(part)) {
+            let upper = name.to_string_lossy().to_ascii_uppercase();
+            if REMOVED.iter().any(|removed| upper.contains(removed)) {
                 command.env_remove(&name);
             }
         }
@@ -72,7 +71,7 @@ pub fn run_with_variables(test: &str, variables: &[(&str, &str)]) {
 ///
 /// # Panics
 ///
-/// When the test fails, or is not there.
+/// When the test fails or does not exist.
 #[cfg(target_os = "linux")]
 pub fn run_without_root(test: &str) {
     use std::os::unix::fs::MetadataExt;
@@ -86,14 +85,16 @@ pub fn run_without_root(test: &str) {
 }
 
 fn run(test: &str, prepare: impl FnOnce(&mut Command) -> &mut Command) {
-    let program = match cfg!(target_os = "linux") {
-        // Also for a user who may not enter its folder.
-        true => "/proc/self/exe".into(),
-        false => env::current_exe().expect("the system says which program this is"),
+    let program = if cfg!(target_os = "linux") {
+        // This path also works for a user who may not enter the folder of the program.
+        "/proc/self/exe".into()
+    } else {
+        env::current_exe().expect("the system knows the path of this program")
     };
     let mut command = Command::new(program);
     command.args(["--exact", test, "--include-ignored", "--nocapture"]).env(STARTED, "");
     let output = prepare(&mut command).output().expect("the program starts");
-    let [said, complained] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-    assert!(output.status.success() && said.contains("1 passed"), "{}\n{said}{complained}", output.status);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stdout.contains("1 passed"), "{}\n{stdout}{stderr}", output.status);
 }

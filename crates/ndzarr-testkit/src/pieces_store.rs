@@ -4,8 +4,8 @@ use ndzarr_store::{RangeMerging, Store};
 
 use crate::forward;
 
-/// A store whose values are to be read in small pieces, like large files. The pins of the store
-/// inside must last.
+/// A store whose values are to be read in small pieces, like large files. The pins of the wrapped
+/// store must last.
 ///
 /// ```
 /// use ndzarr_store::{MemoryStore, Store};

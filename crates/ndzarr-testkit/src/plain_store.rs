@@ -24,12 +24,12 @@ use crate::forward;
 pub struct PlainStore<S>(S);
 
 impl<S> PlainStore<S> {
-    /// Takes the abilities away from a store.
+    /// Hides the locks and conditional writes of a store.
     pub fn new(inner: S) -> Self {
         Self(inner)
     }
 
-    /// The store with its abilities.
+    /// The wrapped store.
     pub fn inner(&self) -> &S {
         &self.0
     }

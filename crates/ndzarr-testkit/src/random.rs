@@ -32,7 +32,8 @@ impl Random {
     /// A region of a shape, one range for each axis; sometimes empty.
     pub fn region(&mut self, shape: &[u64]) -> Vec<Range<u64>> {
         let mut range = |&n: &u64| {
-            let (a, b) = (self.below(n + 1), self.below(n + 1));
+            let a = self.below(n + 1);
+            let b = self.below(n + 1);
             if a == b && b < n { a..b + 1 } else { a.min(b)..a.max(b) }
         };
         shape.iter().map(&mut range).collect()

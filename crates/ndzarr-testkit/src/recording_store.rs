@@ -7,7 +7,7 @@ use ndzarr_store::{Key, MemoryStore, Precondition, Put, Store, StoreError};
 
 use crate::forward;
 
-/// A store that remembers every change, in order. Clones remember together.
+/// A store that records every change, in order. Clones share the log.
 ///
 /// It has no locks, so preconditions serialize writers, and it erases prefixes key by key: each
 /// moment at which a writer could be stopped is another entry of the log.
@@ -37,7 +37,7 @@ pub struct RecordingStore<S> {
 pub struct Change {
     /// The key that was written or erased.
     pub key: Key,
-    /// Its new value; `None`: it was erased.
+    /// Its new value, `None` if it was erased.
     pub value: Option<Bytes>,
 }
 
@@ -45,7 +45,7 @@ impl Change {
     /// Makes the same change in another store, which is returned.
     ///
     /// # Errors
-    /// The same as for [`Store::put`].
+    /// Those of [`Store::put`].
     pub fn replay_into<'s>(&self, store: &'s MemoryStore) -> Result<&'s MemoryStore, StoreError> {
         match &self.value {
             Some(value) => store.put(&self.key, std::slice::from_ref(value), Precondition::None)?,

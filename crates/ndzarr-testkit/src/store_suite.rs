@@ -20,11 +20,11 @@ use ndzarr_store::{AsyncStore, Can, Locked, Precondition, Prefix, Put, Store, Wa
 
 use crate::BlockOn;
 
-/// Panics unless the empty stores that `make` creates behave as [`Store`] documents, and can do what
-/// [`Store::can`] says. What they cannot do is not checked further.
+/// Panics unless the empty stores that `make` creates behave as [`Store`] documents, and have the
+/// abilities that [`Store::can`] states. An ability that they lack is not checked further.
 pub fn check_store(make: impl Fn() -> Box<dyn Store>) -> Can {
     let can = probe(&*make());
-    assert_eq!(make().can(), can, "what it says that it can do, and what it does");
+    assert_eq!(make().can(), can, "the stated abilities are those that it has");
     values::check(&make);
     pins::check(&make);
     if can.put_if {
@@ -52,18 +52,18 @@ pub fn check_store(make: impl Fn() -> Box<dyn Store>) -> Can {
     can
 }
 
-/// The same for async stores.
+/// [`check_store`] for asynchronous stores.
 pub fn check_async_store(make: impl Fn() -> Box<dyn AsyncStore>) -> Can {
     check_store(|| Box::new(BlockOn(make())))
 }
 
 /// Panics unless values of the stores that `make` creates are read, replaced and erased as [`Store`]
-/// documents: for stores that several programs make up, and that promise no more.
+/// documents. This is for a store that consists of several programs, and promises no more.
 pub fn check_values(make: impl Fn() -> Box<dyn Store>) {
     values::check(&make);
 }
 
-/// What the store does, whatever it says.
+/// The abilities that a store has, by trying each.
 fn probe(store: &dyn Store) -> Can {
     let at = key("probe");
     let put_if = !matches!(ok(store.put(&at, &["x".into()], Precondition::Absent)), Put::Unsupported);

@@ -8,13 +8,13 @@ pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Bytes,
-    /// The length that an answer to HEAD states, whose body is not sent.
-    pub(super) of_head: Option<usize>,
+    /// The length that an answer to HEAD states, in bytes; its body is not sent.
+    pub(super) head_body_len: Option<usize>,
 }
 
 impl Answer {
     pub(super) fn new(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new(), of_head: None }
+        Self { status, headers: Vec::new(), body: Bytes::new(), head_body_len: None }
     }
 
     pub(super) fn xml(status: u16, xml: String) -> Self {
@@ -31,9 +31,9 @@ impl Answer {
         self
     }
 
-    /// The same without the body, as HEAD wants it.
+    /// Removes the body, whose length is still stated, as in an answer to HEAD.
     pub(super) fn for_head(mut self) -> Self {
-        self.of_head = Some(std::mem::take(&mut self.body).len());
+        self.head_body_len = Some(std::mem::take(&mut self.body).len());
         self
     }
 
@@ -60,7 +60,7 @@ impl Answer {
     pub(super) fn content_length(&self) -> String {
         match self.status {
             204 | 304 => String::new(),
-            _ => format!("Content-Length: {}\r\n", self.of_head.unwrap_or(self.body.len())),
+            _ => format!("Content-Length: {}\r\n", self.head_body_len.unwrap_or(self.body.len())),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::request::Request;
 use super::xml::{contents, element, unescaped};
 use super::xml_api::{hidden, unhidden};
 
-/// The account, which is the first part of each path as in emulators.
+/// The account, with which each path begins, as in emulators.
 const ACCOUNT: &str = "devstoreaccount1";
 
 struct Call<'r> {
@@ -29,12 +29,12 @@ pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: 
     let Some(path) = request.path() else { return error(400, "InvalidUri") };
     let path = path.strip_prefix(ACCOUNT).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&path);
     let (container, name) = path.split_once('/').unwrap_or((path, ""));
-    let (container, name) = (container.to_owned(), name.to_owned());
-    let answer = Call { objects, request, body, container, name, twist }.answer();
+    let call = Call { objects, request, body, container: container.to_owned(), name: name.to_owned(), twist };
+    let answer = call.answer();
     if request.method == "HEAD" { answer.for_head() } else { answer }
 }
 
-/// An error as the service words it, with its code in a header, too.
+/// An error as the service words it, with its code also in a header.
 pub(super) fn error(status: u16, code: &str) -> Answer {
     let xml = element("Code", code) + &element("Message", format!("{code}, says the test server"));
     let xml = format!("<?xml version=\"1.0\" encoding=\"utf-8\"?><Error>{xml}</Error>");
@@ -47,8 +47,8 @@ fn common(answer: Answer) -> Answer {
 
 impl Call<'_> {
     fn answer(&self) -> Answer {
-        let (comp, restype) = (self.request.query("comp"), self.request.query("restype"));
-        let is_container = restype.as_deref() == Some("container");
+        let comp = self.request.query("comp");
+        let is_container = self.request.query("restype").as_deref() == Some("container");
         if self.request.method == "PUT" && is_container && comp.is_none() {
             self.objects.make_bucket(&self.container);
             return common(Answer::new(201));
@@ -105,9 +105,9 @@ impl Call<'_> {
 
     /// Stores a value on the conditions of the request.
     fn store(&self, state: &mut State, data: Bytes) -> Answer {
-        let Some(headers) = self.kept_headers() else { return error(400, "InvalidMetadata") };
-        let there = state.buckets.get(&self.container).and_then(|blobs| blobs.get(&self.name));
-        match (self.request.header("if-none-match"), self.request.header("if-match"), there) {
+        let Some(headers) = self.stored_headers() else { return error(400, "InvalidMetadata") };
+        let existing = state.buckets.get(&self.container).and_then(|blobs| blobs.get(&self.name));
+        match (self.request.header("if-none-match"), self.request.header("if-match"), existing) {
             (Some("*"), _, Some(_)) => return error(409, "BlobAlreadyExists"),
             (Some(tags), _, Some(blob)) if matches(tags, &blob.etag) => return error(412, "ConditionNotMet"),
             (_, Some(_), None) => return error(412, "ConditionNotMet"),
@@ -125,9 +125,10 @@ impl Call<'_> {
         answer
     }
 
-    /// `None` if metadata has a name that is no C# identifier.
-    fn kept_headers(&self) -> Option<Vec<(String, String)>> {
-        let mut kept = Vec::new();
+    /// The headers of a write that come back with the value. `None` if metadata has a name that is no C#
+    /// identifier.
+    fn stored_headers(&self) -> Option<Vec<(String, String)>> {
+        let mut stored = Vec::new();
         for (name, value) in &self.request.headers {
             if let Some(word) = name.strip_prefix("x-ms-meta-") {
                 let is_word = !word.is_empty()
@@ -136,12 +137,12 @@ impl Call<'_> {
                 if !is_word {
                     return None;
                 }
-                kept.push((name.clone(), value.clone()));
+                stored.push((name.clone(), value.clone()));
             } else if let Some(name) = name.strip_prefix("x-ms-blob-").filter(|name| *name != "type") {
-                kept.push((name.to_owned(), value.clone()));
+                stored.push((name.to_owned(), value.clone()));
             }
         }
-        Some(kept)
+        Some(stored)
     }
 
     fn delete(&self, name: &str, if_match: Option<&str>) -> Answer {
@@ -232,7 +233,9 @@ impl Call<'_> {
     fn list(&self) -> Answer {
         let query = |name: &str| self.request.query(name).unwrap_or_default();
         let state = self.objects.lock();
-        let (prefix, delimiter, marker) = (query("prefix"), query("delimiter"), query("marker"));
+        let prefix = query("prefix");
+        let delimiter = query("delimiter");
+        let marker = query("marker");
         let page_len = match query("maxresults").as_str() {
             "" => state.page_len,
             text => match text.parse::<usize>() {
@@ -271,10 +274,10 @@ impl Call<'_> {
                 ),
             };
         }
-        let space = element("Prefix", &prefix) + &element("MaxResults", page_len);
+        let parameters = element("Prefix", &prefix) + &element("MaxResults", page_len);
         let next = element("NextMarker", next.unwrap_or_default());
         let xml = format!(
-            "<?xml version=\"1.0\" encoding=\"utf-8\"?><EnumerationResults ContainerName=\"{}\">{space}<Blobs>{blobs}</Blobs>{next}</EnumerationResults>",
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?><EnumerationResults ContainerName=\"{}\">{parameters}<Blobs>{blobs}</Blobs>{next}</EnumerationResults>",
             self.container,
         );
         common(Answer::xml(200, xml))

@@ -25,7 +25,7 @@ pub(super) struct Connection {
     id: u64,
 }
 
-/// What follows an answer.
+/// The state of a connection after an answer.
 #[derive(PartialEq, Eq)]
 enum Next {
     Request,
@@ -41,10 +41,10 @@ impl Connection {
     /// Serves requests until one side closes the connection.
     pub(super) fn serve(mut self) {
         // A client that goes away is not the server's concern.
-        while matches!(self.turn(), Ok(Next::Request)) {}
+        while matches!(self.serve_request(), Ok(Next::Request)) {}
     }
 
-    fn turn(&mut self) -> io::Result<Next> {
+    fn serve_request(&mut self) -> io::Result<Next> {
         let Some(Arrived { mut request, body }) = Arrived::read(&mut self.stream)? else {
             return Ok(Next::End);
         };
@@ -64,11 +64,11 @@ impl Connection {
             Some(fault) => fault.change(&mut request),
             None => {}
         }
-        let kind = server.objects.dialect();
+        let dialect = server.objects.dialect();
         let mut answer = match &fault {
-            Some(Fault::Status(status)) => service::refusal(kind, *status),
+            Some(Fault::Status(status)) => service::refusal(dialect, *status),
             Some(Fault::RetryAfter { status, seconds }) => {
-                service::refusal(kind, *status).with("Retry-After", seconds)
+                service::refusal(dialect, *status).with("Retry-After", seconds)
             }
             Some(Fault::RedirectCircle) => Answer::new(307).with("Location", &request.target),
             Some(Fault::RedirectTo(url)) => {
@@ -89,14 +89,14 @@ impl Connection {
         }
         let is_head = request.method == "HEAD";
         match fault {
-            Some(Fault::Lost500) => answer = service::refusal(kind, 500),
-            Some(Fault::DeniedIfMissing) if answer.status == 404 => answer = service::refusal(kind, 403),
+            Some(Fault::Lost500) => answer = service::refusal(dialect, 500),
+            Some(Fault::DeniedIfMissing) if answer.status == 404 => answer = service::refusal(dialect, 403),
             _ => {}
         }
-        if is_head && answer.of_head.is_none() {
+        if is_head && answer.head_body_len.is_none() {
             answer = answer.for_head();
         }
-        // From here on the request is read to its end, but for `Truncate`.
+        // A connection that is closed before the request is read to its end is reset, as for `Truncate`.
         if fault != Some(Fault::Truncate) {
             Arrived::finish(&mut self.stream)?;
         }
@@ -137,7 +137,7 @@ impl Connection {
                 answer.body.truncate(answer.body.len() - 1);
                 framing = answer.content_length();
             }
-            Some(Fault::Long(more)) if answer.of_head.is_none() => {
+            Some(Fault::Long(more)) if answer.head_body_len.is_none() => {
                 let stated = (answer.body.len() as u64).saturating_add(*more);
                 self.write(&answer.head(&format!("Content-Length: {stated}\r\n")))?;
                 self.write(&answer.body)?;
@@ -204,7 +204,8 @@ impl Connection {
         self.end(in_flight, &[last])
     }
 
-    /// Ends an answer. A client that has all of it may look at the counts, so they come first.
+    /// Sends the last bytes of an answer. A client that has received them may look at the counts, so they
+    /// are updated first.
     fn end(&mut self, in_flight: InFlight<'_>, parts: &[&[u8]]) -> io::Result<Next> {
         drop(in_flight);
         for part in parts {
@@ -229,7 +230,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // The other handle of the socket goes first: closing the last one is what resets.
+        // The other handle of the socket is closed first: closing the last one resets the connection.
         self.server.shared.disconnect(self.id);
     }
 }
@@ -238,6 +239,7 @@ impl Drop for Connection {
 fn later(range: &str) -> Option<String> {
     let (range, size) = range.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
-    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    let first: u64 = first.parse().ok()?;
+    let last: u64 = last.parse().ok()?;
     Some(format!("bytes {}-{}/{size}", first + 1, last + 1))
 }

@@ -37,7 +37,8 @@ fn time(seconds: u64) -> String {
 }
 
 fn date(mut days: u64) -> (u64, u64, u64) {
-    let (mut year, mut month) = (1970, 1);
+    let mut year = 1970;
+    let mut month = 1;
     while days >= days_of(year) {
         days -= days_of(year);
         year += 1;

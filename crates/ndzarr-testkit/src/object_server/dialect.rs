@@ -1,4 +1,4 @@
-//! Which service a server speaks like.
+//! The service that a server imitates.
 
 /// The service that a server imitates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

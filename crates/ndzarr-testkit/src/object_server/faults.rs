@@ -13,11 +13,11 @@ use crate::random::Random;
 pub enum Fault {
     /// The service's error of this status, such as 503, 500, 429, 409 or 403; nothing is done.
     Status(u16),
-    /// The same with a `Retry-After`.
+    /// The service's error of this status, with a `Retry-After`; nothing is done.
     RetryAfter {
         /// Usually 503 or 429.
         status: u16,
-        /// What the header says.
+        /// The time in the header.
         seconds: u32,
     },
     /// The connection is reset; nothing is done.
@@ -34,7 +34,7 @@ pub enum Fault {
     TruncateFin,
     /// Half the body, then nothing until the client closes the connection.
     Stall,
-    /// One byte less than there should be, in the body and in its length.
+    /// A byte is missing at the end of the body, and its length is stated accordingly.
     Short,
     /// A length of this many bytes more than follow.
     Long(u64),
@@ -44,7 +44,7 @@ pub enum Fault {
     Slow(Duration),
     /// `Range` is ignored: all of the value, with status 200.
     NoRange,
-    /// A range that begins one byte later than what was asked for.
+    /// A range is said to begin one byte later than the requested one.
     WrongRange,
     /// Conditions are ignored.
     NoConditions,
@@ -70,10 +70,10 @@ pub enum Fault {
     EndlessList,
     /// A body of 8 MiB, marked as gzip, that inflates to 1.3 GB.
     GzipBomb,
-    /// The first key of an erasure of several is refused with this code, inside an answer that says that
-    /// all is well.
+    /// The first key of an erasure of several is refused with this code, inside an answer whose status is
+    /// that of success.
     RefusedInside(&'static str),
-    /// 416 does not say how large the value is, as from lighttpd.
+    /// 416 does not state the size of the value, as from lighttpd.
     NoSize,
     /// Instead of 416 a part that ends before it begins, as from caddy and azurite.
     NonsenseRange,
@@ -113,8 +113,8 @@ impl Fault {
         }
     }
 
-    /// What is answered to a range outside of a value: the service would refuse it so; `whole` answers
-    /// the same request without a range.
+    /// The answer to a range outside of a value, which the service answers with `refusal`. `whole` answers
+    /// the request without its range.
     pub(super) fn outside(&self, refusal: Answer, whole: impl FnOnce() -> Answer) -> Answer {
         match self {
             Self::NoSize => {
@@ -130,13 +130,16 @@ impl Fault {
                 let last = size.checked_sub(1).map_or("-1".to_owned(), |last| last.to_string());
                 part.with("Content-Range", format!("bytes {size}-{last}/{size}")).with_body("")
             }
-            Self::WholeIfEmpty => Some(whole()).filter(|whole| whole.body.is_empty()).unwrap_or(refusal),
+            Self::WholeIfEmpty => {
+                let whole = whole();
+                if whole.body.is_empty() { whole } else { refusal }
+            }
             _ => refusal,
         }
     }
 }
 
-/// When a fault occurs.
+/// A rule by which a fault occurs.
 ///
 /// ```
 /// use ndzarr_testkit::object_server::{Fault, FaultRule};
@@ -147,15 +150,16 @@ impl Fault {
 /// ```
 #[derive(Clone)]
 pub struct FaultRule {
-    /// One of these.
+    /// The faults of which one is chosen.
     faults: Vec<Fault>,
     every: u64,
-    /// Instead of at each `every`th request, at each with this probability.
+    /// Chooses each request with the probability 1 / `every`. Otherwise each `every`th request is chosen.
     random: Option<Random>,
     methods: &'static [&'static str],
     only_if: Option<Arc<Condition>>,
     times: u64,
-    n_met: u64,
+    /// The number of requests that matched.
+    n_matched: u64,
 }
 
 type Condition = dyn Fn(&Request) -> bool + Send + Sync;
@@ -163,8 +167,15 @@ type Condition = dyn Fn(&Request) -> bool + Send + Sync;
 impl FaultRule {
     /// The fault at each `n`th request, counted from when the rule is set.
     pub fn every(n: u64, fault: Fault) -> Self {
-        let (faults, every) = (vec![fault], n.max(1));
-        Self { faults, every, random: None, methods: &[], only_if: None, times: u64::MAX, n_met: 0 }
+        Self {
+            faults: vec![fault],
+            every: n.max(1),
+            random: None,
+            methods: &[],
+            only_if: None,
+            times: u64::MAX,
+            n_matched: 0,
+        }
     }
 
     /// One of these faults, at about each `n`th request, the same ones for each `seed`.
@@ -179,14 +190,14 @@ impl FaultRule {
         Self::every(1, fault)
     }
 
-    /// Counts and changes requests of these methods only.
+    /// Applies only to requests of these methods.
     #[must_use]
     pub fn of(mut self, methods: &'static [&'static str]) -> Self {
         self.methods = methods;
         self
     }
 
-    /// Counts and changes requests only for which this holds.
+    /// Applies only to requests for which this holds.
     #[must_use]
     pub fn only_if(mut self, holds: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
         self.only_if = Some(Arc::new(holds));
@@ -200,23 +211,23 @@ impl FaultRule {
         self
     }
 
-    /// Counts a request; the fault, if it is due.
-    pub(super) fn meets(&mut self, request: &Request) -> Option<Fault> {
-        let is_meant = (self.methods.is_empty() || self.methods.contains(&request.method.as_str()))
+    /// Counts a request. Returns the fault that is due.
+    pub(super) fn fault_for(&mut self, request: &Request) -> Option<Fault> {
+        let matches = (self.methods.is_empty() || self.methods.contains(&request.method.as_str()))
             && self.only_if.as_ref().is_none_or(|holds| holds(request));
-        if !is_meant || self.times == 0 {
+        if !matches || self.times == 0 {
             return None;
         }
-        self.n_met += 1;
-        let (is_due, which) = match &mut self.random {
+        self.n_matched += 1;
+        let (is_due, index) = match &mut self.random {
             Some(random) => (random.below(self.every) == 0, random.below(self.faults.len() as u64)),
-            None => (self.n_met.is_multiple_of(self.every), 0),
+            None => (self.n_matched.is_multiple_of(self.every), 0),
         };
         if !is_due {
             return None;
         }
         self.times -= 1;
-        self.faults.get(usize::try_from(which).ok()?).cloned()
+        self.faults.get(usize::try_from(index).ok()?).cloned()
     }
 }
 

@@ -1,5 +1,5 @@
-//! What there has to be of gzip without a library: streams of stored blocks, and few bytes that inflate
-//! to many.
+//! The little of gzip that tests need, without a library: streams of stored blocks, and a few bytes that
+//! inflate to many.
 
 /// A gzip stream (RFC 1952) of this text in one stored block (RFC 1951, section 3.2.4). `None` if it is
 /// too long for one.

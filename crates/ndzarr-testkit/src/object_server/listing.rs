@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use super::objects::{Bucket, Object};
 
-/// What a list asks for.
+/// The parameters of a list.
 #[derive(Debug)]
 pub(super) struct Wanted<'w> {
     pub(super) prefix: &'w str,
@@ -17,11 +17,11 @@ pub(super) struct Wanted<'w> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum From<'w> {
     Start,
-    /// At the first key behind this one.
+    /// At the first key after this one.
     AfterKey(&'w str),
-    /// At this key or the first behind it.
+    /// At this key or the first after it.
     AtKey(&'w str),
-    /// At the first entry behind this one; a common prefix stands for all its keys.
+    /// At the first entry after this one; a common prefix stands for all its keys.
     AfterEntry(&'w str),
 }
 
@@ -49,8 +49,8 @@ pub(super) fn page<'b>(bucket: &'b Bucket, wanted: &Wanted<'_>) -> (Vec<Entry<'b
     };
     for (key, object) in bucket.range::<str, _>((Bound::Included(first.max(wanted.prefix)), Bound::Unbounded))
     {
-        let Some(behind) = key.strip_prefix(wanted.prefix) else { break };
-        let entry = match behind.find(wanted.delimiter) {
+        let Some(rest) = key.strip_prefix(wanted.prefix) else { break };
+        let entry = match rest.find(wanted.delimiter) {
             Some(at) if !wanted.delimiter.is_empty() => {
                 Entry::Prefix(&key[..wanted.prefix.len() + at + wanted.delimiter.len()])
             }

@@ -2,7 +2,7 @@
 
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
-/// The digest of what the parts are together.
+/// The digest of these bytes.
 pub(super) fn md5(bytes: &[u8]) -> [u8; 16] {
     // T[i] of the RFC: the integer part of 2^32 * |sin(i + 1)|.
     let table: [u32; 64] = std::array::from_fn(|i| ((i as f64 + 1.0).sin().abs() * 4_294_967_296.0) as u32);

@@ -14,7 +14,7 @@ pub(super) fn begin(call: &Call<'_>) -> Answer {
     let upload = Upload {
         bucket: call.bucket.clone(),
         key: call.key.clone(),
-        headers: call.kept_headers(),
+        headers: call.stored_headers(),
         parts: Default::default(),
     };
     let id = call.objects.lock().begin(upload);
@@ -23,9 +23,10 @@ pub(super) fn begin(call: &Call<'_>) -> Answer {
 }
 
 pub(super) fn put_part(call: &Call<'_>) -> Answer {
-    let (id, number) = (call.request.query("uploadId"), call.request.query("partNumber"));
-    let number = number.and_then(|number| number.parse::<u32>().ok()).filter(|n| (1..=10_000).contains(n));
-    let (Some(id), Some(number)) = (id, number) else { return error(400, "InvalidArgument", "") };
+    let number = call.request.query("partNumber").and_then(|number| number.parse::<u32>().ok());
+    let (Some(id), Some(number @ 1..=10_000)) = (call.request.query("uploadId"), number) else {
+        return error(400, "InvalidArgument", "");
+    };
     let etag = format!("\"{}\"", content_hash(call.dialect, call.body));
     let mut state = call.objects.lock();
     let Some(upload) = state.uploads.get_mut(&id).filter(|upload| belongs(upload, call)) else {
@@ -43,17 +44,20 @@ pub(super) fn complete(call: &Call<'_>) -> Answer {
         return error(404, "NoSuchUpload", "");
     };
     let listed = contents(body, "Part");
-    let (mut whole, mut hashes, mut before) = (Vec::new(), Vec::new(), 0);
+    let mut whole = Vec::new();
+    let mut hashes = Vec::new();
+    let mut previous = 0;
     for (i, part) in listed.iter().enumerate() {
-        let (number, etag) = (text(part, "PartNumber"), text(part, "ETag"));
-        let number = number.and_then(|number| number.trim().parse::<u32>().ok());
-        let (Some(number), Some(etag)) = (number, etag) else { return error(400, "MalformedXML", "") };
-        if number <= before {
+        let number = text(part, "PartNumber").and_then(|number| number.trim().parse::<u32>().ok());
+        let (Some(number), Some(etag)) = (number, text(part, "ETag")) else {
+            return error(400, "MalformedXML", "");
+        };
+        if number <= previous {
             return error(400, "InvalidPartOrder", "");
         }
-        before = number;
+        previous = number;
         match upload.parts.get(&format!("{number:05}")) {
-            Some((data, have)) if have.trim_matches('"') == etag.trim_matches('"') => {
+            Some((data, stored)) if stored.trim_matches('"') == etag.trim_matches('"') => {
                 if data.len() < MIN_PART && i + 1 < listed.len() {
                     return error(400, "EntityTooSmall", "");
                 }
@@ -87,13 +91,11 @@ pub(super) fn complete(call: &Call<'_>) -> Answer {
 pub(super) fn abort(call: &Call<'_>) -> Answer {
     let id = call.request.query("uploadId").unwrap_or_default();
     let mut state = call.objects.lock();
-    match state.uploads.get(&id).is_some_and(|upload| belongs(upload, call)) {
-        true => {
-            state.uploads.remove(&id);
-            Answer::new(204)
-        }
-        false => error(404, "NoSuchUpload", ""),
+    if !state.uploads.get(&id).is_some_and(|upload| belongs(upload, call)) {
+        return error(404, "NoSuchUpload", "");
     }
+    state.uploads.remove(&id);
+    Answer::new(204)
 }
 
 fn belongs(upload: &Upload, call: &Call<'_>) -> bool {

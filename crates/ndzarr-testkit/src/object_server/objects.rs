@@ -1,4 +1,4 @@
-//! What a server stores: buckets of objects, and uploads that are not complete.
+//! The state of a server: buckets of objects, and uploads that are not complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,14 +12,14 @@ use super::md5::{hex, md5};
 /// The bucket that every server has.
 pub const BUCKET: &str = "bucket";
 
-/// The objects of a server, for tests to look at and to change behind the clients' backs.
+/// The objects of a server, for tests to look at and to change without the clients' knowledge.
 #[derive(Clone, Debug)]
 pub struct Objects {
     dialect: Dialect,
     state: Arc<Mutex<State>>,
 }
 
-/// What the lock guards.
+/// The state of a server, under its lock.
 #[derive(Debug)]
 pub(super) struct State {
     dialect: Dialect,
@@ -55,13 +55,13 @@ pub(super) struct Object {
     pub(super) headers: Vec<(String, String)>,
 }
 
-/// A value in parts.
+/// A value that is being uploaded in parts.
 #[derive(Clone, Debug)]
 pub(super) struct Upload {
     pub(super) bucket: String,
     pub(super) key: String,
     pub(super) headers: Vec<(String, String)>,
-    /// By number or block id, with their ETags.
+    /// The parts by number or block id, with their ETags.
     pub(super) parts: BTreeMap<String, (Bytes, String)>,
 }
 
@@ -105,11 +105,11 @@ impl Objects {
         state.buckets.entry(BUCKET.to_owned()).or_default().insert(key.to_owned(), object);
     }
 
-    /// Stores a text as gzip, with the header that says so.
+    /// Stores a text as gzip, with `Content-Encoding: gzip`.
     ///
     /// # Panics
     ///
-    /// It has more than 65,535 bytes.
+    /// If the text has more than 65,535 bytes.
     pub fn put_gzip(&self, key: &str, text: &str) {
         let stream = deflated(text.as_bytes()).expect("it fits into one block");
         self.put_with(key, stream, &[("Content-Encoding", "gzip")]);
@@ -177,7 +177,8 @@ impl State {
     pub(super) fn object(&mut self, data: Bytes, hash: String, headers: Vec<(String, String)>) -> Object {
         self.generation += 1;
         self.clock.seconds += u64::from(!self.clock.held);
-        let (generation, modified) = (self.generation, self.clock.seconds);
+        let generation = self.generation;
+        let modified = self.clock.seconds;
         let etag = match self.dialect {
             Dialect::S3 | Dialect::Gcs => format!("\"{hash}\""),
             Dialect::Azure => format!("\"0x8D{generation:X}\""),

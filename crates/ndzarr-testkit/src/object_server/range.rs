@@ -6,16 +6,16 @@ use super::dates::parse_http_date;
 use super::objects::Object;
 use super::request::Request;
 
-/// What a `Range` header selects of a value.
+/// The bytes of a value that a `Range` header selects.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Selected {
-    /// All of it: without a header, or with one that is not understood.
+    /// All bytes: without a header, or with one that is not understood.
     Whole,
     Part(Range<usize>),
     Nothing,
 }
 
-/// What suffixes, `bytes=-5`, mean.
+/// The meaning of a suffix, `bytes=-5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suffixes {
     Supported,
@@ -47,7 +47,7 @@ pub(super) fn select(header: Option<&str>, byte_len: usize, suffixes: Suffixes) 
     })
 }
 
-/// What the conditions of a read say of an object.
+/// The outcome of the conditions of a read for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Holds,
@@ -75,7 +75,7 @@ pub(super) fn read_conditions(request: &Request, object: &Object) -> Verdict {
     }
 }
 
-/// Whether a list of tags names this one, strongly: weak tags match nothing.
+/// Compares a list of tags with one by the strong comparison: weak tags match nothing.
 pub(super) fn matches(tags: &str, etag: &str) -> bool {
     tags == "*" || tags.split(',').any(|tag| tag.trim() == etag && !etag.starts_with("W/"))
 }

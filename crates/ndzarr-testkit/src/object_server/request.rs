@@ -8,7 +8,7 @@ use super::stream::Stream;
 
 /// The longest head that is read; services have similar limits.
 const MAX_HEAD: usize = 64 << 10;
-/// What is read at once.
+/// The most bytes that are read at once.
 const STEP: usize = 64 << 10;
 
 /// The head of a request.
@@ -65,7 +65,8 @@ impl Request {
         let head = std::str::from_utf8(head).ok()?;
         let mut lines = head.split("\r\n");
         let mut words = lines.next()?.split(' ');
-        let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let method = words.next()?.to_owned();
+        let target = words.next()?.to_owned();
         let headers = lines
             .filter(|line| !line.is_empty())
             .map(|line| {
@@ -117,25 +118,26 @@ impl Arrived {
     pub(super) fn read(stream: &mut Stream) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         let head_len = loop {
-            let before = bytes.len();
+            let len_before = bytes.len();
             if peek(stream, &mut bytes, STEP)? == 0 {
-                return if before == 0 { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+                return if len_before == 0 { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
             }
-            let from = before.saturating_sub(3);
+            let from = len_before.saturating_sub(3);
             if let Some(at) = bytes[from..].windows(4).position(|four| four == b"\r\n\r\n") {
                 let head_len = from + at + 4;
                 bytes.truncate(head_len);
-                stream.read_exact(&mut bytes[before..head_len - 1])?;
+                stream.read_exact(&mut bytes[len_before..head_len - 1])?;
                 break head_len;
             }
             if bytes.len() > MAX_HEAD {
                 return Err(ErrorKind::InvalidData.into());
             }
-            stream.read_exact(&mut bytes[before..])?;
+            stream.read_exact(&mut bytes[len_before..])?;
         };
         let request = Request::parse(&bytes[..head_len - 4]).ok_or(ErrorKind::InvalidData)?;
-        let chunked =
-            request.header("transfer-encoding").is_some_and(|how| how.eq_ignore_ascii_case("chunked"));
+        let chunked = request
+            .header("transfer-encoding")
+            .is_some_and(|encoding| encoding.eq_ignore_ascii_case("chunked"));
         let byte_len = match request.header("content-length") {
             Some(text) => text.parse().map_err(|_| ErrorKind::InvalidData)?,
             None => 0,
@@ -143,7 +145,7 @@ impl Arrived {
         if !chunked && byte_len == 0 {
             return Ok(Some(Self { request, body: Bytes::new() }));
         }
-        if request.header("expect").is_some_and(|what| what.eq_ignore_ascii_case("100-continue")) {
+        if request.header("expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue")) {
             io::Write::write_all(stream, b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         Self::finish(stream)?;
@@ -157,12 +159,12 @@ impl Arrived {
     }
 }
 
-/// Appends what there is, at most `most` bytes, without consuming it.
-fn peek(stream: &Stream, bytes: &mut Vec<u8>, most: usize) -> io::Result<usize> {
-    let before = bytes.len();
-    bytes.resize(before + most, 0);
-    let n = stream.peek(&mut bytes[before..])?;
-    bytes.truncate(before + n);
+/// Appends the bytes that have arrived, at most `max_len`, without consuming them. Returns their number.
+fn peek(stream: &Stream, bytes: &mut Vec<u8>, max_len: usize) -> io::Result<usize> {
+    let len_before = bytes.len();
+    bytes.resize(len_before + max_len, 0);
+    let n = stream.peek(&mut bytes[len_before..])?;
+    bytes.truncate(len_before + n);
     Ok(n)
 }
 
@@ -170,13 +172,13 @@ fn peek(stream: &Stream, bytes: &mut Vec<u8>, most: usize) -> io::Result<usize> 
 fn body_of(stream: &mut Stream, byte_len: usize) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     while body.len() + 1 < byte_len {
-        let (before, most) = (body.len(), STEP.min(byte_len - 1 - body.len()));
-        body.resize(before + most, 0);
-        let n = stream.read(&mut body[before..])?;
+        let len_before = body.len();
+        body.resize(len_before + STEP.min(byte_len - 1 - len_before), 0);
+        let n = stream.read(&mut body[len_before..])?;
         if n == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        body.truncate(before + n);
+        body.truncate(len_before + n);
     }
     match peek(stream, &mut body, 1)? {
         0 => Err(ErrorKind::UnexpectedEof.into()),
@@ -184,7 +186,7 @@ fn body_of(stream: &mut Stream, byte_len: usize) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A body in chunks; the last byte behind it stays unread.
+/// A body in chunks; the last byte after it stays unread.
 fn chunked_body(stream: &mut Stream) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
@@ -194,9 +196,9 @@ fn chunked_body(stream: &mut Stream) -> io::Result<Vec<u8>> {
         if byte_len == 0 {
             break;
         }
-        let before = body.len();
+        let len_before = body.len();
         io::copy(&mut stream.take(byte_len as u64), &mut body)?;
-        if body.len() - before != byte_len || !self::line(stream)?.is_empty() {
+        if body.len() - len_before != byte_len || !self::line(stream)?.is_empty() {
             return Err(ErrorKind::InvalidData.into());
         }
     }

@@ -1,4 +1,4 @@
-//! What the threads of a server share.
+//! The state that the threads of a server share.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use super::objects::Objects;
 use super::request::Request;
 use super::traffic::Shared;
 
-/// What the threads of a server share.
+/// The state that the threads of a server share.
 pub(super) struct Server {
     pub(super) objects: Objects,
     pub(super) shared: Shared,

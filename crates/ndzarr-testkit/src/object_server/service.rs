@@ -1,4 +1,4 @@
-//! Hands a request to the code of the service that the server speaks like.
+//! Hands a request to the code of the service that the server imitates.
 
 use bytes::Bytes;
 

@@ -6,26 +6,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// After this time a call that waits looks whether the server has ended. Elsewhere, the end of the
-/// connection wakes it; wine does not.
-const LOOK: Duration = Duration::from_secs(1);
+/// The interval at which a waiting call checks if the server has ended. On real systems the end of the
+/// connection wakes the call; under wine it does not.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct Stream {
     tcp: TcpStream,
-    /// Whether the server has ended.
+    /// Set when the server has ended.
     ended: Arc<AtomicBool>,
 }
 
 impl Stream {
     pub(super) fn new(tcp: TcpStream, ended: Arc<AtomicBool>) -> Self {
-        // They fail if the client has gone away, which the first call finds.
+        // These calls fail if the client has closed the connection, which the first read finds.
         let _ = tcp.set_nodelay(true);
-        let _ = tcp.set_read_timeout(Some(LOOK));
-        let _ = tcp.set_write_timeout(Some(LOOK));
+        let _ = tcp.set_read_timeout(Some(CHECK_INTERVAL));
+        let _ = tcp.set_write_timeout(Some(CHECK_INTERVAL));
         Self { tcp, ended }
     }
 
-    /// What has come, without consuming it.
+    /// Reads bytes that have arrived without consuming them. Returns their number.
     pub(super) fn peek(&self, bytes: &mut [u8]) -> io::Result<usize> {
         self.wait(|tcp| tcp.peek(bytes))
     }

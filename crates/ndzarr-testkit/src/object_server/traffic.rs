@@ -1,4 +1,4 @@
-//! What went over a server's connections.
+//! The requests that a server got, their counts, and how it is to answer them.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
@@ -9,10 +9,10 @@ use std::time::Duration;
 use super::faults::{Fault, FaultRule};
 use super::request::Request;
 
-/// Requests that are remembered; older ones are forgotten.
-const REMEMBERED: usize = 65_536;
+/// The most requests that are remembered; older ones are forgotten.
+const MAX_REMEMBERED: usize = 65_536;
 
-/// A request that a server met.
+/// A request that a server got.
 #[derive(Clone, Debug)]
 pub struct Met {
     /// Its head.
@@ -21,7 +21,7 @@ pub struct Met {
     pub body_len: usize,
     /// The fault that was injected.
     pub fault: Option<Fault>,
-    /// The status that it was answered, before a fault changed that.
+    /// The status of the answer, before a fault changed it.
     pub status: Option<u16>,
 }
 
@@ -40,7 +40,7 @@ pub struct Traffic {
     pub faults: u64,
 }
 
-/// What the connections of a server share besides its objects.
+/// The state that the connections of a server share, apart from its objects.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     state: Mutex<State>,
@@ -50,14 +50,14 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 struct State {
     traffic: Traffic,
-    met: VecDeque<Met>,
-    /// The number of the first of `met`.
+    requests: VecDeque<Met>,
+    /// The number of the first of `requests`.
     first: u64,
     in_flight: usize,
     rules: Vec<FaultRule>,
     latency: Duration,
     held: bool,
-    /// How many requests wait because of it.
+    /// The number of requests that wait because of `held`.
     n_held: usize,
     ended: Arc<AtomicBool>,
     streams: Vec<(u64, TcpStream)>,
@@ -91,14 +91,14 @@ impl Shared {
         let state = self.lock();
         state.ended.store(true, Ordering::Relaxed);
         for (_, stream) in &state.streams {
-            // A connection that the client has closed meanwhile.
+            // This fails for a connection that the client has closed meanwhile.
             let _ = stream.shutdown(Shutdown::Both);
         }
         drop(state);
         self.changed.notify_all();
     }
 
-    /// Whether the server has ended.
+    /// The flag that is set when the server has ended.
     pub(super) fn ended(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.lock().ended)
     }
@@ -107,22 +107,23 @@ impl Shared {
     /// client has the whole answer, after which it may send the next one.
     pub(super) fn begin(&self, request: &Request, body_len: usize) -> InFlight<'_> {
         let mut state = self.lock();
-        let fault = state.rules.iter_mut().find_map(|rule| rule.meets(request));
+        let fault = state.rules.iter_mut().find_map(|rule| rule.fault_for(request));
         state.traffic.requests += 1;
         state.traffic.faults += u64::from(fault.is_some());
         state.in_flight += 1;
         state.traffic.most_in_flight = state.traffic.most_in_flight.max(state.in_flight);
-        if state.met.len() == REMEMBERED {
-            state.met.pop_front();
+        if state.requests.len() == MAX_REMEMBERED {
+            state.requests.pop_front();
             state.first += 1;
         }
-        let number = state.first + state.met.len() as u64;
-        state.met.push_back(Met { request: request.clone(), body_len, fault: fault.clone(), status: None });
+        let number = state.first + state.requests.len() as u64;
+        let met = Met { request: request.clone(), body_len, fault: fault.clone(), status: None };
+        state.requests.push_back(met);
         self.changed.notify_all();
         InFlight { shared: self, number, fault }
     }
 
-    /// Waits for the latency and while requests are held. Whether the server goes on.
+    /// Waits for the latency and while requests are held. Returns `false` once the server has ended.
     pub(super) fn delay(&self) -> bool {
         let latency = self.lock().latency;
         if !latency.is_zero() && !self.sleep(latency) {
@@ -138,7 +139,7 @@ impl Shared {
         !state.ended.load(Ordering::Relaxed)
     }
 
-    /// Sleeps, but not longer than the server lives. Whether it still does.
+    /// Sleeps, but not past the end of the server. Returns `false` once it has ended.
     pub(super) fn sleep(&self, time: Duration) -> bool {
         let state =
             self.changed.wait_timeout_while(self.lock(), time, |state| !state.ended.load(Ordering::Relaxed));
@@ -153,16 +154,16 @@ impl Shared {
         self.lock().traffic
     }
 
-    pub(super) fn met(&self) -> Vec<Met> {
-        self.lock().met.iter().cloned().collect()
+    pub(super) fn requests(&self) -> Vec<Met> {
+        self.lock().requests.iter().cloned().collect()
     }
 
     pub(super) fn forget(&self) {
         let mut state = self.lock();
         let in_flight = state.in_flight;
         state.traffic = Traffic { most_in_flight: in_flight, ..Traffic::default() };
-        state.first += state.met.len() as u64;
-        state.met.clear();
+        state.first += state.requests.len() as u64;
+        state.requests.clear();
     }
 
     pub(super) fn set_rules(&self, rules: Vec<FaultRule>) {
@@ -197,7 +198,7 @@ impl InFlight<'_> {
     pub(super) fn answered(&self, status: u16) {
         let mut state = self.shared.lock();
         let at = self.number.checked_sub(state.first).and_then(|at| usize::try_from(at).ok());
-        if let Some(met) = at.and_then(|at| state.met.get_mut(at)) {
+        if let Some(met) = at.and_then(|at| state.requests.get_mut(at)) {
             met.status = Some(status);
         }
     }

@@ -1,4 +1,5 @@
-//! A web server of files, as nginx answers: it reads, and lists folders for people only.
+//! A web server of files that answers as nginx does: values can only be read, and the lists of folders
+//! are for people.
 
 use super::answer::Answer;
 use super::dates::http_date;
@@ -28,10 +29,8 @@ fn get(objects: &Objects, request: &Request, path: &str) -> Answer {
         let mut keys = files.into_iter().flat_map(|files| files.keys());
         return match path {
             "" => listing(),
-            folder if folder.ends_with('/') => match keys.any(|key| key.starts_with(folder)) {
-                true => listing(),
-                false => error(404),
-            },
+            folder if folder.ends_with('/') && keys.any(|key| key.starts_with(folder)) => listing(),
+            folder if folder.ends_with('/') => error(404),
             _ if keys.any(is_below) => {
                 let raw = request.target.split('?').next().unwrap_or_default();
                 error(301).with("Location", format!("{raw}/"))

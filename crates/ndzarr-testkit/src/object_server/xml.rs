@@ -1,4 +1,4 @@
-//! The little XML that the services speak.
+//! The subset of XML that the services use.
 
 /// Text as the content of an element.
 pub(super) fn escaped(text: &str) -> String {
@@ -21,10 +21,12 @@ pub(super) fn element(name: &str, text: impl ToString) -> String {
     format!("<{name}>{}</{name}>", escaped(&text.to_string()))
 }
 
-/// The contents of all elements of this name, in order, unescaped.
+/// The contents of all elements of this name, in order, as they stand in the document.
 pub(super) fn contents<'x>(xml: &'x str, name: &str) -> Vec<&'x str> {
-    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    let (mut found, mut rest) = (Vec::new(), xml);
+    let open = format!("<{name}>");
+    let close = format!("</{name}>");
+    let mut found = Vec::new();
+    let mut rest = xml;
     while let Some(at) = rest.find(&open) {
         rest = &rest[at + open.len()..];
         let Some(end) = rest.find(&close) else { break };
@@ -42,9 +44,9 @@ pub(super) fn text(xml: &str, name: &str) -> Option<String> {
 pub(super) fn unescaped(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('&') {
+    while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        let (entity, behind) = behind.split_once(';').unwrap_or((behind, ""));
+        let (entity, after) = after.split_once(';').unwrap_or((after, ""));
         let code = entity.strip_prefix('#').map(|code| match code.strip_prefix('x') {
             Some(hex) => u32::from_str_radix(hex, 16),
             None => code.parse(),
@@ -57,7 +59,7 @@ pub(super) fn unescaped(text: &str) -> String {
             "apos" => out.push('\''),
             _ => out.extend(code.and_then(Result::ok).and_then(char::from_u32)),
         }
-        rest = behind;
+        rest = after;
     }
     out + rest
 }

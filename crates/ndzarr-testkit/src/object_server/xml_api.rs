@@ -22,8 +22,15 @@ use super::xml_call::{Call, error};
 pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
     let Some(path) = request.path() else { return error(400, "InvalidURI", "") };
     let (bucket, key) = path.split_once('/').unwrap_or((&path, ""));
-    let (bucket, key) = (bucket.to_owned(), key.to_owned());
-    let call = Call { dialect: objects.dialect(), objects, request, body, bucket, key, twist };
+    let call = Call {
+        dialect: objects.dialect(),
+        objects,
+        request,
+        body,
+        bucket: bucket.to_owned(),
+        key: key.to_owned(),
+        twist,
+    };
     let answer = call.answer();
     let answer = match call.dialect {
         Dialect::Gcs => answer.with("X-GUploader-UploadID", "upload-id"),
@@ -32,18 +39,31 @@ pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: 
     if request.method == "HEAD" { answer.for_head() } else { answer }
 }
 
+/// The parameters of a query that are supported, apart from those of a signature.
+const KNOWN_PARAMETERS: [&str; 16] = [
+    "list-type",
+    "prefix",
+    "delimiter",
+    "max-keys",
+    "start-after",
+    "fetch-owner",
+    "continuation-token",
+    "encoding-type",
+    "uploads",
+    "uploadId",
+    "partNumber",
+    "delete",
+    "location",
+    "generation",
+    "versionId",
+    "x-id",
+];
+
 impl Call<'_> {
     fn answer(&self) -> Answer {
         let query = |name: &str| self.request.query(name);
-        let known = |name: &str| {
-            const KNOWN: &[&str] =
-                &["list-type", "prefix", "delimiter", "max-keys", "start-after", "fetch-owner"];
-            const ALSO: &[&str] =
-                &["continuation-token", "encoding-type", "uploads", "uploadId", "partNumber", "delete"];
-            const AND: &[&str] = &["location", "generation", "versionId", "x-id"];
-            [KNOWN, ALSO, AND].iter().any(|names| names.contains(&name)) || name.starts_with("X-Amz-")
-        };
-        if self.request.parameters().any(|(name, _)| !known(&name)) || self.copies() {
+        let is_known = |name: &str| KNOWN_PARAMETERS.contains(&name) || name.starts_with("X-Amz-");
+        if self.request.parameters().any(|(name, _)| !is_known(&name)) || self.is_unsupported() {
             return error(501, "NotImplemented", "");
         }
         if self.request.method == "PUT" && self.key.is_empty() {
@@ -72,8 +92,8 @@ impl Call<'_> {
         }
     }
 
-    /// Copies, and uploads in signed chunks: no test needs them yet.
-    fn copies(&self) -> bool {
+    /// Copies, and uploads in signed chunks, which no test needs yet.
+    fn is_unsupported(&self) -> bool {
         let has = |name: &str| self.request.header(name).is_some();
         has("x-amz-copy-source") || has("x-goog-copy-source") || has("x-amz-decoded-content-length")
     }
@@ -116,20 +136,20 @@ impl Call<'_> {
         }
     }
 
-    /// What Google sends of a value that is stored with `Content-Encoding: gzip` to those who do not accept
-    /// gzip ("Transcoding of gzip-compressed files"): all of it, inflated, whatever the range.
+    /// A value that is stored with `Content-Encoding: gzip`, inflated. Google sends all of it to clients
+    /// that do not accept gzip, whatever the range ("Transcoding of gzip-compressed files").
     fn transcoded(&self, object: &Object) -> Option<Vec<u8>> {
         let is_gzip = |(name, value): &(String, String)| {
             name.eq_ignore_ascii_case("content-encoding") && value == "gzip"
         };
-        let accepts = |header: &str| header.split(',').any(|one| one.trim() == "gzip");
-        let inflates = self.dialect == Dialect::Gcs
+        let accepts_gzip = |header: &str| header.split(',').any(|encoding| encoding.trim() == "gzip");
+        let is_transcoded = self.dialect == Dialect::Gcs
             && object.headers.iter().any(is_gzip)
-            && !self.request.header("accept-encoding").is_some_and(accepts);
-        inflates.then(|| inflated(&object.data)).flatten()
+            && !self.request.header("accept-encoding").is_some_and(accepts_gzip);
+        if is_transcoded { inflated(&object.data) } else { None }
     }
 
-    /// S3 says the size in the document alone, Google in a header.
+    /// S3 states the size only in the document, Google also in a header.
     fn not_satisfiable(&self, size: usize) -> Answer {
         let range = self.request.header("range").unwrap_or_default();
         let more = element("RangeRequested", range) + &element("ActualObjectSize", size);
@@ -174,7 +194,7 @@ impl Call<'_> {
         if let Err(refusal) = self.write_conditions(&state) {
             return refusal;
         }
-        let object = state.object(self.body.clone(), hash, self.kept_headers());
+        let object = state.object(self.body.clone(), hash, self.stored_headers());
         self.store(&mut state, object)
     }
 
@@ -212,18 +232,18 @@ impl Call<'_> {
     }
 
     /// The headers of a write that come back with the value.
-    pub(super) fn kept_headers(&self) -> Vec<(String, String)> {
-        const KEPT: &[&str] =
+    pub(super) fn stored_headers(&self) -> Vec<(String, String)> {
+        const STORED: &[&str] =
             &["content-type", "cache-control", "content-encoding", "content-language", "content-disposition"];
         let prefix = if self.dialect == Dialect::Gcs { "x-goog-meta-" } else { "x-amz-meta-" };
-        let kept = |name: &str| KEPT.contains(&name) || name.starts_with(prefix);
-        self.request.headers.iter().filter(|(name, _)| kept(name)).cloned().collect()
+        let is_stored = |name: &str| STORED.contains(&name) || name.starts_with(prefix);
+        self.request.headers.iter().filter(|(name, _)| is_stored(name)).cloned().collect()
     }
 
-    /// S3 answers 204 whether the key was there or not.
+    /// S3 answers 204 also for a key that does not exist, Google 404.
     fn delete(&self) -> Answer {
         let mut state = self.objects.lock();
-        let is_there = state.buckets.get(&self.bucket).is_some_and(|bucket| bucket.contains_key(&self.key));
+        let exists = state.buckets.get(&self.bucket).is_some_and(|bucket| bucket.contains_key(&self.key));
         let has_condition =
             ["if-match", "x-goog-if-generation-match"].iter().any(|name| self.request.header(name).is_some());
         if has_condition && let Err(refusal) = self.write_conditions(&state) {
@@ -232,7 +252,7 @@ impl Call<'_> {
         if state.protected.contains(&self.key) {
             return error(403, "AccessDenied", "");
         }
-        if !is_there && self.dialect == Dialect::Gcs {
+        if !exists && self.dialect == Dialect::Gcs {
             return self.no_such_key();
         }
         state.buckets.entry(self.bucket.clone()).or_default().remove(&self.key);
@@ -245,12 +265,8 @@ impl Call<'_> {
         if keys.is_empty() || keys.len() > 1000 {
             return error(400, "MalformedXML", "");
         }
-        if !self
-            .request
-            .headers
-            .iter()
-            .any(|(name, _)| name == "content-md5" || name.starts_with("x-amz-checksum-"))
-        {
+        let is_checksum = |name: &str| name == "content-md5" || name.starts_with("x-amz-checksum-");
+        if !self.request.headers.iter().any(|(name, _)| is_checksum(name)) {
             return error(400, "InvalidRequest", "");
         }
         let quiet = text(body, "Quiet").as_deref() == Some("true");
@@ -280,8 +296,8 @@ impl Call<'_> {
     fn list(&self) -> Answer {
         let query = |name: &str| self.request.query(name);
         let state = self.objects.lock();
-        let (prefix, delimiter) =
-            (query("prefix").unwrap_or_default(), query("delimiter").unwrap_or_default());
+        let prefix = query("prefix").unwrap_or_default();
+        let delimiter = query("delimiter").unwrap_or_default();
         let page_len = match query("max-keys").map(|text| text.parse::<usize>()) {
             Some(Ok(n)) => n.min(state.page_len),
             None => state.page_len,
@@ -308,8 +324,8 @@ impl Call<'_> {
             more = true;
             next = Some(hidden(&(name.unwrap_or_default() + "~")));
         }
-        let url = query("encoding-type").as_deref() == Some("url");
-        let spelled = |text: &str| if url { encoded(text) } else { text.to_owned() };
+        let is_url_encoded = query("encoding-type").as_deref() == Some("url");
+        let spelled = |text: &str| if is_url_encoded { encoded(text) } else { text.to_owned() };
         let mut xml = element("Name", &self.bucket)
             + &element("Prefix", spelled(&prefix))
             + &element("MaxKeys", page_len)
@@ -318,32 +334,37 @@ impl Call<'_> {
         xml += &after.map(|after| element("StartAfter", spelled(&after))).unwrap_or_default();
         xml += &token.map(|token| element("ContinuationToken", token)).unwrap_or_default();
         xml += &next.map(|next| element("NextContinuationToken", next)).unwrap_or_default();
-        // Objects come first, prefixes behind them.
-        let (mut contents, mut prefixes) = (String::new(), String::new());
+        // Objects come first, prefixes after them.
+        let mut contents = String::new();
+        let mut prefixes = String::new();
         for entry in entries {
             match entry {
                 Entry::Prefix(name) => {
                     prefixes +=
                         &format!("<CommonPrefixes>{}</CommonPrefixes>", element("Prefix", spelled(name)));
                 }
-                Entry::Object(key, object) => {
-                    let generation = match self.dialect {
-                        Dialect::Gcs => element("Generation", object.generation),
-                        _ => String::new(),
-                    };
-                    contents += &format!(
-                        "<Contents>{}{generation}{}<ETag>{}</ETag>{}<StorageClass>STANDARD</StorageClass></Contents>",
-                        element("Key", spelled(key)),
-                        element("LastModified", iso_date(object.modified)),
-                        escaped(&object.etag),
-                        element("Size", object.data.len()),
-                    );
-                }
+                Entry::Object(key, object) => contents += &self.list_entry(&spelled(key), object),
             }
         }
-        let space = "http://s3.amazonaws.com/doc/2006-03-01/";
-        let xml = format!("<ListBucketResult xmlns=\"{space}\">{xml}{contents}{prefixes}</ListBucketResult>");
+        let namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
+        let xml =
+            format!("<ListBucketResult xmlns=\"{namespace}\">{xml}{contents}{prefixes}</ListBucketResult>");
         Answer::xml(200, format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{xml}"))
+    }
+
+    /// The element of a list for an object, with its key as the list spells it.
+    fn list_entry(&self, key: &str, object: &Object) -> String {
+        let generation = match self.dialect {
+            Dialect::Gcs => element("Generation", object.generation),
+            _ => String::new(),
+        };
+        format!(
+            "<Contents>{}{generation}{}<ETag>{}</ETag>{}<StorageClass>STANDARD</StorageClass></Contents>",
+            element("Key", key),
+            element("LastModified", iso_date(object.modified)),
+            escaped(&object.etag),
+            element("Size", object.data.len()),
+        )
     }
 }
 
@@ -351,7 +372,7 @@ fn generation_headers(answer: Answer, object: &Object) -> Answer {
     answer.with("x-goog-generation", object.generation).with("x-goog-metageneration", 1)
 }
 
-/// A name as a token that says nothing.
+/// A name as a token from which clients learn nothing.
 pub(super) fn hidden(name: &str) -> String {
     super::md5::hex(name.as_bytes())
 }
@@ -364,7 +385,7 @@ pub(super) fn unhidden(token: &str) -> Option<String> {
     String::from_utf8(bytes.filter(|_| rest.is_empty())?).ok()
 }
 
-/// What `encoding-type=url` does to names.
+/// A name as `encoding-type=url` spells it.
 fn encoded(text: &str) -> String {
     let letter = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'/' | b'*' => {

@@ -36,7 +36,7 @@ pub(super) fn get(store: &dyn Store, name: &str) -> Option<(Bytes, Pin)> {
 pub(super) fn value(fetched: Fetched) -> Option<(Bytes, Pin)> {
     match fetched {
         Fetched::Missing => None,
-        Fetched::Changed => panic!("changed, though no pin was asked for"),
+        Fetched::Changed => panic!("changed, though the request has no pin"),
         Fetched::Parts { pin, size, parts } => {
             assert_eq!(parts.len(), 1, "one part for a whole value");
             assert_eq!(size, parts[0].len() as u64);

@@ -31,7 +31,7 @@ fn assert_below(store: &dyn Store, below: &str, expected: &[&str]) {
     assert_eq!(sizes.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), keys, "sizes below {below:?}");
     for (key, byte_len) in sizes {
         let fetch = Fetch { key, of: Of::Any, want: Want::Size };
-        let Fetched::Parts { size, .. } = ok(store.fetch(&fetch)) else { panic!("{} is there", fetch.key) };
+        let Fetched::Parts { size, .. } = ok(store.fetch(&fetch)) else { panic!("{} exists", fetch.key) };
         assert_eq!(byte_len, Some(size), "{}", fetch.key);
     }
 }

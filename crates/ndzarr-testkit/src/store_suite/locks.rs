@@ -18,7 +18,7 @@ pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
 fn hold(store: &dyn Store, name: &str) -> Box<dyn KeyLock> {
     match ok(store.lock(&key(name), Wait::Block)) {
         Locked::Held(lock) => lock,
-        Locked::Busy => panic!("busy, though told to wait"),
+        Locked::Busy => panic!("busy, though it was to wait"),
         Locked::Unsupported => panic!("unsupported, though it was not before"),
     }
 }

@@ -18,7 +18,7 @@ fn a_snapshot_is_never_of_another_value(store: &dyn Store) {
     for want in [whole(), Want::Tail(100)] {
         assert_part(fetch(store, "a", Of::Snapshot(pin.clone()), want), "old value");
     }
-    // Of the same size, a longer one, none, and one again.
+    // A value of the same size, a longer one, none, and again one of the same size.
     put(store, "a", "new value");
     assert_old_or_changed(store, &pin);
     put(store, "a", "a value that is longer");
@@ -36,7 +36,7 @@ fn assert_old_or_changed(store: &dyn Store, pin: &Pin) {
         Fetched::Parts { size, parts, .. } => {
             assert_eq!((size, &parts[0][..], &parts[1][..]), (9, &b"value"[..], &b"old"[..]));
         }
-        Fetched::Missing => panic!("a snapshot is there or Changed, not Missing"),
+        Fetched::Missing => panic!("a snapshot exists or is Changed, not Missing"),
     }
 }
 

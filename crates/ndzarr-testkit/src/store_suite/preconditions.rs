@@ -19,7 +19,7 @@ pub(super) fn check_unsupported(store: &dyn Store) {
     assert_value(store, "a", Some("value"));
 }
 
-/// Nor erase.
+/// A store that cannot check a precondition must not erase regardless.
 pub(super) fn check_erase_unsupported(store: &dyn Store) {
     put(store, "a", "value");
     for only_if in [Precondition::Absent, Precondition::Current(pin_of(store, "a"))] {
@@ -44,11 +44,12 @@ fn only_if_absent(store: &dyn Store) {
 
 fn only_if_current(store: &dyn Store) {
     put(store, "a", "one");
-    let (one, other) = (pin_of(store, "a"), Pin::new("of another store"));
+    let one = pin_of(store, "a");
+    let of_other_store = Pin::new("of another store");
     let put_current = |value: &'static str, pin: &Pin| {
         ok(store.put(&key("a"), &[value.into()], Precondition::Current(pin.clone())))
     };
-    assert!(matches!(put_current("no", &other), Put::Conflict));
+    assert!(matches!(put_current("no", &of_other_store), Put::Conflict));
     assert!(matches!(put_current("two", &one), Put::Done(_)));
     assert!(matches!(put_current("no", &one), Put::Conflict));
     assert_value(store, "a", Some("two"));
@@ -59,13 +60,13 @@ fn only_if_current(store: &dyn Store) {
     }
     let last = pin_of(store, "a");
     erase(store, "a");
-    for pin in [&one, &two, &last, &other] {
+    for pin in [&one, &two, &last, &of_other_store] {
         assert!(matches!(put_current("no", pin), Put::Conflict));
     }
     assert_value(store, "a", None);
-    let conflict = store.put(&key("never/there"), &[], Precondition::Current(last));
+    let conflict = store.put(&key("never/stored"), &[], Precondition::Current(last));
     assert!(matches!(ok(conflict), Put::Conflict));
-    assert_value(store, "never/there", None);
+    assert_value(store, "never/stored", None);
 }
 
 pub(super) fn check_erase(store: &dyn Store) {

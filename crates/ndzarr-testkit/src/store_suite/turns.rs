@@ -11,7 +11,7 @@ use super::calls::{get, key, ok, value, whole};
 const WRITERS: usize = 4;
 const ROUNDS: u8 = 50;
 
-/// Writers count up their own byte of one value; none may undo what another did.
+/// Each writer increases its own byte of one value; none may undo the update of another.
 fn check(store: &dyn Store, update: impl Fn(&dyn Store, usize) + Sync) {
     thread::scope(|scope| {
         for writer in 0..WRITERS {
@@ -54,7 +54,9 @@ fn update_by_precondition(store: &dyn Store, writer: usize) {
 }
 
 fn update_by_lock(store: &dyn Store, writer: usize) {
-    let Locked::Held(mut lock) = ok(store.lock(&key("a/slots"), Wait::Block)) else { panic!("told to wait") };
+    let Locked::Held(mut lock) = ok(store.lock(&key("a/slots"), Wait::Block)) else {
+        panic!("it was to wait")
+    };
     let old = value(ok(lock.fetch(Of::Any, whole()))).map_or_else(Bytes::new, |(old, _)| old);
     ok(lock.append(&counted_up(&old, writer)));
     ok(lock.publish());
@@ -67,8 +69,8 @@ fn counted_up(old: &[u8], writer: usize) -> [u8; WRITERS] {
     slots
 }
 
-/// Readers beside a writer see one of its values, not parts of two, and with a pin never two values
-/// in one read.
+/// While a value is written, readers see the old or the new one, not parts of both, and with a pin
+/// always the same one.
 pub(super) fn readers_see_whole_values(store: &dyn Store) {
     const SIZES: [usize; 3] = [40_000, 100, 70_000];
     let values = [0, 1, 2].map(|i| Bytes::from(vec![i; SIZES[usize::from(i)]]));
@@ -95,9 +97,9 @@ pub(super) fn readers_see_whole_values(store: &dyn Store) {
             });
         }
         scope.spawn(|| {
-            // Also when it panics, or the readers would never stop.
+            // The readers must stop also when this thread panics.
             let _done = SetOnDrop(&done);
-            // On a Windows share, each waits for a moment in which no reader has the value open.
+            // On a Windows share, each put waits for a moment in which no reader has the value open.
             (0..if cfg!(windows) { 15 } else { 150 }).for_each(put);
         });
     });

@@ -20,20 +20,20 @@ pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
 fn pieces(store: &dyn Store) {
     let value: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
     let read = |byte_len: u64, ranges: &[Range<u64>], piece_len: usize| {
-        let mut shown = Vec::new();
+        let mut taken = Vec::new();
         let mut piece = vec![0; piece_len];
         let mut take = |bytes: &[u8]| {
             assert!(bytes.len() == piece_len || (bytes.len() < piece_len && !bytes.is_empty()));
-            shown.push(bytes.to_vec());
+            taken.push(bytes.to_vec());
         };
         let fetched = ok(store.fetch_pieces(&key("a"), byte_len, ranges, &mut piece, &mut take));
-        (fetched, shown)
+        (fetched, taken)
     };
-    let (fetched, shown) = read(7, &[0..7], 7);
+    let (fetched, taken) = read(7, &[0..7], 7);
     if fetched == FetchedPieces::Unsupported {
         return;
     }
-    assert_eq!((fetched, shown.len()), (FetchedPieces::Missing, 0));
+    assert_eq!((fetched, taken.len()), (FetchedPieces::Missing, 0));
     assert!(matches!(ok(store.put(&key("a"), &[value.clone().into()], Precondition::None)), Put::Done(_)));
     for piece_len in [1 << 20, 100_000, 99_999, 4096, 1000] {
         for ranges in [
@@ -45,15 +45,15 @@ fn pieces(store: &dyn Store) {
             vec![7..99_000, 50..50, 3..80_000],
             vec![],
         ] {
-            let (fetched, shown) = read(100_000, &ranges, piece_len);
+            let (fetched, taken) = read(100_000, &ranges, piece_len);
             let wanted: Vec<&[u8]> =
                 ranges.iter().map(|range| &value[range.start as usize..range.end as usize]).collect();
             assert_eq!(fetched, FetchedPieces::All);
             assert_eq!(
-                shown.len(),
+                taken.len(),
                 wanted.iter().map(|range| range.len().div_ceil(piece_len)).sum::<usize>()
             );
-            assert_eq!(shown.concat(), wanted.concat());
+            assert_eq!(taken.concat(), wanted.concat());
         }
     }
     for byte_len in [0, 99_999, 100_001] {
@@ -95,17 +95,17 @@ fn replace_and_erase(store: &dyn Store) {
 fn names(store: &dyn Store) {
     let names =
         [".zarray", "zarr.json", "c/0/0", "0.0", "a b", "é", "日本/語", "...", "a..b", "%2F", "x?y=z#w", "~"];
-    let is_held = |name: &&str| {
-        let refused = store.fetch(&Fetch { key: key(name), of: Of::Any, want: Want::Size });
+    let is_supported = |name: &&str| {
+        let outcome = store.fetch(&Fetch { key: key(name), of: Of::Any, want: Want::Size });
         // A folder of Windows has no such names.
         let may_refuse = cfg!(windows) && ["...", "x?y=z#w"].contains(name);
-        !(may_refuse && matches!(refused, Err(StoreError::InvalidKey { .. })))
+        !(may_refuse && matches!(outcome, Err(StoreError::InvalidKey { .. })))
     };
-    for name in names.into_iter().filter(is_held) {
+    for name in names.into_iter().filter(is_supported) {
         assert_value(store, name, None);
         assert!(matches!(ok(store.put(&key(name), &[name.into()], Precondition::None)), Put::Done(_)));
     }
-    for name in names.into_iter().filter(is_held) {
+    for name in names.into_iter().filter(is_supported) {
         assert_value(store, name, Some(name));
     }
 }
@@ -116,7 +116,7 @@ fn parts_are_joined(store: &dyn Store) {
     assert_value(store, "a", Some("one value"));
     assert!(matches!(ok(store.put(&key("a"), &[], Precondition::None)), Put::Done(_)));
     assert_value(store, "a", Some(""));
-    // More than one write of the system can take.
+    // More bytes than one system call may write.
     let big: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
     assert!(matches!(ok(store.put(&key("a"), &[big.clone().into()], Precondition::None)), Put::Done(_)));
     assert_eq!(got(store, Want::Tail(5)), (big.len() as u64, vec![big[big.len() - 5..].to_vec()]));
@@ -141,7 +141,7 @@ fn ranges(store: &dyn Store) {
     check(Want::Size, &[]);
     #[expect(clippy::reversed_empty_ranges, reason = "it is to be refused")]
     for bad in [8..11, 10..11, 11..11, 0..u64::MAX, u64::MAX - 1..u64::MAX, 5..4] {
-        // The good range beside it does not help.
+        // The valid range before it does not help.
         let want = Want::Ranges(vec![0..1, bad.clone()]);
         let outcome = store.fetch(&ndzarr_store::Fetch { key: key("a"), of: Of::Any, want });
         assert!(matches!(outcome, Err(StoreError::OutOfRange { size: 10, .. })), "{bad:?}: {outcome:?}");
