@@ -132,7 +132,7 @@ pub use reading::level::Jobs;
 pub use reading::read::{read, read_async};
 pub use reading::wanted::Job;
 pub use threads::cancel::{Cancel, CancelOnDrop, Condition, Publishing, in_scope, publishing, scoped};
-pub use threads::for_each::in_parallel;
+pub use threads::for_each::{in_parallel, n_threads};
 pub use threads::other_threads::{pooled, queued};
 pub use threads::relayed::{Relay, relayed};
 pub use tile::{Coverage, MakeTile, Picked, PickedBox, Source, Tile};

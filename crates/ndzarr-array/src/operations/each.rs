@@ -1,10 +1,8 @@
 //! A loop over chunks, on threads.
 
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::available_parallelism;
 
 use ndzarr_engine::{Cancel, OnProgress, Progress, RunOptions, in_scope};
 
@@ -30,11 +28,6 @@ impl Counter {
             progress.report(Progress::new(done.min(self.total), self.total));
         }
     }
-}
-
-/// How many threads a call may use.
-pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
-    wanted.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
 /// Runs `each` on all items, on this number of threads: each of them makes requests. Meanwhile the calling thread waits
@@ -75,7 +68,8 @@ pub(crate) fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
     let work = || in_scope(call.as_ref(), run_all);
     std::thread::scope(|scope| {
         for _ in 1..threads.min(most) {
-            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+            let thread = std::thread::Builder::new().name("ndzarr-loop".to_owned());
+            if thread.spawn_scoped(scope, work).is_err() {
                 // The system allows no more threads.
                 break;
             }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use ndzarr_engine::{RunOptions, check_cover};
+use ndzarr_engine::{RunOptions, check_cover, n_threads};
 use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::arrays::array::Array;
@@ -13,7 +13,7 @@ use crate::copy::decoded_shape;
 use crate::copy::planning::geometry::Task;
 use crate::element_types::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operations::each::{Counter, for_each, lock, n_threads};
+use crate::operations::each::{Counter, for_each, lock};
 
 /// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to the
 /// value of its thread, `reduce` combines two values, and `identity` makes the initial ones.

@@ -22,8 +22,10 @@ pub(crate) fn begin_of(n: usize) -> usize {
     ((n as u128 * u128::from(part)) >> 32) as usize
 }
 
-/// How many threads a call may use, including the calling one.
-pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
+/// How many threads a call may use, including the calling one: as many as there are processors, unless it
+/// wants another number.
+#[must_use]
+pub fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
     wanted.map_or_else(available, NonZeroUsize::get)
 }
 

@@ -57,6 +57,26 @@ fn folds_meet_each_element_once() {
 }
 
 #[test]
+fn threads_of_a_fold_have_names() {
+    let a = sources().swap_remove(0);
+    let a = a.with_options(RunOptions::default().threads(NonZeroUsize::new(3)));
+    let own = std::thread::current().id();
+    // Each thread waits for the others, so that all three fold a chunk.
+    let barrier = std::sync::Barrier::new(3);
+    let n_chunks = AtomicU64::new(0);
+    let names = |mut names: Vec<String>, _: &Region, _: ArrayD<u32>| {
+        if n_chunks.fetch_add(1, Ordering::Relaxed) < 3 {
+            barrier.wait();
+            let thread = std::thread::current();
+            names.extend(thread.name().filter(|_| thread.id() != own).map(str::to_owned));
+        }
+        names
+    };
+    let names = par_fold(&a, Vec::new, names, |a, b| [a, b].concat()).expect("a fold");
+    assert_eq!(names, ["ndzarr-loop", "ndzarr-loop"]);
+}
+
+#[test]
 fn folds_keep_to_the_options() {
     let a = sources().remove(0);
     let heard = Arc::new(AtomicU64::new(0));

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use ndzarr_codec::Access;
-use ndzarr_engine::AnyStore;
+use ndzarr_engine::{AnyStore, n_threads};
 use ndzarr_model::ArraySpec;
 
 use crate::arrays::info::ArrayInfo;
@@ -11,7 +11,6 @@ use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::geometry::{MOST_DECODES, Task, Walk, between};
 use crate::copy::running::window::Window;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operations::each::n_threads;
 
 /// How elements are copied.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ndzarr_engine::{FillChunks, RunOptions};
+use ndzarr_engine::{FillChunks, RunOptions, n_threads};
 use ndzarr_grid::Region;
 
 use crate::arrays::chunks::{Chunk, Chunks as Units};
@@ -17,7 +17,7 @@ use crate::copy::running::temporary::Temporary;
 use crate::copy::running::window::Window;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::Blocking;
-use crate::operations::each::{Counter, for_each, n_threads};
+use crate::operations::each::{Counter, for_each};
 
 /// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;

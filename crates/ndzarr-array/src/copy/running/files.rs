@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use bytes::Bytes;
-use ndzarr_engine::{AnyStore, with_files};
+use ndzarr_engine::{AnyStore, n_threads, with_files};
 use ndzarr_metadata::is_node_document;
 use ndzarr_store::{Fetch, Fetched, Key, Locked, Of, Precondition, Put, StoreError, Wait, Want};
 
@@ -11,7 +11,7 @@ use crate::copy::Run;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::key_name::is_document;
 use crate::hierarchy::note::{Begun, Note};
-use crate::operations::each::{check_cancel, for_each, lock, n_threads};
+use crate::operations::each::{check_cancel, for_each, lock};
 use crate::storage::Storage;
 
 /// Memory for files, unless the options say how much.
