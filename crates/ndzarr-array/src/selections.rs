@@ -2,6 +2,8 @@
 
 pub(crate) mod array_selections;
 pub(crate) mod axis_selection;
+pub(crate) mod mask;
+pub(crate) mod point_list;
 pub(crate) mod points;
 pub(crate) mod resolved;
 pub(crate) mod selection;

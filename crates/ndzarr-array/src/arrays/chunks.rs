@@ -8,8 +8,8 @@ use ndzarr_grid::{ChunkGrid, MetAlong, Overlap, Overlaps, Region};
 use ndzarr_store::PerProcess;
 
 use crate::error::Result;
+use crate::selections::point_list::ChunkPoints;
 use crate::selections::resolved::{Axes, Resolution, Resolved, ResolvedAxis};
-use crate::tiles::point_list::Group;
 
 /// Chunks of an array in C order of their indices, whether they are stored or not. See
 /// [`Array::chunks`](crate::ArrayInfo::chunks).
@@ -109,16 +109,16 @@ impl Chunks {
             Resolution::Axes(axes) => Ok(Self::of_axes(grid, axes)),
             Resolution::Mask(mask) if mask.is_large(&grid) => {
                 let all = Self::new(grid);
-                let numbers = mask.chunks(&all.grid).filter_map(|(chunk, ..)| all.number(&chunk)).collect();
+                let numbers = mask.chunks(&all.grid).filter_map(|(chunk, _)| all.number(&chunk)).collect();
                 Ok(all.listed(numbers))
             }
             Resolution::Points(_) | Resolution::Mask(_) => {
                 let all = Self::new(grid);
-                // One chunk has all points of a group.
-                let first =
-                    |group: &Group| Region::new(group.region.start().into_iter().map(|at| at..at + 1));
-                let groups = selected.points().groups(&all.grid)?;
-                let chunks = groups.iter().filter_map(|group| all.grid.overlaps(&first(group)).next());
+                let first = |points: &ChunkPoints| {
+                    Region::new(points.region.start().into_iter().map(|at| at..at + 1))
+                };
+                let by_chunk = selected.points().by_chunk(&all.grid)?;
+                let chunks = by_chunk.iter().filter_map(|points| all.grid.overlaps(&first(points)).next());
                 let numbers = chunks.filter_map(|overlap| all.number(&overlap.chunk)).collect();
                 Ok(all.listed(numbers))
             }

@@ -17,7 +17,7 @@ use crate::element_types::plain_element::{Moving, PlainElement};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::selections::resolved::Resolved;
 use crate::tiles::box_tile::{BoxSource, BoxTile, TileAxis};
-use crate::tiles::cells::{FromBytes, Plain, ToBytes};
+use crate::tiles::cells::{FromBytes, Plain, ReadCells, ToBytes};
 use crate::tiles::output::{blank, blank_of};
 use crate::tiles::raw;
 use crate::tiles::values::{Fresh, Sources, Stored, Tiles};
@@ -124,10 +124,16 @@ pub trait Element: Clone + Send + Sync + 'static {
         })
     }
 
+    /// How elements of a stored type become values.
+    #[doc(hidden)]
+    fn cells(stored: &DataType) -> impl ReadCells<Cell = Self> {
+        Self::from_bytes(stored)
+    }
+
     #[doc(hidden)]
     fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
         // Memory of zero bytes is not yet filled with a fill value of zero.
-        Box::new(BoxTile::new(output.view, output.axes, false, Self::from_bytes(output.stored)))
+        Box::new(BoxTile::new(output.view, output.axes, false, Self::cells(output.stored)))
     }
 
     #[doc(hidden)]
@@ -296,6 +302,10 @@ impl<T: PlainElement> Element for T {
 
     fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
         T::moved(output)
+    }
+
+    fn cells(_: &DataType) -> impl ReadCells<Cell = Self> {
+        Plain::CELLS
     }
 
     fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {

@@ -1,9 +1,9 @@
 //! Reads and writes elements of a Rust type: the implementation behind both sides.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, CowArray, IndexLonger, IxDyn};
+use ndarray::{ArrayD, ArrayView1, ArrayViewD, ArrayViewMutD, Axis, CowArray, IxDyn};
 use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::{Picks, Region};
 
@@ -11,13 +11,14 @@ use crate::arrays::info::ArrayInfo;
 use crate::element_types::element::{Element, Input, Output, Reading, Writing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Blocking, Mode};
+use crate::selections::point_list::ChunkPoints;
 use crate::selections::resolved::{Axes, OutAxis, Resolution, Resolved};
 use crate::tiles::box_tile::TileAxis;
-use crate::tiles::mask_tile::{MaskSource, MaskTile};
+use crate::tiles::cells::ToBytes;
 use crate::tiles::picked_parts::lengths;
-use crate::tiles::point_list::Group;
-use crate::tiles::point_tile::PointSource;
-use crate::tiles::values::{Fresh, Sources, Stored, Tiles, Values, made, value_tiles};
+use crate::tiles::places::Places;
+use crate::tiles::scatter::{ScatterSource, ScatterTile, SharedResult};
+use crate::tiles::values::{Fresh, Sources, Stored, Tiles, Values, made};
 
 impl<'o, T: Element> Reading<'o, T> {
     pub(crate) fn tiles(self) -> Result<Tiles<'o>> {
@@ -55,8 +56,8 @@ impl<T: Element> Values<T> for Stored<'_> {
         T::tiles(Reading { info, resolved, out, fresh, stored: self })
     }
 
-    fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {
-        value_tiles(groups, view, T::from_bytes(self.0))
+    fn scatter_tile<'o>(&'o self, places: Places, result: SharedResult<'o, T>) -> Box<dyn Tile + 'o> {
+        Box::new(ScatterTile::new(places, result, T::cells(self.0)))
     }
 }
 
@@ -173,18 +174,26 @@ impl ArrayInfo {
                 Ok(vec![(axes.region(), made(tile))])
             }
             Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
-                let out = if out.ndim() == 1 { out.insert_axis(Axis(1)) } else { out };
-                let out = out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error));
-                let found = Arc::new(Mutex::new(self.named(out)?));
-                let tile = |(_, region, _): (_, Region, _)| {
-                    let tile = MaskTile::new(mask, &region, &found, values);
-                    (region, made(Box::new(tile)))
+                let result = self.named(shared(out))?;
+                let tile = |(_, region)| {
+                    let places = Places::of_mask(mask, &region);
+                    (region, made(values.scatter_tile(places, result.clone())))
                 };
                 Ok(mask.chunks(&self.inner_grid()?).map(tile).collect())
             }
             Resolution::Points(_) | Resolution::Mask(_) => {
-                let groups = self.named(resolved.points().groups(self.data()?.grid()))?;
-                Ok(values.point_tiles(groups, out))
+                let result = self.named(shared(out))?;
+                let points = resolved.points();
+                let tile = |of_chunk: ChunkPoints| {
+                    let points = Arc::clone(&points);
+                    let result = result.clone();
+                    let region = of_chunk.region.clone();
+                    let make: MakeTile<'o> = Box::new(move || {
+                        Ok(values.scatter_tile(Places::of_points(&points, &of_chunk), result))
+                    });
+                    (region, make)
+                };
+                Ok(self.named(points.by_chunk(self.data()?.grid()))?.into_iter().map(tile).collect())
             }
         }
     }
@@ -262,24 +271,24 @@ impl ArrayInfo {
                 Ok(vec![(axes.region(), source)])
             }
             Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
-                let convert = T::to_bytes(stored);
+                let to_bytes = T::to_bytes(stored);
                 let data = self.named(data.into_dimensionality().map_err(wrong))?;
-                let source = |(_, region, n)| -> (Region, Box<dyn Source + 'd>) {
-                    let source = MaskSource::new(mask, &region, n, data, Arc::clone(&convert));
-                    (region, Box::new(source))
+                let source = |(_, region)| {
+                    let places = Places::of_mask(mask, &region);
+                    (region, scatter_source(places, data, &to_bytes))
                 };
                 Ok(mask.chunks(self.data()?.grid()).map(source).collect())
             }
             Resolution::Points(_) | Resolution::Mask(_) => {
-                let convert = T::to_bytes(stored);
-                let source = |Group { region, coordinates, points }| -> (Region, Box<dyn Source + 'd>) {
-                    let values = points.into_iter().map(|number| data.index([number]));
-                    let source =
-                        PointSource::new(lengths(&region), coordinates, values, Arc::clone(&convert));
-                    (region, Box::new(source))
+                let to_bytes = T::to_bytes(stored);
+                let data = self.named(data.into_dimensionality().map_err(wrong))?;
+                let points = resolved.points();
+                let source = |of_chunk| {
+                    let of_chunk = points.without_repeats(of_chunk);
+                    let places = Places::of_points(&points, &of_chunk);
+                    (of_chunk.region, scatter_source(places, data, &to_bytes))
                 };
-                let groups = self.named(resolved.points().groups(self.data()?.grid()))?;
-                Ok(groups.into_iter().map(source).collect())
+                Ok(self.named(points.by_chunk(self.data()?.grid()))?.into_iter().map(source).collect())
             }
         }
     }
@@ -321,6 +330,22 @@ fn blank<T>(values: &impl Values<T>, shape: &[usize], order: Option<&[usize]>) -
     let mut places = vec![0; order.len()];
     order.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
     Ok(values.blank(&in_memory)?.permuted_axes(IxDyn(&places)))
+}
+
+/// A result for scattered elements, of which each may have several cells.
+fn shared<T>(out: ArrayViewMutD<'_, T>) -> Result<SharedResult<'_, T>> {
+    let out = if out.ndim() == 1 { out.insert_axis(Axis(1)) } else { out };
+    let rows = out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
+    Ok(SharedResult::new(rows))
+}
+
+/// The elements that are written to a region, of all that are selected.
+fn scatter_source<'d, T: Element>(
+    places: Places,
+    values: ArrayView1<'d, T>,
+    to_bytes: &ToBytes<T>,
+) -> Box<dyn Source + 'd> {
+    Box::new(ScatterSource::new(places, CowArray::from(values), Arc::clone(to_bytes)))
 }
 
 /// Makes the result of a selection, and its tile, just before it is read.

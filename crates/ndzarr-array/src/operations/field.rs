@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayViewMutD};
 use ndzarr_codec::{LeafSwaps, Swap};
-use ndzarr_engine::{MakeTile, Tile};
-use ndzarr_grid::Region;
+use ndzarr_engine::Tile;
 use ndzarr_model::{DataType, Field, StructType};
 
 use crate::arrays::info::ArrayInfo;
@@ -15,8 +14,9 @@ use crate::selections::resolved::Resolved;
 use crate::tiles::box_tile::{BoxTile, TileAxis};
 use crate::tiles::cells::FromBytes;
 use crate::tiles::output::blank_of;
-use crate::tiles::point_list::Group;
-use crate::tiles::values::{Values, value_tiles};
+use crate::tiles::places::Places;
+use crate::tiles::scatter::{ScatterTile, SharedResult};
+use crate::tiles::values::Values;
 
 impl ArrayInfo {
     /// Reads one field of the structured elements of a selection.
@@ -63,8 +63,8 @@ impl<T: Clone + Send + Sync> Values<T> for Fields<T> {
         Box::new(BoxTile::new(view, axes, false, Arc::clone(&self.convert)))
     }
 
-    fn point_tiles<'o>(&self, groups: Vec<Group>, view: ArrayViewMutD<'o, T>) -> Vec<(Region, MakeTile<'o>)> {
-        value_tiles(groups, view, Arc::clone(&self.convert))
+    fn scatter_tile<'o>(&'o self, places: Places, result: SharedResult<'o, T>) -> Box<dyn Tile + 'o> {
+        Box::new(ScatterTile::new(places, result, Arc::clone(&self.convert)))
     }
 }
 

@@ -1,15 +1,13 @@
 //! Reads and writes elements of any type of fixed size as packed bytes.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use ndarray::{
     ArrayBase, ArrayD, ArrayView, ArrayViewMut, ArrayViewMutD, Axis, CowArray, IxDyn, RawData, ShapeError,
     Slice,
 };
-use ndzarr_codec::Swap;
-use ndzarr_engine::{MakeTile, Source, Tile};
+use ndzarr_engine::{Source, Tile};
 use ndzarr_grid::{Picks, Region};
 use ndzarr_model::DataType;
 
@@ -23,8 +21,9 @@ use crate::tiles::box_tile::{BoxSource, BoxTile, TileAxis};
 use crate::tiles::cells::{ReadBytes, WriteBytes, wrong_element};
 use crate::tiles::output::{blank, blank_bytes};
 use crate::tiles::picked_parts::lengths;
-use crate::tiles::point_list::Group;
-use crate::tiles::values::{Fresh, Tiles, Values, made, point_tiles};
+use crate::tiles::places::Places;
+use crate::tiles::scatter::{ScatterTile, SharedResult};
+use crate::tiles::values::{Fresh, Tiles, Values, made};
 
 /// Runs `$body` with `$t` the bytes of an element, if any bytes are one and their number is that of a plain
 /// type. These are copied as fast as typed elements. Otherwise runs `$other`.
@@ -256,7 +255,11 @@ struct Packed<'d> {
     size: usize,
 }
 
-impl Packed<'_> {
+impl<'d> Packed<'d> {
+    fn cells(&self) -> ReadBytes<'d> {
+        ReadBytes { data_type: self.data_type, size: self.size }
+    }
+
     /// Brings elements of this shape, which were read in ascending order, into the order of the lists.
     fn in_order(&self, resolved: &Resolved, mut shape: Vec<usize>, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let Resolution::Axes(axes) = &resolved.0 else { return Ok(bytes) };
@@ -277,26 +280,11 @@ impl Values<u8> for Packed<'_> {
         axes: Vec<TileAxis>,
         fresh: bool,
     ) -> Box<dyn Tile + 'o> {
-        let cells = ReadBytes { data_type: self.data_type, size: self.size };
-        Box::new(BoxTile::new(view, axes, fresh, cells))
+        Box::new(BoxTile::new(view, axes, fresh, self.cells()))
     }
 
-    fn point_tiles<'o>(
-        &self,
-        groups: Vec<Group>,
-        view: ArrayViewMutD<'o, u8>,
-    ) -> Vec<(Region, MakeTile<'o>)> {
-        let data_type = self.data_type.clone();
-        let put = move |place: &mut &'o mut [u8], content: &[u8], swap: &Swap| {
-            if content.len() != place.len() {
-                return Err(not_an_element(content, &data_type));
-            }
-            place.copy_from_slice(content);
-            swap.apply(place);
-            wrong_element(place, &data_type).map_or(Ok(()), |wrong| Err(not_an_element(wrong, &data_type)))
-        };
-        let bytes = view.into_slice().expect("packed elements are one slice");
-        point_tiles(groups, bytes.chunks_exact_mut(self.size), Arc::new(put))
+    fn scatter_tile<'o>(&'o self, places: Places, result: SharedResult<'o, u8>) -> Box<dyn Tile + 'o> {
+        Box::new(ScatterTile::new(places, result, self.cells()))
     }
 }
 

@@ -6,9 +6,10 @@ use ndarray::{ArrayBase, Data, Dimension, Ix1};
 
 use crate::error::Result;
 use crate::selections::axis_selection::Integer;
+use crate::selections::mask::Mask;
+use crate::selections::point_list::PointList;
 use crate::selections::resolved::{Resolution, Resolved};
 use crate::selections::selection::{Selection, index_in, wrong};
-use crate::tiles::point_list::{Mask, PointList};
 
 /// Single elements of an array, by their coordinates, in any order. The result has one axis.
 ///
@@ -86,7 +87,8 @@ impl Selection for Points {
         let coordinates = self.coordinates.iter().zip((0..shape.len()).cycle());
         let coordinates = coordinates.map(|(&at, axis)| index_in(at, axis, shape[axis]));
         let coordinates = coordinates.collect::<Result<_>>()?;
-        Ok(Resolved(Resolution::Points(PointList { coordinates, n_axes: shape.len(), n: self.n })))
+        let points = PointList { coordinates, n_axes: shape.len(), n: self.n };
+        Ok(Resolved(Resolution::Points(Arc::new(points))))
     }
 }
 

@@ -1,6 +1,5 @@
 //! `Resolved`: a selection applied to an array of known shape.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,8 +7,9 @@ use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, RawData};
 use ndzarr_grid::{Picks, Region};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::selections::mask::Mask;
+use crate::selections::point_list::PointList;
 use crate::tiles::output::taken;
-use crate::tiles::point_list::{Mask, PointList};
 
 /// A selection applied to an array of known shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Resolved(pub(crate) Resolution);
 pub(crate) enum Resolution {
     /// What is selected along each axis, independent of the others.
     Axes(Axes),
-    Points(PointList),
+    Points(Arc<PointList>),
     /// The elements where it is true, in C order.
     Mask(Arc<Mask>),
 }
@@ -170,11 +170,11 @@ impl Resolved {
     }
 
     /// The points of a selection of points or by a mask; none of another one.
-    pub(crate) fn points(&self) -> Cow<'_, PointList> {
+    pub(crate) fn points(&self) -> Arc<PointList> {
         match &self.0 {
-            Resolution::Points(points) => Cow::Borrowed(points),
-            Resolution::Mask(mask) => Cow::Owned(mask.points()),
-            Resolution::Axes(_) => Cow::Owned(PointList::default()),
+            Resolution::Points(points) => Arc::clone(points),
+            Resolution::Mask(mask) => Arc::new(mask.points()),
+            Resolution::Axes(_) => Arc::default(),
         }
     }
 

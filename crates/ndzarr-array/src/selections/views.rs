@@ -1,12 +1,14 @@
 //! Views: selections of what another selection takes, with the axes in any order.
 
+use std::sync::Arc;
+
 use ndarray::IxDyn;
 use ndzarr_grid::{Picks, Steps};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::selections::point_list::PointList;
 use crate::selections::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved, ResolvedAxis};
 use crate::selections::selection::{Selection, list, wrong};
-use crate::tiles::point_list::PointList;
 
 impl Resolved {
     /// What a selection takes of this one, as if its result were an array: a view of a view. Nothing
@@ -44,8 +46,8 @@ impl Resolved {
         part.check_array(&shape)?;
         Ok(Self(match part.0 {
             Resolution::Axes(part) => Resolution::Axes(whole.part(&part)?),
-            Resolution::Points(points) => Resolution::Points(whole.points(&points)),
-            Resolution::Mask(mask) => Resolution::Points(whole.points(&mask.points())),
+            Resolution::Points(points) => Resolution::Points(Arc::new(whole.points(&points))),
+            Resolution::Mask(mask) => Resolution::Points(Arc::new(whole.points(&mask.points()))),
         }))
     }
 

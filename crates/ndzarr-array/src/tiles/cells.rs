@@ -13,13 +13,15 @@ use ndzarr_codec::{Elements, Swap, VlenBuffer};
 use ndzarr_engine::EngineCause;
 use ndzarr_model::DataType;
 
-use crate::element_types::plain_element::{PlainElement, brought};
+use crate::element_types::plain_element::{PlainElement, Repr, brought};
 use crate::error::not_an_element;
 use crate::tiles::assign::{as_it_is, assign, same, stream};
 use crate::tiles::picked_parts::{Part, outside, view};
+use crate::tiles::places::Run;
 
 /// Makes the cells of an ndarray of decoded elements.
-pub(crate) trait ReadCells: Clone + Send {
+#[doc(hidden)]
+pub trait ReadCells: Clone + Send {
     /// A value of the ndarray. An element may consist of several, along the last axis.
     type Cell: Clone + Send;
 
@@ -44,6 +46,18 @@ pub(crate) trait ReadCells: Clone + Send {
         swap: &Swap,
         dst: ArrayViewMutD<'_, Self::Cell>,
         streamed: bool,
+    ) -> Result<(), EngineCause>;
+
+    /// Appends the cells of a run of elements.
+    ///
+    /// # Errors
+    /// One of the elements is not valid.
+    fn push_run(
+        &self,
+        decoded: &Self::Decoded<'_>,
+        run: &Run,
+        swap: &Swap,
+        cells: &mut Vec<Self::Cell>,
     ) -> Result<(), EngineCause>;
 
     /// Sets all cells to the fill value, which is one element in native form.
@@ -124,6 +138,34 @@ impl<T: PlainElement> ReadCells for Plain<T> {
             src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
         }
         T::put(src, dst, swap, streamed);
+        Ok(())
+    }
+
+    fn push_run(
+        &self,
+        decoded: &Cow<'_, [T::Repr]>,
+        run: &Run,
+        swap: &Swap,
+        cells: &mut Vec<T>,
+    ) -> Result<(), EngineCause> {
+        /// The size is known to the compiler, which generates faster code for it.
+        fn swapped<R: Repr>(repr: &R) -> R {
+            repr.swapped(size_of::<R>())
+        }
+        let reprs = decoded.get(run.place..=run.last_place()).ok_or_else(outside)?;
+        if !T::ANY_BITS {
+            reprs.iter().step_by(run.step.max(1)).try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
+        }
+        match swap {
+            Swap::None if run.step == 1 => cells.extend(reprs.iter().map(|repr| T::from_repr(*repr))),
+            Swap::Every(width) if run.step == 1 && *width == size_of::<T::Repr>() => {
+                cells.extend(reprs.iter().map(|repr| T::from_repr(swapped(repr))));
+            }
+            swap => {
+                let reprs = reprs.iter().step_by(run.step.max(1));
+                cells.extend(reprs.map(|repr| T::from_repr(brought(*repr, swap))));
+            }
+        }
         Ok(())
     }
 
@@ -246,6 +288,21 @@ impl ReadCells for ReadBytes<'_> {
         for_each_slice(dst, &mut |bytes| self.finish(bytes, swap))
     }
 
+    fn push_run(
+        &self,
+        bytes: &&[u8],
+        run: &Run,
+        swap: &Swap,
+        cells: &mut Vec<u8>,
+    ) -> Result<(), EngineCause> {
+        let first = cells.len();
+        for place in run.places() {
+            let element = bytes.get(place * self.size..(place + 1) * self.size).ok_or_else(outside)?;
+            cells.extend_from_slice(element);
+        }
+        self.finish(&mut cells[first..], swap)
+    }
+
     fn fill(&self, fill: &[u8], dst: ArrayViewMutD<'_, u8>) -> Result<(), EngineCause> {
         for_each_slice(dst, &mut |bytes| {
             fill_contiguous(bytes, fill);
@@ -338,6 +395,20 @@ impl<T: Clone + Send> ReadCells for FromBytes<T> {
         Ok(())
     }
 
+    fn push_run(
+        &self,
+        elements: &Elements<'_>,
+        run: &Run,
+        swap: &Swap,
+        cells: &mut Vec<T>,
+    ) -> Result<(), EngineCause> {
+        for place in run.places() {
+            let content = content(*elements, place).ok_or_else(outside)?;
+            cells.push(self(content, swap).map_err(EngineCause::Element)?);
+        }
+        Ok(())
+    }
+
     fn fill(&self, fill: &[u8], mut dst: ArrayViewMutD<'_, T>) -> Result<(), EngineCause> {
         dst.fill(self(fill, &Swap::None).map_err(EngineCause::Element)?);
         Ok(())
@@ -349,7 +420,7 @@ impl<T: Clone + Send> ReadCells for FromBytes<T> {
 }
 
 /// The content of a decoded element.
-pub(crate) fn content<'e>(elements: Elements<'e>, at: usize) -> Option<&'e [u8]> {
+fn content<'e>(elements: Elements<'e>, at: usize) -> Option<&'e [u8]> {
     match elements {
         Elements::Fixed { bytes, size } => bytes.get(at * size..(at + 1) * size),
         Elements::Vlen { slots, bytes } => slots.get(at).map(|slot| slot.of(bytes)),

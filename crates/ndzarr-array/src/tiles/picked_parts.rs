@@ -11,7 +11,8 @@ pub(crate) fn lengths(region: &Region) -> Vec<usize> {
 }
 
 /// The selected elements of a box, or a part of them, at equal distances along each axis.
-pub(crate) struct Part<'p> {
+#[doc(hidden)]
+pub struct Part<'p> {
     runs: Runs<'p>,
     /// The place of the first of them in the slice that has the box.
     pub(crate) offset: usize,

@@ -1,0 +1,404 @@
+//! `Places`: where in a box the elements are that points or a mask select, and which elements of the result
+//! they are.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ndzarr_codec::strided::Strided;
+use ndzarr_engine::{Coverage, EngineCause, Picked};
+use ndzarr_grid::Region;
+
+use crate::selections::mask::{Mask, MaskRun};
+use crate::selections::point_list::{ChunkPoints, PointList};
+use crate::tiles::picked_parts::{lengths, outside};
+
+/// The selected elements of a box, as runs along its last axis: of elements that follow each other in the
+/// box and in the result.
+#[derive(Clone)]
+pub(crate) struct Places {
+    selected: Selected,
+    /// Where the box begins, in the coordinates of what is selected.
+    start: Vec<usize>,
+    len: Vec<usize>,
+}
+
+#[derive(Clone)]
+enum Selected {
+    Points(Arc<PointRuns>),
+    /// The box is one of an array of its shape. Runs are found when they are needed.
+    Mask(Arc<Mask>),
+}
+
+/// Selected elements of a box that are at equal distances in the slice that has the box.
+#[doc(hidden)]
+pub struct Run {
+    /// The place of the first one in the slice.
+    pub(crate) place: usize,
+    /// The distance to the next one.
+    pub(crate) step: usize,
+    /// Which elements of the result they are.
+    pub(crate) targets: Range<usize>,
+}
+
+impl Run {
+    /// The place of the last one in the slice.
+    pub(crate) fn last_place(&self) -> usize {
+        self.place + self.targets.len().saturating_sub(1) * self.step
+    }
+
+    /// The place of each of them.
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
+        (0..self.targets.len()).map(|n| self.place + n * self.step)
+    }
+}
+
+impl Places {
+    /// The box of the points of a chunk.
+    pub(crate) fn of_points(points: &PointList, of_chunk: &ChunkPoints) -> Self {
+        let start = of_chunk.region.start();
+        let mut runs = PointRuns::default();
+        let mut within = vec![0; start.len()];
+        for &number in &of_chunk.numbers {
+            for (axis, at) in points.point(number).iter().enumerate() {
+                within[axis] = (at - start[axis]) as usize;
+            }
+            runs.add(&within, number);
+        }
+        Self {
+            selected: Selected::Points(Arc::new(runs)),
+            start: vec![0; start.len()],
+            len: lengths(&of_chunk.region),
+        }
+    }
+
+    /// A region of the array that a mask is of.
+    pub(crate) fn of_mask(mask: &Arc<Mask>, region: &Region) -> Self {
+        let start = region.start().iter().map(|&at| at as usize).collect();
+        Self { selected: Selected::Mask(Arc::clone(mask)), start, len: lengths(region) }
+    }
+
+    /// The shape of the box.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.len
+    }
+
+    /// Whether no point of the box is selected. Of a mask, only boxes are taken that have selected elements.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.selected {
+            Selected::Points(points) => points.within(&self.start, &self.len).next().is_none(),
+            Selected::Mask(_) => self.len.contains(&0),
+        }
+    }
+
+    /// Whether all elements of the box are selected.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.coverage(&vec![0; self.len.len()], &self.len) == Coverage::All
+    }
+
+    /// The parts of the box that an engine looks at one by one; all of it for a mask.
+    pub(crate) fn picked(&self) -> Picked {
+        let Selected::Points(points) = &self.selected else { return Picked::All };
+        let mut boxes = Vec::new();
+        for run in points.within(&self.start, &self.len) {
+            let mut ranges: Vec<Range<u64>> = Vec::with_capacity(self.len.len());
+            for (at, start) in run.start().zip(&self.start) {
+                let at = (at - start) as u64;
+                ranges.push(at..at + 1);
+            }
+            if let Some(last) = ranges.last_mut() {
+                last.end = last.start + run.targets.len() as u64;
+            }
+            boxes.push((Region::new(ranges), Vec::new()));
+        }
+        Picked::Boxes(boxes)
+    }
+
+    /// How many elements of a smaller box are selected. No point may be selected twice.
+    pub(crate) fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
+        let start = self.absolute(start);
+        match &self.selected {
+            Selected::Points(points) => {
+                let n_elements = len.iter().try_fold(1_usize, |n, &len| n.checked_mul(len));
+                match points.within(&start, len).map(|run| run.targets.len()).sum() {
+                    0 => Coverage::None,
+                    n if Some(n) == n_elements => Coverage::All,
+                    _ => Coverage::Part,
+                }
+            }
+            Selected::Mask(mask) => {
+                let mut any = false;
+                let mut all = true;
+                for row in mask.rows(&start, len) {
+                    any |= row.n_selected() > 0;
+                    all &= row.is_whole();
+                    if any && !all {
+                        return Coverage::Part;
+                    }
+                }
+                if any { Coverage::All } else { Coverage::None }
+            }
+        }
+    }
+
+    /// Visits the runs in a smaller box, which lies at `place` in a slice.
+    pub(crate) fn for_each_run(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        place: Strided<'_>,
+        mut visit: impl FnMut(Run) -> Result<(), EngineCause>,
+    ) -> Result<(), EngineCause> {
+        let start = self.absolute(start);
+        let strides: Vec<usize> = place.strides.iter().map(|&stride| stride as usize).collect();
+        if place.strides.iter().any(|stride| stride.is_negative()) {
+            return Err(outside());
+        }
+        let step = strides.last().copied().unwrap_or(1);
+        match &self.selected {
+            Selected::Points(points) => {
+                for run in points.within(&start, len) {
+                    let mut place = place.offset;
+                    for (axis, at) in run.start().enumerate() {
+                        place += (at - start[axis]) * strides[axis];
+                    }
+                    visit(Run { place, step, targets: run.targets })?;
+                }
+            }
+            Selected::Mask(mask) => {
+                for (number, row) in mask.rows(&start, len).enumerate() {
+                    let mut rest = number;
+                    let mut first = place.offset;
+                    for axis in (0..len.len().saturating_sub(1)).rev() {
+                        first += rest % len[axis] * strides[axis];
+                        rest /= len[axis];
+                    }
+                    for MaskRun { start, targets } in mask.runs(&row) {
+                        visit(Run { place: first + start * step, step, targets })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The places in a smaller box alone, whose selected elements are numbered from 0 on. Passes on which
+    /// elements of the result they were, in order.
+    pub(crate) fn part(&self, start: &[usize], len: &[usize], mut take: impl FnMut(Range<usize>)) -> Self {
+        let start = self.absolute(start);
+        let selected = match &self.selected {
+            Selected::Points(points) => {
+                let mut part = PointRuns::default();
+                let mut n = 0;
+                for run in points.within(&start, len) {
+                    let first = run.start().zip(&start).map(|(at, start)| at - start);
+                    part.push(first, run.targets.len(), n);
+                    n += run.targets.len();
+                    take(run.targets);
+                }
+                Selected::Points(Arc::new(part))
+            }
+            Selected::Mask(mask) => {
+                for row in mask.rows(&start, len) {
+                    mask.runs(&row).for_each(|run| take(run.targets));
+                }
+                Selected::Mask(Arc::new(mask.part(&start, len)))
+            }
+        };
+        Self { selected, start: vec![0; len.len()], len: len.to_vec() }
+    }
+
+    /// The part before `at` along an axis, and the part from there on.
+    pub(crate) fn split_at(self, axis: usize, at: usize) -> (Self, Self) {
+        let mut head = self;
+        let mut tail = head.clone();
+        head.len[axis] = at;
+        tail.start[axis] += at;
+        tail.len[axis] -= at;
+        (head, tail)
+    }
+
+    fn absolute(&self, start: &[usize]) -> Vec<usize> {
+        self.start.iter().zip(start).map(|(origin, at)| origin + at).collect()
+    }
+}
+
+/// Points as runs, in C order.
+#[derive(Debug, Default)]
+pub(crate) struct PointRuns {
+    /// Those of the first point of each run.
+    coordinates: Vec<usize>,
+    runs: Vec<PointRun>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PointRun {
+    /// Where its coordinates begin.
+    at: usize,
+    len: usize,
+    /// Which point of the result the first one is.
+    target: usize,
+}
+
+/// The part of a run that is in a box.
+struct RunPart<'r> {
+    /// The coordinates of the first point of the run.
+    first: &'r [usize],
+    /// How many points of the run are before the part.
+    skip: usize,
+    targets: Range<usize>,
+}
+
+impl RunPart<'_> {
+    /// The coordinates of its first point.
+    fn start(&self) -> impl Iterator<Item = usize> {
+        let last = self.first.len().saturating_sub(1);
+        self.first.iter().enumerate().map(move |(axis, at)| if axis == last { at + self.skip } else { *at })
+    }
+}
+
+impl PointRuns {
+    /// Adds a point, which is not before another one in C order.
+    pub(crate) fn add(&mut self, point: &[usize], target: usize) {
+        if self.goes_on(point, target)
+            && let Some(run) = self.runs.last_mut()
+        {
+            run.len += 1;
+            return;
+        }
+        self.push(point.iter().copied(), 1, target);
+    }
+
+    fn push(&mut self, first: impl Iterator<Item = usize>, len: usize, target: usize) {
+        self.runs.push(PointRun { at: self.coordinates.len(), len, target });
+        self.coordinates.extend(first);
+    }
+
+    /// Whether a point is the next one of the last run.
+    fn goes_on(&self, point: &[usize], target: usize) -> bool {
+        let Some(run) = self.runs.last() else { return false };
+        let Some((last, leading)) = point.split_last() else { return false };
+        let Some((first, of_run)) = self.coordinates[run.at..].split_last() else { return false };
+        target == run.target + run.len && leading == of_run && *last == first + run.len
+    }
+
+    /// The parts of runs that are in a box.
+    fn within<'r>(&'r self, start: &'r [usize], len: &'r [usize]) -> impl Iterator<Item = RunPart<'r>> {
+        self.near(start, len).iter().filter_map(move |run| {
+            let first = &self.coordinates[run.at..run.at + start.len()];
+            let Some((&last, leading)) = first.split_last() else {
+                return Some(RunPart { first, skip: 0, targets: run.target..run.target + run.len });
+            };
+            let is_in = |(axis, at): (usize, &usize)| (start[axis]..start[axis] + len[axis]).contains(at);
+            if !leading.iter().enumerate().all(is_in) {
+                return None;
+            }
+            let axis = leading.len();
+            let begin = last.max(start[axis]);
+            let end = (last + run.len).min(start[axis] + len[axis]);
+            let skip = begin - last;
+            let targets = run.target + skip..run.target + end.saturating_sub(last);
+            (begin < end).then_some(RunPart { first, skip, targets })
+        })
+    }
+
+    /// The runs that may lie in a box: those within its range of the first axis.
+    fn near(&self, start: &[usize], len: &[usize]) -> &[PointRun] {
+        let (Some(&start), Some(&n)) = (start.first(), len.first()) else { return &self.runs };
+        // Only a single axis is the one that runs are long along.
+        let is_long = len.len() == 1;
+        let last = |run: &PointRun| self.coordinates[run.at] + if is_long { run.len - 1 } else { 0 };
+        let begin = self.runs.partition_point(|run| last(run) < start);
+        let end = self.runs.partition_point(|run| self.coordinates[run.at] < start + n);
+        &self.runs[begin..end.max(begin)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array3;
+
+    use super::*;
+
+    const SHAPE: [usize; 3] = [3, 5, 70];
+    const STRIDES: [isize; 3] = [700, 100, 1];
+
+    /// Which elements a mask selects, and its places as those of a mask and as those of points, in a box that
+    /// begins at (1, 1, 2).
+    fn both(selects: impl Fn(usize) -> bool) -> (Array3<bool>, [Places; 2]) {
+        let mut number = 0;
+        let selected = Array3::from_shape_simple_fn(SHAPE, || {
+            number += 1;
+            selects(number - 1)
+        });
+        let mask = Arc::new(Mask::new(&SHAPE, selected.iter()));
+        let region = Region::new([1..3, 1..5, 2..70]);
+        let points = mask.points();
+        let is_in =
+            |number: &usize| points.point(*number).iter().zip(region.start()).all(|(at, start)| *at >= start);
+        let numbers = (0..points.len()).filter(is_in).collect();
+        let of_chunk = ChunkPoints { region: region.clone(), numbers };
+        (selected, [Places::of_mask(&mask, &region), Places::of_points(&points, &of_chunk)])
+    }
+
+    /// The place and the number of each selected element in a part of the box.
+    fn visited(places: &Places, start: [usize; 3], len: [usize; 3]) -> Vec<(usize, usize)> {
+        let mut visited = Vec::new();
+        let visit = |run: Run| {
+            visited.extend(run.places().zip(run.targets.clone()));
+            Ok(())
+        };
+        let at = Strided { offset: 11, strides: &STRIDES };
+        places.for_each_run(&start, &len, at, visit).expect("the strides are positive");
+        visited
+    }
+
+    #[test]
+    fn masks_and_points_have_the_same_runs() {
+        let masks: [fn(usize) -> bool; 5] =
+            [|_| true, |_| false, |n| n % 2 == 0, |n| n * n % 11 < 7, |n| !(400..480).contains(&n)];
+        for selects in masks {
+            let (selected, places) = both(selects);
+            for start in [[0, 0, 0], [1, 2, 0], [0, 1, 40], [1, 3, 67]] {
+                for len in [[2, 4, 68], [1, 1, 1], [1, 2, 28], [2, 1, 63]] {
+                    let len = [0, 1, 2].map(|axis| len[axis].min([2, 4, 68][axis] - start[axis]));
+                    let mut expected = Vec::new();
+                    let mut n = 0;
+                    for ((z, y, x), selected) in selected.indexed_iter() {
+                        let at = [z, y, x].map(|at| at as isize - 1);
+                        let at = [at[0], at[1], at[2] - 1];
+                        let is_in = (0..3).all(|axis| {
+                            let within = at[axis] - start[axis] as isize;
+                            within >= 0 && within < len[axis] as isize
+                        });
+                        if is_in && *selected {
+                            let place: isize =
+                                (0..3).map(|axis| (at[axis] - start[axis] as isize) * STRIDES[axis]).sum();
+                            expected.push((11 + place as usize, n));
+                        }
+                        n += usize::from(*selected);
+                    }
+                    let coverage = match expected.len() {
+                        0 => Coverage::None,
+                        n if n == len.iter().product() => Coverage::All,
+                        _ => Coverage::Part,
+                    };
+                    for places in &places {
+                        assert_eq!(visited(places, start, len), expected, "{start:?} {len:?}");
+                        assert_eq!(places.coverage(&start, &len), coverage, "{start:?} {len:?}");
+                        let mut targets = Vec::new();
+                        let part = places.part(&start, &len, |of_part| targets.extend(of_part));
+                        let of_part = visited(&part, [0; 3], len);
+                        assert!(targets.iter().eq(expected.iter().map(|(_, target)| target)));
+                        assert!(
+                            of_part
+                                .iter()
+                                .map(|(place, _)| place)
+                                .eq(expected.iter().map(|(place, _)| place))
+                        );
+                        assert!(of_part.iter().map(|(_, target)| *target).eq(0..expected.len()));
+                    }
+                }
+            }
+        }
+    }
+}
