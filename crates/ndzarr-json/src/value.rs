@@ -207,7 +207,6 @@ impl<'a> Members<'a> {
     }
 
     /// Names and values, in their order.
-    #[must_use]
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
         self.items.iter().map(|(name, value)| (&**name, value))
     }
@@ -218,7 +217,6 @@ impl<'a> Members<'a> {
     }
 
     /// Names, in their order.
-    #[must_use]
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.items.iter().map(|(name, _)| &**name)
     }

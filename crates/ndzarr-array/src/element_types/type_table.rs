@@ -104,10 +104,10 @@ macro_rules! element_types {
 
 /// Runs the same code for elements, or an array, of whichever type they are.
 ///
-/// - `for_each_type!(elements, |array| …)`: for [`AnyElements`] of any type. `array` is the ndarray
+/// - `for_each_type!(elements, |array| …)`: for [`AnyElements`](crate::AnyElements) of any type. `array` is the ndarray
 ///   in it, or a reference to it if `elements` is a reference.
 /// - `for_each_type!(elements, |array: Number| …, other => …)`: for real numbers, whose type is a
-///   [`Number`]; and what to do with all others, which a pattern receives.
+///   [`Number`](crate::Number); and what to do with all others, which a pattern receives.
 /// - `for_each_type!(data_type, T: Number => …, other => …)`: for a reference to a
 ///   [`DataType`](crate::DataType), with `T` the type of its numbers.
 ///
