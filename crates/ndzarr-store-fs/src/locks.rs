@@ -4,7 +4,7 @@ pub(crate) mod file_lock;
 mod lease;
 pub(crate) mod lock_error;
 mod lock_file;
-pub(crate) mod owner;
+mod owner;
 pub(crate) mod renewal;
 
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,6 @@ use crate::locks::file_lock::{FileLock, LocalLock, State};
 use crate::locks::lease::Lease;
 use crate::locks::lock_error::{Shadowed, TooLong};
 use crate::locks::lock_file::{Found, Watched, set_aside};
-use crate::locks::owner::MAX_BYTES;
 use crate::names::lock_names::{LOCK_SUFFIX, has_lock_suffix, lock_path, temporary_path};
 use crate::system::devices::Devices;
 use crate::system::file_system::{FileSystem, Locking};
@@ -28,6 +27,7 @@ use crate::system::os_error::{
     blame_leases, is_gone, is_in_use, is_not_found, is_refusal, is_unsupported, never_locks,
 };
 use crate::system::stat::Stat;
+use crate::system::syscalls::part::OWNER_BYTES;
 use crate::system::syscalls::{Part, Syscalls, again, once_free};
 
 /// The answer to [`Locks::take`].
@@ -306,7 +306,7 @@ impl Locks {
             Err(e) if is_refusal(&e) => return Ok(Attempt::Refused(e)),
             Err(e) => return Err(e),
         };
-        if (1..=MAX_BYTES as u64).contains(&lock.rest) {
+        if (1..=OWNER_BYTES as u64).contains(&lock.rest) {
             // A writer on another host, for which this is not a local file system, may hold it.
             let found = Found::of(&*self.sys, lock.file.try_clone()?)?;
             if found.is_none_or(|found| found.owner().is_some()) {

@@ -1,6 +1,9 @@
 //! Tests of the portable protocol, with a clock that advances when the store pauses, and with
 //! simulated hosts.
 
+#[cfg(target_os = "linux")]
+mod shares;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ndzarr_store::{Locked, Prefix, Wait};
@@ -320,75 +323,6 @@ fn a_lock_file_that_says_nothing_is_waited_for_once() -> Outcome {
     Ok(())
 }
 
-/// Locks of files reach other hosts on NFS 4. One that is stopped before it has named itself in its lock
-/// file keeps it locked, and does not renew it.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_locked_lock_file_that_names_no_owner_is_taken_over_after_the_lease() -> Outcome {
-    let setup = Setup::new()?;
-    let here = Machine::new("here");
-    here.locks_meet.store(true, Ordering::Relaxed);
-    let (store, waiter, file) = (here.store(&setup), here.clone(), setup.lock_file());
-    let (give, take) = std::sync::mpsc::channel();
-    let meanwhile = Faulty::meanwhile("write_at", move || {
-        let key = key().expect("a key");
-        let size = fs::metadata(&file).expect("it was made").len();
-        assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));
-        waiter.pass(LEASE - Duration::from_millis(1));
-        assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)), "not yet");
-        waiter.pass(Duration::from_millis(1));
-        let _ = give.send((size, store.lock(&key, Wait::Try)));
-    });
-    let there = Machine::with("over there", meanwhile);
-    there.locks_meet.store(true, Ordering::Relaxed);
-    // It goes on in the hands of nobody: its file has no name any more.
-    let stopped = locked(&there.store(&setup))?;
-    let (0, Ok(Locked::Held(mut lock))) = take.recv()? else { panic!("its lease is over") };
-    lock.append(b"of the other")?;
-    lock.publish()?;
-    assert!(matches!(stopped.publish(), Err(StoreError::LockLost { .. })));
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("of the other"), vec!["b".to_owned()]));
-    Ok(())
-}
-
-/// As tensorstore does. It names no owner, and where a lock forbids to read, as on SMB, nothing is read.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_program_that_locks_all_of_the_lock_file_is_waited_for() -> Outcome {
-    for reads in [Faulty::default(), Faulty::always("read_at", Errno::ACCESS)] {
-        let setup = Setup::new()?;
-        let machine = Machine::with("here", reads);
-        machine.locks_meet.store(true, Ordering::Relaxed);
-        let store = machine.store(&setup);
-        let file = File::create_new(setup.lock_file())?;
-        assert!(System.lock(&file, Part::Whole, Wait::Try)?);
-        for _ in 0..4 {
-            assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
-            machine.pass(LEASE);
-        }
-        drop(file);
-        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "its lease begins anew");
-        machine.pass(LEASE);
-        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Held(_)));
-    }
-    Ok(())
-}
-
-/// Of a lock with a lease others can read the owner where a lock forbids it.
-#[test]
-#[cfg(target_os = "linux")]
-fn the_owner_that_a_lock_file_names_is_not_locked() -> Outcome {
-    let setup = Setup::new()?;
-    let machine = Machine::new("here");
-    machine.locks_meet.store(true, Ordering::Relaxed);
-    let lock = locked(&machine.store(&setup))?;
-    let file = File::open(setup.lock_file())?;
-    assert!(System.lock_to_read(&file, Part::Owner)?);
-    assert!(!System.lock_to_read(&file, Part::Whole)?, "tensorstore does not get it");
-    drop(lock);
-    Ok(())
-}
-
 /// To a writer on the host whose disk it is, the file system is a local one.
 #[test]
 fn a_lock_of_another_host_is_respected_on_a_local_file_system() -> Outcome {
@@ -510,22 +444,6 @@ fn a_file_that_is_there_may_not_be_permitted() -> Outcome {
     let never = Machine::with("here", Faulty::always("create", Errno::PERM));
     let Err(error) = put(&never.store(&setup), Precondition::None) else { panic!("unnoticed") };
     assert_eq!(errno(&error), Some(Errno::PERM.raw_os_error()));
-    Ok(())
-}
-
-/// Linux gives EINVAL for a file of SMB that it has open under another name, by a lease.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_share_that_refuses_a_lock_file_for_its_leases_is_an_error_that_says_so() -> Outcome {
-    let setup = Setup::new()?;
-    let here = Machine::with("here", Faulty::once("create", Errno::INVAL));
-    put(&here.store(&setup), Precondition::None)?;
-    assert_eq!(setup.value()?.as_deref(), Some("new value"));
-    let never = Machine::with("here", Faulty::always("create", Errno::INVAL));
-    let Err(StoreError::Io { source, .. }) = put(&never.store(&setup), Precondition::None) else {
-        panic!("unnoticed")
-    };
-    assert!(source.to_string().contains("`nolease`"), "{source}");
     Ok(())
 }
 

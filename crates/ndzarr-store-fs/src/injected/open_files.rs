@@ -160,7 +160,7 @@ fn a_value_that_was_removed_to_be_replaced_is_not_lost() -> Outcome {
     Ok(())
 }
 
-/// A client of NFS renames an open value away before it replaces it: whoever is killed in between leaves none.
+/// A client of NFS renames an open value away before it replaces it: a writer that is killed in between leaves none.
 #[test]
 fn an_update_on_nfs_does_not_keep_the_old_value_open() -> Outcome {
     let setup = Setup::new()?;

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use ndzarr_store::PerProcess;
 
-use crate::locks::owner::{MAX_BYTES, Owner};
+use crate::locks::owner::Owner;
 use crate::names::lock_names::{new_mark, temporary_path};
 use crate::system::os_error::{is_gone, is_not_found};
+use crate::system::syscalls::part::OWNER_BYTES;
 use crate::system::syscalls::{Syscalls, again, once_free};
 
 /// The observed state of a lock file.
@@ -50,9 +51,9 @@ impl Found {
 
     fn read(sys: &dyn Syscalls, file: File) -> io::Result<Self> {
         again(|| sys.refresh(&file))?;
-        let mut bytes = Vec::with_capacity(MAX_BYTES);
-        while bytes.len() < MAX_BYTES {
-            let (at, most) = (bytes.len() as u64, MAX_BYTES - bytes.len());
+        let mut bytes = Vec::with_capacity(OWNER_BYTES);
+        while bytes.len() < OWNER_BYTES {
+            let (at, most) = (bytes.len() as u64, OWNER_BYTES - bytes.len());
             match again(|| sys.read_at(&file, at, most, &mut bytes)) {
                 Ok(0) => break,
                 Ok(_) => {}

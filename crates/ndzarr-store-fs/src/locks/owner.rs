@@ -9,9 +9,6 @@ use crate::system::syscalls::Syscalls;
 /// The first line of a lock file that names its owner.
 const HEAD: &str = "ndzarr lock 1";
 
-/// The maximum size of such a file in bytes.
-pub(crate) const MAX_BYTES: usize = 512;
-
 /// What a lock file says about its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {

@@ -8,6 +8,7 @@ mod kernel_lease;
 mod ofd;
 #[cfg(not(any(unix, windows)))]
 mod other;
+pub(crate) mod part;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -31,6 +32,7 @@ use self::flock as locks;
 use self::ofd as locks;
 #[cfg(not(any(unix, windows)))]
 use self::other as platform;
+pub(crate) use self::part::Part;
 #[cfg(unix)]
 use self::unix as platform;
 #[cfg(windows)]
@@ -42,17 +44,6 @@ use crate::system::file_system::FileSystem;
 use crate::system::host::{self, Host, Process};
 use crate::system::os_error::{blame_users, is_in_use, is_not_found};
 use crate::system::stat::Stat;
-
-/// The part of a file that is locked. Systems that lock no parts lock the same for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// All of it, as other programs do.
-    Whole,
-    /// Where a lock file names its [owner](crate::locks::owner::Owner).
-    Owner,
-    /// All but that, so that others can read the owner also where a lock forbids it, as on SMB.
-    Rest,
-}
 
 /// Every call of the store to the operating system, in one place, so that tests can make each of
 /// them fail.

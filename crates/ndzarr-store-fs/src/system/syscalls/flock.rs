@@ -5,7 +5,7 @@ use std::io;
 
 use ndzarr_store::Wait;
 
-use super::Part;
+use super::part::Part;
 
 pub(crate) fn lock(file: &File, _: Part, wait: Wait<'_>) -> io::Result<bool> {
     if matches!(wait, Wait::Block) {

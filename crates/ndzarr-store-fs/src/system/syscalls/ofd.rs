@@ -8,8 +8,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-use super::Part;
-use crate::locks::owner::MAX_BYTES;
+use super::part::{OWNER_BYTES, Part};
 
 pub(crate) fn lock(file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
     let lock = of(part, libc::F_WRLCK);
@@ -41,8 +40,8 @@ fn of(part: Part, kind: libc::c_int) -> libc::flock {
     // A length of 0 leads to the end, wherever that is.
     let (l_start, l_len) = match part {
         Part::Whole => (0, 0),
-        Part::Owner => (0, MAX_BYTES as _),
-        Part::Rest => (MAX_BYTES as _, 0),
+        Part::Owner => (0, OWNER_BYTES as _),
+        Part::Rest => (OWNER_BYTES as _, 0),
     };
     libc::flock { l_type: kind as _, l_whence: libc::SEEK_SET as _, l_start, l_len, l_pid: 0 }
 }

@@ -24,7 +24,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
-use super::Part;
+use super::part::Part;
 use crate::system::file_system::{FileSystem, Place};
 use crate::system::stat::FileId;
 

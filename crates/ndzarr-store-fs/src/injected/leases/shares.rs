@@ -1,0 +1,84 @@
+//! Tests of locks of files that reach other hosts, or forbid them to read, and of leases of SMB.
+
+use super::*;
+
+/// Locks of files reach other hosts on NFS 4. One that is stopped before it has named itself in its lock
+/// file keeps it locked, and does not renew it.
+#[test]
+fn a_locked_lock_file_that_names_no_owner_is_taken_over_after_the_lease() -> Outcome {
+    let setup = Setup::new()?;
+    let here = Machine::new("here");
+    here.locks_meet.store(true, Ordering::Relaxed);
+    let (store, waiter, file) = (here.store(&setup), here.clone(), setup.lock_file());
+    let (give, take) = std::sync::mpsc::channel();
+    let meanwhile = Faulty::meanwhile("write_at", move || {
+        let key = key().expect("a key");
+        let size = fs::metadata(&file).expect("it was made").len();
+        assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));
+        waiter.pass(LEASE - Duration::from_millis(1));
+        assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)), "not yet");
+        waiter.pass(Duration::from_millis(1));
+        let _ = give.send((size, store.lock(&key, Wait::Try)));
+    });
+    let there = Machine::with("over there", meanwhile);
+    there.locks_meet.store(true, Ordering::Relaxed);
+    // It goes on: its file has no name any more.
+    let stopped = locked(&there.store(&setup))?;
+    let (0, Ok(Locked::Held(mut lock))) = take.recv()? else { panic!("its lease is over") };
+    lock.append(b"of the other")?;
+    lock.publish()?;
+    assert!(matches!(stopped.publish(), Err(StoreError::LockLost { .. })));
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("of the other"), vec!["b".to_owned()]));
+    Ok(())
+}
+
+/// As tensorstore does. It names no owner, and where a lock forbids to read, as on SMB, nothing is read.
+#[test]
+fn a_program_that_locks_all_of_the_lock_file_is_waited_for() -> Outcome {
+    for reads in [Faulty::default(), Faulty::always("read_at", Errno::ACCESS)] {
+        let setup = Setup::new()?;
+        let machine = Machine::with("here", reads);
+        machine.locks_meet.store(true, Ordering::Relaxed);
+        let store = machine.store(&setup);
+        let file = File::create_new(setup.lock_file())?;
+        assert!(System.lock(&file, Part::Whole, Wait::Try)?);
+        for _ in 0..4 {
+            assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
+            machine.pass(LEASE);
+        }
+        drop(file);
+        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "its lease begins anew");
+        machine.pass(LEASE);
+        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Held(_)));
+    }
+    Ok(())
+}
+
+/// Of a lock with a lease others can read the owner where a lock forbids it.
+#[test]
+fn the_owner_that_a_lock_file_names_is_not_locked() -> Outcome {
+    let setup = Setup::new()?;
+    let machine = Machine::new("here");
+    machine.locks_meet.store(true, Ordering::Relaxed);
+    let lock = locked(&machine.store(&setup))?;
+    let file = File::open(setup.lock_file())?;
+    assert!(System.lock_to_read(&file, Part::Owner)?);
+    assert!(!System.lock_to_read(&file, Part::Whole)?, "tensorstore does not get it");
+    drop(lock);
+    Ok(())
+}
+
+/// Linux gives EINVAL for a file of SMB that it has open under another name, by a lease.
+#[test]
+fn a_share_that_refuses_a_lock_file_for_its_leases_is_an_error_that_says_so() -> Outcome {
+    let setup = Setup::new()?;
+    let here = Machine::with("here", Faulty::once("create", Errno::INVAL));
+    put(&here.store(&setup), Precondition::None)?;
+    assert_eq!(setup.value()?.as_deref(), Some("new value"));
+    let never = Machine::with("here", Faulty::always("create", Errno::INVAL));
+    let Err(StoreError::Io { source, .. }) = put(&never.store(&setup), Precondition::None) else {
+        panic!("unnoticed")
+    };
+    assert!(source.to_string().contains("`nolease`"), "{source}");
+    Ok(())
+}
