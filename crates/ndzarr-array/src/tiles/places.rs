@@ -379,7 +379,7 @@ mod tests {
                     }
                     let coverage = match expected.len() {
                         0 => Coverage::None,
-                        n if n == len.iter().product() => Coverage::All,
+                        n if n == len.iter().product::<usize>() => Coverage::All,
                         _ => Coverage::Part,
                     };
                     for places in &places {

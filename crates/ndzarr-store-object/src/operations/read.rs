@@ -110,12 +110,12 @@ impl Inner {
 
     /// All of a value whose server ignores ranges: from memory, if it is still the same.
     async fn whole_unranged(&self, key: &Key, pinned: Option<&State>) -> Result<ReadAnswer, StoreError> {
-        if let Some(got) = self.from_memory(key, pinned).await? {
+        if let Some(got) = self.answer_from_memory(key, pinned).await? {
             return Ok(got);
         }
         // These values are read one at a time, since each may need much memory.
         let _guard = self.unranged.lock_reads().await;
-        if let Some(got) = self.from_memory(key, pinned).await? {
+        if let Some(got) = self.answer_from_memory(key, pinned).await? {
             return Ok(got);
         }
         let limit = UnrangedCache::LIMIT;
@@ -136,7 +136,11 @@ impl Inner {
     }
 
     /// The value in memory if it is current; `None` if it is not, or there is none.
-    async fn from_memory(&self, key: &Key, pinned: Option<&State>) -> Result<Option<ReadAnswer>, StoreError> {
+    async fn answer_from_memory(
+        &self,
+        key: &Key,
+        pinned: Option<&State>,
+    ) -> Result<Option<ReadAnswer>, StoreError> {
         let Some((cached, value)) = self.unranged.get(key) else { return Ok(None) };
         Ok(match self.get(key, ReadRequest::Head, pinned).await? {
             ReadAnswer::Part(state, size, _) if state.is_same_as(&cached) && size == value.len() as u64 => {
