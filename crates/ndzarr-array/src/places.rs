@@ -2,6 +2,8 @@
 
 #[cfg(feature = "fs")]
 pub(crate) mod archive;
+#[cfg(feature = "fs")]
+pub(crate) mod folder_store;
 pub(crate) mod located;
 pub(crate) mod open;
 pub(crate) mod open_options;

@@ -100,15 +100,6 @@ impl Storage {
         Self::blocking(ndzarr_store_fs::FsStore::new(root.as_ref()))
     }
 
-    /// Another folder, with the settings of this one.
-    #[cfg(feature = "fs")]
-    pub(crate) fn in_folder(&self, root: &std::path::Path) -> Self {
-        match &self.folder {
-            Some(folder) => folder.with_root(root),
-            None => Self::folder(root),
-        }
-    }
-
     /// The same storage; arrays that are opened or created in it keep chunks in this cache. See
     /// `OpenOptions::cache`.
     #[must_use]

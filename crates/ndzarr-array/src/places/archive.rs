@@ -9,10 +9,10 @@ use ndzarr_store::AsyncStore;
 use ndzarr_store::{Key, StoreError};
 
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "zip")]
+use crate::places::folder_store;
 use crate::places::located::Finish;
 use crate::places::remote::Environment;
-#[cfg(feature = "zip")]
-use crate::places::roots;
 use crate::storage::Storage;
 
 /// Whether a local path is that of an archive: by its name, and a file.
@@ -46,7 +46,7 @@ pub(crate) fn create(
         return Err(Error::new(ErrorKind::InvalidArgument, what));
     };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = roots::folder(parent.unwrap_or_else(|| Path::new(".")), environment)?;
+    let folder = folder_store::open(parent.unwrap_or_else(|| Path::new(".")), environment)?;
     let archive = ndzarr_store_zip::ZipWriter::create(folder, Key::new(name)?).map_err(named)?;
     let (storage, name) = (Storage::from(&archive), path.display().to_string());
     let finish = move || archive.finish().map_err(|error| Error::from(error).in_store(|| name));

@@ -1,13 +1,11 @@
 //! Opens the stores that URLs name.
 
-use std::path::Path;
-
 use ndzarr_store::MemoryStore;
-use ndzarr_store_fs::{Durability, FsStore};
 use once_cell::race::OnceBox;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::places::archive;
+use crate::places::folder_store;
 use crate::places::located::Located;
 use crate::places::remote::{self, Environment};
 use crate::places::url::{Root, Url};
@@ -33,25 +31,6 @@ fn in_memory(name: &str) -> MemoryStore {
     named.store.clone()
 }
 
-/// The variable that says how safe from power cuts the writes to a folder are.
-const DURABILITY: &str = "NDZARR_DURABILITY";
-
-/// The store of a folder, which syncs what the environment says.
-///
-/// # Errors
-/// The variable has no level.
-pub(crate) fn folder(root: &Path, environment: &Environment) -> Result<FsStore> {
-    let store = FsStore::builder(root);
-    let Some(name) = environment.variable(DURABILITY).filter(|name| !name.is_empty()) else {
-        return Ok(store.build());
-    };
-    let level = Durability::from_name(&name).ok_or_else(|| {
-        let what = format!("{DURABILITY} is none, documents, data or full, not {name:?}");
-        Error::new(ErrorKind::InvalidArgument, what)
-    })?;
-    Ok(store.durability(level).build())
-}
-
 /// Opens the store that a URL names.
 pub(crate) fn open(url: Url, environment: &Environment) -> Result<Located> {
     let joined = |first: &str| match (first, url.node.as_str()) {
@@ -66,7 +45,7 @@ pub(crate) fn open(url: Url, environment: &Environment) -> Result<Located> {
         (Root::File(file), None) => {
             // A node behind an adapter belongs to the hierarchy of the folder.
             folder = url.node.is_empty().then(|| file.clone());
-            (Storage::from(self::folder(&file, environment)?), joined(""))
+            (Storage::from(folder_store::open(&file, environment)?), joined(""))
         }
         (Root::Memory { name, path }, inside) => {
             let store = in_memory(&name);

@@ -24,11 +24,6 @@ impl Folder {
         format!("{:?} {:?}", self.0.root(), self.0.links())
     }
 
-    /// The storage of another folder, with the same settings.
-    pub(super) fn with_root(&self, root: &Path) -> Storage {
-        Storage::from(self.0.with_root(root))
-    }
-
     /// What lies below a prefix under names that are not keys.
     pub(super) fn unlisted_names(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
         self.0.unlisted(prefix)
@@ -52,8 +47,18 @@ impl Folder {
             .filter_map(|root| {
                 let outermost = root.ancestors().skip(1).take_while(is_group).last()?;
                 let below = root.strip_prefix(outermost).ok()?.to_str()?.to_owned();
-                Some((self.with_root(outermost), below))
+                Some((Storage::from(self.0.with_root(outermost)), below))
             })
             .collect()
+    }
+}
+
+impl Storage {
+    /// Another folder, with the settings of this one.
+    pub(crate) fn in_folder(&self, root: &Path) -> Self {
+        match &self.folder {
+            Some(folder) => Self::from(folder.0.with_root(root)),
+            None => Self::folder(root),
+        }
     }
 }
