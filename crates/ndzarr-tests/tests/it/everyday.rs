@@ -347,10 +347,10 @@ fn a_store_around_another_has_all_that_it_has() -> Tested {
 /// A method with a default that is not forwarded would be slower or wrong in every wrapper.
 #[test]
 fn every_default_of_the_store_traits_asks_the_store_inside() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ndzarr-store/src/store.rs");
-    let text = std::fs::read_to_string(source).expect("the source");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ndzarr-store/src");
     let mut seen = 0;
-    for of_trait in ["pub trait Store:", "pub trait AsyncStore:"] {
+    for (file, of_trait) in [("store.rs", "pub trait Store:"), ("async_store.rs", "pub trait AsyncStore:")] {
+        let text = std::fs::read_to_string(sources.join(file)).expect("the source");
         let body = text.split_once(of_trait).expect("the trait").1;
         let body = &body[..body.find("\n}\n").expect("its end")];
         let methods = body.split("\n    fn ").skip(1);
