@@ -1,4 +1,4 @@
-//! `json!`.
+//! The macro `json!`, which writes values as JSON.
 
 /// A value written as JSON with expressions in it. Like serde_json's macro, but members keep their
 /// order.

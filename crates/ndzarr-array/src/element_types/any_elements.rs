@@ -1,48 +1,93 @@
 //! `AnyElements`: ndarrays whose element type is known only at run time.
 
+use half::{bf16, f16};
 use ndarray::{Array, ArrayD, ArrayViewMutD, CowArray, Dimension, Ix0, IxDyn, arr0};
+use num_complex::Complex;
+use serde_json::Value;
 
 use crate::element_types::element::Element;
 use crate::element_types::number::{Cast, Number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::selections::resolved::into_dim;
 use crate::tiles::output::blank;
-use crate::{element_types, for_each_type};
+use crate::{Datetime64, Timedelta64, element_types, for_each_type};
 
+/// Elements of an [`AnyArray`](crate::AnyArray): an ndarray of the Rust type that holds them exactly.
+///
+/// [`for_each_type!`](crate::for_each_type) runs the same code for whichever type it is. An ndarray
+/// and a value become `AnyElements` by `from`.
+///
+/// ```
+/// use ndarray::array;
+/// use ndzarr::{AnyArray, AnyElements, DataType, MemoryStore, s};
+///
+/// let any = AnyArray::builder([2, 3]).data_type(DataType::Int { bits: 16 });
+/// let any = any.create((MemoryStore::new(), "a"))?;
+/// any.write(s![1, ..], &AnyElements::from(array![1i16, 2, 3]))?;
+/// any.fill(s![0, ..2], -7i16)?;
+///
+/// let AnyElements::Int16(elements) = any.read(s![.., 1..])? else { panic!("they are int16") };
+/// assert_eq!(elements, array![[-7, 0], [2, 3]]);
+/// # Ok::<(), ndzarr::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum AnyElements<D: Dimension = IxDyn> {
+    /// Of int2, int4 and int8.
+    Int8(Array<i8, D>),
+    /// Of int16.
+    Int16(Array<i16, D>),
+    /// Of int32.
+    Int32(Array<i32, D>),
+    /// Of int64.
+    Int64(Array<i64, D>),
+    /// Of uint2, uint4 and uint8.
+    UInt8(Array<u8, D>),
+    /// Of uint16.
+    UInt16(Array<u16, D>),
+    /// Of uint32.
+    UInt32(Array<u32, D>),
+    /// Of uint64.
+    UInt64(Array<u64, D>),
+    /// Of float16.
+    Float16(Array<f16, D>),
+    /// Of bfloat16.
+    BFloat16(Array<bf16, D>),
+    /// Of float32 and of floats of 4, 6 and 8 bits. Of the NaNs of the latter only one can be
+    /// written.
+    Float32(Array<f32, D>),
+    /// Of float64.
+    Float64(Array<f64, D>),
+    /// Of bool.
+    Bool(Array<bool, D>),
+    /// Of complex64 and of complex numbers of smaller floats.
+    Complex64(Array<Complex<f32>, D>),
+    /// Of complex128.
+    Complex128(Array<Complex<f64>, D>),
+    /// Of dates; the data type has their unit.
+    DateTime64(Array<Datetime64, D>),
+    /// Of durations; the data type has their unit.
+    TimeDelta64(Array<Timedelta64, D>),
+    /// Of string and fixed_length_utf32, without the NULs behind it.
+    String(Array<String, D>),
+    /// Of bytes; of null_terminated_bytes, without the NULs behind it; lists of numbers in native
+    /// byte order; the contents of other types of variable size.
+    Bytes(Array<Vec<u8>, D>),
+    /// Of the values of json2 and msgpack2.
+    Json(Array<Value, D>),
+    /// Of structures, raw bits and custom types of fixed size: their bytes, in native byte order,
+    /// along one more axis, the last.
+    Packed(Array<u8, D::Larger>),
+}
+
+// What the table has no row for, or another type, does not compile.
 macro_rules! any_elements {
     (
         @variants ()
         $([$($variant:ident {
-            $(#[$doc:meta])* $type:ty, $name:literal, $_exact:tt $(, $_wider:tt)?
+            $type:ty, $name:literal, $_exact:tt $(, $_wider:tt)?
         })*])*
     ) => {
-        /// Elements of an [`AnyArray`](crate::AnyArray): an ndarray of the Rust type that holds them exactly.
-        ///
-        /// [`for_each_type!`](crate::for_each_type) runs the same code for whichever type it is. An ndarray
-        /// and a value become `AnyElements` by `from`.
-        ///
-        /// ```
-        /// use ndarray::array;
-        /// use ndzarr::{AnyArray, AnyElements, DataType, MemoryStore, s};
-        ///
-        /// let any = AnyArray::builder([2, 3]).data_type(DataType::Int { bits: 16 });
-        /// let any = any.create((MemoryStore::new(), "a"))?;
-        /// any.write(s![1, ..], &AnyElements::from(array![1i16, 2, 3]))?;
-        /// any.fill(s![0, ..2], -7i16)?;
-        ///
-        /// let AnyElements::Int16(elements) = any.read(s![.., 1..])? else { panic!("they are int16") };
-        /// assert_eq!(elements, array![[-7, 0], [2, 3]]);
-        /// # Ok::<(), ndzarr::Error>(())
-        /// ```
-        #[derive(Clone, Debug, PartialEq)]
-        #[non_exhaustive]
-        pub enum AnyElements<D: Dimension = IxDyn> {
-            $($($(#[$doc])* $variant(Array<$type, D>),)*)*
-            /// Of structures, raw bits and custom types of fixed size: their bytes, in native byte order,
-            /// along one more axis, the last.
-            Packed(Array<u8, D::Larger>),
-        }
-
         impl<D: Dimension> AnyElements<D> {
             /// What the variant is called in messages.
             pub(crate) fn name(&self) -> &'static str {

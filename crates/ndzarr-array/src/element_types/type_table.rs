@@ -4,7 +4,7 @@
 /// The element types: a row for each variant of [`AnyElements`](crate::AnyElements) that holds values of one
 /// Rust type. Calls `$macro` with the rows of real numbers, and then those of all other types.
 ///
-/// A row has the variant, its documentation, the Rust type, its name in messages, the data type that has the
+/// A row has the variant, the Rust type, its name in messages, the data type that has the
 /// values of the Rust type, and others that it holds too.
 #[doc(hidden)]
 #[macro_export]
@@ -14,87 +14,65 @@ macro_rules! element_types {
             @$what $given
             [
                 Int8 {
-                    /// Of int2, int4 and int8.
                     i8, "int8", [Int { bits: 8 }], [Int { bits: 2 | 4 }]
                 }
                 Int16 {
-                    /// Of int16.
                     i16, "int16", [Int { bits: 16 }]
                 }
                 Int32 {
-                    /// Of int32.
                     i32, "int32", [Int { bits: 32 }]
                 }
                 Int64 {
-                    /// Of int64.
                     i64, "int64", [Int { bits: 64 }]
                 }
                 UInt8 {
-                    /// Of uint2, uint4 and uint8.
                     u8, "uint8", [UInt { bits: 8 }], [UInt { bits: 2 | 4 }]
                 }
                 UInt16 {
-                    /// Of uint16.
                     u16, "uint16", [UInt { bits: 16 }]
                 }
                 UInt32 {
-                    /// Of uint32.
                     u32, "uint32", [UInt { bits: 32 }]
                 }
                 UInt64 {
-                    /// Of uint64.
                     u64, "uint64", [UInt { bits: 64 }]
                 }
                 Float16 {
-                    /// Of float16.
                     $crate::f16, "float16", [Float { bits: 16 }]
                 }
                 BFloat16 {
-                    /// Of bfloat16.
                     $crate::bf16, "bfloat16", [BFloat16]
                 }
                 Float32 {
-                    /// Of float32 and of floats of 4, 6 and 8 bits. Of the NaNs of the latter only one can be
-                    /// written.
                     f32, "float32", [Float { bits: 32 }]
                 }
                 Float64 {
-                    /// Of float64.
                     f64, "float64", [Float { bits: 64 }]
                 }
             ]
             [
                 Bool {
-                    /// Of bool.
                     bool, "bool", [Bool]
                 }
                 Complex64 {
-                    /// Of complex64 and of complex numbers of smaller floats.
                     num_complex::Complex<f32>, "complex64", [Complex { bits: 64 }]
                 }
                 Complex128 {
-                    /// Of complex128.
                     num_complex::Complex<f64>, "complex128", [Complex { bits: 128 }]
                 }
                 DateTime64 {
-                    /// Of dates; the data type has their unit.
                     $crate::Datetime64, "dates", [DateTime64 { .. }]
                 }
                 TimeDelta64 {
-                    /// Of durations; the data type has their unit.
                     $crate::Timedelta64, "durations", [TimeDelta64 { .. }]
                 }
                 String {
-                    /// Of string and fixed_length_utf32, without the NULs behind it.
                     String, "string", [String], [FixedUtf32 { .. }]
                 }
                 Bytes {
-                    /// Of bytes; of null_terminated_bytes, without the NULs behind it; lists of numbers in native
-                    /// byte order; the contents of other types of variable size.
                     Vec<u8>, "bytes", [Bytes], [FixedBytes { .. }]
                 }
                 Json {
-                    /// Of the values of json2 and msgpack2.
                     serde_json::Value, "json", [Json]
                 }
             ]
@@ -163,7 +141,7 @@ macro_rules! for_each_type {
     (
         @data_types ($data_type:expr, $type:ident, $body:expr, $other:pat => $else:expr)
         [$($_variant:ident {
-            $(#[$_doc:meta])* $number:ty, $_name:literal, [$($exact:tt)*] $(, $_wider:tt)?
+            $number:ty, $_name:literal, [$($exact:tt)*] $(, $_wider:tt)?
         })*]
         $_others:tt
     ) => {
@@ -192,7 +170,7 @@ macro_rules! with_held {
     (
         @held ($data_type:expr, $t:ident, $body:expr, $packed:expr)
         $([$($_variant:ident {
-            $(#[$_doc:meta])* $type:ty, $_name:literal, [$($exact:tt)*] $(, [$($wider:tt)*])?
+            $type:ty, $_name:literal, [$($exact:tt)*] $(, [$($wider:tt)*])?
         })*])*
     ) => {
         match $data_type {
