@@ -68,9 +68,9 @@ pub enum AnyElements<D: Dimension = IxDyn> {
     DateTime64(Array<Datetime64, D>),
     /// Of durations; the data type has their unit.
     TimeDelta64(Array<Timedelta64, D>),
-    /// Of string and fixed_length_utf32, without the NULs behind it.
+    /// Of string and fixed_length_utf32, without its trailing NULs.
     String(Array<String, D>),
-    /// Of bytes; of null_terminated_bytes, without the NULs behind it; lists of numbers in native
+    /// Of bytes; of null_terminated_bytes, without its trailing NULs; lists of numbers in native
     /// byte order; the contents of other types of variable size.
     Bytes(Array<Vec<u8>, D>),
     /// Of the values of json2 and msgpack2.
