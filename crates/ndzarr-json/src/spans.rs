@@ -16,7 +16,7 @@ pub type Span<'a> = (JsonString<'a>, Range<usize>);
 /// values are not validated, except that strings and brackets must close.
 ///
 /// # Errors
-/// There is no object.
+/// No object is at this place of the text.
 pub fn members(text: &[u8], within: Range<usize>) -> Result<Vec<Span<'_>>, JsonError> {
     let mut text =
         JsonText::of_bytes(text.get(..within.end).unwrap_or(text)).starting(within.start, 0).behind_mark();
@@ -26,7 +26,7 @@ pub fn members(text: &[u8], within: Range<usize>) -> Result<Vec<Span<'_>>, JsonE
 /// The positions of the values of these members of the object at `within`: the last one of several.
 ///
 /// # Errors
-/// There is no object.
+/// No object is at this place of the text.
 pub fn values<const N: usize>(
     text: &[u8],
     within: Range<usize>,

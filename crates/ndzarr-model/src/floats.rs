@@ -1,4 +1,4 @@
-//! Floats of few bits, and roundings on the way to them.
+//! Small floats, and rounding to them without rounding twice.
 
 mod odd_float;
 mod small_float;

@@ -184,7 +184,7 @@ impl Locks {
     /// With a lock file that this process has made on a file system of several hosts.
     fn attempt_made(&self, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &*self.sys;
-        // Only what lies behind the owner: a lock file without one is taken over after the lease, although
+        // Only what follows the owner: a lock file without one is taken over after the lease, although
         // this process, which may be stopped before it writes it, has locked the rest.
         let attempt = || again(|| sys.lock(&file, Part::Rest, Wait::Try));
         let mut locked = attempt();

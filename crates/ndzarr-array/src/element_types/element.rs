@@ -31,11 +31,11 @@ use crate::tiles::values::{Fresh, Sources, Stored, Tiles};
 /// | [`Float8E4M3`](crate::Float8E4M3) and its like, or `u8` for their codes | floats of 4, 6 and 8 bits |
 /// | `half::f16`, `f32`, `f64`, `half::bf16` | float16, float32, float64, bfloat16 |
 /// | `Complex` of these | complex64, complex128, complex_float16, complex_bfloat16 |
-/// | `[u8; N]` | r8N, raw bits of N bytes; byte strings of N bytes with the NULs behind them |
+/// | `[u8; N]` | r8N, raw bits of N bytes; byte strings of N bytes with their trailing NULs |
 /// | [`FixedBytes<N>`](crate::FixedBytes), [`FixedUtf32<N>`](crate::FixedUtf32) | null_terminated_bytes and raw bits, fixed_length_utf32 of just this length |
 /// | [`Datetime64`](crate::Datetime64), [`Timedelta64`](crate::Timedelta64) | dates and durations of any unit |
-/// | `String` | string; fixed_length_utf32 without the NULs behind it |
-/// | `Vec<u8>` | bytes; null_terminated_bytes without the NULs behind it |
+/// | `String` | string; fixed_length_utf32 without its trailing NULs |
+/// | `Vec<u8>` | bytes; null_terminated_bytes without its trailing NULs |
 /// | `Vec<T>` of the numbers above | lists of numbers (vlen-array) |
 /// | `serde_json::Value` | the values of json2 and msgpack2 |
 /// | a `struct` of the caller's, see [`structured!`](crate::element_types::structured) | structures |
