@@ -99,7 +99,14 @@ impl<T> Appender<T> {
     fn add(&mut self, given: &[usize], source: Box<dyn Source + '_>) -> Result<()> {
         let (mut growth, shape) = self.take_for(given)?;
         let source = growth.with_axis(given, source);
-        self.info.wait_change(growth.push(&shape, &*source))?;
+        let n = shape[growth.axis()];
+        let mut from = 0;
+        while from < n {
+            from += growth.take(&shape, &*source, from)?;
+            if growth.is_row_full() {
+                self.info.wait_change(growth.publish())?;
+            }
+        }
         self.growth = Some(growth);
         Ok(())
     }
@@ -189,10 +196,37 @@ impl Appender<Any> {
 
 impl<T> Appender<T, Asynchronous> {
     async fn add(&mut self, given: Vec<usize>, source: Box<dyn Source + Send>) -> Result<()> {
-        let (growth, shape) = self.take_for(&given)?;
-        let source = growth.with_axis(&given, source);
-        self.growth = Some(growth.push_pooled(shape, source).await?);
+        let (mut growth, shape) = self.take_for(&given)?;
+        let mut source: Box<dyn Source> = growth.with_axis(&given, source);
+        let n = shape[growth.axis()];
+        let mut from = 0;
+        while from < n {
+            // The library's threads encode, so that the polling task is not blocked.
+            let shape = shape.clone();
+            let taken;
+            (growth, source, taken) = self
+                .info
+                .pooled(move || {
+                    let taken = growth.take(&shape, &*source, from);
+                    (growth, source, taken)
+                })
+                .await;
+            from += taken?;
+            if growth.is_row_full() {
+                growth = self.published(growth).await?;
+            }
+        }
+        self.growth = Some(growth);
         Ok(())
+    }
+
+    /// Publishes what was added. Returns it, so that more can be added.
+    async fn published(&self, mut growth: Growth) -> Result<Growth> {
+        let publish = |_| async move {
+            growth.publish().await?;
+            Ok(growth)
+        };
+        self.info.handed_change(publish).await
     }
 
     /// Like [`Appender::publish`]. If the future is dropped, no more can be added.
@@ -201,7 +235,7 @@ impl<T> Appender<T, Asynchronous> {
     /// The same as for [`Appender::publish`].
     pub async fn publish(&mut self) -> Result<()> {
         let growth = self.take()?;
-        self.growth = Some(growth.publish_handed().await?);
+        self.growth = Some(self.published(growth).await?);
         Ok(())
     }
 

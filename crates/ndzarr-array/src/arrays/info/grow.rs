@@ -87,52 +87,19 @@ impl Growth {
         }
     }
 
-    /// Adds elements, and publishes whenever a row of units is full.
-    pub(crate) async fn push(&mut self, shape: &[u64], source: &dyn Source) -> Result<()> {
-        let mut from = 0;
-        while from < shape[self.axis] {
-            from += self.take(shape, source, from)?;
-            if self.end == self.row_end {
-                self.publish().await?;
-            }
-        }
-        Ok(())
+    /// The axis that grows.
+    pub(crate) fn axis(&self) -> usize {
+        self.axis
     }
 
-    /// Like [`push`](Self::push), without blocking the polling task: the library's threads encode.
-    pub(crate) async fn push_pooled(mut self, shape: Vec<u64>, mut source: Box<dyn Source>) -> Result<Self> {
-        let mut from = 0;
-        while from < shape[self.axis] {
-            let info = self.info.clone();
-            let whole = shape.clone();
-            let taken;
-            (self, source, taken) = info
-                .pooled(move || {
-                    let taken = self.take(&whole, &*source, from);
-                    (self, source, taken)
-                })
-                .await;
-            from += taken?;
-            if self.end == self.row_end {
-                self = self.publish_handed().await?;
-            }
-        }
-        Ok(self)
-    }
-
-    /// Like [`publish`](Self::publish), without blocking the polling task.
-    pub(crate) async fn publish_handed(mut self) -> Result<Self> {
-        let info = self.info.clone();
-        let publish = |_| async move {
-            self.publish().await?;
-            Ok(self)
-        };
-        info.handed_change(publish).await
+    /// Returns true if a row of units is full: then it is time to publish.
+    pub(crate) fn is_row_full(&self) -> bool {
+        self.end == self.row_end
     }
 
     /// Takes the elements from an index along the axis on, up to the end of the row of units.
     /// Returns how many indices it took.
-    fn take(&mut self, shape: &[u64], source: &dyn Source, from: u64) -> Result<u64> {
+    pub(crate) fn take(&mut self, shape: &[u64], source: &dyn Source, from: u64) -> Result<u64> {
         let (axis, mut at) = (self.axis, from);
         while at < shape[axis] && self.end < self.row_end {
             if self.info.options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
