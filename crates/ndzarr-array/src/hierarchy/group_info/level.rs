@@ -47,7 +47,8 @@ pub(super) struct Below {
 /// What a candidate for a child is.
 enum Opened {
     Child(FoundChild),
-    Folder(GroupInfo),
+    /// Boxed because few are, and all are moved.
+    Folder(Box<GroupInfo>),
     Nothing,
 }
 
@@ -62,7 +63,7 @@ pub(super) async fn children_of(groups: &[GroupInfo]) -> Vec<Result<Below>> {
     for (i, opened) in opened {
         match (&mut found[i], opened) {
             (Ok(below), Ok(Opened::Child(child))) => below.children.push(child),
-            (Ok(below), Ok(Opened::Folder(folder))) => below.folders.push(folder),
+            (Ok(below), Ok(Opened::Folder(folder))) => below.folders.push(*folder),
             (of_group, Err(error)) => *of_group = Err(error),
             (Ok(_), Ok(Opened::Nothing)) | (Err(_), Ok(_)) => {}
         }
@@ -165,7 +166,7 @@ impl Parent<'_> {
         };
         let Some(OpenedChild { name, kind, node }) = found else {
             let folder = group.folder(self.children.name(at))?;
-            return Ok(folder.map_or(Opened::Nothing, Opened::Folder));
+            return Ok(folder.map_or(Opened::Nothing, |folder| Opened::Folder(Box::new(folder))));
         };
         let path = match &node {
             Ok(node) => node.path.as_str().to_owned(),
