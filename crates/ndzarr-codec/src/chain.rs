@@ -14,7 +14,7 @@ pub use two::Ahead;
 
 use crate::chain::n5_block::N5Block;
 use crate::elements::window::Window;
-use crate::memory::bounded;
+use crate::memory::{bounded, sink};
 use crate::pipe::{self, Pipe};
 use crate::sharding::Sharding;
 use crate::stage::{Payload, Stage, Value};
@@ -425,7 +425,10 @@ impl CodecChain {
             let what = format!("{} bytes for a block of size {size:?}", elements.len());
             return Err(CodecError::encode("chain", what));
         }
-        block.encode_any(&mut elements.to_vec(), &self.stored(size), self.pipe(), workspace, out)
+        let mut copy = Vec::new();
+        sink::reserve(&mut copy, elements.len())?;
+        copy.extend_from_slice(elements);
+        block.encode_any(&mut copy, &self.stored(size), self.pipe(), workspace, out)
     }
 
     fn n5_block(&self) -> Result<&N5Block, CodecError> {

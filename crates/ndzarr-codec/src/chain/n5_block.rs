@@ -194,8 +194,15 @@ impl N5Block {
         // The metadata backs memory for the size of a block, but not for more elements that a block
         // with a count claims.
         let declared = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX);
-        let put = |bytes: &[u8]| elements.extend_from_slice(bytes);
-        pipe.trusting(declared).decode_chunk(payload, byte_len, workspace, put)?;
+        let mut kept = Ok(());
+        let keep = |bytes: &[u8]| {
+            kept = sink::reserve(&mut elements, bytes.len());
+            if kept.is_ok() {
+                elements.extend_from_slice(bytes);
+            }
+        };
+        pipe.trusting(declared).decode_chunk(payload, byte_len, workspace, keep)?;
+        kept?;
         self.swap.apply(&mut elements);
         Ok((extent, elements))
     }

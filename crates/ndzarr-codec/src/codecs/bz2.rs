@@ -8,6 +8,8 @@ use crate::{BytesToBytes, CodecError, Dst, Workspace};
 const NAME: &str = "bz2";
 /// The start of each stream.
 const MAGIC: &[u8] = b"BZh";
+/// What a decoder takes for the largest blocks.
+const DECODER_BYTES: usize = 3_700_000;
 /// The most input to pass to the compressor at once, in bytes: it counts in 32 bits. Small in
 /// tests, so that they cover it.
 const STEP: usize = if cfg!(test) { 50_000 } else { 1 << 30 };
@@ -73,7 +75,7 @@ fn decode_stream<'s>(src: &'s [u8], sink: &mut Sink<'_>) -> Result<&'s [u8], Cod
         sink.advance((state.total_out() - total_out) as usize)?;
         match status {
             Status::StreamEnd => return Ok(&src[state.total_in() as usize..]),
-            Status::MemNeeded => return Err(CodecError::corrupt(NAME, "no memory for the decoder")),
+            Status::MemNeeded => return Err(CodecError::OutOfMemory { byte_len: DECODER_BYTES }),
             _ if state.total_in() == total_in && state.total_out() == total_out => {
                 return Err(sink::truncated(NAME));
             }

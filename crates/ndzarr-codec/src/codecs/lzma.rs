@@ -140,7 +140,8 @@ fn corrupt(error: Error) -> CodecError {
         Error::Data => "is corrupt".to_owned(),
         Error::Format => "has another format than the configuration states".to_owned(),
         Error::MemLimit => "needs a dictionary far larger than the chunk".to_owned(),
-        Error::Mem => "no memory for the decoder".to_owned(),
+        // How much is not known; it may have been as much as it may take.
+        Error::Mem => return CodecError::OutOfMemory { byte_len: MEMORY_LIMIT as usize },
         Error::UnsupportedCheck => "has an unknown integrity check".to_owned(),
         other => format!("cannot be decoded: {other}"),
     };

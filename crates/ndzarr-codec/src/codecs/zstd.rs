@@ -26,6 +26,8 @@ const MIN_LEFT_OUT_BYTES: usize = 256 << 10;
 const MAX_WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 /// The most memory that is allocated for output before any of it is seen, in bytes.
 const TRUSTED_BYTES: usize = 1 << 20;
+/// About what a context takes, of which the library does not say how much it could not get.
+const CONTEXT_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
 pub(crate) struct Zstd {
@@ -169,18 +171,24 @@ impl Zstd {
 }
 
 fn compressor(workspace: &mut Workspace) -> Result<&mut CCtx<'static>, CodecError> {
-    let context = workspace.context(|| CCtx::try_create().map(Compressor));
+    let context = workspace.context(|| None);
+    if context.is_none() {
+        *context = CCtx::try_create().map(Compressor);
+    }
     match context {
         Some(Compressor(context)) => Ok(context),
-        None => Err(CodecError::encode(NAME, "no memory for the compressor")),
+        None => Err(CodecError::OutOfMemory { byte_len: CONTEXT_BYTES }),
     }
 }
 
 fn decompressor(workspace: &mut Workspace) -> Result<&mut DCtx<'static>, CodecError> {
-    let context = workspace.context(|| DCtx::try_create().map(Decompressor));
+    let context = workspace.context(|| None);
+    if context.is_none() {
+        *context = DCtx::try_create().map(Decompressor);
+    }
     match context {
         Some(Decompressor(context)) => Ok(context),
-        None => Err(CodecError::corrupt(NAME, "no memory for the decompressor")),
+        None => Err(CodecError::OutOfMemory { byte_len: CONTEXT_BYTES }),
     }
 }
 
@@ -227,6 +235,9 @@ fn corrupt(code: ErrorCode) -> CodecError {
     if MAX_WINDOW_LOG < 31 && is_error(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) {
         return CodecError::OutOfMemory { byte_len: usize::MAX };
     }
+    if is_error(code, ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
+        return CodecError::OutOfMemory { byte_len: CONTEXT_BYTES };
+    }
     CodecError::corrupt(NAME, zstd_safe::get_error_name(code))
 }
 
@@ -237,6 +248,24 @@ mod tests {
 
     /// The largest block.
     const BLOCK_BYTES: usize = 128 << 10;
+    /// A thread that once had no memory for its contexts asks for them again.
+    #[test]
+    fn a_context_that_could_not_be_made_is_made_later() {
+        let mut workspace = Workspace::default();
+        assert!(workspace.context(|| None::<Compressor>).is_none());
+        assert!(workspace.context(|| None::<Decompressor>).is_none());
+        let (mut encoded, mut decoded) = (Vec::new(), [0; 5]);
+        LEVEL_1.encode(b"hello", &mut encoded, &mut workspace).unwrap();
+        LEVEL_1.decode(&encoded, Dst::Exact(&mut decoded), &mut workspace).unwrap();
+        assert_eq!(&decoded, b"hello");
+    }
+
+    #[test]
+    fn a_lack_of_memory_is_no_corruption() {
+        let code = (ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize).wrapping_neg();
+        assert!(!corrupt(code).is_corrupt());
+    }
+
     const LEVEL_1: Zstd = Zstd { level: 1, checksum: false };
 
     fn encoded(codec: &Zstd, src: &[u8], workspace: &mut Workspace) -> Vec<u8> {
