@@ -44,7 +44,7 @@ impl ChunkedArray {
         check(&chain, &grid)?;
         let (indexes, outside) = (IndexCache::default(), Outside::default());
         let presence = Arc::<Presence>::default();
-        if keys.encoding.mistaken(grid.grid_shape().len()).is_none() {
+        if keys.encoding.mistaken(grid.chunk_shape().len()).is_none() {
             presence.settle();
         }
         Ok(Self { grid, chain, keys, indexes, outside, presence, cache: None })

@@ -122,7 +122,8 @@ pub(crate) trait Io: Sync {
 }
 
 /// Runs `each` on all items. An item whose key is locked by another writer is returned: no thread
-/// of the pool waits for a lock, but the calling thread does at the end, when it holds none.
+/// of the pool waits for a lock. The calling thread does, when it holds none, for one item after
+/// another; after each wait all threads try those that are left.
 pub(crate) async fn in_turns<S, F>(
     io: &impl Io,
     items: S,
@@ -132,18 +133,32 @@ where
     S: Sequence,
     F: Future<Output = Result<Option<S::Item>, EngineError>> + Send,
 {
-    let (busy, each) = (&Mutex::new(Vec::new()), &each);
+    let mut busy = attempt(io, items, &each).await?;
+    while let Some(item) = busy.pop() {
+        each(item, Patience::Wait).await?;
+        busy = attempt(io, busy.into_iter(), &each).await?;
+    }
+    Ok(())
+}
+
+/// Runs `each` on all items, and returns those whose keys are locked.
+async fn attempt<S, F>(
+    io: &impl Io,
+    items: S,
+    each: &(impl Fn(S::Item, Patience) -> F + Send + Sync),
+) -> Result<Vec<S::Item>, EngineError>
+where
+    S: Sequence,
+    F: Future<Output = Result<Option<S::Item>, EngineError>> + Send,
+{
+    let busy = &Mutex::new(Vec::new());
     let attempt = |item| async move {
         let item = each(item, Patience::Try).await?;
         busy.lock().unwrap_or_else(PoisonError::into_inner).extend(item);
         Ok::<_, EngineError>(())
     };
     io.for_each_write(items, attempt).await?;
-    let busy = std::mem::take(&mut *busy.lock().unwrap_or_else(PoisonError::into_inner));
-    for item in busy {
-        each(item, Patience::Wait).await?;
-    }
-    Ok(())
+    Ok(std::mem::take(&mut *busy.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Encodes several at once; the results are in the order of the jobs.
@@ -428,5 +443,35 @@ impl Io for Awaited<'_> {
     async fn encode(&self, job: &EncodeJob, source: &dyn Source) -> Result<Option<Vec<u8>>, EngineCause> {
         let (job, owned) = job.detach(source)?;
         on_pool(Queue::COMPUTE, move || with_workspace(|workspace| job.run(&*owned, workspace))).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ndzarr_store::MemoryStore;
+
+    use super::*;
+
+    /// Another writer holds the locks of all eight items, and lets go of them at one moment.
+    #[test]
+    fn after_a_wait_the_items_left_are_tried_together() {
+        let (store, options) = (MemoryStore::new(), RunOptions::default());
+        let io = Here::new(&store, &options);
+        let (waited_for, done) = (Mutex::new(Vec::new()), Mutex::new(BTreeSet::new()));
+        let each = |item: u64, patience| {
+            if patience == Patience::Wait {
+                waited_for.lock().unwrap().push(item);
+            }
+            let is_busy = waited_for.lock().unwrap().is_empty();
+            if !is_busy {
+                done.lock().unwrap().insert(item);
+            }
+            ready(Ok(is_busy.then_some(item)))
+        };
+        now(in_turns(&io, 0..8, each)).unwrap();
+        assert_eq!(done.into_inner().unwrap(), BTreeSet::from_iter(0..8));
+        assert_eq!(waited_for.into_inner().unwrap().len(), 1);
     }
 }
