@@ -18,7 +18,7 @@ pub struct ChunkedArray {
     pub(crate) keys: ChunkKeys,
     pub(crate) indexes: IndexCache,
     pub(crate) outside: Outside,
-    presence: Arc<Presence>,
+    presence: Presence,
     cache: Option<ArrayCache>,
 }
 
@@ -43,7 +43,7 @@ impl ChunkedArray {
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
         check(&chain, &grid)?;
         let (indexes, outside) = (IndexCache::default(), Outside::default());
-        let presence = Arc::<Presence>::default();
+        let presence = Presence::default();
         if keys.encoding.mistaken(grid.chunk_shape().len()).is_none() {
             presence.settle();
         }
@@ -82,7 +82,7 @@ impl ChunkedArray {
         let (chain, keys) = (Arc::clone(&self.chain), self.keys.clone());
         check(&chain, &grid)?;
         let (indexes, cache) = (self.indexes.clone(), self.cache.clone());
-        let presence = Arc::clone(&self.presence);
+        let presence = self.presence.clone();
         Ok(Self { grid, chain, keys, indexes, outside: Outside::default(), presence, cache })
     }
 

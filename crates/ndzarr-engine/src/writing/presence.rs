@@ -33,6 +33,14 @@ pub struct Doubt {
 /// The number of absent chunks that are kept.
 const KEPT: usize = 8;
 
+impl Clone for Presence {
+    fn clone(&self) -> Self {
+        let state = self.state.load(Ordering::Relaxed);
+        let doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Self { state: state.into(), doubt: doubt.into() }
+    }
+}
+
 impl Presence {
     /// Ends all doubt: the keys are right, or there are no others.
     pub fn settle(&self) {

@@ -274,7 +274,7 @@ impl<'g> Children<'g> {
         let alike = alike.and_then(|alike| alike.open(path, key, document, &self.options));
         let opened = match alike {
             Some(node) => Ok(node),
-            None => find(path, known, &self.options),
+            None => find(path, known, &self.options).map(Arc::new),
         };
         let opened = opened.map_err(|stop| match (stop, &self.consolidated) {
             (Stop::Error(error), Some(consolidated)) => Stop::Error(consolidated.of_copy(error)),
@@ -289,12 +289,13 @@ impl<'g> Children<'g> {
             if kind == Some(MemberKind::Array) {
                 self.first.get_or_init(|| Alike::to(&node));
             } else {
-                node.context.consolidated_in = self.consolidated.as_ref().map(|all| all.base().clone());
+                let base = self.consolidated.as_ref().map(|all| all.base().clone());
+                Arc::make_mut(&mut node).context.consolidated_in = base;
             }
             node
         });
         let name = path.name().unwrap_or_default().to_owned();
-        own_error(opened).map(|node| Some(OpenedChild { name, kind, node: node.map(Arc::new) }))
+        own_error(opened).map(|node| Some(OpenedChild { name, kind, node }))
     }
 
     fn by_listing(&self, part: &Listing, known: &Known) -> Result<Option<OpenedChild>, Stop> {

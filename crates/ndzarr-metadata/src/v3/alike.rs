@@ -66,13 +66,13 @@ impl Alike {
         key: &str,
         document: &Bytes,
         options: &OpenOptions,
-    ) -> Option<Node> {
+    ) -> Option<Arc<Node>> {
         options.limits.check_document(key, document).ok()?;
         let (shape, attributes) = self.read(document)?;
         let spec = self.spec_of(path, shape)?;
         chunk_grid::check(key, &spec.shape, &spec.unit_shape, &spec.data_type).ok()?;
         options.limits.check_array(key, &spec).ok()?;
-        Some(Node {
+        Some(Arc::new(Node {
             format: Format::Zarr3,
             path: path.clone(),
             kind: NodeKind::Array(Box::new(spec)),
@@ -86,7 +86,7 @@ impl Alike {
             },
             documents: vec![(key.to_owned(), document.clone())],
             warnings: Vec::new(),
-        })
+        }))
     }
 
     /// The values that may differ, from a document that is otherwise identical.

@@ -1,6 +1,7 @@
 //! Opens the children of a group and walks the hierarchy below it.
 
 use std::collections::{BTreeSet, HashSet};
+use std::slice;
 
 use ndzarr_metadata::MemberKind;
 
@@ -21,38 +22,16 @@ impl Entered {
     }
 }
 
-/// The groups that a search enters.
-#[derive(Clone, Copy)]
-enum Descent {
-    /// Folders without a document of their own.
-    Folders,
-    All,
-}
-
-impl Descent {
-    fn enters(self, group: &GroupInfo) -> bool {
-        match self {
-            Self::Folders => nodes::is_folder(&group.node),
-            Self::All => true,
-        }
-    }
-}
-
 impl GroupInfo {
-    /// Its children. A folder without a document is one of them if a node lies below it.
     pub(crate) async fn children(&self) -> Result<Vec<FoundChild>> {
-        let mut found = self.search(Descent::Folders).await?;
-        found.retain(|child| !child.path.contains('/'));
-        Ok(found)
+        let below = children_of(slice::from_ref(self)).await;
+        let below = below.into_iter().next().unwrap_or_else(|| Ok(Below::default()))?;
+        Ok(self.relative(below.children))
     }
 
     /// Every node below it. Where a writer has left out the documents of groups, those above a node are groups
     /// all the same.
     pub(crate) async fn walk(&self) -> Result<Vec<FoundChild>> {
-        self.search(Descent::All).await
-    }
-
-    async fn search(&self, descent: Descent) -> Result<Vec<FoundChild>> {
         let mut found: Vec<FoundChild> = Vec::new();
         let mut entered = Entered(HashSet::new());
         // Where each group of the level is among those that were found; the first is not.
@@ -78,9 +57,7 @@ impl GroupInfo {
                 });
                 for child in children.into_iter().chain(folders) {
                     let group = match child.node.as_deref() {
-                        Ok(FoundNode::Group(group)) if descent.enters(group) => {
-                            entered.if_new(group.clone())?
-                        }
+                        Ok(FoundNode::Group(group)) => entered.if_new(group.clone())?,
                         _ => None,
                     };
                     if let Some(group) = group {

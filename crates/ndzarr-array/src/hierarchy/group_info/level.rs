@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::future::{poll_fn, ready};
 use std::num::NonZeroUsize;
+use std::pin::pin;
 use std::slice;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
@@ -90,7 +91,8 @@ fn opened_by_threads<'g>(
     let pages = listed.into_iter().enumerate();
     let pages = pages.flat_map(|(i, pages)| pages.into_iter().map(move |page| (i, page)));
     let candidates = pages.flat_map(candidates).collect();
-    in_parallel(candidates, threads, |candidate| block_on(open(candidate)))
+    // Pinned here, so that the future is not moved.
+    in_parallel(candidates, threads, |candidate| block_on(pin!(open(candidate))))
 }
 
 /// All groups are listed at once, and children are opened while the lists go on, in any order: behind a
