@@ -20,6 +20,14 @@ use crate::hierarchy::nodes;
 use crate::hierarchy::note::{Begun, Note, TEMPORARY, at_end};
 use crate::operations::each::{Counter, check_cancel};
 
+/// The copy of an array between its note and its documents.
+struct BegunArray {
+    note: Note,
+    when: Begun,
+    creation: Creation,
+    temporary: Temporary,
+}
+
 impl Run<'_> {
     /// Copies as planned.
     pub(crate) async fn carry_out(&self, plan: Plan) -> Result<CopyReport> {
@@ -172,77 +180,124 @@ impl Run<'_> {
         self.target.erase(&note.key).await
     }
 
+    /// Copies an array, by itself or below a group.
     async fn array(
         &self,
-        plan: NodePlan,
+        mut plan: NodePlan,
         whole: &mut Option<Hierarchy>,
         counter: &Counter,
         found: &mut Option<Found>,
     ) -> Result<CopiedNode> {
-        let NodePlan { node, path, create, work, mut out } = plan;
-        let NodeWork::Array(array) = work else { return Ok(out) };
-        let ArrayPlan { request, window, conversion, strategy, .. } = *array;
-        let (of_new, at) = (create.clone(), path.clone());
-        let asked = request.clone();
-        let concluded = move |existing| {
-            let (request, of_new, at) = (request.clone(), of_new.clone(), at.clone());
-            move |known: &Known| {
-                create_array(&at, &request, known, &CreateOptions { existing, ..of_new.clone() })
-            }
-        };
+        let NodeWork::Array(array) = &plan.work else { return Ok(plan.out) };
         if let Some(whole) = whole {
             self.check_own(whole.note.as_ref()).await?;
         }
-        if out.level == CopyLevel::Metadata {
-            let creation = self.conclude(concluded(create.existing)).await?;
-            self.check_apart(&node, &creation).await?;
-            self.check_keys(&node, &creation)?;
-            whole.iter_mut().for_each(|whole| whole.add_documents(&creation.node));
-            self.create(&node, creation, &create).await?;
-            return Ok(out);
+        if plan.out.level == CopyLevel::Metadata {
+            self.array_documents(&plan, array, whole).await?;
+            return Ok(plan.out);
         }
         // A group was listed as a whole.
         let mut listed = None;
-        if whole.is_none() && window.is_none() {
-            let sorted = self.sort_array(&node).await?;
+        if whole.is_none() && array.window.is_none() {
+            let sorted = self.sort_array(&plan.node).await?;
             if sorted.is_none() {
-                out.notes.push(UNLISTED.to_owned());
+                plan.out.notes.push(UNLISTED.to_owned());
             }
             let (units, sorter) = sorted.unzip();
             listed = Some(units);
             *found = sorter.map(Sorter::found);
         }
-        let note = self.note(&node, &check_request(&path, &asked, &create)?, out.level);
-        let (note, resumed) = self.take_over(note).await?;
-        let begun = whole.as_ref().map_or(Begun::Now, |whole| whole.begun);
-        let mut creation = None;
-        if (begun, resumed) != (Begun::Now, Begun::Now) {
-            let there = self.conclude(concluded(Existing::Replace)).await?;
-            if self.is_there(&there.node).await? {
-                let temporary = self.temporary(note.id(), &there)?;
+        let Some(begun) = self.begin_array(&plan, array, whole).await? else {
+            plan.out.notes.push("it was there already".to_owned());
+            return Ok(plan.out);
+        };
+        plan.out.n_chunks = self.copy_chunks(&plan.node, array, &begun, listed, counter).await?;
+        if let (None, Some(found)) = (&whole, &found) {
+            let from = erase(&plan.node).prefixes;
+            let to = erase(&begun.creation.node).prefixes;
+            let files = Files { run: self, note: Some(&begun.note), from: &from, to: &to, begun: begun.when };
+            files.copy(&found.files).await?;
+        }
+        self.end_array(&plan, array, begun, whole).await?;
+        Ok(plan.out)
+    }
+
+    /// Writes the documents of an array whose chunks stay where they are.
+    async fn array_documents(
+        &self,
+        plan: &NodePlan,
+        array: &ArrayPlan,
+        whole: &mut Option<Hierarchy>,
+    ) -> Result<()> {
+        let creation = self.array_creation(plan, array, plan.create.existing).await?;
+        self.check_apart(&plan.node, &creation).await?;
+        self.check_keys(&plan.node, &creation)?;
+        if let Some(whole) = whole {
+            whole.add_documents(&creation.node);
+        }
+        self.create(&plan.node, creation, &plan.create).await
+    }
+
+    async fn array_creation(
+        &self,
+        plan: &NodePlan,
+        array: &ArrayPlan,
+        existing: Existing,
+    ) -> Result<Creation> {
+        let create = CreateOptions { existing, ..plan.create.clone() };
+        self.conclude(|known| create_array(&plan.path, &array.request, known, &create)).await
+    }
+
+    /// Begins the copy of an array whose chunks are written, or goes on with an earlier one; `None` if an
+    /// earlier one has ended.
+    async fn begin_array(
+        &self,
+        plan: &NodePlan,
+        array: &ArrayPlan,
+        whole: &mut Option<Hierarchy>,
+    ) -> Result<Option<BegunArray>> {
+        let note =
+            self.note(&plan.node, &check_request(&plan.path, &array.request, &plan.create)?, plan.out.level);
+        let (note, when) = self.take_over(note).await?;
+        let whole_begun = whole.as_ref().map_or(Begun::Now, |whole| whole.begun);
+        if when == Begun::Before || whole_begun == Begun::Before {
+            let creation = self.array_creation(plan, array, Existing::Replace).await?;
+            if self.is_there(&creation.node).await? {
+                let temporary = self.temporary(note.id(), &creation)?;
                 self.forget(note).await?;
                 temporary.erase().await?;
-                whole.iter_mut().for_each(|whole| whole.add_documents(&there.node));
-                out.notes.push("it was there already".to_owned());
-                return Ok(out);
-            }
-            creation = Some(there).filter(|_| resumed == Begun::Before);
-        }
-        let made = match creation {
-            Some(creation) => creation,
-            None => {
-                let creation = self.conclude(concluded(create.existing)).await?;
-                self.check_apart(&node, &creation).await?;
-                if let Some(replaced) = self.begin(&note, &creation, &create).await? {
-                    self.temporary(&replaced, &creation)?.erase().await?;
+                if let Some(whole) = whole {
+                    whole.add_documents(&creation.node);
                 }
-                creation
+                return Ok(None);
             }
-        };
-        let temporary = self.temporary(note.id(), &made)?;
-        let target = note.fence(&self.target)?;
-        let (source, target) = (self.info(&self.source, &node)?, self.info(&target, &made.node)?);
-        let fill = match &conversion {
+            if when == Begun::Before {
+                let temporary = self.temporary(note.id(), &creation)?;
+                return Ok(Some(BegunArray { note, when, creation, temporary }));
+            }
+        }
+        let creation = self.array_creation(plan, array, plan.create.existing).await?;
+        self.check_apart(&plan.node, &creation).await?;
+        if let Some(replaced) = self.begin(&note, &creation, &plan.create).await? {
+            self.temporary(&replaced, &creation)?.erase().await?;
+        }
+        let temporary = self.temporary(note.id(), &creation)?;
+        Ok(Some(BegunArray { note, when, creation, temporary }))
+    }
+
+    /// Copies the chunks of an array. Returns how many.
+    async fn copy_chunks(
+        &self,
+        node: &Node,
+        array: &ArrayPlan,
+        begun: &BegunArray,
+        listed: Option<Option<Units>>,
+        counter: &Counter,
+    ) -> Result<u64> {
+        let source = self.info(&self.source, node)?;
+        let fenced = begun.note.fence(&self.target)?;
+        let target = self.info(&fenced, &begun.creation.node)?;
+        let fill = match &array.conversion {
             Some(conversion) => conversion.fill(&source.spec().fill_value)?,
             None => source.spec().fill_value.clone(),
         };
@@ -250,42 +305,47 @@ impl Run<'_> {
         let chunks = Chunks {
             source,
             target,
-            window: window.as_ref(),
-            conversion,
+            window: array.window.as_ref(),
+            conversion: array.conversion.clone(),
             listed,
             fill_differs,
-            resumed: resumed == Begun::Before,
-            temporary: &temporary,
+            resumed: begun.when == Begun::Before,
+            temporary: &begun.temporary,
             run: &self.options.run,
             counter,
         };
-        let copied = match &strategy {
+        let copied = match &array.strategy {
             Some(strategy) => chunks.encode(strategy).await,
             None => chunks.copy().await,
         };
         if copied.as_ref().is_err_and(|error| error.kind() == ErrorKind::Conflict) {
-            self.check_own(Some(&note)).await?;
+            self.check_own(Some(&begun.note)).await?;
         }
-        out.n_chunks = copied?;
-        if let (None, Some(found)) = (&whole, &found) {
-            let (from, to) = (erase(&node).prefixes, erase(&made.node).prefixes);
-            let files = Files { run: self, note: Some(&note), from: &from, to: &to, begun: resumed };
-            files.copy(&found.files).await?;
-        }
-        let mut creation = at_end(made, &create);
+        copied
+    }
+
+    /// Writes the documents of an array, and removes what only its copy needed.
+    async fn end_array(
+        &self,
+        plan: &NodePlan,
+        array: &ArrayPlan,
+        begun: BegunArray,
+        whole: &mut Option<Hierarchy>,
+    ) -> Result<()> {
+        let mut creation = at_end(begun.creation, &plan.create);
         if let Some(whole) = whole {
             whole.add_documents(&creation.node);
             let (own, above) = own_documents(creation);
             creation = own;
             whole.add_above(above);
         }
-        self.end(Some(note), &node, creation, &create).await?;
+        self.end(Some(begun.note), &plan.node, creation, &plan.create).await?;
         // To look for one takes a list, which not every store has.
-        let went_twice = strategy.as_ref().is_some_and(|strategy| strategy.passes() > 1);
-        if went_twice || resumed == Begun::Before {
-            temporary.erase().await?;
+        let went_twice = array.strategy.as_ref().is_some_and(|strategy| strategy.passes() > 1);
+        if went_twice || begun.when == Begun::Before {
+            begun.temporary.erase().await?;
         }
-        Ok(out)
+        Ok(())
     }
 
     /// The note of a copy of an array that will be this one.
