@@ -3,7 +3,9 @@
 pub(crate) mod compressors;
 pub(crate) mod conversion;
 pub(crate) mod geometry;
-pub(crate) mod hierarchy;
+pub(crate) mod members;
 pub(crate) mod plan;
 pub(crate) mod request;
 pub(crate) mod strategy;
+pub(crate) mod units;
+pub(crate) mod window;

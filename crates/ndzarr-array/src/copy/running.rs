@@ -3,7 +3,6 @@
 pub(crate) mod blocks;
 pub(crate) mod chunks;
 pub(crate) mod files;
-pub(crate) mod members;
+pub(crate) mod groups;
 pub(crate) mod run;
 pub(crate) mod temporary;
-pub(crate) mod window;

@@ -9,7 +9,7 @@ use ndzarr_model::ArraySpec;
 use crate::arrays::info::ArrayInfo;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::geometry::{MOST_DECODES, Task, Walk, between};
-use crate::copy::running::window::Window;
+use crate::copy::planning::window::Window;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How elements are copied.

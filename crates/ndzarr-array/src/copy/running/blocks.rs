@@ -14,7 +14,7 @@ use crate::arrays::chunks::Chunks as Units;
 use crate::arrays::info::ArrayInfo;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::geometry::{Walk, end_of_unit};
-use crate::copy::running::window::Window;
+use crate::copy::planning::window::Window;
 use crate::error::{Error, ErrorKind, Result};
 use crate::operations::each::check_cancel;
 use crate::operations::packed::part_of;

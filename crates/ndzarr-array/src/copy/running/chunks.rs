@@ -12,9 +12,10 @@ use crate::copy::listed::only_listed;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::geometry::Walk;
 use crate::copy::planning::strategy::{Strategy, decoded_shape};
+use crate::copy::planning::units::{listed, n_units};
+use crate::copy::planning::window::Window;
 use crate::copy::running::blocks::{Pass, Step, pieces, steps};
 use crate::copy::running::temporary::Temporary;
-use crate::copy::running::window::Window;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::Blocking;
 use crate::operations::each::{Counter, for_each};
@@ -235,24 +236,5 @@ impl Chunks<'_> {
         };
         let stores = [&self.source.storage, &self.target.storage];
         for_each(stores, self.run, threads, needed, copy)
-    }
-}
-
-/// How many chunks, or shards, an array has.
-///
-/// # Errors
-/// They are too many to be numbered.
-pub(crate) fn n_units(array: &ArrayInfo) -> Result<u64> {
-    array.grid()?.n_overlaps(&Region::whole(array.shape())).ok_or_else(|| {
-        let what = format!("an array of shape {:?} has too many chunks to be copied", array.shape());
-        array.name(Error::new(ErrorKind::Unsupported, what))
-    })
-}
-
-/// The stored units inside an array; `None` if the store cannot list, or may not.
-pub(crate) async fn listed(array: &ArrayInfo) -> Result<Option<Units>> {
-    match array.listed_units().await {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => Ok(None),
-        units => units.map(Some),
     }
 }

@@ -8,11 +8,11 @@ use ndzarr_metadata::{
 use crate::arrays::chunks::Chunks as Units;
 use crate::copy::Run;
 use crate::copy::account::{Found, Sorter};
-use crate::copy::planning::hierarchy::{Hierarchy, own_documents};
 use crate::copy::planning::plan::{ArrayPlan, NodePlan, NodeWork, Plan, UNLISTED};
 use crate::copy::report::{CopiedNode, CopyLevel, CopyReport};
 use crate::copy::running::chunks::Chunks;
 use crate::copy::running::files::Files;
+use crate::copy::running::groups::{Hierarchy, own_documents};
 use crate::copy::running::temporary::Temporary;
 use crate::creating::apart::would_remove;
 use crate::error::{Error, ErrorKind, Result};
