@@ -9,7 +9,7 @@ mod running;
 
 use ndzarr_metadata::{CreateOptions, NodePath};
 
-use crate::creating::apart;
+use crate::creating::replaces_source::is_inside;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::nodes;
 use crate::places::located::{Finish, Located};
@@ -119,7 +119,7 @@ pub(crate) async fn copy_located(
     create.format = options.format.unwrap_or(root.format);
     target.check(create.format)?;
     let place = (&target.storage, &target_path);
-    if apart::is_inside((&found, &root), place, create.existing).await? {
+    if is_inside((&found, &root), place, create.existing).await? {
         let what = format!("the target \"{target_path}\" is inside of the source, \"{}\"", root.path);
         return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| target.storage.name()));
     }

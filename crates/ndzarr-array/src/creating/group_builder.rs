@@ -40,7 +40,7 @@ pub struct GroupBuilder<M = Blocking> {
     registry: CodecRegistry,
     extensions: Extensions,
     /// What is not replaced.
-    apart: Option<(Storage, Arc<Node>)>,
+    made_from: Option<(Storage, Arc<Node>)>,
     mode: PhantomData<M>,
 }
 
@@ -51,7 +51,7 @@ impl<M> GroupBuilder<M> {
             options: CreateOptions::new(Format::Zarr3),
             registry: CodecRegistry::new(),
             extensions: Extensions::default(),
-            apart: None,
+            made_from: None,
             mode: PhantomData,
         }
     }
@@ -140,7 +140,7 @@ impl<M> GroupBuilder<M> {
     /// ```
     #[must_use]
     pub fn apart_from(mut self, array: &ArrayInfo) -> Self {
-        self.apart = Some((array.storage.clone(), Arc::clone(&array.node)));
+        self.made_from = Some((array.storage.clone(), Arc::clone(&array.node)));
         self
     }
 
@@ -165,8 +165,17 @@ impl<M> GroupBuilder<M> {
             attributes => attributes::object(attributes)?,
         };
         let unknown_type = UnknownType::default();
-        let (apart, options) = (self.apart.as_ref(), &self.options);
-        GroupInfo::create(place, &attributes, options, apart, self.registry, self.extensions, unknown_type)
-            .await
+        let made_from = self.made_from.as_ref();
+        let options = &self.options;
+        GroupInfo::create(
+            place,
+            &attributes,
+            options,
+            made_from,
+            self.registry,
+            self.extensions,
+            unknown_type,
+        )
+        .await
     }
 }

@@ -19,7 +19,7 @@ use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::arrays::info::ArrayInfo;
-use crate::creating::apart::would_remove;
+use crate::creating::replaces_source::would_remove;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::consolidated::{self, View};
 use crate::hierarchy::nodes;
@@ -105,7 +105,7 @@ impl GroupInfo {
         place: Located,
         attributes: &Attributes,
         options: &CreateOptions,
-        apart: Option<&(Storage, Arc<Node>)>,
+        made_from: Option<&(Storage, Arc<Node>)>,
         registry: CodecRegistry,
         extensions: Extensions,
         unknown_type: UnknownType,
@@ -114,7 +114,7 @@ impl GroupInfo {
         let (storage, path) = (place.storage, NodePath::new(&place.path)?);
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
         let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
-        if let Some((source, array)) = apart
+        if let Some((source, array)) = made_from
             && would_remove(&storage, &creation, (source, array)).await?
         {
             let what = format!("{path} holds the array that it is to be made from, and is not replaced");

@@ -16,8 +16,8 @@ use ndzarr_store::{Key, Precondition, Put};
 use serde_json::{Value, json};
 
 use self::fence::fenced;
-use crate::creating::apart::removal;
 use crate::creating::occupied;
+use crate::creating::replaces_source::removal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::key_name::NOTE;
 use crate::storage::{Published, Storage};

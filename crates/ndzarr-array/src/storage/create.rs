@@ -8,6 +8,7 @@ use ndzarr_store::{Key, Precondition, Put};
 
 use super::{Published, Storage};
 use crate::creating::occupied;
+use crate::creating::replaces_source::removal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::consolidated;
 
@@ -33,8 +34,7 @@ impl Storage {
     async fn create_at(&self, creation: &Creation, policy: ConcurrentUpdate, site: Site) -> Result<()> {
         occupied::check_replaced(self, creation).await?;
         let limits = &creation.node.context.limits;
-        let erasure =
-            Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() };
+        let erasure = removal(creation);
         let mut keys = creation.erase.clone();
         keys.extend(creation.put.iter().map(|document| document.key.clone()));
         let is_own = |document: &&Document| {

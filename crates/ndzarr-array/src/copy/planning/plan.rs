@@ -19,7 +19,7 @@ use crate::copy::planning::strategy::{self, Choice, Strategy};
 use crate::copy::planning::units::{listed, n_units};
 use crate::copy::planning::window::Window;
 use crate::copy::report::{CopiedNode, CopyLevel, NotCopied};
-use crate::creating::apart;
+use crate::creating::replaces_source::{shares_below, shares_value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::nodes;
 use crate::mode::Blocking;
@@ -147,9 +147,9 @@ impl Run<'_> {
             return Ok(false);
         }
         match node.documents.first() {
-            Some((key, _)) => apart::shares_value(&self.source, &self.target, key).await,
+            Some((key, _)) => shares_value(&self.source, &self.target, key).await,
             // A group without documents exists wherever there is something below it.
-            None => apart::shares_below(&self.source, &self.target, &node.path.prefix()).await,
+            None => shares_below(&self.source, &self.target, &node.path.prefix()).await,
         }
     }
 

@@ -61,10 +61,8 @@ impl Run<'_> {
         let concluded = move |known: &Known| create_group(&path, &attributes, known, &new);
         let creation = self.conclude(concluded).await?;
         if !goes_on {
-            self.check_apart(&node, &creation).await?;
-            if let Some(note) = whole.note.as_ref().filter(|_| is_first) {
-                self.begin(note, &creation, &create).await?;
-            }
+            let note = whole.note.as_ref().filter(|_| is_first);
+            self.begin(note, &node, &creation, &create).await?;
         }
         whole.add_documents(&creation.node);
         if is_first {

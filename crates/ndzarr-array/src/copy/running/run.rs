@@ -14,7 +14,7 @@ use crate::copy::running::chunks::Chunks;
 use crate::copy::running::files::Files;
 use crate::copy::running::groups::{Hierarchy, own_documents};
 use crate::copy::running::temporary::Temporary;
-use crate::creating::apart::would_remove;
+use crate::creating::replaces_source::would_remove;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::nodes;
 use crate::hierarchy::note::{Begun, Note, TEMPORARY, at_end};
@@ -124,7 +124,7 @@ impl Run<'_> {
     }
 
     /// Refuses to replace what is still to be read, before anything is removed.
-    pub(crate) async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
+    async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
         if !would_remove(&self.target, creation, (&self.source, node)).await? {
             return Ok(());
         }
@@ -230,7 +230,7 @@ impl Run<'_> {
         whole: &mut Option<Hierarchy>,
     ) -> Result<()> {
         let creation = self.array_creation(plan, array, plan.create.existing).await?;
-        self.check_apart(&plan.node, &creation).await?;
+        self.begin(None, &plan.node, &creation, &plan.create).await?;
         self.check_keys(&plan.node, &creation)?;
         if let Some(whole) = whole {
             whole.add_documents(&creation.node);
@@ -277,8 +277,7 @@ impl Run<'_> {
             }
         }
         let creation = self.array_creation(plan, array, plan.create.existing).await?;
-        self.check_apart(&plan.node, &creation).await?;
-        if let Some(replaced) = self.begin(&note, &creation, &plan.create).await? {
+        if let Some(replaced) = self.begin(Some(&note), &plan.node, &creation, &plan.create).await? {
             self.temporary(&replaced, &creation)?.erase().await?;
         }
         let temporary = self.temporary(note.id(), &creation)?;
@@ -366,14 +365,21 @@ impl Run<'_> {
         note.take_over(&self.target).await
     }
 
-    /// Begins a copy at the place of a new node. The result is the copy that it replaces.
+    /// Begins a copy at the place of a new node: refuses to replace its own source, removes what it replaces,
+    /// and writes the note. Nothing is removed for a node without a note, which is made in place or below a
+    /// group that has one. The result is the copy that it replaces, if that one had not ended.
     pub(crate) async fn begin(
         &self,
-        note: &Note,
+        note: Option<&Note>,
+        source: &Node,
         creation: &Creation,
         create: &CreateOptions,
     ) -> Result<Option<String>> {
-        note.begin(&self.target, creation, create.existing).await
+        self.check_apart(source, creation).await?;
+        match note {
+            Some(note) => note.begin(&self.target, creation, create.existing).await,
+            None => Ok(None),
+        }
     }
 
     /// Ends a copy with the documents of its node.

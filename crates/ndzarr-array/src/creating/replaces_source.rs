@@ -1,4 +1,4 @@
-//! Checks whether a conversion would replace its own source, or be a part of it.
+//! Finds out whether a new node would replace what it is made from, or be a part of it.
 
 #[cfg(feature = "fs")]
 use std::path::{Path, PathBuf};
