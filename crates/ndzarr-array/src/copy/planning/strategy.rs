@@ -76,101 +76,93 @@ impl Choice<'_> {
         let (source, target) = (self.source, self.target);
         let threads = n_threads(self.threads) as u64;
         let (Some(from), Some(to)) = (source.data_type().elem_size(), target.data_type().elem_size()) else {
-            let unit = bytes(&target.spec().unit_shape, VLEN_BYTES).max(1);
-            let room = self.memory.unwrap_or(MEMORY) / unit;
-            return Ok(Strategy::ByUnit(room.clamp(1, threads) as usize));
+            return Ok(self.by_unit(threads));
         };
         let sizes = [from as u64, to as u64];
-        let (shape, read) = (target.shape(), decoded_shape(source)?);
-        let unit: Vec<u64> =
-            target.spec().unit_shape.iter().zip(shape).map(|(&len, &n)| len.min(n)).collect();
-        let inner = target.spec().inner_chunk_shape();
-        let by_pieces = inner.as_ref().filter(|_| has_pieces(target));
-        // What reading and writing hold besides the blocks.
-        let reads = Overhead::of_reads(source, bytes(&read, sizes[0]), threads);
-        let memory = self.memory.unwrap_or(MEMORY);
-        let regular = source.data()?.grid().is_regular() || source.spec().inner_chunk_shape().is_some();
+        let decoded = decoded_shape(source)?;
         // As far as the part is concerned.
-        let read = self.window.map_or(read.clone(), |window| window.thinned(&read));
-        let base = Task {
-            shape,
+        let read = self.window.map_or(decoded.clone(), |window| window.thinned(&decoded));
+        let unit_lens = target.spec().unit_shape.iter().zip(target.shape());
+        let unit: Vec<u64> = unit_lens.map(|(&len, &n)| len.min(n)).collect();
+        let inner = target.spec().inner_chunk_shape();
+        let inner_bytes = inner.as_deref().map(|inner| bytes(inner, sizes[1]));
+        let regular = source.data()?.grid().is_regular() || source.spec().inner_chunk_shape().is_some();
+        let budget = Budget {
+            memory: self.memory.unwrap_or(MEMORY),
+            threads,
+            reads: Overhead::of_reads(source, bytes(&decoded, sizes[0]), threads),
+            writes: Overhead::of_writes(target, bytes(&unit, sizes[1]), inner_bytes, threads),
+        };
+        let task = Task {
+            shape: target.shape(),
             read: &read,
             write: &unit,
             sizes,
             converts: self.conversion.is_some(),
             // A part begins anywhere in a chunk.
             carries: regular && self.window.is_none(),
-            room: 0,
+            room: budget.room(),
             lanes: threads,
         };
-        let writes = Overhead::of_writes(
-            target,
-            bytes(&unit, sizes[1]),
-            inner.as_deref().map(|it| bytes(it, sizes[1])),
-            threads,
-        );
-        let overhead = reads
-            .bytes(memory)
-            .saturating_add(writes.bytes(memory))
-            .saturating_add(THREAD_OVERHEAD * threads);
-        let whole = Task { room: memory.saturating_sub(overhead), ..base.clone() };
-        if let Some(walk) = whole.best_walk() {
-            let walk = limited(walk, memory, &reads, &writes);
-            if walk.decodes <= MOST_DECODES || !self.has_temporary {
-                return Ok(Strategy::Blocks(walk));
-            }
-            return Ok(self.twice(&whole, memory, (&reads, &writes)).unwrap_or(Strategy::Blocks(walk)));
+        if let Some(strategy) = self.by_blocks(&task, &budget) {
+            return Ok(strategy);
         }
-        let mut least = least_memory([&reads, &writes], THREAD_OVERHEAD * threads, whole.least_room());
+        let mut least = budget.least(task.least_room());
+        let by_pieces = inner.as_ref().filter(|_| has_pieces(target));
         if let Some(inner) = by_pieces {
-            // Within one shard.
             let writes = Overhead::of_writes(target, bytes(inner, sizes[1]), None, threads);
-            let overhead = reads
-                .bytes(memory)
-                .saturating_add(writes.bytes(memory))
-                .saturating_add(THREAD_OVERHEAD * threads);
-            let part = Task {
-                shape: &unit,
-                write: inner,
-                carries: false,
-                room: memory.saturating_sub(overhead),
-                ..base
-            };
+            let budget = Budget { writes, ..budget };
+            // Within one shard.
+            let part = Task { shape: &unit, write: inner, carries: false, room: budget.room(), ..task };
             if let Some(walk) = part.best_walk() {
-                return Ok(Strategy::Pieces(limited(walk, memory, &reads, &writes)));
+                return Ok(Strategy::Pieces(budget.limited(walk)));
             }
-            least = least.min(least_memory([&reads, &writes], THREAD_OVERHEAD * threads, part.least_room()));
+            least = least.min(budget.least(part.least_room()));
         }
         if self.memory.is_none() || self.more_memory {
             let enough = Choice { memory: Some(least), more_memory: false, ..*self };
             return enough.strategy();
         }
         let what = format!(
-            "{memory} bytes of memory are too few: a {} of the target and what it is made of take {least}",
+            "{} bytes of memory are too few: a {} of the target and what it is made of take {least}",
+            self.memory.unwrap_or(MEMORY),
             if by_pieces.is_some() || inner.is_none() { "chunk" } else { "shard" },
         );
         Err(target.name(Error::new(ErrorKind::OutOfMemory, what)))
     }
 
-    fn twice(
-        &self,
-        task: &Task<'_>,
-        memory: u64,
-        (reads, writes): (&Overhead, &Overhead),
-    ) -> Option<Strategy> {
-        // A chunk of the temporary is written by each thread.
-        let lanes = task.lanes;
-        let room = task.room;
-        let between = between(&Task { room: room - room / 4, ..task.clone() })?;
-        let chunk = bytes(&between, task.sizes[0]).saturating_mul(2 * lanes);
-        let sizes = [task.sizes[0]; 2];
-        let first =
-            Task { write: &between, sizes, converts: false, room: room.checked_sub(chunk)?, ..task.clone() };
-        let second = Task { read: &between, carries: false, ..task.clone() };
-        let (first, second) = (first.best_walk()?, second.best_walk()?);
-        let limit = |walk| limited(walk, memory, reads, writes);
-        Some(Strategy::Twice(between, limit(first), limit(second)))
+    fn by_unit(&self, threads: u64) -> Strategy {
+        let unit = bytes(&self.target.spec().unit_shape, VLEN_BYTES).max(1);
+        let room = self.memory.unwrap_or(MEMORY) / unit;
+        Strategy::ByUnit(room.clamp(1, threads) as usize)
     }
+
+    /// In blocks of whole units, by a temporary array where that decodes less; `None` if no unit fits.
+    fn by_blocks(&self, task: &Task<'_>, budget: &Budget) -> Option<Strategy> {
+        let walk = budget.limited(task.best_walk()?);
+        if walk.decodes <= MOST_DECODES || !self.has_temporary {
+            return Some(Strategy::Blocks(walk));
+        }
+        Some(twice(task, budget).unwrap_or(Strategy::Blocks(walk)))
+    }
+}
+
+fn twice(task: &Task<'_>, budget: &Budget) -> Option<Strategy> {
+    let room = task.room;
+    let between = between(&Task { room: room - room / 4, ..task.clone() })?;
+    // A chunk of the temporary is written by each thread.
+    let chunk = bytes(&between, task.sizes[0]).saturating_mul(2 * task.lanes);
+    let first = Task {
+        write: &between,
+        sizes: [task.sizes[0]; 2],
+        converts: false,
+        room: room.checked_sub(chunk)?,
+        ..task.clone()
+    };
+    let second = Task { read: &between, carries: false, ..task.clone() };
+    let first = budget.limited(first.best_walk()?);
+    let second = budget.limited(second.best_walk()?);
+    Some(Strategy::Twice(between, first, second))
 }
 
 /// What a report says of a strategy.
@@ -237,21 +229,39 @@ impl Overhead {
     }
 }
 
-/// The least memory in which there is so much room for blocks.
-fn least_memory(sides: [&Overhead; 2], overhead: u64, room: u64) -> u64 {
-    let n_async = sides.iter().filter(|side| side.is_async).count() as u64;
-    let fixed = sides.iter().filter(|side| !side.is_async).map(|side| side.bytes(0));
-    let fixed = fixed.fold(overhead.saturating_add(room), u64::saturating_add);
-    // Each asynchronous side takes a quarter of all.
-    let shared = fixed.saturating_mul(4).div_ceil(4 - n_async).saturating_add(n_async);
-    let units = sides.iter().filter(|side| side.is_async).map(|side| side.unit.saturating_mul(8));
-    units.fold(shared, u64::max)
+/// The memory of a copy, and what takes a part of it besides blocks.
+struct Budget {
+    memory: u64,
+    threads: u64,
+    reads: Overhead,
+    writes: Overhead,
 }
 
-/// The walk, with limits for what is in flight.
-fn limited(walk: Walk, memory: u64, reads: &Overhead, writes: &Overhead) -> Walk {
-    let bytes = (memory / 8).max(1);
-    let unit = reads.unit.max(writes.unit).max(1);
-    let n = usize::try_from(bytes / unit).unwrap_or(usize::MAX);
-    Walk { in_flight: (bytes, NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)), ..walk }
+impl Budget {
+    /// What remains for blocks.
+    fn room(&self) -> u64 {
+        let overhead = self.reads.bytes(self.memory).saturating_add(self.writes.bytes(self.memory));
+        self.memory.saturating_sub(overhead.saturating_add(THREAD_OVERHEAD * self.threads))
+    }
+
+    /// The least memory in which this much remains for blocks.
+    fn least(&self, room: u64) -> u64 {
+        let sides = [&self.reads, &self.writes];
+        let n_async = sides.iter().filter(|side| side.is_async).count() as u64;
+        let fixed = sides.iter().filter(|side| !side.is_async).map(|side| side.bytes(0));
+        let overhead = THREAD_OVERHEAD * self.threads;
+        let fixed = fixed.fold(overhead.saturating_add(room), u64::saturating_add);
+        // Each asynchronous side takes a quarter of all.
+        let shared = fixed.saturating_mul(4).div_ceil(4 - n_async).saturating_add(n_async);
+        let units = sides.iter().filter(|side| side.is_async).map(|side| side.unit.saturating_mul(8));
+        units.fold(shared, u64::max)
+    }
+
+    /// The walk, with limits for what is in flight.
+    fn limited(&self, walk: Walk) -> Walk {
+        let bytes = (self.memory / 8).max(1);
+        let unit = self.reads.unit.max(self.writes.unit).max(1);
+        let n = usize::try_from(bytes / unit).unwrap_or(usize::MAX);
+        Walk { in_flight: (bytes, NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)), ..walk }
+    }
 }
