@@ -12,6 +12,7 @@ use ndzarr_model::{ArraySpec, Attributes};
 use crate::arrays::info::ArrayInfo;
 use crate::copy::Run;
 use crate::copy::account::{Found, Sorter};
+use crate::copy::options::Layout;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::members::{Member, Members};
 use crate::copy::planning::request::{Requests, sharding};
@@ -78,6 +79,20 @@ pub(crate) struct ArrayPlan {
     pub(crate) strategy: Option<Strategy>,
     /// How many chunks, or shards, there are to copy.
     pub(crate) units: u64,
+}
+
+/// An array that is being planned, and what decides about its copy.
+struct PlannedArray<'p> {
+    node: &'p Node,
+    path: &'p NodePath,
+    create: &'p CreateOptions,
+    /// With the shape of the part that is copied.
+    spec: &'p ArraySpec,
+    window: Option<&'p Window>,
+    conversion: Option<&'p Conversion>,
+    layout: &'p Layout,
+    /// The target is the array itself.
+    is_same: bool,
 }
 
 impl Run<'_> {
@@ -198,29 +213,74 @@ impl Run<'_> {
         let Some(spec) = node.kind.array() else { return Err(nodes::not_a("an array", &node, &self.source)) };
         let slices = self.options.slices.as_ref();
         let window = slices.map(|slices| Window::new(slices, &spec.shape)).transpose();
-        let window = window.map_err(|error| error.in_store(|| self.source.name()))?;
-        let spec = &*window.as_ref().map_or(Cow::Borrowed(spec), |window| {
-            Cow::Owned(ArraySpec { shape: window.shape(), ..spec.clone() })
-        });
-        let (requests, mut out) = (self.requests(&node, &create), converted(&node, &path, MemberKind::Array));
-
+        let window = self.source.named(window)?;
+        let spec = match &window {
+            Some(window) => Cow::Owned(ArraySpec { shape: window.shape(), ..spec.clone() }),
+            None => Cow::Borrowed(spec),
+        };
+        let mut out = converted(&node, &path, MemberKind::Array);
         let layout = match whole {
             Whole::Array => self.options.layout.clone(),
             Whole::Group => self.options.layout.for_axes(spec.shape.len()),
         };
         let conversion = match self.options.numbers.of(&spec.data_type) {
+            Ok(conversion) => conversion,
             Err(_) if whole == Whole::Group => {
                 out.notes.push(format!("its elements stay {}", spec.data_type));
                 None
             }
-            conversion => conversion.map_err(|error| requests.refuse(&error.to_string()))?,
+            Err(error) => return Err(self.requests(&node, &create).refuse(&error.to_string())),
         };
+        let array = PlannedArray {
+            node: &node,
+            path: &path,
+            create: &create,
+            spec: &spec,
+            window: window.as_ref(),
+            conversion: conversion.as_ref(),
+            layout: &layout,
+            is_same,
+        };
+        let request = self.array_request(&array, &mut out).await?;
+        if layout.index.is_some() && whole == Whole::Array {
+            let made = check_request(&path, &request, &create)?;
+            if made.kind.array().is_none_or(|made| sharding(&made.codecs).is_none()) {
+                let requests = self.requests(&node, &create);
+                return Err(requests.refuse("without shards there is no index to be placed"));
+            }
+        }
+        let mut strategy = None;
+        let mut units = 0;
+        match out.level {
+            CopyLevel::Metadata => {}
+            CopyLevel::Rekeyed => {
+                let source = self.info(&self.source, &node)?;
+                source.data()?;
+                units = n_units(&source)?;
+            }
+            CopyLevel::Reencoded => {
+                let to = check_request(&path, &request, &create)?;
+                let source = self.info(&self.source, &node)?;
+                let target = self.info(&self.target, &to)?;
+                let chosen = self.array_strategy(&array, [&source, &target], &mut out)?;
+                units = n_units(&target)?.saturating_mul(chosen.passes());
+                strategy = Some(chosen);
+            }
+        }
+        let work = NodeWork::Array(Box::new(ArrayPlan { request, window, conversion, strategy, units }));
+        Ok(NodePlan { node, path, create, work, out })
+    }
+
+    /// The request for an array of the target, with the cheapest level that is possible.
+    async fn array_request(&self, array: &PlannedArray<'_>, out: &mut CopiedNode) -> Result<ArrayRequest> {
+        let PlannedArray { node, path, create, spec, conversion, layout, is_same, .. } = *array;
+        let requests = self.requests(node, create);
         let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
         // The chunks of another format are kept where nothing else is possible or allowed.
         let is_of_n5 = node.format != create.format && are_n5_blocks(&spec.codecs, create.format);
         let suits = !is_of_n5 || is_same || self.options.at_most < CopyLevel::Reencoded;
-        let can_keep = suits && conversion.is_none() && window.is_none() && layout.is_of(spec);
-        let mut kept = Some(()).filter(|()| can_keep).and_then(|()| keep_chunks(spec, &create, keys));
+        let can_keep = suits && conversion.is_none() && array.window.is_none() && layout.is_of(spec);
+        let mut kept = if can_keep { keep_chunks(spec, create, keys) } else { None };
         let undescribed = out.clone();
         let request = loop {
             out.level = match &kept {
@@ -240,58 +300,45 @@ impl Run<'_> {
             let is_kept = kept.is_some();
             let mut request = match kept.take() {
                 Some(request) => request,
-                None => requests.anew(spec, &layout, conversion.as_ref(), &mut out.notes)?,
+                None => requests.anew(spec, layout, conversion, &mut out.notes)?,
             };
-            requests.rest(spec, conversion.as_ref(), &mut request, &mut out)?;
-            let made = check_request(&path, &request, &create)?;
+            requests.rest(spec, conversion, &mut request, out)?;
+            let made = check_request(path, &request, create)?;
             let fills = made.kind.array().map(|made| made.fill_value.bytes());
-            if !is_kept || fills == Some(spec.fill_value.bytes()) || self.has_all(&node).await? {
+            if !is_kept || fills == Some(spec.fill_value.bytes()) || self.has_all(node).await? {
                 break request;
             }
             // Chunks that are not stored would get another fill value.
-            out = undescribed.clone();
+            *out = undescribed.clone();
             out.notes.push("chunks that are not stored are written, as the fill value is another".to_owned());
         };
         if is_of_n5 && out.level != CopyLevel::Reencoded {
             out.notes.push("its chunks stay N5 blocks, which few other programs read in Zarr".to_owned());
         }
-        if layout.index.is_some() && whole == Whole::Array {
-            let made = check_request(&path, &request, &create)?;
-            if made.kind.array().is_none_or(|made| sharding(&made.codecs).is_none()) {
-                return Err(requests.refuse("without shards there is no index to be placed"));
-            }
-        }
-        let (mut strategy, mut units) = (None, 0);
-        match out.level {
-            CopyLevel::Metadata => {}
-            CopyLevel::Rekeyed => {
-                let source = self.info(&self.source, &node)?;
-                source.data()?;
-                units = n_units(&source)?;
-            }
-            CopyLevel::Reencoded => {
-                let to = check_request(&path, &request, &create)?;
-                let source = self.info(&self.source, &node)?;
-                let target = self.info(&self.target, &to)?;
-                let choice = Choice {
-                    source: &source,
-                    target: &target,
-                    window: window.as_ref(),
-                    conversion: conversion.as_ref(),
-                    memory: self.options.memory,
-                    more_memory: self.options.more_memory,
-                    has_temporary: self.options.temporary.is_some() || self.target.is_folder(),
-                    threads: self.options.run.threads,
-                };
-                let chosen = choice.strategy()?;
-                out.notes.extend(strategy::describe(&chosen, spec));
-                out.temporary_bytes = strategy::temporary_bytes(&chosen, spec);
-                units = n_units(&target)?.saturating_mul(chosen.passes());
-                strategy = Some(chosen);
-            }
-        }
-        let work = NodeWork::Array(Box::new(ArrayPlan { request, window, conversion, strategy, units }));
-        Ok(NodePlan { node, path, create, work, out })
+        Ok(request)
+    }
+
+    /// How the elements of one array get into another.
+    fn array_strategy(
+        &self,
+        array: &PlannedArray<'_>,
+        [source, target]: [&ArrayInfo; 2],
+        out: &mut CopiedNode,
+    ) -> Result<Strategy> {
+        let choice = Choice {
+            source,
+            target,
+            window: array.window,
+            conversion: array.conversion,
+            memory: self.options.memory,
+            more_memory: self.options.more_memory,
+            has_temporary: self.options.temporary.is_some() || self.target.is_folder(),
+            threads: self.options.run.threads,
+        };
+        let chosen = choice.strategy()?;
+        out.notes.extend(strategy::describe(&chosen, array.spec));
+        out.temporary_bytes = strategy::temporary_bytes(&chosen, array.spec);
+        Ok(chosen)
     }
 
     /// Whether all chunks, or shards, of an array are stored.
