@@ -7,7 +7,7 @@ use ndzarr_metadata::{
 };
 use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, StoreError, Want};
 
-use crate::arrays::chunks::Chunks as Units;
+use crate::arrays::chunks::Chunks;
 use crate::arrays::info::ArrayInfo;
 use crate::copy::report::{CopyAccount, KeyList, LeftOutReason};
 use crate::error::{ErrorKind, Result};
@@ -171,11 +171,11 @@ impl Sorter {
 
     /// Sorts the keys of an array, with the list by which its chunks are copied; `None` if the store cannot list
     /// them.
-    pub(crate) async fn sort_array(self, array: &ArrayInfo) -> Result<Option<(Units, Self)>> {
+    pub(crate) async fn sort_array(self, array: &ArrayInfo) -> Result<Option<(Chunks, Self)>> {
         or_unlisted(self.sort_all_of(array).await)
     }
 
-    async fn sort_all_of(mut self, array: &ArrayInfo) -> Result<(Units, Self)> {
+    async fn sort_all_of(mut self, array: &ArrayInfo) -> Result<(Chunks, Self)> {
         let storage = &array.storage;
         let limits = &array.node.context.limits;
         let (units, folders) = array.listed_units_but(&mut |key| self.take(key.as_str(), None)).await?;

@@ -9,16 +9,16 @@ use ndzarr_engine::AnyStore;
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{AsyncStore, Fetch, Fetched, FetchedPieces, Key, Precondition, Put, Store, StoreError};
 
-use crate::arrays::chunks::Chunks as Units;
+use crate::arrays::chunks::Chunks;
 use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
 
 /// The array, of whose units only these are asked for. Nothing may write to it meanwhile.
-pub(crate) fn only_listed(array: &ArrayInfo, stored: &Units) -> Result<ArrayInfo> {
+pub(crate) fn only_listed(array: &ArrayInfo, stored: &Chunks) -> Result<ArrayInfo> {
     let list = Arc::new(List {
         keys: array.spec().keys.clone(),
         n_axes: array.shape().len(),
-        all: Units::new(array.unit_grid()),
+        all: Chunks::new(array.unit_grid()),
         stored: stored.clone(),
     });
     let store = match &array.storage.store {
@@ -38,8 +38,8 @@ pub(crate) fn only_listed(array: &ArrayInfo, stored: &Units) -> Result<ArrayInfo
 struct List {
     keys: ChunkKeys,
     n_axes: usize,
-    all: Units,
-    stored: Units,
+    all: Chunks,
+    stored: Chunks,
 }
 
 impl List {

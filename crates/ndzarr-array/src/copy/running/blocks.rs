@@ -10,7 +10,7 @@ use ndarray::{ArrayView, ArrayViewMut, IxDyn};
 use ndzarr_engine::{Cancel, RunOptions, ShardWriter, in_parallel, in_scope};
 use ndzarr_grid::{ChunkGrid, Region, next_index};
 
-use crate::arrays::chunks::Chunks as Units;
+use crate::arrays::chunks::Chunks;
 use crate::arrays::info::ArrayInfo;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::geometry::{Walk, end_of_unit};
@@ -91,7 +91,7 @@ struct Reading {
 pub(crate) fn steps(
     walk: &Walk,
     grid: &ChunkGrid,
-    needed: Units,
+    needed: Chunks,
 ) -> Result<Box<dyn Iterator<Item = Step> + Send>> {
     let shape = grid.array_shape().to_vec();
     let lens: Vec<u64> = walk.block.iter().map(|&len| len.max(1)).collect();

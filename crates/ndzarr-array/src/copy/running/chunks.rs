@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ndzarr_engine::{FillChunks, RunOptions, n_threads};
 use ndzarr_grid::Region;
 
-use crate::arrays::chunks::{Chunk, Chunks as Units};
+use crate::arrays::chunks::{Chunk, Chunks};
 use crate::arrays::info::ArrayInfo;
 use crate::copy::listed::only_listed;
 use crate::copy::planning::conversion::Conversion;
@@ -28,14 +28,14 @@ const MAX_TRIES: u64 = 1 << 20;
 const FEW: u64 = 1000;
 
 /// The chunks of a source array and of its target.
-pub(crate) struct Chunks<'o> {
+pub(crate) struct ChunkCopy<'o> {
     pub(crate) source: ArrayInfo,
     pub(crate) target: ArrayInfo,
     /// The part of the source that is copied, if not all of it.
     pub(crate) window: Option<&'o Window>,
     pub(crate) conversion: Option<Conversion>,
     /// The stored chunks of the source, if they were listed before: `Some(None)` if they cannot be.
-    pub(crate) listed: Option<Option<Units>>,
+    pub(crate) listed: Option<Option<Chunks>>,
     /// Whether chunks that are not stored have to be, because the fill values differ.
     pub(crate) fill_differs: bool,
     /// Whether some of the chunks may be there.
@@ -47,7 +47,7 @@ pub(crate) struct Chunks<'o> {
 
 type Steps = Box<dyn Iterator<Item = Step> + Send>;
 
-impl Chunks<'_> {
+impl ChunkCopy<'_> {
     /// Copies the encoded chunks. Returns their number.
     pub(crate) async fn copy(&self) -> Result<u64> {
         let stored = self.stored().await?;
@@ -90,7 +90,7 @@ impl Chunks<'_> {
             Some(_) if all <= FEW => None,
             Some(_) => listed(source).await?,
         };
-        let is_sparse = |stored: &&Units| n_units(source).is_ok_and(|all| stored.n() < all);
+        let is_sparse = |stored: &&Chunks| n_units(source).is_ok_and(|all| stored.n() < all);
         let stored = stored.as_ref().filter(is_sparse);
         // A block is read as a whole, though few chunks in it may be stored.
         let source = &stored.map_or_else(|| Ok(source.clone()), |stored| only_listed(source, stored))?;
@@ -102,7 +102,7 @@ impl Chunks<'_> {
             let between = self.between(chunks)?;
             let (units, n_between) = (between.grid()?, n_units(&between)?.max(1));
             let needed = match left {
-                0 => Units::new(between.unit_grid()).listed(Vec::new()),
+                0 => Chunks::new(between.unit_grid()).listed(Vec::new()),
                 _ => self.without_there(self.touched(stored, &between), &between).await?,
             };
             let worth = |n: u64| (u128::from(n) * u128::from(all) / u128::from(n_between)) as u64;
@@ -142,7 +142,7 @@ impl Chunks<'_> {
     }
 
     /// The stored chunks of the source, listed if the store can do so, else all.
-    async fn stored(&self) -> Result<Units> {
+    async fn stored(&self) -> Result<Chunks> {
         let array = &self.source;
         let listed = match &self.listed {
             Some(listed) => listed.clone(),
@@ -152,7 +152,7 @@ impl Chunks<'_> {
             return Ok(units);
         }
         match n_units(array)? {
-            ..=MAX_TRIES => Ok(Units::new(array.unit_grid())),
+            ..=MAX_TRIES => Ok(Chunks::new(array.unit_grid())),
             _ => {
                 let what = "the store cannot list its keys, and there are too many chunks to try each";
                 Err(Error::new(ErrorKind::Unsupported, what).in_store(|| array.storage.name()))
@@ -166,9 +166,9 @@ impl Chunks<'_> {
     }
 
     /// The units of an array that have elements of these of the source, or all.
-    fn touched(&self, chunks: Option<&Units>, of: &ArrayInfo) -> Units {
+    fn touched(&self, chunks: Option<&Chunks>, of: &ArrayInfo) -> Chunks {
         let grid = of.unit_grid();
-        let all = Units::new(grid.clone());
+        let all = Chunks::new(grid.clone());
         let Some(chunks) = chunks else { return all };
         let mut numbers = Vec::new();
         for chunk in chunks.clone() {
@@ -184,7 +184,7 @@ impl Chunks<'_> {
     }
 
     /// Those of these units of an array that an earlier copy has not written.
-    async fn without_there(&self, units: Units, array: &ArrayInfo) -> Result<Units> {
+    async fn without_there(&self, units: Chunks, array: &ArrayInfo) -> Result<Chunks> {
         if !self.resumed {
             return Ok(units);
         }
@@ -215,7 +215,7 @@ impl Chunks<'_> {
     }
 
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.
-    fn by_unit(&self, source: &ArrayInfo, needed: Units, threads: usize) -> Result<()> {
+    fn by_unit(&self, source: &ArrayInfo, needed: Chunks, threads: usize) -> Result<()> {
         let fills = if self.fill_differs { FillChunks::Store } else { self.run.fill_chunks };
         let mut one = self.run.clone().threads(NonZeroUsize::new(1));
         one.fill_chunks = fills;

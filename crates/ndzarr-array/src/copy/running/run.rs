@@ -5,12 +5,12 @@ use ndzarr_metadata::{
     create_array, create_group, erase, key_prefixes, same_keys,
 };
 
-use crate::arrays::chunks::Chunks as Units;
+use crate::arrays::chunks::Chunks;
 use crate::copy::Run;
 use crate::copy::account::{Found, Sorter};
 use crate::copy::planning::plan::{ArrayPlan, NodePlan, NodeWork, Plan, UNLISTED};
 use crate::copy::report::{CopiedNode, CopyLevel, CopyReport};
-use crate::copy::running::chunks::Chunks;
+use crate::copy::running::chunks::ChunkCopy;
 use crate::copy::running::files::Files;
 use crate::copy::running::groups::{Hierarchy, own_documents};
 use crate::copy::running::temporary::Temporary;
@@ -113,7 +113,7 @@ impl Run<'_> {
     }
 
     /// Lists what an array that is copied alone has; `None` if that is not possible.
-    async fn sort_array(&self, node: &Node) -> Result<Option<(Units, Sorter)>> {
+    async fn sort_array(&self, node: &Node) -> Result<Option<(Chunks, Sorter)>> {
         let sorter = Sorter::of(node, self.create.format, self.options.other_files);
         sorter.sort_array(&self.info(&self.source, node)?).await
     }
@@ -290,7 +290,7 @@ impl Run<'_> {
         node: &Node,
         array: &ArrayPlan,
         begun: &BegunArray,
-        listed: Option<Option<Units>>,
+        listed: Option<Option<Chunks>>,
         counter: &Counter,
     ) -> Result<u64> {
         let source = self.info(&self.source, node)?;
@@ -301,7 +301,7 @@ impl Run<'_> {
             None => source.spec().fill_value.clone(),
         };
         let fill_differs = fill.bytes() != target.spec().fill_value.bytes();
-        let chunks = Chunks {
+        let chunks = ChunkCopy {
             source,
             target,
             window: array.window.as_ref(),
