@@ -300,9 +300,9 @@ impl Run<'_> {
             let is_kept = kept.is_some();
             let mut request = match kept.take() {
                 Some(request) => request,
-                None => requests.anew(spec, layout, conversion, &mut out.notes)?,
+                None => requests.from_scratch(spec, layout, conversion, &mut out.notes)?,
             };
-            requests.rest(spec, conversion, &mut request, out)?;
+            requests.describe_remaining(spec, conversion, &mut request, out)?;
             let made = check_request(path, &request, create)?;
             let fills = made.kind.array().map(|made| made.fill_value.bytes());
             if !is_kept || fills == Some(spec.fill_value.bytes()) || self.has_all(node).await? {

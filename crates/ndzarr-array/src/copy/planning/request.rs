@@ -56,7 +56,7 @@ impl Requests<'_> {
     }
 
     /// The request for an array whose chunks are encoded again.
-    pub(crate) fn anew(
+    pub(crate) fn from_scratch(
         &self,
         spec: &ArraySpec,
         layout: &Layout,
@@ -172,29 +172,19 @@ impl Requests<'_> {
     }
 
     /// Fill value, names and attributes, as far as the format supports them.
-    pub(crate) fn rest(
+    pub(crate) fn describe_remaining(
         &self,
         spec: &ArraySpec,
         conversion: Option<&Conversion>,
         request: &mut ArrayRequest,
         out: &mut CopiedNode,
     ) -> Result<()> {
-        let node = self.node;
         request.fill_value = match conversion {
             None => fill_request(spec, self.create.format),
-            Some(conversion) => {
-                let fill =
-                    conversion.fill(&spec.fill_value).map_err(|error| self.refuse(&error.to_string()))?;
-                let undefined = !spec.fill_value.is_defined();
-                match self.create.format {
-                    Format::Zarr2 | Format::DraftB if undefined && fill.is_zero() => FillRequest::Undefined,
-                    _ if fill.is_zero() => FillRequest::Zero,
-                    _ => FillRequest::Value(fill),
-                }
-            }
+            Some(conversion) => self.converted_fill(&spec.fill_value, conversion)?,
         };
-        let mut attributes = node.attributes.clone();
-        self.missing(spec, conversion, request, &mut attributes, out)?;
+        let mut attributes = self.node.attributes.clone();
+        self.describe_missing(spec, conversion, request, &mut attributes, out)?;
         if let Err(error) = self.check(request) {
             self.lose("the fill value", &error, &mut out.losses)?;
             request.fill_value = FillRequest::Zero;
@@ -203,30 +193,7 @@ impl Requests<'_> {
             let is = if spec.fill_value.is_zero() { "zero" } else { "what null is read as" };
             out.notes.push(format!("the fill value was null and is {is}"));
         }
-        // In Zarr v2 an attribute has to say that there are no axes, and no names.
-        let is_said = fill_value_is_missing(self.create.format) && !fill_value_is_missing(node.format);
-        let of_none = Some(Vec::new()).filter(|_| is_said && spec.shape.is_empty());
-        if let Some(names) = spec.dimension_names.clone().or(of_none) {
-            request.dimension_names = Some(names);
-            match self.check(request) {
-                // The names are stored in only one place.
-                Ok(()) => {
-                    for name in dimension_attributes(node.format) {
-                        attributes.remove(*name);
-                    }
-                }
-                Err(error) => {
-                    request.dimension_names = None;
-                    let is_attribute =
-                        dimension_attributes(node.format).iter().any(|name| attributes.contains_key(*name));
-                    if is_attribute {
-                        out.notes.push("dimension names are an attribute".to_owned());
-                    } else {
-                        self.lose("the dimension names", &error, &mut out.losses)?;
-                    }
-                }
-            }
-        }
+        self.describe_names(spec, request, &mut attributes, out)?;
         let base = request.clone();
         let try_with = |attributes: &Attributes| {
             let mut request = base.clone();
@@ -237,9 +204,48 @@ impl Requests<'_> {
         Ok(self.check(request)?)
     }
 
+    fn converted_fill(&self, stored: &FillValue, conversion: &Conversion) -> Result<FillRequest> {
+        let fill = conversion.fill(stored).map_err(|error| self.refuse(&error.to_string()))?;
+        Ok(match self.create.format {
+            Format::Zarr2 | Format::DraftB if !stored.is_defined() && fill.is_zero() => {
+                FillRequest::Undefined
+            }
+            _ if fill.is_zero() => FillRequest::Zero,
+            _ => FillRequest::Value(fill),
+        })
+    }
+
+    /// Dimension names, which are stored in only one place: those of the target leave the attributes.
+    fn describe_names(
+        &self,
+        spec: &ArraySpec,
+        request: &mut ArrayRequest,
+        attributes: &mut Attributes,
+        out: &mut CopiedNode,
+    ) -> Result<()> {
+        let format = self.node.format;
+        // In Zarr v2 an attribute has to say that there are no axes, and no names.
+        let is_said = fill_value_is_missing(self.create.format) && !fill_value_is_missing(format);
+        let of_none = (is_said && spec.shape.is_empty()).then(Vec::new);
+        let Some(names) = spec.dimension_names.clone().or(of_none) else { return Ok(()) };
+        request.dimension_names = Some(names);
+        let Err(error) = self.check(request) else {
+            for name in dimension_attributes(format) {
+                attributes.remove(*name);
+            }
+            return Ok(());
+        };
+        request.dimension_names = None;
+        if dimension_attributes(format).iter().any(|name| attributes.contains_key(*name)) {
+            out.notes.push("dimension names are an attribute".to_owned());
+            return Ok(());
+        }
+        self.lose("the dimension names", &error, &mut out.losses)
+    }
+
     /// Has xarray show the same elements as missing, in the variables that it opens: those whose axes have
     /// names.
-    fn missing(
+    fn describe_missing(
         &self,
         spec: &ArraySpec,
         conversion: Option<&Conversion>,
