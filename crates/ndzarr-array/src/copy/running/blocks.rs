@@ -74,7 +74,7 @@ impl Spare {
 }
 
 /// A block that is to be read, and the memory for it.
-struct Reading {
+struct BlockRead {
     source: ArrayInfo,
     conversion: Option<Conversion>,
     block: Block,
@@ -178,15 +178,17 @@ impl Pass<'_> {
         // A block that cannot be written stops the reading of the next one.
         let (stop, run) = self.run.part();
         let (source, target) = (self.with(&self.source, &run), self.with(&self.target, &run));
-        let (mut spare, mut writer) = (Spare::default(), None);
+        let mut spare = Spare::default();
+        let mut writer = None;
         let Some(first) = steps.next() else { return Ok(()) };
-        let reading = self.reading(&source, first, None, &mut spare)?;
-        let (mut block, mut before) = reading.read(&mut spare.stored)?;
+        let mut current = self.prepare_read(&source, first, None, &mut spare)?.run(&mut spare.stored)?;
         loop {
             check_cancel(self.run)?;
-            before.take().into_iter().for_each(|before| spare.take_back(before));
-            let now = Arc::new(block);
-            let next = match steps.next() {
+            if let Some(before) = current.before {
+                spare.take_back(before);
+            }
+            let now = Arc::new(current.block);
+            current = match steps.next() {
                 None => {
                     self.write(&target, &now, &mut writer)?;
                     (self.count)(now.step.units);
@@ -196,11 +198,10 @@ impl Pass<'_> {
                     self.write(&target, &now, &mut writer)?;
                     (self.count)(now.step.units);
                     spare.take_back(now);
-                    let reading = self.reading(&source, next, None, &mut spare)?;
-                    reading.read(&mut spare.stored)?
+                    self.prepare_read(&source, next, None, &mut spare)?.run(&mut spare.stored)?
                 }
                 Some(next) => {
-                    let reading = self.reading(&source, next, Some(Arc::clone(&now)), &mut spare)?;
+                    let read = self.prepare_read(&source, next, Some(Arc::clone(&now)), &mut spare)?;
                     let write = || {
                         let written = self.write(&target, &now, &mut writer);
                         if written.is_err() {
@@ -208,13 +209,12 @@ impl Pass<'_> {
                         }
                         written
                     };
-                    let next = while_writing(reading, &mut spare.stored, write)?;
+                    let next = while_writing(read, &mut spare.stored, write)?;
                     (self.count)(now.step.units);
                     spare.take_back(now);
                     next
                 }
             };
-            (block, before) = next;
         }
     }
 
@@ -225,13 +225,13 @@ impl Pass<'_> {
     }
 
     /// What has to be read for a step, after another.
-    fn reading(
+    fn prepare_read(
         &self,
         source: &ArrayInfo,
         step: Step,
         before: Option<Arc<Block>>,
         spare: &mut Spare,
-    ) -> Result<Reading> {
+    ) -> Result<BlockRead> {
         let (shape, region) = (self.target.shape(), &step.region);
         let mut ranges = region.ranges().to_vec();
         let mut missing = ranges.clone();
@@ -266,7 +266,7 @@ impl Pass<'_> {
             }
             None => Vec::new(),
         };
-        Ok(Reading {
+        Ok(BlockRead {
             source: source.clone(),
             conversion: self.conversion.clone(),
             block: Block { bytes, whole, step },
@@ -302,39 +302,47 @@ impl Pass<'_> {
     }
 }
 
-/// A block that was read, and the one before, of which it has taken a part.
-type Read = (Block, Option<Arc<Block>>);
+/// A block that was read.
+struct ReadBlock {
+    block: Block,
+    /// The one before, if this one has taken a part of it.
+    before: Option<Arc<Block>>,
+}
 
 /// Reads a block on another thread while the calling one writes. A system that has no other thread for it lets it
 /// wait.
-fn while_writing(reading: Reading, spare: &mut Vec<u8>, write: impl FnOnce() -> Result<()>) -> Result<Read> {
-    let mut reading = Some(reading);
+fn while_writing(
+    read: BlockRead,
+    spare: &mut Vec<u8>,
+    write: impl FnOnce() -> Result<()>,
+) -> Result<ReadBlock> {
+    let mut read = Some(read);
     let mut ahead = None;
     let call = Cancel::of_scope();
     let written = thread::scope(|scope| {
-        let read = || ahead = reading.take().map(|reading| in_scope(call.as_ref(), || reading.read(spare)));
-        let reader = thread::Builder::new().name("ndzarr-copy".to_owned()).spawn_scoped(scope, read);
+        let run = || ahead = read.take().map(|read| in_scope(call.as_ref(), || read.run(spare)));
+        let reader = thread::Builder::new().name("ndzarr-copy".to_owned()).spawn_scoped(scope, run);
         let written = write();
         match reader.map(ScopedJoinHandle::join) {
             Ok(Err(panic)) => resume_unwind(panic),
             Ok(Ok(())) | Err(_) => written,
         }
     });
-    match (written, ahead, reading) {
+    match (written, ahead, read) {
         (Err(error), ..) => Err(error),
-        (Ok(()), Some(read), _) => read,
-        (Ok(()), None, Some(reading)) => reading.read(spare),
+        (Ok(()), Some(done), _) => done,
+        (Ok(()), None, Some(read)) => read.run(spare),
         (Ok(()), None, None) => unreachable!("who takes it reads it"),
     }
 }
 
-impl Reading {
+impl BlockRead {
     /// Reads the block, and gives the memory for stored elements back.
-    fn read(mut self, spare: &mut Vec<u8>) -> Result<Read> {
+    fn run(mut self, spare: &mut Vec<u8>) -> Result<ReadBlock> {
         let source = self.source.clone();
         source.wait(self.fill())?;
         *spare = self.stored;
-        Ok((self.block, self.before))
+        Ok(ReadBlock { block: self.block, before: self.before })
     }
 
     async fn fill(&mut self) -> Result<()> {
