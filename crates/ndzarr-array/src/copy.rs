@@ -79,11 +79,11 @@ pub fn copy(source: impl Into<Place>, target: impl Into<Place>, options: &CopyOp
     let source = source.into().locate()?;
     let (target, finish) = target.into().locate_target(options.create.existing)?;
     check_archive(&source, &target, finish.is_some())?;
-    copy_on_threads(source, (target, finish), options)
+    run_copy(source, (target, finish), options)
 }
 
-/// Copies, on the calling thread and others.
-pub(crate) fn copy_on_threads(
+/// Copies between places that were found, on the calling thread and others.
+pub(crate) fn run_copy(
     source: Located,
     (target, finish): (Located, Option<Finish>),
     options: &CopyOptions,

@@ -2,7 +2,7 @@
 
 use ndzarr_engine::{HAS_THREADS, Relay, relayed};
 
-use crate::copy::{CopyOptions, CopyReport, check_archive, copy_on_threads};
+use crate::copy::{CopyOptions, CopyReport, check_archive, run_copy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::places::located::Located;
 use crate::places::place::Place;
@@ -38,7 +38,7 @@ pub async fn copy(
         if let Some(Located { storage, path, .. }) = temporary.map(|place| place.relayed(&relay)) {
             options = options.temporary((storage, path));
         }
-        move || copy_on_threads(source, (target, finish), &options)
+        move || run_copy(source, (target, finish), &options)
     };
     let copied = relayed(&storage.name(), Some(stop.cancel()), work).await;
     storage.named(copied)?
