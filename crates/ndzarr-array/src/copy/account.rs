@@ -31,12 +31,12 @@ pub(crate) struct Sorter {
     /// Whether the target has consolidated metadata where the source has them.
     consolidates: bool,
     copies_files: bool,
-    found: Found,
+    found: SortedKeys,
 }
 
 /// What was found.
 #[derive(Clone, Default)]
-pub(crate) struct Found {
+pub(crate) struct SortedKeys {
     pub(crate) account: CopyAccount,
     /// The keys of files that are copied byte for byte.
     pub(crate) files: Vec<String>,
@@ -221,7 +221,7 @@ impl Sorter {
     }
 
     /// What was found: documents after what they describe.
-    pub(crate) fn found(self) -> Found {
+    pub(crate) fn found(self) -> SortedKeys {
         let mut found = self.found;
         let suffix = &self.owners.draft_suffix;
         found.files.sort_by_cached_key(|key| {

@@ -130,7 +130,7 @@ macro_rules! any_elements {
                 }
             }
 
-            impl Held for $type {
+            impl VariantElement for $type {
                 fn wrap(array: ArrayD<Self>) -> AnyElements {
                     AnyElements::$variant(array)
                 }
@@ -222,7 +222,7 @@ impl From<&str> for AnyElements<Ix0> {
 }
 
 /// A type that elements are read and written as, and the variant that they are part of.
-pub(crate) trait Held: Element {
+pub(crate) trait VariantElement: Element {
     fn wrap(array: ArrayD<Self>) -> AnyElements;
 
     fn view<D: Dimension>(elements: &AnyElements<D>) -> Option<CowArray<'_, Self, IxDyn>>;

@@ -131,24 +131,24 @@ pub trait Element: Clone + Send + Sync + 'static {
     }
 
     #[doc(hidden)]
-    fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
+    fn tile(output: BoxOutput<'_, Self>) -> Box<dyn Tile + '_> {
         // Memory of zero bytes is not yet filled with a fill value of zero.
         Box::new(BoxTile::new(output.view, output.axes, false, Self::cells(output.stored)))
     }
 
     #[doc(hidden)]
-    fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
+    fn tiles(reading: SelectionRead<'_, Self>) -> Result<Tiles<'_>> {
         reading.tiles()
     }
 
     #[doc(hidden)]
-    fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
+    fn source<'a>(input: BoxInput<'a, Self>) -> Box<dyn Source + 'a> {
         let cells = Self::to_bytes(input.stored);
         Box::new(BoxSource { elements: input.elements, axes: input.axes, cells })
     }
 
     #[doc(hidden)]
-    fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
+    fn sources<'d>(writing: SelectionWrite<'d, '_, Self>) -> Result<Sources<'d>> {
         writing.sources()
     }
 
@@ -179,14 +179,14 @@ pub type Writer<T> = Box<dyn Fn(&T, &mut Vec<u8>) -> std::result::Result<(), Str
 
 /// The memory that elements are read into.
 #[doc(hidden)]
-pub struct Output<'a, T> {
+pub struct BoxOutput<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
     pub(crate) axes: Vec<TileAxis>,
     pub(crate) fresh: bool,
     pub(crate) stored: &'a DataType,
 }
 
-impl<'a, T: PlainElement> Moving<T> for Output<'a, T> {
+impl<'a, T: PlainElement> Moving<T> for BoxOutput<'a, T> {
     type Output = Box<dyn Tile + 'a>;
 
     fn run(self) -> Self::Output {
@@ -204,13 +204,13 @@ impl<'a, T: PlainElement> Moving<T> for Output<'a, T> {
 
 /// The elements to be written.
 #[doc(hidden)]
-pub struct Input<'a, T> {
+pub struct BoxInput<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
     pub(crate) axes: Vec<Picks>,
     pub(crate) stored: &'a DataType,
 }
 
-impl<'a, T: PlainElement> Moving<T> for Input<'a, T> {
+impl<'a, T: PlainElement> Moving<T> for BoxInput<'a, T> {
     type Output = Box<dyn Source + 'a>;
 
     fn run(self) -> Self::Output {
@@ -228,7 +228,7 @@ impl<'a, T: PlainElement> Moving<T> for Input<'a, T> {
 
 /// A selection that is read. Its lists are in ascending order.
 #[doc(hidden)]
-pub struct Reading<'o, T> {
+pub struct SelectionRead<'o, T> {
     pub(crate) info: &'o ArrayInfo,
     pub(crate) resolved: &'o Resolved,
     pub(crate) out: ArrayViewMutD<'o, T>,
@@ -236,7 +236,7 @@ pub struct Reading<'o, T> {
     pub(crate) stored: &'o Stored<'o>,
 }
 
-impl<'o, T: PlainElement> Moving<T> for Reading<'o, T> {
+impl<'o, T: PlainElement> Moving<T> for SelectionRead<'o, T> {
     type Output = Result<Tiles<'o>>;
 
     fn run(self) -> Self::Output {
@@ -249,19 +249,19 @@ impl<'o, T: PlainElement> Moving<T> for Reading<'o, T> {
     {
         let Self { info, resolved, out, fresh, stored } = self;
         let out = raw::words_mut::<T, [u8; N]>(out);
-        Reading { info, resolved, out, fresh, stored }.tiles()
+        SelectionRead { info, resolved, out, fresh, stored }.tiles()
     }
 }
 
 /// A selection that is written.
 #[doc(hidden)]
-pub struct Writing<'d, 'r, T> {
+pub struct SelectionWrite<'d, 'r, T> {
     pub(crate) info: &'d ArrayInfo,
     pub(crate) resolved: &'r Resolved,
     pub(crate) data: ArrayViewD<'d, T>,
 }
 
-impl<'d, T: PlainElement> Moving<T> for Writing<'d, '_, T> {
+impl<'d, T: PlainElement> Moving<T> for SelectionWrite<'d, '_, T> {
     type Output = Result<Sources<'d>>;
 
     fn run(self) -> Self::Output {
@@ -273,7 +273,7 @@ impl<'d, T: PlainElement> Moving<T> for Writing<'d, '_, T> {
         T: Pod,
     {
         let Self { info, resolved, data } = self;
-        Writing { info, resolved, data: raw::words::<T, [u8; N]>(data) }.sources()
+        SelectionWrite { info, resolved, data: raw::words::<T, [u8; N]>(data) }.sources()
     }
 }
 
@@ -300,7 +300,7 @@ impl<T: PlainElement> Element for T {
         blank(shape)
     }
 
-    fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
+    fn tile(output: BoxOutput<'_, Self>) -> Box<dyn Tile + '_> {
         T::moved(output)
     }
 
@@ -308,15 +308,15 @@ impl<T: PlainElement> Element for T {
         Plain::CELLS
     }
 
-    fn tiles(reading: Reading<'_, Self>) -> Result<Tiles<'_>> {
+    fn tiles(reading: SelectionRead<'_, Self>) -> Result<Tiles<'_>> {
         T::moved(reading)
     }
 
-    fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
+    fn source<'a>(input: BoxInput<'a, Self>) -> Box<dyn Source + 'a> {
         T::moved(input)
     }
 
-    fn sources<'d>(writing: Writing<'d, '_, Self>) -> Result<Sources<'d>> {
+    fn sources<'d>(writing: SelectionWrite<'d, '_, Self>) -> Result<Sources<'d>> {
         T::moved(writing)
     }
 

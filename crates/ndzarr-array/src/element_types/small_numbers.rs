@@ -5,7 +5,7 @@ use ndarray::{ArrayD, CowArray, Dimension, IxDyn};
 use ndzarr_model::{ComplexPart, DataType};
 use num_complex::Complex;
 
-use crate::element_types::any_elements::{AnyElements, Held};
+use crate::element_types::any_elements::{AnyElements, VariantElement};
 use crate::element_types::element::Element;
 
 /// A float of 4, 6 or 8 bits.
@@ -92,7 +92,7 @@ impl Element for SmallComplex {
     }
 }
 
-impl Held for SmallReal {
+impl VariantElement for SmallReal {
     fn wrap(array: ArrayD<Self>) -> AnyElements {
         AnyElements::Float32(array.mapv(|number| number.0))
     }
@@ -103,7 +103,7 @@ impl Held for SmallReal {
     }
 }
 
-impl Held for SmallComplex {
+impl VariantElement for SmallComplex {
     fn wrap(array: ArrayD<Self>) -> AnyElements {
         AnyElements::Complex64(array.mapv(|number| number.0))
     }

@@ -5,8 +5,8 @@ use ndzarr_engine::Source;
 use ndzarr_grid::Picks;
 
 use crate::arrays::info::ArrayInfo;
-use crate::element_types::any_elements::{AnyElements, Held};
-use crate::element_types::element::{Element, Input};
+use crate::element_types::any_elements::{AnyElements, VariantElement};
+use crate::element_types::element::{BoxInput, Element};
 use crate::element_types::number::{Cast, Number};
 use crate::element_types::type_table::with_held;
 use crate::error::{Error, ErrorKind, Result};
@@ -156,7 +156,7 @@ impl ArrayInfo {
         with_held!(stored, T => {
             let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
             self.named(T::check(elements.view(), stored))?;
-            Ok(T::source(Input { elements, axes, stored }))
+            Ok(T::source(BoxInput { elements, axes, stored }))
         }, Err(self.other_type(data)))
     }
 

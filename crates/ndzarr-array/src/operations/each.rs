@@ -32,7 +32,7 @@ impl Counter {
 
 /// Runs `each` on all items, on this number of threads: each of them makes requests. Meanwhile the calling thread waits
 /// in the way that both stores define, because their runtime may have no other thread.
-pub(crate) fn for_each<T: Send, F: Future<Output = Result<()>> + Send>(
+pub(crate) fn each_on_threads<T: Send, F: Future<Output = Result<()>> + Send>(
     [source, target]: [&Storage; 2],
     run: &RunOptions,
     threads: usize,

@@ -8,7 +8,7 @@ use ndzarr_engine::{EngineCause, MakeTile, MemoryOrder, Part, Source, Tile};
 use ndzarr_grid::{Picks, Region};
 
 use crate::arrays::info::ArrayInfo;
-use crate::element_types::element::{Element, Input, Output, Reading, Writing};
+use crate::element_types::element::{BoxInput, BoxOutput, Element, SelectionRead, SelectionWrite};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Blocking, Mode};
 use crate::selections::point_list::ChunkPoints;
@@ -20,13 +20,13 @@ use crate::tiles::places::Places;
 use crate::tiles::scatter::{ScatterSource, ScatterTile, SharedResult};
 use crate::tiles::values::{Fresh, Sources, Stored, Tiles, Values, made};
 
-impl<'o, T: Element> Reading<'o, T> {
+impl<'o, T: Element> SelectionRead<'o, T> {
     pub(crate) fn tiles(self) -> Result<Tiles<'o>> {
         self.info.tiles(self.resolved, self.out, self.fresh, self.stored)
     }
 }
 
-impl<'d, T: Element> Writing<'d, '_, T> {
+impl<'d, T: Element> SelectionWrite<'d, '_, T> {
     pub(crate) fn sources(self) -> Result<Sources<'d>> {
         self.info.sources(self.resolved, self.data)
     }
@@ -43,7 +43,7 @@ impl<T: Element> Values<T> for Stored<'_> {
         axes: Vec<TileAxis>,
         fresh: bool,
     ) -> Box<dyn Tile + 'o> {
-        T::tile(Output { view, axes, fresh, stored: self.0 })
+        T::tile(BoxOutput { view, axes, fresh, stored: self.0 })
     }
 
     fn tiles<'o>(
@@ -53,7 +53,7 @@ impl<T: Element> Values<T> for Stored<'_> {
         out: ArrayViewMutD<'o, T>,
         fresh: Fresh,
     ) -> Result<Tiles<'o>> {
-        T::tiles(Reading { info, resolved, out, fresh, stored: self })
+        T::tiles(SelectionRead { info, resolved, out, fresh, stored: self })
     }
 
     fn scatter_tile<'o>(&'o self, places: Places, result: SharedResult<'o, T>) -> Box<dyn Tile + 'o> {
@@ -240,7 +240,7 @@ impl ArrayInfo {
         resolved: &Resolved,
         data: ArrayViewD<'_, T>,
     ) -> Result<()> {
-        let sources = T::sources(Writing { info: self, resolved, data })?;
+        let sources = T::sources(SelectionWrite { info: self, resolved, data })?;
         // Not part of the future of each type.
         let written: Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> =
             Box::pin(self.write_sources::<M>(sources));
@@ -267,7 +267,7 @@ impl ArrayInfo {
                     }
                     None => (axes, CowArray::from(axes.unfold(data))),
                 };
-                let source = T::source(Input { elements, axes: axes.picks(), stored });
+                let source = T::source(BoxInput { elements, axes: axes.picks(), stored });
                 Ok(vec![(axes.region(), source)])
             }
             Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
@@ -307,7 +307,7 @@ impl ArrayInfo {
         let stored = self.data_type();
         self.named(T::check(data.view(), stored))?;
         let axes = vec![Picks::ALL; data.ndim()];
-        Ok(T::source(Input { elements: CowArray::from(data), axes, stored }))
+        Ok(T::source(BoxInput { elements: CowArray::from(data), axes, stored }))
     }
 
     /// The selection of a chunk; in a sharded array, of an inner chunk.

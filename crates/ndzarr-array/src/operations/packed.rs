@@ -12,7 +12,7 @@ use ndzarr_grid::{Picks, Region};
 use ndzarr_model::DataType;
 
 use crate::arrays::info::ArrayInfo;
-use crate::element_types::element::{Element, Input, Output};
+use crate::element_types::element::{BoxInput, BoxOutput, Element};
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::mode::Mode;
 use crate::operations::elements::selected;
@@ -111,7 +111,7 @@ impl ArrayInfo {
                 let view = ArrayViewMut::from_shape(IxDyn(&shape), cast_slice_mut::<u8, T>(out));
                 let view = axes.unfold(part_of(self.named(view.map_err(too_large))?, part));
                 let output =
-                    Output { view, axes: selected(axes), fresh: fresh == Fresh::Yes, stored: packed.data_type };
+                    BoxOutput { view, axes: selected(axes), fresh: fresh == Fresh::Yes, stored: packed.data_type };
                 return Ok(vec![(axes.region(), made(T::tile(output)))]);
             }, {});
         }
@@ -170,7 +170,7 @@ impl ArrayInfo {
         with_plain!(stored, T => {
             let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(memory));
             let elements = CowArray::from(part_of(self.named(view.map_err(too_large))?, part));
-            Ok(T::source(Input { elements, axes, stored }))
+            Ok(T::source(BoxInput { elements, axes, stored }))
         }, {
             shape.push(self.elem_size()?);
             let view = self.named(ArrayView::from_shape(IxDyn(&shape), memory).map_err(too_large))?;

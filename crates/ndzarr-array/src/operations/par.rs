@@ -13,7 +13,7 @@ use crate::copy::decoded_shape;
 use crate::copy::planning::geometry::Task;
 use crate::element_types::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operations::each::{Counter, for_each, lock};
+use crate::operations::each::{Counter, each_on_threads, lock};
 
 /// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to the
 /// value of its thread, `reduce` combines two values, and `identity` makes the initial ones.
@@ -313,5 +313,5 @@ fn all<'f, F: Future<Output = Result<()>> + Send + 'f>(
     let boxed = |region| -> BoxFuture<'f, Result<()>> { Box::pin(each(region)) };
     let boxed: &(dyn Fn(Region) -> BoxFuture<'f, Result<()>> + Sync) = &boxed;
     let regions: Box<dyn Iterator<Item = Region> + Send + '_> = Box::new(regions);
-    for_each(stores, run, threads, regions, boxed)
+    each_on_threads(stores, run, threads, regions, boxed)
 }

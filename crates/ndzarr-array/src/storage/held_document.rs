@@ -114,10 +114,10 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The value of a document, and its lock.
-type Taken = (Option<Bytes>, Guard);
+type LockedDocument = (Option<Bytes>, Guard);
 
 /// Takes the lock of a document and reads it; `None` if the store has no locks.
-fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<Taken>> {
+fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<LockedDocument>> {
     let goes_on = || check_scope().is_ok();
     // What stays blank or cut is left to the caller, who makes an error of it.
     let mut readings = MAX_READINGS;
@@ -145,7 +145,7 @@ fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<Taken>> {
     }
 }
 
-fn read(mut lock: Box<dyn KeyLock>, limit: u64) -> Result<(Option<Pin>, Taken)> {
+fn read(mut lock: Box<dyn KeyLock>, limit: u64) -> Result<(Option<Pin>, LockedDocument)> {
     let fetched = with_files(|| lock.fetch(Of::Any, Want::Whole { limit }));
     let fetched = fetched.map_err(|error| of_document(error, limit))?;
     let (pin, value) = match fetched {

@@ -16,7 +16,7 @@ use ndzarr_model::DataType;
 use crate::element_types::plain_element::{PlainElement, Repr, brought};
 use crate::error::not_an_element;
 use crate::tiles::assign::{as_it_is, assign, same, stream};
-use crate::tiles::picked_parts::{Part, outside, view};
+use crate::tiles::picked_parts::{PickedPart, outside, view};
 use crate::tiles::places::Run;
 
 /// Makes the cells of an ndarray of decoded elements.
@@ -42,7 +42,7 @@ pub trait ReadCells: Clone + Send {
     fn put(
         &self,
         decoded: &Self::Decoded<'_>,
-        part: &Part<'_>,
+        part: &PickedPart<'_>,
         swap: &Swap,
         dst: ArrayViewMutD<'_, Self::Cell>,
         streamed: bool,
@@ -79,7 +79,7 @@ pub(crate) trait WriteCells: Clone + Send + Sync + 'static {
     const IS_MEMORY: bool;
 
     /// Copies elements of fixed size to their places in `out`.
-    fn gather(&self, src: ArrayViewD<'_, Self::Cell>, out: &mut [u8], part: &Part<'_>);
+    fn gather(&self, src: ArrayViewD<'_, Self::Cell>, out: &mut [u8], part: &PickedPart<'_>);
 
     /// Copies elements of variable size to their places in `out`.
     ///
@@ -89,7 +89,7 @@ pub(crate) trait WriteCells: Clone + Send + Sync + 'static {
         &self,
         src: ArrayViewD<'_, Self::Cell>,
         out: &mut VlenBuffer,
-        part: &Part<'_>,
+        part: &PickedPart<'_>,
     ) -> Result<(), EngineCause> {
         let _ = (src, out, part);
         Err(EngineCause::Element("elements of a fixed size from the source".to_owned()))
@@ -128,7 +128,7 @@ impl<T: PlainElement> ReadCells for Plain<T> {
     fn put(
         &self,
         decoded: &Cow<'_, [T::Repr]>,
-        part: &Part<'_>,
+        part: &PickedPart<'_>,
         swap: &Swap,
         dst: ArrayViewMutD<'_, T>,
         streamed: bool,
@@ -187,7 +187,7 @@ impl<T: PlainElement> WriteCells for Plain<T> {
 
     const IS_MEMORY: bool = true;
 
-    fn gather(&self, src: ArrayViewD<'_, T>, out: &mut [u8], part: &Part<'_>) {
+    fn gather(&self, src: ArrayViewD<'_, T>, out: &mut [u8], part: &PickedPart<'_>) {
         if let Ok(out) = bytemuck::try_cast_slice_mut::<u8, T::Repr>(out)
             && let Ok(dst) = ArrayViewMut::from_shape(
                 IxDyn(src.shape()).strides(IxDyn(part.strides)),
@@ -272,7 +272,7 @@ impl ReadCells for ReadBytes<'_> {
     fn put(
         &self,
         bytes: &&[u8],
-        part: &Part<'_>,
+        part: &PickedPart<'_>,
         swap: &Swap,
         mut dst: ArrayViewMutD<'_, u8>,
         streamed: bool,
@@ -356,7 +356,7 @@ impl WriteCells for WriteBytes {
 
     const IS_MEMORY: bool = true;
 
-    fn gather(&self, src: ArrayViewD<'_, u8>, out: &mut [u8], part: &Part<'_>) {
+    fn gather(&self, src: ArrayViewD<'_, u8>, out: &mut [u8], part: &PickedPart<'_>) {
         let size = src.shape()[part.strides.len()];
         let shape = IxDyn(src.shape()).strides(IxDyn(&part.byte_strides(size)));
         let dst = ArrayViewMut::from_shape(shape, &mut out[part.offset * size..]);
@@ -383,7 +383,7 @@ impl<T: Clone + Send> ReadCells for FromBytes<T> {
     fn put(
         &self,
         elements: &Elements<'_>,
-        part: &Part<'_>,
+        part: &PickedPart<'_>,
         swap: &Swap,
         mut dst: ArrayViewMutD<'_, T>,
         _: bool,
@@ -435,7 +435,7 @@ impl<T: Clone + Send + Sync + 'static> WriteCells for ToBytes<T> {
 
     const IS_MEMORY: bool = false;
 
-    fn gather(&self, src: ArrayViewD<'_, T>, out: &mut [u8], part: &Part<'_>) {
+    fn gather(&self, src: ArrayViewD<'_, T>, out: &mut [u8], part: &PickedPart<'_>) {
         for_each_content(self, src, part, into_bytes(out));
     }
 
@@ -443,7 +443,7 @@ impl<T: Clone + Send + Sync + 'static> WriteCells for ToBytes<T> {
         &self,
         src: ArrayViewD<'_, T>,
         out: &mut VlenBuffer,
-        part: &Part<'_>,
+        part: &PickedPart<'_>,
     ) -> Result<(), EngineCause> {
         for_each_content(self, src, part, |at, content| out.set(at, content));
         Ok(())
@@ -454,7 +454,7 @@ impl<T: Clone + Send + Sync + 'static> WriteCells for ToBytes<T> {
 fn for_each_content<T>(
     to_bytes: &ToBytes<T>,
     src: ArrayViewD<'_, T>,
-    part: &Part<'_>,
+    part: &PickedPart<'_>,
     mut set: impl FnMut(usize, &[u8]),
 ) {
     let mut content = Vec::new();

@@ -12,7 +12,7 @@ pub(crate) fn lengths(region: &Region) -> Vec<usize> {
 
 /// The selected elements of a box, or a part of them, at equal distances along each axis.
 #[doc(hidden)]
-pub struct Part<'p> {
+pub struct PickedPart<'p> {
     runs: Runs<'p>,
     /// The place of the first of them in the slice that has the box.
     pub(crate) offset: usize,
@@ -26,7 +26,7 @@ enum Runs<'p> {
     Some(&'p [Run]),
 }
 
-impl Part<'_> {
+impl PickedPart<'_> {
     /// The place in the slice of the element with this index among them.
     pub(crate) fn place(&self, index: &[usize]) -> usize {
         let distances = index.iter().zip(self.strides).map(|(at, stride)| at * stride);
@@ -58,7 +58,7 @@ pub(crate) fn each_part<'p>(
     start: &[usize],
     len: &[usize],
     place: Strided<'_>,
-    mut visit: impl FnMut(Part<'_>) -> Result<(), EngineCause>,
+    mut visit: impl FnMut(PickedPart<'_>) -> Result<(), EngineCause>,
 ) -> Result<(), EngineCause> {
     if !axes.clone().all(Picks::is_all) {
         return each_run(&axes.collect::<Vec<_>>(), start, len, place, &mut visit);
@@ -67,7 +67,7 @@ pub(crate) fn each_part<'p>(
         return Ok(());
     }
     let strides = strides(len, place)?;
-    visit(Part { runs: Runs::All(start, len), offset: place.offset, strides: &strides })
+    visit(PickedPart { runs: Runs::All(start, len), offset: place.offset, strides: &strides })
 }
 
 /// Visits the runs of selected elements.
@@ -76,7 +76,7 @@ fn each_run(
     start: &[usize],
     len: &[usize],
     place: Strided<'_>,
-    visit: &mut dyn FnMut(Part<'_>) -> Result<(), EngineCause>,
+    visit: &mut dyn FnMut(PickedPart<'_>) -> Result<(), EngineCause>,
 ) -> Result<(), EngineCause> {
     let runs_along = |(axis, picks): (usize, &&Picks)| picks.runs(start[axis], len[axis]).collect();
     let all: Vec<Vec<Run>> = axes.iter().enumerate().map(runs_along).collect();
@@ -91,7 +91,7 @@ fn each_run(
             offset += run.offset * usize::try_from(place.strides[axis]).map_err(|_| outside())?;
             strides[axis] = stride(place, axis, run.n, run.step)?;
         }
-        visit(Part { runs: Runs::Some(&runs), offset, strides: &strides })?;
+        visit(PickedPart { runs: Runs::Some(&runs), offset, strides: &strides })?;
         for axis in (0..all.len()).rev() {
             at[axis] = (at[axis] + 1) % all[axis].len();
             runs[axis] = all[axis][at[axis]];

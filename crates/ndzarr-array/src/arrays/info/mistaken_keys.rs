@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 const MOST_PAGES: usize = 16;
 
 /// The key of the first chunk that was found.
-enum Found {
+enum FirstChunk {
     Stated,
     Mistaken(String),
 }
@@ -68,11 +68,11 @@ impl ArrayInfo {
         }
         let presence = self.data()?.presence();
         match self.look().await {
-            Ok(Some(Found::Mistaken(key))) => {
+            Ok(Some(FirstChunk::Mistaken(key))) => {
                 presence.count_anew();
                 self.check_mistaken(Some(&key))
             }
-            Ok(Some(Found::Stated)) => {
+            Ok(Some(FirstChunk::Stated)) => {
                 presence.settle();
                 Ok(())
             }
@@ -99,7 +99,7 @@ impl ArrayInfo {
             return Ok(());
         }
         self.settle_scalar().await?;
-        if let Ok(Some(Found::Mistaken(key))) = self.look().await {
+        if let Ok(Some(FirstChunk::Mistaken(key))) = self.look().await {
             return self.check_mistaken(Some(&key));
         }
         self.data()?.presence().settle();
@@ -122,7 +122,7 @@ impl ArrayInfo {
     }
 
     /// A chunk that one request or a few listings show.
-    async fn look(&self) -> Result<Option<Found>> {
+    async fn look(&self) -> Result<Option<FirstChunk>> {
         let Some(other) = self.mistaken_encoding() else { return Ok(None) };
         let keys = &self.spec().keys;
         let all = Chunks::new(self.unit_grid());
@@ -132,7 +132,7 @@ impl ArrayInfo {
             return Ok(None);
         }
         if self.storage.has(&keys.key(&zeros)).await? {
-            return Ok(Some(Found::Stated));
+            return Ok(Some(FirstChunk::Stated));
         }
         let patterns = [keys.encoding, other].map(|encoding| encoding.encode(&zeros));
         let mut pending = vec![String::new()];
@@ -150,10 +150,10 @@ impl ArrayInfo {
                 for name in &page.keys {
                     let below = format!("{folder}{name}");
                     if self.has_key(&all, keys.encoding, &below) {
-                        return Ok(Some(Found::Stated));
+                        return Ok(Some(FirstChunk::Stated));
                     }
                     if self.has_key(&all, other, &below) {
-                        return Ok(Some(Found::Mistaken(format!("{}{below}", keys.prefix))));
+                        return Ok(Some(FirstChunk::Mistaken(format!("{}{below}", keys.prefix))));
                     }
                 }
                 let folders = page.prefixes.iter().map(|name| format!("{folder}{name}/"));

@@ -19,14 +19,14 @@ use crate::storage::{HeldDocument, Published};
 pub(super) struct Unfinished(Arc<Work>);
 
 struct Work {
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<ExclusiveDocument>>,
     stop: CancelOnDrop,
     /// Whether anything can cancel it but the end of the call.
     can_be_cancelled: bool,
 }
 
 /// The document, and what keeps others away from it in the place of a lock: who drops the call waits.
-struct Held {
+struct ExclusiveDocument {
     document: HeldDocument,
     _without_lock: Option<Publishing>,
 }
@@ -42,7 +42,7 @@ impl Unfinished {
             }
             let needs_wait = document.is_of_blocking_store() && !document.excludes_others();
             let without_lock = needs_wait.then(|| Publishing::without_locks(call.as_ref())).transpose()?;
-            Ok::<_, EngineError>(Held { document, _without_lock: without_lock })
+            Ok::<_, EngineError>(ExclusiveDocument { document, _without_lock: without_lock })
         };
         let held = held.into().map(hold).transpose()?;
         Ok(Self(Arc::new(Work { held: Mutex::new(held), stop, can_be_cancelled: call.is_some() })))
@@ -98,7 +98,7 @@ impl Drop for Unfinished {
 }
 
 impl Work {
-    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+    fn held(&self) -> MutexGuard<'_, Option<ExclusiveDocument>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

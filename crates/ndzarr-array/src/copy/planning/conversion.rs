@@ -67,7 +67,7 @@ pub(crate) struct Conversion {
 }
 
 /// Elements, and the memory for what they become.
-type Part<'p> = (ArrayView<'p, u8, IxDyn>, ArrayViewMut<'p, u8, IxDyn>);
+type ViewPair<'p> = (ArrayView<'p, u8, IxDyn>, ArrayViewMut<'p, u8, IxDyn>);
 
 /// How many numbers are converted at a time, so that they stay in a cache of the core.
 const AT_ONCE: usize = 512;
@@ -121,7 +121,7 @@ impl Conversion {
         let rows = len.div_ceil((from.len() / PART).max(1)).max(1);
         let parts = from.axis_chunks_iter(axis, rows).zip(to.axis_chunks_iter_mut(axis, rows));
         let part = |(number, part)| {
-            let (from, to): Part<'_> = part;
+            let (from, to): ViewPair<'_> = part;
             let mut ranges = region.ranges().to_vec();
             let start = ranges[axis.0].start + (number * rows) as u64;
             ranges[axis.0] = start..start + from.len_of(axis) as u64;

@@ -11,7 +11,7 @@ use ndzarr_model::{ArraySpec, Attributes};
 
 use crate::arrays::info::ArrayInfo;
 use crate::copy::Run;
-use crate::copy::account::{Found, Sorter};
+use crate::copy::account::{SortedKeys, Sorter};
 use crate::copy::options::Layout;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::members::{Member, Members};
@@ -45,7 +45,7 @@ pub(crate) struct Plan {
     pub(crate) nodes: Vec<NodePlan>,
     pub(crate) not_copied: Vec<NotCopied>,
     /// What lies below a group; `None` where it stays in place, or cannot be listed.
-    pub(crate) found: Option<Found>,
+    pub(crate) found: Option<SortedKeys>,
 }
 
 /// What will be done for a node.
@@ -378,7 +378,7 @@ impl Run<'_> {
         &self,
         plans: &mut Vec<NodePlan>,
         not_copied: &mut Vec<NotCopied>,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<SortedKeys>> {
         let root = &plans[0];
         if root.create.existing == Existing::Beside {
             return Ok(None);

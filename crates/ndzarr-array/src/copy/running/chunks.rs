@@ -18,7 +18,7 @@ use crate::copy::running::blocks::{Pass, Step, pieces, steps};
 use crate::copy::running::temporary::Temporary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::Blocking;
-use crate::operations::each::{Counter, for_each};
+use crate::operations::each::{Counter, each_on_threads};
 
 /// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;
@@ -68,7 +68,7 @@ impl ChunkCopy<'_> {
             Ok(())
         };
         let stores = [&self.source.storage, &self.target.storage];
-        for_each(stores, self.run, n_threads(self.run.threads), chunks, copy)?;
+        each_on_threads(stores, self.run, n_threads(self.run.threads), chunks, copy)?;
         let n = n - missing.load(Ordering::Relaxed);
         if self.fill_differs && n < n_units(&self.source)? {
             let what = "chunks that are not stored would get another fill value";
@@ -235,6 +235,6 @@ impl ChunkCopy<'_> {
             Ok(())
         };
         let stores = [&self.source.storage, &self.target.storage];
-        for_each(stores, self.run, threads, needed, copy)
+        each_on_threads(stores, self.run, threads, needed, copy)
     }
 }

@@ -11,7 +11,7 @@ use crate::copy::Run;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::key_name::is_document;
 use crate::hierarchy::note::{Begun, Note};
-use crate::operations::each::{check_cancel, for_each, lock};
+use crate::operations::each::{check_cancel, each_on_threads, lock};
 use crate::storage::Storage;
 
 /// Memory for files, unless the options say how much.
@@ -67,7 +67,7 @@ impl Files<'_, '_> {
             }
         };
         let stores = [&run.source, &run.target];
-        for_each(stores, &run.options.run, threads, keys, copy)?;
+        each_on_threads(stores, &run.options.run, threads, keys, copy)?;
         let large = std::mem::take(&mut *lock(&large));
         for key in large {
             if !self.in_pieces(&target, &key).await? {

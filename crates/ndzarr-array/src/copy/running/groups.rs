@@ -9,7 +9,7 @@ use ndzarr_metadata::{
 };
 
 use crate::copy::Run;
-use crate::copy::account::Found;
+use crate::copy::account::SortedKeys;
 use crate::copy::planning::plan::{GroupPlan, NodePlan, NodeWork};
 use crate::copy::report::CopiedNode;
 use crate::copy::running::files::Files;
@@ -102,7 +102,7 @@ impl Run<'_> {
     pub(crate) async fn group_files(
         &self,
         whole: &mut Hierarchy,
-        found: &Found,
+        found: &SortedKeys,
         as_they_are: &[String],
     ) -> Result<()> {
         let files = Files {

@@ -7,7 +7,7 @@ use ndzarr_metadata::{
 
 use crate::arrays::chunks::Chunks;
 use crate::copy::Run;
-use crate::copy::account::{Found, Sorter};
+use crate::copy::account::{SortedKeys, Sorter};
 use crate::copy::planning::plan::{ArrayPlan, NodePlan, NodeWork, Plan, UNLISTED};
 use crate::copy::report::{CopiedNode, CopyLevel, CopyReport};
 use crate::copy::running::chunks::ChunkCopy;
@@ -65,7 +65,7 @@ impl Run<'_> {
     }
 
     /// What would be done, after the checks of the target that are made before anything is written.
-    async fn foresee(&self, plans: Vec<NodePlan>, found: &mut Option<Found>) -> Result<Vec<CopiedNode>> {
+    async fn foresee(&self, plans: Vec<NodePlan>, found: &mut Option<SortedKeys>) -> Result<Vec<CopiedNode>> {
         if let [NodePlan { node, work: NodeWork::Array(array), out, .. }] = &plans[..]
             && out.level != CopyLevel::Metadata
             && array.window.is_none()
@@ -186,7 +186,7 @@ impl Run<'_> {
         mut plan: NodePlan,
         whole: &mut Option<Hierarchy>,
         counter: &Counter,
-        found: &mut Option<Found>,
+        found: &mut Option<SortedKeys>,
     ) -> Result<CopiedNode> {
         let NodeWork::Array(array) = &plan.work else { return Ok(plan.out) };
         if let Some(whole) = whole {
