@@ -17,15 +17,15 @@ use ndzarr_store::{
     StoreError,
 };
 
-mod cancelled;
 mod create;
 #[cfg(feature = "fs")]
 mod folder;
-mod handed;
 mod held_document;
 mod list;
+mod on_threads;
 mod read_only;
 mod reread;
+mod wait;
 
 #[cfg(feature = "fs")]
 use folder::Folder;

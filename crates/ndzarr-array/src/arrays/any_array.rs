@@ -272,7 +272,7 @@ impl ArrayIn<Any, Asynchronous> {
     }
 
     async fn read_resolved(&self, resolved: Resolved) -> Result<AnyElements> {
-        self.info.handed(|info| async move { info.read_any(&resolved).await }).await
+        self.info.on_pool(|info| async move { info.read_any(&resolved).await }).await
     }
 
     /// Like [`AnyArray::read_into`](crate::AnyArray::read_into). On a blocking store the elements are
@@ -305,7 +305,7 @@ impl ArrayIn<Any, Asynchronous> {
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<AnyElements<S::OutDim>>> {
         let resolved = self.info.resolve_all(selections)?;
-        let outs = self.info.handed(|info| async move { info.read_many_any(&resolved).await }).await?;
+        let outs = self.info.on_pool(|info| async move { info.read_many_any(&resolved).await }).await?;
         outs.into_iter().map(AnyElements::into_dim).collect()
     }
 
@@ -320,7 +320,7 @@ impl ArrayIn<Any, Asynchronous> {
     ) -> Result<NdArray<T, S::OutDim>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        into_dim(self.info.handed(move |info| async move { info.read_as(&resolved, cast).await }).await?)
+        into_dim(self.info.on_pool(move |info| async move { info.read_as(&resolved, cast).await }).await?)
     }
 
     /// Like [`AnyArray::write`](crate::AnyArray::write).
@@ -367,7 +367,7 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
         let info = self.info.clone();
         let source = info.any_source(data)?;
-        self.info.append_handed(axis, data.shape(), &*source).await
+        self.info.append_on_change_thread(axis, data.shape(), &*source).await
     }
 
     /// Like [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
@@ -377,6 +377,6 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
         let (info, shard) = (self.info.clone(), shard.to_vec());
-        self.info.handed(|_| async move { ShardWriter::begin(info, &shard) }).await
+        self.info.on_pool(|_| async move { ShardWriter::begin(info, &shard) }).await
     }
 }

@@ -206,7 +206,7 @@ impl<T> Appender<T, Asynchronous> {
             let taken;
             (growth, source, taken) = self
                 .info
-                .pooled(move || {
+                .work_on_pool(move || {
                     let taken = growth.take(&shape, &*source, from);
                     (growth, source, taken)
                 })
@@ -226,7 +226,7 @@ impl<T> Appender<T, Asynchronous> {
             growth.publish().await?;
             Ok(growth)
         };
-        self.info.handed_change(publish).await
+        self.info.on_change_thread(publish).await
     }
 
     /// Like [`Appender::publish`]. If the future is dropped, no more can be added.

@@ -198,7 +198,7 @@ impl ArrayInfo {
 
     /// Runs a reading call without blocking the polling task: on a blocking store the library's
     /// threads run it. Dropping the future stops it.
-    pub(crate) async fn handed<R: Send + 'static, F: Future<Output = R> + Send>(
+    pub(crate) async fn on_pool<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> R {
@@ -213,26 +213,29 @@ impl ArrayInfo {
     }
 
     /// Runs work of this array on the library's threads, whatever the store.
-    pub(crate) async fn pooled<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> R {
+    pub(crate) async fn work_on_pool<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> R {
         pooled(&self.storage.name(), &self.options, move |_| work()).await
     }
 
-    /// Like [`handed`](Self::handed), for a call that changes documents or encoded chunks: see
-    /// [`Storage::handed_change`].
-    pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
+    /// Like [`on_pool`](Self::on_pool), for a call that changes documents or encoded chunks: see
+    /// [`Storage::on_change_thread`].
+    pub(crate) async fn on_change_thread<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let info = self.clone();
-        scoped(self.options.cancel.as_ref(), self.storage.handed_change(move || call(info))).await
+        scoped(self.options.cancel.as_ref(), self.storage.on_change_thread(move || call(info))).await
     }
 
-    /// Like [`handed_change`](Self::handed_change), for a call that changes the handle, even if it fails.
-    pub(crate) async fn handed_update<F: Future<Output = (Self, Result<()>)> + Send>(
+    /// Like [`on_change_thread`](Self::on_change_thread), for a call that changes the handle, even if it fails.
+    pub(crate) async fn update_on_change_thread<F: Future<Output = (Self, Result<()>)> + Send>(
         &mut self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<()> {
-        let updated = self.handed_change(|info| async move { Ok(call(info).await) });
+        let updated = self.on_change_thread(|info| async move { Ok(call(info).await) });
         let result;
         (*self, result) = updated.await?;
         result
@@ -260,7 +263,7 @@ impl ArrayInfo {
     pub(crate) async fn write_async(&self, parts: &[Part<'_>]) -> Result<()> {
         let data = self.writable()?;
         if self.has_unsettled_keys() {
-            self.handed_change(|info| async move { info.settle_keys().await }).await?;
+            self.on_change_thread(|info| async move { info.settle_keys().await }).await?;
         }
         match &self.storage.store {
             AnyStore::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),

@@ -97,7 +97,7 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
     /// The same as for [`N5Blocks::read`].
     pub async fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
         let block = block.to_vec();
-        self.info.handed(|info| async move { info.read_n5_block(&block).await }).await
+        self.info.on_pool(|info| async move { info.read_n5_block(&block).await }).await
     }
 
     /// Like [`N5Blocks::write`].
@@ -107,7 +107,7 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
     pub async fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let (block, encoded) = (block.to_vec(), self.info.encode_n5_block(content)?);
         self.info
-            .handed_change(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
+            .on_change_thread(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
             .await
     }
 }
@@ -138,7 +138,7 @@ impl N5Blocks<Any, Asynchronous> {
     /// The same as for [`N5Blocks::read_object`].
     pub async fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
         let block = block.to_vec();
-        self.info.handed(|info| async move { info.read_n5_object(&block).await }).await
+        self.info.on_pool(|info| async move { info.read_n5_object(&block).await }).await
     }
 
     /// Like [`N5Blocks::write_object`].
@@ -148,7 +148,7 @@ impl N5Blocks<Any, Asynchronous> {
     pub async fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let (block, encoded) = (block.to_vec(), self.info.encode_n5_object(object)?);
         self.info
-            .handed_change(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
+            .on_change_thread(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
             .await
     }
 }

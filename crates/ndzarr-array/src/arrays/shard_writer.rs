@@ -126,7 +126,7 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
     /// The same as for [`ShardWriter::write_chunk`].
     pub async fn write_chunk(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_view().to_owned());
-        self.shard.info.pooled(move || shard.write_inner(&inner, data.view())).await
+        self.shard.info.work_on_pool(move || shard.write_inner(&inner, data.view())).await
     }
 }
 
@@ -138,7 +138,7 @@ impl ShardWriter<Any, Asynchronous> {
     /// The same as for [`ShardWriter::write_chunk`].
     pub async fn write_chunk<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.clone().into_dyn());
-        self.shard.info.pooled(move || shard.write_any(&inner, &data)).await
+        self.shard.info.work_on_pool(move || shard.write_any(&inner, &data)).await
     }
 }
 
@@ -150,7 +150,7 @@ impl<E> ShardWriter<E, Asynchronous> {
     pub async fn finish(self) -> Result<()> {
         let (shard, given) = (Arc::clone(&self.shard), self.shard);
         if !shard.info.storage.is_blocking() {
-            let inner = shard.info.pooled(move || given.take()).await?;
+            let inner = shard.info.work_on_pool(move || given.take()).await?;
             return shard.publish(inner).await;
         }
         let (_stop, options) = shard.info.options.part();

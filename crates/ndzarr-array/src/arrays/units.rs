@@ -168,7 +168,7 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::is_stored`].
     pub async fn is_stored(&self, unit: &[u64]) -> Result<bool> {
         let unit = unit.to_vec();
-        self.info.handed(|info| async move { info.is_unit_stored(&unit).await }).await
+        self.info.on_pool(|info| async move { info.is_unit_stored(&unit).await }).await
     }
 
     /// Like [`Units::stored`].
@@ -176,7 +176,7 @@ impl Units<Asynchronous> {
     /// # Errors
     /// The same as for [`Units::stored`].
     pub async fn stored(&self) -> Result<Chunks> {
-        self.info.handed(|info| async move { info.all_stored_units().await }).await
+        self.info.on_pool(|info| async move { info.all_stored_units().await }).await
     }
 
     /// Like [`Units::stored_but`].
@@ -184,7 +184,7 @@ impl Units<Asynchronous> {
     /// # Errors
     /// The same as for [`Units::stored_but`].
     pub async fn stored_but(&self, mut unlisted: impl FnMut(Error) + Send + 'static) -> Result<Chunks> {
-        self.info.handed(|info| async move { info.stored_units(&mut unlisted).await }).await
+        self.info.on_pool(|info| async move { info.stored_units(&mut unlisted).await }).await
     }
 
     /// Like [`Units::check_index`].
@@ -193,7 +193,7 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::check_index`].
     pub async fn check_index(&self, unit: &[u64]) -> Result<()> {
         let unit = unit.to_vec();
-        self.info.handed(|info| async move { info.check_index(&unit).await }).await
+        self.info.on_pool(|info| async move { info.check_index(&unit).await }).await
     }
 
     /// Like [`Units::encoded`].
@@ -202,7 +202,7 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::encoded`].
     pub async fn encoded(&self, unit: &[u64]) -> Result<Option<Bytes>> {
         let unit = unit.to_vec();
-        self.info.handed(|info| async move { info.encoded_unit(&unit).await }).await
+        self.info.on_pool(|info| async move { info.encoded_unit(&unit).await }).await
     }
 
     /// Like [`Units::write_encoded`].
@@ -211,7 +211,7 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::write_encoded`].
     pub async fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
         let (unit, bytes) = (unit.to_vec(), bytes.into());
-        self.info.handed_change(|info| async move { info.put_encoded_unit(&unit, bytes).await }).await
+        self.info.on_change_thread(|info| async move { info.put_encoded_unit(&unit, bytes).await }).await
     }
 
     /// Like [`Units::erase`].
@@ -220,6 +220,6 @@ impl Units<Asynchronous> {
     /// The same as for [`Units::erase`].
     pub async fn erase(&self, unit: &[u64]) -> Result<()> {
         let unit = unit.to_vec();
-        self.info.handed_change(|info| async move { info.erase_unit(&unit).await }).await
+        self.info.on_change_thread(|info| async move { info.erase_unit(&unit).await }).await
     }
 }

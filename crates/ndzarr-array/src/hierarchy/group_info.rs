@@ -228,23 +228,23 @@ impl GroupInfo {
         format!("{}{name}", self.node.path.prefix())
     }
 
-    /// Runs a reading call without blocking the polling task; see [`Storage::handed`].
-    pub(crate) async fn handed<R: Send + 'static, F: Future<Output = R> + Send>(
+    /// Runs a reading call without blocking the polling task; see [`Storage::on_pool`].
+    pub(crate) async fn on_pool<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> R {
         let group = self.clone();
-        self.storage.handed(move || call(group)).await
+        self.storage.on_pool(move || call(group)).await
     }
 
     /// Runs a call that changes the store without blocking the polling task; see
-    /// [`Storage::handed_change`].
-    pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
+    /// [`Storage::on_change_thread`].
+    pub(crate) async fn on_change_thread<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let group = self.clone();
-        scoped(self.options.cancel.as_ref(), self.storage.handed_change(move || call(group))).await
+        scoped(self.options.cancel.as_ref(), self.storage.on_change_thread(move || call(group))).await
     }
 
     /// Runs a blocking call, which the options can cancel.

@@ -100,7 +100,7 @@ impl AnyNode<Asynchronous> {
     pub async fn erase_self(self) -> Result<()> {
         match self {
             Self::Array(array) => {
-                array.info.handed_change(|info| async move { info.erase_self().await }).await
+                array.info.on_change_thread(|info| async move { info.erase_self().await }).await
             }
             Self::Group(group) => group.erase_self().await,
         }
@@ -112,8 +112,8 @@ impl AnyNode<Asynchronous> {
     /// The same as for [`AnyNode::contents`].
     pub async fn contents(&self) -> Result<Contents> {
         match self {
-            Self::Array(array) => array.info.handed(|info| async move { info.contents().await }).await,
-            Self::Group(group) => group.info.handed(|group| async move { group.contents().await }).await,
+            Self::Array(array) => array.info.on_pool(|info| async move { info.contents().await }).await,
+            Self::Group(group) => group.info.on_pool(|group| async move { group.contents().await }).await,
         }
     }
 }

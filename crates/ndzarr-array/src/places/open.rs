@@ -51,7 +51,7 @@ impl OpenOptions<Asynchronous> {
     ) -> Result<ArrayIn<E, Asynchronous>> {
         let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
-        let info = storage.handed(|| async move { options.array(place).await }).await?;
+        let info = storage.on_pool(|| async move { options.array(place).await }).await?;
         info.named(E::check_stored(info.data_type()))?;
         Ok(info.into())
     }
@@ -63,7 +63,7 @@ impl OpenOptions<Asynchronous> {
     pub async fn open_group(&self, place: impl Into<Place>) -> Result<GroupIn<Asynchronous>> {
         let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
-        storage.handed(|| async move { options.group(place).await }).await.map(GroupIn::from)
+        storage.on_pool(|| async move { options.group(place).await }).await.map(GroupIn::from)
     }
 
     /// Opens the array or group at a place.
@@ -73,7 +73,7 @@ impl OpenOptions<Asynchronous> {
     pub async fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Asynchronous>> {
         let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
-        storage.handed(|| async move { options.node(place).await }).await.map(AnyNode::from)
+        storage.on_pool(|| async move { options.node(place).await }).await.map(AnyNode::from)
     }
 }
 

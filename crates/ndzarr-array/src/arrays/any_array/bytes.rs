@@ -164,7 +164,7 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.handed(|info| async move { info.read_bytes(&resolved).await }).await
+        self.info.on_pool(|info| async move { info.read_bytes(&resolved).await }).await
     }
 
     /// Like [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into). On a blocking store the
@@ -180,7 +180,9 @@ impl ArrayIn<Any, Asynchronous> {
             return self.info.read_bytes_into(&resolved, out).await;
         }
         self.info.check_bytes(&resolved, out.len())?;
-        out.copy_from_slice(&self.info.handed(|info| async move { info.read_bytes(&resolved).await }).await?);
+        out.copy_from_slice(
+            &self.info.on_pool(|info| async move { info.read_bytes(&resolved).await }).await?,
+        );
         Ok(())
     }
 
@@ -201,7 +203,7 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
         let info = self.info.clone();
         let (shape, source) = info.bytes_source(axis, bytes)?;
-        self.info.append_handed(axis, &shape, &*source).await
+        self.info.append_on_change_thread(axis, &shape, &*source).await
     }
 
     /// Like [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
@@ -211,7 +213,7 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.handed(|info| async move { info.read_vlen(&resolved).await }).await
+        self.info.on_pool(|info| async move { info.read_vlen(&resolved).await }).await
     }
 
     /// Like [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
@@ -235,6 +237,6 @@ impl ArrayIn<Any, Asynchronous> {
     ) -> Result<NdArray<T, S::OutDim>> {
         let (name, resolved) = (name.to_owned(), self.info.resolve(&selection)?);
         drop(selection);
-        into_dim(self.info.handed(|info| async move { info.read_field(&name, &resolved).await }).await?)
+        into_dim(self.info.on_pool(|info| async move { info.read_field(&name, &resolved).await }).await?)
     }
 }

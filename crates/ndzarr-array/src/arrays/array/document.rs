@@ -183,7 +183,7 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
             info.update_attribute(&key, update).await?;
             Ok(info)
         };
-        self.info = self.info.handed_change(call).await?;
+        self.info = self.info.on_change_thread(call).await?;
         Ok(())
     }
 
@@ -197,7 +197,7 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
             info.change_attributes(&change).await?;
             Ok(info)
         };
-        self.info = self.info.handed_change(call).await?;
+        self.info = self.info.on_change_thread(call).await?;
         Ok(())
     }
 
@@ -208,7 +208,7 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     pub async fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let shape = shape.to_shape();
         self.info
-            .handed_update(move |mut info| async move {
+            .update_on_change_thread(move |mut info| async move {
                 let resized = info.resize(&shape).await;
                 (info, resized)
             })
@@ -221,7 +221,7 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     /// The same as for [`Array::refresh`](crate::Array::refresh).
     pub async fn refresh(&mut self) -> Result<()> {
         let call = |mut info: ArrayInfo| async move { info.refresh_handle().await.map(|()| info) };
-        let mut info = self.info.handed(call).await?;
+        let mut info = self.info.on_pool(call).await?;
         // The options of the call end with it.
         info.options = self.info.options.clone();
         self.info = info;
@@ -235,6 +235,6 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     pub async fn appender(&self, axis: usize) -> Result<Appender<E, Asynchronous>> {
         // The appender outlives this call, whose options end with it.
         let info = self.info.clone();
-        self.info.handed(move |_| async move { Appender::begin(info, axis).await }).await
+        self.info.on_pool(move |_| async move { Appender::begin(info, axis).await }).await
     }
 }

@@ -213,7 +213,7 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     }
 
     async fn read_resolved(&self, resolved: Resolved) -> Result<ArrayD<T>> {
-        self.info.handed(|info| async move { info.read_elements(&resolved).await }).await
+        self.info.on_pool(|info| async move { info.read_elements(&resolved).await }).await
     }
 
     /// Like [`Array::read_many`](crate::Array::read_many).
@@ -225,7 +225,7 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<NdArray<T, S::OutDim>>> {
         let resolved = self.info.resolve_all(selections)?;
-        let outs = self.info.handed(|info| async move { info.read_many_elements(&resolved).await }).await?;
+        let outs = self.info.on_pool(|info| async move { info.read_many_elements(&resolved).await }).await?;
         outs.into_iter().map(into_dim).collect()
     }
 
@@ -300,7 +300,7 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         let (info, data) = (self.info.clone(), data.to_view());
         let shape = data.shape().to_vec();
         let source = info.box_source(data)?;
-        self.info.append_handed(axis, &shape, &*source).await
+        self.info.append_on_change_thread(axis, &shape, &*source).await
     }
 
     /// Like [`Array::shard_writer`](crate::Array::shard_writer).
@@ -310,6 +310,6 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
         let (info, shard) = (self.info.clone(), shard.to_vec());
-        self.info.handed(|_| async move { ShardWriter::begin(info, &shard) }).await
+        self.info.on_pool(|_| async move { ShardWriter::begin(info, &shard) }).await
     }
 }

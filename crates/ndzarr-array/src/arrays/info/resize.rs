@@ -89,7 +89,7 @@ impl ArrayInfo {
 
     /// The same without blocking the polling task. A thread that makes the change has a copy of the
     /// elements.
-    pub(crate) async fn append_handed(
+    pub(crate) async fn append_on_change_thread(
         &mut self,
         axis: usize,
         shape: &[usize],
@@ -100,7 +100,7 @@ impl ArrayInfo {
             return scoped(cancel.as_ref(), self.append(axis, shape, source)).await;
         }
         let (shape, source) = (shape.to_vec(), source.piece(&vec![0; shape.len()], shape));
-        self.handed_update(move |mut info| async move {
+        self.update_on_change_thread(move |mut info| async move {
             let appended = info.append(axis, &shape, &*source).await;
             (info, appended)
         })

@@ -42,7 +42,7 @@ impl<E: ElementType> ArrayBuilder<E, Asynchronous> {
     pub async fn create(self, place: impl Into<Place>) -> Result<ArrayIn<E, Asynchronous>> {
         let place = place.into().located().await?;
         let storage = place.storage.clone();
-        storage.handed_change(|| async move { self.make(place).await }).await.map(ArrayIn::from)
+        storage.on_change_thread(|| async move { self.make(place).await }).await.map(ArrayIn::from)
     }
 }
 

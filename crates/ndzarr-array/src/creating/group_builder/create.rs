@@ -26,6 +26,6 @@ impl GroupBuilder<Asynchronous> {
     pub async fn create(self, place: impl Into<Place>) -> Result<GroupIn<Asynchronous>> {
         let place = place.into().located().await?;
         let storage = place.storage.clone();
-        storage.handed_change(|| async move { self.make(place).await }).await.map(GroupIn::from)
+        storage.on_change_thread(|| async move { self.make(place).await }).await.map(GroupIn::from)
     }
 }

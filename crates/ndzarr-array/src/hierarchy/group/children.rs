@@ -169,7 +169,7 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::children`](crate::Group::children).
     pub async fn children(&self) -> Result<Vec<Child<Asynchronous>>> {
-        let children = self.info.handed(|group| async move { group.children().await }).await?;
+        let children = self.info.on_pool(|group| async move { group.children().await }).await?;
         Ok(children.into_iter().map(Child::new).collect())
     }
 
@@ -178,7 +178,7 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::walk`](crate::Group::walk).
     pub async fn walk(&self) -> Result<Vec<Child<Asynchronous>>> {
-        let found = self.info.handed(|group| async move { group.walk().await }).await?;
+        let found = self.info.on_pool(|group| async move { group.walk().await }).await?;
         Ok(found.into_iter().map(Child::new).collect())
     }
 
@@ -188,7 +188,7 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::array`](crate::Group::array).
     pub async fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Asynchronous>> {
         let name = name.to_owned();
-        let info = self.info.handed(|group| async move { group.array(&name).await }).await?;
+        let info = self.info.on_pool(|group| async move { group.array(&name).await }).await?;
         info.named(E::check_stored(info.data_type()))?;
         Ok(info.into())
     }
@@ -199,7 +199,7 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::group`](crate::Group::group).
     pub async fn group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
-        self.info.handed(|group| async move { group.group(&name).await }).await.map(Self::from)
+        self.info.on_pool(|group| async move { group.group(&name).await }).await.map(Self::from)
     }
 
     /// Like [`Group::create_array`](crate::Group::create_array).
@@ -213,7 +213,7 @@ impl GroupIn<Asynchronous> {
     ) -> Result<ArrayIn<E, Asynchronous>> {
         let name = name.to_owned();
         let call = |group: GroupInfo| async move { group.create_array(&name, array).await };
-        self.info.handed_change(call).await.map(ArrayIn::from)
+        self.info.on_change_thread(call).await.map(ArrayIn::from)
     }
 
     /// Like [`Group::create_group`](crate::Group::create_group).
@@ -223,7 +223,7 @@ impl GroupIn<Asynchronous> {
     pub async fn create_group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
         let call = |group: GroupInfo| async move { group.create_group(&name).await };
-        self.info.handed_change(call).await.map(Self::from)
+        self.info.on_change_thread(call).await.map(Self::from)
     }
 
     /// Like [`Group::contains`](crate::Group::contains).
@@ -232,7 +232,7 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::contains`](crate::Group::contains).
     pub async fn contains(&self, name: &str) -> Result<bool> {
         let name = name.to_owned();
-        self.info.handed(|group| async move { group.contains(&name).await }).await
+        self.info.on_pool(|group| async move { group.contains(&name).await }).await
     }
 
     /// Like [`Group::erase`](crate::Group::erase).
@@ -241,7 +241,7 @@ impl GroupIn<Asynchronous> {
     /// The same as for [`Group::erase`](crate::Group::erase).
     pub async fn erase(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
-        self.info.handed_change(|group| async move { group.erase(&name).await }).await
+        self.info.on_change_thread(|group| async move { group.erase(&name).await }).await
     }
 
     /// Like [`Group::erase_self`](crate::Group::erase_self).
@@ -249,6 +249,6 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::erase_self`](crate::Group::erase_self).
     pub async fn erase_self(self) -> Result<()> {
-        self.info.handed_change(|group| async move { group.erase_at(&group.node.path).await }).await
+        self.info.on_change_thread(|group| async move { group.erase_at(&group.node.path).await }).await
     }
 }

@@ -133,7 +133,7 @@ impl GroupIn<Asynchronous> {
             info.update_attribute(&key, update).await?;
             Ok(info)
         };
-        self.info = self.info.handed_change(call).await?;
+        self.info = self.info.on_change_thread(call).await?;
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl GroupIn<Asynchronous> {
             group.change_attributes(&change).await?;
             Ok(group)
         };
-        self.info = self.info.handed_change(call).await?;
+        self.info = self.info.on_change_thread(call).await?;
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl GroupIn<Asynchronous> {
             group.consolidate().await?;
             Ok(group)
         };
-        self.info = self.info.handed_change(call).await?;
+        self.info = self.info.on_change_thread(call).await?;
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 impl Storage {
     /// Runs a future that waits only for this store, on the calling thread. Every blocking call
-    /// ends here.
+    /// comes through here.
     pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
         self.wait_unless(None, future)
     }
@@ -112,7 +112,7 @@ async fn after(time: Duration) {
         };
         waker.into_iter().for_each(Waker::wake);
     };
-    if std::thread::Builder::new().spawn(sleep).is_err() {
+    if std::thread::Builder::new().name("ndzarr-grace".to_owned()).spawn(sleep).is_err() {
         return;
     }
     poll_fn(|context| {

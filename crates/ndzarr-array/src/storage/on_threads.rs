@@ -9,7 +9,7 @@ use crate::error::Result;
 
 impl Storage {
     /// Runs a reading call: on a blocking store, by the library's pool.
-    pub(crate) async fn handed<R: Send + 'static, F: Future<Output = R> + Send>(
+    pub(crate) async fn on_pool<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> R {
@@ -24,7 +24,7 @@ impl Storage {
     /// Runs a call that changes the store: on a blocking store, on a thread for changes when it is
     /// its turn, because it may wait for locks. Once the future is dropped, it publishes nothing more
     /// and does not wait for locks.
-    pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
+    pub(crate) async fn on_change_thread<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> Result<R> {
