@@ -1,6 +1,5 @@
 //! Arrays: their calls, their metadata, and what users write them by.
 
-pub(crate) mod about;
 pub(crate) mod any_array;
 pub(crate) mod appender;
 pub(crate) mod array;

@@ -11,7 +11,7 @@ use ndzarr_metadata::{CreateOptions, NodePath};
 
 use crate::creating::replaces_source::is_inside;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::places::located::{Finish, Located};
 use crate::places::place::Place;
 use crate::storage::Storage;
@@ -114,7 +114,7 @@ pub(crate) async fn copy_located(
     options: &CopyOptions,
 ) -> Result<CopyReport> {
     let target_path = NodePath::new(&target.path)?;
-    let (found, root, _) = nodes::find(source, &options.open.metadata).await?;
+    let (found, root, _) = find_node::find(source, &options.open.metadata).await?;
     let mut create = options.create.clone();
     create.format = options.format.unwrap_or(root.format);
     target.check(create.format)?;

@@ -1,11 +1,12 @@
 //! `ArrayInfo`: an opened array without its element type, which typed and untyped arrays share.
 
 mod grow;
+mod metadata;
 mod mistaken_keys;
 mod refresh;
 mod resize;
+mod stored_units;
 mod unfinished;
-mod units;
 
 use std::fmt;
 use std::ops::Range;
@@ -26,7 +27,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::consolidated::View;
-use crate::hierarchy::nodes::not_a;
+use crate::hierarchy::find_node::not_a;
 use crate::operations::attributes;
 use crate::selections::resolved::Resolved;
 use crate::selections::selection::Selection;

@@ -9,7 +9,7 @@ use ndzarr_store::{DirListing, is_numbered};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::contents::Contents;
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::storage::Storage;
 
 /// Refuses a new array over nodes, and over chunks that an interrupted removal left, unless something
@@ -56,7 +56,7 @@ pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Re
     for document in &creation.erase {
         is_there = is_there || storage.has(document).await?;
     }
-    let there = nodes::open_at(storage, &node.path, &OpenOptions::default()).await.ok();
+    let there = find_node::open_at(storage, &node.path, &OpenOptions::default()).await.ok();
     let is_array = there.as_ref().is_some_and(|there| matches!(there.kind, NodeKind::Array(_)));
     let refuses_nodes = matches!(node.kind, NodeKind::Array(_)) && !is_array;
     if is_there && creation.foreign == Foreign::Refuse {

@@ -13,7 +13,7 @@ use ndzarr_metadata::{
 use ndzarr_store::PerProcess;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::storage::{LostLocks, Published, Storage};
 
 /// The consolidated metadata of a group as seen by the group itself and everything opened through
@@ -62,7 +62,9 @@ impl View {
         let reopened = match changes {
             0 => None,
             // The document read to open the group is out of date.
-            _ => Some(nodes::open_at(&self.storage, &self.base.path, &self.options(Wanted::Group)).await?),
+            _ => {
+                Some(find_node::open_at(&self.storage, &self.base.path, &self.options(Wanted::Group)).await?)
+            }
         };
         let base = reopened.as_ref().unwrap_or(&self.base);
         let conclude = |known: &Known| consolidated(base, known, self.uses);
@@ -173,7 +175,7 @@ async fn refresh_one(
                 consolidated: ConsolidatedUse::Ignore,
                 ..node.open_options()
             };
-            return match nodes::open_at(storage, &base, &options).await {
+            return match find_node::open_at(storage, &base, &options).await {
                 Ok(group) => make(storage, &group, policy).await,
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
                 Err(error) => Err(error),
@@ -260,7 +262,7 @@ async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, B
         let members = storage.conclude(&mut known, limits, conclude).await?;
         for name in folders_among(&known, &node, &members) {
             let path = path.child(&name)?;
-            pending.push((path.clone(), Some(nodes::folder(&node, path))));
+            pending.push((path.clone(), Some(find_node::folder(&node, path))));
         }
         for member in members {
             let path = path.child(&member.name)?;
@@ -279,10 +281,11 @@ async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, B
 /// The names of what is listed below a group and is neither a node nor a part of one.
 fn folders_among(known: &Known, group: &Node, members: &[Member]) -> Vec<String> {
     let Some(listing) = known.listed(&group.path.prefix()) else { return Vec::new() };
-    let is_node = nodes::is_folder(group) && listing.keys.iter().any(|key| is_node_document(key, ".json"));
+    let is_node =
+        find_node::is_folder(group) && listing.keys.iter().any(|key| is_node_document(key, ".json"));
     let folders = listing.prefixes.iter().filter(|name| {
         let is_member = members.iter().any(|member| member.name == **name);
-        !is_node && !is_member && nodes::may_be_folder(group, name)
+        !is_node && !is_member && find_node::may_be_folder(group, name)
     });
     let mut folders: Vec<String> = folders.cloned().collect();
     folders.dedup();

@@ -9,7 +9,7 @@ use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
 use crate::hierarchy::consolidated::{self, View};
 use crate::hierarchy::contents::Contents;
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::storage::Storage;
 
 /// Removes nodes as one that was opened nearby sees them.
@@ -30,7 +30,7 @@ impl Erase<'_> {
         let storage = self.storage;
         // Looks for the real node, whatever the consolidated copies contain.
         let options = OpenOptions { wanted: Wanted::Any, ..self.nearby.open_options() };
-        let node = nodes::open_at(storage, path, &options).await?;
+        let node = find_node::open_at(storage, path, &options).await?;
         let erasure = erase(&node);
         if self.options.foreign == Foreign::Refuse {
             let contents = Contents::below(storage, &node, &erasure.prefixes, registry).await?;

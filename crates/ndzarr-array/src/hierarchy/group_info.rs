@@ -3,6 +3,7 @@
 mod below;
 mod children;
 mod level;
+mod metadata;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::arrays::info::ArrayInfo;
 use crate::creating::replaces_source::would_remove;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::consolidated::{self, View};
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::operations::attributes;
 use crate::places::located::Located;
 use crate::storage::Storage;
@@ -96,7 +97,7 @@ impl GroupInfo {
                 registry: CodecRegistry::new(),
                 view,
             }),
-            NodeKind::Array(_) => Err(nodes::not_a("a group", &node, &storage)),
+            NodeKind::Array(_) => Err(find_node::not_a("a group", &node, &storage)),
         }
     }
 
@@ -110,7 +111,7 @@ impl GroupInfo {
         extensions: Extensions,
         unknown_type: UnknownType,
     ) -> Result<Self> {
-        nodes::check_new(&place, options.format).await?;
+        find_node::check_new(&place, options.format).await?;
         let (storage, path) = (place.storage, NodePath::new(&place.path)?);
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
         let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
@@ -168,7 +169,7 @@ impl GroupInfo {
         consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
         // In Zarr v3 this changed the group's own document.
         let options = OpenOptions { wanted: Wanted::Group, ..self.node.open_options() };
-        let node = nodes::open_at(&self.storage, &self.node.path, &options).await?;
+        let node = find_node::open_at(&self.storage, &self.node.path, &options).await?;
         self.view.changed();
         self.view = Arc::new(View::new(&self.storage, &node, ConsolidatedUse::Use));
         self.node = node.into();
@@ -202,7 +203,7 @@ impl GroupInfo {
         let options = self.view.options(wanted);
         match self.view.get().await? {
             Some(consolidated) => self.in_store(consolidated.open(path, &options)),
-            None => nodes::open_at(&self.storage, path, &options).await,
+            None => find_node::open_at(&self.storage, path, &options).await,
         }
     }
 

@@ -9,9 +9,9 @@ use crate::arrays::array::ArrayIn;
 use crate::element_types::element_type::{Any, ElementType};
 use crate::error::Result;
 use crate::hierarchy::contents::Contents;
+use crate::hierarchy::find_node;
 use crate::hierarchy::group::GroupIn;
 use crate::hierarchy::group_info::{FoundChild, FoundNode};
-use crate::hierarchy::nodes;
 use crate::mode::{Asynchronous, Blocking, Mode};
 
 /// An array or a group.
@@ -185,7 +185,7 @@ impl<M: Mode> Child<M> {
                 array.named(E::check_stored(array.data_type()))?;
                 Ok(array.into())
             }
-            FoundNode::Group(group) => Err(nodes::not_a("an array", &group.node, &group.storage)),
+            FoundNode::Group(group) => Err(find_node::not_a("an array", &group.node, &group.storage)),
         }
     }
 
@@ -196,7 +196,7 @@ impl<M: Mode> Child<M> {
     pub fn group(self) -> Result<GroupIn<M>> {
         match *self.info.node? {
             FoundNode::Group(group) => Ok(group.into()),
-            FoundNode::Array(array) => Err(nodes::not_a("a group", &array.node, &array.storage)),
+            FoundNode::Array(array) => Err(find_node::not_a("a group", &array.node, &array.storage)),
         }
     }
 }

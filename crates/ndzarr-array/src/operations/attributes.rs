@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::consolidated;
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::storage::Storage;
 
 /// Changes attributes in the store, and returns the changed node.
@@ -57,7 +57,7 @@ async fn change_document<E: Into<Error>>(
     consolidated::refresh(storage, node, &changed, policy).await?;
     let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
     let options = OpenOptions { wanted, ..node.open_options() };
-    nodes::open_at(storage, &node.path, &options).await
+    find_node::open_at(storage, &node.path, &options).await
 }
 
 /// The members of a JSON object.

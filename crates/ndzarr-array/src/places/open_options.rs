@@ -11,8 +11,8 @@ use ndzarr_metadata::{
 
 use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
+use crate::hierarchy::find_node;
 use crate::hierarchy::group_info::{FoundNode, GroupInfo};
-use crate::hierarchy::nodes;
 use crate::mode::{Asynchronous, Blocking};
 use crate::places::located::Located;
 use crate::storage::Storage;
@@ -188,7 +188,7 @@ impl<M> OpenOptions<M> {
         place: Located,
         metadata: &ndzarr_metadata::OpenOptions,
     ) -> Result<(Storage, Node, Known)> {
-        let (storage, node, known) = nodes::find(place, metadata).await?;
+        let (storage, node, known) = find_node::find(place, metadata).await?;
         let storage = if self.read_only { storage.read_only() } else { storage };
         Ok(match &self.cache {
             Some(cache) => (storage.cached(cache), node, known),

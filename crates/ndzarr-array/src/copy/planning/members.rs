@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ndzarr_metadata::{ConsolidatedUse, MemberKind, Node, OpenOptions as NodeOptions, Wanted};
 
 use crate::error::{ErrorKind, Result};
+use crate::hierarchy::find_node;
 use crate::hierarchy::group_info::{FoundChild, FoundNode, GroupInfo};
-use crate::hierarchy::nodes;
 use crate::mode::Blocking;
 use crate::places::open_options::OpenOptions;
 use crate::places::place::Place;
@@ -103,7 +103,7 @@ impl Members {
                 None => Wanted::Any,
             };
             let reads = NodeOptions { wanted, ..open.metadata.clone() };
-            let node = nodes::open(storage, &path, &reads).await;
+            let node = find_node::open(storage, &path, &reads).await;
             // A group that cannot be listed is an error of its own.
             let node = match (child.node, node) {
                 (Err(error), Ok(node)) if node.kind.array().is_none() => Err(error),

@@ -22,7 +22,7 @@ use crate::copy::planning::window::Window;
 use crate::copy::report::{CopiedNode, CopyLevel, NotCopied};
 use crate::creating::replaces_source::{shares_below, shares_value};
 use crate::error::{Error, ErrorKind, Result};
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::mode::Blocking;
 use crate::operations::each::check_cancel;
 use crate::places::open_options::OpenOptions;
@@ -210,7 +210,9 @@ impl Run<'_> {
         check_cancel(&self.options.run)?;
         let is_same = self.is_same(&node, &path).await?;
         let create = self.create_options(&node, is_same);
-        let Some(spec) = node.kind.array() else { return Err(nodes::not_a("an array", &node, &self.source)) };
+        let Some(spec) = node.kind.array() else {
+            return Err(find_node::not_a("an array", &node, &self.source));
+        };
         let slices = self.options.slices.as_ref();
         let window = slices.map(|slices| Window::new(slices, &spec.shape)).transpose();
         let window = self.source.named(window)?;
@@ -360,7 +362,7 @@ impl Run<'_> {
         if is_same || root.node.format != self.create.format {
             return None;
         }
-        let node = nodes::folder(&root.node, from);
+        let node = find_node::folder(&root.node, from);
         let mut out = converted(&node, &path, MemberKind::Group);
         (out.kind, out.level) = (kind.unwrap_or(MemberKind::Array), CopyLevel::Rekeyed);
         out.as_files = Some(why.to_string());

@@ -16,7 +16,7 @@ use crate::copy::running::groups::{Hierarchy, own_documents};
 use crate::copy::running::temporary::Temporary;
 use crate::creating::replaces_source::would_remove;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::hierarchy::note::{Begun, Note, TEMPORARY, at_end};
 use crate::operations::each::{Counter, check_cancel};
 
@@ -151,12 +151,12 @@ impl Run<'_> {
     /// Fails if the source is not what it was when the copy was planned: it may have been removed, or lie
     /// where the target is, by a name that nothing tells.
     async fn check_source(&self, node: &Node) -> Result<()> {
-        if nodes::is_folder(node) {
+        if find_node::is_folder(node) {
             return Ok(());
         }
         let n5_axes = node.context.n5_axes;
         let reads = self.options.open.clone().format(node.format).n5_axes(n5_axes).metadata;
-        let is = match nodes::open_at(&self.source, &node.path, &reads).await {
+        let is = match find_node::open_at(&self.source, &node.path, &reads).await {
             Ok(now) if now.documents == node.documents => return Ok(()),
             Ok(_) => "changed",
             Err(error) if error.kind() == ErrorKind::NotFound => "was removed",

@@ -11,7 +11,7 @@ use crate::creating::occupied;
 use crate::creating::unseen::Unseen;
 use crate::element_types::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::mode::{Asynchronous, Blocking};
 use crate::operations::attributes;
 use crate::places::located::Located;
@@ -92,7 +92,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// Begins an array whose document comes last.
     pub(crate) async fn make_unseen(self, place: Located) -> Result<(ArrayInfo, Unseen, CodecRegistry)> {
         let Settled { request, options, registry } = self.settled()?;
-        let (storage, creation) = nodes::new_array(place, &request, &options).await?;
+        let (storage, creation) = find_node::new_array(place, &request, &options).await?;
         let (info, unseen) = Unseen::begin(storage, creation, &options, &registry).await?;
         info.named(E::check_stored(info.data_type()))?;
         Ok((info, unseen, registry))
@@ -137,7 +137,7 @@ async fn create(
     options: &CreateOptions,
     registry: &CodecRegistry,
 ) -> Result<ArrayInfo> {
-    let (storage, creation) = nodes::new_array(place, request, options).await?;
+    let (storage, creation) = find_node::new_array(place, request, options).await?;
     let mut info =
         ArrayInfo::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
     info.options.concurrent_update = options.concurrent_update;

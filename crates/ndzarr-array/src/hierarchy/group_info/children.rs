@@ -8,7 +8,7 @@ use ndzarr_metadata::MemberKind;
 use super::level::{Below, children_of};
 use super::{FoundChild, FoundNode, GroupInfo};
 use crate::error::Result;
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 
 /// The targets of symbolic links that a walk has entered, each once.
 struct Entered(HashSet<(u64, u64)>);
@@ -85,7 +85,7 @@ impl GroupInfo {
 /// What was found without the folders that have no node below them.
 fn with_nodes(mut found: Vec<FoundChild>) -> Vec<FoundChild> {
     let is_folder = |child: &FoundChild| match child.node.as_deref() {
-        Ok(FoundNode::Group(group)) => nodes::is_folder(&group.node),
+        Ok(FoundNode::Group(group)) => find_node::is_folder(&group.node),
         _ => false,
     };
     if !found.iter().any(is_folder) {

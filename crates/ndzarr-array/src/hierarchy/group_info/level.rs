@@ -20,7 +20,7 @@ use ndzarr_store::{DirListing, block_on};
 use super::{FoundChild, FoundNode, GroupInfo};
 use crate::arrays::info::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hierarchy::nodes;
+use crate::hierarchy::find_node;
 use crate::storage::Unread;
 
 /// A group that was listed, or a part of its list.
@@ -218,7 +218,7 @@ impl GroupInfo {
                     let Some(listing) = listings.try_next().await? else { return Ok(None) };
                     if let Some((prefix, DirListing { keys, mut prefixes })) = listing {
                         // What is below a node of another format belongs to that.
-                        if nodes::is_folder(&self.node)
+                        if find_node::is_folder(&self.node)
                             && keys.iter().any(|key| is_node_document(key, ".json"))
                         {
                             prefixes.clear();
@@ -242,10 +242,10 @@ impl GroupInfo {
 
     /// The folder of this name in a group, as if it were a group.
     fn folder(&self, name: &str) -> Result<Option<Self>> {
-        if self.node.context.consolidated_in.is_some() || !nodes::may_be_folder(&self.node, name) {
+        if self.node.context.consolidated_in.is_some() || !find_node::may_be_folder(&self.node, name) {
             return Ok(None);
         }
-        let node = nodes::folder(&self.node, self.node.path.child(name)?);
+        let node = find_node::folder(&self.node, self.node.path.child(name)?);
         // Consolidated metadata are those of groups with a document.
         let folder = Self::new(self.storage.clone(), node, ConsolidatedUse::Ignore)?;
         Ok(Some(self.hand_on(folder)))
