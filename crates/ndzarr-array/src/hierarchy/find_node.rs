@@ -1,17 +1,19 @@
 //! Finds and opens nodes, for arrays and groups alike.
 
+use std::borrow::Cow;
 #[cfg(feature = "fs")]
 use std::path::{Path, PathBuf};
 
 use ndzarr_metadata::{
     ArrayRequest, CreateOptions, Creation, Format, Known, Node, NodeKind, NodePath, OpenOptions,
 };
-
 use ndzarr_store::StoreError;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::key_name::NOTE;
 use crate::places::located::Located;
+#[cfg(feature = "fs")]
+use crate::places::url::UrlFormat;
 use crate::storage::{Storage, Unread};
 
 /// The document in Zarr v2 that a node may lack.
@@ -80,36 +82,11 @@ fn may_be_absent(error: &Error) -> Option<String> {
 /// further up (the draft of v3, implicit groups of N5). Also returns the documents that were read
 /// for it; those of a group may include its consolidated metadata.
 pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Storage, Node, Known)> {
-    #[cfg(feature = "fs")]
-    let named = match place.format {
-        Some(crate::places::url::UrlFormat::One(format)) if options.format.is_none() => {
-            Some(OpenOptions { format: Some(format), ..options.clone() })
-        }
-        _ => None,
-    };
-    #[cfg(feature = "fs")]
-    let options = named.as_ref().unwrap_or(options);
+    let options = &*in_named_format(&place, options);
     let mut known = Known::new();
     let path = NodePath::new(&place.path)?;
     let also = ndzarr_metadata::likely_consolidated(&path, options);
-    let mut found = open_knowing(&place.storage, &path, options, &mut known, also).await;
-    // A request for a message is not made over a network.
-    if place.storage.is_blocking()
-        && found.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
-        && is_unfinished(&place.storage, &path).await
-    {
-        found = found.map_err(|error| error.after(UNFINISHED));
-    }
-    #[cfg(feature = "fs")]
-    if let (Err(error), Some(folder)) = (&found, &place.folder)
-        && error.kind() == ErrorKind::NotFound
-    {
-        return match find_above(&place.storage, folder, options).await? {
-            Some((storage, node)) => Ok((storage, node, Known::new())),
-            None => found.map(|node| (place.storage, node, known)).map_err(|error| at_folder(error, folder)),
-        };
-    }
-    match found {
+    match open_knowing(&place.storage, &path, options, &mut known, also).await {
         Ok(node)
             if matches!(node.kind, NodeKind::ImplicitGroup) && is_unfinished(&place.storage, &path).await =>
         {
@@ -121,10 +98,52 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
             node.warnings.extend_from_slice(place.storage.warnings());
             Ok((place.storage, node, known))
         }
-        Err(error) if error.kind() == ErrorKind::NotFound && place.path.is_empty() => {
-            Err(below(error, &place.storage).await)
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            find_otherwise(&place, &path, options, error).await
         }
         Err(error) => Err(error),
+    }
+}
+
+/// The options, in the format that the URL of a place names.
+#[cfg(feature = "fs")]
+fn in_named_format<'o>(place: &Located, options: &'o OpenOptions) -> Cow<'o, OpenOptions> {
+    match place.format {
+        Some(UrlFormat::One(format)) if options.format.is_none() => {
+            Cow::Owned(OpenOptions { format: Some(format), ..options.clone() })
+        }
+        _ => Cow::Borrowed(options),
+    }
+}
+
+#[cfg(not(feature = "fs"))]
+fn in_named_format<'o>(_: &Located, options: &'o OpenOptions) -> Cow<'o, OpenOptions> {
+    Cow::Borrowed(options)
+}
+
+/// The node of a place that has no documents, if it is a folder of a hierarchy; else says more about the place.
+async fn find_otherwise(
+    place: &Located,
+    path: &NodePath,
+    options: &OpenOptions,
+    mut error: Error,
+) -> Result<(Storage, Node, Known)> {
+    // A request for a message is not made over a network.
+    if place.storage.is_blocking() && is_unfinished(&place.storage, path).await {
+        error = error.after(UNFINISHED);
+    }
+    #[cfg(feature = "fs")]
+    if let Some(folder) = &place.folder {
+        return match find_above(&place.storage, folder, options).await? {
+            Some((storage, node)) => Ok((storage, node, Known::new())),
+            None => Err(at_folder(error, folder)),
+        };
+    }
+    #[cfg(not(feature = "fs"))]
+    let _ = options;
+    match place.path.is_empty() {
+        true => Err(below(error, &place.storage).await),
+        false => Err(error),
     }
 }
 
