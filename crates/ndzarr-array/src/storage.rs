@@ -191,7 +191,8 @@ impl Storage {
         }
     }
 
-    pub(crate) async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+    /// Makes one request. Its errors do not name the store.
+    pub(crate) async fn fetch_raw(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         match &self.store {
             AnyStore::Blocking(store) => with_files(|| store.fetch(fetch)),
             AnyStore::Async(store) => store.fetch(fetch).await,
@@ -255,7 +256,7 @@ impl Storage {
     }
 
     /// The value under a key, and the pin that names it; `None` if there is none.
-    pub(crate) async fn document(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
+    pub(crate) async fn pinned_value(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
         // A name that cannot be a key has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
         let fetched = self.fetch_whole(key, limit).await;
@@ -268,12 +269,12 @@ impl Storage {
 
     /// The value under a key. Its pin, which may be an open file, is dropped.
     pub(crate) async fn value(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
-        Ok(self.document(key, limit).await?.map(|(_, value)| value))
+        Ok(self.pinned_value(key, limit).await?.map(|(_, value)| value))
     }
 
     /// The values under keys: several threads ask a blocking store, and an asynchronous one gets
     /// all requests at once.
-    async fn documents(
+    async fn values(
         &self,
         keys: &[String],
         limit: u64,
@@ -304,7 +305,7 @@ impl Storage {
         keys: &[String],
         threads: Option<NonZeroUsize>,
     ) -> Unread {
-        let values = self.documents(keys, limits.document_bytes, threads).await;
+        let values = self.values(keys, limits.document_bytes, threads).await;
         let mut unread = Unread::new();
         for (key, value) in keys.iter().zip(values) {
             match value {

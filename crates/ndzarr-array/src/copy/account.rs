@@ -199,7 +199,7 @@ impl Sorter {
         self.found.account.files = KeyList::default();
         for key in std::mem::take(&mut self.found.files) {
             let valid = storage.named(Key::new(&key))?;
-            match storage.fetch(&Fetch { key: valid, of: Of::Any, want: Want::Size }).await {
+            match storage.fetch_raw(&Fetch { key: valid, of: Of::Any, want: Want::Size }).await {
                 Ok(Fetched::Parts { .. }) => {
                     self.found.account.files.add(&key);
                     self.found.files.push(key);

@@ -148,7 +148,7 @@ async fn holds_a_value_of(
     (other, samples): (&Storage, &Erasure),
 ) -> Result<bool> {
     for document in &samples.documents {
-        if let Some((pin, _)) = other.document(document, u64::MAX).await?
+        if let Some((pin, _)) = other.pinned_value(document, u64::MAX).await?
             && holds(storage, part, document, &pin).await?
         {
             return Ok(true);
@@ -197,7 +197,7 @@ async fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>>
             let key = format!("{prefix}{name}");
             let Ok(valid) = Key::new(&key) else { continue };
             let fetch = Fetch { key: valid, of: Of::Any, want: Want::Size };
-            if let Fetched::Parts { pin, .. } = storage.named(storage.fetch(&fetch).await)? {
+            if let Fetched::Parts { pin, .. } = storage.named(storage.fetch_raw(&fetch).await)? {
                 return Ok(Some((key, pin)));
             }
         }
@@ -208,7 +208,7 @@ async fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>>
 
 /// Whether another store has the value of this one under a key.
 pub(crate) async fn shares_value(a: &Storage, b: &Storage, key: &str) -> Result<bool> {
-    match a.document(key, u64::MAX).await? {
+    match a.pinned_value(key, u64::MAX).await? {
         Some((pin, _)) => has_value(b, key, &pin).await,
         None => Ok(false),
     }
@@ -218,7 +218,7 @@ pub(crate) async fn shares_value(a: &Storage, b: &Storage, key: &str) -> Result<
 async fn has_value(storage: &Storage, key: &str, pin: &Pin) -> Result<bool> {
     let Ok(key) = Key::new(key) else { return Ok(false) };
     let fetch = Fetch { key, of: Of::IfCurrent(pin.clone()), want: Want::Size };
-    Ok(matches!(storage.named(storage.fetch(&fetch).await)?, Fetched::Parts { .. }))
+    Ok(matches!(storage.named(storage.fetch_raw(&fetch).await)?, Fetched::Parts { .. }))
 }
 
 /// The part of the store that is removed for a new node.

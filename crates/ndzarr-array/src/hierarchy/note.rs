@@ -82,7 +82,7 @@ impl Note {
     }
 
     async fn found(&self, storage: &Storage) -> Result<Option<Bytes>> {
-        Ok(storage.document(&self.key, LIMIT).await?.map(|(_, text)| text))
+        Ok(storage.pinned_value(&self.key, LIMIT).await?.map(|(_, text)| text))
     }
 
     /// The copy that a note is of, if it is one like this.

@@ -154,7 +154,7 @@ impl Storage {
         };
         let key = self.named(Key::new(&document.key))?;
         if matches!(self.put(&key, document.value.clone(), only_if).await?, Put::Unsupported)
-            && self.document(&document.key, limits.document_bytes).await?.is_none()
+            && self.pinned_value(&document.key, limits.document_bytes).await?.is_none()
         {
             // No conditional write is possible here: checking first is the best that this store
             // allows.

@@ -34,7 +34,7 @@ impl Storage {
                 undo: None,
             });
         }
-        let (pin, value) = self.document(key.as_str(), limit).await?.unzip();
+        let (pin, value) = self.pinned_value(key.as_str(), limit).await?.unzip();
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
         let guard = Guard::Condition(only_if);
         Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard, undo: None })

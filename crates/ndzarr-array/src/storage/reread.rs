@@ -15,14 +15,14 @@ impl Storage {
     pub(crate) async fn fetch_whole(&self, key: Key, limit: u64) -> Result<Fetched, StoreError> {
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
         for _ in 0..MAX_READINGS {
-            let fetched = self.fetch(&fetch).await?;
+            let fetched = self.fetch_raw(&fetch).await?;
             match &fetched {
                 Fetched::Parts { pin, parts, .. }
                     if parts.iter().all(|part| is_blank(part)) && !self.stays(&fetch.key, pin)? => {}
                 _ => return Ok(fetched),
             }
         }
-        self.fetch(&fetch).await
+        self.fetch_raw(&fetch).await
     }
 
     /// Whether a value that makes no sense is there to stay, after a wait for the program that writes it
@@ -47,7 +47,7 @@ impl Storage {
         };
         let path = self.named(Key::new(key))?;
         for _ in 0..MAX_READINGS {
-            let now = self.document(key, limits.document_bytes).await?;
+            let now = self.pinned_value(key, limits.document_bytes).await?;
             if let Some((pin, value)) = &now
                 && *value == before
             {

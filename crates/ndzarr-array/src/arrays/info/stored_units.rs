@@ -148,7 +148,7 @@ impl ArrayInfo {
         let Some(key) = self.spec().keys.fallback_key(unit) else {
             return self.absent_unit(unit).await.map(|()| None);
         };
-        self.storage.document(&key, limit).await
+        self.storage.pinned_value(&key, limit).await
     }
 
     /// An error if an encoded value is shorter than any of its unit can be, as one that was cut is.
@@ -176,7 +176,7 @@ impl ArrayInfo {
             true => Want::Tail(layout.index_len()),
             false => Want::Ranges(vec![0..layout.index_len()]),
         };
-        let fetched = self.storage.fetch(&Fetch { key: key.clone(), of: Of::Any, want }).await;
+        let fetched = self.storage.fetch_raw(&Fetch { key: key.clone(), of: Of::Any, want }).await;
         let (size, parts) = match self.storage.named(fetched.or_else(StoreError::or_missing))? {
             Fetched::Parts { size, parts, .. } => (size, parts),
             Fetched::Missing | Fetched::Changed => return Ok(()),

@@ -144,7 +144,7 @@ impl Files<'_, '_> {
             };
             let fetch = Fetch { key: from.clone(), of, want };
             let source = &self.run.source;
-            let Fetched::Parts { pin, size, parts } = source.named(source.fetch(&fetch).await)? else {
+            let Fetched::Parts { pin, size, parts } = source.named(source.fetch_raw(&fetch).await)? else {
                 return Err(self.gone(key));
             };
             for part in parts {
