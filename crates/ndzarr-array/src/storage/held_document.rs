@@ -108,11 +108,6 @@ fn unless_cancelled<T>(change: impl FnOnce() -> Result<T, StoreError>) -> Result
     Ok(publishing(Cancel::of_scope().as_ref(), change)?)
 }
 
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic leaves nothing guarded here half-changed.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The value of a document, and its lock.
 type LockedDocument = (Option<Bytes>, Guard);
 
@@ -152,7 +147,7 @@ fn read(mut lock: Box<dyn KeyLock>, limit: u64) -> Result<(Option<Pin>, LockedDo
         Fetched::Parts { pin, parts, .. } => (Some(pin), parts.into_iter().next()),
         Fetched::Missing | Fetched::Changed => (None, None),
     };
-    Ok((pin, (value, Guard::Lock(Arc::new(Mutex::new(Some(lock)))))))
+    Ok((pin, (value, Guard::Lock(SharedLock::new(lock)))))
 }
 
 /// A document that is about to be changed. While it is held, either others cannot change it, or
@@ -170,9 +165,56 @@ pub(crate) struct HeldDocument {
 type Undo = Box<dyn FnOnce(&HeldDocument) + Send>;
 
 enum Guard {
-    /// The lock is gone once it was used to publish.
-    Lock(Arc<Mutex<Option<Box<dyn KeyLock>>>>),
+    Lock(SharedLock),
     Condition(Precondition),
+}
+
+/// The lock of a document. Its condition looks at it while it is held. The lock is gone once it was used to
+/// publish.
+struct SharedLock(Arc<Mutex<Option<Box<dyn KeyLock>>>>);
+
+impl SharedLock {
+    fn new(lock: Box<dyn KeyLock>) -> Self {
+        Self(Arc::new(Mutex::new(Some(lock))))
+    }
+
+    fn get(&self) -> MutexGuard<'_, Option<Box<dyn KeyLock>>> {
+        // A panic leaves nothing guarded here half-changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails once the lock may have been lost.
+    fn check(&self) -> Result<(), StoreError> {
+        self.get().as_mut().map_or(Ok(()), |lock| lock.check())
+    }
+
+    /// The check, for work that may outlast the lock.
+    fn condition(&self) -> Condition {
+        // Work that was given up must not keep the lock.
+        let lock = Arc::downgrade(&self.0);
+        Box::new(move || match lock.upgrade() {
+            Some(lock) => Self(lock).check(),
+            None => Ok(()),
+        })
+    }
+
+    /// Adds to the new value.
+    fn append(&self, value: &[u8]) -> Result<(), StoreError> {
+        self.get().as_mut().map_or(Ok(()), |lock| lock.append(value).map(drop))
+    }
+
+    /// Replaces the document by the new value.
+    fn publish(&self) -> Result<(), StoreError> {
+        self.take().map_or(Ok(()), |lock| lock.publish().map(drop))
+    }
+
+    fn erase(&self) -> Result<(), StoreError> {
+        self.take().map_or(Ok(()), KeyLock::erase)
+    }
+
+    fn take(&self) -> Option<Box<dyn KeyLock>> {
+        self.get().take()
+    }
 }
 
 /// Whether a changed document was stored.
@@ -229,13 +271,10 @@ impl HeldDocument {
 
     /// Fails once the lock may have been lost, so that others may hold the document.
     pub(crate) fn condition(&self) -> Option<Condition> {
-        let Guard::Lock(held) = &self.guard else { return None };
-        // Work that was given up must not keep the lock.
-        let held = Arc::downgrade(held);
-        Some(Box::new(move || match held.upgrade() {
-            Some(held) => lock(&held).as_mut().map_or(Ok(()), |lock| lock.check()),
-            None => Ok(()),
-        }))
+        match &self.guard {
+            Guard::Lock(lock) => Some(lock.condition()),
+            Guard::Condition(_) => None,
+        }
     }
 
     /// Does this unless a new value is published. It runs on the thread that drops the document,
@@ -277,15 +316,12 @@ impl HeldDocument {
     }
 
     fn publish_locked(mut self, value: &[u8]) -> Result<(), EngineError> {
-        if let Guard::Lock(held) = &self.guard {
-            lock(held).as_mut().map_or(Ok(0), |lock| lock.append(value))?;
+        if let Guard::Lock(lock) = &self.guard {
+            lock.append(value)?;
         }
         unless_cancelled(|| {
             match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
-                Guard::Lock(held) => {
-                    let held = lock(&held).take();
-                    held.map_or(Ok(()), |lock| lock.publish().map(drop))
-                }
+                Guard::Lock(lock) => lock.publish(),
                 Guard::Condition(_) => Ok(()),
             }
         })?;
@@ -297,10 +333,7 @@ impl HeldDocument {
     pub(crate) async fn erase(mut self) -> Result<()> {
         let storage = self.storage.clone();
         match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
-            Guard::Lock(held) => {
-                let held = lock(&held).take();
-                storage.named(unless_cancelled(|| held.map_or(Ok(()), KeyLock::erase)))
-            }
+            Guard::Lock(lock) => storage.named(unless_cancelled(|| lock.erase())),
             Guard::Condition(only_if) => match storage.erase_if(&self.key, only_if).await? {
                 Put::Unsupported => storage.erase(self.key.as_str()).await,
                 Put::Done(_) | Put::Conflict => Ok(()),
