@@ -79,39 +79,41 @@ impl Storage {
         if site == Site::Noted && !held.excludes_others() {
             return self.create_unclaimed(claim, own, limits).await;
         }
-        let (held, stays) = if held.excludes_others() {
-            (Some(held), false)
-        } else {
-            let value = &is_group.unwrap_or(&group).value;
-            // If writers cannot be serialized, this is the best that the store allows.
-            if held.publish(value, ConcurrentUpdate::LastWriterWins).await? == Published::No {
-                return Err(self.occupied(&group.key));
+        if held.excludes_others() {
+            self.put_claimed(claim, erasure, own, limits).await?;
+            if let Some(document) = is_group {
+                held.publish(&document.value, ConcurrentUpdate::LastWriterWins).await?;
             }
-            (None, is_group.is_some())
-        };
-        let made = async {
-            if self.has(&claim.array).await? {
-                return Err(self.occupied(&claim.array));
-            }
-            self.remove(erasure).await?;
-            for document in own.iter().filter(|document| document.key != group.key) {
-                self.put_new(document, limits).await?;
-            }
-            Ok(())
-        };
-        let made = made.await;
-        match held {
-            Some(held) => {
-                if let (Ok(()), Some(document)) = (&made, is_group) {
-                    held.publish(&document.value, ConcurrentUpdate::LastWriterWins).await?;
-                }
-            }
-            None if stays && made.is_ok() => {}
-            None => {
-                self.erase(&group.key).await?;
-            }
+            return Ok(());
+        }
+        let value = &is_group.unwrap_or(&group).value;
+        // If writers cannot be serialized, this is the best that the store allows.
+        if held.publish(value, ConcurrentUpdate::LastWriterWins).await? == Published::No {
+            return Err(self.occupied(&group.key));
+        }
+        let made = self.put_claimed(claim, erasure, own, limits).await;
+        if is_group.is_none() || made.is_err() {
+            self.erase(&group.key).await?;
         }
         made
+    }
+
+    /// Writes the documents of a node but that of a group, which is claimed.
+    async fn put_claimed(
+        &self,
+        claim: &Claim,
+        erasure: &Erasure,
+        own: &[&Document],
+        limits: &Limits,
+    ) -> Result<()> {
+        if self.has(&claim.array).await? {
+            return Err(self.occupied(&claim.array));
+        }
+        self.remove(erasure).await?;
+        for document in own.iter().filter(|document| document.key != claim.group.key) {
+            self.put_new(document, limits).await?;
+        }
+        Ok(())
     }
 
     /// Writes the documents of a node without a claim, which would open as a group while it is there: that of the node
