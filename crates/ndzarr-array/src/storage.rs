@@ -1,22 +1,20 @@
 //! `Storage`: a blocking or asynchronous store with one set of calls for nodes and documents.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
     AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, Relay, StoreId,
-    erase_in_turn, erase_prefix_in_turn, in_parallel, put_in_turn, with_files,
+    erase_in_turn, erase_prefix_in_turn, put_in_turn, with_files,
 };
-use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Resolved};
+use ndzarr_metadata::Format;
 use ndzarr_model::ArraySpec;
 use ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Pin, Precondition, Prefix, Put, Store,
-    StoreError,
+    AsyncStore, Fetch, Fetched, Key, MemoryStore, Pin, Precondition, Prefix, Put, Store, StoreError,
 };
 
+mod conclude;
 mod create;
 #[cfg(feature = "fs")]
 mod folder;
@@ -27,6 +25,7 @@ mod read_only;
 mod reread;
 mod wait;
 
+pub(crate) use conclude::Unread;
 #[cfg(feature = "fs")]
 use folder::Folder;
 pub(crate) use held_document::{HeldDocument, LostLocks, Published};
@@ -271,115 +270,7 @@ impl Storage {
     pub(crate) async fn value(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
         Ok(self.pinned_value(key, limit).await?.map(|(_, value)| value))
     }
-
-    /// The values under keys: several threads ask a blocking store, and an asynchronous one gets
-    /// all requests at once.
-    async fn values(
-        &self,
-        keys: &[String],
-        limit: u64,
-        threads: Option<NonZeroUsize>,
-    ) -> Vec<Result<Option<Bytes>>> {
-        match &self.store {
-            _ if keys.len() == 1 => vec![self.value(&keys[0], limit).await],
-            AnyStore::Blocking(_) => {
-                let read = |key: &String| self.wait(self.value(key, limit));
-                in_parallel(keys.iter().collect(), threads, read)
-            }
-            AnyStore::Async(_) => {
-                futures_util::future::join_all(keys.iter().map(|key| self.value(key, limit))).await
-            }
-        }
-    }
-
-    /// Reads documents that may be needed, in one round. One that cannot be read stays unknown: it is
-    /// an error only if it turns out to be needed, and is not asked for again then.
-    pub(crate) async fn guess(&self, known: &mut Known, limits: &Limits, keys: &[String]) -> Unread {
-        self.read_into(known, limits, keys, None).await
-    }
-
-    async fn read_into(
-        &self,
-        known: &mut Known,
-        limits: &Limits,
-        keys: &[String],
-        threads: Option<NonZeroUsize>,
-    ) -> Unread {
-        let values = self.values(keys, limits.document_bytes, threads).await;
-        let mut unread = Unread::new();
-        for (key, value) in keys.iter().zip(values) {
-            match value {
-                Ok(value) => known.add_document(key.clone(), value),
-                Err(error) => drop(unread.insert(key.clone(), error)),
-            }
-        }
-        unread
-    }
-
-    /// Reads the documents that a machine over known facts needs until it reaches its conclusion.
-    pub(crate) async fn conclude<T>(
-        &self,
-        known: &mut Known,
-        limits: &Limits,
-        conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
-    ) -> Result<T> {
-        self.conclude_after(&mut Unread::new(), known, limits, conclude).await
-    }
-
-    /// The same after a [`guess`](Self::guess). After an error, what was read is known, and calling it again goes on.
-    pub(crate) async fn conclude_after<T>(
-        &self,
-        unread: &mut Unread,
-        known: &mut Known,
-        limits: &Limits,
-        conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
-    ) -> Result<T> {
-        let mut last = None;
-        let mut readings = 0;
-        loop {
-            let need = match conclude(known) {
-                Ok(Resolved::Done(conclusion)) => return Ok(conclusion),
-                Ok(Resolved::Need(need)) => need,
-                Err(error) => {
-                    readings += 1;
-                    if readings < MAX_READINGS && Box::pin(self.read_again(known, limits, &error)).await? {
-                        continue;
-                    }
-                    return Err(Error::from(error).in_store(|| self.name()));
-                }
-            };
-            if last.as_ref() == Some(&need) {
-                return Err(Error::new(ErrorKind::InvalidMetadata, format!("{need:?} is unexpected")));
-            }
-            match &need {
-                Need::Documents(keys) => {
-                    if !keys.iter().any(|key| unread.contains_key(key)) {
-                        unread.extend(self.read_into(known, limits, keys, Some(NonZeroUsize::MIN)).await);
-                    }
-                    if let Some(error) = keys.iter().find_map(|key| unread.remove(key)) {
-                        return Err(error);
-                    }
-                }
-                Need::Presence(keys) => {
-                    let answers = futures_util::future::join_all(keys.iter().map(|key| self.has(key))).await;
-                    for (key, is_there) in keys.iter().zip(answers) {
-                        known.add_presence(key.clone(), is_there?);
-                    }
-                }
-                Need::Listings(prefixes) => {
-                    for prefix in prefixes {
-                        let DirListing { keys, prefixes } = self.list_dir(prefix, limits).await?;
-                        known.add_listing(prefix.clone(), Listing { keys, prefixes });
-                    }
-                }
-            }
-            last = Some(need);
-        }
-    }
 }
-
-/// Documents that could not be read, and why.
-pub(crate) type Unread = BTreeMap<String, Error>;
 
 /// The error for a document that was not read, with a limit of `limit` bytes.
 fn of_document(error: StoreError, limit: u64) -> Error {
