@@ -12,7 +12,7 @@ use super::ArrayInfo;
 use super::resize::{Added, appended};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Elements behind the end of an array along one axis, that are not published.
+/// Appended elements that are not published yet.
 ///
 /// Whole rows of inner chunks are encoded at once and kept by writers of their shards. What does
 /// not fill such a row stays as it is until it does or is published.
@@ -23,11 +23,11 @@ pub(crate) struct Growth {
     axis: usize,
     /// Where the next elements come, along the axis.
     end: u64,
-    /// The end of the row of units that is being filled.
+    /// Where the current row of units ends.
     row_end: u64,
-    /// What completes the row of inner chunks that the published elements end in.
+    /// Fills up the last, partly published row of inner chunks.
     head: Option<Rows>,
-    /// What is not encoded, behind the head and the encoded rows.
+    /// What is not encoded, after the head and the encoded rows.
     rows: Rows,
     shards: Option<Shards>,
 }
@@ -41,14 +41,14 @@ struct Shards {
     writers: Vec<(Region, ShardWriter)>,
 }
 
-/// How many bytes that are stored already may be copied for each new one, if publications may wait.
+/// Publishing waits until at most this many old bytes are copied for each new one.
 const COPIES: u64 = 8;
 
 /// With more shards in a row, they are kept in memory: each file would be open all the time.
 const MOST_FILES: u64 = 64;
 
 impl Growth {
-    /// Begins behind what the array has at this moment.
+    /// Starts at the array's current end.
     pub(crate) async fn begin(mut info: ArrayInfo, axis: usize) -> Result<Self> {
         info.refresh_handle().await?;
         info.writable()?;
@@ -199,7 +199,7 @@ impl Growth {
         Ok(Shards { inner, writers })
     }
 
-    /// Whether so much was added that publishing it copies no more than [`COPIES`] times as much.
+    /// Returns `true` once so much was added that publishing it copies no more than [`COPIES`] times as much.
     pub(crate) fn is_due(&self) -> Result<bool> {
         let published = self.info.shape()[self.axis];
         let added = self.end - published;
@@ -224,8 +224,8 @@ impl Growth {
         let parts = self.head.iter().chain(rest).map(part).collect();
         let shards = self.shards.take().map(|shards| shards.writers).unwrap_or_default();
         let shards = shards.into_iter().map(|(_, writer)| writer).collect();
-        let behind = Some(self.info.shape().to_vec());
-        let added = Added { shape, parts, shards, behind };
+        let expected_shape = Some(self.info.shape().to_vec());
+        let added = Added { shape, parts, shards, expected_shape };
         self.info.append_all(axis, added).await?;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
         self.row_end = row_end(&self.info, axis, self.end)?;
@@ -254,45 +254,45 @@ fn row_start(info: &ArrayInfo, axis: usize, at: u64) -> Result<u64> {
     Ok(grid.range_along(axis, row).start.min(at))
 }
 
-/// Whether the chunks behind the end depend on what is appended, or on the grid.
+/// Returns `true` if the chunks past the end depend on what is appended, or on the grid.
 fn follows_appends(grid: &ChunkGrid, axis: usize) -> bool {
     let is_listed = |edges: &[ChunkEdges]| matches!(edges[axis], ChunkEdges::Listed(_));
     grid.is_custom() || grid.edges().is_some_and(is_listed)
 }
 
-/// Elements one behind the other along an axis.
+/// Elements one after the other along an axis.
 #[derive(Debug)]
 struct Rows {
     axis: usize,
     start: u64,
     end: u64,
-    pieces: Vec<Piece>,
+    pushed: Vec<Pushed>,
 }
 
-struct Piece {
+struct Pushed {
     /// Its length along the axis.
     n: usize,
     source: Box<dyn Source + Send>,
 }
 
-impl std::fmt::Debug for Piece {
+impl std::fmt::Debug for Pushed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Piece({})", self.n)
+        write!(f, "Pushed({})", self.n)
     }
 }
 
 impl Rows {
     fn new(axis: usize, start: u64) -> Self {
-        Self { axis, start, end: start, pieces: Vec::new() }
+        Self { axis, start, end: start, pushed: Vec::new() }
     }
 
     fn add(&mut self, n: usize, source: Box<dyn Source + Send>) {
         self.end += n as u64;
-        self.pieces.push(Piece { n, source });
+        self.pushed.push(Pushed { n, source });
     }
 
-    /// The parts of a box in each piece: where it begins there, its shape, and its first index along
-    /// the axis in the box.
+    /// The parts of a box in each source that was pushed: where it begins there, its shape, and its first index
+    /// along the axis in the box.
     fn parts<'s>(
         &'s self,
         start: &'s [usize],
@@ -300,11 +300,11 @@ impl Rows {
     ) -> impl Iterator<Item = (&'s dyn Source, Vec<usize>, Vec<usize>, usize)> {
         let axis = self.axis;
         let (begin, end) = (start[axis], start[axis] + len[axis]);
-        let mut behind = 0;
-        self.pieces.iter().filter_map(move |Piece { n, source }| {
-            let first = behind;
-            behind += n;
-            let (from, to) = (begin.max(first), end.min(behind));
+        let mut next = 0;
+        self.pushed.iter().filter_map(move |Pushed { n, source }| {
+            let first = next;
+            next += n;
+            let (from, to) = (begin.max(first), end.min(next));
             let (mut start, mut len) = (start.to_vec(), len.to_vec());
             (start[axis], len[axis]) = (from.saturating_sub(first), to.saturating_sub(from));
             (from < to).then(|| (&**source as &dyn Source, start, len, from - begin))

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ndzarr_engine::{
     AnyStore, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source, check_shrink,
     check_shrink_async, is_change_thread, scoped, shrink, shrink_async,
@@ -27,8 +28,8 @@ pub(super) struct Added<'s> {
     pub(super) parts: Vec<(Range<u64>, &'s dyn Source)>,
     /// Shards that have the rest of it, encoded.
     pub(super) shards: Vec<ShardWriter>,
-    /// The shape that the array has to have before.
-    pub(super) behind: Option<Vec<u64>>,
+    /// The shape that the array has to have, if it matters.
+    pub(super) expected_shape: Option<Vec<u64>>,
 }
 
 impl<'s> Added<'s> {
@@ -38,7 +39,7 @@ impl<'s> Added<'s> {
         // Without such an axis it is refused before anything is written.
         let len = shape.get(axis).copied().unwrap_or(0);
         let parts = vec![(0..len, source)];
-        Self { shape, parts, shards: Vec::new(), behind: None }
+        Self { shape, parts, shards: Vec::new(), expected_shape: None }
     }
 }
 
@@ -124,7 +125,7 @@ impl ArrayInfo {
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
-            if let Some(expected) = added.behind.as_ref().filter(|&expected| was != *expected) {
+            if let Some(expected) = added.expected_shape.as_ref().filter(|&expected| was != *expected) {
                 let what = format!(
                     "the array was appended to or resized by another: its shape is {was:?}, not {expected:?}"
                 );
@@ -139,43 +140,62 @@ impl ArrayInfo {
                     continue;
                 }
                 *self = grown;
-                let work = self.named(Unfinished::new(None))?;
-                let writer = self.outside(Outside::Shared)?;
-                let writer = Self { options: work.options(&self.options), ..writer };
-                writer.write_added(axis, was[axis], &mut added, &work).await?;
+                self.write_reserved(axis, was[axis], &mut added).await?;
                 return self.refresh(key).await;
             }
-            let work = self.named(Unfinished::new(held))?;
-            // The written elements must not reappear when the array grows.
-            if shape != was && storage.is_blocking() {
-                let array = self.clone();
-                let shape = shape.clone();
-                work.unless_published(move |held| array.tidy(held, &shape));
+            let document = (shape != was).then_some(&change.document);
+            if self.append_held(held, &grown, axis, &mut added, document).await? == Published::Yes {
+                *self = grown;
+                return self.refresh(key).await;
             }
-            let writer = Self { options: work.options(&self.options), ..grown.outside(Outside::Fill)? };
-            let done = match writer.write_added(axis, was[axis], &mut added, &work).await {
-                Ok(()) if shape == was => Ok(Published::Yes),
-                Ok(()) => work.publish(&change.document, policy).await,
-                Err(error) => Err(error),
-            };
-            match done {
-                Ok(Published::Yes) => {
-                    drop(work);
-                    *self = grown;
-                    return self.refresh(key).await;
-                }
-                Ok(Published::No) => {}
-                Err(error) => {
-                    drop(work);
-                    // No other thread may wait for an asynchronous store.
-                    if !storage.is_blocking()
-                        && let Ok(Some(now)) = storage.value(&key, limits.document_bytes).await
-                    {
-                        let _ = self.trim_behind(Some(&now), &shape).await;
-                    }
-                    return Err(error);
-                }
-            }
+        }
+    }
+
+    /// Writes elements after the document with their shape.
+    async fn write_reserved(&self, axis: usize, start: u64, added: &mut Added<'_>) -> Result<()> {
+        let work = self.named(Unfinished::new(None))?;
+        let writer = self.outside(Outside::Shared)?;
+        let writer = Self { options: work.options(&self.options), ..writer };
+        writer.write_added(axis, start, added, &work).await
+    }
+
+    /// Writes elements while the document is held, or without other writers, and then the document of the array
+    /// that has `grown`, if that is another one.
+    async fn append_held(
+        &self,
+        held: HeldDocument,
+        grown: &Self,
+        axis: usize,
+        added: &mut Added<'_>,
+        document: Option<&Bytes>,
+    ) -> Result<Published> {
+        let start = grown.shape()[axis] - added.shape[axis];
+        let work = self.named(Unfinished::new(held))?;
+        // The written elements must not reappear when the array grows.
+        if document.is_some() && self.storage.is_blocking() {
+            let array = self.clone();
+            let shape = grown.shape().to_vec();
+            work.unless_published(move |held| array.tidy(held, &shape));
+        }
+        let writer = Self { options: work.options(&self.options), ..grown.outside(Outside::Fill)? };
+        let done = match (writer.write_added(axis, start, added, &work).await, document) {
+            (Ok(()), None) => Ok(Published::Yes),
+            (Ok(()), Some(document)) => work.publish(document, self.options.concurrent_update).await,
+            (Err(error), _) => Err(error),
+        };
+        drop(work);
+        if done.is_err() && !self.storage.is_blocking() {
+            self.trim_after_failure(grown.shape()).await;
+        }
+        done
+    }
+
+    /// Removes what a failed append has written to an asynchronous store, for which no other thread may wait.
+    async fn trim_after_failure(&self, written: &[u64]) {
+        let key = shape_key(&self.node);
+        let limit = self.node.context.limits.document_bytes;
+        if let Ok(Some(now)) = self.storage.value(&key, limit).await {
+            let _ = self.trim_unpublished(Some(&now), written).await;
         }
     }
 
@@ -210,7 +230,7 @@ impl ArrayInfo {
     }
 
     /// Removes what an append has written for the shape `written`, but not published: whatever lies outside
-    /// the shape in the document. A failure is not reported: the caller has an error already, or is gone.
+    /// the shape in the document. A failure is not reported: the caller has an error already, or no longer exists.
     /// Resizing to the same shape tries again.
     fn tidy(&self, held: &HeldDocument, written: &[u64]) {
         let (key, limits) = (shape_key(&self.node), &self.node.context.limits);
@@ -229,11 +249,11 @@ impl ArrayInfo {
             }
             &again
         };
-        let _ = self.storage.wait(self.trim_behind(held.value(), written));
+        let _ = self.storage.wait(self.trim_unpublished(held.value(), written));
     }
 
-    /// The same, although the call may have been cancelled.
-    async fn trim_behind(&self, document: Option<&[u8]>, written: &[u64]) -> Result<()> {
+    /// Removes what lies outside the shape in a document, even after the call was cancelled.
+    async fn trim_unpublished(&self, document: Option<&[u8]>, written: &[u64]) -> Result<()> {
         let now = self.checked(document_shape(&self.node, document))?;
         let change = self.checked(change_shape(&self.node, document, &now))?;
         let mut all = self.reshaped(&now, &change)?;
