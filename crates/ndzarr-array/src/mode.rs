@@ -28,10 +28,7 @@ pub struct Asynchronous;
 
 impl Mode for Blocking {
     async fn write(array: &ArrayInfo, parts: &[Part<'_>]) -> Result<()> {
-        match array.storage.is_blocking() {
-            true => array.write(parts),
-            false => array.write_async(parts).await,
-        }
+        array.write_blocking(parts).await
     }
 }
 

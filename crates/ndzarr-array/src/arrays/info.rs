@@ -253,11 +253,14 @@ impl ArrayInfo {
     }
 
     pub(crate) fn write(&self, parts: &[Part<'_>]) -> Result<()> {
-        let AnyStore::Blocking(store) = &self.storage.store else {
-            return self.wait(self.write_async(parts));
-        };
+        self.wait(self.write_blocking(parts))
+    }
+
+    /// Writes parts, on the thread that polls where the store blocks.
+    pub(crate) async fn write_blocking(&self, parts: &[Part<'_>]) -> Result<()> {
+        let AnyStore::Blocking(store) = &self.storage.store else { return self.write_async(parts).await };
         let data = self.writable()?;
-        self.wait_change(self.settle_keys())?;
+        scoped(self.options.cancel.as_ref(), self.settle_keys()).await?;
         self.named(write(data, &**store, parts, &self.options))
     }
 
