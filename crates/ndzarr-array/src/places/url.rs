@@ -245,36 +245,17 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
         _ => (rest.unwrap_or_default(), None),
     };
     let (first, written) = rest.split_once('/').unwrap_or((rest, ""));
-    let path = || {
-        let path = percent_decoded(written)
-            .ok_or("percent signs are followed by two hexadecimal digits, and mean UTF-8");
-        path.and_then(plain).map_err(Refused::Because)
-    };
-    let named = |name: &str| match !name.is_empty()
-        && name.bytes().all(|byte| is_of_name(byte) || byte == b'$')
-    {
-        true => Ok(name.to_owned()),
-        false => Err(Refused::Because("the name of the bucket is missing or has letters that no bucket has")),
-    };
-    let host = |host: &str| match !host.is_empty()
-        && host.bytes().all(|byte| is_of_name(byte) || b":[]".contains(&byte))
-    {
-        true => Ok(host.to_owned()),
-        false if host.contains('@') => Err(Refused::Because(
-            "a URL must not have a user name and password: give credentials in code or by the environment (for web \
-             servers NDZARR_HTTP_HEADERS)",
-        )),
-        false => Err(Refused::Because("the host is missing or not valid")),
-    };
     Ok(match scheme {
         "file" => Root::File(file(text).map_err(Refused::Because)?),
         "memory" => Root::Memory {
             name: percent_decoded(first).ok_or(Refused::Because("not a name"))?,
-            path: path()?,
+            path: path(written)?,
         },
-        "s3" => Root::Remote(Remote::S3 { endpoint: None, bucket: named(first)?, path: path()? }),
-        "gs" | "gcs" => Root::Remote(Remote::Gcs { bucket: named(first)?, path: path()? }),
-        "az" => Root::Remote(Remote::Azure { account: None, container: named(first)?, path: path()? }),
+        "s3" => Root::Remote(Remote::S3 { endpoint: None, bucket: bucket(first)?, path: path(written)? }),
+        "gs" | "gcs" => Root::Remote(Remote::Gcs { bucket: bucket(first)?, path: path(written)? }),
+        "az" => {
+            Root::Remote(Remote::Azure { account: None, container: bucket(first)?, path: path(written)? })
+        }
         "abfs" | "abfss" => {
             let account = first
                 .split_once('@')
@@ -282,25 +263,54 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
             let (container, account) = account
                 .ok_or(Refused::Because("it is written container@account.dfs.core.windows.net/path"))?;
             Root::Remote(Remote::Azure {
-                account: Some(named(account)?),
-                container: named(container)?,
-                path: path()?,
+                account: Some(bucket(account)?),
+                container: bucket(container)?,
+                path: path(written)?,
             })
         }
         "http" | "https" => {
-            path()?;
-            let (base, path) =
-                (format!("{scheme}://{}", host(first)?), written.trim_end_matches('/').to_owned());
+            path(written)?;
+            let base = format!("{scheme}://{}", host(first)?);
+            let path = written.trim_end_matches('/').to_owned();
             Root::Remote(Remote::Http { base, path, query })
         }
         "s3+http" | "s3+https" => {
-            let path = path()?;
-            let (bucket, path) = path.split_once('/').unwrap_or((&path, ""));
+            let path = path(written)?;
+            let (name, path) = path.split_once('/').unwrap_or((&path, ""));
             let endpoint = Some(format!("{}://{}", &scheme[3..], host(first)?));
-            Root::Remote(Remote::S3 { endpoint, bucket: named(bucket)?, path: path.to_owned() })
+            Root::Remote(Remote::S3 { endpoint, bucket: bucket(name)?, path: path.to_owned() })
         }
         _ => return Err(Refused::Scheme),
     })
+}
+
+/// The path of a URL, decoded.
+fn path(written: &str) -> std::result::Result<String, Refused> {
+    let path = percent_decoded(written)
+        .ok_or("percent signs are followed by two hexadecimal digits, and mean UTF-8");
+    path.and_then(plain).map_err(Refused::Because)
+}
+
+/// The name of a bucket, container or account.
+fn bucket(name: &str) -> std::result::Result<String, Refused> {
+    if name.is_empty() || !name.bytes().all(|byte| is_of_name(byte) || byte == b'$') {
+        let why = "the name of the bucket is missing or has letters that no bucket has";
+        return Err(Refused::Because(why));
+    }
+    Ok(name.to_owned())
+}
+
+/// A host, which may have a port.
+fn host(host: &str) -> std::result::Result<String, Refused> {
+    if !host.is_empty() && host.bytes().all(|byte| is_of_name(byte) || b":[]".contains(&byte)) {
+        return Ok(host.to_owned());
+    }
+    if host.contains('@') {
+        let why = "a URL must not have a user name and password: give credentials in code or by the environment (for \
+                   web servers NDZARR_HTTP_HEADERS)";
+        return Err(Refused::Because(why));
+    }
+    Err(Refused::Because("the host is missing or not valid"))
 }
 
 fn is_of_name(byte: u8) -> bool {
