@@ -101,7 +101,7 @@ pub use element_types::structured;
 pub use error::{Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use half::{bf16, f16};
-pub use hierarchy::blocking::{AnyNode, OpenOptions};
+pub use hierarchy::blocking::AnyNode;
 pub use hierarchy::contents::Contents;
 pub use hierarchy::group::{Group, GroupIn};
 pub use hierarchy::group_info::GroupInfo;
@@ -123,6 +123,7 @@ pub use ndzarr_model::{
     ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
 pub use operations::par::{par_fold, par_fold_stored, par_map, par_write};
+pub use places::blocking::OpenOptions;
 pub use places::place::Place;
 #[cfg(feature = "fs")]
 #[doc(hidden)]

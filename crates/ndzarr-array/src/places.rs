@@ -2,6 +2,7 @@
 
 #[cfg(feature = "fs")]
 pub(crate) mod archive;
+pub(crate) mod blocking;
 #[cfg(feature = "fs")]
 pub(crate) mod folder_store;
 pub(crate) mod located;
