@@ -260,14 +260,14 @@ impl ArrayInfo {
     pub(crate) async fn write_blocking(&self, parts: &[Part<'_>]) -> Result<()> {
         let AnyStore::Blocking(store) = &self.storage.store else { return self.write_async(parts).await };
         let data = self.writable()?;
-        scoped(self.options.cancel.as_ref(), self.settle_keys()).await?;
+        scoped(self.options.cancel.as_ref(), self.confirm_keys()).await?;
         self.named(write(data, &**store, parts, &self.options))
     }
 
     pub(crate) async fn write_async(&self, parts: &[Part<'_>]) -> Result<()> {
         let data = self.writable()?;
-        if self.has_unsettled_keys() {
-            self.on_change_thread(|info| async move { info.settle_keys().await }).await?;
+        if self.has_unconfirmed_keys() {
+            self.on_change_thread(|info| async move { info.confirm_keys().await }).await?;
         }
         match &self.storage.store {
             AnyStore::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),

@@ -213,7 +213,7 @@ impl Shard {
 
     async fn publish(&self, inner: ndzarr_engine::ShardWriter) -> Result<()> {
         let Self { info, index, region, .. } = self;
-        info.settle_keys().await?;
+        info.confirm_keys().await?;
         let key = info.spec().keys.key(index);
         let check =
             async || info.check_inside(index, region).await.map_err(|error| error.at_chunk(key, index));

@@ -52,7 +52,7 @@ impl Growth {
     pub(crate) async fn begin(mut info: ArrayInfo, axis: usize) -> Result<Self> {
         info.refresh_handle().await?;
         info.writable()?;
-        info.settle_keys().await?;
+        info.confirm_keys().await?;
         let Some(&end) = info.shape().get(axis) else {
             let what = format!("no axis {axis} in an array of shape {:?}", info.shape());
             return Err(info.name(Error::new(ErrorKind::InvalidArgument, what)));

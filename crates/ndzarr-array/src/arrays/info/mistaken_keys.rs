@@ -85,8 +85,8 @@ impl ArrayInfo {
         }
     }
 
-    /// Whether [`settle_keys`](Self::settle_keys) has anything to do.
-    pub(super) fn has_unsettled_keys(&self) -> bool {
+    /// Whether [`confirm_keys`](Self::confirm_keys) has anything to do.
+    pub(super) fn has_unconfirmed_keys(&self) -> bool {
         // Only documents of Zarr v2 can lack the separator. Other writers are not delayed.
         let may_lack = matches!(self.spec().keys.encoding, KeyEncoding::V2 { .. });
         let is_open = |info: &Self| info.data().is_ok_and(|data| !data.presence().is_settled());
@@ -94,11 +94,11 @@ impl ArrayInfo {
     }
 
     /// Before a write: an error if it would begin a second set of chunks.
-    pub(crate) async fn settle_keys(&self) -> Result<()> {
-        if !self.has_unsettled_keys() {
+    pub(crate) async fn confirm_keys(&self) -> Result<()> {
+        if !self.has_unconfirmed_keys() {
             return Ok(());
         }
-        self.settle_scalar().await?;
+        self.move_scalar().await?;
         if let Ok(Some(FirstChunk::Mistaken(key))) = self.look().await {
             return self.check_mistaken(Some(&key));
         }

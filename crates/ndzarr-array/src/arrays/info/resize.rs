@@ -50,7 +50,7 @@ impl ArrayInfo {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
-        self.settle_keys().await?;
+        self.confirm_keys().await?;
         if storage.is_blocking() {
             storage.check_there_first(&self.node, &key).await?;
         }
@@ -117,7 +117,7 @@ impl ArrayInfo {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
-        self.settle_keys().await?;
+        self.confirm_keys().await?;
         if storage.is_blocking() {
             storage.check_there_first(&self.node, &key).await?;
         }

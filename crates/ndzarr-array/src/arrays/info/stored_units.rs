@@ -192,7 +192,7 @@ impl ArrayInfo {
     /// Replaces the encoded bytes of a unit, whatever its old content.
     pub(crate) async fn put_encoded_unit(&self, unit: &[u64], value: Bytes) -> Result<()> {
         let key = self.existing_unit(unit)?;
-        self.settle_keys().await?;
+        self.confirm_keys().await?;
         match self.storage.put(&key, value, Precondition::None).await? {
             Put::Done(_) => Ok(()),
             Put::Conflict | Put::Unsupported => {
@@ -204,7 +204,7 @@ impl ArrayInfo {
 
     pub(crate) async fn erase_unit(&self, unit: &[u64]) -> Result<()> {
         let key = self.existing_unit(unit)?;
-        self.settle_keys().await?;
+        self.confirm_keys().await?;
         // It would be read once the other is gone.
         if let Some(other) = self.spec().keys.fallback_key(unit) {
             self.storage.erase(&other).await?;
@@ -219,7 +219,7 @@ impl ArrayInfo {
 
     /// Moves the value of a 0-d array to its proper key, if it is under the other key that some
     /// writers used. Otherwise it would reappear once the proper key is erased.
-    pub(super) async fn settle_scalar(&self) -> Result<()> {
+    pub(super) async fn move_scalar(&self) -> Result<()> {
         let Some(other) = self.scalar_fallback() else { return Ok(()) };
         let limit = self.data()?.chain().encoded_limit(&self.spec().unit_shape);
         let Some(value) = self.storage.value(&other, limit).await? else { return Ok(()) };

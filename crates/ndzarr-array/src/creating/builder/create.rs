@@ -83,7 +83,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     }
 
     async fn make_new(self, place: Located) -> Result<ArrayInfo> {
-        let Settled { request, options, registry } = self.settled()?;
+        let Decided { request, options, registry } = self.decided()?;
         let info = create(place, &request, &options, &registry).await?;
         info.named(E::check_stored(info.data_type()))?;
         Ok(info)
@@ -91,14 +91,14 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
 
     /// Begins an array whose document comes last.
     pub(crate) async fn make_unseen(self, place: Located) -> Result<(ArrayInfo, Unseen, CodecRegistry)> {
-        let Settled { request, options, registry } = self.settled()?;
+        let Decided { request, options, registry } = self.decided()?;
         let (storage, creation) = find_node::new_array(place, &request, &options).await?;
         let (info, unseen) = Unseen::begin(storage, creation, &options, &registry).await?;
         info.named(E::check_stored(info.data_type()))?;
         Ok((info, unseen, registry))
     }
 
-    fn settled(mut self) -> Result<Settled> {
+    fn decided(mut self) -> Result<Decided> {
         let data_type = self.data_type.ok_or_else(|| {
             let what = "the type of the elements is not given";
             Error::new(ErrorKind::InvalidArgument, what)
@@ -119,12 +119,12 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
             self.request.attributes = attributes::object(self.attributes)?;
         }
         let registry = self.registry.unwrap_or_default();
-        Ok(Settled { request: self.request, options: self.options, registry })
+        Ok(Decided { request: self.request, options: self.options, registry })
     }
 }
 
 /// All that decides about a new array.
-struct Settled {
+struct Decided {
     request: ArrayRequest,
     options: CreateOptions,
     registry: CodecRegistry,
