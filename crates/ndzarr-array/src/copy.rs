@@ -30,7 +30,7 @@ pub use report::{
 /// Each array is copied in the cheapest way possible:
 ///
 /// - If source and target have the same path and store, and the target format can describe the
-///   existing chunks, only new documents are written beside the old ones (Zarr v2 to v3, with filters
+///   existing chunks, only new documents are written next to the old ones (Zarr v2 to v3, with filters
 ///   as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`).
 /// - Otherwise, in another place, chunks are copied byte for byte if the target can have them. Chunks of N5 are kept in
 ///   Zarr only if [`at_most`](CopyOptions::at_most) asks for it: few other programs read them there.
@@ -60,7 +60,7 @@ pub use report::{
 /// let store = MemoryStore::new();
 /// Array::<u16>::builder([6]).chunks([4]).format(Format::Zarr2).create((&store, "a"))?.fill([0..6], 7)?;
 ///
-/// // In place: a `zarr.json` beside the `.zarray`.
+/// // In place: a `zarr.json` next to the `.zarray`.
 /// let to_v3 = CopyOptions::new().format(Format::Zarr3);
 /// let report = copy((&store, "a"), (&store, "a"), &to_v3)?;
 /// assert_eq!(report.nodes[0].level, CopyLevel::Metadata);
@@ -124,7 +124,7 @@ pub(crate) async fn copy_located(
         return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| target.storage.name()));
     }
     let run = Run { source: found, target: target.storage, create, options };
-    // From here on nodes are read in the detected format, even if there are new documents beside
+    // From here on nodes are read in the detected format, even if there are new documents next to
     // the old ones.
     let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
     let plan = run.plan(root, target_path, &open).await?;

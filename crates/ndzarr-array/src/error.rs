@@ -49,7 +49,7 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Nothing is there.
+    /// Nothing exists there.
     NotFound,
     /// There is a group where an array was expected, or the reverse.
     WrongNodeKind,

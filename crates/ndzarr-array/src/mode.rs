@@ -1,5 +1,5 @@
-//! Whether the calls of a handle block their thread or are futures: one array, group, builder, child and
-//! options type serves both.
+//! The mode of a handle: its calls block their thread, or are futures. One array, group, builder,
+//! child and options type serves both.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use ndzarr_engine::Part;
 use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
 
-/// Whether calls block: [`Blocking`], or [`Asynchronous`].
+/// How calls wait: [`Blocking`], or [`Asynchronous`].
 ///
 /// It is the last parameter of types that serve both sides, such as
 /// [`ArrayBuilder`](crate::ArrayBuilder).

@@ -99,7 +99,7 @@ impl Storage {
         Self::blocking(ndzarr_store_fs::FsStore::new(root.as_ref()))
     }
 
-    /// The same storage; arrays that are opened or created in it keep chunks in this cache. See
+    /// The storage with a cache: arrays that are opened or created in it keep chunks there. See
     /// `OpenOptions::cache`.
     #[must_use]
     pub fn cached(mut self, cache: &Cache) -> Self {
@@ -117,7 +117,7 @@ impl Storage {
         array.with_indexes(indexes.clone()).cached(cache)
     }
 
-    /// The same storage, for work whose requests another task makes.
+    /// The storage for work whose requests another task makes.
     pub(crate) fn relayed(&self, relay: &Relay) -> Self {
         let mut own = self.with_store(relay.store(&self.store));
         // What caches know it by.
@@ -125,7 +125,7 @@ impl Storage {
         own
     }
 
-    /// The same storage, with a store around its own.
+    /// The storage with a store around its own.
     pub(crate) fn with_store(&self, store: AnyStore) -> Self {
         let mut around = self.clone();
         around.store = store;
@@ -171,7 +171,7 @@ impl Storage {
         matches!(self.store, AnyStore::Blocking(_))
     }
 
-    /// Whether it is a folder of the local file system.
+    /// Returns `true` for a folder of the local file system.
     pub(crate) fn is_folder(&self) -> bool {
         self.folder.is_some()
     }
@@ -214,7 +214,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Removes a value, if it is there.
+    /// Removes a value, if it exists.
     pub(crate) async fn erase(&self, key: &str) -> Result<()> {
         let key = self.named(Key::new(key))?;
         self.named(match &self.store {
@@ -247,11 +247,11 @@ impl Storage {
     pub(crate) async fn has(&self, key: &str) -> Result<bool> {
         // A name that cannot be a key has no value.
         let Ok(key) = Key::new(key) else { return Ok(false) };
-        let is_there = match &self.store {
+        let exists = match &self.store {
             AnyStore::Blocking(store) => with_files(|| store.has(&key)),
             AnyStore::Async(store) => store.has(&key).await,
         };
-        is_there.map_err(|error| Error::from(error).in_store(|| self.name()))
+        exists.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
     /// The value under a key, and the pin that names it; `None` if there is none.

@@ -35,7 +35,7 @@ impl ArrayIn<Any, Blocking> {
     /// Reads a selection into a new ndarray of the type that the array has, in standard layout.
     ///
     /// # Errors
-    /// The same as for [`Array::read`](crate::Array::read).
+    /// As for [`Array::read`](crate::Array::read).
     ///
     /// ```
     /// use ndarray::array;
@@ -86,7 +86,7 @@ impl ArrayIn<Any, Blocking> {
     /// Reads many selections as one task, like [`Array::read_many`](crate::Array::read_many).
     ///
     /// # Errors
-    /// The same as for [`Array::read`](crate::Array::read).
+    /// As for [`Array::read`](crate::Array::read).
     ///
     /// ```
     /// use ndarray::array;
@@ -168,7 +168,7 @@ impl ArrayIn<Any, Blocking> {
     /// [`fill_value`](Self::fill_value) returns.
     ///
     /// # Errors
-    /// The same as for [`write`](Self::write).
+    /// As for [`write`](Self::write).
     ///
     /// ```
     /// use ndzarr::{AnyArray, DataType, MemoryStore};
@@ -189,7 +189,7 @@ impl ArrayIn<Any, Blocking> {
     /// [`Array::read_chunk`](crate::Array::read_chunk).
     ///
     /// # Errors
-    /// The same as for [`Array::read_chunk`](crate::Array::read_chunk).
+    /// As for [`Array::read_chunk`](crate::Array::read_chunk).
     ///
     /// ```
     /// use ndarray::array;
@@ -241,7 +241,7 @@ impl ArrayIn<Any, Blocking> {
     /// [`Array::shard_writer`](crate::Array::shard_writer).
     ///
     /// # Errors
-    /// The same as for [`Array::shard_writer`](crate::Array::shard_writer).
+    /// As for [`Array::shard_writer`](crate::Array::shard_writer).
     ///
     /// ```
     /// use ndarray::array;
@@ -261,10 +261,10 @@ impl ArrayIn<Any, Blocking> {
 }
 
 impl ArrayIn<Any, Asynchronous> {
-    /// Like [`AnyArray::read`](crate::AnyArray::read).
+    /// Asynchronous [`AnyArray::read`](crate::AnyArray::read).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read`](crate::AnyArray::read).
+    /// As for [`AnyArray::read`](crate::AnyArray::read).
     pub async fn read<S: Selection>(&self, selection: S) -> Result<AnyElements<S::OutDim>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
@@ -275,12 +275,12 @@ impl ArrayIn<Any, Asynchronous> {
         self.info.on_pool(|info| async move { info.read_any(&resolved).await }).await
     }
 
-    /// Like [`AnyArray::read_into`](crate::AnyArray::read_into). On a blocking store the elements are
-    /// read into a separate buffer and then copied, because the library's threads could outlive a
-    /// dropped future.
+    /// Asynchronous [`AnyArray::read_into`](crate::AnyArray::read_into). On a blocking store the
+    /// elements are read into a separate buffer and then copied, because the library's threads
+    /// could outlive a dropped future.
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read_into`](crate::AnyArray::read_into).
+    /// As for [`AnyArray::read_into`](crate::AnyArray::read_into).
     pub async fn read_into<S: Selection, D: Dimension>(
         &self,
         selection: S,
@@ -296,10 +296,10 @@ impl ArrayIn<Any, Asynchronous> {
         Ok(())
     }
 
-    /// Like [`AnyArray::read_many`](crate::AnyArray::read_many).
+    /// Asynchronous [`AnyArray::read_many`](crate::AnyArray::read_many).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read_many`](crate::AnyArray::read_many).
+    /// As for [`AnyArray::read_many`](crate::AnyArray::read_many).
     pub async fn read_many<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -309,10 +309,10 @@ impl ArrayIn<Any, Asynchronous> {
         outs.into_iter().map(AnyElements::into_dim).collect()
     }
 
-    /// Like [`AnyArray::read_as`](crate::AnyArray::read_as).
+    /// Asynchronous [`AnyArray::read_as`](crate::AnyArray::read_as).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read_as`](crate::AnyArray::read_as).
+    /// As for [`AnyArray::read_as`](crate::AnyArray::read_as).
     pub async fn read_as<T: Number, S: Selection>(
         &self,
         selection: S,
@@ -323,57 +323,57 @@ impl ArrayIn<Any, Asynchronous> {
         into_dim(self.info.on_pool(move |info| async move { info.read_as(&resolved, cast).await }).await?)
     }
 
-    /// Like [`AnyArray::write`](crate::AnyArray::write).
+    /// Asynchronous [`AnyArray::write`](crate::AnyArray::write).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::write`](crate::AnyArray::write).
+    /// As for [`AnyArray::write`](crate::AnyArray::write).
     pub async fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
         self.info.write_any::<Asynchronous, _>(&resolved, data).await
     }
 
-    /// Like [`AnyArray::fill`](crate::AnyArray::fill).
+    /// Asynchronous [`AnyArray::fill`](crate::AnyArray::fill).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::fill`](crate::AnyArray::fill).
+    /// As for [`AnyArray::fill`](crate::AnyArray::fill).
     pub async fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
         let (resolved, value) = (self.info.resolve(&selection)?, value.into());
         drop(selection);
         self.info.fill_any::<Asynchronous>(&resolved, &value).await
     }
 
-    /// Like [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
+    /// Asynchronous [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
+    /// As for [`AnyArray::read_chunk`](crate::AnyArray::read_chunk).
     pub async fn read_chunk(&self, chunk: &[u64]) -> Result<AnyElements> {
         self.read_resolved(self.info.chunk(chunk)?).await
     }
 
-    /// Like [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
+    /// Asynchronous [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
+    /// As for [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
     pub async fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
         let resolved = self.info.chunk(chunk)?;
         self.info.write_any::<Asynchronous, _>(&resolved, data).await
     }
 
-    /// Like [`AnyArray::append`](crate::AnyArray::append).
+    /// Asynchronous [`AnyArray::append`](crate::AnyArray::append).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::append`](crate::AnyArray::append).
+    /// As for [`AnyArray::append`](crate::AnyArray::append).
     pub async fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
         let info = self.info.clone();
         let source = info.any_source(data)?;
         self.info.append_on_change_thread(axis, data.shape(), &*source).await
     }
 
-    /// Like [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
+    /// Asynchronous [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
+    /// As for [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
         let (info, shard) = (self.info.clone(), shard.to_vec());

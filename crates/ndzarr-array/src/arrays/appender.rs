@@ -15,11 +15,12 @@ use crate::tiles::to_view::ToView;
 
 /// Extends an array along an axis, a frame or a few at a time.
 ///
-/// [`push`](Self::push) encodes whole inner chunks at once and keeps them beside the shard, in a
+/// [`push`](Self::push) encodes whole inner chunks at once and keeps them next to the shard, in a
 /// folder as a file. [`publish`](Self::publish) shows the shards and then the shape, so that a
-/// follower, which calls [`refresh`](crate::Array::refresh), never reads a frame before it is there.
-/// A full row of shards is published by itself, without a copy if nothing of it was published before.
-/// Chunks of several frames, and arrays without shards, are encoded once they are full or published.
+/// follower, which calls [`refresh`](crate::Array::refresh), never reads a frame before it is
+/// stored. A full row of shards is published by itself, without a copy if nothing of it was
+/// published before. Chunks of several frames, and arrays without shards, are encoded once they are
+/// full or published.
 ///
 /// - If another writer appends to the array or resizes it meanwhile, [`publish`](Self::publish)
 ///   fails, and nothing that was published is lost.
@@ -28,7 +29,7 @@ use crate::tiles::to_view::ToView;
 /// - No lock is held between calls. Like [`append`](crate::Array::append), a publication locks the
 ///   document, then each shard in turn.
 /// - In stores without locks (buckets, memory) the shape comes first, as for `append`, to reserve the
-///   frames: until the shards are there, they read as the fill value. If no one else writes to the
+///   frames: until the shards are stored, they read as the fill value. If no one else writes to the
 ///   array, say [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins), and the shards come first
 ///   there too.
 ///
@@ -149,7 +150,7 @@ impl<T> Appender<T> {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`publish`](Self::publish).
+    /// As for [`publish`](Self::publish).
     pub fn publish_if_due(&mut self) -> Result<bool> {
         let is_due = self.is_due()?;
         if is_due {
@@ -161,14 +162,14 @@ impl<T> Appender<T> {
     /// Publishes the rest. Dropping the appender instead leaves what was published before.
     ///
     /// # Errors
-    /// The same as for [`publish`](Self::publish).
+    /// As for [`publish`](Self::publish).
     pub fn finish(mut self) -> Result<()> {
         self.publish()
     }
 }
 
 impl<T: Element> Appender<T> {
-    /// Adds elements behind those added before, and publishes if a row of shards (of chunks, without
+    /// Adds elements after those added before, and publishes if a row of shards (of chunks, without
     /// shards) is full. `data` has the array's shape except for the length along the axis, or is one
     /// frame without the axis.
     ///
@@ -229,20 +230,20 @@ impl<T> Appender<T, Asynchronous> {
         self.info.on_change_thread(publish).await
     }
 
-    /// Like [`Appender::publish`]. If the future is dropped, no more can be added.
+    /// Asynchronous [`Appender::publish`]. If the future is dropped, no more can be added.
     ///
     /// # Errors
-    /// The same as for [`Appender::publish`].
+    /// As for [`Appender::publish`].
     pub async fn publish(&mut self) -> Result<()> {
         let growth = self.take()?;
         self.growth = Some(self.published(growth).await?);
         Ok(())
     }
 
-    /// Like [`Appender::publish_if_due`].
+    /// Asynchronous [`Appender::publish_if_due`].
     ///
     /// # Errors
-    /// The same as for [`Appender::publish`].
+    /// As for [`Appender::publish`].
     pub async fn publish_if_due(&mut self) -> Result<bool> {
         let is_due = self.is_due()?;
         if is_due {
@@ -251,21 +252,21 @@ impl<T> Appender<T, Asynchronous> {
         Ok(is_due)
     }
 
-    /// Like [`Appender::finish`].
+    /// Asynchronous [`Appender::finish`].
     ///
     /// # Errors
-    /// The same as for [`Appender::publish`].
+    /// As for [`Appender::publish`].
     pub async fn finish(mut self) -> Result<()> {
         self.publish().await
     }
 }
 
 impl<T: Element> Appender<T, Asynchronous> {
-    /// Like [`Appender::push`]. The elements are copied, and encoded by the library's threads. If the
-    /// future is dropped, no more can be added.
+    /// Asynchronous [`Appender::push`]. The elements are copied, and encoded by the library's
+    /// threads. If the future is dropped, no more can be added.
     ///
     /// # Errors
-    /// The same as for [`Appender::push`].
+    /// As for [`Appender::push`].
     pub async fn push(&mut self, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let (info, data) = (self.info.clone(), data.to_view());
         let shape = data.shape().to_vec();
@@ -275,11 +276,11 @@ impl<T: Element> Appender<T, Asynchronous> {
 }
 
 impl Appender<Any, Asynchronous> {
-    /// Like [`Appender::push`]. The elements are copied, and encoded by the library's threads. If the
-    /// future is dropped, no more can be added.
+    /// Asynchronous [`Appender::push`]. The elements are copied, and encoded by the library's
+    /// threads. If the future is dropped, no more can be added.
     ///
     /// # Errors
-    /// The same as for [`Appender::push`].
+    /// As for [`Appender::push`].
     pub async fn push<D: Dimension>(&mut self, data: &AnyElements<D>) -> Result<()> {
         let info = self.info.clone();
         let shape = data.shape().to_vec();

@@ -94,21 +94,21 @@ impl<E, M> From<ArrayInfo> for ArrayIn<E, M> {
     }
 }
 
-/// The same array, its element type known only at run time.
+/// The array with an element type that is known only at run time.
 impl<T: Element, M> From<ArrayIn<T, M>> for ArrayIn<Any, M> {
     fn from(array: ArrayIn<T, M>) -> Self {
         array.info.into()
     }
 }
 
-/// The same array, with asynchronous calls.
+/// The array with asynchronous calls.
 impl<E> From<ArrayIn<E, Blocking>> for ArrayIn<E, Asynchronous> {
     fn from(array: ArrayIn<E, Blocking>) -> Self {
         array.info.into()
     }
 }
 
-/// The same array, with blocking calls.
+/// The array with blocking calls.
 impl<E> From<ArrayIn<E, Asynchronous>> for ArrayIn<E, Blocking> {
     fn from(array: ArrayIn<E, Asynchronous>) -> Self {
         array.info.into()
@@ -127,7 +127,7 @@ impl<E, M: Mode> ArrayIn<E, M> {
 }
 
 impl<E: ElementType, M: Mode> ArrayIn<E, M> {
-    /// The same array; its calls use these options.
+    /// The array, whose calls use these options.
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {
         self.info.options = options;

@@ -158,7 +158,7 @@ impl Chunks {
         Self { met: Met::Listed(numbers.into(), None), ..self }
     }
 
-    /// Whether these are all chunks of the box.
+    /// Returns `true` if these are all chunks of the box.
     pub(crate) fn is_all(&self) -> bool {
         matches!(self.met, Met::All)
     }
@@ -186,7 +186,7 @@ impl Chunks {
         }
     }
 
-    /// Whether the chunk of this number of the box is one of them.
+    /// Returns `true` if the chunk of this number of the box is one of them.
     pub(crate) fn has_number(&self, number: u64) -> bool {
         match &self.met {
             Met::Listed(numbers, _) => numbers.binary_search(&number).is_ok(),
@@ -195,7 +195,7 @@ impl Chunks {
         }
     }
 
-    /// Whether the grid has a chunk.
+    /// Returns `true` if the grid has a chunk.
     pub(crate) fn has(&self, chunk: &[u64]) -> bool {
         self.grid.chunk_region(chunk).is_some()
     }

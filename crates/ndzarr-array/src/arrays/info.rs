@@ -72,16 +72,16 @@ impl ArrayInfo {
     }
 
     pub(crate) fn new(storage: Storage, node: Node, registry: &CodecRegistry) -> Result<Self> {
-        Self::new_beside(storage, node.into(), registry, None)
+        Self::new_sibling(storage, node.into(), registry, None)
     }
 
-    /// Like [`new`](Self::new), beside an array opened with the same registry, whose chain is shared
-    /// if it is the same.
-    pub(crate) fn new_beside(
+    /// An array next to one that was opened with the same registry, whose chain is shared if it is
+    /// the same.
+    pub(crate) fn new_sibling(
         storage: Storage,
         node: Arc<Node>,
         registry: &CodecRegistry,
-        beside: Option<&Self>,
+        sibling: Option<&Self>,
     ) -> Result<Self> {
         let NodeKind::Array(spec) = &node.kind else {
             return Err(not_a("an array", &node, &storage));
@@ -89,7 +89,7 @@ impl ArrayInfo {
         let document = node.documents.first().map(|(key, _)| &key[..]);
         let in_store = |error: Error| error.in_document(document).in_store(|| storage.name());
         let grid = spec.grid().map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
-        let chain = match beside.and_then(|beside| beside.chain_of(spec)) {
+        let chain = match sibling.and_then(|sibling| sibling.chain_of(spec)) {
             Some(chain) => Ok(chain),
             None => {
                 let limit = usize::try_from(node.context.limits.vlen_chunk_bytes).unwrap_or(usize::MAX);
@@ -129,7 +129,7 @@ impl ArrayInfo {
         result.map_err(|error| self.name(error))
     }
 
-    /// Like [`named`](Self::named), for the error itself.
+    /// Adds the array's name to an error itself.
     pub(crate) fn name(&self, error: impl Into<Error>) -> Error {
         let document = self.node.documents.first().map(|(key, _)| &key[..]);
         error.into().in_document(document).in_store(|| self.storage.name())
@@ -143,7 +143,7 @@ impl ArrayInfo {
         Ok(resolved)
     }
 
-    /// Like [`resolve`](Self::resolve), for many selections.
+    /// Applies many selections to this array.
     pub(crate) fn resolve_all<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -221,7 +221,7 @@ impl ArrayInfo {
         pooled(&self.storage.name(), &self.options, move |_| work()).await
     }
 
-    /// Like [`on_pool`](Self::on_pool), for a call that changes documents or encoded chunks: see
+    /// Runs a call that changes documents or encoded chunks without blocking the polling task: see
     /// [`Storage::on_change_thread`].
     pub(crate) async fn on_change_thread<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
@@ -231,7 +231,7 @@ impl ArrayInfo {
         scoped(self.options.cancel.as_ref(), self.storage.on_change_thread(move || call(info))).await
     }
 
-    /// Like [`on_change_thread`](Self::on_change_thread), for a call that changes the handle, even if it fails.
+    /// Runs a call that changes the handle, even if it fails, without blocking the polling task.
     pub(crate) async fn update_on_change_thread<F: Future<Output = (Self, Result<()>)> + Send>(
         &mut self,
         call: impl FnOnce(Self) -> F + Send + 'static,

@@ -91,19 +91,19 @@ impl<T: PlainElement> N5Blocks<T> {
 }
 
 impl<T: PlainElement> N5Blocks<T, Asynchronous> {
-    /// Like [`N5Blocks::read`].
+    /// Asynchronous [`N5Blocks::read`].
     ///
     /// # Errors
-    /// The same as for [`N5Blocks::read`].
+    /// As for [`N5Blocks::read`].
     pub async fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
         let block = block.to_vec();
         self.info.on_pool(|info| async move { info.read_n5_block(&block).await }).await
     }
 
-    /// Like [`N5Blocks::write`].
+    /// Asynchronous [`N5Blocks::write`].
     ///
     /// # Errors
-    /// The same as for [`N5Blocks::write`].
+    /// As for [`N5Blocks::write`].
     pub async fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let (block, encoded) = (block.to_vec(), self.info.encode_n5_block(content)?);
         self.info
@@ -132,19 +132,19 @@ impl N5Blocks<Any> {
 }
 
 impl N5Blocks<Any, Asynchronous> {
-    /// Like [`N5Blocks::read_object`].
+    /// Asynchronous [`N5Blocks::read_object`].
     ///
     /// # Errors
-    /// The same as for [`N5Blocks::read_object`].
+    /// As for [`N5Blocks::read_object`].
     pub async fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
         let block = block.to_vec();
         self.info.on_pool(|info| async move { info.read_n5_object(&block).await }).await
     }
 
-    /// Like [`N5Blocks::write_object`].
+    /// Asynchronous [`N5Blocks::write_object`].
     ///
     /// # Errors
-    /// The same as for [`N5Blocks::write_object`].
+    /// As for [`N5Blocks::write_object`].
     pub async fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let (block, encoded) = (block.to_vec(), self.info.encode_n5_object(object)?);
         self.info

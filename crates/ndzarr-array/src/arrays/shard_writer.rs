@@ -64,14 +64,14 @@ impl<T, M> ShardWriter<T, M> {
     }
 }
 
-/// The same writer, with asynchronous calls.
+/// The writer with asynchronous calls.
 impl<T> From<ShardWriter<T>> for ShardWriter<T, Asynchronous> {
     fn from(writer: ShardWriter<T>) -> Self {
         Self { shard: writer.shard, side: PhantomData }
     }
 }
 
-/// The same writer, with blocking calls.
+/// The writer with blocking calls.
 impl<T> From<ShardWriter<T, Asynchronous>> for ShardWriter<T> {
     fn from(writer: ShardWriter<T, Asynchronous>) -> Self {
         Self { shard: writer.shard, side: PhantomData }
@@ -119,11 +119,11 @@ impl<E> ShardWriter<E> {
 }
 
 impl<T: Element> ShardWriter<T, Asynchronous> {
-    /// Like [`ShardWriter::write_chunk`]. The elements are copied and encoded by the library's
-    /// threads. If the future is dropped, the inner chunk may or may not have been added.
+    /// Asynchronous [`ShardWriter::write_chunk`]. The elements are copied and encoded by the
+    /// library's threads. If the future is dropped, the inner chunk may or may not have been added.
     ///
     /// # Errors
-    /// The same as for [`ShardWriter::write_chunk`].
+    /// As for [`ShardWriter::write_chunk`].
     pub async fn write_chunk(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_view().to_owned());
         self.shard.info.work_on_pool(move || shard.write_inner(&inner, data.view())).await
@@ -131,11 +131,11 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
 }
 
 impl ShardWriter<Any, Asynchronous> {
-    /// Like [`ShardWriter::write_chunk`]. The elements are copied and encoded by the library's
-    /// threads. If the future is dropped, the inner chunk may or may not have been added.
+    /// Asynchronous [`ShardWriter::write_chunk`]. The elements are copied and encoded by the
+    /// library's threads. If the future is dropped, the inner chunk may or may not have been added.
     ///
     /// # Errors
-    /// The same as for [`ShardWriter::write_chunk`].
+    /// As for [`ShardWriter::write_chunk`].
     pub async fn write_chunk<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.clone().into_dyn());
         self.shard.info.work_on_pool(move || shard.write_any(&inner, &data)).await
@@ -143,10 +143,10 @@ impl ShardWriter<Any, Asynchronous> {
 }
 
 impl<E> ShardWriter<E, Asynchronous> {
-    /// Like [`ShardWriter::finish`].
+    /// Asynchronous [`ShardWriter::finish`].
     ///
     /// # Errors
-    /// The same as for [`ShardWriter::finish`].
+    /// As for [`ShardWriter::finish`].
     pub async fn finish(self) -> Result<()> {
         let (shard, given) = (Arc::clone(&self.shard), self.shard);
         if !shard.info.storage.is_blocking() {

@@ -97,7 +97,8 @@ impl<M> IntoIterator for &Units<M> {
 }
 
 impl Units {
-    /// Whether a unit is stored. One that is not reads as the fill value. Reads nothing of it.
+    /// Returns `true` if a unit is stored, without reading it. One that is not stored reads as the
+    /// fill value.
     ///
     /// # Errors
     /// The unit does not exist; the store fails.
@@ -115,8 +116,8 @@ impl Units {
         self.info.wait(self.info.all_stored_units())
     }
 
-    /// The same, but folders below that of the array that cannot be listed are passed to `unlisted`, and
-    /// the list goes on without the units in them.
+    /// The stored units, but folders below that of the array that cannot be listed are passed to
+    /// `unlisted`, and the list goes on without the units in them.
     ///
     /// # Errors
     /// The store fails, or cannot list.
@@ -162,62 +163,62 @@ impl Units {
 }
 
 impl Units<Asynchronous> {
-    /// Like [`Units::is_stored`].
+    /// Asynchronous [`Units::is_stored`].
     ///
     /// # Errors
-    /// The same as for [`Units::is_stored`].
+    /// As for [`Units::is_stored`].
     pub async fn is_stored(&self, unit: &[u64]) -> Result<bool> {
         let unit = unit.to_vec();
         self.info.on_pool(|info| async move { info.is_unit_stored(&unit).await }).await
     }
 
-    /// Like [`Units::stored`].
+    /// Asynchronous [`Units::stored`].
     ///
     /// # Errors
-    /// The same as for [`Units::stored`].
+    /// As for [`Units::stored`].
     pub async fn stored(&self) -> Result<Chunks> {
         self.info.on_pool(|info| async move { info.all_stored_units().await }).await
     }
 
-    /// Like [`Units::stored_but`].
+    /// Asynchronous [`Units::stored_but`].
     ///
     /// # Errors
-    /// The same as for [`Units::stored_but`].
+    /// As for [`Units::stored_but`].
     pub async fn stored_but(&self, mut unlisted: impl FnMut(Error) + Send + 'static) -> Result<Chunks> {
         self.info.on_pool(|info| async move { info.stored_units(&mut unlisted).await }).await
     }
 
-    /// Like [`Units::check_index`].
+    /// Asynchronous [`Units::check_index`].
     ///
     /// # Errors
-    /// The same as for [`Units::check_index`].
+    /// As for [`Units::check_index`].
     pub async fn check_index(&self, unit: &[u64]) -> Result<()> {
         let unit = unit.to_vec();
         self.info.on_pool(|info| async move { info.check_index(&unit).await }).await
     }
 
-    /// Like [`Units::encoded`].
+    /// Asynchronous [`Units::encoded`].
     ///
     /// # Errors
-    /// The same as for [`Units::encoded`].
+    /// As for [`Units::encoded`].
     pub async fn encoded(&self, unit: &[u64]) -> Result<Option<Bytes>> {
         let unit = unit.to_vec();
         self.info.on_pool(|info| async move { info.encoded_unit(&unit).await }).await
     }
 
-    /// Like [`Units::write_encoded`].
+    /// Asynchronous [`Units::write_encoded`].
     ///
     /// # Errors
-    /// The same as for [`Units::write_encoded`].
+    /// As for [`Units::write_encoded`].
     pub async fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
         let (unit, bytes) = (unit.to_vec(), bytes.into());
         self.info.on_change_thread(|info| async move { info.put_encoded_unit(&unit, bytes).await }).await
     }
 
-    /// Like [`Units::erase`].
+    /// Asynchronous [`Units::erase`].
     ///
     /// # Errors
-    /// The same as for [`Units::erase`].
+    /// As for [`Units::erase`].
     pub async fn erase(&self, unit: &[u64]) -> Result<()> {
         let unit = unit.to_vec();
         self.info.on_change_thread(|info| async move { info.erase_unit(&unit).await }).await

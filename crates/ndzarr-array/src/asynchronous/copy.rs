@@ -7,11 +7,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::places::located::Located;
 use crate::places::place::Place;
 
-/// Like [`copy`](crate::copy()). It runs on a thread for changes; the task that polls the future makes the
-/// requests to asynchronous stores.
+/// Asynchronous [`copy`](crate::copy()). It runs on a thread for changes; the task that polls the
+/// future makes the requests to asynchronous stores.
 ///
 /// # Errors
-/// The same as for [`copy`](crate::copy()). On WebAssembly, which has no threads, neither store may be asynchronous.
+/// As for [`copy`](crate::copy()). On WebAssembly, which has no threads, neither store may be
+/// asynchronous.
 pub async fn copy(
     source: impl Into<Place>,
     target: impl Into<Place>,

@@ -28,7 +28,7 @@ pub(crate) struct Sorter {
     as_files: BTreeMap<String, u64>,
     /// The prefixes of nodes that are not copied.
     not_copied: BTreeSet<String>,
-    /// Whether the target has consolidated metadata where the source has them.
+    /// The target gets consolidated metadata where the source has them.
     consolidates: bool,
     copies_files: bool,
     found: SortedKeys,
@@ -123,7 +123,7 @@ impl Sorter {
         self.found.account.leave_out(reason, key);
     }
 
-    /// Whether a key is that of a document of a node that is copied, in any format.
+    /// Returns `true` for the key of a document of a node that is copied, in any format.
     fn is_of_node(&self, key: &str) -> bool {
         let suffix = &self.owners.draft_suffix;
         if !is_document(key, suffix) {

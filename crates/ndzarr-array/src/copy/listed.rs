@@ -43,7 +43,7 @@ struct List {
 }
 
 impl List {
-    /// Whether a key is that of a unit that is not stored.
+    /// Returns `true` for the key of a unit that is not stored.
     fn lacks(&self, key: &Key) -> bool {
         let below = key.as_str().strip_prefix(&self.keys.prefix);
         let unit = below.and_then(|below| self.keys.encoding.decode(below, self.n_axes));

@@ -39,13 +39,13 @@ pub struct CopyOptions {
     pub(crate) layout: Layout,
     pub(crate) numbers: Numbers,
     pub(crate) memory: Option<u64>,
-    /// Whether chunks that need more get it.
+    /// Chunks that need more memory get it.
     pub(crate) more_memory: bool,
     pub(crate) temporary: Option<Place>,
     pub(crate) resume: bool,
     pub(crate) at_most: CopyLevel,
     pub(crate) record_losses: bool,
-    /// Whether files that belong to no array or group are copied.
+    /// Files that belong to no array or group are copied.
     pub(crate) other_files: bool,
     pub(crate) dry_run: bool,
     pub(crate) run: RunOptions,
@@ -91,7 +91,7 @@ impl CopyOptions {
         }
     }
 
-    /// The same options, for a call that stops when the first value is dropped.
+    /// The options of a call that stops when the first value is dropped.
     pub(crate) fn stoppable(&self) -> (CancelOnDrop, Self) {
         let (stop, run) = self.run.part();
         (stop, Self { run, ..self.clone() })
@@ -243,7 +243,7 @@ impl CopyOptions {
     }
 
     /// Where to put a temporary array, as large as the decoded source. It is made only if chunks of
-    /// the source would otherwise be decoded more than 2.5 times. Default: beside the chunks of a
+    /// the source would otherwise be decoded more than 2.5 times. Default: next to the chunks of a
     /// target in a folder; other targets have none.
     #[must_use]
     pub fn temporary(mut self, place: impl Into<Place>) -> Self {
@@ -282,8 +282,9 @@ impl CopyOptions {
         self
     }
 
-    /// Leaves out files that belong to no array or group: the tables and texts that other programs keep beside
-    /// them. Default: they are copied byte for byte. The [account](crate::CopyReport::account) names them either way.
+    /// Leaves out files that belong to no array or group: the tables and texts that other programs
+    /// keep next to them. Default: they are copied byte for byte. The
+    /// [account](crate::CopyReport::account) names them either way.
     #[must_use]
     pub fn no_other_files(mut self) -> Self {
         self.other_files = false;

@@ -148,7 +148,8 @@ impl KeyList {
 }
 
 impl CopyReport {
-    /// Whether the target has all of the source: every node, and every file but those that were to stay.
+    /// Returns `true` if the target has all of the source: every node, and every file but those
+    /// that were to stay.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let reasons =

@@ -52,14 +52,14 @@ pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Re
     if creation.erase_prefixes.is_empty() {
         return Ok(());
     }
-    let mut is_there = false;
+    let mut exists = false;
     for document in &creation.erase {
-        is_there = is_there || storage.has(document).await?;
+        exists = exists || storage.has(document).await?;
     }
     let there = find_node::open_at(storage, &node.path, &OpenOptions::default()).await.ok();
     let is_array = there.as_ref().is_some_and(|there| matches!(there.kind, NodeKind::Array(_)));
     let refuses_nodes = matches!(node.kind, NodeKind::Array(_)) && !is_array;
-    if is_there && creation.foreign == Foreign::Refuse {
+    if exists && creation.foreign == Foreign::Refuse {
         let contents = match &there {
             Some(there) => {
                 Contents::below(storage, there, &creation.erase_prefixes, &CodecRegistry::new()).await
@@ -71,7 +71,7 @@ pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Re
             contents => contents?.check_foreign(storage, &node.path)?,
         }
     }
-    if is_there && !refuses_nodes {
+    if exists && !refuses_nodes {
         return Ok(());
     }
     let suffix = &node.context.draft_suffix;
@@ -79,7 +79,7 @@ pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Re
     for prefix in &creation.erase_prefixes {
         let listing = storage.listing(prefix).await?;
         let is_refused = |name: &str, is_direct| {
-            !is_there && !is_own(name) || refuses_nodes && is_node_below(node, name, is_direct)
+            !exists && !is_own(name) || refuses_nodes && is_node_below(node, name, is_direct)
         };
         let Some(key) = found_below(storage, prefix, listing, is_refused).await? else { continue };
         if is_own(key.rsplit('/').next().unwrap_or(&key)) {
@@ -107,8 +107,8 @@ fn has_nodes(storage: &Storage, node: &Node, document: &str) -> Error {
     occupied(storage, what)
 }
 
-/// Whether a name below the place of a new node is that of the document of another. Directly below it
-/// are those of the place itself, but for those of the draft.
+/// Returns `true` if a name below the place of a new node is that of the document of another.
+/// Directly below it are those of the place itself, but for those of the draft.
 fn is_node_below(new: &Node, name: &str, is_direct: bool) -> bool {
     let suffix = &new.context.draft_suffix;
     if is_direct { is_draft_document(name, suffix) } else { is_node_document(name, suffix) }
@@ -140,8 +140,8 @@ async fn found_below(
     Ok(None)
 }
 
-/// Whether there is anything among an array's chunks that could be one of them, given the listing
-/// of that place.
+/// Returns `true` if anything among an array's chunks could be one of them, given the listing of
+/// that place.
 async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -> Result<bool> {
     let (keys, ndim) = (&spec.keys, spec.shape.len());
     // The names of chunks, or of their folders, differ only in their numbers.

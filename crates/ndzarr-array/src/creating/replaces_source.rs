@@ -13,8 +13,8 @@ use ndzarr_store::{Prefix, StoreError};
 use crate::error::Result;
 use crate::storage::Storage;
 
-/// Whether two parts of stores have a value in common, whatever the stores and keys are called: one
-/// place may be reached through several roots, handles and links.
+/// Returns `true` if two parts of stores have a value in common, whatever the stores and keys are
+/// called: one place may be reached through several roots, handles and links.
 ///
 /// Each part is everything below some prefixes, so without links two parts are either disjoint or one
 /// contains the other. One value of each is enough to find out.
@@ -22,13 +22,14 @@ async fn overlap(a: (&Storage, &Erasure), b: (&Storage, &Erasure)) -> Result<boo
     Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
 }
 
-/// Whether another store has the first value below a prefix of this one, under the same key.
+/// Returns `true` if `b` has the first value below a prefix of `a`, under the same key.
 pub(crate) async fn shares_below(a: &Storage, b: &Storage, prefix: &str) -> Result<bool> {
     let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
     has_value(b, &key, &pin).await
 }
 
-/// Whether the place of a new node is below a node, which would then have its copy among its members.
+/// Returns `true` if the place of a new node is below a node, which would then have its copy among
+/// its members.
 pub(crate) async fn is_inside(
     (source, node): (&Storage, &Node),
     (target, path): (&Storage, &NodePath),
@@ -65,7 +66,7 @@ fn remote_place(storage: &Storage, path: &NodePath) -> Option<String> {
     name.contains("://").then(|| place.trim_end_matches('/').to_owned())
 }
 
-/// Whether the folder of a new node is below those of a node, wherever links lead.
+/// Returns `true` if the folder of a new node is below those of a node, wherever links lead.
 #[cfg(feature = "fs")]
 fn is_inside_folder(
     (source, node): (&Storage, &Node),
@@ -93,7 +94,7 @@ fn is_inside_folder(_: (&Storage, &Node), _: (&Storage, &NodePath), _: Existing)
     Ok(false)
 }
 
-/// Whether a node is in what is removed for a new one.
+/// Returns `true` if a node is in what is removed for a new one.
 pub(crate) async fn would_remove(
     target: &Storage,
     creation: &Creation,
@@ -110,7 +111,7 @@ pub(crate) async fn would_remove(
     overlap((source, &reads), (target, &removes)).await
 }
 
-/// Whether folders that are removed have, or lead to, anything that is read.
+/// Returns `true` if folders that are removed have, or lead to, anything that is read.
 #[cfg(feature = "fs")]
 fn reads_from_folders(
     source: &Storage,
@@ -164,8 +165,8 @@ async fn holds_a_value_of(
     Ok(false)
 }
 
-/// Whether a part of a store has the exact value that a pin names, under a key with the same ending
-/// as `like`.
+/// Returns `true` if a part of a store has the exact value that a pin names, under a key with the
+/// same ending as `like`.
 async fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
     let name = last(like);
     for document in part.documents.iter().filter(|document| last(document) == name) {
@@ -206,7 +207,7 @@ async fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>>
     Ok(None)
 }
 
-/// Whether another store has the value of this one under a key.
+/// Returns `true` if `b` has the value of `a` under a key.
 pub(crate) async fn shares_value(a: &Storage, b: &Storage, key: &str) -> Result<bool> {
     match a.pinned_value(key, u64::MAX).await? {
         Some((pin, _)) => has_value(b, key, &pin).await,
@@ -214,7 +215,7 @@ pub(crate) async fn shares_value(a: &Storage, b: &Storage, key: &str) -> Result<
     }
 }
 
-/// Whether a key has the exact value that a pin names.
+/// Returns `true` if a key has the exact value that a pin names.
 async fn has_value(storage: &Storage, key: &str, pin: &Pin) -> Result<bool> {
     let Ok(key) = Key::new(key) else { return Ok(false) };
     let fetch = Fetch { key, of: Of::IfCurrent(pin.clone()), want: Want::Size };

@@ -97,7 +97,7 @@ macro_rules! any_elements {
                 }
             }
 
-            /// The same elements with another number of dimensions.
+            /// The elements with another number of dimensions.
             pub(crate) fn into_dim<E: Dimension>(self) -> Result<AnyElements<E>> {
                 Ok(match self {
                     $($(Self::$variant(array) => AnyElements::$variant(into_dim(array.into_dyn())?),)*)*
@@ -193,7 +193,7 @@ impl<D: Dimension> AnyElements<D> {
         })
     }
 
-    /// The same elements, with a number of dimensions known when the program runs.
+    /// The elements with a number of dimensions that is known when the program runs.
     #[must_use]
     pub fn into_dyn(self) -> AnyElements {
         self.into_dim().expect("any number of dimensions is fine")

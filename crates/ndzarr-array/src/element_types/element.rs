@@ -46,7 +46,7 @@ use crate::tiles::values::{Fresh, Sources, Stored, Tiles};
     note = "a `struct` of your own becomes one by `#[derive(ndzarr::Structured)]`; an `AnyArray` holds elements of any type as bytes"
 )]
 pub trait Element: Clone + Send + Sync + 'static {
-    /// Whether elements of a stored type are values of this one.
+    /// Returns `true` if elements of a stored type are values of this one.
     fn accepts(stored: &DataType) -> bool;
 
     /// The type of a new array, if it follows from the Rust type.
@@ -87,7 +87,7 @@ pub trait Element: Clone + Send + Sync + 'static {
         })
     }
 
-    /// Like [`to_content`](Self::to_content), for many values.
+    /// [`to_content`](Self::to_content) for many values.
     #[doc(hidden)]
     fn writer(stored: &DataType) -> Writer<Self> {
         let stored = stored.clone();
@@ -462,7 +462,7 @@ macro_rules! time {
             /// Not a time.
             pub const NAT: Self = Self(i64::MIN);
 
-            /// Whether it is [`NAT`](Self::NAT).
+            /// Returns `true` for [`NAT`](Self::NAT).
             #[must_use]
             pub fn is_nat(self) -> bool {
                 self == Self::NAT

@@ -110,7 +110,7 @@ impl Datetime64 {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`from_datetime`](Self::from_datetime).
+    /// As for [`from_datetime`](Self::from_datetime).
     pub fn from_timestamp(instant: impl Into<Option<Timestamp>>, data_type: &DataType) -> Result<Self> {
         let datetime = instant.into().map(|instant| EPOCH.checked_add(instant.as_duration()).map_err(beyond));
         Self::from_datetime(datetime.transpose()?, data_type)

@@ -77,9 +77,10 @@ macro_rules! integers {
                     Wide::UInt(int) => Self::try_from(int).map_or((Self::MAX, false), |number| (number, true)),
                     Wide::Float(float) => {
                         // Both bounds are powers of two or 0, which a float holds exactly.
-                        let (least, behind) = (Self::MIN as f64, (Self::MAX as i128 + 1) as f64);
+                        let least = Self::MIN as f64;
+                        let end = (Self::MAX as i128 + 1) as f64;
                         let rounded = float.round_ties_even();
-                        (rounded as Self, rounded >= least && rounded < behind)
+                        (rounded as Self, rounded >= least && rounded < end)
                     }
                 }
             }

@@ -18,7 +18,7 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
     /// The data type of the elements of a new array.
     fn data_type() -> DataType;
 
-    /// Whether elements of a stored type are values of this one.
+    /// Returns `true` if elements of a stored type are values of this one.
     fn accepts(stored: &DataType) -> bool {
         *stored == Self::data_type()
     }
@@ -29,13 +29,13 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
     /// The value of a representation. Call it only if [`is_valid`](Self::is_valid).
     fn from_repr(repr: Self::Repr) -> Self;
 
-    /// Whether these bits are a valid value of the type.
+    /// Returns `true` if these bits are a valid value of the type.
     fn is_valid(repr: &Self::Repr) -> bool {
         let _ = repr;
         true
     }
 
-    /// Whether any bits are a valid value of the type.
+    /// Any bits are a valid value of the type.
     const ANY_BITS: bool = true;
 
     /// Memory of this type as its representation, if any bits are valid values.

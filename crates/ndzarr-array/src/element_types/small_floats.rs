@@ -42,7 +42,7 @@ macro_rules! small_float {
                 Self::KIND.to_f32(self.0)
             }
 
-            /// Whether it is NaN.
+            /// Returns `true` for NaN.
             #[must_use]
             pub fn is_nan(self) -> bool {
                 self.to_f32().is_nan()

@@ -29,7 +29,7 @@ pub trait StructField: Clone + Send + Sync + 'static {
     /// Says why the value is not of the field's type.
     fn write(&self, bytes: &mut [u8], plan: &FieldPlan) -> Result<(), String>;
 
-    /// Whether `n` values are also a single element of the type.
+    /// Returns `true` if `n` values are also a single element of the type.
     #[doc(hidden)]
     fn is_row(data_type: &DataType, n: usize) -> bool {
         let _ = (data_type, n);

@@ -40,7 +40,7 @@ impl View {
         Self::knowing(storage, base, uses, Known::new())
     }
 
-    /// The same; some documents are known.
+    /// As [`new`](Self::new), with documents that are known already.
     pub(crate) fn knowing(storage: &Storage, base: &Node, uses: ConsolidatedUse, known: Known) -> Self {
         let state = PerProcess::with_value(Mutex::new(State { changes: 0, known, read: None }));
         Self { storage: storage.clone(), base: base.clone(), uses, state }

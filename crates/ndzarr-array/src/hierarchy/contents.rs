@@ -70,7 +70,7 @@ impl Contents {
         Self::below(storage, node, &erase(node).prefixes, registry).await
     }
 
-    /// Of these prefixes, with the node that is there.
+    /// Of these prefixes, with the node that was found.
     pub(crate) async fn below(
         storage: &Storage,
         node: &Node,
@@ -105,7 +105,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Of prefixes at which no node can be opened, by the names of the keys alone.
+    /// Of prefixes at which no node can be opened, only by the names of the keys.
     pub(crate) async fn unopened(storage: &Storage, prefixes: &[String]) -> Result<Self> {
         let mut contents = Self::default();
         let begun = prefixes.iter().cloned().collect();
@@ -216,7 +216,8 @@ impl Owners {
         })
     }
 
-    /// Whether a key is, by its name, that of a chunk of an array, which may be outside of the grid.
+    /// Returns `true` if the name of a key is that of a chunk of an array, even one outside the
+    /// grid.
     pub(crate) fn may_be_chunk(&self, key: &str) -> bool {
         let by_name = |name: &str| name.split('/').all(|part| KeyName::of(part) == KeyName::Chunk);
         let of_array = self.array(key).is_some_and(|(array, name)| {

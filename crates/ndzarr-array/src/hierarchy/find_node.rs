@@ -149,7 +149,7 @@ async fn find_otherwise(
 
 const UNFINISHED: &str = "a copy to this place has not ended: resume it, or replace or remove what is there";
 
-/// Whether a copy to a place has not ended.
+/// Returns `true` if a copy to a place has not ended.
 async fn is_unfinished(storage: &Storage, path: &NodePath) -> bool {
     storage.has(&format!("{}{NOTE}", path.prefix())).await.unwrap_or(false)
 }
@@ -163,7 +163,7 @@ async fn below(error: Error, storage: &Storage) -> Error {
         return error.after(&format!("if it is an archive, open {file}|zip:"));
     }
     let listing = storage.listing("").await.unwrap_or_default();
-    // macOS puts its own files beside the folder.
+    // macOS puts its own files next to the folder.
     let is_own = |name: &&String| name.starts_with("._") || matches!(&***name, "__MACOSX" | ".DS_Store");
     let mut keys = listing.keys.iter().filter(|name| !is_own(name));
     let mut folders = listing.prefixes.iter().filter(|name| !is_own(name));
@@ -242,7 +242,7 @@ async fn nearest_above(folder: &Path) -> Option<(Storage, Node)> {
     None
 }
 
-/// Whether a folder has the document of a node.
+/// Returns `true` if a folder has the document of a node.
 #[cfg(feature = "fs")]
 fn has_document(folder: &Path) -> bool {
     let documents = ["zarr.json", ".zarray", ".zgroup", "attributes.json"];
@@ -313,12 +313,12 @@ pub(crate) fn folder(like: &Node, path: NodePath) -> Node {
     }
 }
 
-/// Whether a node is one of these.
+/// Returns `true` for such a folder.
 pub(crate) fn is_folder(node: &Node) -> bool {
     node.kind == NodeKind::ImplicitGroup && matches!(node.format, Format::Zarr2 | Format::Zarr3)
 }
 
-/// Whether a name that is no child of a group may be that of such a folder.
+/// Returns `true` if a name that is no child of a group may be that of such a folder.
 pub(crate) fn may_be_folder(group: &Node, name: &str) -> bool {
     match group.format {
         Format::Zarr2 => group.path.child(name).is_ok(),

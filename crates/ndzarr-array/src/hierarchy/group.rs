@@ -64,14 +64,14 @@ impl<M> Deref for GroupIn<M> {
     }
 }
 
-/// The same group, with asynchronous calls.
+/// The group with asynchronous calls.
 impl From<GroupIn<Blocking>> for GroupIn<Asynchronous> {
     fn from(group: GroupIn<Blocking>) -> Self {
         group.info.into()
     }
 }
 
-/// The same group, with blocking calls.
+/// The group with blocking calls.
 impl From<GroupIn<Asynchronous>> for GroupIn<Blocking> {
     fn from(group: GroupIn<Asynchronous>) -> Self {
         group.info.into()
@@ -84,8 +84,8 @@ impl<M: Mode> GroupIn<M> {
         GroupBuilder::new()
     }
 
-    /// The same group; changes of its attributes, and calls of nodes opened through it, use these
-    /// options.
+    /// The group with options: changes of its attributes, and calls of nodes opened through it, use
+    /// these options.
     ///
     /// ```
     /// use ndzarr::{ConcurrentUpdate, Format, Group, MemoryStore, RunOptions};
@@ -118,10 +118,10 @@ impl GroupIn<Blocking> {
 }
 
 impl GroupIn<Asynchronous> {
-    /// Like [`Group::create`](crate::Group::create).
+    /// Asynchronous [`Group::create`](crate::Group::create).
     ///
     /// # Errors
-    /// The same as for [`Group::create`](crate::Group::create).
+    /// As for [`Group::create`](crate::Group::create).
     pub async fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
         Self::builder().format(format).create(place).await
     }

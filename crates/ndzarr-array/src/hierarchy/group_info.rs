@@ -186,7 +186,7 @@ impl GroupInfo {
         if node.context.consolidated_in.is_some() {
             Arc::make_mut(&mut node).context.consolidated_in = None;
         }
-        let mut info = ArrayInfo::new_beside(self.storage.clone(), node, &self.registry, alike)?;
+        let mut info = ArrayInfo::new_sibling(self.storage.clone(), node, &self.registry, alike)?;
         info.view = Some(Arc::clone(&self.view));
         info.options = self.options.clone();
         Ok(info)

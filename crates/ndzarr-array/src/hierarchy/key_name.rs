@@ -41,7 +41,8 @@ impl KeyName {
     }
 }
 
-/// Whether a key, or the part of it below a node, is one that a copy uses, or by which a bucket is tried.
+/// Returns `true` for a key, or the part of one below a node, that a copy uses, or by which a
+/// bucket is tried.
 pub(crate) fn is_of_copy(below: &str) -> bool {
     let is_it = |name: &str| {
         name == NOTE || [".ndzarr-temporary", ".ndzarr-trial-"].iter().any(|it| name.starts_with(it))
@@ -52,7 +53,7 @@ pub(crate) fn is_of_copy(below: &str) -> bool {
 /// The name of the note of a copy that has not ended.
 pub(crate) const NOTE: &str = ".ndzarr-copy";
 
-/// Whether a key is that of a document. `draft_suffix` is that of the draft's documents.
+/// Returns `true` for the key of a document. `draft_suffix` is that of the draft's documents.
 pub(crate) fn is_document(key: &str, draft_suffix: &str) -> bool {
     let name = key.rsplit('/').next().unwrap_or(key);
     let is_of_draft = is_draft_document(name, draft_suffix);
@@ -66,7 +67,7 @@ pub(crate) fn is_document(key: &str, draft_suffix: &str) -> bool {
     }
 }
 
-/// Whether a name is `c`, or numbers with `.` between them, with `c` or `c.` before them or not.
+/// Returns `true` for `c`, and for numbers with `.` between them, which may follow `c` or `c.`.
 fn is_of_chunk(name: &str) -> bool {
     let numbers = match name.strip_prefix('c') {
         Some("") => return true,

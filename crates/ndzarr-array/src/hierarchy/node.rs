@@ -93,10 +93,10 @@ impl AnyNode<Blocking> {
 }
 
 impl AnyNode<Asynchronous> {
-    /// Like [`AnyNode::erase_self`].
+    /// Asynchronous [`AnyNode::erase_self`].
     ///
     /// # Errors
-    /// The same as for [`AnyNode::erase_self`].
+    /// As for [`AnyNode::erase_self`].
     pub async fn erase_self(self) -> Result<()> {
         match self {
             Self::Array(array) => {
@@ -106,10 +106,10 @@ impl AnyNode<Asynchronous> {
         }
     }
 
-    /// Like [`AnyNode::contents`].
+    /// Asynchronous [`AnyNode::contents`].
     ///
     /// # Errors
-    /// The same as for [`AnyNode::contents`].
+    /// As for [`AnyNode::contents`].
     pub async fn contents(&self) -> Result<Contents> {
         match self {
             Self::Array(array) => array.info.on_pool(|info| async move { info.contents().await }).await,
@@ -178,7 +178,7 @@ impl<M: Mode> Child<M> {
     /// The array, if it is one.
     ///
     /// # Errors
-    /// The same as for [`open`](Self::open); it is a group; its elements are of another type.
+    /// As for [`open`](Self::open); it is a group; its elements are of another type.
     pub fn array<E: ElementType>(self) -> Result<ArrayIn<E, M>> {
         match *self.info.node? {
             FoundNode::Array(array) => {
@@ -192,7 +192,7 @@ impl<M: Mode> Child<M> {
     /// The group, if it is one.
     ///
     /// # Errors
-    /// The same as for [`open`](Self::open); it is an array.
+    /// As for [`open`](Self::open); it is an array.
     pub fn group(self) -> Result<GroupIn<M>> {
         match *self.info.node? {
             FoundNode::Group(group) => Ok(group.into()),

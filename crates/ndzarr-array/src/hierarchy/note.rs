@@ -91,7 +91,7 @@ impl Note {
         if found.get("what") == Some(&self.what) { copy_in(&found) } else { None }
     }
 
-    /// Whether a copy like this one has begun and not ended.
+    /// Looks for a copy like this one that has begun and not ended.
     pub(crate) async fn begun(&self, storage: &Storage) -> Result<Begun> {
         let found = self.found(storage).await?;
         let is_one = found.is_some_and(|text| self.copy_of(&text).is_some());
@@ -120,7 +120,7 @@ impl Note {
         if self.found(storage).await? == Some(self.text()) { Ok(()) } else { Err(self.lost(storage)) }
     }
 
-    /// The same storage, which is changed only while the copy is that of this call.
+    /// The storage, which is changed only while the copy is that of this call.
     pub(crate) fn fence(&self, storage: &Storage) -> Result<Storage> {
         let key = storage.named(Key::new(&self.key))?;
         Ok(storage.with_store(fenced(storage.store.clone(), &key, &self.text())))
@@ -131,8 +131,8 @@ impl Note {
         Error::new(ErrorKind::Conflict, what).in_document(Some(&self.key)).in_store(|| storage.name())
     }
 
-    /// Begins a copy: checks that nothing is there, removes what it replaces, and writes the note. The
-    /// result is the copy that it replaces, if that one had not ended.
+    /// Begins a copy: checks that nothing is in its way, removes what it replaces, and writes the
+    /// note. The result is the copy that it replaces, if that one had not ended.
     pub(crate) async fn begin(
         &self,
         storage: &Storage,
@@ -141,7 +141,8 @@ impl Note {
     ) -> Result<Option<String>> {
         let there = self.check(storage, creation, existing).await?;
         if there.is_some() {
-            // A call that works on what is there publishes nothing any more, also if the removal takes long.
+            // A call that works on the old copy publishes nothing any more, even if the removal
+            // takes long.
             storage.replace(&self.key, self.text()).await?;
         }
         storage.remove(&removal(creation)).await?;
@@ -157,8 +158,8 @@ impl Note {
         Ok(there.and_then(|text| copy_in(&serde_json::from_slice(&text).ok()?)))
     }
 
-    /// Checks that nothing is there that may not be replaced. The result is the note of a copy that is
-    /// there.
+    /// Checks that nothing exists that may not be replaced. The result is the note of an earlier
+    /// copy.
     pub(crate) async fn check(
         &self,
         storage: &Storage,

@@ -1,4 +1,4 @@
-//! Reads and writes `AnyElements`: the implementation behind both sides.
+//! Reads and writes `AnyElements`: the implementation of both sides.
 
 use ndarray::{Array1, ArrayD, Dimension, Ix0, IxDyn, arr0};
 use ndzarr_engine::Source;

@@ -1,4 +1,4 @@
-//! Reads and writes elements of a Rust type: the implementation behind both sides.
+//! Reads and writes elements of a Rust type: the implementation of both sides.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl ArrayInfo {
         self.read_values(resolved, &Stored(self.data_type())).await
     }
 
-    /// Like [`read_elements`](Self::read_elements), for values of any kind.
+    /// [`read_elements`](Self::read_elements) for values of any kind.
     pub(crate) async fn read_values<T: Clone + Send + Sync>(
         &self,
         resolved: &Resolved,

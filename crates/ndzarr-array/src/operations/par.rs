@@ -58,7 +58,7 @@ pub fn par_fold<E: ElementType, A: Send>(
     fold_regions(array, (parts_of(&grid, &whole), n), identity, fold, reduce)
 }
 
-/// Like [`par_fold`], but visits only what is stored: the chunks of every stored unit, by a list of the
+/// [`par_fold`] of only what is stored: the chunks of every stored unit, by a list of the
 /// keys. Also returns the number of elements that were left out, all of which are the fill value.
 ///
 /// An array of 10^10 chunks, of which a few are stored, takes no longer than these few.

@@ -15,12 +15,13 @@ use crate::places::located::Finish;
 use crate::places::remote::Environment;
 use crate::storage::Storage;
 
-/// Whether a local path is that of an archive: by its name, and a file.
+/// Returns `true` for the local path of an archive: a file with such a name.
 pub(crate) fn is_archive(path: &Path) -> bool {
     is_named(path) && path.is_file()
 }
 
-/// Whether a local path is that of a new archive, or of one that may be replaced. A folder may have any name.
+/// Returns `true` for the local path of a new archive, or of one that may be replaced. A folder may
+/// have any name.
 pub(crate) fn is_new(path: &Path) -> bool {
     is_named(path) && !path.is_dir()
 }

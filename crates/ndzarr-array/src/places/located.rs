@@ -26,7 +26,7 @@ pub(crate) struct Located {
 }
 
 impl Located {
-    /// The same place, for work whose requests another task makes.
+    /// The place for work whose requests another task makes.
     pub(crate) fn relayed(self, relay: &Relay) -> Self {
         Self { storage: self.storage.relayed(relay), ..self }
     }

@@ -13,7 +13,7 @@ impl OpenOptions<Blocking> {
     /// Opens an array.
     ///
     /// # Errors
-    /// The same as for [`Array::open`].
+    /// As for [`Array::open`].
     pub fn open_array<E: ElementType>(&self, place: impl Into<Place>) -> Result<ArrayIn<E, Blocking>> {
         let place = place.into().locate()?;
         let info = place.storage.clone().wait(self.array(place))?;
@@ -24,7 +24,7 @@ impl OpenOptions<Blocking> {
     /// Opens a group.
     ///
     /// # Errors
-    /// The same as for [`Group::open`].
+    /// As for [`Group::open`].
     pub fn open_group(&self, place: impl Into<Place>) -> Result<GroupIn<Blocking>> {
         let place = place.into().locate()?;
         place.storage.clone().wait(self.group(place)).map(GroupIn::from)
@@ -33,7 +33,7 @@ impl OpenOptions<Blocking> {
     /// Opens the array or group at a place.
     ///
     /// # Errors
-    /// The same as for [`AnyNode::open`].
+    /// As for [`AnyNode::open`].
     pub fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Blocking>> {
         let place = place.into().locate()?;
         place.storage.clone().wait(self.node(place)).map(AnyNode::from)
@@ -44,7 +44,7 @@ impl OpenOptions<Asynchronous> {
     /// Opens an array.
     ///
     /// # Errors
-    /// The same as for [`Array::open`](crate::Array::open).
+    /// As for [`Array::open`](crate::Array::open).
     pub async fn open_array<E: ElementType>(
         &self,
         place: impl Into<Place>,
@@ -59,7 +59,7 @@ impl OpenOptions<Asynchronous> {
     /// Opens a group.
     ///
     /// # Errors
-    /// The same as for [`Group::open`](crate::Group::open).
+    /// As for [`Group::open`](crate::Group::open).
     pub async fn open_group(&self, place: impl Into<Place>) -> Result<GroupIn<Asynchronous>> {
         let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
@@ -69,7 +69,7 @@ impl OpenOptions<Asynchronous> {
     /// Opens the array or group at a place.
     ///
     /// # Errors
-    /// The same as for [`AnyNode::open`].
+    /// As for [`AnyNode::open`].
     pub async fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Asynchronous>> {
         let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
@@ -83,8 +83,8 @@ impl<E> ArrayIn<E, Blocking> {
     /// settings.
     ///
     /// # Errors
-    /// No array is there; its metadata is invalid or requires an unsupported feature; its elements
-    /// are not of the type `E`.
+    /// No array exists there; its metadata is invalid or requires an unsupported feature; its
+    /// elements are not of the type `E`.
     pub fn open(place: impl Into<Place>) -> Result<Self>
     where
         E: ElementType,
@@ -94,10 +94,10 @@ impl<E> ArrayIn<E, Blocking> {
 }
 
 impl<E> ArrayIn<E, Asynchronous> {
-    /// Like [`Array::open`](crate::Array::open).
+    /// Asynchronous [`Array::open`](crate::Array::open).
     ///
     /// # Errors
-    /// The same as for [`Array::open`](crate::Array::open).
+    /// As for [`Array::open`](crate::Array::open).
     pub async fn open(place: impl Into<Place>) -> Result<Self>
     where
         E: ElementType,
@@ -110,17 +110,17 @@ impl GroupIn<Blocking> {
     /// Opens a group and detects its format. [`OpenOptions`](crate::OpenOptions) has more settings.
     ///
     /// # Errors
-    /// No group is there; its metadata is invalid.
+    /// No group exists there; its metadata is invalid.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Blocking>::new().open_group(place)
     }
 }
 
 impl GroupIn<Asynchronous> {
-    /// Like [`Group::open`](crate::Group::open).
+    /// Asynchronous [`Group::open`](crate::Group::open).
     ///
     /// # Errors
-    /// The same as for [`Group::open`](crate::Group::open).
+    /// As for [`Group::open`](crate::Group::open).
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Asynchronous>::new().open_group(place).await
     }
@@ -130,17 +130,17 @@ impl AnyNode<Blocking> {
     /// Opens the array or group at a place. [`OpenOptions`](crate::OpenOptions) has more settings.
     ///
     /// # Errors
-    /// Nothing is there; its metadata is invalid or requires an unsupported feature.
+    /// Nothing exists there; its metadata is invalid or requires an unsupported feature.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Blocking>::new().open_node(place)
     }
 }
 
 impl AnyNode<Asynchronous> {
-    /// Like [`AnyNode::open`].
+    /// Asynchronous [`AnyNode::open`].
     ///
     /// # Errors
-    /// The same as for [`AnyNode::open`].
+    /// As for [`AnyNode::open`].
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Asynchronous>::new().open_node(place).await
     }

@@ -27,7 +27,7 @@ pub struct OpenOptions<M> {
     mode: PhantomData<M>,
 }
 
-/// The same options, for asynchronous calls.
+/// The options for asynchronous calls.
 impl From<OpenOptions<Blocking>> for OpenOptions<Asynchronous> {
     fn from(options: OpenOptions<Blocking>) -> Self {
         let OpenOptions { metadata, registry, cache, read_only, .. } = options;
@@ -98,7 +98,7 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// Whether to use consolidated metadata.
+    /// How consolidated metadata are used.
     #[must_use]
     pub fn consolidated(mut self, consolidated: ConsolidatedUse) -> Self {
         self.metadata.consolidated = consolidated;

@@ -18,7 +18,7 @@ use crate::storage::Storage;
 ///
 /// - a store and a path in it, `(store, "group/array")`, where the store is anything that converts
 ///   to a [`Storage`]; the empty path is the root of the store;
-/// - a store alone: its root;
+/// - only a store: its root;
 /// - a path of the local file system, or a `file:` URL. Nodes are found by their folder, even if it
 ///   is part of a hierarchy that is described further up (the draft of Zarr v3, implicit groups of
 ///   N5). A new node is the root of a new hierarchy; use `(folder, path)` to create it within an
@@ -139,7 +139,7 @@ impl Place {
         Ok((self.locate()?, None))
     }
 
-    /// The same, without blocking the polling task.
+    /// As [`locate_target`](Self::locate_target), without blocking the polling task.
     pub(crate) async fn located_target(self, existing: Existing) -> Result<(Located, Option<Finish>)> {
         match self.0 {
             Where::In(..) => self.locate_target(existing),

@@ -43,7 +43,7 @@ pub(crate) fn open(url: Url, environment: &Environment) -> Result<Located> {
         (Root::File(file), Some(inside)) => (archive::open(&file)?, joined(inside)),
         (Root::File(file), None) if archive::is_archive(&file) => (archive::open(&file)?, joined("")),
         (Root::File(file), None) => {
-            // A node behind an adapter belongs to the hierarchy of the folder.
+            // A node after an adapter belongs to the hierarchy of the folder.
             folder = url.node.is_empty().then(|| file.clone());
             (Storage::from(folder_store::open(&file, environment)?), joined(""))
         }

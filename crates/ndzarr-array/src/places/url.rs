@@ -1,4 +1,5 @@
-//! The grammar of URLs: a root, `s3://bucket/path`, and adapters behind it, `|zip:path`, `|zarr3:path`.
+//! The grammar of URLs: a root, `s3://bucket/path`, and adapters after it, `|zip:path`,
+//! `|zarr3:path`.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ pub(crate) struct Url {
     /// The path in an archive, where the root is one.
     pub(crate) archive: Option<String>,
     pub(crate) format: Option<UrlFormat>,
-    /// The path of the node from the root or the path in the archive, behind a format.
+    /// The path of the node from the root or the path in the archive, after a format.
     pub(crate) node: String,
 }
 

@@ -89,8 +89,8 @@ fn number(number: i128) -> isize {
     isize::try_from(number).unwrap_or(isize::MIN)
 }
 
-/// The opposite: what did not fit is outside an axis of any length, and behind it, so that no range ends there
-/// before it starts.
+/// The opposite: what did not fit is outside an axis of any length, and past it, so that no range
+/// ends there before it starts.
 fn exact(number: isize) -> i128 {
     if number == isize::MIN { BEYOND } else { number as i128 }
 }

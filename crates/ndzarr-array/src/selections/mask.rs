@@ -93,13 +93,13 @@ impl Mask {
         self.before[word / STEP] + ones(whole) + ones(&[last & ((1 << (number % 64)) - 1)])
     }
 
-    /// Whether it is taken chunk by chunk, rather than as a list of points.
+    /// Returns `true` if it is taken chunk by chunk, rather than as a list of points.
     pub(crate) fn is_large(&self, grid: &ChunkGrid) -> bool {
         // A custom grid may have no chunk for a point.
         self.n > FEW && !grid.is_custom()
     }
 
-    /// Whether it is one of an array of this shape.
+    /// Returns `true` if it has the shape of the array.
     pub(crate) fn fits(&self, shape: &[u64]) -> bool {
         self.shape.iter().map(|&n| n as u64).eq(shape.iter().copied())
     }

@@ -33,7 +33,7 @@ impl PointList {
         &self.coordinates[number * self.n_axes..(number + 1) * self.n_axes]
     }
 
-    /// Whether all of them are in an array of this shape.
+    /// Returns `true` if all of them are in an array of this shape.
     pub(crate) fn fit(&self, shape: &[u64]) -> bool {
         let mut coordinates = self.coordinates.iter().zip(shape.iter().cycle());
         self.n_axes == shape.len() && coordinates.all(|(at, n)| at < n)
@@ -65,7 +65,7 @@ impl PointList {
         chunks.into_values().map(in_order).collect()
     }
 
-    /// The same points, but of those at one place only the last.
+    /// The points without repeats: of those at one place only the last.
     pub(crate) fn without_repeats(&self, mut of_chunk: ChunkPoints) -> ChunkPoints {
         of_chunk.numbers.dedup_by(|next, last| {
             let repeats = self.point(*next) == self.point(*last);

@@ -203,7 +203,7 @@ impl Axes {
         Region::new(self.axes.iter().map(|axis| axis.range.clone()))
     }
 
-    /// The same if all of it is selected, in ascending order.
+    /// The axis, if all of it is selected in ascending order.
     fn dense_region(&self) -> Option<Region> {
         let dense = |axis: &ResolvedAxis| axis.picks.is_all() && axis.order == AxisOrder::Ascending;
         self.axes.iter().all(dense).then(|| self.region())
@@ -249,7 +249,7 @@ impl Axes {
         Some(order).filter(|order| !order.is_sorted())
     }
 
-    /// The same selection with its lists in ascending order, each index once; `None` if they are.
+    /// The selection with its lists in ascending order, each index once; `None` if they are.
     pub(crate) fn ascending(&self) -> Option<Self> {
         let listed = |axis: &ResolvedAxis| matches!(axis.order, AxisOrder::Listed(_));
         self.axes.iter().any(listed).then(|| {

@@ -289,9 +289,9 @@ fn from_end(number: i128, len: u64) -> i128 {
 
 fn slice(start: i128, end: Option<i128>, step: i128, len: u64, axis: usize) -> Result<ResolvedAxis> {
     let first = from_end(start, len);
-    let behind = end.map_or(i128::from(len), |end| from_end(end, len));
+    let past = end.map_or(i128::from(len), |end| from_end(end, len));
     // As in NumPy, a range that ends before it starts is empty.
-    let behind_or_first = behind.max(first);
+    let past_or_first = past.max(first);
     let describe = || {
         let start = shown(start);
         let end = end.map(shown).unwrap_or_default();
@@ -301,15 +301,15 @@ fn slice(start: i128, end: Option<i128>, step: i128, len: u64, axis: usize) -> R
     if step == 0 {
         return Err(wrong(format!("the {} along axis {axis} has a step of 0", describe())));
     }
-    let bounds = u64::try_from(first).ok().zip(u64::try_from(behind_or_first).ok());
-    let Some((first, behind)) = bounds.filter(|&(first, behind)| first <= len && behind <= len) else {
+    let bounds = u64::try_from(first).ok().zip(u64::try_from(past_or_first).ok());
+    let Some((first, past)) = bounds.filter(|&(first, past)| first <= len && past <= len) else {
         return Err(wrong(format!("the {} does not fit axis {axis} of length {len}", describe())));
     };
     let reversed = step < 0;
     let step = u64::try_from(step.unsigned_abs()).unwrap_or(u64::MAX);
-    let n = (behind - first).div_ceil(step);
+    let n = (past - first).div_ceil(step);
     // A negative step starts at the last index; the lowest selected one follows from their number.
-    let low = if !reversed || n == 0 { first } else { behind - 1 - (n - 1) * step };
+    let low = if !reversed || n == 0 { first } else { past - 1 - (n - 1) * step };
     let range = if n == 0 { low..low } else { low..low + (n - 1) * step + 1 };
     // The box of a slice must be addressable too, although only some of its elements are kept.
     let addressable = isize::try_from(range.end - range.start).ok().and(usize::try_from(n).ok());

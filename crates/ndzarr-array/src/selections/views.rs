@@ -85,7 +85,7 @@ impl Resolved {
     }
 }
 
-/// The same selection once more, of an array that has all of its elements.
+/// A selection that is borrowed, of an array that has all of its elements.
 impl Selection for Resolved {
     type OutDim = IxDyn;
 

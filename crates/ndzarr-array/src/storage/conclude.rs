@@ -50,7 +50,8 @@ impl Storage {
         self.conclude_after(&mut Unread::new(), known, limits, conclude).await
     }
 
-    /// The same after a [`guess`](Self::guess). After an error, what was read is known, and calling it again goes on.
+    /// Goes on after a [`guess`](Self::guess). After an error, what was read is known, and calling
+    /// it again goes on.
     pub(crate) async fn conclude_after<T>(
         &self,
         unread: &mut Unread,

@@ -12,7 +12,7 @@ use crate::creating::replaces_source::removal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hierarchy::consolidated;
 
-/// Whether a note keeps the place of a new node.
+/// The place of a new node, which a note may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Site {
     Free,
@@ -26,7 +26,8 @@ impl Storage {
         self.create_at(creation, policy, Site::Free).await
     }
 
-    /// The same at the end of a copy, whose note was at the place while its elements were written.
+    /// Carries out the creation at the end of a copy, whose note was at the place while its
+    /// elements were written.
     pub(crate) async fn create_noted(&self, creation: &Creation, policy: ConcurrentUpdate) -> Result<()> {
         self.create_at(creation, policy, Site::Noted).await
     }
@@ -61,7 +62,7 @@ impl Storage {
     }
 
     /// Writes the documents of a node while no other caller can create one there: under the lock of
-    /// the document of a group or, without locks, with a group there meanwhile.
+    /// the document of a group or, without locks, with a group in its place meanwhile.
     async fn create_claimed(
         &self,
         claim: &Claim,
@@ -116,9 +117,9 @@ impl Storage {
         Ok(())
     }
 
-    /// Writes the documents of a node without a claim, which would open as a group while it is there: that of the node
-    /// comes last. Another caller that creates a node of the other kind, and has begun before the note was there,
-    /// finds this one, or is found.
+    /// Writes the documents of a node without a claim, which would open as a group while it exists:
+    /// that of the node comes last. Another caller that creates a node of the other kind, and has
+    /// begun before the note was there, finds this one, or is found.
     async fn create_unclaimed(&self, claim: &Claim, own: &[&Document], limits: &Limits) -> Result<()> {
         let is_group = own.iter().any(|document| document.key == claim.group.key);
         let (made, other) = match is_group {
@@ -149,9 +150,9 @@ impl Storage {
                 let is_none = |value: &[u8]| value.trim_ascii() == b"null";
                 // If writers cannot be serialized, this is the best that the store allows.
                 let policy = ConcurrentUpdate::LastWriterWins;
-                let is_there = held.value().is_some_and(|value| !is_none(value))
+                let exists = held.value().is_some_and(|value| !is_none(value))
                     || held.publish(&document.value, policy).await? == Published::No;
-                return if is_there { Err(self.occupied(&document.key)) } else { Ok(()) };
+                return if exists { Err(self.occupied(&document.key)) } else { Ok(()) };
             }
         };
         let key = self.named(Key::new(&document.key))?;

@@ -217,7 +217,7 @@ impl SharedLock {
     }
 }
 
-/// Whether a changed document was stored.
+/// The end of a change of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Published {
     Yes,
@@ -238,8 +238,8 @@ impl Default for LostLocks {
 }
 
 impl LostLocks {
-    /// Whether to try again after publishing failed because the lock was lost, so that nothing was
-    /// written.
+    /// Returns `true` if the caller may try again after publishing failed because the lock was
+    /// lost, so that nothing was written.
     pub(crate) fn forgive(&mut self, error: &Error) -> bool {
         let forgiven = error.kind() == ErrorKind::Conflict && self.retries_left > 0;
         self.retries_left -= u32::from(forgiven);
@@ -253,18 +253,18 @@ impl HeldDocument {
         self.value.as_deref()
     }
 
-    /// Like [`value`](Self::value), without a copy.
+    /// Its value, shared.
     pub(crate) fn bytes(&self) -> Option<Bytes> {
         self.value.clone()
     }
 
-    /// Whether others wait until it is published or dropped. Otherwise they proceed, and publishing
-    /// may come too late.
+    /// Returns `true` if others wait until it is published or dropped. Otherwise they proceed, and
+    /// publishing may come too late.
     pub(crate) fn excludes_others(&self) -> bool {
         matches!(self.guard, Guard::Lock(_))
     }
 
-    /// Whether calls of the store block.
+    /// Returns `true` if calls of the store block.
     pub(crate) fn is_of_blocking_store(&self) -> bool {
         self.storage.is_blocking()
     }
@@ -289,7 +289,7 @@ impl HeldDocument {
         if self.excludes_others() || policy == ConcurrentUpdate::LastWriterWins {
             return Ok(());
         }
-        // A condition that no value meets.
+        // A condition that no value satisfies.
         let never = Precondition::Current(Pin::new(()));
         let value = self.value.clone().unwrap_or_default();
         match self.storage.put(&self.key, value, never).await? {

@@ -93,8 +93,8 @@ impl Storage {
         self.wait(self.value(key, limit))
     }
 
-    /// What lies below a prefix at which no node can be opened, judged by the names of the keys alone.
-    /// The prefix ends in `/`, or is empty.
+    /// What lies below a prefix at which no node can be opened, judged only by the names of the
+    /// keys. The prefix ends in `/`, or is empty.
     ///
     /// # Errors
     /// The store fails, or cannot list.

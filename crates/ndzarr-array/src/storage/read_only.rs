@@ -23,7 +23,7 @@ fn can(inner: Can) -> Can {
 }
 
 impl Storage {
-    /// The same storage; what is opened in it cannot be changed through it.
+    /// The storage without changes: what is opened in it cannot be changed through it.
     #[must_use]
     pub(crate) fn read_only(mut self) -> Self {
         // Caches know the store below.

@@ -25,8 +25,8 @@ impl Storage {
         self.fetch_raw(&fetch).await
     }
 
-    /// Whether a value that makes no sense is there to stay, after a wait for the program that writes it
-    /// in place, if any. A caller that was cancelled does not wait.
+    /// Waits for a program that writes a value in place, and returns `true` if the value stays
+    /// although it makes no sense. A caller that was cancelled does not wait.
     pub(crate) fn stays(&self, key: &Key, seen: &Pin) -> Result<bool, StoreError> {
         let AnyStore::Blocking(store) = &self.store else { return Ok(true) };
         let call = Cancel::of_scope();

@@ -25,7 +25,7 @@ impl Storage {
         self.wait_unless(None, future)
     }
 
-    /// Like [`wait`](Self::wait), for a call that `cancel` stops: over an asynchronous store it ends
+    /// [`wait`](Self::wait) for a call that `cancel` stops: over an asynchronous store it ends
     /// even if the store never answers.
     pub(crate) fn wait_unless<T, E: Into<Error>>(
         &self,
@@ -47,7 +47,7 @@ impl Storage {
         }
     }
 
-    /// Like [`wait`](Self::wait), for a call that changes the store until `cancel` stops it.
+    /// [`wait`](Self::wait) for a call that changes the store until `cancel` stops it.
     pub(crate) fn wait_change<T>(
         &self,
         cancel: Option<&Cancel>,

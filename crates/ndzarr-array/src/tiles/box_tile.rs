@@ -23,9 +23,9 @@ pub(crate) struct BoxTile<'a, C: ReadCells> {
     /// Its axes are those of the box; cells may have another one, which is the last.
     view: ArrayViewMutD<'a, C::Cell>,
     axes: Vec<TileAxis>,
-    /// Whether the memory is all zero bytes.
+    /// The memory is all zero bytes.
     fresh: bool,
-    /// Whether it is part of a new result so large that the caches will have lost it by the time it
+    /// The memory is part of a new result so large that the caches will have lost it by the time it
     /// is used. For memory that was used before, or that consists of small pages, streaming stores
     /// gain nothing.
     streamed: bool,

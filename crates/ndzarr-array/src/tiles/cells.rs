@@ -28,7 +28,7 @@ pub trait ReadCells: Clone + Send {
     /// Decoded elements, of the size that the cells need.
     type Decoded<'e>;
 
-    /// Whether cells are the memory of elements, and any bytes are valid ones.
+    /// Returns `true` if cells are the memory of elements, and any bytes are valid ones.
     fn is_any_bits(&self) -> bool;
 
     /// # Errors
@@ -75,7 +75,7 @@ pub(crate) trait WriteCells: Clone + Send + Sync + 'static {
     /// A value of the ndarray. An element may consist of several, along the last axis.
     type Cell: Clone + Send + Sync;
 
-    /// Whether elements are the memory of cells.
+    /// Elements are the memory of cells.
     const IS_MEMORY: bool;
 
     /// Copies elements of fixed size to their places in `out`.

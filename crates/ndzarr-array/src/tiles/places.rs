@@ -82,7 +82,8 @@ impl Places {
         &self.len
     }
 
-    /// Whether no point of the box is selected. Of a mask, only boxes are taken that have selected elements.
+    /// Returns `true` if no point of the box is selected. Of a mask, only boxes are taken that have
+    /// selected elements.
     pub(crate) fn is_empty(&self) -> bool {
         match &self.selected {
             Selected::Points(points) => points.within(&self.start, &self.len).next().is_none(),
@@ -90,7 +91,7 @@ impl Places {
         }
     }
 
-    /// Whether all elements of the box are selected.
+    /// Returns `true` if all elements of the box are selected.
     pub(crate) fn is_dense(&self) -> bool {
         self.coverage(&vec![0; self.len.len()], &self.len) == Coverage::All
     }
@@ -181,8 +182,8 @@ impl Places {
         Ok(())
     }
 
-    /// The places in a smaller box alone, whose selected elements are numbered from 0 on. Passes on which
-    /// elements of the result they were, in order.
+    /// Only the places in a smaller box, whose selected elements are numbered from 0 on. Passes on
+    /// which elements of the result they were, in order.
     pub(crate) fn part(&self, start: &[usize], len: &[usize], mut take: impl FnMut(Range<usize>)) -> Self {
         let start = self.absolute(start);
         let selected = match &self.selected {
@@ -273,7 +274,7 @@ impl PointRuns {
         self.coordinates.extend(first);
     }
 
-    /// Whether a point is the next one of the last run.
+    /// Returns `true` if a point is the next one of the last run.
     fn goes_on(&self, point: &[usize], target: usize) -> bool {
         let Some(run) = self.runs.last() else { return false };
         let Some((last, leading)) = point.split_last() else { return false };

@@ -38,7 +38,7 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
-/// The same memory as elements of another type of the same size, with no more alignment.
+/// Memory as elements of another type of the same size, with no more alignment.
 pub(crate) fn words<T: Pod, W: Pod>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, W> {
     const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() >= align_of::<W>()) };
     // SAFETY: the elements are where they were, of the same size and aligned for `W`, and any
@@ -46,7 +46,7 @@ pub(crate) fn words<T: Pod, W: Pod>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, W
     unsafe { view.raw_view().cast::<W>().deref_into_view() }
 }
 
-/// Like [`words`]; a view stays a view, and what is owned is copied.
+/// [`words`] of what may be owned: a view stays a view, and what is owned is copied.
 pub(crate) fn words_of<'a, T: Pod, W: Pod>(elements: &CowArray<'a, T, IxDyn>) -> CowArray<'a, W, IxDyn> {
     const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() >= align_of::<W>()) };
     if !elements.is_view() {
@@ -57,7 +57,7 @@ pub(crate) fn words_of<'a, T: Pod, W: Pod>(elements: &CowArray<'a, T, IxDyn>) ->
     view.into()
 }
 
-/// Like [`words`], to be written.
+/// [`words`] to be written.
 pub(crate) fn words_mut<T: Pod, W: Pod>(mut view: ArrayViewMutD<'_, T>) -> ArrayViewMutD<'_, W> {
     const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() >= align_of::<W>()) };
     // SAFETY: as in `words`; the view that had the exclusive borrow is gone, and any bytes that are

@@ -123,7 +123,7 @@ pub(crate) struct ScatterSource<'a, T: Clone> {
     places: Places,
     /// All that are selected, of which the places have some.
     values: CowArray<'a, T, Ix1>,
-    /// Whether they are the whole box.
+    /// They are the whole box.
     is_dense: bool,
     to_bytes: ToBytes<T>,
 }

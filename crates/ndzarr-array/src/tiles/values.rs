@@ -21,15 +21,15 @@ pub(crate) type Sources<'d> = Vec<(Region, Box<dyn Source + 'd>)>;
 /// Elements of a stored type.
 pub(crate) struct Stored<'d>(pub(crate) &'d DataType);
 
-/// Whether memory is all zero bytes.
+/// The state of memory that elements are read into: new memory is all zero bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fresh {
     Yes,
     No,
 }
 
-/// How values of a Rust type are made of stored elements. Behind the axes of a selection, a result may have one
-/// more, of the values that an element consists of.
+/// How values of a Rust type are made of stored elements. After the axes of a selection, a result
+/// may have one more, of the values that an element consists of.
 pub(crate) trait Values<T>: Sync {
     /// A result that is still to be read.
     fn blank(&self, shape: &[usize]) -> Result<ArrayD<T>>;
@@ -57,7 +57,7 @@ pub(crate) trait Values<T>: Sync {
     fn scatter_tile<'o>(&'o self, places: Places, result: SharedResult<'o, T>) -> Box<dyn Tile + 'o>;
 }
 
-/// Passes on a tile that is there already.
+/// Passes on a tile that was made before.
 pub(crate) fn made<'t>(tile: Box<dyn Tile + 't>) -> MakeTile<'t> {
     Box::new(|| Ok(tile))
 }

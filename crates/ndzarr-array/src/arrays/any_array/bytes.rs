@@ -157,22 +157,22 @@ impl ArrayIn<Any, Blocking> {
 }
 
 impl ArrayIn<Any, Asynchronous> {
-    /// Like [`AnyArray::read_bytes`](crate::AnyArray::read_bytes).
+    /// Asynchronous [`AnyArray::read_bytes`](crate::AnyArray::read_bytes).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read_bytes`](crate::AnyArray::read_bytes).
+    /// As for [`AnyArray::read_bytes`](crate::AnyArray::read_bytes).
     pub async fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
         self.info.on_pool(|info| async move { info.read_bytes(&resolved).await }).await
     }
 
-    /// Like [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into). On a blocking store the
-    /// elements are read into a separate buffer and then copied, because the library's threads could
-    /// outlive a dropped future.
+    /// Asynchronous [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into). On a blocking
+    /// store the elements are read into a separate buffer and then copied, because the library's
+    /// threads could outlive a dropped future.
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into).
+    /// As for [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into).
     pub async fn read_bytes_into(&self, selection: impl Selection, out: &mut [u8]) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
@@ -186,50 +186,50 @@ impl ArrayIn<Any, Asynchronous> {
         Ok(())
     }
 
-    /// Like [`AnyArray::write_bytes`](crate::AnyArray::write_bytes).
+    /// Asynchronous [`AnyArray::write_bytes`](crate::AnyArray::write_bytes).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::write_bytes`](crate::AnyArray::write_bytes).
+    /// As for [`AnyArray::write_bytes`](crate::AnyArray::write_bytes).
     pub async fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
         self.info.write_bytes::<Asynchronous>(&resolved, bytes).await
     }
 
-    /// Like [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
+    /// Asynchronous [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
+    /// As for [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
     pub async fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
         let info = self.info.clone();
         let (shape, source) = info.bytes_source(axis, bytes)?;
         self.info.append_on_change_thread(axis, &shape, &*source).await
     }
 
-    /// Like [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
+    /// Asynchronous [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
+    /// As for [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
     pub async fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
         self.info.on_pool(|info| async move { info.read_vlen(&resolved).await }).await
     }
 
-    /// Like [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
+    /// Asynchronous [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
+    /// As for [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
     pub async fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
         self.info.write_vlen::<Asynchronous>(&resolved, elements).await
     }
 
-    /// Like [`AnyArray::read_field`](crate::AnyArray::read_field).
+    /// Asynchronous [`AnyArray::read_field`](crate::AnyArray::read_field).
     ///
     /// # Errors
-    /// The same as for [`AnyArray::read_field`](crate::AnyArray::read_field).
+    /// As for [`AnyArray::read_field`](crate::AnyArray::read_field).
     pub async fn read_field<T: StructField, S: Selection>(
         &self,
         name: &str,

@@ -140,7 +140,7 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
         Ok(())
     }
 
-    /// Begins to append along an axis, a frame or a few at a time, behind the array's current end.
+    /// Begins to append along an axis, a frame or a few at a time, from the array's current end.
     /// See [`Appender`].
     ///
     /// # Errors
@@ -151,28 +151,28 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
 }
 
 impl<E: ElementType> ArrayIn<E, Asynchronous> {
-    /// Like [`Array::merge_attributes`](crate::Array::merge_attributes).
+    /// Asynchronous [`Array::merge_attributes`](crate::Array::merge_attributes).
     ///
     /// # Errors
-    /// The same as for [`Array::merge_attributes`](crate::Array::merge_attributes).
+    /// As for [`Array::merge_attributes`](crate::Array::merge_attributes).
     pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         let change = self.info.merging(attributes)?;
         self.change_attributes(&change).await
     }
 
-    /// Like [`Array::set_attribute`](crate::Array::set_attribute).
+    /// Asynchronous [`Array::set_attribute`](crate::Array::set_attribute).
     ///
     /// # Errors
-    /// The same as for [`Array::set_attribute`](crate::Array::set_attribute).
+    /// As for [`Array::set_attribute`](crate::Array::set_attribute).
     pub async fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
         let change = self.info.setting(key, value)?;
         self.change_attributes(&change).await
     }
 
-    /// Like [`Array::update_attribute`](crate::Array::update_attribute).
+    /// Asynchronous [`Array::update_attribute`](crate::Array::update_attribute).
     ///
     /// # Errors
-    /// The same as for [`Array::update_attribute`](crate::Array::update_attribute).
+    /// As for [`Array::update_attribute`](crate::Array::update_attribute).
     pub async fn update_attribute<A: DeserializeOwned + Serialize + 'static>(
         &mut self,
         key: &str,
@@ -187,10 +187,10 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
         Ok(())
     }
 
-    /// Like [`Array::change_attributes`](crate::Array::change_attributes).
+    /// Asynchronous [`Array::change_attributes`](crate::Array::change_attributes).
     ///
     /// # Errors
-    /// The same as for [`Array::change_attributes`](crate::Array::change_attributes).
+    /// As for [`Array::change_attributes`](crate::Array::change_attributes).
     pub async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let change = change.clone();
         let call = |mut info: ArrayInfo| async move {
@@ -201,10 +201,10 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
         Ok(())
     }
 
-    /// Like [`Array::resize`](crate::Array::resize).
+    /// Asynchronous [`Array::resize`](crate::Array::resize).
     ///
     /// # Errors
-    /// The same as for [`Array::resize`](crate::Array::resize).
+    /// As for [`Array::resize`](crate::Array::resize).
     pub async fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let shape = shape.to_shape();
         self.info
@@ -215,10 +215,10 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
             .await
     }
 
-    /// Like [`Array::refresh`](crate::Array::refresh).
+    /// Asynchronous [`Array::refresh`](crate::Array::refresh).
     ///
     /// # Errors
-    /// The same as for [`Array::refresh`](crate::Array::refresh).
+    /// As for [`Array::refresh`](crate::Array::refresh).
     pub async fn refresh(&mut self) -> Result<()> {
         let call = |mut info: ArrayInfo| async move { info.refresh_handle().await.map(|()| info) };
         let mut info = self.info.on_pool(call).await?;
@@ -228,10 +228,10 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
         Ok(())
     }
 
-    /// Like [`Array::appender`](crate::Array::appender).
+    /// Asynchronous [`Array::appender`](crate::Array::appender).
     ///
     /// # Errors
-    /// The same as for [`Array::appender`](crate::Array::appender).
+    /// As for [`Array::appender`](crate::Array::appender).
     pub async fn appender(&self, axis: usize) -> Result<Appender<E, Asynchronous>> {
         // The appender outlives this call, whose options end with it.
         let info = self.info.clone();

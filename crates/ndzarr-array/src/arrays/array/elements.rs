@@ -46,7 +46,7 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`read`](Self::read).
+    /// As for [`read`](Self::read).
     pub fn read_many<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -91,7 +91,7 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// with the fill value erases whole chunks.
     ///
     /// # Errors
-    /// The same as for [`write`](Self::write).
+    /// As for [`write`](Self::write).
     pub fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         self.info.wait(self.info.fill_elements::<Blocking, _>(&resolved, value))
@@ -162,13 +162,13 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// Begins to write a shard from inner chunks in any order. The index counts shards.
     ///
     /// The calling thread encodes an inner chunk, and the writer keeps it encoded. In a folder it
-    /// is kept in a temporary file beside the shard's, so memory holds only the inner chunks being
+    /// is kept in a temporary file next to the shard's, so memory holds only the inner chunks being
     /// encoded; for other stores it is kept in memory. [`finish`](ShardWriter::finish) publishes
     /// the shard in one step. Inner chunks that were not given keep the content that they have at
     /// that moment, so no update is lost. Until then, or if the writer is dropped, the stored shard
     /// does not change.
     ///
-    /// A killed process leaves its temporary file behind. The next writer of the same shard reuses
+    /// A killed process leaves its temporary file. The next writer of the same shard reuses
     /// it, and removing the array removes it.
     ///
     /// # Errors
@@ -202,10 +202,10 @@ impl<T: Element> ArrayIn<T, Blocking> {
 }
 
 impl<T: Element> ArrayIn<T, Asynchronous> {
-    /// Like [`Array::read`](crate::Array::read).
+    /// Asynchronous [`Array::read`](crate::Array::read).
     ///
     /// # Errors
-    /// The same as for [`Array::read`](crate::Array::read).
+    /// As for [`Array::read`](crate::Array::read).
     pub async fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
@@ -216,10 +216,10 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         self.info.on_pool(|info| async move { info.read_elements(&resolved).await }).await
     }
 
-    /// Like [`Array::read_many`](crate::Array::read_many).
+    /// Asynchronous [`Array::read_many`](crate::Array::read_many).
     ///
     /// # Errors
-    /// The same as for [`Array::read_many`](crate::Array::read_many).
+    /// As for [`Array::read_many`](crate::Array::read_many).
     pub async fn read_many<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -229,12 +229,12 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         outs.into_iter().map(into_dim).collect()
     }
 
-    /// Like [`Array::read_into`](crate::Array::read_into). On a blocking store the elements are read
-    /// into a separate buffer and then copied, because the library's threads could outlive a
-    /// dropped future.
+    /// Asynchronous [`Array::read_into`](crate::Array::read_into). On a blocking store the elements
+    /// are read into a separate buffer and then copied, because the library's threads could outlive
+    /// a dropped future.
     ///
     /// # Errors
-    /// The same as for [`Array::read_into`](crate::Array::read_into).
+    /// As for [`Array::read_into`](crate::Array::read_into).
     pub async fn read_into<S: Selection, D: Dimension>(
         &self,
         selection: S,
@@ -251,10 +251,10 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         Ok(())
     }
 
-    /// Like [`Array::write`](crate::Array::write).
+    /// Asynchronous [`Array::write`](crate::Array::write).
     ///
     /// # Errors
-    /// The same as for [`Array::write`](crate::Array::write).
+    /// As for [`Array::write`](crate::Array::write).
     pub async fn write<S: Selection>(
         &self,
         selection: S,
@@ -265,37 +265,37 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         self.info.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
     }
 
-    /// Like [`Array::fill`](crate::Array::fill).
+    /// Asynchronous [`Array::fill`](crate::Array::fill).
     ///
     /// # Errors
-    /// The same as for [`Array::fill`](crate::Array::fill).
+    /// As for [`Array::fill`](crate::Array::fill).
     pub async fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
         self.info.fill_elements::<Asynchronous, _>(&resolved, value).await
     }
 
-    /// Like [`Array::read_chunk`](crate::Array::read_chunk).
+    /// Asynchronous [`Array::read_chunk`](crate::Array::read_chunk).
     ///
     /// # Errors
-    /// The same as for [`Array::read_chunk`](crate::Array::read_chunk).
+    /// As for [`Array::read_chunk`](crate::Array::read_chunk).
     pub async fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
         self.read_resolved(self.info.chunk(chunk)?).await
     }
 
-    /// Like [`Array::write_chunk`](crate::Array::write_chunk).
+    /// Asynchronous [`Array::write_chunk`](crate::Array::write_chunk).
     ///
     /// # Errors
-    /// The same as for [`Array::write_chunk`](crate::Array::write_chunk).
+    /// As for [`Array::write_chunk`](crate::Array::write_chunk).
     pub async fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let resolved = self.info.chunk(chunk)?;
         self.info.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
     }
 
-    /// Like [`Array::append`](crate::Array::append).
+    /// Asynchronous [`Array::append`](crate::Array::append).
     ///
     /// # Errors
-    /// The same as for [`Array::append`](crate::Array::append).
+    /// As for [`Array::append`](crate::Array::append).
     pub async fn append(&mut self, axis: usize, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let (info, data) = (self.info.clone(), data.to_view());
         let shape = data.shape().to_vec();
@@ -303,10 +303,10 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         self.info.append_on_change_thread(axis, &shape, &*source).await
     }
 
-    /// Like [`Array::shard_writer`](crate::Array::shard_writer).
+    /// Asynchronous [`Array::shard_writer`](crate::Array::shard_writer).
     ///
     /// # Errors
-    /// The same as for [`Array::shard_writer`](crate::Array::shard_writer).
+    /// As for [`Array::shard_writer`](crate::Array::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
         let (info, shard) = (self.info.clone(), shard.to_vec());

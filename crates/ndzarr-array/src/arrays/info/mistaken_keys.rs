@@ -2,7 +2,7 @@
 //!
 //! Old programs nested the chunks of Zarr v2 (`0/0`) and did not say so, others misspell the member,
 //! and copies flatten or nest them. Such chunks would read as the fill value, and a write would begin
-//! a second set of chunks beside them. Chunks are looked for only while none was found under the
+//! a second set of chunks. Chunks are looked for only while none was found under the
 //! stated keys.
 
 use futures_util::StreamExt;
@@ -32,12 +32,12 @@ impl ArrayInfo {
         self.spec().keys.encoding.mistaken(self.shape().len())
     }
 
-    /// Whether a key below the prefix is, in this encoding, that of a chunk of the array.
+    /// Returns `true` if a key below the prefix is, in this encoding, that of a chunk of the array.
     fn has_key(&self, all: &Chunks, encoding: KeyEncoding, below: &str) -> bool {
         encoding.decode(below, self.shape().len()).is_some_and(|chunk| all.has(&chunk))
     }
 
-    /// Whether a key is that of a chunk under the separator that the document does not state.
+    /// Returns `true` for the key of a chunk under the separator that the document does not state.
     pub(super) fn is_mistaken(&self, all: &Chunks, key: &Key) -> bool {
         let below = key.as_str().strip_prefix(&self.spec().keys.prefix);
         self.mistaken_encoding().zip(below).is_some_and(|(other, below)| self.has_key(all, other, below))
@@ -85,7 +85,7 @@ impl ArrayInfo {
         }
     }
 
-    /// Whether [`confirm_keys`](Self::confirm_keys) has anything to do.
+    /// Returns `true` if [`confirm_keys`](Self::confirm_keys) has anything to do.
     pub(super) fn has_unconfirmed_keys(&self) -> bool {
         // Only documents of Zarr v2 can lack the separator. Other writers are not delayed.
         let may_lack = matches!(self.spec().keys.encoding, KeyEncoding::V2 { .. });

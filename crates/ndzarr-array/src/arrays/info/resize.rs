@@ -88,7 +88,7 @@ impl ArrayInfo {
         self.append_all(axis, Added::new(shape, axis, source)).await
     }
 
-    /// The same without blocking the polling task. A thread that makes the change has a copy of the
+    /// Appends without blocking the polling task. A thread that makes the change has a copy of the
     /// elements.
     pub(crate) async fn append_on_change_thread(
         &mut self,
@@ -262,7 +262,7 @@ impl ArrayInfo {
         all.trim(&now, &was, None).await
     }
 
-    /// The same array, for writing with this assumption about the elements outside of it.
+    /// The array for writing, with this assumption about the elements outside of it.
     fn outside(&self, outside: Outside) -> Result<Self> {
         let data = self.data()?;
         let data = Ok(Arc::new(self.regridded(data, data.grid().clone())?.outside(outside)));
@@ -313,7 +313,7 @@ impl ArrayInfo {
         })
     }
 
-    /// The same array with another shape; affects only this handle.
+    /// The array with another shape; affects only this handle.
     fn reshaped(&self, shape: &[u64], change: &ShapeChange) -> Result<Self> {
         let mut node = (*self.node).clone();
         let mut grid = None;
@@ -377,8 +377,8 @@ impl ArrayInfo {
     }
 }
 
-/// Whether any elements may be outside the new shape. Keeping the shape removes what an interrupted
-/// call left there.
+/// Returns `true` if elements may be outside the new shape. Keeping the shape removes what an
+/// interrupted call left there.
 fn loses_elements(was: &[u64], shape: &[u64]) -> bool {
     was == shape || shape.iter().zip(was).any(|(new, old)| new < old)
 }

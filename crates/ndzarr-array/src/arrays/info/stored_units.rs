@@ -92,19 +92,20 @@ impl ArrayInfo {
         Ok(all.stored(found))
     }
 
-    /// The same, if all folders can be listed.
+    /// The stored units, if all folders can be listed.
     pub(crate) async fn all_stored_units(&self) -> Result<Chunks> {
         let mut first = None;
         let stored = self.stored_units(&mut |error| first = first.take().or(Some(error))).await?;
         first.map_or(Ok(stored), Err)
     }
 
-    /// The stored units inside the array, by a list of the keys alone.
+    /// The stored units inside the array, only by a list of the keys.
     pub(crate) async fn listed_units(&self) -> Result<Chunks> {
         Ok(self.listed_units_but(&mut |_| {}).await?.0)
     }
 
-    /// The same. Other keys are passed on, and the result has folders that cannot be those of chunks.
+    /// [`listed_units`](Self::listed_units), which passes other keys on, and folders that cannot be
+    /// those of chunks.
     pub(crate) async fn listed_units_but(
         &self,
         other: &mut (dyn FnMut(&Key) + Send),
@@ -135,7 +136,7 @@ impl ArrayInfo {
         Ok(self.pinned_unit(unit).await?.map(|(_, value)| value))
     }
 
-    /// The same, and the pin that names the value.
+    /// The encoded bytes of a unit, and the pin that names the value.
     pub(crate) async fn pinned_unit(&self, unit: &[u64]) -> Result<Option<(Pin, Bytes)>> {
         let (key, grid) = (self.existing_unit(unit)?, self.grid()?);
         let shape = grid.shape_of(unit);
@@ -163,7 +164,7 @@ impl ArrayInfo {
     }
 
     /// Reads the index of a shard, and checks where each of its entries leads. What is not a shard, or
-    /// behind further codecs, has no index to be read by itself.
+    /// inside further codecs, has no index to be read by itself.
     pub(crate) async fn check_index(&self, unit: &[u64]) -> Result<()> {
         let key = self.existing_unit(unit)?;
         let chain = self.data()?.chain();

@@ -21,7 +21,7 @@ pub(super) struct Unfinished(Arc<Work>);
 struct Work {
     held: Mutex<Option<ExclusiveDocument>>,
     stop: CancelOnDrop,
-    /// Whether anything can cancel it but the end of the call.
+    /// Something else than the end of the call can cancel it.
     can_be_cancelled: bool,
 }
 

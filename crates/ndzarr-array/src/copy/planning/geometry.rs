@@ -18,9 +18,9 @@ pub(crate) struct Task<'t> {
     pub(crate) write: &'t [u64],
     /// Bytes of an element in the source and in the target.
     pub(crate) sizes: [u64; 2],
-    /// Whether elements are converted, from one memory into another.
+    /// Elements are converted, from one memory into another.
     pub(crate) converts: bool,
-    /// Whether a block can keep what it has decoded beyond its end for the next one.
+    /// A block can keep what it has decoded beyond its end for the next one.
     pub(crate) carries: bool,
     /// Bytes that blocks may take.
     pub(crate) room: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Walk {
     /// The axis along which neighbours follow each other, each taking from the one before what that
     /// one has decoded beyond its own end.
     pub(crate) carry: Option<usize>,
-    /// Whether the next block is read while one is written.
+    /// The next block is read while one is written.
     pub(crate) ahead: bool,
     /// How often a unit of the source is decoded, on average.
     pub(crate) decodes: f64,
@@ -62,7 +62,7 @@ const WAITING: f64 = 1.15;
 /// many steps as the logarithm of an array has, not as the array.
 const FINE: u64 = 64;
 
-/// How many units of length `unit` a walk over blocks of `block` elements meets along an axis of
+/// How many units of length `unit` a walk over blocks of `block` elements overlaps along an axis of
 /// length `n`, for each that there is.
 pub(crate) fn meetings(n: u64, unit: u64, block: u64) -> f64 {
     let (unit, block) = (unit.max(1), block.max(1));
@@ -163,7 +163,7 @@ impl Task<'_> {
         Some(Walk { block, carry, ahead, decodes, bytes, in_flight })
     }
 
-    /// Whether a block keeps all threads busy for much longer than it takes to begin.
+    /// Returns `true` if a block keeps all threads busy for much longer than it takes to begin.
     fn is_large(&self, block: &[u64]) -> bool {
         let len = block.iter().fold(self.sizes[1], |len, &n| len.saturating_mul(n));
         let units = block.iter().zip(self.write).map(|(&len, &unit)| len.div_ceil(unit.max(1)));

@@ -148,7 +148,7 @@ impl Members {
     }
 }
 
-/// Whether there is anything below the path of a node.
+/// Returns `true` if anything lies below the path of a node.
 async fn has_keys(storage: &Storage, root: &Node, path: &str) -> Result<bool> {
     let mut found = false;
     for prefix in ndzarr_metadata::key_prefixes(root.format, path) {

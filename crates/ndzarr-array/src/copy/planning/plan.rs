@@ -66,7 +66,7 @@ pub(crate) enum NodeWork {
 
 pub(crate) struct GroupPlan {
     pub(crate) attributes: Attributes,
-    /// Whether the copy has consolidated metadata, as the source has.
+    /// The copy gets consolidated metadata, as the source has.
     pub(crate) consolidates: bool,
 }
 
@@ -144,7 +144,7 @@ impl Run<'_> {
         Ok(Plan { nodes, not_copied, found })
     }
 
-    /// Options for creating nodes: beside the source, if that is the target.
+    /// Options for creating nodes: next to the source, if that is the target.
     fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
         let mut create = self.create.clone();
         create.attributes_of = Some(Arc::new(node.clone()));
@@ -156,7 +156,7 @@ impl Run<'_> {
         create
     }
 
-    /// Whether a node of the source is at the same path of the target itself.
+    /// Returns `true` if a node of the source is at the same path of the target itself.
     async fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
         if node.path != *path {
             return Ok(false);
@@ -197,7 +197,7 @@ impl Run<'_> {
         })
     }
 
-    /// Whether a group of the source has consolidated metadata of its own.
+    /// Returns `true` if a group of the source has consolidated metadata of its own.
     async fn is_consolidated(&self, node: &Node) -> Result<bool> {
         match (node.format, consolidated_key(node)) {
             (Format::Zarr3, _) => Ok(has_copies(node)),
@@ -343,7 +343,7 @@ impl Run<'_> {
         Ok(chosen)
     }
 
-    /// Whether all chunks, or shards, of an array are stored.
+    /// Returns `true` if all chunks, or shards, of an array are stored.
     async fn has_all(&self, node: &Node) -> Result<bool> {
         let array = self.info(&self.source, node)?;
         let stored = listed(&array).await?;

@@ -26,7 +26,7 @@ pub(crate) struct Requests<'o> {
 }
 
 impl Layout {
-    /// Whether an array can keep its chunks.
+    /// Returns `true` if an array can keep its chunks.
     pub(crate) fn is_of(&self, spec: &ArraySpec) -> bool {
         let inner = spec.inner_chunk_shape();
         let chunks = inner.as_ref().unwrap_or(&spec.unit_shape);
@@ -267,7 +267,8 @@ impl Requests<'_> {
         let is_number = attributes.get(MISSING_VALUE).is_some_and(serde_json::Value::is_number);
         let missing = match missing_element(self.node.format, spec, attributes) {
             Ok(missing) => missing,
-            // A number beyond the type, beside `_Unsigned`: where there is no fill value, it counts as it stands.
+            // A number beyond the type, with `_Unsigned`: where there is no fill value, it counts
+            // as it stands.
             Err(_) if in_fill && spec.fill_value.is_zero() && is_number => {
                 request.fill_value = FillRequest::Undefined;
                 return Ok(());
@@ -397,7 +398,7 @@ pub(crate) fn sharding(codecs: &[CodecSpec]) -> Option<&ShardingConfig> {
     })
 }
 
-/// Whether a chain without shards stores numbers in big endian.
+/// Returns `true` if a chain without shards stores numbers in big endian.
 fn is_big(codecs: &[CodecSpec]) -> bool {
     codecs.iter().any(|codec| codec.config == CodecConfig::Bytes { endian: Some(Endian::Big) })
 }

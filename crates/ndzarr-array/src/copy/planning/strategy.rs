@@ -49,9 +49,9 @@ pub(crate) struct Choice<'c> {
     pub(crate) conversion: Option<&'c Conversion>,
     /// `None`: as much as it takes, and enough.
     pub(crate) memory: Option<u64>,
-    /// Whether more is taken where it is needed.
+    /// More is taken where it is needed.
     pub(crate) more_memory: bool,
-    /// Whether there is a place for a temporary array.
+    /// A temporary array has a place.
     pub(crate) has_temporary: bool,
     pub(crate) threads: Option<NonZeroUsize>,
 }
@@ -188,7 +188,8 @@ pub(crate) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
     }
 }
 
-/// Whether shards are put together in a temporary of the store, so that they need not fit into memory.
+/// Returns `true` if shards are put together in a temporary of the store, so that they need not fit
+/// into memory.
 fn has_pieces(target: &ArrayInfo) -> bool {
     let AnyStore::Blocking(store) = &target.storage.store else { return false };
     store.range_merging().piece.is_some() && store.can().lock

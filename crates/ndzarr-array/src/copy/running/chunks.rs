@@ -36,9 +36,9 @@ pub(crate) struct ChunkCopy<'o> {
     pub(crate) conversion: Option<Conversion>,
     /// The stored chunks of the source, if they were listed before: `Some(None)` if they cannot be.
     pub(crate) listed: Option<Option<Chunks>>,
-    /// Whether chunks that are not stored have to be, because the fill values differ.
+    /// Chunks that are not stored in the source have to be stored, because the fill values differ.
     pub(crate) fill_differs: bool,
-    /// Whether some of the chunks may be there.
+    /// The target may already have chunks, from an earlier attempt.
     pub(crate) resumed: bool,
     pub(crate) temporary: &'o Temporary,
     pub(crate) run: &'o RunOptions,

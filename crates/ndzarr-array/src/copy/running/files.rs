@@ -28,7 +28,7 @@ pub(crate) struct Files<'f, 'o> {
     /// Prefixes of the source, which become those of the target.
     pub(crate) from: &'f [String],
     pub(crate) to: &'f [String],
-    /// Whether some of the files may be there.
+    /// The target may already have files, from an earlier attempt.
     pub(crate) begun: Begun,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Hierarchy {
     pub(crate) begun: Begun,
     /// The groups that have no documents yet, from the uppermost down.
     pending: Vec<Pending>,
-    /// Documents above nodes that have to be completed once those are there.
+    /// Documents above nodes that have to be completed once those exist.
     above: Vec<Document>,
     /// The documents of all nodes of the copy, for consolidated metadata.
     documents: BTreeMap<String, Bytes>,
@@ -126,20 +126,20 @@ impl Run<'_> {
                 creation = consolidated(creation, &documents)
                     .map_err(|error| Error::from(error).in_store(|| self.target.name()))?;
             }
-            let is_there = begun == Begun::Before && self.is_there(&creation.node).await?;
+            let exists = begun == Begun::Before && self.exists(&creation.node).await?;
             if creation.node.path == path {
-                if is_there {
+                if exists {
                     break;
                 }
                 creation.put.extend(above);
                 return self.end(note, &source, creation, &create).await;
             }
-            if !is_there {
+            if !exists {
                 self.check_own(note.as_ref()).await?;
                 self.create(&source, own_documents(creation).0, &create).await?;
             }
         }
-        // The uppermost one was there already.
+        // The uppermost one existed already.
         match note {
             Some(note) => self.forget(note).await,
             None => Ok(()),
@@ -154,7 +154,7 @@ impl Hierarchy {
 
     pub(crate) fn add_above(&mut self, documents: Vec<Document>) {
         for document in documents {
-            // Those that are only to be there are made with the groups.
+            // Those that only have to exist are made with the groups.
             if document.existing == ExistingDocument::Complete && !self.above.contains(&document) {
                 self.above.push(document);
             }

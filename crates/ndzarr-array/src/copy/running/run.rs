@@ -112,7 +112,7 @@ impl Run<'_> {
         Ok(nodes.collect())
     }
 
-    /// Lists what an array that is copied alone has; `None` if that is not possible.
+    /// Lists what an array that is copied by itself has; `None` if that is not possible.
     async fn sort_array(&self, node: &Node) -> Result<Option<(Chunks, Sorter)>> {
         let sorter = Sorter::of(node, self.create.format, self.options.other_files);
         sorter.sort_array(&self.info(&self.source, node)?).await
@@ -262,7 +262,7 @@ impl Run<'_> {
         let whole_begun = whole.as_ref().map_or(Begun::Now, |whole| whole.begun);
         if when == Begun::Before || whole_begun == Begun::Before {
             let creation = self.array_creation(plan, array, Existing::Replace).await?;
-            if self.is_there(&creation.node).await? {
+            if self.exists(&creation.node).await? {
                 let temporary = self.temporary(note.id(), &creation)?;
                 self.forget(note).await?;
                 temporary.erase().await?;
@@ -418,8 +418,9 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the document of a node that is to be made is there, as an earlier copy has made it.
-    pub(crate) async fn is_there(&self, made: &Node) -> Result<bool> {
+    /// Returns `true` if the document of a node that is to be made exists, as an earlier copy has
+    /// made it.
+    pub(crate) async fn exists(&self, made: &Node) -> Result<bool> {
         let Some((key, text)) = made.documents.first().cloned() else { return Ok(true) };
         match self.target.value(&key, made.context.limits.document_bytes).await? {
             None => Ok(false),

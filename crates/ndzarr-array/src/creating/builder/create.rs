@@ -35,10 +35,10 @@ impl<E: ElementType> ArrayBuilder<E, Blocking> {
 }
 
 impl<E: ElementType> ArrayBuilder<E, Asynchronous> {
-    /// Like [`ArrayBuilder::create`].
+    /// Asynchronous [`ArrayBuilder::create`].
     ///
     /// # Errors
-    /// The same as for [`ArrayBuilder::create`].
+    /// As for [`ArrayBuilder::create`].
     pub async fn create(self, place: impl Into<Place>) -> Result<ArrayIn<E, Asynchronous>> {
         let place = place.into().located().await?;
         let storage = place.storage.clone();

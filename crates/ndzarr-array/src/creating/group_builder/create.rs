@@ -19,10 +19,10 @@ impl GroupBuilder<Blocking> {
 }
 
 impl GroupBuilder<Asynchronous> {
-    /// Like [`GroupBuilder::create`].
+    /// Asynchronous [`GroupBuilder::create`].
     ///
     /// # Errors
-    /// The same as for [`GroupBuilder::create`].
+    /// As for [`GroupBuilder::create`].
     pub async fn create(self, place: impl Into<Place>) -> Result<GroupIn<Asynchronous>> {
         let place = place.into().located().await?;
         let storage = place.storage.clone();

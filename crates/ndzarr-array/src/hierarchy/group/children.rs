@@ -72,7 +72,7 @@ impl GroupIn<Blocking> {
     /// Opens the array of this name or relative path.
     ///
     /// # Errors
-    /// The same as for [`Array::open`](crate::Array::open).
+    /// As for [`Array::open`](crate::Array::open).
     pub fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Blocking>> {
         let info = self.info.wait(self.info.array(name))?;
         info.named(E::check_stored(info.data_type()))?;
@@ -82,16 +82,16 @@ impl GroupIn<Blocking> {
     /// Opens the group of this name or relative path.
     ///
     /// # Errors
-    /// The same as for [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub fn group(&self, name: &str) -> Result<Self> {
         self.info.wait(self.info.group(name)).map(Self::from)
     }
 
     /// Creates an array below this group, in the group's format. With
-    /// [`or_open`](ArrayBuilder::or_open), one that is there is opened.
+    /// [`or_open`](ArrayBuilder::or_open), one that exists is opened.
     ///
     /// # Errors
-    /// The same as for [`ArrayBuilder::create`].
+    /// As for [`ArrayBuilder::create`].
     pub fn create_array<E: ElementType>(
         &self,
         name: &str,
@@ -103,12 +103,12 @@ impl GroupIn<Blocking> {
     /// Creates a group below this group, in the group's format.
     ///
     /// # Errors
-    /// The same as for [`create`](Self::create).
+    /// As for [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
         self.info.wait_change(self.info.create_group(name)).map(Self::from)
     }
 
-    /// Whether there is an array or a group of this name or relative path. Opening what is there can
+    /// Returns `true` if an array or a group of this name or relative path exists. Opening it can
     /// still fail, if it is of another kind or needs what this build lacks.
     ///
     /// # Errors
@@ -121,9 +121,9 @@ impl GroupIn<Blocking> {
     /// is removed, its target stays.
     ///
     /// # Errors
-    /// The name is empty; nothing is there; [files that do not belong to the node](crate::Contents::foreign) lie
-    /// below it, and the [options](Self::with_options) do not [force](crate::RunOptions::force) their removal;
-    /// the store fails.
+    /// The name is empty; nothing exists there; [files that do not belong to the
+    /// node](crate::Contents::foreign) lie below it, and the [options](Self::with_options) do not
+    /// [force](crate::RunOptions::force) their removal; the store fails.
     ///
     /// ```
     /// use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore, RunOptions};
@@ -164,28 +164,28 @@ impl GroupIn<Blocking> {
 }
 
 impl GroupIn<Asynchronous> {
-    /// Like [`Group::children`](crate::Group::children).
+    /// Asynchronous [`Group::children`](crate::Group::children).
     ///
     /// # Errors
-    /// The same as for [`Group::children`](crate::Group::children).
+    /// As for [`Group::children`](crate::Group::children).
     pub async fn children(&self) -> Result<Vec<Child<Asynchronous>>> {
         let children = self.info.on_pool(|group| async move { group.children().await }).await?;
         Ok(children.into_iter().map(Child::new).collect())
     }
 
-    /// Like [`Group::walk`](crate::Group::walk).
+    /// Asynchronous [`Group::walk`](crate::Group::walk).
     ///
     /// # Errors
-    /// The same as for [`Group::walk`](crate::Group::walk).
+    /// As for [`Group::walk`](crate::Group::walk).
     pub async fn walk(&self) -> Result<Vec<Child<Asynchronous>>> {
         let found = self.info.on_pool(|group| async move { group.walk().await }).await?;
         Ok(found.into_iter().map(Child::new).collect())
     }
 
-    /// Like [`Group::array`](crate::Group::array).
+    /// Asynchronous [`Group::array`](crate::Group::array).
     ///
     /// # Errors
-    /// The same as for [`Group::array`](crate::Group::array).
+    /// As for [`Group::array`](crate::Group::array).
     pub async fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Asynchronous>> {
         let name = name.to_owned();
         let info = self.info.on_pool(|group| async move { group.array(&name).await }).await?;
@@ -193,19 +193,19 @@ impl GroupIn<Asynchronous> {
         Ok(info.into())
     }
 
-    /// Like [`Group::group`](crate::Group::group).
+    /// Asynchronous [`Group::group`](crate::Group::group).
     ///
     /// # Errors
-    /// The same as for [`Group::group`](crate::Group::group).
+    /// As for [`Group::group`](crate::Group::group).
     pub async fn group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
         self.info.on_pool(|group| async move { group.group(&name).await }).await.map(Self::from)
     }
 
-    /// Like [`Group::create_array`](crate::Group::create_array).
+    /// Asynchronous [`Group::create_array`](crate::Group::create_array).
     ///
     /// # Errors
-    /// The same as for [`Group::create_array`](crate::Group::create_array).
+    /// As for [`Group::create_array`](crate::Group::create_array).
     pub async fn create_array<E: ElementType>(
         &self,
         name: &str,
@@ -216,38 +216,38 @@ impl GroupIn<Asynchronous> {
         self.info.on_change_thread(call).await.map(ArrayIn::from)
     }
 
-    /// Like [`Group::create_group`](crate::Group::create_group).
+    /// Asynchronous [`Group::create_group`](crate::Group::create_group).
     ///
     /// # Errors
-    /// The same as for [`Group::create_group`](crate::Group::create_group).
+    /// As for [`Group::create_group`](crate::Group::create_group).
     pub async fn create_group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
         let call = |group: GroupInfo| async move { group.create_group(&name).await };
         self.info.on_change_thread(call).await.map(Self::from)
     }
 
-    /// Like [`Group::contains`](crate::Group::contains).
+    /// Asynchronous [`Group::contains`](crate::Group::contains).
     ///
     /// # Errors
-    /// The same as for [`Group::contains`](crate::Group::contains).
+    /// As for [`Group::contains`](crate::Group::contains).
     pub async fn contains(&self, name: &str) -> Result<bool> {
         let name = name.to_owned();
         self.info.on_pool(|group| async move { group.contains(&name).await }).await
     }
 
-    /// Like [`Group::erase`](crate::Group::erase).
+    /// Asynchronous [`Group::erase`](crate::Group::erase).
     ///
     /// # Errors
-    /// The same as for [`Group::erase`](crate::Group::erase).
+    /// As for [`Group::erase`](crate::Group::erase).
     pub async fn erase(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
         self.info.on_change_thread(|group| async move { group.erase(&name).await }).await
     }
 
-    /// Like [`Group::erase_self`](crate::Group::erase_self).
+    /// Asynchronous [`Group::erase_self`](crate::Group::erase_self).
     ///
     /// # Errors
-    /// The same as for [`Group::erase_self`](crate::Group::erase_self).
+    /// As for [`Group::erase_self`](crate::Group::erase_self).
     pub async fn erase_self(self) -> Result<()> {
         self.info.on_change_thread(|group| async move { group.erase_at(&group.node.path).await }).await
     }

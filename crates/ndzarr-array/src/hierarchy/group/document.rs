@@ -102,27 +102,27 @@ impl GroupIn<Blocking> {
 }
 
 impl GroupIn<Asynchronous> {
-    /// Like [`Group::merge_attributes`](crate::Group::merge_attributes).
+    /// Asynchronous [`Group::merge_attributes`](crate::Group::merge_attributes).
     ///
     /// # Errors
-    /// The same as for [`Group::merge_attributes`](crate::Group::merge_attributes).
+    /// As for [`Group::merge_attributes`](crate::Group::merge_attributes).
     pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         self.change_attributes(&GroupInfo::merging(attributes)?).await
     }
 
-    /// Like [`Group::set_attribute`](crate::Group::set_attribute).
+    /// Asynchronous [`Group::set_attribute`](crate::Group::set_attribute).
     ///
     /// # Errors
-    /// The same as for [`Group::set_attribute`](crate::Group::set_attribute).
+    /// As for [`Group::set_attribute`](crate::Group::set_attribute).
     pub async fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
         let change = self.info.setting(key, value)?;
         self.change_attributes(&change).await
     }
 
-    /// Like [`Group::update_attribute`](crate::Group::update_attribute).
+    /// Asynchronous [`Group::update_attribute`](crate::Group::update_attribute).
     ///
     /// # Errors
-    /// The same as for [`Group::update_attribute`](crate::Group::update_attribute).
+    /// As for [`Group::update_attribute`](crate::Group::update_attribute).
     pub async fn update_attribute<A: DeserializeOwned + Serialize + 'static>(
         &mut self,
         key: &str,
@@ -137,10 +137,10 @@ impl GroupIn<Asynchronous> {
         Ok(())
     }
 
-    /// Like [`Group::change_attributes`](crate::Group::change_attributes).
+    /// Asynchronous [`Group::change_attributes`](crate::Group::change_attributes).
     ///
     /// # Errors
-    /// The same as for [`Group::change_attributes`](crate::Group::change_attributes).
+    /// As for [`Group::change_attributes`](crate::Group::change_attributes).
     pub async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let change = change.clone();
         let call = |mut group: GroupInfo| async move {
@@ -151,10 +151,10 @@ impl GroupIn<Asynchronous> {
         Ok(())
     }
 
-    /// Like [`Group::consolidate`](crate::Group::consolidate).
+    /// Asynchronous [`Group::consolidate`](crate::Group::consolidate).
     ///
     /// # Errors
-    /// The same as for [`Group::consolidate`](crate::Group::consolidate).
+    /// As for [`Group::consolidate`](crate::Group::consolidate).
     pub async fn consolidate(&mut self) -> Result<()> {
         let call = |mut group: GroupInfo| async move {
             group.consolidate().await?;

@@ -76,7 +76,7 @@ impl GroupInfo {
         Ok(self.hand_on(created?))
     }
 
-    /// Whether there is a node below it.
+    /// Returns `true` if a node of this name or relative path exists below it.
     pub(crate) async fn contains(&self, name: &str) -> Result<bool> {
         match self.open_node(&self.child_path(name)?, Wanted::Any).await {
             Ok(_) => Ok(true),

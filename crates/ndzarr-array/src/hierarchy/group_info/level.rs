@@ -28,7 +28,7 @@ struct Parent<'g> {
     group: &'g GroupInfo,
     children: Children<'g>,
     /// One of its arrays, with which others may share its chain.
-    beside: OnceLock<ArrayInfo>,
+    sibling: OnceLock<ArrayInfo>,
 }
 
 /// What may be a child: the index of its group, which page of the group's list it is on, and where; or
@@ -95,8 +95,8 @@ fn opened_by_threads<'g>(
     in_parallel(candidates, threads, |candidate| block_on(pin!(open(candidate))))
 }
 
-/// All groups are listed at once, and children are opened while the lists go on, in any order: behind a
-/// slow answer, an ordered buffer would hold back the next requests.
+/// All groups are listed at once, and children are opened while the lists go on, in any order:
+/// after a slow answer, an ordered buffer would hold back the next requests.
 async fn opened_at_once<'g>(groups: &'g [GroupInfo], at_once: usize) -> Vec<(usize, Result<Opened>)> {
     let pages = |(i, group): (usize, &'g GroupInfo)| group.pages().map(move |page| (i, page)).boxed();
     let pages: Vec<_> = groups.iter().enumerate().map(pages).collect();
@@ -184,8 +184,8 @@ impl Parent<'_> {
     }
 
     fn array(&self, node: Arc<Node>) -> Result<ArrayInfo> {
-        let array = self.group.array_of(node, self.beside.get())?;
-        self.beside.get_or_init(|| array.clone());
+        let array = self.group.array_of(node, self.sibling.get())?;
+        self.sibling.get_or_init(|| array.clone());
         Ok(array)
     }
 }
@@ -237,7 +237,7 @@ impl GroupInfo {
         let options = self.view.options(Wanted::Any);
         let list = |known: &Known| Children::of(&self.node, consolidated.clone(), known, options.clone());
         let children = self.storage.conclude(known, &options.limits, list).await?;
-        Ok(Parent { group: self, children, beside: OnceLock::new() })
+        Ok(Parent { group: self, children, sibling: OnceLock::new() })
     }
 
     /// The folder of this name in a group, as if it were a group.

@@ -1,4 +1,4 @@
-//! A store that a copy writes to only while its note is there.
+//! A store that a copy writes to only while its note exists.
 //!
 //! A copy may be taken for dead while it only waits: another call goes on with it, begins another one in
 //! its place, or removes what it has written. From then on nothing that it still has in hand is published.

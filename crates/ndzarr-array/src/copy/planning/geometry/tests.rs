@@ -37,7 +37,7 @@ fn counted(task: &Task<'_>, walk: &Walk) -> f64 {
 
 #[test]
 fn meetings_are_those_of_a_walk() {
-    // 0..100 meets 2 units of 64, 100..200 meets 3, and so on: 2 3 2 3 2 3 2 3 3 2 1.
+    // 0..100 overlaps 2 units of 64, 100..200 overlaps 3, and so on: 2 3 2 3 2 3 2 3 3 2 1.
     assert_eq!(meetings(1024, 64, 100), 26.0 / 16.0);
     assert_eq!(meetings(1024, 8, 64), 1.0);
     assert_eq!(meetings(1024, 64, 8), 8.0);
