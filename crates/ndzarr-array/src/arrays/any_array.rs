@@ -338,7 +338,8 @@ impl ArrayIn<Any, Asynchronous> {
     /// # Errors
     /// As for [`AnyArray::fill`](crate::AnyArray::fill).
     pub async fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
-        let (resolved, value) = (self.info.resolve(&selection)?, value.into());
+        let resolved = self.info.resolve(&selection)?;
+        let value = value.into();
         drop(selection);
         self.info.fill_any::<Asynchronous>(&resolved, &value).await
     }
@@ -376,7 +377,8 @@ impl ArrayIn<Any, Asynchronous> {
     /// As for [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<Any, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
-        let (info, shard) = (self.info.clone(), shard.to_vec());
+        let info = self.info.clone();
+        let shard = shard.to_vec();
         self.info.on_pool(|_| async move { ShardWriter::begin(info, &shard) }).await
     }
 }

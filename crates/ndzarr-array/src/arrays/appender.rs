@@ -177,7 +177,8 @@ impl<T: Element> Appender<T> {
     /// `data` has another shape: the appender stays usable. A codec fails, or an error of
     /// [`publish`](Self::publish): no more can be added.
     pub fn push(&mut self, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
-        let (info, data) = (self.info.clone(), data.to_view());
+        let info = self.info.clone();
+        let data = data.to_view();
         let shape = data.shape().to_vec();
         self.add(&shape, info.box_source(data)?)
     }
@@ -268,7 +269,8 @@ impl<T: Element> Appender<T, Asynchronous> {
     /// # Errors
     /// As for [`Appender::push`].
     pub async fn push(&mut self, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
-        let (info, data) = (self.info.clone(), data.to_view());
+        let info = self.info.clone();
+        let data = data.to_view();
         let shape = data.shape().to_vec();
         let source = info.box_source(data)?.piece(&vec![0; shape.len()], &shape);
         self.add(shape, source).await

@@ -243,7 +243,8 @@ impl Chunks {
         let (number, byte_len) = match &self.met {
             Met::All => (n, None),
             Met::Along(axes) => {
-                let (mut rest, mut within) = (n, vec![0; axes.len()]);
+                let mut rest = n;
+                let mut within = vec![0; axes.len()];
                 for (index, axis) in within.iter_mut().zip(axes.iter()).rev() {
                     *index = axis.nth(&self.grid, rest % axis.len());
                     rest /= axis.len();

@@ -105,7 +105,8 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
     /// # Errors
     /// As for [`N5Blocks::write`].
     pub async fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
-        let (block, encoded) = (block.to_vec(), self.info.encode_n5_block(content)?);
+        let block = block.to_vec();
+        let encoded = self.info.encode_n5_block(content)?;
         self.info
             .on_change_thread(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
             .await
@@ -146,7 +147,8 @@ impl N5Blocks<Any, Asynchronous> {
     /// # Errors
     /// As for [`N5Blocks::write_object`].
     pub async fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
-        let (block, encoded) = (block.to_vec(), self.info.encode_n5_object(object)?);
+        let block = block.to_vec();
+        let encoded = self.info.encode_n5_object(object)?;
         self.info
             .on_change_thread(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
             .await

@@ -125,7 +125,9 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
     /// # Errors
     /// As for [`ShardWriter::write_chunk`].
     pub async fn write_chunk(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
-        let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_view().to_owned());
+        let shard = Arc::clone(&self.shard);
+        let inner = inner.to_vec();
+        let data = data.to_view().to_owned();
         self.shard.info.work_on_pool(move || shard.write_inner(&inner, data.view())).await
     }
 }
@@ -137,7 +139,9 @@ impl ShardWriter<Any, Asynchronous> {
     /// # Errors
     /// As for [`ShardWriter::write_chunk`].
     pub async fn write_chunk<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
-        let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.clone().into_dyn());
+        let shard = Arc::clone(&self.shard);
+        let inner = inner.to_vec();
+        let data = data.clone().into_dyn();
         self.shard.info.work_on_pool(move || shard.write_any(&inner, &data)).await
     }
 }
@@ -148,13 +152,15 @@ impl<E> ShardWriter<E, Asynchronous> {
     /// # Errors
     /// As for [`ShardWriter::finish`].
     pub async fn finish(self) -> Result<()> {
-        let (shard, given) = (Arc::clone(&self.shard), self.shard);
+        let shard = Arc::clone(&self.shard);
+        let given = self.shard;
         if !shard.info.storage.is_blocking() {
             let inner = shard.info.work_on_pool(move || given.take()).await?;
             return shard.publish(inner).await;
         }
         let (_stop, options) = shard.info.options.part();
-        let (name, cancel) = (shard.info.storage.name(), options.cancel.clone());
+        let name = shard.info.storage.name();
+        let cancel = options.cancel.clone();
         let info = shard.info.clone();
         // Not on the pool, because it may wait for a lock.
         let finish = move || {

@@ -211,7 +211,8 @@ impl Units<Asynchronous> {
     /// # Errors
     /// As for [`Units::write_encoded`].
     pub async fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
-        let (unit, bytes) = (unit.to_vec(), bytes.into());
+        let unit = unit.to_vec();
+        let bytes = bytes.into();
         self.info.on_change_thread(|info| async move { info.put_encoded_unit(&unit, bytes).await }).await
     }
 

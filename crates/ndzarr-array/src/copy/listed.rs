@@ -68,10 +68,7 @@ impl Store for OfList<Arc<dyn Store>> {
     }
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        match self.list.lacks(&fetch.key) {
-            true => Ok(Fetched::Missing),
-            false => self.store.fetch(fetch),
-        }
+        if self.list.lacks(&fetch.key) { Ok(Fetched::Missing) } else { self.store.fetch(fetch) }
     }
 
     fn fetch_pieces(
@@ -82,9 +79,10 @@ impl Store for OfList<Arc<dyn Store>> {
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
-        match self.list.lacks(key) {
-            true => Ok(FetchedPieces::Missing),
-            false => self.store.fetch_pieces(key, byte_len, ranges, piece, take),
+        if self.list.lacks(key) {
+            Ok(FetchedPieces::Missing)
+        } else {
+            self.store.fetch_pieces(key, byte_len, ranges, piece, take)
         }
     }
 
@@ -107,9 +105,10 @@ impl AsyncStore for OfList<Arc<dyn AsyncStore>> {
     }
 
     fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
-        match self.list.lacks(&fetch.key) {
-            true => Box::pin(async { Ok(Fetched::Missing) }),
-            false => self.store.fetch(fetch),
+        if self.list.lacks(&fetch.key) {
+            Box::pin(async { Ok(Fetched::Missing) })
+        } else {
+            self.store.fetch(fetch)
         }
     }
 

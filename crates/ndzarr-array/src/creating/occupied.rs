@@ -23,7 +23,8 @@ pub(crate) async fn check(
     if matches!(existing, Existing::Replace | Existing::Beside) {
         return Ok(());
     }
-    let (node, prefix) = (&creation.node, &spec.keys.prefix);
+    let node = &creation.node;
+    let prefix = &spec.keys.prefix;
     let listing = storage.listing(prefix).await?;
     if has_chunks(storage, spec, &listing).await? {
         let what = format!(
@@ -122,7 +123,8 @@ async fn found_below(
     listing: DirListing,
     is_one: impl Fn(&str, bool) -> bool,
 ) -> Result<Option<String>> {
-    let (mut pending, mut next) = (Vec::new(), Some((prefix.to_owned(), listing)));
+    let mut pending = Vec::new();
+    let mut next = Some((prefix.to_owned(), listing));
     while let Some((folder, listing)) = next {
         let is_direct = folder == prefix;
         if let Some(name) = listing.keys.iter().find(|name| is_one(name, is_direct)) {
@@ -143,7 +145,8 @@ async fn found_below(
 /// Returns `true` if anything among an array's chunks could be one of them, given the listing of
 /// that place.
 async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -> Result<bool> {
-    let (keys, ndim) = (&spec.keys, spec.shape.len());
+    let keys = &spec.keys;
+    let ndim = spec.shape.len();
     // The names of chunks, or of their folders, differ only in their numbers.
     let first = keys.encoding.encode(&vec![0; ndim]);
     let Some((folder, _)) = first.split_once('/') else {

@@ -96,7 +96,8 @@ pub trait Element: Clone + Send + Sync + 'static {
 
     #[doc(hidden)]
     fn from_bytes(stored: &DataType) -> FromBytes<Self> {
-        let (stored, read) = (stored.clone(), Self::reader(stored));
+        let read = Self::reader(stored);
+        let stored = stored.clone();
         Arc::new(move |content: &[u8], swap: &Swap| {
             let turned;
             let content = match swap {
@@ -114,7 +115,8 @@ pub trait Element: Clone + Send + Sync + 'static {
 
     #[doc(hidden)]
     fn to_bytes(stored: &DataType) -> ToBytes<Self> {
-        let (size, write) = (stored.elem_size().unwrap_or(0), Self::writer(stored));
+        let size = stored.elem_size().unwrap_or(0);
+        let write = Self::writer(stored);
         Arc::new(move |value: &Self, out: &mut Vec<u8>| {
             let start = out.len();
             // Every value was checked before.
@@ -155,13 +157,13 @@ pub trait Element: Clone + Send + Sync + 'static {
     /// Checks that values can be stored as elements of a type.
     #[doc(hidden)]
     fn check(values: ArrayViewD<'_, Self>, stored: &DataType) -> Result<()> {
-        let (mut content, write) = (Vec::new(), Self::writer(stored));
+        let mut content = Vec::new();
+        let write = Self::writer(stored);
         for value in values {
             content.clear();
             let written = write(value, &mut content);
-            let fits = written.and_then(|()| match stored.is_element(&content) {
-                true => Ok(()),
-                false => Err(not_an_element(&content, stored)),
+            let fits = written.and_then(|()| {
+                if stored.is_element(&content) { Ok(()) } else { Err(not_an_element(&content, stored)) }
             });
             fits.map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
         }

@@ -44,12 +44,10 @@ fn put(value: f32, part: Option<ComplexPart>, out: &mut Vec<u8>) -> Result<(), S
         _ => {}
     }
     let written = part.and_then(|part| number(&out[start..], part));
-    match written.is_some_and(|written| written == value || written.is_nan() && value.is_nan()) {
-        true => Ok(()),
-        false => Err(format!(
-            "{value} is not a {}",
-            part.map_or(DataType::Float { bits: 32 }, ComplexPart::data_type)
-        )),
+    if written.is_some_and(|written| written == value || written.is_nan() && value.is_nan()) {
+        Ok(())
+    } else {
+        Err(format!("{value} is not a {}", part.map_or(DataType::Float { bits: 32 }, ComplexPart::data_type)))
     }
 }
 

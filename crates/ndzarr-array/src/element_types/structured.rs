@@ -150,7 +150,8 @@ macro_rules! structured {
 #[doc(hidden)]
 #[must_use]
 pub fn reader<T: StructField>(stored: &DataType) -> Reader<T> {
-    let (plan, stored) = (T::plan(stored, &[]).ok(), stored.clone());
+    let plan = T::plan(stored, &[]).ok();
+    let stored = stored.clone();
     let any_bits = stored.is_any_bits();
     Box::new(move |content| {
         let plan = plan.as_ref().filter(|plan| plan.byte_len() == content.len())?;

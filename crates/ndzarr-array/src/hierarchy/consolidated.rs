@@ -160,7 +160,8 @@ async fn refresh_one(
     change: &DocumentChange,
     policy: ConcurrentUpdate,
 ) -> Result<()> {
-    let (format, limits) = (node.format, &node.context.limits);
+    let format = node.format;
+    let limits = &node.context.limits;
     // A group usually has its document, but few have a document that holds only copies.
     if copies_stand_alone(format) && !storage.has(key).await? {
         return Ok(());

@@ -141,10 +141,7 @@ async fn find_otherwise(
     }
     #[cfg(not(feature = "fs"))]
     let _ = options;
-    match place.path.is_empty() {
-        true => Err(below(error, &place.storage).await),
-        false => Err(error),
-    }
+    if place.path.is_empty() { Err(below(error, &place.storage).await) } else { Err(error) }
 }
 
 const UNFINISHED: &str = "a copy to this place has not ended: resume it, or replace or remove what is there";
@@ -221,7 +218,8 @@ pub(crate) async fn new_array(
     options: &CreateOptions,
 ) -> Result<(Storage, Creation)> {
     check_new(&place, options.format).await?;
-    let (storage, path) = (place.storage, NodePath::new(&place.path)?);
+    let storage = place.storage;
+    let path = NodePath::new(&place.path)?;
     let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
     let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
     Ok((storage, creation))

@@ -112,7 +112,8 @@ impl GroupInfo {
         unknown_type: UnknownType,
     ) -> Result<Self> {
         find_node::check_new(&place, options.format).await?;
-        let (storage, path) = (place.storage, NodePath::new(&place.path)?);
+        let storage = place.storage;
+        let path = NodePath::new(&place.path)?;
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
         let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
         if let Some((source, array)) = made_from

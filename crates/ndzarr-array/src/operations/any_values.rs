@@ -54,10 +54,7 @@ impl ArrayInfo {
         let is_of_type = with_held!(self.data_type(), T => {
             T::wrap(Array1::<T>::from_vec(Vec::new()).into_dyn()).name() == out.name()
         }, matches!(out, AnyElements::Packed(_)));
-        match is_of_type {
-            true => self.named(resolved.check_shape(out.shape())),
-            false => Err(self.other_type(out)),
-        }
+        if is_of_type { self.named(resolved.check_shape(out.shape())) } else { Err(self.other_type(out)) }
     }
 
     /// Reads many selections as one task.
@@ -145,7 +142,8 @@ impl ArrayInfo {
         &'a self,
         data: &'a AnyElements<D>,
     ) -> Result<Box<dyn Source + 'a>> {
-        let (stored, axes) = (self.data_type(), vec![Picks::ALL; data.shape().len()]);
+        let stored = self.data_type();
+        let axes = vec![Picks::ALL; data.shape().len()];
         if let AnyElements::Packed(array) = data {
             let expected: Vec<usize> = data.shape().iter().copied().chain(stored.elem_size()).collect();
             self.check_packed_shape(array.shape(), &expected)?;

@@ -88,7 +88,8 @@ pub(crate) fn one<A: DeserializeOwned>(storage: &Storage, node: &Node, key: &str
 
 /// All attributes as one Rust type.
 pub(crate) fn all<A: DeserializeOwned>(storage: &Storage, node: &Node) -> Result<A> {
-    let (mut members, current) = (node.attributes.iter(), Cell::new(None));
+    let mut members = node.attributes.iter();
+    let current = Cell::new(None);
     // serde's errors do not name the member that they are about.
     let members = std::iter::from_fn(|| {
         let (key, value) = members.next().unzip();

@@ -41,7 +41,8 @@ pub(crate) fn each_on_threads<T: Send, F: Future<Output = Result<()>> + Send>(
 ) -> Result<()> {
     let items = items.into_iter();
     let most = items.size_hint().1.unwrap_or(usize::MAX);
-    let (items, failed) = (Mutex::new(items), AtomicBool::new(false));
+    let items = Mutex::new(items);
+    let failed = AtomicBool::new(false);
     let (error, panic) = (Mutex::new(None), Mutex::new(None));
     let call = Cancel::of_scope();
     let each = &each;

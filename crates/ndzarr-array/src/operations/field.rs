@@ -35,7 +35,8 @@ impl ArrayInfo {
             .map_err(|mismatch| refuse(mismatch.within(name).to_string()))?;
         let blank = T::read(&vec![0; plan.byte_len()], &plan);
         let blank = blank.ok_or_else(|| refuse(format!("zero is not a value of the field {name:?}")))?;
-        let (stored, place) = (field.data_type.clone(), at..at + field.byte_len());
+        let stored = field.data_type.clone();
+        let place = at..at + field.byte_len();
         let convert = move |element: &[u8], swap: &Swap| {
             let mut content = element.get(place.clone()).ok_or("an element without the field")?.to_vec();
             within(swap, place.start, content.len()).apply(&mut content);

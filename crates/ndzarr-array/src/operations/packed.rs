@@ -124,7 +124,8 @@ impl ArrayInfo {
         self.elem_size()?;
         self.check_packed(bytes)?;
         let size = self.check_bytes(resolved, bytes.len())?;
-        let (data_type, mut shape) = (self.data_type(), resolved.shape());
+        let data_type = self.data_type();
+        let mut shape = resolved.shape();
         let elements: ArrayD<Vec<u8>>;
         let sources = with_plain!(data_type, T => {
             let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(bytes));
@@ -165,8 +166,10 @@ impl ArrayInfo {
         memory: &'m [u8],
         whole: &Region,
     ) -> Result<Box<dyn Source + 'm>> {
-        let (stored, axes) = (self.data_type(), vec![Picks::ALL; region.ndim()]);
-        let (mut shape, part) = (lengths(whole), Some((region, whole)));
+        let stored = self.data_type();
+        let axes = vec![Picks::ALL; region.ndim()];
+        let mut shape = lengths(whole);
+        let part = Some((region, whole));
         with_plain!(stored, T => {
             let view = ArrayView::from_shape(IxDyn(&shape), cast_slice::<u8, T>(memory));
             let elements = CowArray::from(part_of(self.named(view.map_err(too_large))?, part));
@@ -220,7 +223,8 @@ impl ArrayInfo {
 
     /// Checks that `len` bytes are the elements of a selection, and returns the size of an element.
     pub(crate) fn check_bytes(&self, resolved: &Resolved, len: usize) -> Result<usize> {
-        let (shape, size) = (resolved.shape(), self.elem_size()?);
+        let shape = resolved.shape();
+        let size = self.elem_size()?;
         if shape.iter().try_fold(size, |len, &n| len.checked_mul(n)) == Some(len) {
             return Ok(size);
         }

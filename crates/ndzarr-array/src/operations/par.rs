@@ -87,7 +87,8 @@ pub fn par_fold_stored<E: ElementType, A: Send>(
 ) -> Result<(A, u64)> {
     let grid = array.info.inner_grid()?;
     let units: Vec<Region> = array.units().stored()?.map(|unit| Region::new(unit.ranges)).collect();
-    let (mut n, mut left_out) = (0_u64, bytes(array.info.shape(), 1));
+    let mut n = 0_u64;
+    let mut left_out = bytes(array.info.shape(), 1);
     for unit in &units {
         n += grid.n_overlaps(unit).unwrap_or(u64::MAX);
         left_out = left_out.saturating_sub(unit.n_elements().unwrap_or(u64::MAX));
@@ -104,7 +105,8 @@ fn fold_regions<E: ElementType, A: Send>(
     fold: impl Fn(A, &Region, E::Elements) -> A + Sync,
     reduce: impl Fn(A, A) -> A,
 ) -> Result<A> {
-    let (info, run) = (&array.info, &array.info.options);
+    let info = &array.info;
+    let run = &array.info.options;
     let one = &part(info, run);
     let len = bytes(info.inner_grid()?.chunk_shape(), E::byte_len(info));
     let threads = threads_for(run, len.saturating_mul(2));
@@ -112,7 +114,10 @@ fn fold_regions<E: ElementType, A: Send>(
     // As many as threads are folding at a time.
     let values = Mutex::new(Vec::new());
     let each = |region: Region| {
-        let (values, identity, fold, counter) = (&values, &identity, &fold, &counter);
+        let values = &values;
+        let identity = &identity;
+        let fold = &fold;
+        let counter = &counter;
         async move {
             let elements = E::read(one, &one.resolve(&region)?).await?;
             let value = lock(values).pop();
@@ -159,7 +164,8 @@ pub fn par_write<T: ElementType, E: From<Error> + Send>(
     let info = &target.info;
     let failure = Mutex::new(None);
     let block = |region: Region| {
-        let (block, failure) = (&block, &failure);
+        let block = &block;
+        let failure = &failure;
         async move {
             block(&region).map_err(|error| {
                 lock(failure).get_or_insert(error);
@@ -232,7 +238,9 @@ fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
     let counter = Counter::new(grid.n_overlaps(&Region::whole(shape)).unwrap_or(u64::MAX), run);
     let writes = part(to, &to.options);
     let each = |region: Region| {
-        let (writes, counter, elements) = (&writes, &counter, block(region.clone()));
+        let writes = &writes;
+        let counter = &counter;
+        let elements = block(region.clone());
         async move {
             T::write(writes, &writes.resolve(&region)?, &elements.await?).await?;
             counter.add(1);
@@ -245,7 +253,8 @@ fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
 /// The blocks that are written, each of whole chunks, and the number of threads for them. `sizes`: the bytes of an
 /// element that is read, and of one that is written.
 fn blocks(to: &ArrayInfo, run: &RunOptions, decoded: &[u64], sizes: [u64; 2]) -> Result<(ChunkGrid, usize)> {
-    let (shape, units) = (to.shape(), to.grid()?);
+    let shape = to.shape();
+    let units = to.grid()?;
     let task = Task {
         shape,
         read: decoded,

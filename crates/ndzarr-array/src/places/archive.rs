@@ -49,7 +49,8 @@ pub(crate) fn create(
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = folder_store::open(parent.unwrap_or_else(|| Path::new(".")), environment)?;
     let archive = ndzarr_store_zip::ZipWriter::create(folder, Key::new(name)?).map_err(named)?;
-    let (storage, name) = (Storage::from(&archive), path.display().to_string());
+    let storage = Storage::from(&archive);
+    let name = path.display().to_string();
     let finish = move || archive.finish().map_err(|error| Error::from(error).in_store(|| name));
     Ok((storage, Box::new(finish)))
 }
@@ -90,7 +91,8 @@ pub(crate) fn open_remote(store: Arc<dyn AsyncStore>, name: &str) -> Result<Stor
 /// What an archive does not show.
 #[cfg(feature = "zip")]
 fn warnings<S>(archive: &ndzarr_store_zip::ZipStore<S>) -> Vec<String> {
-    let (n, first) = (archive.n_skipped(), archive.skipped());
+    let n = archive.n_skipped();
+    let first = archive.skipped();
     if n == 0 {
         return Vec::new();
     }

@@ -49,7 +49,8 @@ impl OpenOptions<Asynchronous> {
         &self,
         place: impl Into<Place>,
     ) -> Result<ArrayIn<E, Asynchronous>> {
-        let (options, place) = (self.clone(), place.into().located().await?);
+        let options = self.clone();
+        let place = place.into().located().await?;
         let storage = place.storage.clone();
         let info = storage.on_pool(|| async move { options.array(place).await }).await?;
         info.named(E::check_stored(info.data_type()))?;
@@ -61,7 +62,8 @@ impl OpenOptions<Asynchronous> {
     /// # Errors
     /// As for [`Group::open`](crate::Group::open).
     pub async fn open_group(&self, place: impl Into<Place>) -> Result<GroupIn<Asynchronous>> {
-        let (options, place) = (self.clone(), place.into().located().await?);
+        let options = self.clone();
+        let place = place.into().located().await?;
         let storage = place.storage.clone();
         storage.on_pool(|| async move { options.group(place).await }).await.map(GroupIn::from)
     }
@@ -71,7 +73,8 @@ impl OpenOptions<Asynchronous> {
     /// # Errors
     /// As for [`AnyNode::open`].
     pub async fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Asynchronous>> {
-        let (options, place) = (self.clone(), place.into().located().await?);
+        let options = self.clone();
+        let place = place.into().located().await?;
         let storage = place.storage.clone();
         storage.on_pool(|| async move { options.node(place).await }).await.map(AnyNode::from)
     }

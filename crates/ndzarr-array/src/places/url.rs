@@ -103,7 +103,8 @@ impl Remote {
         if name.is_empty() {
             return Err(Error::new(ErrorKind::InvalidArgument, format!("{self:?} names no archive")));
         }
-        let (above, name) = (above.to_owned(), name.to_owned());
+        let above = above.to_owned();
+        let name = name.to_owned();
         *path = above;
         if !matches!(self, Self::Http { .. }) {
             return Ok(name);
@@ -162,7 +163,8 @@ pub(crate) fn parse(path: &Path) -> Result<Option<Url>> {
     let Some((scheme, _)) = scheme(text) else {
         // A local path; its bars are its own, but before an adapter.
         let Some(at) = first_adapter(text) else { return Ok(None) };
-        let (root, adapters) = (Root::File(text[..at].into()), &text[at + 1..]);
+        let root = Root::File(text[..at].into());
+        let adapters = &text[at + 1..];
         return adapted(root, adapters.split('|'), |text| Some(text.to_owned()))
             .map_or_else(|why| refused(&why), |url| Ok(Some(url)));
     };
@@ -344,9 +346,10 @@ fn on_drive(local: &str) -> &str {
 fn plain(path: String) -> std::result::Result<String, &'static str> {
     let path = path.strip_suffix('/').map(str::to_owned).unwrap_or(path);
     let is_bad = |part: &str| matches!(part, "" | "." | "..");
-    match !path.is_empty() && path.split('/').any(is_bad) {
-        true => Err("paths have no parts that are empty, . or .."),
-        false => Ok(path),
+    if !path.is_empty() && path.split('/').any(is_bad) {
+        Err("paths have no parts that are empty, . or ..")
+    } else {
+        Ok(path)
     }
 }
 

@@ -111,9 +111,10 @@ impl ArrayInfo {
         let region = region.ok_or_else(|| {
             self.name(wrong("blocks are selected by an index or a range for each axis".to_owned()))
         })?;
-        let along = |(axis, chunks): (usize, &Range<u64>)| match chunks.is_empty() {
-            true => 0..0,
-            false => {
+        let along = |(axis, chunks): (usize, &Range<u64>)| {
+            if chunks.is_empty() {
+                0..0
+            } else {
                 let end = grid.range_along(axis, chunks.end - 1).end;
                 grid.range_along(axis, chunks.start).start..end.min(grid.array_shape()[axis])
             }

@@ -81,7 +81,8 @@ impl Selection for Points {
         }
         // A list of no points has no number of coordinates.
         if (self.n > 0 || self.n_axes > 0) && self.n_axes != shape.len() {
-            let (n_axes, ndim) = (self.n_axes, shape.len());
+            let n_axes = self.n_axes;
+            let ndim = shape.len();
             return Err(wrong(format!("points of {n_axes} coordinates for an array of {ndim} dimensions")));
         }
         let coordinates = self.coordinates.iter().zip((0..shape.len()).cycle());

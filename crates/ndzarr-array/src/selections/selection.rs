@@ -233,7 +233,8 @@ pub(crate) fn bounds(given: impl Iterator<Item = AxisBounds>, shape: &[u64]) -> 
             }
             Bounds::Mask(mask) => {
                 if mask.len() as u64 != shape[axis] {
-                    let (n, len) = (mask.len(), shape[axis]);
+                    let n = mask.len();
+                    let len = shape[axis];
                     return Err(wrong(format!("a mask of {n} elements for axis {axis} of length {len}")));
                 }
                 let indices = mask.iter().zip(0..).filter_map(|(&selected, at)| selected.then_some(at));
@@ -268,16 +269,16 @@ pub(crate) fn list(indices: Vec<u64>, axis: usize) -> Result<ResolvedAxis> {
     let mut distinct = within.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    let order = match within == distinct {
-        true => AxisOrder::Ascending,
-        false => {
-            AxisOrder::Listed(within.iter().map(|at| distinct.partition_point(|other| other < at)).collect())
-        }
+    let order = if within == distinct {
+        AxisOrder::Ascending
+    } else {
+        AxisOrder::Listed(within.iter().map(|at| distinct.partition_point(|other| other < at)).collect())
     };
     let step = distinct.get(1).copied().unwrap_or(1);
-    let picks = match distinct.iter().enumerate().all(|(i, &at)| at == i * step) {
-        true => Picks::Steps(Steps { phase: 0, step }),
-        false => Picks::listed(distinct),
+    let picks = if distinct.iter().enumerate().all(|(i, &at)| at == i * step) {
+        Picks::Steps(Steps { phase: 0, step })
+    } else {
+        Picks::listed(distinct)
     };
     Ok(ResolvedAxis { range: low..high + 1, picks, n, order })
 }

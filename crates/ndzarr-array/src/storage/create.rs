@@ -122,10 +122,8 @@ impl Storage {
     /// begun before the note was there, finds this one, or is found.
     async fn create_unclaimed(&self, claim: &Claim, own: &[&Document], limits: &Limits) -> Result<()> {
         let is_group = own.iter().any(|document| document.key == claim.group.key);
-        let (made, other) = match is_group {
-            true => (&claim.group.key, &claim.array),
-            false => (&claim.array, &claim.group.key),
-        };
+        let (made, other) =
+            if is_group { (&claim.group.key, &claim.array) } else { (&claim.array, &claim.group.key) };
         // Its attributes must stay.
         if self.has(other).await? {
             return Err(self.occupied(other));

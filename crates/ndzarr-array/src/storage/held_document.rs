@@ -133,10 +133,7 @@ fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<LockedDocumen
         };
         // Another program may be writing it: not under this lock.
         drop(taken);
-        match store.stays(key, &pin, Wait::While(&goes_on))? {
-            true => readings = 0,
-            false => readings -= 1,
-        }
+        if store.stays(key, &pin, Wait::While(&goes_on))? { readings = 0 } else { readings -= 1 }
     }
 }
 

@@ -182,9 +182,10 @@ impl Storage {
             AnyStore::Blocking(store) => store.folder(&self.named(Prefix::new(prefix))?).is_some(),
             AnyStore::Async(_) => false,
         };
-        match is_folder {
-            true => self.each_size(prefix, limits, &mut |key, listed| take(key, Some(listed))).await,
-            false => self.keys_below(prefix, limits, &mut |key| take(key, None)).await,
+        if is_folder {
+            self.each_size(prefix, limits, &mut |key, listed| take(key, Some(listed))).await
+        } else {
+            self.keys_below(prefix, limits, &mut |key| take(key, None)).await
         }
     }
 

@@ -40,9 +40,10 @@ fn nested<'s, 'd, S, D>(
     dst: ArrayViewMutD<'d, D>,
 ) -> (ArrayViewD<'s, S>, ArrayViewMutD<'d, D>, bool) {
     let Nesting { axes, crosses } = Nesting::new(dst.shape(), src.strides(), dst.strides());
-    let (mut src, mut dst) = match axes.is_sorted() {
-        true => (src, dst),
-        false => (src.permuted_axes(IxDyn(&axes)), dst.permuted_axes(IxDyn(&axes))),
+    let (mut src, mut dst) = if axes.is_sorted() {
+        (src, dst)
+    } else {
+        (src.permuted_axes(IxDyn(&axes)), dst.permuted_axes(IxDyn(&axes)))
     };
     let drop_axis = |src: &mut ArrayViewD<'s, S>, dst: &mut ArrayViewMutD<'d, D>, axis| {
         src.index_axis_inplace(Axis(axis), 0);
@@ -213,7 +214,8 @@ mod tests {
                 let [skip, from_f, to_f, flip] = std::array::from_fn(|bit| case >> bit & 1);
                 let make =
                     |is_f, first| order(larger(if is_f == 1 { &turned } else { shape }, first), is_f == 1);
-                let (src, before) = (make(from_f, 3), make(to_f, 5));
+                let src = make(from_f, 3);
+                let before = make(to_f, 5);
                 let mut src = src.view();
                 let mut expected = before.clone();
                 let mut target = expected.view_mut();

@@ -235,7 +235,8 @@ impl ArrayIn<Any, Asynchronous> {
         name: &str,
         selection: S,
     ) -> Result<NdArray<T, S::OutDim>> {
-        let (name, resolved) = (name.to_owned(), self.info.resolve(&selection)?);
+        let name = name.to_owned();
+        let resolved = self.info.resolve(&selection)?;
         drop(selection);
         into_dim(self.info.on_pool(|info| async move { info.read_field(&name, &resolved).await }).await?)
     }

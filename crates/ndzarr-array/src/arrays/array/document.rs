@@ -61,7 +61,8 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
         key: &str,
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
-        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        let storage = self.info.storage.clone();
+        let options = self.info.options.clone();
         storage.wait_change(options.cancel.as_ref(), self.info.update_attribute(key, update))
     }
 
@@ -70,7 +71,8 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     /// # Errors
     /// The array's format cannot express the change; the store fails.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
-        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        let storage = self.info.storage.clone();
+        let options = self.info.options.clone();
         storage.wait_change(options.cancel.as_ref(), self.info.change_attributes(change))
     }
 
@@ -109,7 +111,8 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn resize(&mut self, shape: impl ToShape) -> Result<()> {
-        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        let storage = self.info.storage.clone();
+        let options = self.info.options.clone();
         storage.wait_change(options.cancel.as_ref(), self.info.resize(&shape.to_shape()))
     }
 

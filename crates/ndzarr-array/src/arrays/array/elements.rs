@@ -153,7 +153,8 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn append(&mut self, axis: usize, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
-        let (info, data) = (self.info.clone(), data.to_view());
+        let info = self.info.clone();
+        let data = data.to_view();
         let shape = data.shape().to_vec();
         let source = info.box_source(data)?;
         info.wait_change(self.info.append(axis, &shape, &*source))
@@ -297,7 +298,8 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     /// # Errors
     /// As for [`Array::append`](crate::Array::append).
     pub async fn append(&mut self, axis: usize, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
-        let (info, data) = (self.info.clone(), data.to_view());
+        let info = self.info.clone();
+        let data = data.to_view();
         let shape = data.shape().to_vec();
         let source = info.box_source(data)?;
         self.info.append_on_change_thread(axis, &shape, &*source).await
@@ -309,7 +311,8 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     /// As for [`Array::shard_writer`](crate::Array::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
-        let (info, shard) = (self.info.clone(), shard.to_vec());
+        let info = self.info.clone();
+        let shard = shard.to_vec();
         self.info.on_pool(|_| async move { ShardWriter::begin(info, &shard) }).await
     }
 }

@@ -81,9 +81,10 @@ impl Growth {
         given: &[usize],
         source: Box<dyn Source + 's>,
     ) -> Box<dyn Source + 's> {
-        match given.len() < self.info.shape().len() {
-            true => Box::new(Frame { source, axis: self.axis }),
-            false => source,
+        if given.len() < self.info.shape().len() {
+            Box::new(Frame { source, axis: self.axis })
+        } else {
+            source
         }
     }
 
@@ -100,7 +101,8 @@ impl Growth {
     /// Takes the elements from an index along the axis on, up to the end of the row of units.
     /// Returns how many indices it took.
     pub(crate) fn take(&mut self, shape: &[u64], source: &dyn Source, from: u64) -> Result<u64> {
-        let (axis, mut at) = (self.axis, from);
+        let axis = self.axis;
+        let mut at = from;
         while at < shape[axis] && self.end < self.row_end {
             if self.info.options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
                 return Err(self.info.name(Error::new(ErrorKind::Cancelled, "it was cancelled")));
@@ -122,10 +124,7 @@ impl Growth {
                 self.rows.add(n as usize, source.piece(&start, &len));
                 if let Some(row) = row.filter(|row| row.end == self.end) {
                     let rows = std::mem::replace(&mut self.rows, Rows::new(axis, self.end));
-                    match rows.start == row.start {
-                        true => self.encode(row, &rows, 0)?,
-                        false => self.head = Some(rows),
-                    }
+                    if rows.start == row.start { self.encode(row, &rows, 0)? } else { self.head = Some(rows) }
                 }
             }
             at += n;
@@ -148,7 +147,8 @@ impl Growth {
             Some(shards) => shards,
             None => self.begin_shards(&row)?,
         };
-        let (info, axis) = (&self.info, self.axis);
+        let info = &self.info;
+        let axis = self.axis;
         let mut jobs = Vec::new();
         for (region, writer) in &shards.writers {
             let mut ranges = region.ranges().to_vec();

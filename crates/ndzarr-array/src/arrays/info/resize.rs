@@ -100,7 +100,8 @@ impl ArrayInfo {
             let cancel = self.options.cancel.clone();
             return scoped(cancel.as_ref(), self.append(axis, shape, source)).await;
         }
-        let (shape, source) = (shape.to_vec(), source.piece(&vec![0; shape.len()], shape));
+        let source = source.piece(&vec![0; shape.len()], shape);
+        let shape = shape.to_vec();
         self.update_on_change_thread(move |mut info| async move {
             let appended = info.append(axis, &shape, &*source).await;
             (info, appended)
@@ -233,7 +234,8 @@ impl ArrayInfo {
     /// the shape in the document. A failure is not reported: the caller has an error already, or no longer exists.
     /// Resizing to the same shape tries again.
     fn tidy(&self, held: &HeldDocument, written: &[u64]) {
-        let (key, limits) = (shape_key(&self.node), &self.node.context.limits);
+        let key = shape_key(&self.node);
+        let limits = &self.node.context.limits;
         let again;
         let held = if held.excludes_others() {
             // If the lock was lost, what is outside the old shape may be another writer's.

@@ -111,7 +111,9 @@ impl ArrayInfo {
         other: &mut (dyn FnMut(&Key) + Send),
     ) -> Result<(Chunks, Vec<Prefix>)> {
         let all = Chunks::new(self.unit_grid());
-        let (mut numbers, mut beyond, mut mistaken) = (Vec::new(), None, None);
+        let mut numbers = Vec::new();
+        let mut beyond = None;
+        let mut mistaken = None;
         let mut take = |key: &Key| match self.number_of(&all, key) {
             Some((Some(number), _)) => numbers.push(number),
             Some((None, _)) => beyond = Some(key.clone()),
@@ -122,7 +124,8 @@ impl ArrayInfo {
                 other(key);
             }
         };
-        let (keys, n_axes) = (&self.spec().keys, self.shape().len());
+        let keys = &self.spec().keys;
+        let n_axes = self.shape().len();
         let folders = self.storage.chunk_keys(keys, n_axes, &self.node.context.limits, &mut take).await?;
         self.check_numbered(beyond)?;
         if numbers.is_empty() {
@@ -138,7 +141,8 @@ impl ArrayInfo {
 
     /// The encoded bytes of a unit, and the pin that names the value.
     pub(crate) async fn pinned_unit(&self, unit: &[u64]) -> Result<Option<(Pin, Bytes)>> {
-        let (key, grid) = (self.existing_unit(unit)?, self.grid()?);
+        let key = self.existing_unit(unit)?;
+        let grid = self.grid()?;
         let shape = grid.shape_of(unit);
         let limit = self.data()?.chain().encoded_limit(shape.as_deref().unwrap_or(grid.chunk_shape()));
         let fetched = self.storage.fetch_whole(key, limit).await.or_else(StoreError::or_missing);
@@ -154,7 +158,8 @@ impl ArrayInfo {
 
     /// An error if an encoded value is shorter than any of its unit can be, as one that was cut is.
     pub(crate) fn check_not_cut(&self, unit: &[u64], byte_len: usize) -> Result<()> {
-        let (chain, grid) = (self.data()?.chain(), self.grid()?);
+        let chain = self.data()?.chain();
+        let grid = self.grid()?;
         let shape = grid.shape_of(unit);
         let expected = chain.encoded_len(shape.as_deref().unwrap_or(grid.chunk_shape()));
         let Some(expected) = expected.filter(|expected| byte_len < *expected) else { return Ok(()) };
@@ -173,9 +178,10 @@ impl ArrayInfo {
         };
         let shape = chain.stored(&shape);
         let layout = sharding.layout(&shape);
-        let want = match layout.ends_with_index() {
-            true => Want::Tail(layout.index_len()),
-            false => Want::Ranges(vec![0..layout.index_len()]),
+        let want = if layout.ends_with_index() {
+            Want::Tail(layout.index_len())
+        } else {
+            Want::Ranges(vec![0..layout.index_len()])
         };
         let fetched = self.storage.fetch_raw(&Fetch { key: key.clone(), of: Of::Any, want }).await;
         let (size, parts) = match self.storage.named(fetched.or_else(StoreError::or_missing))? {

@@ -182,13 +182,14 @@ impl Conversion {
         }
         let size = self.from.elem_size().unwrap_or(1);
         let stored = self.shown(from.get(wrong * size..(wrong + 1) * size).unwrap_or_default());
-        let what = match self.scales {
-            true => format!(
+        let what = if self.scales {
+            format!(
                 "{stored} at {index:?} becomes {}, which is out of range of {}",
                 show(wide[wrong]),
                 self.to
-            ),
-            false => format!("{stored} at {index:?} is out of range of {}", self.to),
+            )
+        } else {
+            format!("{stored} at {index:?} is out of range of {}", self.to)
         };
         Error::new(ErrorKind::WrongType, what)
     }

@@ -128,10 +128,7 @@ impl Task<'_> {
     }
 
     fn decodes_along(&self, axis: usize, len: u64, carry: Option<usize>) -> f64 {
-        match carry == Some(axis) {
-            true => 1.0,
-            false => meetings(self.shape[axis], self.read[axis], len),
-        }
+        if carry == Some(axis) { 1.0 } else { meetings(self.shape[axis], self.read[axis], len) }
     }
 
     /// A block as large as the room allows, made larger step by step: of all steps the one that
@@ -178,7 +175,9 @@ impl Task<'_> {
         let mut best: Option<(f64, Vec<u64>)> = None;
         // Where nothing else decides, rows become longer first.
         for axis in (0..block.len()).rev() {
-            let (n, unit, other) = (self.shape[axis], self.write[axis].max(1), self.read[axis].max(1));
+            let n = self.shape[axis];
+            let unit = self.write[axis].max(1);
+            let other = self.read[axis].max(1);
             if block[axis] >= n {
                 continue;
             }

@@ -127,9 +127,10 @@ impl Members {
                 continue;
             }
             let is_array = copy.kind == Some(MemberKind::Array);
-            match is_array && has_keys(storage, root, &path).await? {
-                true => last.push(copy),
-                false => gone.push(copy.path),
+            if is_array && has_keys(storage, root, &path).await? {
+                last.push(copy)
+            } else {
+                gone.push(copy.path)
             }
         }
         let missing: Vec<String> = by_documents.difference(&by_copies).cloned().collect();

@@ -385,7 +385,8 @@ impl Run<'_> {
         if root.create.existing == Existing::Beside {
             return Ok(None);
         }
-        let (format, root) = (root.node.format, root.node.clone());
+        let format = root.node.format;
+        let root = root.node.clone();
         let mut sorter = Sorter::of(&root, self.create.format, self.options.other_files);
         for NodePlan { node, work, .. } in &plans[1..] {
             match work {

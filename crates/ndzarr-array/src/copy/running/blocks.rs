@@ -105,7 +105,9 @@ pub(crate) fn steps(
     }
     let units = grid.clone();
     let step = {
-        let (order, blocks, units) = (order.clone(), blocks.clone(), units.clone());
+        let order = order.clone();
+        let blocks = blocks.clone();
+        let units = units.clone();
         move |walked: Vec<u64>| {
             let mut index = vec![0; walked.len()];
             order.iter().zip(&walked).for_each(|(&axis, &at)| index[axis] = at);
@@ -154,7 +156,8 @@ pub(crate) fn pieces(
     grid: &ChunkGrid,
     shards: impl Iterator<Item = Vec<u64>> + Send + 'static,
 ) -> Box<dyn Iterator<Item = Step> + Send> {
-    let (grid, lens) = (grid.clone(), walk.block.iter().map(|&len| len.max(1)).collect::<Vec<u64>>());
+    let grid = grid.clone();
+    let lens = walk.block.iter().map(|&len| len.max(1)).collect::<Vec<u64>>();
     Box::new(shards.flat_map(move |shard| {
         let region = grid.clipped_region(&shard);
         let parts = region.as_ref().and_then(|region| ChunkGrid::regular(&region.shape(), &lens).ok());
@@ -232,7 +235,8 @@ impl Pass<'_> {
         before: Option<Arc<Block>>,
         spare: &mut Spare,
     ) -> Result<BlockRead> {
-        let (shape, region) = (self.target.shape(), &step.region);
+        let shape = self.target.shape();
+        let region = &step.region;
         let mut ranges = region.ranges().to_vec();
         let mut missing = ranges.clone();
         let mut carried = None;
@@ -252,7 +256,8 @@ impl Pass<'_> {
                 carried = Some(before);
             }
         }
-        let (whole, missing) = (Region::new(ranges), Region::new(missing));
+        let whole = Region::new(ranges);
+        let missing = Region::new(missing);
         let selected = match self.window {
             Some(window) => window.of(&missing),
             None => source.resolve(&missing)?,
@@ -375,7 +380,8 @@ impl BlockRead {
         shape.push(self.size);
         let view = ArrayViewMut::from_shape(IxDyn(&shape), &mut bytes[..]);
         let view = view.map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
-        let (view, threads) = (part_of(view, Some((&self.missing, whole))), self.source.options.threads);
+        let view = part_of(view, Some((&self.missing, whole)));
+        let threads = self.source.options.threads;
         let converted = conversion.convert(&self.missing, &self.stored, view, threads);
         self.source.named(converted)
     }
@@ -383,7 +389,8 @@ impl BlockRead {
 
 /// Encodes the inner chunks of a block.
 fn write_inner(target: &ArrayInfo, block: &Block, writer: &ShardWriter) -> Result<()> {
-    let (grid, region) = (target.inner_grid()?, &block.step.region);
+    let grid = target.inner_grid()?;
+    let region = &block.step.region;
     let Some((shard, _)) = &block.step.shard else { return Ok(()) };
     let first = target.grid()?.chunk_region(shard).map(|region| region.start()).unwrap_or_default();
     let inner: Vec<Region> =

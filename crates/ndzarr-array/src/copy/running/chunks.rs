@@ -82,7 +82,8 @@ impl ChunkCopy<'_> {
     /// elements of stored chunks.
     pub(crate) async fn encode(&self, strategy: &Strategy) -> Result<u64> {
         let (source, target) = (&self.source, &self.target);
-        let (grid, all) = (target.grid()?, n_units(target)?);
+        let grid = target.grid()?;
+        let all = n_units(target)?;
         let stored = match self.window {
             _ if self.fill_differs => None,
             None => Some(self.stored().await?),
@@ -100,7 +101,8 @@ impl ChunkCopy<'_> {
         let left = needed.n();
         if let Strategy::Twice(chunks, first, _) = strategy {
             let between = self.between(chunks)?;
-            let (units, n_between) = (between.grid()?, n_units(&between)?.max(1));
+            let units = between.grid()?;
+            let n_between = n_units(&between)?.max(1);
             let needed = match left {
                 0 => Chunks::new(between.unit_grid()).listed(Vec::new()),
                 _ => self.without_there(self.touched(stored, &between), &between).await?,
@@ -115,7 +117,8 @@ impl ChunkCopy<'_> {
             let steps = steps(first, &units, needed)?;
             self.pass([source, &between], self.window, first, None, steps, &count)?;
         }
-        let (conversion, count) = (self.conversion.clone(), |n| self.counter.add(n));
+        let conversion = self.conversion.clone();
+        let count = |n| self.counter.add(n);
         count(all.saturating_sub(left));
         match strategy {
             Strategy::ByUnit(threads) => self.by_unit(source, needed, *threads)?,
@@ -128,7 +131,8 @@ impl ChunkCopy<'_> {
                 self.pass([source, target], self.window, walk, conversion, steps, &count)?;
             }
             Strategy::Twice(chunks, _, walk) => {
-                let (between, steps) = (self.between(chunks)?, steps(walk, &grid, needed)?);
+                let between = self.between(chunks)?;
+                let steps = steps(walk, &grid, needed)?;
                 let source = match stored {
                     Some(_) => listed(&between).await?,
                     None => None,
@@ -222,7 +226,9 @@ impl ChunkCopy<'_> {
         one.progress = None;
         let (mut source, mut target) = (source.clone(), self.target.clone());
         (source.options, target.options) = (one.clone(), one);
-        let (source, target, grid) = (&source, &target, &target.grid()?);
+        let source = &source;
+        let target = &target;
+        let grid = &target.grid()?;
         let copy = |chunk: Chunk| async move {
             let Some(region) = grid.clipped_region(&chunk.index) else { return Ok(()) };
             let selected = match self.window {

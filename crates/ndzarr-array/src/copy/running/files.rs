@@ -55,7 +55,9 @@ impl Files<'_, '_> {
         let limit = memory / threads as u64;
         let large = Mutex::new(Vec::new());
         let copy = |key: &String| {
-            let (key, target, large) = (key.clone(), &target, &large);
+            let key = key.clone();
+            let target = &target;
+            let large = &large;
             async move {
                 match self.whole(&key, limit).await? {
                     Some(value) => self.put(target, &key, value).await,
@@ -135,7 +137,9 @@ impl Files<'_, '_> {
         }
         let Some(temporary) = target.named(with_files(|| store.temporary(&to)))? else { return Ok(false) };
         let from = self.run.source.named(Key::new(key))?;
-        let (mut at, mut of, mut len) = (0, Of::Any, None);
+        let mut at = 0;
+        let mut of = Of::Any;
+        let mut len = None;
         while len.is_none_or(|len| at < len) {
             check_cancel(&self.run.options.run)?;
             let want = match len {

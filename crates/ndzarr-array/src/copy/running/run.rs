@@ -77,11 +77,15 @@ impl Run<'_> {
         if let Some(NodePlan { node, path, create, work, out }) = plans.first() {
             let creation = match work {
                 NodeWork::Group(group) => {
-                    let (attributes, of_new, at) = (group.attributes.clone(), create.clone(), path.clone());
+                    let attributes = group.attributes.clone();
+                    let of_new = create.clone();
+                    let at = path.clone();
                     self.conclude(move |known: &Known| create_group(&at, &attributes, known, &of_new)).await?
                 }
                 NodeWork::Array(array) => {
-                    let (request, of_new, at) = (array.request.clone(), create.clone(), path.clone());
+                    let request = array.request.clone();
+                    let of_new = create.clone();
+                    let at = path.clone();
                     self.conclude(move |known: &Known| create_array(&at, &request, known, &of_new)).await?
                 }
                 // It is below a group.
@@ -409,12 +413,11 @@ impl Run<'_> {
             made.keys.prefix == spec.keys.prefix
                 && same_keys(made.keys.encoding, spec.keys.encoding, spec.shape.len())
         });
-        match same {
-            true => Ok(()),
-            false => {
-                let requests = self.requests(node, &self.create);
-                Err(requests.refuse("its chunks need other keys, which needs another target"))
-            }
+        if same {
+            Ok(())
+        } else {
+            let requests = self.requests(node, &self.create);
+            Err(requests.refuse("its chunks need other keys, which needs another target"))
         }
     }
 

@@ -57,7 +57,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
             .codecs(self.registry.clone().unwrap_or_default())
             .n5_axes(self.options.n5_axes)
             .limits(self.options.limits);
-        let (shape, data_type) = (self.request.shape.clone(), self.data_type.clone());
+        let shape = self.request.shape.clone();
+        let data_type = self.data_type.clone();
         let mut found = options.array(place.clone()).await;
         // In N5 and in the draft, a folder without a document is a group: also that of an array which
         // another is about to create.
@@ -75,7 +76,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         let has_room = found.shape().len() == shape.len()
             && found.shape().iter().zip(&shape).all(|(found, wanted)| found >= wanted);
         if is_other_type || !has_room {
-            let (shape, data_type) = (found.shape(), found.data_type());
+            let shape = found.shape();
+            let data_type = found.data_type();
             let what = format!("the array there has the shape {shape:?} and the type {data_type}");
             return Err(found.name(Error::new(ErrorKind::AlreadyExists, what)));
         }

@@ -54,7 +54,8 @@ impl GroupIn<Blocking> {
         key: &str,
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
-        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        let storage = self.info.storage.clone();
+        let options = self.info.options.clone();
         storage.wait_change(options.cancel.as_ref(), self.info.update_attribute(key, update))
     }
 
@@ -63,7 +64,8 @@ impl GroupIn<Blocking> {
     /// # Errors
     /// The group's format cannot express the change; the store fails.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
-        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        let storage = self.info.storage.clone();
+        let options = self.info.options.clone();
         storage.wait_change(options.cancel.as_ref(), self.info.change_attributes(change))
     }
 
@@ -96,7 +98,8 @@ impl GroupIn<Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn consolidate(&mut self) -> Result<()> {
-        let (storage, options) = (self.info.storage.clone(), self.info.options.clone());
+        let storage = self.info.storage.clone();
+        let options = self.info.options.clone();
         storage.wait_change(options.cancel.as_ref(), self.info.consolidate())
     }
 }

@@ -67,7 +67,8 @@ impl GroupInfo {
             ..CreateOptions::new(self.node.format)
         };
         let place = self.place(&self.child_path(name)?)?;
-        let (registry, extensions) = (self.registry.clone(), context.extensions.clone());
+        let registry = self.registry.clone();
+        let extensions = context.extensions.clone();
         let attributes = Attributes::new();
         let created =
             Self::create(place, &attributes, &options, None, registry, extensions, context.unknown_type)

@@ -102,7 +102,8 @@ async fn opened_at_once<'g>(groups: &'g [GroupInfo], at_once: usize) -> Vec<(usi
     let pages: Vec<_> = groups.iter().enumerate().map(pages).collect();
     let mut pages = stream::iter(pages).flatten_unordered(at_once).fuse();
     let mut waiting: VecDeque<Candidate<'g>> = VecDeque::new();
-    let (mut opening, mut opened) = (FuturesUnordered::new(), Vec::new());
+    let mut opening = FuturesUnordered::new();
+    let mut opened = Vec::new();
     poll_fn(|context| {
         loop {
             let is_listed = loop {
@@ -150,7 +151,8 @@ async fn open((i, candidate): Candidate<'_>) -> (usize, Result<Opened>) {
 
 impl Parent<'_> {
     async fn open(&self, at: usize) -> Result<Opened> {
-        let (group, limits) = (self.group, &self.group.node.context.limits);
+        let group = self.group;
+        let limits = &self.group.node.context.limits;
         let mut known = self.children.known(at);
         let mut unread = Unread::new();
         if let Some(key) = self.children.document(at) {

@@ -52,9 +52,10 @@ impl Noted {
             Ok(Fetched::Missing | Fetched::Changed) | Err(StoreError::TooLarge { .. }) => false,
             Err(error) => return Err(error),
         };
-        match is_own {
-            true => Ok(()),
-            false => Err(StoreError::LockLost { action: "publish", key: self.key.to_string() }),
+        if is_own {
+            Ok(())
+        } else {
+            Err(StoreError::LockLost { action: "publish", key: self.key.to_string() })
         }
     }
 }
