@@ -62,9 +62,10 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
 /// A call that moves plain elements of a type. Those of this library are moved as bytes, so that the call is
 /// compiled once for each size.
 ///
-/// A read of a selection gets here and on by `Values::tiles` of `Stored`, `Element::tiles`, `PlainElement::moved`,
-/// then `run_on_bytes` for a type of this library, else `run`, and `ArrayInfo::tiles`, which has the code. A write
-/// goes from `ArrayInfo::write_view` to `ArrayInfo::sources` likewise.
+/// A read of a selection gets here and on by `Values::tiles` of `Stored`, `Element::tiles`,
+/// `PlainElement::moved`, then `run_on_bytes` for a type of this library, else `run`, and
+/// `ArrayInfo::tiles`, which has the code. A write goes from `ArrayInfo::write_view` to
+/// `ArrayInfo::sources` likewise.
 #[doc(hidden)]
 pub trait Moving<T> {
     /// What the call returns.

@@ -121,7 +121,8 @@ fn in_named_format<'o>(_: &Located, options: &'o OpenOptions) -> Cow<'o, OpenOpt
     Cow::Borrowed(options)
 }
 
-/// The node of a place that has no documents, if it is a folder of a hierarchy; else says more about the place.
+/// The node of a place that has no documents, if it is a folder of a hierarchy; else says more
+/// about the place.
 async fn find_otherwise(
     place: &Located,
     path: &NodePath,

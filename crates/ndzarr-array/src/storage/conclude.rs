@@ -16,8 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) type Unread = BTreeMap<String, Error>;
 
 impl Storage {
-    /// Reads documents that may be needed, in one round. One that cannot be read stays unknown: it is
-    /// an error only if it turns out to be needed, and is not asked for again then.
+    /// Reads documents that may be needed, in one round. One that cannot be read stays unknown: it
+    /// is an error only if it turns out to be needed, and is not asked for again then.
     pub(crate) async fn guess(&self, known: &mut Known, limits: &Limits, keys: &[String]) -> Unread {
         self.read_into(known, limits, keys, None).await
     }

@@ -166,8 +166,8 @@ enum Guard {
     Condition(Precondition),
 }
 
-/// The lock of a document. Its condition looks at it while it is held. The lock is gone once it was used to
-/// publish.
+/// The lock of a document. Its condition looks at it while it is held. The lock is gone once it was
+/// used to publish.
 struct SharedLock(Arc<Mutex<Option<Box<dyn KeyLock>>>>);
 
 impl SharedLock {

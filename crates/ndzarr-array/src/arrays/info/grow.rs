@@ -199,7 +199,8 @@ impl Growth {
         Ok(Shards { inner, writers })
     }
 
-    /// Returns `true` once so much was added that publishing it copies no more than [`COPIES`] times as much.
+    /// Returns `true` once so much was added that publishing it copies no more than [`COPIES`]
+    /// times as much.
     pub(crate) fn is_due(&self) -> Result<bool> {
         let published = self.info.shape()[self.axis];
         let added = self.end - published;
@@ -291,8 +292,8 @@ impl Rows {
         self.pushed.push(Pushed { n, source });
     }
 
-    /// The parts of a box in each source that was pushed: where it begins there, its shape, and its first index
-    /// along the axis in the box.
+    /// The parts of a box in each source that was pushed: where it begins there, its shape, and its
+    /// first index along the axis in the box.
     fn parts<'s>(
         &'s self,
         start: &'s [usize],

@@ -160,8 +160,8 @@ impl ArrayInfo {
         writer.write_added(axis, start, added, &work).await
     }
 
-    /// Writes elements while the document is held, or without other writers, and then the document of the array
-    /// that has `grown`, if that is another one.
+    /// Writes elements while the document is held, or while nobody else writes. Then publishes the
+    /// new document, if the shape changes.
     async fn append_held(
         &self,
         held: HeldDocument,
@@ -191,7 +191,8 @@ impl ArrayInfo {
         done
     }
 
-    /// Removes what a failed append has written to an asynchronous store, for which no other thread may wait.
+    /// Removes what a failed append has written to an asynchronous store, for which no other thread
+    /// may wait.
     async fn trim_after_failure(&self, written: &[u64]) {
         let key = shape_key(&self.node);
         let limit = self.node.context.limits.document_bytes;
@@ -230,9 +231,9 @@ impl ArrayInfo {
         Ok(())
     }
 
-    /// Removes what an append has written for the shape `written`, but not published: whatever lies outside
-    /// the shape in the document. A failure is not reported: the caller has an error already, or no longer exists.
-    /// Resizing to the same shape tries again.
+    /// Removes what an append has written for the shape `written`, but not published: whatever lies
+    /// outside the shape in the document. A failure is not reported: the caller has an error
+    /// already, or has ended. Resizing to the same shape tries again.
     fn tidy(&self, held: &HeldDocument, written: &[u64]) {
         let key = shape_key(&self.node);
         let limits = &self.node.context.limits;

@@ -215,7 +215,8 @@ impl Requests<'_> {
         })
     }
 
-    /// Dimension names, which are stored in only one place: those of the target leave the attributes.
+    /// Dimension names, which are stored in only one place: those of the target leave the
+    /// attributes.
     fn describe_names(
         &self,
         spec: &ArraySpec,

@@ -137,7 +137,8 @@ impl Choice<'_> {
         Strategy::ByUnit(room.clamp(1, threads) as usize)
     }
 
-    /// In blocks of whole units, by a temporary array where that decodes less; `None` if no unit fits.
+    /// In blocks of whole units, by a temporary array where that decodes less; `None` if no unit
+    /// fits.
     fn by_blocks(&self, task: &Task<'_>, budget: &Budget) -> Option<Strategy> {
         let walk = budget.limited(task.best_walk()?);
         if walk.decodes <= MOST_DECODES || !self.has_temporary {

@@ -252,8 +252,8 @@ impl Run<'_> {
         self.conclude(|known| create_array(&plan.path, &array.request, known, &create)).await
     }
 
-    /// Begins the copy of an array whose chunks are written, or goes on with an earlier one; `None` if an
-    /// earlier one has ended.
+    /// Begins the copy of an array whose chunks are written, or goes on with an earlier one; `None`
+    /// if an earlier one has ended.
     async fn begin_array(
         &self,
         plan: &NodePlan,
@@ -369,9 +369,10 @@ impl Run<'_> {
         note.take_over(&self.target).await
     }
 
-    /// Begins a copy at the place of a new node: refuses to replace its own source, removes what it replaces,
-    /// and writes the note. Nothing is removed for a node without a note, which is made in place or below a
-    /// group that has one. The result is the copy that it replaces, if that one had not ended.
+    /// Begins a copy at the place of a new node: refuses to replace its own source, removes what it
+    /// replaces, and writes the note. Nothing is removed for a node without a note, which is made
+    /// in place or below a group that has one. The result is the copy that it replaces, if that one
+    /// had not ended.
     pub(crate) async fn begin(
         &self,
         note: Option<&Note>,

@@ -19,8 +19,8 @@ impl GroupInfo {
     /// An attribute as a Rust type; `None` if there is none of this name.
     ///
     /// # Errors
-    /// [`WrongType`](crate::ErrorKind::WrongType): the attribute has another form. The error names it
-    /// and the group.
+    /// [`WrongType`](crate::ErrorKind::WrongType): the attribute has another form. The error names
+    /// it and the group.
     pub fn attribute<A: DeserializeOwned>(&self, key: &str) -> Result<Option<A>> {
         attributes::one(&self.storage, &self.node, key)
     }
@@ -28,8 +28,8 @@ impl GroupInfo {
     /// All attributes as a Rust type, such as a `struct` that derives `Deserialize`.
     ///
     /// # Errors
-    /// [`WrongType`](crate::ErrorKind::WrongType): the attributes have another form. The error names
-    /// the first that has, and the group.
+    /// [`WrongType`](crate::ErrorKind::WrongType): the attributes have another form. The error
+    /// names the first that has, and the group.
     ///
     /// ```
     /// use std::collections::BTreeMap;
