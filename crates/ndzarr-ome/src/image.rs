@@ -4,8 +4,8 @@ use ndzarr::{AnyArray, Format};
 
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
+use crate::json::MAX_MESSAGES;
 use crate::level::Level;
-use crate::validate::MOST;
 
 /// An image as its metadata describe it.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Image {
     }
 
     pub(crate) fn warn(&mut self, what: impl Into<String>) {
-        if self.warnings.len() < MOST {
+        if self.warnings.len() < MAX_MESSAGES {
             self.warnings.push(what.into());
         }
     }

@@ -49,6 +49,10 @@ pub(crate) fn namespace(attributes: &Object) -> &Object {
     attributes.get("ome").and_then(Value::as_object).unwrap_or(attributes)
 }
 
+/// The most warnings or findings about one document: more say nothing new, and documents may be
+/// large.
+pub(crate) const MAX_MESSAGES: usize = 1000;
+
 /// A value in a message.
 pub(crate) fn shown(value: &Value) -> String {
     let text = value.to_string();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::json::shown;
+use crate::json::{MAX_MESSAGES, shown};
 
 /// A place where metadata or arrays differ from the specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +45,6 @@ pub(crate) struct Findings {
     pub(crate) list: Vec<Finding>,
 }
 
-/// More say nothing new, and documents may be large.
-pub(crate) const MOST: usize = 1000;
-
 impl Findings {
     pub(crate) fn within<T>(&mut self, key: &str, check: impl FnOnce(&mut Self) -> T) -> T {
         let len = self.at.len();
@@ -67,7 +64,7 @@ impl Findings {
     }
 
     fn add(&mut self, requirement: Requirement, key: &str, what: String) {
-        if self.list.len() < MOST {
+        if self.list.len() < MAX_MESSAGES {
             let at = self.place(key);
             self.list.push(Finding { requirement, at, what });
         }
