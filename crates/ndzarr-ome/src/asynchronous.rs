@@ -21,10 +21,10 @@
 use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group};
 use ndzarr::{Format, MemoryStore, Place};
 
+use crate::create::new_multiscale::NewMultiscale;
 use crate::error::Result;
 use crate::find::find;
 use crate::io::Awaited;
-use crate::new_multiscale::NewMultiscale;
 use crate::validate::{Finding, check_arrays};
 use ndzarr::Asynchronous;
 

@@ -1,6 +1,6 @@
 //! `Axis`: the name, kind and unit of an axis of an image.
 
-use crate::unit;
+mod unit;
 
 /// An axis of an image.
 ///

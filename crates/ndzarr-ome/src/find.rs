@@ -1,15 +1,19 @@
 //! Finds the images of a group: its own, series of bioformats2raw, setups of BigDataViewer.
 
+pub(crate) mod entry;
+pub(crate) mod image;
+mod scales;
+pub(crate) mod transformation;
+
 use ndzarr::{AnyNode, ErrorKind, Format, Group};
 use serde_json::Value;
 
 use crate::convention::Convention;
-use crate::entry;
 use crate::error::{Error, Result};
-use crate::image::{Image, is_in_c_order};
+use crate::find::image::{Image, is_in_c_order};
+use crate::find::scales::{Scales, numbered};
 use crate::io::{Children, Io};
 use crate::json::{self, path_below};
-use crate::scales::{Scales, numbered};
 
 /// The images of a group, each with the group that it is in.
 pub(crate) async fn find<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {

@@ -29,21 +29,13 @@
 
 mod axis;
 mod convention;
-mod downsample;
-mod entry;
+mod create;
 mod error;
 mod find;
-mod from_elements;
-mod image;
 mod io;
 mod json;
-mod level;
-mod make_levels;
+mod levels;
 mod multiscale;
-mod new_multiscale;
-mod scales;
-mod transformation;
-mod unit;
 mod validate;
 
 pub mod asynchronous;
@@ -62,11 +54,11 @@ mod it;
 
 pub use axis::{Axis, AxisKind};
 pub use convention::Convention;
-pub use downsample::Downsample;
+pub use create::new_multiscale::NewMultiscale;
 pub use error::{Error, Result};
-pub use level::Level;
+pub use levels::downsample::Downsample;
+pub use levels::level::Level;
 pub use metadata::Metadata;
-pub use new_multiscale::NewMultiscale;
 pub use validate::{Finding, Requirement, validate};
 
 /// An image of several resolutions, in OME-Zarr or one of the conventions of N5.

@@ -7,14 +7,14 @@ use ndzarr::{AnyArray, ArrayBuilder, Format, Group, Place, RunOptions};
 
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
-use crate::downsample::Downsample;
+use crate::create::new_multiscale::{NewMultiscale, create_arrays, numbers, try_in_memory};
 use crate::error::{Error, Result};
 use crate::find::find;
-use crate::image::Image;
+use crate::find::image::Image;
 use crate::io::Here;
-use crate::level::Level;
-use crate::make_levels::make_levels;
-use crate::new_multiscale::{NewMultiscale, create_arrays, numbers, try_in_memory};
+use crate::levels::downsample::Downsample;
+use crate::levels::level::Level;
+use crate::levels::make_levels::make_levels;
 use crate::validate::{Expected, Finding, check_arrays, validate};
 use ndzarr::Blocking;
 

@@ -10,12 +10,12 @@ mod transformations;
 
 use serde_json::Value;
 
-use crate::entry::minor_version;
+use crate::find::entry::minor_version;
 use crate::json::{self, Object, shown};
 
 pub(crate) use arrays::{Expected, check as check_arrays};
-pub use finding::{Finding, Requirement};
 pub(crate) use finding::Findings;
+pub use finding::{Finding, Requirement};
 
 /// Compares the attributes of a group with the specification of OME-Zarr of the version that they
 /// state, 0.4 to 0.6; without a known version, of the one whose form they have.

@@ -5,10 +5,10 @@ use ndzarr::{DataType, Group};
 use super::finding::{Finding, Findings};
 use crate::axis::Axis;
 use crate::convention::Convention;
-use crate::entry::minor_version;
+use crate::find::entry::minor_version;
 use crate::io::Io;
 use crate::json;
-use crate::level::Level;
+use crate::levels::level::Level;
 
 /// What an image says of its arrays.
 pub(crate) struct Expected<'a> {

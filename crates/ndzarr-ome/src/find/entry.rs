@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::axis::Axis;
 use crate::convention::Convention;
-use crate::image::Image;
+use crate::find::image::Image;
+use crate::find::transformation::Placement;
 use crate::json::{self, Object, numbers, path_below, shown, text};
-use crate::level::Level;
-use crate::transformation::Placement;
+use crate::levels::level::Level;
 
 /// More axes than any array of ours has.
 const MOST_AXES: usize = 64;

@@ -5,7 +5,7 @@ use ndzarr::{AnyArray, Format};
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
 use crate::json::MAX_MESSAGES;
-use crate::level::Level;
+use crate::levels::level::Level;
 
 /// An image as its metadata describe it.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@ use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Existing, Format, Group, Gro
 use serde_json::{Value, json};
 
 use crate::axis::{Axis, AxisKind};
-use crate::downsample::Downsample;
 use crate::error::{Error, Result};
 use crate::json::Object;
-use crate::make_levels::{MOST_IN_ONE, in_one};
+use crate::levels::downsample::Downsample;
+use crate::levels::make_levels::{MOST_IN_ONE, in_one};
 use crate::metadata::Metadata;
 
 /// Describes a new image for `create` of [`Multiscale`](crate::Multiscale).

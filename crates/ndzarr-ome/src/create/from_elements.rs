@@ -8,14 +8,14 @@ use ndzarr::{
 use serde_json::Value;
 
 use crate::convention::Convention;
-use crate::entry::minor_version;
+use crate::create::new_multiscale::{NewMultiscale, Planned, datasets, numbers, try_in_memory};
 use crate::error::{Error, Result};
+use crate::find::entry::minor_version;
+use crate::find::transformation::Placement;
 use crate::json::{self, path_below};
-use crate::level::Level;
-use crate::make_levels::{can_make, copy_elements, make_levels};
+use crate::levels::level::Level;
+use crate::levels::make_levels::{can_make, copy_elements, make_levels};
 use crate::multiscale::Multiscale;
-use crate::new_multiscale::{NewMultiscale, Planned, datasets, numbers, try_in_memory};
-use crate::transformation::Placement;
 use ndzarr::Blocking;
 
 impl Multiscale<Blocking> {

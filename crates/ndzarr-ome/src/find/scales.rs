@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use crate::axis::Axis;
 use crate::convention::Convention;
-use crate::entry::CosemTransform;
-use crate::image::{Image, is_in_c_order};
+use crate::find::entry::CosemTransform;
+use crate::find::image::{Image, is_in_c_order};
+use crate::find::transformation::Placement;
 use crate::io::Children;
 use crate::json::{Object, numbers, shown, text};
-use crate::level::Level;
-use crate::transformation::Placement;
+use crate::levels::level::Level;
 
 /// Those of a list whose names are a prefix and a number, in the order of the numbers.
 pub(crate) fn numbered<N>(named: Vec<(String, N)>, prefix: &str) -> Vec<(u32, N)> {

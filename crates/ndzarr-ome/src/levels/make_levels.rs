@@ -6,9 +6,9 @@ use std::thread::available_parallelism;
 use ndzarr::ndarray::{ArrayD, SliceInfoElem};
 use ndzarr::{AnyArray, Array, DataType, Region, RunOptions, for_each_type, par_write};
 
-use crate::downsample::{Downsample, Sample, advance, reduce};
 use crate::error::{Error, Result};
-use crate::level::Level;
+use crate::levels::downsample::{Downsample, Sample, advance, reduce};
+use crate::levels::level::Level;
 
 /// The most elements of a level that one of the next stands for: sums of them are exact.
 pub(crate) const MOST_IN_ONE: u64 = 1 << 20;
