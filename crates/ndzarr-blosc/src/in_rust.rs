@@ -3,7 +3,8 @@
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::FrameDecoder;
 
-use crate::{StreamFormat, blosclz};
+use crate::StreamFormat;
+use crate::streams::blosclz;
 
 /// The largest window of a frame of zstd, in bytes: that of the highest level.
 const MAX_WINDOW: u64 = 128 << 20;

@@ -18,7 +18,6 @@
 //! The only unsafe code is in [`compress()`] and [`decompress()`], one foreign call each, and in
 //! the call to the vector code that shuffles elements of 4 and 8 bytes.
 
-mod blosclz;
 #[cfg(not(target_family = "wasm"))]
 mod c_blosc;
 mod compress;
@@ -32,10 +31,8 @@ mod in_rust;
 mod parameters;
 mod parts;
 mod shuffle;
-mod snappy;
 mod streams;
 mod validate;
-mod zstd_frame;
 
 pub use compress::{block_len, compress, compress_blocks};
 pub use decompress::{Chunk, decompress};

@@ -1,4 +1,8 @@
-//! Finds the blocks of a chunk and their streams.
+//! Finds the blocks of a chunk and their streams; a module for each format that is checked here.
+
+pub(crate) mod blosclz;
+pub(crate) mod snappy;
+pub(crate) mod zstd_frame;
 
 use crate::error::corrupt;
 use crate::header::HEADER_LEN;

@@ -3,8 +3,8 @@
 
 use crate::error::corrupt;
 use crate::header::HEADER_LEN;
-use crate::streams::{stream_error, streams};
-use crate::{Error, Header, StreamFormat, blosclz, snappy, zstd_frame};
+use crate::streams::{blosclz, snappy, stream_error, streams, zstd_frame};
+use crate::{Error, Header, StreamFormat};
 
 /// Checks the offsets of the blocks, the lengths of their streams, and the content of streams that
 /// c-blosc's decoders do not check enough. Errors number the blocks from `first_block`.
