@@ -1,5 +1,5 @@
-//! The calls of this crate as futures, under the same names as the blocking ones. `make_levels` has no
-//! such form, since it computes.
+//! The calls of this crate as futures, with the names of the blocking ones. `make_levels` has no
+//! asynchronous form, since it computes.
 //!
 //! ```
 //! use ndzarr::{DataType, Format, MemoryStore, store::block_on};
@@ -19,23 +19,21 @@
 //! ```
 
 use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group};
-use ndzarr::{Format, MemoryStore, Place};
+use ndzarr::{Asynchronous, Format, MemoryStore, Place};
 
-use crate::create::new_multiscale::NewMultiscale;
+use crate::create::new_multiscale::{NewMultiscale, array_names};
 use crate::error::Result;
 use crate::find::find;
 use crate::io::Awaited;
 use crate::validate::{Finding, check_arrays};
-use ndzarr::Asynchronous;
-
-/// Like [`Multiscale`](crate::Multiscale).
+/// An image of several resolutions, as [`Multiscale`](crate::Multiscale), with calls that are futures.
 pub type Multiscale = crate::multiscale::Multiscale<Asynchronous>;
 
 impl Multiscale {
-    /// Like `Multiscale::open`.
+    /// Asynchronous `Multiscale::open`.
     ///
     /// # Errors
-    /// The same as for `Multiscale::open`.
+    /// Those of the blocking call.
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         Self::first_in(&Group::open(place).await?.into()).await
     }
@@ -44,43 +42,43 @@ impl Multiscale {
         Self::first_of(find(&Awaited, group).await?, group)
     }
 
-    /// Like `Multiscale::find`.
+    /// Asynchronous `Multiscale::find`.
     ///
     /// # Errors
-    /// The same as for `Multiscale::find`.
+    /// Those of the blocking call.
     pub async fn find(group: &Group) -> Result<Vec<Self>> {
         let found = find(&Awaited, &group.clone().into()).await?;
         Ok(found.into_iter().map(|(group, image)| Self::new(group, image)).collect())
     }
 
-    /// Like `Multiscale::group`.
+    /// The group of the image, for [attributes](crate::Metadata) and other nodes in it.
     #[must_use]
     pub fn group(&self) -> Group {
         self.group.clone().into()
     }
 
-    /// Like `Multiscale::array`.
+    /// Asynchronous `Multiscale::array`.
     ///
     /// # Errors
-    /// The same as for `Multiscale::array`.
+    /// Those of the blocking call.
     pub async fn array(&self, level: usize) -> Result<AnyArray> {
         let level = self.level(level)?;
         let array: AnyArray = self.group().array(&level.path).await?;
-        self.checked(level, array.shape().len())?;
+        self.check_n_axes(level, array.shape().len())?;
         Ok(array)
     }
 
-    /// Like `Multiscale::validate`.
+    /// Asynchronous `Multiscale::validate`.
     pub async fn validate(&self) -> Vec<Finding> {
         let mut findings = self.findings();
         findings.extend(check_arrays(&Awaited, &self.group, self.expected()).await);
         findings
     }
 
-    /// Like `Multiscale::create`.
+    /// Asynchronous `Multiscale::create`.
     ///
     /// # Errors
-    /// The same as for `Multiscale::create`.
+    /// Those of the blocking call.
     pub async fn create(
         place: impl Into<Place>,
         format: Format,
@@ -88,20 +86,22 @@ impl Multiscale {
         layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
     ) -> Result<Self> {
         let attributes = new.attributes(format)?;
-        let builders = new.planned()?.into_iter().map(|level| {
+        let mut builders = Vec::new();
+        for level in new.planned()? {
             let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
-            new.describe(builder, format)
-        });
-        let builders: Vec<_> = builders.collect();
+            builders.push(new.describe(builder, format));
+        }
         // First in memory, so that a wrong layout leaves nothing at the place.
         let trial = Group::create(MemoryStore::new(), format).await?;
-        for (at, builder) in builders.iter().enumerate() {
-            trial.create_array(&at.to_string(), builder.clone()).await?;
+        let names = array_names(builders.len());
+        for (name, builder) in names.iter().zip(&builders) {
+            trial.create_array(name, builder.clone()).await?;
         }
         let mut group = new.group(Group::builder(), format).create(place).await?;
-        for (at, builder) in builders.into_iter().enumerate() {
-            group.create_array(&at.to_string(), builder).await?;
+        for (name, builder) in names.iter().zip(builders) {
+            group.create_array(name, builder).await?;
         }
+        // Last, so that a reader that sees an image finds its arrays.
         group.merge_attributes(attributes).await?;
         Self::first_in(&group.into()).await
     }

@@ -15,11 +15,11 @@ mod unit;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Axis {
-    /// Its name: mostly `t`, `c`, `z`, `y` or `x`.
+    /// The name: mostly `t`, `c`, `z`, `y` or `x`.
     pub name: String,
-    /// What it measures.
+    /// What the axis measures.
     pub kind: AxisKind,
-    /// The unit of scales and coordinates along it, as it is stated.
+    /// The unit of scales and coordinates along the axis, as the metadata state it.
     pub unit: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub enum AxisKind {
     Time,
     /// Channels, such as wavelengths.
     Channel,
-    /// Something else: the type that is stated, if there is one.
+    /// Something else, with the stated type, if any.
     Other(Option<String>),
 }
 
@@ -44,25 +44,26 @@ impl Axis {
         Self { kind: AxisKind::of(None, &name), name, unit: None }
     }
 
-    /// The same axis of another kind.
+    /// Returns the axis with another kind.
     #[must_use]
     pub fn with_kind(self, kind: AxisKind) -> Self {
         Self { kind, ..self }
     }
 
-    /// The same axis with a unit. OME-Zarr recommends the names of UDUNITS-2, such as `micrometer`.
+    /// Returns the axis with a unit. OME-Zarr recommends the names of UDUNITS-2, such as `micrometer`.
     #[must_use]
     pub fn with_unit(self, unit: impl Into<String>) -> Self {
         Self { unit: Some(unit.into()), ..self }
     }
 
-    /// How many of `other` its unit is: 1000 for micrometers in `nm`. `None` if it has no unit, or
-    /// one of the units is unknown or of something else than length or time.
+    /// The size of the unit in units of `other`: 1000 for micrometers in `nm`. `None` if the axis has
+    /// no unit, or one of the units is unknown, or they measure different quantities.
     #[must_use]
     pub fn unit_in(&self, other: &str) -> Option<f64> {
         unit::ratio(self.unit.as_deref()?, other)
     }
 
+    /// An axis of metadata that state this name, type and unit.
     pub(crate) fn stated(name: String, kind: Option<&str>, unit: Option<String>) -> Self {
         Self { kind: AxisKind::of(kind, &name), name, unit: unit.filter(|unit| !unit.is_empty()) }
     }
@@ -78,7 +79,8 @@ impl AxisKind {
         }
     }
 
-    /// As OME-Zarr writes it; `None` if no kind is stated and the name suggests none.
+    /// The name of the kind in OME-Zarr; `None` if no kind is stated and the name of the axis suggests
+    /// none.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {

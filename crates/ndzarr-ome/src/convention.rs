@@ -1,14 +1,14 @@
-//! `Convention`: whose rules the metadata of an image follow.
+//! `Convention`: the rules that the metadata of an image follow.
 
 use std::fmt;
 
-/// Whose rules the metadata of an image follow.
+/// The rules that the metadata of an image follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Convention {
     /// OME-Zarr, <https://ngff.openmicroscopy.org>.
     Ome {
-        /// The version that is stated; where none is, the oldest that the metadata fit.
+        /// The stated version; if none is stated, the oldest that the metadata fit.
         version: String,
     },
     /// COSEM: each array has an attribute `transform`.
@@ -24,7 +24,7 @@ pub enum Convention {
     N5Viewer,
 }
 
-/// As it is called: `OME-Zarr 0.5`.
+/// The name of the convention, such as `OME-Zarr 0.5`.
 impl fmt::Display for Convention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

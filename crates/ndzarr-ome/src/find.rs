@@ -15,9 +15,9 @@ use crate::find::scales::{Scales, numbered};
 use crate::io::{Children, Io};
 use crate::json::{self, path_below};
 
-/// The images of a group, each with the group that it is in.
+/// The images of a group, each with the group that has it.
 pub(crate) async fn find<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
-    let images = own(io, group).await?;
+    let images = images_of_attributes(io, group).await?;
     if !images.is_empty() {
         return Ok(images);
     }
@@ -30,25 +30,21 @@ pub(crate) async fn find<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Ima
     }
     let children = io.children(group).await?;
     if group.format() != Format::N5 {
-        let scales = Scales::of(group, &children);
-        return Ok(scales
-            .cosem()
-            .map_err(at(group))?
-            .map(|image| (group.clone(), image))
-            .into_iter()
-            .collect());
+        let image = Scales::of(group, &children).cosem().map_err(error_in(group))?;
+        return Ok(image.into_iter().map(|image| (group.clone(), image)).collect());
     }
     setups(io, group, children).await
 }
 
-/// Whether an error says that a node is missing, or that this crate cannot read it; others are those of
-/// the store and of the call.
+/// True if an error is about a node: it is missing, or this crate cannot read it. Other errors are
+/// about the store or the call.
 fn is_of_node(error: &Error) -> bool {
     use ErrorKind::{Corrupt, InvalidMetadata, NotFound, Unsupported, WrongNodeKind};
     matches!(error.kind(), Some(NotFound | WrongNodeKind | InvalidMetadata | Unsupported | Corrupt))
 }
 
-/// Names children that cannot be opened: as warnings of the first image, or an error if no image is left.
+/// Reports children that cannot be opened: as warnings of the first image, or as an error if none was
+/// found.
 fn with_broken(
     group: &Group,
     mut found: Vec<(Group, Image)>,
@@ -57,7 +53,10 @@ fn with_broken(
     for (path, what) in broken {
         match found.first_mut() {
             Some((_, image)) => image.warn(format!("{path:?} cannot be opened: {what}")),
-            None => return Err(at(group)(format!("has {path:?}, which cannot be opened: {what}"))),
+            None => {
+                let what = format!("has {path:?}, which cannot be opened: {what}");
+                return Err(Error::metadata(group.path(), what));
+            }
         }
     }
     Ok(found)
@@ -71,16 +70,18 @@ fn broken_in(group: &Group, children: &Children, prefix: &str) -> Vec<(String, S
     numbered(named.collect(), prefix).into_iter().map(|(_, child)| child).collect()
 }
 
-fn at(group: &Group) -> impl Fn(String) -> Error {
+/// For `map_err`: the error that the metadata of a group are wrong.
+fn error_in(group: &Group) -> impl Fn(String) -> Error {
     |what| Error::metadata(group.path(), what)
 }
 
 /// The images that the attributes of a group describe.
-async fn own<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
+async fn images_of_attributes<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
     let mut found = Vec::new();
-    for mut image in entry::images(group.attributes()).map_err(at(group))? {
-        if image.by_shape {
-            let (mut shapes, mut warnings) = (Vec::new(), Vec::new());
+    for mut image in entry::images(group.attributes()).map_err(error_in(group))? {
+        if image.needs_shapes {
+            let mut shapes = Vec::new();
+            let mut warnings = Vec::new();
             for level in &image.levels {
                 match io.array(group, &level.path).await {
                     Ok(array) => {
@@ -97,10 +98,10 @@ async fn own<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
                     }
                 }
             }
-            warnings.into_iter().for_each(|what| image.warn(what));
-            image.scale_by_shapes(&shapes).map_err(at(group))?;
+            image.warn_all(warnings);
+            image.scale_by_shapes(&shapes).map_err(error_in(group))?;
         }
-        // Attributes have C order in every format (OME-07).
+        // Attributes are in C order in every format (OME-07).
         if group.format() == Format::N5 && !are_in_c_order(io, group, &image).await? {
             image = image.reversed();
         }
@@ -109,12 +110,12 @@ async fn own<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
     Ok(found)
 }
 
-/// Whether the axes of the arrays are in C order: those of the first that can be opened.
+/// True if the axes of the arrays are in C order, as those of the first that can be opened.
 async fn are_in_c_order<I: Io>(io: &I, group: &Group, image: &Image) -> Result<bool> {
     for level in &image.levels {
         match io.array(group, &level.path).await {
             Ok(array) => return Ok(is_in_c_order(&array)),
-            // It shows again when the level is opened.
+            // Opening the level gives this error again.
             Err(error) if is_of_node(&error) => {}
             Err(error) => return Err(error),
         }
@@ -122,20 +123,21 @@ async fn are_in_c_order<I: Io>(io: &I, group: &Group, image: &Image) -> Result<b
     Ok(false)
 }
 
-/// The images that bioformats2raw wrote: those that `OME` lists, else `0`, `1` and so on.
+/// The images that bioformats2raw wrote: those that `OME` lists, otherwise `0`, `1` and so on.
 async fn series<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
     let listed = match io.group(group, "OME").await {
         Ok(ome) => json::namespace(ome.attributes()).get("series").and_then(Value::as_array).cloned(),
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => None,
         Err(error) => return Err(error),
     };
-    let (mut found, mut broken) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut broken = Vec::new();
     match listed {
         Some(paths) => {
             for path in &paths {
                 let path = path.as_str().ok_or_else(|| format!("has the series {}", json::shown(path)));
-                let path = path.and_then(path_below).map_err(at(group))?;
-                found.extend(own(io, &io.group(group, &path).await?).await?);
+                let path = path.and_then(path_below).map_err(error_in(group))?;
+                found.extend(images_of_attributes(io, &io.group(group, &path).await?).await?);
             }
         }
         None => {
@@ -143,7 +145,7 @@ async fn series<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
             broken = broken_in(group, &children, "");
             for (_, node) in numbered(children.nodes, "") {
                 if let AnyNode::Group(image) = node {
-                    found.extend(own(io, &image).await?);
+                    found.extend(images_of_attributes(io, &image).await?);
                 }
             }
         }
@@ -151,17 +153,17 @@ async fn series<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
     with_broken(group, found, broken)
 }
 
-/// The setups and time points of BigDataViewer, at the root of a container or in one setup; else the
-/// levels that lie in the group itself.
+/// The setups and time points of BigDataViewer, at the root of a container or in one setup; otherwise
+/// the image whose levels are in the group itself.
 async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<(Group, Image)>> {
     let mut setups = Vec::new();
-    let names =
-        children.nodes.iter().map(|(name, _)| name).chain(children.broken.iter().map(|(name, _)| name));
-    let is_setup = names.into_iter().any(|name| number_of(name, "timepoint").is_some());
+    let is_timepoint = |name: &String| number_of(name, "timepoint").is_some();
+    let is_setup = children.nodes.iter().any(|(name, _)| is_timepoint(name))
+        || children.broken.iter().any(|(name, _)| is_timepoint(name));
     let mut broken = broken_in(group, &children, "setup");
     if is_setup {
-        let own = group.path().rsplit('/').next().and_then(|name| number_of(name, "setup"));
-        setups.push((own.unwrap_or(0), group.clone(), children));
+        let number = group.path().rsplit('/').next().and_then(|name| number_of(name, "setup"));
+        setups.push((number.unwrap_or(0), group.clone(), children));
     } else {
         for (number, node) in numbered(children.nodes.clone(), "setup") {
             if let AnyNode::Group(setup) = node {
@@ -182,7 +184,7 @@ async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<
             let levels = io.children(&group).await?;
             let convention = Convention::Bdv { setup: number, timepoint };
             let scales = Scales::of(&group, &levels).with_factors(factors);
-            match scales.image(convention).map_err(at(&group))? {
+            match scales.image(convention).map_err(error_in(&group))? {
                 Some(image) => found.push((group.clone(), image)),
                 None => broken.extend(broken_in(&group, &levels, "s")),
             }
@@ -191,7 +193,7 @@ async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<
     with_broken(group, found, broken)
 }
 
-/// The levels that lie in a group, or in the group `data` of Paintera.
+/// The image whose levels are in a group, or in the group `data` of Paintera.
 async fn in_group<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<(Group, Image)>> {
     let is_paintera = group.attributes().contains_key("painteraData");
     if is_paintera && let Some((name, what)) = children.broken.iter().find(|(name, _)| name == "data") {
@@ -208,7 +210,7 @@ async fn in_group<I: Io>(io: &I, group: &Group, children: Children) -> Result<Ve
         }
         _ => (group.clone(), children),
     };
-    match Scales::of(&group, &children).image(Convention::N5Viewer).map_err(at(&group))? {
+    match Scales::of(&group, &children).image(Convention::N5Viewer).map_err(error_in(&group))? {
         Some(image) => Ok(vec![(group, image)]),
         None => {
             let broken = broken_in(&group, &children, "s");
@@ -217,6 +219,7 @@ async fn in_group<I: Io>(io: &I, group: &Group, children: Children) -> Result<Ve
     }
 }
 
+/// The number after the prefix of a name.
 fn number_of(name: &str, prefix: &str) -> Option<u32> {
     numbered(vec![(name.to_owned(), ())], prefix).first().map(|(number, ())| *number)
 }

@@ -1,4 +1,4 @@
-//! `Io`: what finding images asks of a store, with calls that block and with futures.
+//! `Io`: the requests of finding images, as blocking calls and as futures.
 
 use ndzarr::{Any, AnyArray, AnyNode, Group, asynchronous};
 
@@ -20,7 +20,7 @@ pub(crate) trait Io: Sync {
 #[derive(Debug, Default)]
 pub(crate) struct Children {
     pub(crate) nodes: Vec<(String, AnyNode)>,
-    /// Those that cannot be opened, and why not.
+    /// The names of those that cannot be opened, each with the reason.
     pub(crate) broken: Vec<(String, String)>,
 }
 

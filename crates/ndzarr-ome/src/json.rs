@@ -1,11 +1,11 @@
-//! Numbers, texts and paths of documents, as leniently as their writers vary.
+//! Reads numbers, texts and paths of documents leniently, because writers differ.
 
 use serde_json::{Map, Value};
 
 /// The members of a JSON object.
 pub(crate) type Object = Map<String, Value>;
 
-/// A number, or a text that is one (OME-18).
+/// A number, or a text that contains one (OME-18).
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
@@ -19,7 +19,7 @@ pub(crate) fn numbers(value: &Value) -> Option<Vec<f64>> {
     value.as_array()?.iter().map(number).collect()
 }
 
-/// An integer, also one that is written as a float.
+/// An integer, which may be written as a float.
 pub(crate) fn integer(value: &Value) -> Option<i64> {
     let float = || value.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9e15);
     value.as_i64().or_else(|| float().map(|float| float as i64))
@@ -30,7 +30,7 @@ pub(crate) fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// The items of a list; none of anything else.
+/// The items of a list; none for other values.
 pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
@@ -44,7 +44,7 @@ pub(crate) fn version(value: &Value) -> Option<String> {
     }
 }
 
-/// The members with the metadata of OME-Zarr: since 0.5 those of `ome`.
+/// The object with the metadata of OME-Zarr: since 0.5 the attribute `ome`.
 pub(crate) fn namespace(attributes: &Object) -> &Object {
     attributes.get("ome").and_then(Value::as_object).unwrap_or(attributes)
 }
@@ -53,7 +53,7 @@ pub(crate) fn namespace(attributes: &Object) -> &Object {
 /// large.
 pub(crate) const MAX_MESSAGES: usize = 1000;
 
-/// A value in a message.
+/// A value for a message, shortened.
 pub(crate) fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(60) {
@@ -72,7 +72,7 @@ pub(crate) fn path_below(path: &str) -> Result<String, String> {
     Ok(inner.to_owned())
 }
 
-/// The beginning of a text that may have any length.
+/// The beginning of a text, for a message.
 pub(crate) fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }

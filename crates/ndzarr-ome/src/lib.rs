@@ -19,7 +19,7 @@
 //! let image = Multiscale::open(&store)?;
 //! let level = image.level_for(0.5, "µm")?;
 //! assert_eq!(image.levels[level].scale, [0.4, 0.4]);
-//! // What lies from 100 to 101 micrometers along y.
+//! // The elements from 100 to 101 micrometers along y.
 //! let array = image.array(level)?;
 //! let region = image.levels[level].region(&[100.0..101.0, 0.0..1.0], array.shape());
 //! assert_eq!(array.read_as::<f64, _>(&region, Default::default())?[[0, 0]], 500.0);
@@ -64,14 +64,14 @@ pub use validate::{Finding, Requirement, validate};
 /// An image of several resolutions, in OME-Zarr or one of the conventions of N5.
 ///
 /// Its fields are what the metadata say, in the same terms for all [conventions](Convention): axes in
-/// the order of the arrays, levels from fine to coarse. Opening reads metadata alone; arrays are opened
+/// the order of the arrays, levels from fine to coarse. Opening reads only metadata; arrays are opened
 /// one by one. [`asynchronous::Multiscale`] has these calls as futures, except for `make_levels`.
 ///
 /// ```
 /// use ndzarr::{MemoryStore, ndarray::Array2};
 /// use ndzarr_ome::Multiscale;
 ///
-/// // As another program wrote it.
+/// // An image that another program wrote.
 /// let store = MemoryStore::new();
 /// store.set(".zgroup", r#"{"zarr_format": 2}"#)?;
 /// store.set(".zattrs", r#"{"multiscales": [{"version": "0.4", "axes": [

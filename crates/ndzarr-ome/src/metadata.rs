@@ -14,17 +14,18 @@ pub use channel::{Channel, Window};
 pub use image_label::{ImageLabel, LabelColor};
 pub use plate::{Acquisition, Plate, PlateWell, WellImage};
 
-/// What the attributes of a group of OME-Zarr say besides `multiscales`.
+/// The attributes of a group of OME-Zarr, except for `multiscales`.
 ///
-/// Members that are missing or of another form than the specification's are left out;
-/// [`validate`](crate::validate) names them.
+/// Members that are missing, or have another form than the specification demands, are left out;
+/// [`validate`](crate::validate) reports them.
 ///
 /// ```
 /// use ndzarr::{Format, Group, MemoryStore};
 /// use ndzarr_ome::metadata::{Metadata, Plate, PlateWell};
 ///
 /// let mut plate = Plate::default();
-/// (plate.rows, plate.columns) = (vec!["A".to_owned()], vec!["1".to_owned(), "2".to_owned()]);
+/// plate.rows = vec!["A".to_owned()];
+/// plate.columns = vec!["1".to_owned(), "2".to_owned()];
 /// plate.wells.push(PlateWell { path: "A/2".to_owned(), row: 0, column: 1 });
 /// let metadata = Metadata { plate: Some(plate), ..Metadata::default() };
 ///
@@ -35,7 +36,7 @@ pub use plate::{Acquisition, Plate, PlateWell, WellImage};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata {
-    /// How to show the channels of an image, of `omero`.
+    /// How to show the channels of an image, from `omero`.
     pub channels: Vec<Channel>,
     /// In the group `labels` of an image: the paths of the label images below it.
     pub labels: Vec<String>,

@@ -1,4 +1,4 @@
-//! `Multiscale`: an image of several resolutions, whatever its convention.
+//! `Multiscale`: an image of several resolutions, the same for all conventions.
 
 use std::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use ndzarr::{AnyArray, ArrayBuilder, Format, Group, Place, RunOptions};
 
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
-use crate::create::new_multiscale::{NewMultiscale, create_arrays, numbers, try_in_memory};
+use crate::create::new_multiscale::{NewMultiscale, array_names, create_arrays, try_in_memory};
 use crate::error::{Error, Result};
 use crate::find::find;
 use crate::find::image::Image;
@@ -18,11 +18,11 @@ use crate::levels::make_levels::make_levels;
 use crate::validate::{Expected, Finding, check_arrays, validate};
 use ndzarr::Blocking;
 
-/// An image of several resolutions; whether its calls block is a matter of `M`.
+/// An image of several resolutions. `M` is the mode of its calls: blocking or asynchronous.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Multiscale<M> {
-    /// Whose rules its metadata follow.
+    /// The rules that its metadata follow.
     pub convention: Convention,
     /// Its name, if it has one.
     pub name: Option<String>,
@@ -32,7 +32,7 @@ pub struct Multiscale<M> {
     pub axes: Vec<Axis>,
     /// Its resolutions, the finest first.
     pub levels: Vec<Level>,
-    /// What is odd about the metadata, and how it was read.
+    /// Oddities of the metadata, and how they were read.
     pub warnings: Vec<String>,
     pub(crate) group: Group,
     mode: PhantomData<M>,
@@ -70,19 +70,11 @@ impl<M> Multiscale<M> {
     pub fn level_for<'u>(&self, size: f64, unit: impl Into<Option<&'u str>>) -> Result<usize> {
         let unit = unit.into();
         let mut limits = Vec::new();
-        for (at, axis) in self.axes.iter().enumerate().filter(|(_, axis)| axis.kind == AxisKind::Space) {
-            let factor = match unit {
-                None => 1.0,
-                Some(unit) => axis.unit_in(unit).ok_or_else(|| {
-                    let own =
-                        axis.unit.as_ref().map_or("no unit".to_owned(), |own| format!("the unit {own:?}"));
-                    Error::Argument(format!(
-                        "the axis {:?} has {own}, which is not comparable with {unit:?}",
-                        axis.name
-                    ))
-                })?,
-            };
-            limits.push((at, size / factor));
+        for (at, axis) in self.axes.iter().enumerate() {
+            if axis.kind == AxisKind::Space {
+                let factor = unit.map_or(Ok(1.0), |unit| comparable_unit(axis, unit))?;
+                limits.push((at, size / factor));
+            }
         }
         // Scales of single precision, or from divided shapes, are not exact.
         let fits =
@@ -97,7 +89,7 @@ impl<M> Multiscale<M> {
             .ok_or_else(|| Error::Argument(format!("there is no level {level} of {n_levels}")))
     }
 
-    /// What the attributes lack.
+    /// The differences of the attributes from the specification.
     pub(crate) fn findings(&self) -> Vec<Finding> {
         match self.convention {
             Convention::Ome { .. } => validate(self.group.attributes()),
@@ -110,7 +102,7 @@ impl<M> Multiscale<M> {
     }
 
     /// Checks that an array has the axes of the image (OME-14).
-    pub(crate) fn checked(&self, level: &Level, n_axes: usize) -> Result<()> {
+    pub(crate) fn check_n_axes(&self, level: &Level, n_axes: usize) -> Result<()> {
         if n_axes == self.axes.len() {
             return Ok(());
         }
@@ -120,31 +112,42 @@ impl<M> Multiscale<M> {
     }
 }
 
+/// The size of the unit of an axis in units of `unit`.
+fn comparable_unit(axis: &Axis, unit: &str) -> Result<f64> {
+    axis.unit_in(unit).ok_or_else(|| {
+        let stated = axis.unit.as_ref().map_or("no unit".to_owned(), |stated| format!("the unit {stated:?}"));
+        Error::Argument(format!(
+            "the axis {:?} has {stated}, which is not comparable with {unit:?}",
+            axis.name
+        ))
+    })
+}
+
 impl Multiscale<Blocking> {
     /// Opens the image at a place, see [`Place`]: a path, a URL, or a store and a path in it. Of several
     /// images it is the first, with a warning; [`find`](Self::find) gives all.
     ///
     /// # Errors
-    /// No group is there; it has no image; its metadata cannot be understood.
+    /// The place has no group; the group has no image; its metadata cannot be understood.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         Self::in_group(&Group::open(place)?)
     }
 
-    /// All images that a group is or has, opened with options of its own: an image for each entry of
-    /// `multiscales`, for each series of bioformats2raw, for each setup and time point of
-    /// BigDataViewer. Levels are read with the options of the group. None for a plate, whose fields
-    /// are groups of their own: see [`Metadata`](crate::Metadata). Series, setups, time points and
-    /// levels that cannot be opened are warnings of the first image.
+    /// All images of a group: one for each entry of `multiscales`, for each series of bioformats2raw,
+    /// for each setup and time point of BigDataViewer. Levels are read with the options of the group,
+    /// which may be opened with options of its own. A plate has none, since its fields are groups of
+    /// their own: see [`Metadata`](crate::Metadata). Series, setups, time points and levels that cannot
+    /// be opened are warnings of the first image.
     ///
     /// # Errors
-    /// The metadata of an image cannot be understood; what cannot be opened leaves no image;
-    /// the store fails, or cannot list a group without metadata of OME-Zarr.
+    /// The metadata of an image cannot be understood; no image is left that can be opened; the store
+    /// fails, or cannot list a group without metadata of OME-Zarr.
     pub fn find(group: &Group) -> Result<Vec<Self>> {
         let found = block_on(find(&Here, group))?;
         Ok(found.into_iter().map(|(group, image)| Self::new(group, image)).collect())
     }
 
-    /// Its group, for [attributes](crate::Metadata) and other nodes in it.
+    /// The group of the image, for [attributes](crate::Metadata) and other nodes in it.
     #[must_use]
     pub fn group(&self) -> &Group {
         &self.group
@@ -153,17 +156,17 @@ impl Multiscale<Blocking> {
     /// Opens the array of a level. Its axes are those of the image, in the same order.
     ///
     /// # Errors
-    /// There is no such level; its array cannot be opened, or has another number of axes.
+    /// The image has no such level; its array cannot be opened, or has another number of axes.
     pub fn array(&self, level: usize) -> Result<AnyArray> {
         let level = self.level(level)?;
         let array: AnyArray = self.group.array(&level.path)?;
-        self.checked(level, array.shape().len())?;
+        self.check_n_axes(level, array.shape().len())?;
         Ok(array)
     }
 
-    /// What the [metadata](crate::validate) and the arrays of the image must and should have, and lack,
-    /// by the specification of OME-Zarr. For other conventions, only the arrays are looked at. An array
-    /// that cannot be opened is a finding.
+    /// Compares the [metadata](crate::validate) and the arrays of the image with the specification of
+    /// OME-Zarr. For other conventions, only the arrays are checked. An array that cannot be opened is
+    /// a finding.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut findings = self.findings();
@@ -172,11 +175,11 @@ impl Multiscale<Blocking> {
     }
 
     /// Creates an image: its group, the arrays of all levels without elements, and metadata of
-    /// OME-Zarr: 0.4 in Zarr v2, 0.5 in Zarr v3. `layout` chooses chunks, shards and codecs, for each
-    /// level again.
+    /// OME-Zarr: 0.4 in Zarr v2, 0.5 in Zarr v3. `layout` is called for each level, and chooses chunks,
+    /// shards and codecs.
     ///
     /// # Errors
-    /// OME-Zarr does not allow such an image, or the format is another one; something is at the place
+    /// OME-Zarr does not allow such an image, or the format is another one; the place has a node
     /// already; the store fails.
     pub fn create(
         place: impl Into<Place>,
@@ -185,14 +188,14 @@ impl Multiscale<Blocking> {
         layout: impl Fn(ArrayBuilder) -> ArrayBuilder,
     ) -> Result<Self> {
         let attributes = new.attributes(format)?;
-        let builders = new.planned()?.into_iter().map(|level| {
+        let mut builders = Vec::new();
+        for level in new.planned()? {
             let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
-            new.describe(builder, format)
-        });
-        let builders: Vec<_> = builders.collect();
+            builders.push(new.describe(builder, format));
+        }
         try_in_memory(&builders, format)?;
         let mut group = new.group(Group::builder(), format).create(place)?;
-        create_arrays(&group, &numbers(builders.len()), builders)?;
+        create_arrays(&group, &array_names(builders.len()), builders)?;
         // Last, so that a reader that sees an image finds its arrays.
         group.merge_attributes(attributes)?;
         Self::in_group(&group)
@@ -203,20 +206,20 @@ impl Multiscale<Blocking> {
         Self::first_of(block_on(find(&Here, group))?, group)
     }
 
-    /// Makes the elements of all levels but the finest, each from the one before, in parallel. Levels
-    /// that have elements are replaced.
+    /// Makes the elements of all levels except for the finest, each from the level before, in parallel.
+    /// Levels that have elements are replaced.
     ///
-    /// Each level's scale must be a whole multiple of that of the level before along each axis, and
-    /// its array as long as that needs: an element at the end may stand for fewer elements. Where the
-    /// translations say that they are means, [`Stride`](Downsample::Stride) is an error, and the
-    /// reverse.
+    /// Along each axis, the scale of a level must be a whole multiple of the scale of the level before,
+    /// and its array as long as that needs: the last element may be made of fewer elements. If the
+    /// translations are those of means, [`Stride`](Downsample::Stride) is an error, and the reverse.
     ///
     /// `options` set the number of threads, cancelling, and the progress that is called for the
     /// blocks of each level. The call needs about
-    /// [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight), or what one chunk (one shard,
-    /// if there are) of a level takes, if that is more.
+    /// [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight), or the memory for one chunk (or
+    /// shard) of a level, if that is more.
     ///
-    /// It has no asynchronous form, since it computes: there, call it from a thread for blocking work.
+    /// It has no asynchronous form, since it computes: asynchronous code calls it on a thread for
+    /// blocking work.
     ///
     /// # Errors
     /// The levels do not fit each other or the method; the elements are not numbers, or bools with a

@@ -1,4 +1,4 @@
-//! `validate`: what metadata of OME-Zarr must and should have, and lack.
+//! `validate`: compares metadata of OME-Zarr with the specification.
 
 mod arrays;
 mod finding;
@@ -17,11 +17,11 @@ pub(crate) use arrays::{Expected, check as check_arrays};
 pub(crate) use finding::Findings;
 pub use finding::{Finding, Requirement};
 
-/// Compares the attributes of a group with the specification of OME-Zarr of the version that they
-/// state, 0.4 to 0.6; without a known version, of the one whose form they have.
+/// Compares the attributes of a group with the specification of OME-Zarr, in the version that they
+/// state, 0.4 to 0.6; without a known version, in the one whose form they have.
 ///
-/// Opening is more lenient: what can be understood is read. Arrays are not looked at: the call of this
-/// name of [`Multiscale`](crate::Multiscale) does that, too.
+/// Opening is more lenient: it reads everything that can be understood. Arrays are not checked here:
+/// `validate` of [`Multiscale`](crate::Multiscale) checks them, too.
 ///
 /// ```
 /// use ndzarr_ome::{Requirement, validate};
@@ -58,9 +58,10 @@ pub fn validate(attributes: &Object) -> Vec<Finding> {
     findings.list
 }
 
-/// What is checked of each kind of group, by the member that tells the kind.
+/// A check of a member, for the minor version of OME-Zarr.
 type Check = fn(&mut Findings, &Value, u32);
 
+/// The checks of the kinds of groups, by the member that only such a group has.
 const KINDS: &[(&str, Check)] = &[
     ("multiscales", image::multiscales),
     ("omero", image::omero),
@@ -88,7 +89,7 @@ fn check(findings: &mut Findings, holder: &Object, in_namespace: bool) {
     }
 }
 
-/// The version to check: 4 for 0.4.
+/// The minor version to check: 4 for 0.4.
 fn minor(holder: &Object, in_namespace: bool) -> u32 {
     let first = holder.get("multiscales").map_or(&Value::Null, |list| &list[0]);
     let stated = [

@@ -1,4 +1,4 @@
-//! Units of length and time: which texts mean the same, and how large each is.
+//! Units of length and time: their spellings and sizes.
 
 /// What a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,10 +9,12 @@ enum Quantity {
 
 use Quantity::{Length, Time};
 
-/// A number and a power of ten, of metres or seconds: the quotients of prefixes are exact.
+/// The size of a unit in metres or seconds: a number, and a power of ten that keeps quotients of
+/// prefixes exact.
 type Size = (Quantity, f64, i32);
 
-/// Units that no prefix makes: of UDUNITS-2, which OME-Zarr names, and what is written instead.
+/// Units other than metres and seconds with a prefix: those of UDUNITS-2, which OME-Zarr names, and
+/// other spellings in use.
 const OTHERS: &[(&[&str], Size)] = &[
     // The letter and the sign.
     (&["angstrom", "\u{c5}", "\u{212b}", "A"], (Length, 1.0, -10)),
@@ -52,11 +54,15 @@ const PREFIXES: &[(&str, &[&str], i32)] = &[
     ("yotta", &["Y"], 24),
 ];
 
-/// How many of `other` one `unit` is: 1000 for `um` in `nanometer`. `None` if one of them is unknown,
-/// or they measure something else.
+/// The size of `unit` in units of `other`: 1000 for `um` in `nanometer`. `None` if one of them is
+/// unknown, or they measure different quantities.
 pub(crate) fn ratio(unit: &str, other: &str) -> Option<f64> {
-    let (unit, other) = (size(unit)?, size(other)?);
-    (unit.0 == other.0).then(|| unit.1 / other.1 * 10f64.powi(unit.2 - other.2))
+    let (quantity, number, exponent) = size(unit)?;
+    let (other_quantity, other_number, other_exponent) = size(other)?;
+    if quantity != other_quantity {
+        return None;
+    }
+    Some(number / other_number * 10f64.powi(exponent - other_exponent))
 }
 
 fn size(unit: &str) -> Option<Size> {

@@ -1,4 +1,4 @@
-//! Images of elements that are there already: of an array, and coarser levels for an image of one level.
+//! Images of existing elements: of those of an array, and coarser levels for an image of one level.
 
 use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr::{
@@ -8,27 +8,28 @@ use ndzarr::{
 use serde_json::Value;
 
 use crate::convention::Convention;
-use crate::create::new_multiscale::{NewMultiscale, Planned, datasets, numbers, try_in_memory};
+use crate::create::new_multiscale::{NewMultiscale, Planned, array_names, datasets, try_in_memory};
 use crate::error::{Error, Result};
 use crate::find::entry::minor_version;
 use crate::find::transformation::Placement;
 use crate::json::{self, path_below};
 use crate::levels::level::Level;
-use crate::levels::make_levels::{can_make, copy_elements, make_levels};
+use crate::levels::make_levels::{check_type, copy_elements, make_levels};
 use crate::multiscale::Multiscale;
 use ndzarr::Blocking;
 
 impl Multiscale<Blocking> {
-    /// Creates an image of the elements of an array, with all its levels: what [`create`](Self::create)
-    /// and [`make_levels`](Self::make_levels) do, by the method that `new` has. Until all elements are there,
-    /// also if the process is killed, the group has no array that opens, and is not an image.
+    /// Creates an image of the elements of an array, with all its levels, as [`create`](Self::create)
+    /// and [`make_levels`](Self::make_levels) do, by the method of `new`. Until all elements are
+    /// written, the group has no array that opens, and is not an image, even if the process is killed.
     ///
     /// `new` must have the shape and the type of the array. What `layout` does not change is as in the
     /// array: chunks, shards, codecs, fill value.
     ///
     /// # Errors
-    /// The array does not fit `new`; with [`existing`](NewMultiscale::existing), what would be replaced
-    /// holds the array; an error of `create` or `make_levels`. What was made by then stays.
+    /// The array does not fit `new`; with [`existing`](NewMultiscale::existing), the node that would be
+    /// replaced contains the array; an error of `create` or `make_levels`. What was made before the
+    /// error stays.
     ///
     /// ```
     /// use ndzarr::{Array, Format, MemoryStore, RunOptions};
@@ -40,10 +41,12 @@ impl Multiscale<Blocking> {
     ///
     /// let axes = [(Axis::new("y"), 64), (Axis::new("x"), 64)];
     /// let new = NewMultiscale::new(plain.data_type().clone(), axes).levels(3);
-    /// let (place, options) = ((&store, "image"), RunOptions::default());
+    /// let place = (&store, "image");
+    /// let options = RunOptions::default();
     /// let image = Multiscale::create_from(&plain.into(), place, Format::Zarr3, &new, |layout| layout, &options)?;
     /// let coarsest = image.array(2)?;
-    /// assert_eq!((coarsest.shape(), coarsest.chunk_shape()), (&[16, 16][..], vec![16, 16]));
+    /// assert_eq!(coarsest.shape(), [16, 16]);
+    /// assert_eq!(coarsest.chunk_shape(), [16, 16]);
     /// assert_eq!(coarsest.read_as::<u8, _>((3, 4), Default::default())?[[]], 7);
     /// # Ok::<(), ndzarr_ome::Error>(())
     /// ```
@@ -58,8 +61,8 @@ impl Multiscale<Blocking> {
         let attributes = new.attributes(format)?;
         let planned = new.planned()?;
         new.check_array(source)?;
-        can_make(new.data_type(), new.downsample())?;
-        let names = numbers(planned.len());
+        check_type(new.data_type(), new.downsample())?;
+        let names = array_names(planned.len());
         let builders = builders(source, &planned, new, format, layout);
         try_in_memory(&builders, format)?;
         let mut group = new
@@ -67,7 +70,7 @@ impl Multiscale<Blocking> {
             .apart_from(source)
             .create(place)?
             .with_options(options.clone());
-        // No reader finds a level before all of them are whole.
+        // No reader finds a level before all of them are complete.
         let begun = begin_arrays(&group, &names, builders)?;
         let arrays: Vec<AnyArray> = begun.iter().map(|new| new.array().clone()).collect();
         copy_elements(source, &arrays[0], options)?;
@@ -87,7 +90,7 @@ impl Multiscale<Blocking> {
         let wrong = |what| Error::metadata(self.path(), what);
         let finest = self.level(0)?;
         let mut placement = Placement::identity(self.axes.len());
-        placement.then(&self.dataset_of(finest)?["coordinateTransformations"]).map_err(wrong)?;
+        placement.apply(&self.dataset_of(finest)?["coordinateTransformations"]).map_err(wrong)?;
         let placement = placement.without_zeros().map_err(wrong)?;
         let array = self.array(0)?;
         let axes = self.axes.iter().cloned().zip(array.shape().iter().copied());
@@ -97,17 +100,17 @@ impl Multiscale<Blocking> {
     }
 
     /// Makes coarser levels for an image that has only one, and returns the image with them. `new` is
-    /// what [`to_new`](Self::to_new) returns, with factors, a number of levels and a method of your
-    /// own. The metadata change last.
+    /// the description that [`to_new`](Self::to_new) returns, with factors, a number of levels and a
+    /// method of your own. The metadata change last.
     ///
-    /// The arrays of the levels are beside the finest, with the next numbers as names. What `layout`
+    /// The arrays of the levels are next to the finest, with the next numbers as names. What `layout`
     /// does not change is as in the finest level; with [`overwrite`](ArrayBuilder::overwrite), arrays
     /// of these names are replaced.
     ///
     /// # Errors
     /// The image has several levels; an error of `to_new`, [`create`](Self::create) or
-    /// [`make_levels`](Self::make_levels); the metadata have changed meanwhile. What was made by then
-    /// stays.
+    /// [`make_levels`](Self::make_levels); the metadata have changed meanwhile. What was made before
+    /// the error stays.
     ///
     /// ```
     /// use ndzarr::{DataType, Format, MemoryStore, RunOptions};
@@ -132,7 +135,7 @@ impl Multiscale<Blocking> {
         self.dataset_of(finest)?;
         let array = self.array(0)?;
         new.check_array(&array)?;
-        can_make(new.data_type(), new.downsample())?;
+        check_type(new.data_type(), new.downsample())?;
         let planned = new.planned()?;
         let names = names_from(&finest.path, planned.len());
         let added = datasets(&planned[1..], &names[1..]);
@@ -160,7 +163,7 @@ impl Multiscale<Blocking> {
         Self::in_group(&group)
     }
 
-    /// What the attributes say of a level, in an image whose metadata can be extended.
+    /// The dataset of a level in the attributes, if levels can be added to them.
     fn dataset_of(&self, level: &Level) -> Result<&Value> {
         let minor = match &self.convention {
             Convention::Ome { version } => minor_version(version),
@@ -179,7 +182,7 @@ impl Multiscale<Blocking> {
     }
 }
 
-/// The arrays of levels, like one that is there.
+/// Builders of the arrays of levels, with the settings of an existing array.
 fn builders(
     like: &AnyArray,
     levels: &[Planned],
@@ -211,7 +214,7 @@ fn finish(begun: Vec<NewArray>) -> Result<()> {
     Ok(())
 }
 
-/// The codecs of chunks, without those that only lay elements out.
+/// The codecs of chunks, except for those that only arrange elements.
 fn codecs_of(array: &AnyArray) -> Vec<CodecSpec> {
     use CodecConfig::{Bytes, Transpose};
     let spec = array.spec();
@@ -236,12 +239,13 @@ fn names_from(finest: &str, n: usize) -> Vec<String> {
     std::iter::once(finest.to_owned()).chain(next).take(n).collect()
 }
 
-/// Whether a dataset has this path.
+/// True if a dataset has this path.
 fn is_at(dataset: &Value, path: &str) -> bool {
     dataset["path"].as_str().is_some_and(|stated| path_below(stated).as_deref() == Ok(path))
 }
 
-/// Adds datasets to the only entry of `multiscales`, if its only one is the finest level.
+/// Adds datasets to the only entry of `multiscales`, if its only dataset is the finest level. Returns
+/// true if it did.
 fn extend(list: &mut Value, finest: &str, datasets: &[Value], new: &NewMultiscale) -> bool {
     let Some([Value::Object(entry)]) = list.as_array_mut().map(|list| &mut list[..]) else { return false };
     let Some(Value::Array(list)) = entry.get_mut("datasets") else { return false };

@@ -1,4 +1,4 @@
-//! `NewMultiscale`: describes an image that is to be created, and its metadata.
+//! `NewMultiscale`: describes a new image, and writes its metadata.
 
 use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Existing, Format, Group, GroupBuilder, MemoryStore};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::axis::{Axis, AxisKind};
 use crate::error::{Error, Result};
 use crate::json::Object;
 use crate::levels::downsample::Downsample;
-use crate::levels::make_levels::{MOST_IN_ONE, in_one};
+use crate::levels::make_levels::{MAX_PER_ELEMENT, n_per_element};
 use crate::metadata::Metadata;
 
 /// Describes a new image for `create` of [`Multiscale`](crate::Multiscale).
@@ -55,8 +55,8 @@ pub(crate) struct Planned {
     pub(crate) translation: Vec<f64>,
 }
 
-/// Levels end where no axis of space that they shorten is longer.
-const SMALL: u64 = 256;
+/// No more levels are made when no axis of space that they shorten is longer.
+const SMALL_LEN: u64 = 256;
 
 impl NewMultiscale {
     /// An image of these axes, each with its length in elements. OME-Zarr allows two to five: at most
@@ -92,27 +92,28 @@ impl NewMultiscale {
         Self { translation: translation.into(), ..self }
     }
 
-    /// The number of levels, with the finest. Unless set, levels are added until no axis of space with
-    /// a factor above 1 is longer than 256 elements.
+    /// The number of levels, including the finest. Unless set, levels are added until no axis of space
+    /// with a factor above 1 is longer than 256 elements.
     #[must_use]
     pub fn levels(self, n_levels: usize) -> Self {
         Self { n_levels: Some(n_levels), ..self }
     }
 
-    /// How many elements of a level make one of the next along each axis, and 2^20 at most together;
-    /// unless set, 2 along axes of space and 1 along others.
+    /// The number of elements of a level that make one of the next along each axis; their product is at
+    /// most 2^20. Unless set, 2 along axes of space and 1 along others.
     #[must_use]
     pub fn factors(self, factors: impl Into<Vec<u64>>) -> Self {
         Self { factors: factors.into(), ..self }
     }
 
-    /// How the levels will be made, which their translations depend on; unless set, by the mean.
+    /// The method that the levels will be made by: their translations depend on it. The mean unless
+    /// set.
     #[must_use]
     pub fn method(self, method: Downsample) -> Self {
         Self { method, ..self }
     }
 
-    /// Its name.
+    /// The name of the image.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
@@ -138,12 +139,12 @@ impl NewMultiscale {
         self.method
     }
 
-    /// Its group.
+    /// Completes the builder of the group.
     pub(crate) fn group<M>(&self, builder: GroupBuilder<M>, format: Format) -> GroupBuilder<M> {
         builder.format(format).existing(self.existing)
     }
 
-    /// Checks that an array can be its finest level.
+    /// Checks that an array can be the finest level.
     pub(crate) fn check_array(&self, array: &AnyArray) -> Result<()> {
         if array.shape() == self.shape && *array.data_type() == self.data_type {
             return Ok(());
@@ -162,7 +163,9 @@ impl NewMultiscale {
         self.check()?;
         let is_small = |shape: &[u64]| {
             let mut axes = self.axes.iter().zip(shape).zip(&self.factors);
-            axes.all(|((axis, len), factor)| axis.kind != AxisKind::Space || *factor == 1 || *len <= SMALL)
+            axes.all(|((axis, len), factor)| {
+                axis.kind != AxisKind::Space || *factor == 1 || *len <= SMALL_LEN
+            })
         };
         let mut level = Planned {
             shape: self.shape.clone(),
@@ -207,7 +210,7 @@ impl NewMultiscale {
             AxisKind::Channel | AxisKind::Other(_) => 1,
             AxisKind::Space => 2,
         };
-        let count = |of: usize| kinds.iter().filter(|kind| rank(kind) == of).count();
+        let count = |wanted: usize| kinds.iter().filter(|kind| rank(kind) == wanted).count();
         if !kinds.is_sorted_by_key(|kind| rank(kind))
             || count(0) > 1
             || count(1) > 1
@@ -224,13 +227,13 @@ impl NewMultiscale {
                 return wrong(format!("two axes have the name {:?}, or it is empty", axis.name));
             }
         }
-        for (of, len) in [
+        for (list, len) in [
             ("scale", self.scale.len()),
             ("translation", self.translation.len()),
             ("factors", self.factors.len()),
         ] {
             if len != n_axes {
-                return wrong(format!("a {of} of {len} numbers for {n_axes} axes"));
+                return wrong(format!("a {list} of {len} numbers for {n_axes} axes"));
             }
         }
         if self.scale.iter().any(|scale| !(scale.is_finite() && *scale > 0.0)) {
@@ -242,10 +245,10 @@ impl NewMultiscale {
         if self.factors.iter().any(|factor| !(1..=1024).contains(factor)) {
             return wrong(format!("the factors {:?} are not from 1 to 1024", self.factors));
         }
-        // `make_levels` adds that many elements at most, exactly.
-        if in_one(&self.factors).is_none() {
+        // `make_levels` adds so many elements exactly.
+        if n_per_element(&self.factors).is_none() {
             return wrong(format!(
-                "the factors {:?} make one element of more than {MOST_IN_ONE}",
+                "the factors {:?} make one element of more than {MAX_PER_ELEMENT}",
                 self.factors
             ));
         }
@@ -263,7 +266,8 @@ impl NewMultiscale {
 
     /// The attributes of the group.
     pub(crate) fn attributes(&self, format: Format) -> Result<Value> {
-        let axes = self.axes.iter().map(|axis| {
+        let mut axes = Vec::with_capacity(self.axes.len());
+        for axis in &self.axes {
             let mut stated = json!({"name": axis.name});
             if let Some(kind) = axis.kind.name() {
                 stated["type"] = kind.into();
@@ -271,17 +275,19 @@ impl NewMultiscale {
             if let Some(unit) = &axis.unit {
                 stated["unit"] = unit.clone().into();
             }
-            stated
-        });
+            axes.push(stated);
+        }
         let planned = self.planned()?;
-        let datasets = datasets(&planned, &numbers(planned.len()));
-        let mut entry = json!({"axes": axes.collect::<Vec<_>>(), "datasets": datasets});
-        entry.as_object_mut().into_iter().for_each(|entry| entry.extend(self.made_by()));
+        let datasets = datasets(&planned, &array_names(planned.len()));
+        let mut entry = Object::new();
+        entry.insert("axes".to_owned(), axes.into());
+        entry.insert("datasets".to_owned(), datasets.into());
+        entry.extend(self.made_by());
         if let Some(name) = &self.name {
-            entry["name"] = name.clone().into();
+            entry.insert("name".to_owned(), name.clone().into());
         }
         if format == Format::Zarr2 {
-            entry["version"] = "0.4".into();
+            entry.insert("version".to_owned(), "0.4".into());
         }
         let mut attributes = self.metadata.to_attributes(format)?;
         let holder = if format == Format::Zarr2 { &mut attributes } else { &mut attributes["ome"] };
@@ -289,7 +295,7 @@ impl NewMultiscale {
         Ok(attributes)
     }
 
-    /// How its levels are made, as members of an entry of `multiscales`.
+    /// How the levels are made, as members of an entry of `multiscales`.
     pub(crate) fn made_by(&self) -> Object {
         let metadata = json!({
             "method": "ndzarr_ome::Multiscale::make_levels",
@@ -301,7 +307,7 @@ impl NewMultiscale {
             .collect()
     }
 
-    /// Adds to a layout what is known of a level.
+    /// Completes the layout of a level with the settings that OME-Zarr demands.
     pub(crate) fn describe<M>(&self, layout: ArrayBuilder<Any, M>, format: Format) -> ArrayBuilder<Any, M> {
         let layout = layout.dimension_names(self.axes.iter().map(|axis| axis.name.clone()));
         // Chunks of 0.4 are in nested folders.
@@ -309,7 +315,7 @@ impl NewMultiscale {
     }
 }
 
-/// The datasets of levels, by the names of their arrays.
+/// The datasets of levels whose arrays have these names.
 pub(crate) fn datasets(levels: &[Planned], names: &[String]) -> Vec<Value> {
     let dataset = |(level, name): (&Planned, &String)| {
         let mut transformations = vec![json!({"type": "scale", "scale": level.scale})];
@@ -324,12 +330,12 @@ pub(crate) fn datasets(levels: &[Planned], names: &[String]) -> Vec<Value> {
 /// Creates the arrays in memory, so that a wrong layout leaves nothing in the store.
 pub(crate) fn try_in_memory(builders: &[ArrayBuilder], format: Format) -> Result<()> {
     let group = Group::create(MemoryStore::new(), format)?;
-    create_arrays(&group, &numbers(builders.len()), builders.to_vec())?;
+    create_arrays(&group, &array_names(builders.len()), builders.to_vec())?;
     Ok(())
 }
 
 /// The names of the arrays of a new image.
-pub(crate) fn numbers(n: usize) -> Vec<String> {
+pub(crate) fn array_names(n: usize) -> Vec<String> {
     (0..n).map(|number| number.to_string()).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Images of an attribute `multiscales`: OME-Zarr of all versions, and COSEM's groups.
+//! Reads the attribute `multiscales`: of all versions of OME-Zarr, and of COSEM's groups.
 
 use serde_json::Value;
 
@@ -9,19 +9,19 @@ use crate::find::transformation::Placement;
 use crate::json::{self, Object, numbers, path_below, shown, text};
 use crate::levels::level::Level;
 
-/// More axes than any array of ours has.
-const MOST_AXES: usize = 64;
+/// More axes than any array has that ndzarr opens.
+const MAX_AXES: usize = 64;
 
 /// The images that the attributes of a group describe: one for each entry (OME-17).
 pub(crate) fn images(attributes: &Object) -> Result<Vec<Image>, String> {
     let holder = json::namespace(attributes);
-    let entries = holder.get("multiscales").and_then(Value::as_array);
-    let entries = entries.into_iter().flatten().enumerate();
-    entries
-        .map(|(at, entry)| {
-            image(entry, attributes, holder).map_err(|what| format!("{what}, in multiscales[{at}]"))
-        })
-        .collect()
+    let entries = holder.get("multiscales").map_or(&[][..], json::list);
+    let mut images = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.iter().enumerate() {
+        let image = image(entry, attributes, holder);
+        images.push(image.map_err(|what| format!("{what}, in multiscales[{at}]"))?);
+    }
+    Ok(images)
 }
 
 fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, String> {
@@ -52,22 +52,19 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
         axes = ["t", "c", "z", "y", "x"].map(Axis::new).to_vec();
         warnings.push("no axes are stated: read as t, c, z, y, x".to_owned());
     }
-    // In 0.6 those of the entry lead on, to other coordinate systems (OME-04).
-    let of_all = if entry["coordinateSystems"].is_array() {
-        &Value::Null
-    } else {
-        &entry["coordinateTransformations"]
-    };
-    // Once, since a document may have many datasets and many of these.
+    // They are applied once, not for each level: a document may have many datasets and many of them.
     let mut of_all_levels = Placement::identity(axes.len());
-    of_all_levels.then(of_all)?;
+    // In 0.6 the transformations of the entry lead to other coordinate systems (OME-04).
+    if !entry["coordinateSystems"].is_array() {
+        of_all_levels.apply(&entry["coordinateTransformations"])?;
+    }
     warnings.append(&mut of_all_levels.warnings);
     let mut levels = Vec::with_capacity(datasets.len());
     for dataset in datasets {
         let path = path_of(dataset)?;
         let at_level = |what: String| format!("{what}, at the dataset {path:?}");
         let mut placement = Placement::identity(axes.len());
-        placement.then(&dataset["coordinateTransformations"]).map_err(at_level)?;
+        placement.apply(&dataset["coordinateTransformations"]).map_err(at_level)?;
         placement.scale_by(&of_all_levels.scale);
         placement.translate_by(&of_all_levels.translation);
         let placement = placement.without_zeros().map_err(at_level)?;
@@ -80,10 +77,10 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
         |dataset: &Value| dataset["coordinateTransformations"].as_array().is_some_and(|t| !t.is_empty());
     let mut image = Image::new(Convention::Ome { version }, axes, levels);
     image.axes_are_stated = axes_are_stated;
-    image.by_shape = !datasets.iter().any(has_scales);
+    image.needs_shapes = !datasets.iter().any(has_scales);
     image.name = text(&entry["name"]);
     image.method = text(&entry["type"]);
-    warnings.into_iter().for_each(|what| image.warn(what));
+    image.warn_all(warnings);
     Ok(image)
 }
 
@@ -103,7 +100,7 @@ fn stated_axes(entry: &Value, datasets: &[Value], warnings: &mut Vec<String>) ->
     let list = match list {
         Value::Null => return Ok(Vec::new()),
         Value::Array(list) if list.is_empty() => return Err("has no axes".to_owned()),
-        Value::Array(list) if list.len() <= MOST_AXES => list,
+        Value::Array(list) if list.len() <= MAX_AXES => list,
         Value::Array(list) => return Err(format!("has {} axes", list.len())),
         other => return Err(format!("has the axes {}", shown(other))),
     };
@@ -127,7 +124,7 @@ fn path_of(dataset: &Value) -> Result<String, String> {
     path_below(path)
 }
 
-/// The group of COSEM: each dataset has a `transform` in place of a list of transformations.
+/// The image of an entry of COSEM: each dataset has a `transform` instead of a list of transformations.
 fn of_cosem(entry: &Value, datasets: &[Value]) -> Result<Image, String> {
     let mut levels = Vec::with_capacity(datasets.len());
     let mut axes = None;
@@ -158,7 +155,7 @@ impl CosemTransform {
         let scale = numbers(&transform["scale"])
             .ok_or_else(|| format!("has the scale {}", shown(&transform["scale"])))?;
         let n_axes = scale.len();
-        if n_axes == 0 || n_axes > MOST_AXES {
+        if n_axes == 0 || n_axes > MAX_AXES {
             return Err(format!("has a transform of {n_axes} axes"));
         }
         let mut placement = Placement::identity(n_axes);
@@ -169,16 +166,16 @@ impl CosemTransform {
                 translation.ok_or_else(|| format!("has the translation {}", shown(translate)))?;
         }
         let placement = placement.without_zeros()?;
-        let listed = |key: &str, at: usize| text(&transform[key][at]);
-        let usual = &["t", "c", "z", "y", "x"][..];
-        let axes = (0..n_axes).map(|at| {
+        let stated = |key: &str, at: usize| text(&transform[key][at]);
+        let usual_names = ["t", "c", "z", "y", "x"];
+        let mut axes = Vec::with_capacity(n_axes);
+        for at in 0..n_axes {
             let from_end = n_axes - at;
-            let name = listed("axes", at)
-                .or_else(|| Some((*usual.get(usual.len().checked_sub(from_end)?)?).to_owned()))
-                .unwrap_or_else(|| format!("d{at}"));
-            Axis::stated(name, None, listed("units", at))
-        });
-        let mut found = Self { axes: axes.collect(), placement };
+            let usual = usual_names.len().checked_sub(from_end).map(|at| usual_names[at].to_owned());
+            let name = stated("axes", at).or(usual).unwrap_or_else(|| format!("d{at}"));
+            axes.push(Axis::stated(name, None, stated("units", at)));
+        }
+        let mut found = Self { axes, placement };
         if transform["ordering"].as_str() == Some("F") {
             found.axes.reverse();
             found.placement.scale.reverse();

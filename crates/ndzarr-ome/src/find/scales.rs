@@ -3,7 +3,7 @@
 use ndzarr::{AnyArray, AnyNode, Format, Group};
 use serde_json::Value;
 
-use crate::axis::Axis;
+use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
 use crate::find::entry::CosemTransform;
 use crate::find::image::{Image, is_in_c_order};
@@ -12,7 +12,7 @@ use crate::io::Children;
 use crate::json::{Object, numbers, shown, text};
 use crate::levels::level::Level;
 
-/// Those of a list whose names are a prefix and a number, in the order of the numbers.
+/// The items of a list whose names are a prefix and a number, in the order of the numbers.
 pub(crate) fn numbered<N>(named: Vec<(String, N)>, prefix: &str) -> Vec<(u32, N)> {
     let number = |name: &str| {
         let digits = name.strip_prefix(prefix)?;
@@ -28,7 +28,7 @@ pub(crate) fn numbered<N>(named: Vec<(String, N)>, prefix: &str) -> Vec<(u32, N)
 pub(crate) struct Scales<'a> {
     attributes: &'a Object,
     format: Format,
-    /// By their numbers, which are their factors' places in lists (OME-08).
+    /// Each with its number, which is the index of its factors in lists (OME-08).
     arrays: Vec<(u32, &'a AnyArray)>,
     /// The factors of a setup of BigDataViewer.
     factors: Option<&'a Value>,
@@ -58,10 +58,10 @@ impl<'a> Scales<'a> {
         }
         let Some((_, finest)) = self.arrays.first() else { return Ok(None) };
         let n_axes = finest.shape().len();
-        // A group with one array `s0` by chance says nothing of scales.
-        let says_so = ["multiScale", "downsamplingFactors", "scales", "pixelResolution", "resolution"];
+        // An array may have the name `s0` by chance.
+        let keys = ["multiScale", "downsamplingFactors", "scales", "pixelResolution", "resolution"];
         let is_stated = self.factors.is_some()
-            || says_so.iter().any(|key| self.attributes.contains_key(*key))
+            || keys.iter().any(|key| self.attributes.contains_key(*key))
             || self.arrays.iter().any(|(_, array)| array.attributes().contains_key("downsamplingFactors"));
         if n_axes == 0 || !is_stated && self.arrays.len() < 2 {
             return Ok(None);
@@ -78,8 +78,7 @@ impl<'a> Scales<'a> {
             }
             let factors = self.factors_of(*number, array, n_axes, &mut warnings);
             let mut placement = Placement::identity(n_axes);
-            // A factor f puts f elements together: the centre of the first group of them lies (f - 1) / 2
-            // behind that of the first element.
+            // A factor f puts f elements together: their centre is (f - 1) / 2 after that of the first.
             placement.translate_by(&factors.iter().map(|factor| (factor - 1.0) / 2.0).collect::<Vec<_>>());
             placement.scale.copy_from_slice(&factors);
             placement.scale_by(&size);
@@ -91,7 +90,7 @@ impl<'a> Scales<'a> {
         }
         let mut image = Image::new(convention, self.axes(n_axes), levels);
         image.name = self.attributes.get("name").and_then(text);
-        warnings.into_iter().for_each(|what| image.warn(what));
+        image.warn_all(warnings);
         self.warn_of_broken(&mut image);
         let image = image.ordered();
         // All lists are in the order of N5, x first.
@@ -100,19 +99,23 @@ impl<'a> Scales<'a> {
 
     /// The image of arrays that have an attribute `transform` (OME-07).
     pub(crate) fn cosem(&self) -> Result<Option<Image>, String> {
-        let with = self.arrays.iter().filter_map(|(number, array)| {
-            Some((*number, *array, array.attributes().get("transform").filter(|t| t.is_object())?))
-        });
-        let (mut levels, mut axes, mut finest) = (Vec::new(), Vec::new(), None);
-        for (number, array, transform) in with {
-            let what = |what: String| format!("{what}, at \"s{number}\"");
-            let transform = CosemTransform::read(transform).map_err(what)?;
-            if transform.axes.len() != array.shape().len() {
-                let n_axes = array.shape().len();
-                return Err(what(format!("has a transform of {} axes for {n_axes}", transform.axes.len())));
+        let mut levels = Vec::new();
+        let mut axes = Vec::new();
+        let mut finest = None;
+        for (number, array) in &self.arrays {
+            let Some(transform) = array.attributes().get("transform").filter(|t| t.is_object()) else {
+                continue;
+            };
+            let at_level = |what: String| format!("{what}, at \"s{number}\"");
+            let transform = CosemTransform::read(transform).map_err(at_level)?;
+            let n_axes = array.shape().len();
+            if transform.axes.len() != n_axes {
+                let what = format!("has a transform of {} axes for {n_axes}", transform.axes.len());
+                return Err(at_level(what));
             }
             if finest.is_none() {
-                (axes, finest) = (transform.axes, Some(array));
+                axes = transform.axes;
+                finest = Some(array);
             }
             levels.push(Level::new(
                 format!("s{number}"),
@@ -127,8 +130,8 @@ impl<'a> Scales<'a> {
         let mut image = Image::new(Convention::Cosem, axes, levels);
         self.warn_of_broken(&mut image);
         let image = image.ordered();
-        let turned = self.format == Format::N5 && !is_in_c_order(finest);
-        Ok(Some(if turned { image.reversed() } else { image }))
+        let is_reversed = self.format == Format::N5 && !is_in_c_order(finest);
+        Ok(Some(if is_reversed { image.reversed() } else { image }))
     }
 
     fn warn_of_broken(&self, image: &mut Image) {
@@ -152,6 +155,7 @@ impl<'a> Scales<'a> {
         })
     }
 
+    /// The factors of a level against the finest, one for each axis.
     fn factors_of(
         &self,
         number: u32,
@@ -162,15 +166,14 @@ impl<'a> Scales<'a> {
         let of_array = array.attributes().get("downsamplingFactors");
         let listed = self.factors.and_then(|list| list.get(number as usize));
         for list in [of_array, listed].into_iter().flatten() {
-            // One number counts for all axes.
+            // A single number is the factor of all axes.
             let factors = numbers(list).or_else(|| list.as_f64().map(|factor| vec![factor; n_axes]));
-            match factors
-                .filter(|list| list.len() == n_axes && list.iter().all(|f| f.is_finite() && *f > 0.0))
-            {
-                Some(factors) => return factors,
-                None => warnings
-                    .push(format!("the factors {} of the level \"s{number}\" are ignored", shown(list))),
+            let is_valid =
+                |list: &Vec<f64>| list.len() == n_axes && list.iter().all(|f| f.is_finite() && *f > 0.0);
+            if let Some(factors) = factors.filter(is_valid) {
+                return factors;
             }
+            warnings.push(format!("the factors {} of the level \"s{number}\" are ignored", shown(list)));
         }
         if number > 0 {
             warnings.push(format!(
@@ -180,7 +183,7 @@ impl<'a> Scales<'a> {
         vec![2f64.powi(number.min(63) as i32); n_axes]
     }
 
-    /// Axes in the order of N5 (OME-21).
+    /// The axes, in the order of N5 (OME-21).
     fn axes(&self, n_axes: usize) -> Vec<Axis> {
         let listed = |key: &str| {
             let list = self.attributes.get(key)?.as_array()?.iter().map(text).collect::<Option<Vec<_>>>()?;
@@ -189,18 +192,18 @@ impl<'a> Scales<'a> {
         let usual = ["x", "y", "z", "c", "t"];
         let usual = |at: usize| usual.get(at).map_or_else(|| format!("d{at}"), |name| (*name).to_owned());
         let names = listed("axes").unwrap_or_else(|| (0..n_axes).map(usual).collect());
-        let of_all = self.attributes.get("pixelResolution").and_then(|pixel| text(&pixel["unit"]));
+        let voxel_unit = self.attributes.get("pixelResolution").and_then(|pixel| text(&pixel["unit"]));
         let units = listed("units");
-        let unit = |at: usize| units.as_ref().map(|units| units[at].clone());
-        let axes = names.into_iter().enumerate();
-        axes.map(|(at, name)| {
-            let axis = Axis::stated(name, None, unit(at));
+        let mut axes = Vec::with_capacity(n_axes);
+        for (at, name) in names.into_iter().enumerate() {
+            let unit = units.as_ref().map(|units| units[at].clone());
+            let mut axis = Axis::stated(name, None, unit);
             // The unit of voxels is one of space.
-            match (&axis.unit, &axis.kind) {
-                (None, crate::axis::AxisKind::Space) => Axis { unit: of_all.clone(), ..axis },
-                _ => axis,
+            if axis.unit.is_none() && axis.kind == AxisKind::Space {
+                axis.unit.clone_from(&voxel_unit);
             }
-        })
-        .collect()
+            axes.push(axis);
+        }
+        axes
     }
 }

@@ -1,15 +1,15 @@
-//! Scales and translations of documents, one after the other.
+//! `Placement`: lists of transformations, combined into one scale and one translation.
 
 use serde_json::Value;
 
 use crate::json::{numbers, shown};
 
-/// What a list of transformations does to an index: `scale * i + translation`.
+/// The coordinates of the index `i` along each axis: `scale * i + translation`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Placement {
     pub(crate) scale: Vec<f64>,
     pub(crate) translation: Vec<f64>,
-    /// What was odd.
+    /// Oddities of the transformations.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -18,13 +18,13 @@ impl Placement {
         Self { scale: vec![1.0; n_axes], translation: vec![0.0; n_axes], warnings: Vec::new() }
     }
 
-    /// Applies a list of transformations after those before (OME-05).
-    pub(crate) fn then(&mut self, list: &Value) -> Result<(), String> {
-        self.then_within(list, 0)
+    /// Applies a list of transformations, in its order, after those before (OME-05).
+    pub(crate) fn apply(&mut self, list: &Value) -> Result<(), String> {
+        self.apply_nested(list, 0)
     }
 
-    fn then_within(&mut self, list: &Value, depth: usize) -> Result<(), String> {
-        // As deep as sequences are nested in practice, and far less than the stack allows.
+    fn apply_nested(&mut self, list: &Value, depth: usize) -> Result<(), String> {
+        // Deeper than sequences are nested in practice, and far less than the stack allows.
         if depth > 16 {
             return Err("has sequences of transformations nested too deeply".to_owned());
         }
@@ -41,7 +41,7 @@ impl Placement {
                         self.translate_by(&offsets);
                     }
                 }
-                Some("sequence") => self.then_within(&transformation["transformations"], depth + 1)?,
+                Some("sequence") => self.apply_nested(&transformation["transformations"], depth + 1)?,
                 _ => {
                     let kind = shown(&transformation["type"]);
                     return Err(format!(
@@ -61,10 +61,12 @@ impl Placement {
     }
 
     pub(crate) fn translate_by(&mut self, offsets: &[f64]) {
-        self.translation.iter_mut().zip(offsets).for_each(|(translation, offset)| *translation += offset);
+        for (translation, offset) in self.translation.iter_mut().zip(offsets) {
+            *translation += offset;
+        }
     }
 
-    /// The numbers of a transformation, unless there is not one for each axis.
+    /// The numbers of a transformation; `None`, with a warning, if it has not one for each axis.
     fn numbers_of(&mut self, transformation: &Value, kind: &str) -> Result<Option<Vec<f64>>, String> {
         if transformation.get(kind).is_none() && transformation.get("path").is_some() {
             return Err(format!("has a {kind} in an array of its own, which is not supported"));
@@ -87,7 +89,9 @@ impl Placement {
     pub(crate) fn without_zeros(mut self) -> Result<Self, String> {
         if self.scale.contains(&0.0) {
             self.warnings.push("a scale of 0 is taken for 1".to_owned());
-            self.scale.iter_mut().filter(|scale| **scale == 0.0).for_each(|scale| *scale = 1.0);
+            for scale in self.scale.iter_mut().filter(|scale| **scale == 0.0) {
+                *scale = 1.0;
+            }
         }
         if self.scale.iter().chain(&self.translation).any(|number| !number.is_finite()) {
             return Err("has transformations that are not finite together".to_owned());
@@ -104,13 +108,13 @@ mod tests {
 
     fn placed(list: Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         let mut placement = Placement::identity(2);
-        placement.then(&list)?;
+        placement.apply(&list)?;
         let placement = placement.without_zeros()?;
         Ok((placement.scale, placement.translation))
     }
 
     #[test]
-    fn ome_05_a_scale_behind_a_translation_scales_it_too() {
+    fn ome_05_a_scale_after_a_translation_scales_it_too() {
         let scale = json!({"type": "scale", "scale": [2, 4]});
         let translation = json!({"type": "translation", "translation": [1, 10]});
         assert_eq!(placed(json!([scale, translation])), Ok((vec![2.0, 4.0], vec![1.0, 10.0])));

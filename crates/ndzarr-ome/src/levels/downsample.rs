@@ -1,24 +1,24 @@
-//! `Downsample`: how an element of a coarser level is made from those it stands for.
+//! `Downsample`: how an element of a coarser level is made from elements of the finer one.
 
 use half::{bf16, f16};
 use ndzarr::ndarray::{ArrayD, ArrayViewMutD, Axis};
 use ndzarr::{Cast, Element, Number};
 
-/// How an element of a coarser level is made from the elements of the finer one that it stands for.
+/// How an element of a coarser level is made from the elements of the finer level that it replaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Downsample {
-    /// The mean. Of integers it is exact, rounded to the nearest, ties to even. A NaN makes it NaN.
+    /// The mean. For integers it is exact: rounded to the nearest, ties to even. A NaN makes it NaN.
     #[default]
     Mean,
-    /// The most frequent value, of several the least: for labels.
+    /// The most frequent value, and the least of several: for labels.
     Mode,
-    /// The first one.
+    /// The first element.
     Stride,
 }
 
 impl Downsample {
-    /// As the metadata name it.
+    /// The name in the metadata.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -27,8 +27,8 @@ impl Downsample {
         }
     }
 
-    /// How far the centre of a coarser element lies behind that of the first one that it stands for, in
-    /// elements of the finer level.
+    /// The distance from the centre of the first of `factor` elements to the centre of the coarser one
+    /// that is made of them, in elements of the finer level.
     pub(crate) fn offset(self, factor: u64) -> f64 {
         match self {
             Self::Mean | Self::Mode => (factor as f64 - 1.0) / 2.0,
@@ -79,7 +79,7 @@ samples! {
     f64, f64, |x| x, |sum, n| sum / n as f64;
 }
 
-/// Means of bools are refused before any is made.
+/// For the mode and strides: a mean of bools is refused.
 impl Sample for bool {
     type Sum = u64;
 
@@ -92,9 +92,9 @@ impl Sample for bool {
     }
 }
 
-/// The quotient of a sum of integers of up to 32 bits. Up to 2^20 of them have a sum of at most 2^52, which
-/// a float holds exactly, and a quotient that is not halfway between two integers is at least 1/(2n)
-/// away from that, so that the float decides rightly.
+/// The rounded mean of integers of up to 32 bits. The sum of up to 2^20 of them is at most 2^52, which
+/// a float holds exactly; and a quotient that is not halfway between two integers is at least 1/(2n)
+/// away from the middle, so that the quotient of floats is rounded to the right integer.
 #[inline]
 fn of_sum<T: Number>(sum: i64, n_elements: u64) -> T {
     nearest(sum as f64 / n_elements as f64)
@@ -107,13 +107,14 @@ fn nearest<T: Number>(float: f64) -> T {
 
 fn of_wide_sum(sum: i128, n_elements: u64) -> i128 {
     let n_elements = i128::from(n_elements);
-    let (quotient, rest) = (sum.div_euclid(n_elements), sum.rem_euclid(n_elements));
-    let up = 2 * rest > n_elements || 2 * rest == n_elements && quotient % 2 != 0;
-    quotient + i128::from(up)
+    let quotient = sum.div_euclid(n_elements);
+    let rest = sum.rem_euclid(n_elements);
+    let rounds_up = 2 * rest > n_elements || 2 * rest == n_elements && quotient % 2 != 0;
+    quotient + i128::from(rounds_up)
 }
 
-/// Makes elements `out` from those of the finer level. Along each axis, `factors` elements make one; at
-/// the end there may be fewer.
+/// Computes the elements `out` from those of the finer level. Along each axis, `factors` elements make
+/// one, or fewer at the end.
 pub(crate) fn reduce<T: Sample>(
     method: Downsample,
     fine: &ArrayD<T>,
@@ -123,13 +124,14 @@ pub(crate) fn reduce<T: Sample>(
     let fine = fine.as_standard_layout();
     let Some(elements) = fine.as_slice() else { return };
     let last = out.ndim() - 1;
-    let (fine_len, factor) = (fine.shape()[last], factors[last]);
+    let fine_len = fine.shape()[last];
+    let factor = factors[last];
     let shape: Vec<usize> = out.shape()[..last].to_vec();
     if out.is_empty() {
         return;
     }
-    // For each row of the coarser level: the rows of the finer one that it stands for.
     let mut index = vec![0; last];
+    // The rows of the finer level that make one row of the coarser level.
     let mut rows: Vec<&[T]> = Vec::new();
     let mut sums = vec![T::Sum::default(); out.shape()[last]];
     let mut values = Vec::new();
@@ -151,12 +153,16 @@ pub(crate) fn reduce<T: Sample>(
                 for (at, element) in row.iter_mut().enumerate() {
                     let along = at * factor..((at + 1) * factor).min(fine_len);
                     values.clear();
-                    rows.iter().for_each(|row| values.extend_from_slice(&row[along.clone()]));
+                    for row in &rows {
+                        values.extend_from_slice(&row[along.clone()]);
+                    }
                     *element = most_frequent(&mut values);
                 }
             }
             Downsample::Stride => {
-                row.iter_mut().enumerate().for_each(|(at, element)| *element = rows[0][at * factor]);
+                for (at, element) in row.iter_mut().enumerate() {
+                    *element = rows[0][at * factor];
+                }
             }
         }
         advance(&mut index, &shape);
@@ -174,7 +180,7 @@ pub(crate) fn advance(index: &mut [usize], shape: &[usize]) {
     }
 }
 
-/// The rows along the last axis that one row of the coarser level stands for.
+/// Collects the rows along the last axis that make one row of the coarser level.
 fn rows_of<'a, T>(
     elements: &'a [T],
     shape: &[usize],
@@ -221,17 +227,17 @@ fn most_frequent<T: Sample>(values: &mut [T]) -> T {
     if others.iter().all(|value| value == first) {
         return *first;
     }
-    // NaN is behind all numbers, and equal to NaN.
+    // NaN sorts after all numbers, and is equal to NaN.
     let is_nan = |value: &T| value.partial_cmp(value).is_none();
     values.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b))));
     let equal = |a: &T, b: &T| a == b || is_nan(a) && is_nan(b);
-    let mut best = (0, T::default());
+    let mut longest: &[T] = &[];
     for run in values.chunk_by(equal) {
-        if run.len() > best.0 {
-            best = (run.len(), run[0]);
+        if run.len() > longest.len() {
+            longest = run;
         }
     }
-    best.1
+    longest.first().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -304,10 +310,10 @@ mod tests {
     #[test]
     fn memory_in_another_order_makes_no_difference() {
         let fine = Array::from_shape_fn((4, 6), |(y, x)| (y * 100 + x * 7) as i32);
-        let turned = fine.t().as_standard_layout().to_owned().reversed_axes().into_dyn();
-        assert!(!turned.is_standard_layout());
+        let in_f_order = fine.t().as_standard_layout().to_owned().reversed_axes().into_dyn();
+        assert!(!in_f_order.is_standard_layout());
         assert_eq!(
-            reduced(Downsample::Mean, turned, &[2, 2]),
+            reduced(Downsample::Mean, in_f_order, &[2, 2]),
             reduced(Downsample::Mean, fine.into_dyn(), &[2, 2])
         );
     }

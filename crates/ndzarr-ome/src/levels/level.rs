@@ -20,7 +20,7 @@ use ndzarr::Region;
 /// assert_eq!(half.to_physical(&[2.0, 3.0]), [2.25, 1.625]);
 /// assert_eq!(half.to_index(&[2.25, 1.625]), [2.0, 3.0]);
 ///
-/// // The elements that a box of 2 µm meets.
+/// // The elements that a box of 2 µm overlaps.
 /// let region = half.region(&[10.0..12.0, 1.0..3.0], image.array(1)?.shape());
 /// assert_eq!(region.ranges(), [10..13, 2..7]);
 /// # Ok::<(), ndzarr_ome::Error>(())
@@ -41,29 +41,29 @@ impl Level {
         Self { path, scale, translation }
     }
 
-    /// The coordinates of a point, one for each axis, from its index, where whole numbers are centres
+    /// The coordinates of a point, one for each axis, from its index, in which whole numbers are centres
     /// of elements. Axes that one of the lists lacks are left out.
     #[must_use]
     pub fn to_physical(&self, index: &[f64]) -> Vec<f64> {
-        self.each(index, |scale, translation, index| scale * index + translation)
+        self.along_each_axis(index, |scale, translation, index| scale * index + translation)
     }
 
     /// The index of a point, with a fraction, from its coordinates.
     #[must_use]
     pub fn to_index(&self, physical: &[f64]) -> Vec<f64> {
-        self.each(physical, |scale, translation, physical| (physical - translation) / scale)
+        self.along_each_axis(physical, |scale, translation, physical| (physical - translation) / scale)
     }
 
-    /// The elements of an array of this shape that a box meets, given by its coordinates along each
-    /// axis. It can be read: `array.read(region)`. Along axes that `bounds` lacks, all of them; along
-    /// an axis where the box is outside, none.
+    /// The region of an array of this shape that a box overlaps; `bounds` are the coordinates of the
+    /// box along each axis. It can be read: `array.read(region)`. It contains all elements along axes
+    /// that `bounds` lacks, and none along an axis on which the box is outside.
     #[must_use]
     pub fn region(&self, bounds: &[Range<f64>], shape: &[u64]) -> Region {
         let starts = self.to_index(&bounds.iter().map(|bound| bound.start).collect::<Vec<_>>());
         let ends = self.to_index(&bounds.iter().map(|bound| bound.end).collect::<Vec<_>>());
-        let mut met = starts.into_iter().zip(ends);
-        Region::new(shape.iter().map(|&len| match met.next() {
-            // The element i reaches from i - 1/2 to i + 1/2. `as` saturates, and takes NaN for 0.
+        let mut bounds = starts.into_iter().zip(ends);
+        Region::new(shape.iter().map(|&len| match bounds.next() {
+            // The element i reaches from i - 1/2 to i + 1/2. `as` saturates, and turns NaN into 0.
             Some((a, b)) => {
                 let start = ((a.min(b) + 0.5).floor() as u64).min(len);
                 start..((a.max(b) + 0.5).ceil() as u64).clamp(start, len)
@@ -72,9 +72,10 @@ impl Level {
         }))
     }
 
-    fn each(&self, point: &[f64], of: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
-        let parts = self.scale.iter().zip(&self.translation).zip(point);
-        parts.map(|((&scale, &translation), &along)| of(scale, translation, along)).collect()
+    /// Calls with the scale, the translation and the coordinate or index of each axis.
+    fn along_each_axis(&self, point: &[f64], convert: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
+        let axes = self.scale.iter().zip(&self.translation).zip(point);
+        axes.map(|((&scale, &translation), &along)| convert(scale, translation, along)).collect()
     }
 
     /// The size of an element, for the order of levels.

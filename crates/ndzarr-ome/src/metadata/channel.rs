@@ -1,4 +1,4 @@
-//! `Channel`: how a channel of an image is shown, of `omero`.
+//! `Channel`: how a channel of an image is shown, from `omero`.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub struct Channel {
     pub color: Option<[u8; 3]>,
     /// The elements that are shown as black and as the full colour.
     pub window: Option<Window>,
-    /// Whether it is shown.
+    /// True if it is shown.
     pub active: Option<bool>,
 }
 

@@ -12,8 +12,8 @@ pub struct ImageLabel {
     pub colors: Vec<LabelColor>,
     /// Properties of values, each with its `label-value`.
     pub properties: Vec<Map<String, Value>>,
-    /// The path of the group of the image that was labelled, from the group of the label image:
-    /// `../../` unless stated.
+    /// The path of the group of the labelled image, from the group of the label image: `../../` if it
+    /// is not stated.
     pub source: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl ImageLabel {
         };
         Self {
             colors: list(get("colors")).iter().filter_map(color).collect(),
-            properties: list(get("properties")).iter().filter_map(|of| of.as_object().cloned()).collect(),
+            properties: list(get("properties")).iter().filter_map(|item| item.as_object().cloned()).collect(),
             source: text(&get("source")["image"]),
         }
     }

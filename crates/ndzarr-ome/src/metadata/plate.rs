@@ -17,9 +17,9 @@ pub struct Plate {
     pub columns: Vec<String>,
     /// The wells that have images.
     pub wells: Vec<PlateWell>,
-    /// The acquisitions that the images are of.
+    /// The acquisitions that made the images.
     pub acquisitions: Vec<Acquisition>,
-    /// The greatest number of fields of view of a well.
+    /// The most fields of view that a well has.
     pub field_count: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ pub struct Acquisition {
     pub name: Option<String>,
     /// Its description.
     pub description: Option<String>,
-    /// The greatest number of fields of view that it has of a well.
+    /// The most fields of view that it has of one well.
     pub maximum_field_count: Option<u64>,
     /// When it began, in seconds since 1970.
     pub start_time: Option<u64>,
@@ -69,13 +69,15 @@ impl Plate {
         let names = |key: &str| -> Vec<String> {
             list(&plate[key]).iter().filter_map(|named| text(&named["name"])).collect()
         };
-        let (rows, columns) = (names("rows"), names("columns"));
-        // Of a name that occurs twice, the first place counts.
-        let places = |names: &[String]| -> HashMap<String, u64> {
+        let rows = names("rows");
+        let columns = names("columns");
+        // Reversed, so that the first index of a name that occurs twice counts.
+        let indices = |names: &[String]| -> HashMap<String, u64> {
             names.iter().enumerate().rev().map(|(at, name)| (name.clone(), at as u64)).collect()
         };
-        let (row_places, column_places) = (places(&rows), places(&columns));
-        let well = |well: &Value| PlateWell::of(well, &row_places, &column_places);
+        let row_indices = indices(&rows);
+        let column_indices = indices(&columns);
+        let well = |well: &Value| PlateWell::of(well, &row_indices, &column_indices);
         Self {
             name: text(&plate["name"]),
             wells: list(&plate["wells"]).iter().filter_map(well).collect(),
@@ -110,7 +112,7 @@ impl Plate {
 }
 
 impl PlateWell {
-    /// Before 0.4 wells have a path alone, of the names of the row and the column.
+    /// Before 0.4 wells have only a path, made of the names of the row and the column.
     fn of(well: &Value, rows: &HashMap<String, u64>, columns: &HashMap<String, u64>) -> Option<Self> {
         let path = text(&well["path"])?;
         let named = path.split_once('/');

@@ -10,14 +10,14 @@ use crate::io::Io;
 use crate::json;
 use crate::levels::level::Level;
 
-/// What an image says of its arrays.
+/// What the metadata of an image say about its arrays.
 pub(crate) struct Expected<'a> {
     pub(crate) convention: &'a Convention,
     pub(crate) axes: &'a [Axis],
     pub(crate) levels: &'a [Level],
 }
 
-/// Opens the arrays of all levels, and names what differs.
+/// Opens the arrays of all levels, and reports differences from the metadata.
 pub(crate) async fn check<I: Io>(io: &I, group: &Group, expected: Expected<'_>) -> Vec<Finding> {
     let mut findings = Findings::default();
     let is_label = json::namespace(group.attributes()).contains_key("image-label");

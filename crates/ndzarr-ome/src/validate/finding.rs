@@ -38,7 +38,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Findings, and the place that is looked at.
+/// The findings so far, and the member that is being checked.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     at: String,
@@ -46,6 +46,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    /// Checks a member, which the keys of findings then begin with.
     pub(crate) fn within<T>(&mut self, key: &str, check: impl FnOnce(&mut Self) -> T) -> T {
         let len = self.at.len();
         self.at = self.place(key);
@@ -78,30 +79,31 @@ impl Findings {
         self.add(Requirement::Should, key, what.into());
     }
 
-    /// A member that should be there.
+    /// Reports the members that should exist and do not.
     pub(crate) fn should_have(&mut self, object: &Value, keys: &[&str]) {
         for key in keys.iter().filter(|key| object.get(**key).is_none()) {
             self.should(key, "be there");
         }
     }
 
-    /// Checks a member: whether it is there, if it must be, and whether it is `kind`.
+    /// Checks that a member is `kind`, and that it exists if it is needed.
     pub(crate) fn member(
         &mut self,
         object: &Value,
         key: &str,
         needed: Needed,
         kind: &str,
-        is: impl Fn(&Value) -> bool,
+        is_kind: impl Fn(&Value) -> bool,
     ) {
         match object.get(key) {
             None if needed == Needed::Yes => self.must(key, "be there"),
-            Some(value) if !is(value) => self.must(key, format!("be {kind}, not {}", shown(value))),
+            Some(value) if !is_kind(value) => self.must(key, format!("be {kind}, not {}", shown(value))),
             _ => {}
         }
     }
 
-    /// Checks that a member is a list of at least `least`, and calls with each item.
+    /// Checks that a member is a list of at least `least` items, and calls with each item. Returns
+    /// their number.
     pub(crate) fn each(
         &mut self,
         object: &Value,
@@ -134,7 +136,7 @@ impl Findings {
         list.len()
     }
 
-    /// Names values that occur twice.
+    /// Reports the first value that occurs twice.
     pub(crate) fn unique<'v>(&mut self, key: &str, values: impl Iterator<Item = &'v Value>) {
         let mut seen = std::collections::HashSet::new();
         for value in values {
@@ -146,7 +148,7 @@ impl Findings {
     }
 }
 
-/// Whether a member must be there.
+/// Tells if a member must exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needed {
     Yes,

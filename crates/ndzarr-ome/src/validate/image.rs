@@ -69,7 +69,8 @@ fn entry(findings: &mut Findings, entry: &Value, minor: u32) {
     }
 }
 
-/// The number of axes of each coordinate system, by its name; of two with a name, the first counts.
+/// The number of axes of each coordinate system, by its name; of several with one name, the first
+/// counts.
 fn n_axes_of_systems(entry: &Value) -> HashMap<&str, Option<usize>> {
     let systems = entry["coordinateSystems"].as_array().into_iter().flatten().rev();
     systems
@@ -77,7 +78,8 @@ fn n_axes_of_systems(entry: &Value) -> HashMap<&str, Option<usize>> {
         .collect()
 }
 
-/// In 0.6 a scale or translation has a number for each axis of the coordinate system that it leads to.
+/// Checks that a scale or translation of 0.6 has a number for each axis of the coordinate system that
+/// it leads to.
 fn lengths(findings: &mut Findings, n_axes_of: &HashMap<&str, Option<usize>>, dataset: &Value) {
     let transformation = &dataset["coordinateTransformations"][0];
     let name = transformation["output"]["name"].as_str();
@@ -85,17 +87,17 @@ fn lengths(findings: &mut Findings, n_axes_of: &HashMap<&str, Option<usize>>, da
     let parts = transformation["transformations"]
         .as_array()
         .map_or(std::slice::from_ref(transformation), Vec::as_slice);
-    for list in
-        parts.iter().flat_map(|part| [&part["scale"], &part["translation"]]).filter_map(Value::as_array)
-    {
-        if list.len() != n_axes {
-            let what = format!("have {n_axes} numbers in each transformation, one for each axis");
-            findings.must("coordinateTransformations", what);
+    for part in parts {
+        for list in [&part["scale"], &part["translation"]].into_iter().filter_map(Value::as_array) {
+            if list.len() != n_axes {
+                let what = format!("have {n_axes} numbers in each transformation, one for each axis");
+                findings.must("coordinateTransformations", what);
+            }
         }
     }
 }
 
-/// The axes of 0.3 to 0.5, and how many there are.
+/// Checks the axes of 0.3 to 0.5. Returns their number.
 fn axes(findings: &mut Findings, entry: &Value, minor: u32) -> Option<usize> {
     let n_axes = findings.each(entry, "axes", Needed::Yes, 2, |findings, axis| match minor {
         3 => {
@@ -123,7 +125,7 @@ fn axes(findings: &mut Findings, entry: &Value, minor: u32) -> Option<usize> {
         Some("space") => 2,
         _ => 1,
     };
-    let count = |of: usize| list.iter().filter(|axis| rank(axis) == of).count();
+    let count = |wanted: usize| list.iter().filter(|axis| rank(axis) == wanted).count();
     if !(2..=3).contains(&count(2)) {
         findings.must("axes", "have 2 or 3 items of the type \"space\"");
     }
@@ -145,7 +147,7 @@ fn axes(findings: &mut Findings, entry: &Value, minor: u32) -> Option<usize> {
     Some(n_axes)
 }
 
-/// A coordinate system of 0.6.
+/// Checks a coordinate system of 0.6.
 pub(super) fn coordinate_system(findings: &mut Findings, system: &Value) {
     findings.member(system, "name", Needed::Yes, "a text of at least one character", is_name);
     let n_axes = findings.each(system, "axes", Needed::Yes, 1, |findings, axis| {
@@ -160,7 +162,7 @@ pub(super) fn coordinate_system(findings: &mut Findings, system: &Value) {
         findings.must("axes", "have at most 5 items");
     }
     findings.unique("axes", list.iter().filter_map(|axis| axis.get("name")));
-    let count = |of: &str| list.iter().filter(|axis| axis["type"].as_str() == Some(of)).count();
+    let count = |kind: &str| list.iter().filter(|axis| axis["type"].as_str() == Some(kind)).count();
     if (2..=3).contains(&count("space")) == (count("array") >= 2) {
         findings.must("axes", "have 2 or 3 items of the type \"space\", or at least 2 of \"array\"");
     }

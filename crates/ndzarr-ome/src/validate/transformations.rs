@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::finding::{Findings, Needed};
 use crate::json::shown;
 
-/// Those of a dataset of 0.4 and 0.5, or of all datasets: a scale, then perhaps a translation.
+/// Checks those of a dataset of 0.4 and 0.5, or of all datasets: a scale, then perhaps a translation.
 pub(super) fn of_dataset(findings: &mut Findings, holder: &Value, needed: Needed, n_axes: Option<usize>) {
     let key = "coordinateTransformations";
     findings.each(holder, key, needed, 1, |findings, transformation| match transformation["type"].as_str() {
         Some(kind @ ("scale" | "translation")) => {
-            // Both may be in a file of their own.
+            // The numbers may be in a file of their own.
             if transformation.get("path").is_none() {
                 numbers(findings, transformation, kind);
                 let list = transformation[kind].as_array().map(Vec::len);
@@ -33,7 +33,7 @@ pub(super) fn of_dataset(findings: &mut Findings, holder: &Value, needed: Needed
     }
 }
 
-/// Those of a dataset of 0.6: one, to a coordinate system.
+/// Checks those of a dataset of 0.6: one, to a coordinate system.
 pub(super) fn to_system(findings: &mut Findings, dataset: &Value) {
     let key = "coordinateTransformations";
     let n = findings.each(dataset, key, Needed::Yes, 1, |findings, transformation| {
@@ -62,9 +62,9 @@ pub(super) fn to_system(findings: &mut Findings, dataset: &Value) {
     }
 }
 
-/// What a transformation of 0.6 leads from and to: objects, with the members that are named.
-pub(super) fn ends(findings: &mut Findings, transformation: &Value, of_input: &str, of_output: &str) {
-    for (end, needed) in [("input", of_input), ("output", of_output)] {
+/// Checks the input and the output of a transformation of 0.6: objects that have the given keys.
+pub(super) fn ends(findings: &mut Findings, transformation: &Value, input_key: &str, output_key: &str) {
+    for (end, needed) in [("input", input_key), ("output", output_key)] {
         match transformation.get(end) {
             None => findings.must(end, "be there"),
             Some(value) if !value.is_object() => {
@@ -80,7 +80,7 @@ pub(super) fn ends(findings: &mut Findings, transformation: &Value, of_input: &s
     }
 }
 
-/// Any transformation of 0.6.
+/// Checks any transformation of 0.6.
 pub(super) fn any(findings: &mut Findings, transformation: &Value) {
     any_within(findings, transformation, 0);
 }
@@ -104,7 +104,9 @@ fn any_within(findings: &mut Findings, transformation: &Value, depth: usize) {
         Some("mapAxis") => indices(findings, transformation, "mapAxis", Needed::Yes, 2..=5),
         Some("projectAxis") => {
             let keys = ["droppedInputs", "createdOutputs"];
-            keys.iter().for_each(|key| indices(findings, transformation, key, Needed::No, 1..=3));
+            for key in keys {
+                indices(findings, transformation, key, Needed::No, 1..=3);
+            }
             if keys.iter().all(|key| transformation.get(*key).is_none()) {
                 findings.must("", "have droppedInputs or createdOutputs");
             }
@@ -156,7 +158,7 @@ fn numbers(findings: &mut Findings, object: &Value, key: &str) {
     });
 }
 
-/// Indices of axes.
+/// Checks a list of indices of axes.
 fn indices(
     findings: &mut Findings,
     object: &Value,

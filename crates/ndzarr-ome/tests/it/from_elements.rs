@@ -1,4 +1,4 @@
-//! Images of elements that are there already: of arrays, and levels for images with one.
+//! Images of existing elements: of arrays, and levels for images with one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,7 +34,7 @@ fn read(image: &Multiscale, level: usize) -> ArrayD<u16> {
     }
 }
 
-/// Means of 2 by 2: of 0, 1, 10, 11 it is 5.5, which becomes 6; of 4 and 14 alone 9.
+/// Means of 2 by 2: that of 0, 1, 10, 11 is 5.5, which becomes 6; that of only 4 and 14 is 9.
 fn means() -> ArrayD<u16> {
     ndarray::array![[6, 8, 9], [26, 28, 29], [46, 48, 49]].into_dyn()
 }
@@ -63,7 +63,7 @@ fn an_array_becomes_an_image() {
     }
 }
 
-/// At no step of making them does anybody, by the documents, find a level without its elements.
+/// At no step do the documents show a reader a level without its elements.
 #[test]
 fn an_interrupted_image_has_no_level_that_opens() {
     for format in [Format::Zarr2, Format::Zarr3] {
@@ -71,9 +71,11 @@ fn an_interrupted_image_has_no_level_that_opens() {
         let array = plain(&store, format);
         let new = NewMultiscale::new(UINT16, axes()).levels(2);
         let interrupted = |most: u64, existing: Existing| {
-            let (cancel, heard) = (Cancel::new(), AtomicU64::new(0));
-            let (stop, seen) = (cancel.clone(), store.clone());
-            let hear = move |_: Progress| {
+            let cancel = Cancel::new();
+            let n_reports = AtomicU64::new(0);
+            let stop = cancel.clone();
+            let seen = store.clone();
+            let on_progress = move |_: Progress| {
                 let names = [".zarray", "zarr.json"];
                 let is_level = |key: &String| {
                     key.starts_with("image/")
@@ -81,11 +83,11 @@ fn an_interrupted_image_has_no_level_that_opens() {
                         && names.iter().any(|name| key.ends_with(name))
                 };
                 assert!(!seen.keys().iter().any(is_level), "{:?}", seen.keys());
-                if heard.fetch_add(1, Ordering::SeqCst) + 1 == most {
+                if n_reports.fetch_add(1, Ordering::SeqCst) + 1 == most {
                     stop.cancel();
                 }
             };
-            let options = RunOptions::default().cancel(cancel).progress(hear);
+            let options = RunOptions::default().cancel(cancel).progress(on_progress);
             let new = new.clone().existing(existing);
             Multiscale::create_from(&array, (&store, "image"), format, &new, |layout| layout, &options)
         };
@@ -202,7 +204,7 @@ fn an_image_of_one_level_gets_the_others() {
 }
 
 #[test]
-fn what_is_beside_an_image_is_not_replaced_unless_told() {
+fn an_array_next_to_an_image_is_replaced_only_with_overwrite() {
     let store = one_level(json!({"multiscales": [entry()]}));
     Array::<u8>::builder([3]).format(Format::Zarr2).create((&store, "g/a/s1")).expect("it is valid");
     let image = Multiscale::open((&store, "g")).expect("it is an image");
@@ -211,7 +213,7 @@ fn what_is_beside_an_image_is_not_replaced_unless_told() {
         image.add_levels(&new, |layout| layout, &RunOptions::default()).expect_err("an array is there");
     assert_eq!(error.kind(), Some(ErrorKind::AlreadyExists), "{error}");
     let image =
-        image.add_levels(&new, |layout| layout.overwrite(), &RunOptions::default()).expect("it is told");
+        image.add_levels(&new, |layout| layout.overwrite(), &RunOptions::default()).expect("it overwrites");
     assert_eq!(read(&image, 1), ndarray::array![[0, 2, 4], [20, 22, 24], [40, 42, 44]].into_dyn());
     assert_eq!(image.method.as_deref(), Some("stride"));
 }

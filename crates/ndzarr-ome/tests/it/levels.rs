@@ -22,7 +22,7 @@ fn axes(shape: &[u64]) -> Vec<(Axis, u64)> {
     names.iter().map(|name| Axis::new(*name)).zip(shape.iter().copied()).collect()
 }
 
-/// The groups of elements that each element stands for, and what is made of them: the definition.
+/// The definition: the group of elements that each element is made of, reduced by the method.
 fn naive(fine: &ArrayD<u16>, factors: &[usize], method: Downsample) -> ArrayD<u16> {
     let shape: Vec<usize> = fine.shape().iter().zip(factors).map(|(len, f)| len.div_ceil(*f)).collect();
     let mut groups = ArrayD::from_elem(shape, Vec::new());
@@ -32,8 +32,10 @@ fn naive(fine: &ArrayD<u16>, factors: &[usize], method: Downsample) -> ArrayD<u1
     }
     groups.mapv_into_any(|mut group: Vec<u16>| match method {
         Downsample::Mean => {
-            let (sum, n) = (group.iter().map(|x| u64::from(*x)).sum::<u64>(), group.len() as u64);
-            let (whole, rest) = (sum / n, sum % n);
+            let sum: u64 = group.iter().map(|x| u64::from(*x)).sum();
+            let n = group.len() as u64;
+            let whole = sum / n;
+            let rest = sum % n;
             (whole + u64::from(2 * rest > n || 2 * rest == n && whole % 2 == 1)) as u16
         }
         Downsample::Mode => {
@@ -211,7 +213,7 @@ fn levels_that_others_described_are_made() {
     assert_eq!(first_row(2).as_slice(), Some(&[7.0, 11.75][..]));
 }
 
-/// The number of chunks that are read of the finest level: each once, whole.
+/// Each chunk of the finest level is read once, as a whole.
 #[test]
 fn each_chunk_is_read_once() {
     use ndzarr::Storage;

@@ -1,4 +1,4 @@
-//! Images as other programs write them, images made here, and what is refused.
+//! Images as other programs write them, images made here, and refusals.
 #![deny(unsafe_code)]
 
 mod from_elements;
@@ -34,7 +34,7 @@ fn zarr2(attributes: &Value, arrays: &[(&str, &[u64])]) -> MemoryStore {
     store
 }
 
-/// The same in Zarr v3, with dimension names.
+/// A group of Zarr v3 with these attributes and arrays, with dimension names.
 fn zarr3(attributes: &Value, arrays: &[(&str, &[u64], &[&str])]) -> MemoryStore {
     let store = MemoryStore::new();
     put(&store, "zarr.json", &json!({"zarr_format": 3, "node_type": "group", "attributes": attributes}));

@@ -46,9 +46,9 @@ fn levels_are_made_within_the_bytes_in_flight() {
 }
 
 #[test]
-fn a_shard_that_is_larger_is_made_alone() {
+fn only_one_larger_shard_is_made_at_a_time() {
     in_own_process!();
-    // A shard of a level has 256 KiB and stands for 2 MiB, which are never there at once.
+    // A shard of a level has 256 KiB and is made of 2 MiB, which are never in memory at once.
     let peak = peak(16, 64, Downsample::Mean, MIB as u64 / 4);
     assert!(peak <= 5 * MIB / 4, "{} KiB", peak / 1024);
 }
@@ -67,7 +67,8 @@ fn an_array_becomes_an_image_within_the_bytes_in_flight() {
     let axes = ["z", "y", "x"].map(|name| (Axis::new(name), 256));
     let new = NewMultiscale::new(DataType::UInt { bits: 8 }, axes).levels(3);
     let options = RunOptions::default().bytes_in_flight(2 * MIB as u64);
-    let (source, place) = (plain.into(), folder.path().join("image"));
+    let source = plain.into();
+    let place = folder.path().join("image");
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     let layout = |layout: ArrayBuilder| layout.chunks([16, 16, 16]).shards([32, 32, 32]);

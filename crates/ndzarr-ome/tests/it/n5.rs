@@ -93,7 +93,7 @@ fn a_setup_and_a_time_point_can_be_opened() {
     let store = bdv();
     let setup = Multiscale::open((&store, "setup1")).expect("it is a setup");
     assert_eq!(setup.convention, Convention::Bdv { setup: 1, timepoint: 0 });
-    // The factors are above the time point, out of sight.
+    // The factors are in the group above the time point, which is not read.
     let timepoint = Multiscale::open((&store, "setup0/timepoint0")).expect("it has levels");
     assert_eq!(timepoint.levels[1].scale, [2.0, 2.0, 2.0]);
     assert!(
@@ -256,7 +256,7 @@ fn images_without_a_level_that_can_be_opened_are_refused() {
     }
     let what = refusal(&store);
     assert!(what.starts_with("the image at \"\" has \"s0\", which cannot be opened: "), "{what}");
-    // A time point of BigDataViewer beside others.
+    // One of several time points of BigDataViewer.
     let store = bdv();
     n5_dataset(&store, "setup1/timepoint0/s0", &[9, 9, 9], json!({"dataType": "unheard-of"}));
     n5_dataset(&store, "setup1/timepoint0/s1", &[3, 3, 3], json!({"dataType": "unheard-of"}));

@@ -45,7 +45,7 @@ fn plates_and_wells_are_read() {
     let read = of(&json!({"plate": plate})).plate.expect("it is a plate");
     assert_eq!((read.name.as_deref(), read.field_count), (Some("test"), Some(4)));
     assert_eq!(read.rows, ["A", "B"]);
-    // Before 0.4 the path alone tells the row and the column.
+    // Before 0.4 only the path tells the row and the column.
     let well = |path: &str, row, column| PlateWell { path: path.to_owned(), row, column };
     assert_eq!(read.wells, [well("A/1", 0, 0), well("B/2", 1, 1)]);
     assert_eq!(read.acquisitions[0].start_time, Some(1_343_731_272_000));

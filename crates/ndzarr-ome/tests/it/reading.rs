@@ -1,4 +1,4 @@
-//! What an image of OME-Zarr says, whatever its documents leave out or turn around.
+//! Images of OME-Zarr are read, even if their documents omit or reorder members.
 
 use ndzarr::{Group, ndarray::ArrayD};
 use ndzarr_ome::{AxisKind, Convention, Multiscale};

@@ -1,4 +1,4 @@
-//! What metadata must and should have. Documents are written by hand, from the texts of 0.4 to 0.6.
+//! Findings about metadata. Documents are written by hand, from the texts of 0.4 to 0.6.
 
 use ndzarr_ome::{Requirement, validate};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn findings(attributes: &Value, requirement: Requirement) -> Vec<String> {
     all.iter().filter(|finding| finding.requirement == requirement).map(ToString::to_string).collect()
 }
 
-/// The one thing that is wrong with a document.
+/// The only finding about a document.
 fn must(attributes: &Value) -> String {
     let found = findings(attributes, Requirement::Must);
     assert_eq!(found.len(), 1, "{attributes}: {found:?}");

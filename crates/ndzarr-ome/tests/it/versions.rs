@@ -51,7 +51,8 @@ fn v06(transformation: Value) -> Value {
 
 #[test]
 fn transformations_of_0_6_are_read() {
-    let (from, to) = (json!({"path": "s0"}), json!({"name": "intrinsic"}));
+    let from = json!({"path": "s0"});
+    let to = json!({"name": "intrinsic"});
     for (transformation, scale, translation) in [
         (json!({"type": "identity", "input": from, "output": to}), [1.0, 1.0], [0.0, 0.0]),
         (json!({"type": "scale", "scale": [4, 0.5], "input": from, "output": to}), [4.0, 0.5], [0.0, 0.0]),
