@@ -1,4 +1,4 @@
-//! The calls of this crate as futures, under the same names as the blocking ones.
+//! The calls of this crate as futures, with the names of the blocking ones.
 //!
 //! ```
 //! use ndzarr::{DataType, Format, MemoryStore, ndarray::array, store::block_on};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use ndzarr::asynchronous::{AnyArray, ArrayBuilder, Group};
 use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension};
-use ndzarr::{Any, AnyElements, DataType, Format, MemberKind, Number, Place};
+use ndzarr::{Any, AnyElements, Asynchronous, DataType, Format, MemberKind, Number, Place};
 use serde_json::Value;
 
 use crate::contents::Contents;
@@ -31,39 +31,40 @@ use crate::error::Result;
 use crate::into_numbers::into_numbers;
 use crate::new_variable::NewVariable;
 use crate::time::Time;
-use ndzarr::Asynchronous;
 
-/// Like [`Dataset`](crate::Dataset).
+/// A dataset, as [`Dataset`](crate::Dataset), with calls that are futures.
 pub type Dataset = crate::dataset::Dataset<Asynchronous>;
 
-/// Like [`Variable`](crate::Variable).
+/// A variable, as [`Variable`](crate::Variable), with calls that are futures.
 pub type Variable = crate::variable::Variable<Asynchronous>;
 
 impl Dataset {
-    /// Like `Dataset::open`.
+    /// Asynchronous `Dataset::open`.
     ///
     /// # Errors
-    /// The same as for `Dataset::open`.
+    /// Those of the blocking call.
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         Self::from_group(Group::open(place).await?).await
     }
 
-    /// Like `Dataset::from_group`.
+    /// Asynchronous `Dataset::from_group`.
     ///
     /// # Errors
-    /// The same as for `Dataset::from_group`.
+    /// Those of the blocking call.
     pub async fn from_group(group: Group) -> Result<Self> {
-        let children =
-            group.children().await?.into_iter().filter(|child| child.kind() != Some(MemberKind::Group));
-        let arrays = children.map(|child| (child.name().to_owned(), child.array::<Any>().map(Into::into)));
-        let arrays: Vec<_> = arrays.collect();
+        let mut arrays = Vec::new();
+        for child in group.children().await? {
+            if child.kind() != Some(MemberKind::Group) {
+                arrays.push((child.name().to_owned(), child.array::<Any>().map(Into::into)));
+            }
+        }
         Ok(Self::new(Contents::new(group.into(), arrays)))
     }
 
-    /// Like `Dataset::create`.
+    /// Asynchronous `Dataset::create`.
     ///
     /// # Errors
-    /// The same as for `Dataset::create`.
+    /// Those of the blocking call.
     pub async fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
         let mut group = Group::create(place, format).await?;
         if matches!(format, Format::Zarr2 | Format::Zarr3) {
@@ -72,10 +73,10 @@ impl Dataset {
         Ok(Self::new(Contents::new(group.into(), [])))
     }
 
-    /// Like `Dataset::create_variable`.
+    /// Asynchronous `Dataset::create_variable`.
     ///
     /// # Errors
-    /// The same as for `Dataset::create_variable`.
+    /// Those of the blocking call.
     pub async fn create_variable<'d>(
         &mut self,
         name: &str,
@@ -94,52 +95,52 @@ impl Dataset {
 }
 
 impl Variable {
-    /// Like [`Variable::array`](crate::Variable::array).
+    /// The array, as it is stored, and its attributes.
     #[must_use]
     pub fn array(&self) -> AnyArray {
         self.selected.array().clone().into()
     }
 
-    /// Like [`Variable::read`](crate::Variable::read).
+    /// Asynchronous [`Variable::read`](crate::Variable::read).
     ///
     /// # Errors
-    /// The same as for [`Variable::read`](crate::Variable::read).
+    /// Those of the blocking call.
     pub async fn read(&self) -> Result<AnyElements> {
         let encoding = self.selected.encoding()?;
         let valid = self.selected.valid_range(&encoding)?;
-        encoding.decode(self.stored().await?, valid, self.name())
+        encoding.decode(self.read_stored().await?, valid, self.name())
     }
 
-    /// Like [`Variable::read_as`](crate::Variable::read_as).
+    /// Asynchronous [`Variable::read_as`](crate::Variable::read_as).
     ///
     /// # Errors
-    /// The same as for [`Variable::read_as`](crate::Variable::read_as).
+    /// Those of the blocking call.
     pub async fn read_as<T: Number>(&self) -> Result<ArrayD<T>> {
         into_numbers(self.read().await?, self.name())
     }
 
-    /// Like [`Variable::read_times`](crate::Variable::read_times).
+    /// Asynchronous [`Variable::read_times`](crate::Variable::read_times).
     ///
     /// # Errors
-    /// The same as for [`Variable::read_times`](crate::Variable::read_times).
+    /// Those of the blocking call.
     pub async fn read_times(&self) -> Result<ArrayD<Option<Time>>> {
         let encoding = self.selected.encoding()?;
-        encoding.times(self.stored().await?, self.name())
+        encoding.times(self.read_stored().await?, self.name())
     }
 
-    /// Like [`Variable::write`](crate::Variable::write).
+    /// Asynchronous [`Variable::write`](crate::Variable::write).
     ///
     /// # Errors
-    /// The same as for [`Variable::write`](crate::Variable::write).
+    /// Those of the blocking call.
     pub async fn write<D: Dimension>(&self, elements: impl Into<AnyElements<D>>) -> Result<()> {
         let elements = self.selected.encoding()?.encode(elements.into().into_dyn(), self.name())?;
         self.write_stored(elements).await
     }
 
-    /// Like [`Variable::write_times`](crate::Variable::write_times).
+    /// Asynchronous [`Variable::write_times`](crate::Variable::write_times).
     ///
     /// # Errors
-    /// The same as for [`Variable::write_times`](crate::Variable::write_times).
+    /// Those of the blocking call.
     pub async fn write_times<T, D>(&self, times: &ArrayRef<T, D>) -> Result<()>
     where
         T: Clone + Into<Option<Time>>,
@@ -149,31 +150,31 @@ impl Variable {
         self.write_stored(elements).await
     }
 
-    async fn stored(&self) -> Result<AnyElements> {
-        let selection = self.selected.selection(&self.needed().await?)?;
+    async fn read_stored(&self) -> Result<AnyElements> {
+        let selection = self.selected.selection(&self.label_coordinates().await?)?;
         Ok(self.array().read(selection).await?)
     }
 
     async fn write_stored(&self, elements: AnyElements) -> Result<()> {
-        let selection = self.selected.selection(&self.needed().await?)?;
-        let _forget = self.selected.until_written();
+        let selection = self.selected.selection(&self.label_coordinates().await?)?;
+        let _write = self.selected.begin_write();
         Ok(self.array().write(selection, &elements).await?)
     }
 
-    async fn needed(&self) -> Result<Vec<Arc<Coordinate>>> {
-        let mut needed = Vec::new();
-        for entry in self.selected.needed() {
-            let n_writes = match entry.kept.get() {
-                Ok(known) => {
-                    needed.push(known);
-                    continue;
+    /// The values of the coordinates whose labels are selected.
+    async fn label_coordinates(&self) -> Result<Vec<Arc<Coordinate>>> {
+        let mut coordinates = Vec::new();
+        for entry in self.selected.label_coordinates() {
+            let values = match entry.cache.get() {
+                Ok(values) => values,
+                Err(n_writes) => {
+                    let encoding = self.selected.encoding_of(entry)?;
+                    let array = AnyArray::from(entry.array()?.clone());
+                    entry.cache_values(&encoding, array.read(..).await?, n_writes)?
                 }
-                Err(n_writes) => n_writes,
             };
-            let encoding = self.selected.encoding_of(entry)?;
-            let array = AnyArray::from(entry.array()?.clone());
-            needed.push(entry.keep(&encoding, array.read(..).await?, n_writes)?);
+            coordinates.push(values);
         }
-        Ok(needed)
+        Ok(coordinates)
     }
 }

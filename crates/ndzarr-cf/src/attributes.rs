@@ -20,11 +20,11 @@ impl<'a> Attributes<'a> {
         self.all.get(key).filter(|value| !value.is_null())
     }
 
-    pub(crate) fn wrong(&self, key: &str, what: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, key: &str, what: impl Into<String>) -> Error {
         Error::attribute(self.variable, key, what)
     }
 
-    /// A text; `None` also for what is none.
+    /// A text; `None` also for other values.
     pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
         self.get(key).and_then(Value::as_str)
     }
@@ -35,7 +35,7 @@ impl<'a> Attributes<'a> {
         let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         let number = |value: &Value| {
             number(value)
-                .ok_or_else(|| self.wrong(key, format!("is {}, which is not a number", shown(value))))
+                .ok_or_else(|| self.error(key, format!("is {}, which is not a number", shown(value))))
         };
         list.iter().filter(|value| !value.is_null()).map(number).collect()
     }
@@ -45,7 +45,7 @@ impl<'a> Attributes<'a> {
         match &self.numbers(key)?[..] {
             [] if self.get(key).is_none() => Ok(None),
             [number] => Ok(Some(*number)),
-            numbers => Err(self.wrong(key, format!("has {} numbers, not one", numbers.len()))),
+            numbers => Err(self.error(key, format!("has {} numbers, not one", numbers.len()))),
         }
     }
 
@@ -56,11 +56,11 @@ impl<'a> Attributes<'a> {
         if number.is_finite() {
             return Ok(Some(number));
         }
-        Err(self.wrong(key, format!("is {number}")))
+        Err(self.error(key, format!("is {number}")))
     }
 }
 
-/// A number of JSON: integers are exact.
+/// A number of JSON; integers are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
@@ -93,8 +93,8 @@ impl Number {
         }
     }
 
-    /// As all formats have it in JSON, which has no NaN.
-    pub(crate) fn json(self) -> Value {
+    /// The form of all formats in JSON, which has no NaN.
+    pub(crate) fn to_json(self) -> Value {
         match self {
             Self::Int(int) => int.into(),
             Self::UInt(int) => int.into(),
@@ -105,7 +105,7 @@ impl Number {
         }
     }
 
-    pub(crate) fn element(self) -> AnyElements<Ix0> {
+    pub(crate) fn to_element(self) -> AnyElements<Ix0> {
         match self {
             Self::Int(int) => int.into(),
             Self::UInt(int) => int.into(),
@@ -114,7 +114,7 @@ impl Number {
     }
 }
 
-/// A number, or a text that is one: JSON has no NaN.
+/// A number, or a text that contains one, since JSON has no NaN.
 fn number(value: &Value) -> Option<Number> {
     let float = match value {
         Value::Number(number) => {
@@ -127,7 +127,7 @@ fn number(value: &Value) -> Option<Number> {
     float.map(Number::Float)
 }
 
-/// A value in a message.
+/// A value for a message, shortened.
 pub(crate) fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(60) {
@@ -149,11 +149,11 @@ pub(crate) fn fill_value(attributes: Attributes<'_>, stored: &DataType) -> Resul
     }
 }
 
-/// The reverse of [`fill_value`].
+/// `_FillValue` of formats other than Zarr v2 for a number; the reverse of [`fill_value`].
 pub(crate) fn fill_attribute(number: Number, stored: &DataType) -> Value {
     match as_stored(number, stored) {
         number if is_float(stored) => to_base64(number.to_f64()).into(),
-        number => number.json(),
+        number => number.to_json(),
     }
 }
 
@@ -164,17 +164,21 @@ pub(crate) fn is_float(stored: &DataType) -> bool {
 /// The nearest number of the stored type, if that is a float: xarray compares 1e20 with the float32
 /// that is nearest to it, and finds a difference.
 fn as_stored(number: Number, stored: &DataType) -> Number {
-    let nearest = for_each_type!(stored, T: Number => to_and_fro::<T>(number.to_f64()), _ => return number);
+    let rounded = for_each_type!(stored, T: Number => round_to::<T>(number.to_f64()), _ => return number);
     match stored {
         DataType::Int { .. } | DataType::UInt { .. } => number,
-        _ => Number::Float(nearest),
+        _ => Number::Float(rounded),
     }
 }
 
 /// Rounds numbers, or lists of them, to the stored type, if that is a float.
 pub(crate) fn round_numbers(value: &mut Value, stored: &DataType) {
     match value {
-        Value::Array(list) => list.iter_mut().for_each(|value| round_numbers(value, stored)),
+        Value::Array(list) => {
+            for value in list {
+                round_numbers(value, stored);
+            }
+        }
         Value::Number(_) => {
             if let Some(Number::Float(float)) = number(value).map(|number| as_stored(number, stored)) {
                 *value = float.into();
@@ -184,7 +188,8 @@ pub(crate) fn round_numbers(value: &mut Value, stored: &DataType) {
     }
 }
 
-fn to_and_fro<T: ndzarr::Number>(float: f64) -> f64 {
+/// The nearest number of type `T`.
+fn round_to<T: ndzarr::Number>(float: f64) -> f64 {
     T::from_f64(float, Cast::Saturating).map_or(float, ndzarr::Number::to_f64)
 }
 

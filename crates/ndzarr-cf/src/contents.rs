@@ -1,4 +1,4 @@
-//! `Contents`: the variables of a dataset, as its group has them.
+//! `Contents`: the arrays of a group, as the variables of a dataset.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::attributes::DIMENSIONS;
 use crate::coordinate::Coordinate;
-use crate::coordinate::kept::Kept;
+use crate::coordinate::cache::Cache;
 use crate::encoding::Encoding;
 use crate::error::{Error, Result};
 
@@ -24,10 +24,10 @@ pub(crate) struct Contents {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) name: String,
-    /// Why it cannot be opened, if so.
+    /// The array, or the reason why it cannot be opened.
     array: ndzarr::Result<AnyArray>,
-    /// Its values, once labels were searched among them.
-    pub(crate) kept: Kept,
+    /// Its values, after labels were searched among them.
+    pub(crate) cache: Cache,
 }
 
 impl Contents {
@@ -36,13 +36,13 @@ impl Contents {
         arrays: impl IntoIterator<Item = (String, ndzarr::Result<AnyArray>)>,
     ) -> Self {
         let entry = |(name, array): (String, ndzarr::Result<AnyArray>)| {
-            (name.clone(), Arc::new(Entry { name, array, kept: Kept::default() }))
+            (name.clone(), Arc::new(Entry { name, array, cache: Cache::default() }))
         };
         Self { group, variables: arrays.into_iter().map(entry).collect() }
     }
 
     pub(crate) fn insert(&mut self, name: &str, array: AnyArray) {
-        let entry = Entry { name: name.to_owned(), array: Ok(array), kept: Kept::default() };
+        let entry = Entry { name: name.to_owned(), array: Ok(array), cache: Cache::default() };
         self.variables.insert(name.to_owned(), Arc::new(entry));
     }
 
@@ -61,25 +61,20 @@ impl Contents {
         self.variables.keys().map(String::as_str)
     }
 
-    /// The names of the coordinates: variables along the dimension of their own name, and what an
-    /// attribute `coordinates` lists.
+    /// The names of the coordinates: variables along the dimension of their own name, and those that
+    /// an attribute `coordinates` lists.
     pub(crate) fn coordinates(&self) -> Vec<&str> {
-        let listed = |attributes: &Map<String, Value>| match attributes.get("coordinates") {
-            Some(Value::String(names)) => names.split_whitespace().map(str::to_owned).collect(),
-            _ => Vec::new(),
-        };
-        let mut listed: BTreeSet<String> = listed(self.group.attributes()).into_iter().collect();
+        let mut coordinates: BTreeSet<&str> = BTreeSet::new();
+        coordinates.extend(listed_coordinates(self.group.attributes()));
         for (name, array) in self.opened() {
             if let Some([Some(dimension)]) = array.dimension_names()
                 && dimension == name
             {
-                listed.insert(name.to_owned());
+                coordinates.insert(name);
             }
-            if let Some(Value::String(names)) = array.attributes().get("coordinates") {
-                listed.extend(names.split_whitespace().map(str::to_owned));
-            }
+            coordinates.extend(listed_coordinates(array.attributes()));
         }
-        self.names().filter(|name| listed.contains(*name)).collect()
+        self.names().filter(|name| coordinates.contains(name)).collect()
     }
 
     pub(crate) fn data_variables(&self) -> Vec<&str> {
@@ -87,7 +82,7 @@ impl Contents {
         self.names().filter(|name| !coordinates.contains(name)).collect()
     }
 
-    /// The length that another variable gives a dimension, and its name.
+    /// The length of a dimension in another variable, and the name of that variable.
     pub(crate) fn length_of(&self, dimension: &str, other_than: &str) -> Option<(u64, &str)> {
         self.opened().filter(|(name, _)| *name != other_than).find_map(|(name, array)| {
             let names = array.dimension_names()?;
@@ -96,14 +91,14 @@ impl Contents {
         })
     }
 
-    /// The attributes of a variable. The bounds of a time have its units and its calendar.
+    /// The attributes of a variable. The bounds of a time have the units and the calendar of the time.
     fn attributes<'a>(&self, name: &str, array: &'a AnyArray) -> Cow<'a, Map<String, Value>> {
         let own = array.attributes();
-        let is_bounds = |other: &AnyArray| {
-            let is_time = matches!(other.attributes().get("units"), Some(Value::String(units)) if units.contains(" since "));
-            is_time && other.attributes().get("bounds").and_then(Value::as_str) == Some(name)
+        let is_time_of_bounds = |other: &AnyArray| {
+            let text = |key: &str| other.attributes().get(key).and_then(Value::as_str);
+            text("units").is_some_and(|units| units.contains(" since ")) && text("bounds") == Some(name)
         };
-        let Some((_, time)) = self.opened().find(|(_, other)| is_bounds(other)) else {
+        let Some((_, time)) = self.opened().find(|(_, other)| is_time_of_bounds(other)) else {
             return Cow::Borrowed(own);
         };
         let mut all = own.clone();
@@ -119,6 +114,11 @@ impl Contents {
         let array = entry.array()?;
         Encoding::of(array, &entry.name, &self.attributes(&entry.name, array))
     }
+}
+
+/// The names that an attribute `coordinates` lists.
+fn listed_coordinates(attributes: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    attributes.get("coordinates").and_then(Value::as_str).unwrap_or_default().split_whitespace()
 }
 
 impl Entry {
@@ -157,15 +157,16 @@ impl Entry {
         }
     }
 
-    /// The values that stored elements are, which were read after a number of writes.
-    pub(crate) fn keep(
+    /// Decodes the stored elements of a coordinate, which were read after `n_writes` writes, and keeps
+    /// the values for later searches.
+    pub(crate) fn cache_values(
         &self,
         encoding: &Encoding,
         elements: AnyElements,
         n_writes: u64,
     ) -> Result<Arc<Coordinate>> {
         let values = Arc::new(Coordinate::new(&self.name, encoding, elements)?);
-        self.kept.keep(&values, n_writes);
+        self.cache.set(&values, n_writes);
         Ok(values)
     }
 }

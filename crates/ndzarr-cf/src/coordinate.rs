@@ -1,6 +1,6 @@
-//! `Coordinate`: the values of a coordinate, and where labels are among them.
+//! `Coordinate`: the values of a coordinate, and the search for labels among them.
 
-pub(crate) mod kept;
+pub(crate) mod cache;
 pub(crate) mod labels;
 
 use std::cmp::Ordering;
@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use ndzarr::{AnyElements, Cast, DataType};
 
-use crate::coordinate::labels::{Label, Labels, Which};
+use crate::coordinate::labels::{Label, Labels, Selector};
 use crate::encoding::{Encoding, Meaning};
 use crate::error::{Error, Result};
 use crate::time::Time;
 use crate::time::calendar::Calendar;
-use crate::time::time_text::Written;
+use crate::time::time_text::ParsedTime;
 
 /// The values along a dimension, and their order.
 #[derive(Debug)]
@@ -25,12 +25,12 @@ pub(crate) struct Coordinate {
 
 #[derive(Debug)]
 enum Values {
-    /// `single`: they are float32, and so labels are rounded to it.
+    /// `is_single`: the numbers are float32 or float16, and labels are rounded to float32.
     Numbers {
         numbers: Vec<f64>,
-        single: bool,
+        is_single: bool,
     },
-    /// In nanoseconds since 1970; the least number of all for missing ones.
+    /// In nanoseconds since 1970; `i128::MIN` for missing ones.
     Times {
         nanos: Vec<i128>,
         calendar: Calendar,
@@ -38,7 +38,7 @@ enum Values {
     Texts(Vec<String>),
 }
 
-/// Whether each value is greater than the one before it, or less. Equal ones are neither.
+/// The order of the values along the dimension. Values have none if two neighbours are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Increasing,
@@ -46,15 +46,15 @@ enum Order {
     None,
 }
 
-/// What labels select along a dimension.
+/// The positions that labels select along a dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Pick {
+pub(crate) enum Positions {
     Index(u64),
     Range(Range<u64>),
     List(Vec<u64>),
 }
 
-/// A label in the terms of the values.
+/// A value, or a label that was converted for the comparison with values.
 #[derive(Debug, PartialEq)]
 enum Value<'l> {
     Number(f64),
@@ -83,25 +83,25 @@ impl Coordinate {
                     Values::Texts(bytes.into_iter().map(text).collect::<Result<_>>()?)
                 }
                 elements => {
-                    let single = matches!(elements, AnyElements::Float32(_) | AnyElements::Float16(_));
+                    let is_single = matches!(elements, AnyElements::Float32(_) | AnyElements::Float16(_));
                     let numbers = elements.cast::<f64>(Cast::Saturating).map_err(|_| {
                         Error::label(
                             name,
                             format!("has elements of {}, which are not labels", encoding.stored),
                         )
                     })?;
-                    Values::Numbers { numbers: numbers.into_iter().collect(), single }
+                    Values::Numbers { numbers: numbers.into_iter().collect(), is_single }
                 }
             }
         };
         let mut coordinate = Self { name: name.to_owned(), values, order: Order::None };
-        coordinate.order = coordinate.found_order();
+        coordinate.order = coordinate.compute_order();
         Ok(coordinate)
     }
 
-    fn found_order(&self) -> Order {
+    fn compute_order(&self) -> Order {
         let all = |wanted| (1..self.len()).all(|at| self.compare(at, &self.value(at - 1)) == Some(wanted));
-        // A single value that is missing has no order either.
+        // A single missing value has no order either.
         let is_missing = |at| self.compare(at, &self.value(at)).is_none();
         match self.len() {
             1 if is_missing(0) => Order::None,
@@ -127,7 +127,7 @@ impl Coordinate {
         }
     }
 
-    /// How the value at an index compares with another; `None` if one of them is missing.
+    /// Compares the value at an index with another; `None` if one of them is missing.
     fn compare(&self, at: usize, other: &Value<'_>) -> Option<Ordering> {
         match (self.value(at), other) {
             (Value::Number(own), Value::Number(other)) => own.partial_cmp(other),
@@ -139,49 +139,48 @@ impl Coordinate {
         }
     }
 
-    fn wrong(&self, what: impl Into<String>) -> Error {
+    fn error(&self, what: impl Into<String>) -> Error {
         Error::label(&self.name, what)
     }
 
-    /// What labels select.
-    pub(crate) fn find(&self, labels: &Labels) -> Result<Pick> {
+    /// The positions that labels select.
+    pub(crate) fn find(&self, labels: &Labels) -> Result<Positions> {
         match &labels.0 {
-            Which::One(label) => self.exact(label).map(Pick::Index),
-            Which::List(list) => {
-                list.iter().map(|label| self.exact(label)).collect::<Result<_>>().map(Pick::List)
+            Selector::One(label) => self.exact(label).map(Positions::Index),
+            Selector::List(list) => {
+                list.iter().map(|label| self.exact(label)).collect::<Result<_>>().map(Positions::List)
             }
-            Which::Nearest(label) => self.nearest(label).map(Pick::Index),
-            Which::Range(start, end) => self.range(start.as_ref(), end.as_ref()).map(Pick::Range),
+            Selector::Nearest(label) => self.nearest(label).map(Positions::Index),
+            Selector::Range(start, end) => self.range(start.as_ref(), end.as_ref()).map(Positions::Range),
         }
     }
 
     fn exact(&self, label: &Label) -> Result<u64> {
-        let (value, _) = self.label(label)?;
-        let is_equal = |&at: &usize| self.compare(at, &value) == Some(Ordering::Equal);
-        let mut found = match self.order {
+        let (value, _) = self.values_of(label)?;
+        let candidates = match self.order {
             Order::None => 0..self.len(),
             _ => {
-                let first = self.first_not(|ordering| self.is_before(ordering), &value);
+                let first = self.partition_point(|ordering| self.is_before(ordering), &value);
                 first..self.len().min(first + 1)
             }
-        }
-        .filter(is_equal);
+        };
+        let mut found = candidates.filter(|&at| self.compare(at, &value) == Some(Ordering::Equal));
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(at as u64),
-            (None, _) => Err(self.wrong(format!("does not have the value {}", shown(label)))),
-            (Some(_), Some(_)) => Err(self.wrong(format!("has the value {} more than once", shown(label)))),
+            (None, _) => Err(self.error(format!("does not have the value {}", shown(label)))),
+            (Some(_), Some(_)) => Err(self.error(format!("has the value {} more than once", shown(label)))),
         }
     }
 
     fn nearest(&self, label: &Label) -> Result<u64> {
-        let (value, _) = self.label(label)?;
+        let (value, _) = self.values_of(label)?;
         let distance = |at| match (self.value(at), &value) {
             (Value::Number(own), Value::Number(other)) => Some((own - other).abs()),
             (Value::Nanos(own), Value::Nanos(other)) if own != i128::MIN => Some(own.abs_diff(*other) as f64),
             _ => None,
         };
         if matches!(value, Value::Text(_)) {
-            return Err(self.wrong("has texts, none of which is nearest to another"));
+            return Err(self.error("has texts, none of which is nearest to another"));
         }
         let mut found: Option<(usize, f64)> = None;
         for at in 0..self.len() {
@@ -194,37 +193,37 @@ impl Coordinate {
                 found = Some((at, distance));
             }
         }
-        found.map(|(at, _)| at as u64).ok_or_else(|| self.wrong("has no value"))
+        found.map(|(at, _)| at as u64).ok_or_else(|| self.error("has no value"))
     }
 
     fn range(&self, start: Option<&Label>, end: Option<&Label>) -> Result<Range<u64>> {
         if self.order == Order::None {
-            return Err(self.wrong("neither increases nor decreases, so that no range of it can be selected"));
+            return Err(self.error("neither increases nor decreases, so that no range of it can be selected"));
         }
-        let (start, end) = (start.map(|label| self.label(label)), end.map(|label| self.label(label)));
-        let (mut low, mut high) = (start.transpose()?, end.transpose()?);
+        let mut low = start.map(|label| self.values_of(label)).transpose()?;
+        let mut high = end.map(|label| self.values_of(label)).transpose()?;
         if let (Some((first, _)), Some((_, last))) = (&low, &high)
             && is_less(last, first)
         {
             std::mem::swap(&mut low, &mut high);
         }
-        let below = |ordering| ordering == Ordering::Less;
-        let not_above = |ordering| ordering != Ordering::Greater;
-        let n_below = low.map_or(0, |(first, _)| self.count(below, &first));
-        let n_within = high.map_or(self.len(), |(_, last)| self.count(not_above, &last));
-        let n_within = n_within.max(n_below);
-        let (first, behind) = match self.order {
-            Order::Decreasing => (self.len() - n_within, self.len() - n_below),
-            _ => (n_below, n_within),
+        let is_below = |ordering| ordering == Ordering::Less;
+        let is_not_above = |ordering| ordering != Ordering::Greater;
+        let n_below = low.map_or(0, |(first, _)| self.count(is_below, &first));
+        let n_not_above = high.map_or(self.len(), |(_, last)| self.count(is_not_above, &last));
+        let n_not_above = n_not_above.max(n_below);
+        let range = match self.order {
+            Order::Decreasing => self.len() - n_not_above..self.len() - n_below,
+            _ => n_below..n_not_above,
         };
-        Ok(first as u64..behind as u64)
+        Ok(range.start as u64..range.end as u64)
     }
 
-    /// How many values compare so with another; those are the least ones.
+    /// The number of values whose comparison with `value` is wanted. These must be the least ones.
     fn count(&self, is_wanted: impl Fn(Ordering) -> bool, value: &Value<'_>) -> usize {
         match self.order {
-            Order::Decreasing => self.len() - self.first_not(|ordering| !is_wanted(ordering), value),
-            _ => self.first_not(is_wanted, value),
+            Order::Decreasing => self.len() - self.partition_point(|ordering| !is_wanted(ordering), value),
+            _ => self.partition_point(is_wanted, value),
         }
     }
 
@@ -232,28 +231,30 @@ impl Coordinate {
         ordering == if self.order == Order::Decreasing { Ordering::Greater } else { Ordering::Less }
     }
 
-    /// The first index whose value does not compare so with another, if all of those come first.
-    fn first_not(&self, is_wanted: impl Fn(Ordering) -> bool, value: &Value<'_>) -> usize {
-        let (mut low, mut high) = (0, self.len());
+    /// The first index whose comparison with `value` is not wanted. The wanted ones must come first.
+    fn partition_point(&self, is_wanted: impl Fn(Ordering) -> bool, value: &Value<'_>) -> usize {
+        let mut low = 0;
+        let mut high = self.len();
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.compare(middle, value).is_some_and(&is_wanted) {
-                true => low = middle + 1,
-                false => high = middle,
+            if self.compare(middle, value).is_some_and(&is_wanted) {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
         low
     }
 
-    /// The first and the last value that a label stands for.
-    fn label<'l>(&self, label: &'l Label) -> Result<(Value<'l>, Value<'l>)> {
+    /// The first and the last value that a label names.
+    fn values_of<'l>(&self, label: &'l Label) -> Result<(Value<'l>, Value<'l>)> {
         let no_day =
-            |calendar| self.wrong(format!("has the calendar {calendar}, which has no {}", shown(label)));
+            |calendar| self.error(format!("has the calendar {calendar}, which has no {}", shown(label)));
         match (&self.values, label) {
-            (Values::Numbers { single, .. }, Label::Number(number)) => {
-                let number = if *single { f64::from(*number as f32) } else { *number };
+            (Values::Numbers { is_single, .. }, Label::Number(number)) => {
+                let number = if *is_single { f64::from(*number as f32) } else { *number };
                 if number.is_nan() {
-                    return Err(self.wrong("is searched for NaN, which equals nothing"));
+                    return Err(self.error("is searched for NaN, which equals nothing"));
                 }
                 Ok((Value::Number(number), Value::Number(number)))
             }
@@ -262,10 +263,10 @@ impl Coordinate {
                 Ok((Value::Nanos(nanos), Value::Nanos(nanos)))
             }
             (Values::Times { calendar, .. }, Label::Text(text)) => {
-                let written = Written::parse(text)
-                    .map_err(|what| self.wrong(format!("has times, and {text:?} is not one: {what}")))?;
-                let first = Time::at(&written, *calendar).ok_or_else(|| no_day(calendar))?;
-                let end = written.end(*calendar).ok_or_else(|| no_day(calendar))?;
+                let parsed = ParsedTime::parse(text)
+                    .map_err(|what| self.error(format!("has times, and {text:?} is not one: {what}")))?;
+                let first = Time::from_parsed(&parsed, *calendar).ok_or_else(|| no_day(calendar))?;
+                let end = parsed.end(*calendar).ok_or_else(|| no_day(calendar))?;
                 Ok((Value::Nanos(first.nanos()), Value::Nanos(end - 1)))
             }
             (Values::Texts(_), Label::Text(text)) => Ok((Value::Text(text), Value::Text(text))),
@@ -275,7 +276,7 @@ impl Coordinate {
                     Values::Times { .. } => "times",
                     Values::Texts(_) => "texts",
                 };
-                Err(self.wrong(format!("has {what}, and {} is none", shown(label))))
+                Err(self.error(format!("has {what}, and {} is none", shown(label))))
             }
         }
     }

@@ -1,18 +1,17 @@
-//! `Dataset`: a group of arrays as the CF conventions and xarray see it.
+//! `Dataset`: a group of arrays, read by the CF conventions and the rules of xarray.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Format, Group, MemberKind, Place};
+use ndzarr::{Any, AnyArray, ArrayBuilder, Blocking, DataType, Format, Group, MemberKind, Place};
 use serde_json::{Map, Value};
 
 use crate::contents::Contents;
 use crate::error::Result;
 use crate::new_variable::NewVariable;
 use crate::variable::Variable;
-use ndzarr::Blocking;
 
-/// A dataset of either side: [`Dataset`](crate::Dataset), or [`asynchronous::Dataset`].
+/// A dataset. `M` is the mode of its calls: blocking or asynchronous.
 #[derive(Clone, Debug)]
 pub struct Dataset<M> {
     pub(crate) contents: Arc<Contents>,
@@ -31,7 +30,7 @@ impl<M> Dataset<M> {
     }
 
     /// The names of the coordinates, sorted: variables with one dimension, which has their name, and
-    /// all that an attribute `coordinates` lists.
+    /// those that an attribute `coordinates` lists.
     #[must_use]
     pub fn coordinates(&self) -> Vec<&str> {
         self.contents.coordinates()
@@ -46,7 +45,7 @@ impl<M> Dataset<M> {
     /// A variable or coordinate.
     ///
     /// # Errors
-    /// There is no array of this name, or it could not be opened.
+    /// The dataset has no array of this name, or it could not be opened.
     pub fn variable(&self, name: &str) -> Result<Variable<M>> {
         Variable::new(&self.contents, name)
     }
@@ -56,7 +55,7 @@ impl Dataset<Blocking> {
     /// Opens the dataset at a place, see [`Place`]: a path, a URL, or a store and a path in it.
     ///
     /// # Errors
-    /// No group is there, or the store cannot list and the group has no consolidated metadata.
+    /// The place has no group, or the store cannot list and the group has no consolidated metadata.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         Self::from_group(Group::open(place)?)
     }
@@ -67,8 +66,12 @@ impl Dataset<Blocking> {
     /// # Errors
     /// The store cannot list and the group has no consolidated metadata.
     pub fn from_group(group: Group) -> Result<Self> {
-        let children = group.children()?.into_iter().filter(|child| child.kind() != Some(MemberKind::Group));
-        let arrays: Vec<_> = children.map(|child| (child.name().to_owned(), child.array::<Any>())).collect();
+        let mut arrays = Vec::new();
+        for child in group.children()? {
+            if child.kind() != Some(MemberKind::Group) {
+                arrays.push((child.name().to_owned(), child.array::<Any>()));
+            }
+        }
         Ok(Self::new(Contents::new(group, arrays)))
     }
 
@@ -76,7 +79,7 @@ impl Dataset<Blocking> {
     /// xarray looks for; creating variables updates it.
     ///
     /// # Errors
-    /// Something is there already; the store fails.
+    /// The place has a node already; the store fails.
     pub fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
         let mut group = Group::create(place, format)?;
         if matches!(format, Format::Zarr2 | Format::Zarr3) {
@@ -89,9 +92,9 @@ impl Dataset<Blocking> {
     /// shards and codecs.
     ///
     /// The attributes say how elements are encoded, as they do in files: `scale_factor`,
-    /// `add_offset`, `units` and `calendar` of times, and so on. `_FillValue` is what missing
-    /// elements are stored as, and the fill value of the array. Without it, an array of Zarr v2 has
-    /// no fill value, since xarray takes that for `_FillValue`.
+    /// `add_offset`, `units` and `calendar` of times, and so on. `_FillValue` is stored for missing
+    /// elements, and is the fill value of the array. Without it, an array of Zarr v2 has no fill value,
+    /// since xarray takes that for `_FillValue`.
     ///
     /// # Errors
     /// A dimension has another length in another variable; an attribute does not comply with the

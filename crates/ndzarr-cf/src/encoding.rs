@@ -1,4 +1,4 @@
-//! `Encoding`: what the attributes of a variable say about its stored elements.
+//! `Encoding`: the meaning of the stored elements of a variable, from its attributes.
 
 mod decode;
 mod encode;
@@ -16,25 +16,25 @@ use crate::time::time_units::{TimeUnits, unit_nanos};
 #[derive(Clone, Debug)]
 pub(crate) struct Encoding {
     pub(crate) stored: DataType,
-    /// Integers whose bits are those of the other signedness, by `_Unsigned`.
+    /// True if `_Unsigned` says that the bits are those of integers of the other signedness.
     pub(crate) other_sign: bool,
-    /// The numbers that stand for missing ones; NaN is not among them.
+    /// The numbers that mark missing elements, except for NaN.
     pub(crate) missing: Vec<AnyElements<Ix0>>,
-    /// Whether there is a `_FillValue` or `missing_value`, be it NaN.
-    names_missing: bool,
-    /// What missing elements are written as.
+    /// True if there is a `_FillValue` or `missing_value`, which may be NaN.
+    states_missing: bool,
+    /// The element that is written for missing ones.
     pub(crate) fill: Option<AnyElements<Ix0>>,
     pub(crate) scale: Option<f64>,
     pub(crate) offset: Option<f64>,
     pub(crate) meaning: Meaning,
 }
 
-/// What the stored elements are.
+/// The meaning of the stored elements.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Meaning {
-    /// What they are stored as.
+    /// The elements as they are stored.
     Stored,
-    /// Numbers, packed or with missing ones among them.
+    /// Numbers that are packed, or some of which may be missing.
     Numbers,
     /// `dtype: "bool"`.
     Bools,
@@ -45,25 +45,26 @@ pub(crate) enum Meaning {
     Durations(i128, DataType),
 }
 
-/// The type that numbers become, by the rules of xarray.
+/// The type of decoded numbers, by the rules of xarray.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Becomes {
-    Same,
+pub(crate) enum DecodedAs {
+    Stored,
     Float32,
     Float64,
 }
 
-const KNOWN: &str = "standard, proleptic_gregorian, julian, noleap, all_leap and 360_day";
+const KNOWN_CALENDARS: &str = "standard, proleptic_gregorian, julian, noleap, all_leap and 360_day";
 
 impl Encoding {
-    /// Of an array.
+    /// The encoding of an array.
     pub(crate) fn of(array: &AnyArray, variable: &str, attributes: &Map<String, Value>) -> Result<Self> {
-        let is_mask = array.format() == Format::Zarr2 && array.spec().fill_value.is_defined();
+        let fill_is_missing = array.format() == Format::Zarr2 && array.spec().fill_value.is_defined();
         let attributes = Attributes { variable, all: attributes };
-        Self::new(array.data_type(), attributes, is_mask.then(|| array.fill_value()))
+        Self::new(array.data_type(), attributes, fill_is_missing.then(|| array.fill_value()))
     }
 
-    /// Of an array with these attributes. xarray takes the fill value of Zarr v2 for `_FillValue`.
+    /// The encoding of elements with these attributes. xarray takes the fill value of Zarr v2 for
+    /// `_FillValue`.
     pub(crate) fn new(
         stored: &DataType,
         attributes: Attributes<'_>,
@@ -73,7 +74,7 @@ impl Encoding {
             stored: stored.clone(),
             other_sign: false,
             missing: Vec::new(),
-            names_missing: false,
+            states_missing: false,
             fill: None,
             scale: None,
             offset: None,
@@ -89,19 +90,19 @@ impl Encoding {
         }
         encoding.scale = attributes.finite("scale_factor")?;
         if encoding.scale == Some(0.0) {
-            return Err(attributes.wrong("scale_factor", "is 0"));
+            return Err(attributes.error("scale_factor", "is 0"));
         }
         encoding.offset = attributes.finite("add_offset")?;
         encoding.other_sign = other_sign(stored, attributes)?;
         let fill = match zarr2_fill {
             Some(fill) => Some(fill),
-            None => fill_value(attributes, stored)?.map(|number| number.element()),
+            None => fill_value(attributes, stored)?.map(|number| number.to_element()),
         };
-        // `_FillValue` has the stored bits, `missing_value` the numbers.
-        let fill = fill.map(|fill| encoding.of_stored_bits(fill));
-        let missing = attributes.numbers("missing_value")?.into_iter().map(|number| number.element());
+        // `_FillValue` has the stored bits, `missing_value` the numbers in memory.
+        let fill = fill.map(|fill| encoding.from_stored_bits(fill));
+        let missing = attributes.numbers("missing_value")?.into_iter().map(|number| number.to_element());
         let missing: Vec<_> = fill.iter().cloned().chain(missing).collect();
-        encoding.names_missing = !missing.is_empty();
+        encoding.states_missing = !missing.is_empty();
         encoding.fill = missing.first().cloned();
         encoding.missing = missing.into_iter().filter(|number| !to_f64(number).is_nan()).collect();
         encoding.meaning = encoding.meaning_of_numbers(attributes)?;
@@ -118,12 +119,12 @@ impl Encoding {
             let calendar = calendar(attributes)?;
             match units.and_then(|units| TimeUnits::parse(units, calendar)) {
                 Some(Ok(units)) => return Ok(Meaning::Times(units)),
-                Some(Err(what)) => return Err(attributes.wrong("units", what)),
+                Some(Err(what)) => return Err(attributes.error("units", what)),
                 None => {}
             }
         }
-        if let Some(unit) =
-            units.filter(|units| units.ends_with('s')).and_then(|units| unit_nanos(units, Calendar::Standard))
+        if let Some(units) = units.filter(|units| units.ends_with('s'))
+            && let Some(unit) = unit_nanos(units, Calendar::Standard)
             && let Some(data_type) = dtype.and_then(duration_type)
         {
             return Ok(Meaning::Durations(unit, data_type));
@@ -132,52 +133,52 @@ impl Encoding {
         Ok(if is_plain { Meaning::Stored } else { Meaning::Numbers })
     }
 
-    /// The number that an integer with these stored bits is in memory.
-    fn of_stored_bits(&self, number: AnyElements<Ix0>) -> AnyElements<Ix0> {
+    /// The number in memory for an integer with these stored bits.
+    fn from_stored_bits(&self, number: AnyElements<Ix0>) -> AnyElements<Ix0> {
         let is_whole = to_f64(&number).fract() == 0.0;
-        if self.other_sign && is_whole { other_bits(number, &self.stored) } else { number }
+        if self.other_sign && is_whole { with_other_sign(number, &self.stored) } else { number }
     }
 
     pub(crate) fn is_packed(&self) -> bool {
         self.scale.is_some() || self.offset.is_some()
     }
 
-    /// Whether times and durations are stored as integers.
+    /// True if times and durations are stored as integers.
     pub(crate) fn has_whole_counts(&self) -> bool {
         matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed()
     }
 
     /// The type of numbers in memory. A factor in JSON is a float64 for xarray, and so are the
     /// numbers; without one, integers of up to 16 bits become float32.
-    pub(crate) fn becomes(&self, with_missing: bool) -> Becomes {
+    pub(crate) fn decoded_as(&self, with_missing: bool) -> DecodedAs {
         let is_float = !matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. });
         let is_time = matches!(self.meaning, Meaning::Times(_) | Meaning::Durations(..));
         if self.is_packed() {
-            let only_nan = is_float && self.names_missing && self.missing.is_empty() && !is_time;
-            return if only_nan { Becomes::Same } else { Becomes::Float64 };
+            let only_nan = is_float && self.states_missing && self.missing.is_empty() && !is_time;
+            return if only_nan { DecodedAs::Stored } else { DecodedAs::Float64 };
         }
         if is_float || self.missing.is_empty() && !with_missing {
-            return Becomes::Same;
+            return DecodedAs::Stored;
         }
         match self.stored {
-            DataType::Int { bits: ..=16 } | DataType::UInt { bits: ..=16 } => Becomes::Float32,
-            _ => Becomes::Float64,
+            DataType::Int { bits: ..=16 } | DataType::UInt { bits: ..=16 } => DecodedAs::Float32,
+            _ => DecodedAs::Float64,
         }
     }
 }
 
-/// The range outside which the conventions take numbers for missing.
+/// The range outside which numbers are missing, by the conventions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ValidRange {
     pub(crate) min: f64,
     pub(crate) max: f64,
-    /// Whether it is that of the numbers in memory, not of the stored ones.
+    /// True if it is a range of the numbers in memory, not of the stored ones.
     pub(crate) of_unpacked: bool,
 }
 
 impl ValidRange {
-    /// From `valid_range`, or `valid_min` and `valid_max`, which have the stored bits. Floats
-    /// beside packed integers are in the unit of the unpacked numbers.
+    /// From `valid_range`, or `valid_min` and `valid_max`, which have the stored bits. For packed
+    /// integers, floats are in the unit of the unpacked numbers.
     pub(crate) fn of(attributes: Attributes<'_>, encoding: &Encoding) -> Result<Option<Self>> {
         let (min, max) = match &attributes.numbers("valid_range")?[..] {
             [] if attributes.get("valid_range").is_none() => {
@@ -186,7 +187,7 @@ impl ValidRange {
             [min, max] => (Some(*min), Some(*max)),
             numbers => {
                 return Err(
-                    attributes.wrong("valid_range", format!("has {} numbers, not two", numbers.len()))
+                    attributes.error("valid_range", format!("has {} numbers, not two", numbers.len()))
                 );
             }
         };
@@ -196,9 +197,12 @@ impl ValidRange {
         let is_integer = matches!(encoding.stored, DataType::Int { .. } | DataType::UInt { .. });
         let any_float = [min, max].into_iter().flatten().any(|number| number.is_float());
         let of_unpacked = is_integer && any_float && encoding.is_packed();
-        let bound = |number: Number| match of_unpacked {
-            true => number.to_f64(),
-            false => to_f64(&encoding.of_stored_bits(number.element())),
+        let bound = |number: Number| {
+            if of_unpacked {
+                number.to_f64()
+            } else {
+                to_f64(&encoding.from_stored_bits(number.to_element()))
+            }
         };
         Ok(Some(Self {
             min: min.map_or(f64::NEG_INFINITY, bound),
@@ -223,37 +227,37 @@ pub(crate) fn is_number(data_type: &DataType) -> bool {
     )
 }
 
-/// The calendar of times; the standard one if none is named.
+/// The calendar of times; the standard one if none is stated.
 fn calendar(attributes: Attributes<'_>) -> Result<Calendar> {
     let Some(value) = attributes.get("calendar") else { return Ok(Calendar::Standard) };
-    value
-        .as_str()
-        .and_then(Calendar::named)
-        .ok_or_else(|| attributes.wrong("calendar", format!("is {}, not one of {KNOWN}", shown(value))))
+    value.as_str().and_then(Calendar::named).ok_or_else(|| {
+        let what = format!("is {}, not one of {KNOWN_CALENDARS}", shown(value));
+        attributes.error("calendar", what)
+    })
 }
 
-/// Whether integers are to be taken as those of the other signedness.
+/// True if the stored bits are those of integers of the other signedness.
 fn other_sign(stored: &DataType, attributes: Attributes<'_>) -> Result<bool> {
     let Some(value) = attributes.get("_Unsigned") else { return Ok(false) };
-    let unsigned = match value {
-        Value::Bool(unsigned) => *unsigned,
+    let is_unsigned = match value {
+        Value::Bool(is_unsigned) => *is_unsigned,
         Value::String(text) if text.eq_ignore_ascii_case("true") => true,
         Value::String(text) if text.eq_ignore_ascii_case("false") => false,
         _ => {
             return Err(
-                attributes.wrong("_Unsigned", format!("is {}, not \"true\" or \"false\"", shown(value)))
+                attributes.error("_Unsigned", format!("is {}, not \"true\" or \"false\"", shown(value)))
             );
         }
     };
     Ok(match stored {
-        DataType::Int { bits: 8.. } => unsigned,
-        DataType::UInt { bits: 8.. } => !unsigned,
+        DataType::Int { bits: 8.. } => is_unsigned,
+        DataType::UInt { bits: 8.. } => !is_unsigned,
         _ => false,
     })
 }
 
-/// The integers with the same bits and the other signedness; others as they are.
-pub(crate) fn other_bits<D: ndzarr::ndarray::Dimension>(
+/// The integers with the same bits and the other signedness; other elements as they are.
+pub(crate) fn with_other_sign<D: ndzarr::ndarray::Dimension>(
     elements: AnyElements<D>,
     stored: &DataType,
 ) -> AnyElements<D> {

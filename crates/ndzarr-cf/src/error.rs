@@ -28,7 +28,7 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// There is no such variable, or the call does not fit it.
+    /// The variable does not exist, or the call does not fit it.
     #[error("the variable {variable:?} {what}")]
     Variable {
         /// The name of the variable.
@@ -68,8 +68,7 @@ impl Error {
     }
 
     pub(crate) fn attribute(variable: &str, attribute: &str, what: impl Into<String>) -> Self {
-        let (variable, attribute) = (variable.to_owned(), attribute.to_owned());
-        Self::Attribute { variable, attribute, what: what.into() }
+        Self::Attribute { variable: variable.to_owned(), attribute: attribute.to_owned(), what: what.into() }
     }
 
     pub(crate) fn variable(variable: &str, what: impl Into<String>) -> Self {

@@ -1,4 +1,4 @@
-//! Elements as numbers of a wanted type.
+//! Converts elements to numbers of a wanted type.
 
 use std::any::Any;
 
@@ -16,8 +16,8 @@ pub(crate) fn into_numbers<T: Number>(elements: AnyElements, variable: &str) -> 
     for_each_type!(elements, |array: Number| {
         let mut array = Some(array);
         if let Some(same) = (&mut array as &mut dyn Any).downcast_mut::<Option<ArrayD<T>>>() {
-            return Ok(same.take().expect("it was put there"));
+            return Ok(same.take().expect("the option was just filled"));
         }
-        cast(&array.expect("it was not taken").into())
+        cast(&array.expect("the option was just filled").into())
     }, other => cast(&other))
 }

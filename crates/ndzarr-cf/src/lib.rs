@@ -2,7 +2,7 @@
 //! Zarr: packed numbers, missing values, times in every calendar, coordinates and their labels.
 //!
 //! A [`Dataset`] is a group of arrays; a [`Variable`] of it is selected by labels and read decoded.
-//! What xarray writes is read as xarray shows it, and the reverse.
+//! Elements that xarray writes are read as xarray shows them, and the reverse.
 //!
 //! ```
 //! use ndarray::array;
@@ -57,9 +57,8 @@ pub use variable::Variable;
 
 /// A dataset: the arrays of one group, as variables with dimensions, coordinates and units.
 ///
-/// Opening reads metadata alone, with one request where the group has consolidated metadata. It is
-/// cheap to clone. [`asynchronous::Dataset`] has the same calls as
-/// futures.
+/// Opening reads only metadata, with one request if the group has consolidated metadata. It is
+/// cheap to clone. [`asynchronous::Dataset`] has the same calls as futures.
 ///
 /// ```
 /// use ndarray::array;

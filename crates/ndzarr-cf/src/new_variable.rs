@@ -10,7 +10,7 @@ use crate::contents::Contents;
 use crate::encoding::{Encoding, ValidRange};
 use crate::error::{Error, Result};
 
-/// A variable that is to be created.
+/// A new variable.
 #[derive(Debug)]
 pub(crate) struct NewVariable {
     pub(crate) data_type: DataType,
@@ -39,18 +39,18 @@ impl NewVariable {
                 "has a name with \"/\": the variables of a dataset are in one group",
             ));
         }
-        let (mut names, mut shape) = (Vec::new(), Vec::new());
+        let mut names = Vec::new();
+        let mut shape = Vec::new();
         for (dimension, length) in dimensions {
             if names.iter().any(|other| other == dimension) {
                 return Err(Error::variable(name, format!("has the dimension {dimension:?} twice")));
             }
-            match contents.length_of(dimension, name) {
-                Some((other, variable)) if other != length => {
-                    let what =
-                        format!("has {length} for the dimension {dimension:?}, and {variable:?} has {other}");
-                    return Err(Error::variable(name, what));
-                }
-                _ => {}
+            if let Some((other, variable)) = contents.length_of(dimension, name)
+                && other != length
+            {
+                let what =
+                    format!("has {length} for the dimension {dimension:?}, and {variable:?} has {other}");
+                return Err(Error::variable(name, what));
             }
             names.push(dimension.to_owned());
             shape.push(length);
@@ -87,7 +87,7 @@ impl NewVariable {
         }
         // The base64 of xarray is for attributes only.
         let fill = match number {
-            Some(number) if is_float(&data_type) => Some(number.json()),
+            Some(number) if is_float(&data_type) => Some(number.to_json()),
             _ => fill,
         };
         let fill = match (fill, format) {
@@ -98,7 +98,7 @@ impl NewVariable {
         Ok(Self { data_type, shape, dimensions: names, attributes, fill })
     }
 
-    /// Adds to a layout what is known of the variable.
+    /// Completes a layout with the dimensions, attributes and fill value of the variable.
     pub(crate) fn describe<M>(self, layout: ArrayBuilder<Any, M>) -> ArrayBuilder<Any, M> {
         let layout = layout.dimension_names(self.dimensions).attributes(Value::Object(self.attributes));
         match self.fill {

@@ -11,11 +11,11 @@ use jiff::civil::{Date, DateTime};
 
 use crate::error::{Error, Result};
 use crate::time::calendar::Calendar;
-use crate::time::time_text::{NANOS_PER_DAY, NANOS_PER_SECOND, Written, nanos_since_epoch};
+use crate::time::time_text::{NANOS_PER_DAY, NANOS_PER_SECOND, ParsedTime, nanos_since_epoch};
 
 /// A date and time of the day, to the nanosecond, in a [`Calendar`].
 ///
-/// It has no time zone; the conventions take times as UTC.
+/// It has no time zone: times of the conventions are in UTC.
 ///
 /// ```
 /// use ndzarr_cf::{Calendar, Time};
@@ -32,38 +32,39 @@ use crate::time::time_text::{NANOS_PER_DAY, NANOS_PER_SECOND, Written, nanos_sin
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Time {
     calendar: Calendar,
-    /// A day that the calendar has a date for.
+    /// A day of the calendar, counted from the first of 1970.
     day: i64,
-    /// Since midnight.
+    /// Counted from midnight.
     nanosecond: u64,
 }
 
 impl Time {
-    /// Parses `2001-06-01T12:30:00.5` and what is shorter, such as `2001-6-1 12` and `2001`. An
-    /// offset such as `Z`, `UTC` or `+06:30` may follow. Parts that are missing are the first.
+    /// Parses `2001-06-01T12:30:00.5` and shorter forms, such as `2001-6-1 12` and `2001`: a missing
+    /// month or day is the first, a missing time is midnight. An offset such as `Z`, `UTC` or `+06:30`
+    /// may follow.
     ///
     /// # Errors
     /// [`Error::Time`]: the text has another form, or the calendar has no such day.
     pub fn parse(text: &str, calendar: Calendar) -> Result<Self> {
         let wrong = |what: String| Error::Time { text: text.to_owned(), what };
-        let written = Written::parse(text).map_err(|what| wrong(what.to_owned()))?;
-        Self::at(&written, calendar).ok_or_else(|| wrong(format!("the calendar {calendar} has no such day")))
+        let parsed = ParsedTime::parse(text).map_err(|what| wrong(what.to_owned()))?;
+        Self::from_parsed(&parsed, calendar)
+            .ok_or_else(|| wrong(format!("the calendar {calendar} has no such day")))
     }
 
-    pub(crate) fn at(written: &Written, calendar: Calendar) -> Option<Self> {
-        let (day, nanosecond) = written.instant(calendar)?;
+    pub(crate) fn from_parsed(parsed: &ParsedTime, calendar: Calendar) -> Option<Self> {
+        let (day, nanosecond) = parsed.instant(calendar)?;
         calendar.date(day).map(|_| Self { calendar, day, nanosecond })
     }
 
-    /// The time that is this long after the first moment of 1970; `None` if its year is out of
-    /// range.
+    /// The time that is this long after the start of 1970; `None` if its year is out of range.
     pub(crate) fn since_epoch(nanos: i128, calendar: Calendar) -> Option<Self> {
         let day = i64::try_from(nanos.div_euclid(NANOS_PER_DAY.into())).ok()?;
         let nanosecond = u64::try_from(nanos.rem_euclid(NANOS_PER_DAY.into())).ok()?;
         calendar.date(day).map(|_| Self { calendar, day, nanosecond })
     }
 
-    /// Nanoseconds since the first moment of 1970.
+    /// Nanoseconds since the start of 1970.
     pub(crate) fn nanos(self) -> i128 {
         nanos_since_epoch(self.day, self.nanosecond)
     }
@@ -99,7 +100,8 @@ impl Time {
     #[must_use]
     pub fn to_datetime(self) -> Option<DateTime> {
         let (year, month, day) = self.date();
-        let (seconds, nanos) = (self.nanosecond / NANOS_PER_SECOND, self.nanosecond % NANOS_PER_SECOND);
+        let seconds = self.nanosecond / NANOS_PER_SECOND;
+        let nanos = self.nanosecond % NANOS_PER_SECOND;
         let part = |number: u64| i8::try_from(number).ok();
         DateTime::new(
             year.try_into().ok()?,
@@ -114,7 +116,7 @@ impl Time {
     }
 }
 
-/// In [`Calendar::ProlepticGregorian`], which is jiff's.
+/// The time in [`Calendar::ProlepticGregorian`], the calendar of jiff.
 impl From<DateTime> for Time {
     fn from(datetime: DateTime) -> Self {
         let midnight = datetime.date().at(0, 0, 0, 0);
@@ -124,7 +126,7 @@ impl From<DateTime> for Time {
     }
 }
 
-/// Midnight at the beginning of a day.
+/// Midnight at the start of a day.
 impl From<Date> for Time {
     fn from(date: Date) -> Self {
         date.at(0, 0, 0, 0).into()
@@ -141,7 +143,8 @@ impl PartialOrd for Time {
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = self.date();
-        let (seconds, nanos) = (self.nanosecond / NANOS_PER_SECOND, self.nanosecond % NANOS_PER_SECOND);
+        let seconds = self.nanosecond / NANOS_PER_SECOND;
+        let nanos = self.nanosecond % NANOS_PER_SECOND;
         let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
         let sign = if year < 0 { "-" } else { "" };
         write!(f, "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}", year.unsigned_abs())?;

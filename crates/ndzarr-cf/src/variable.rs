@@ -1,25 +1,24 @@
-//! `Variable`: a variable of a dataset, decoded as it is read.
+//! `Variable`: a variable of a dataset, which is decoded when it is read.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension};
-use ndzarr::{AnyArray, AnyElements, DataType, Number};
+use ndzarr::{AnyArray, AnyElements, Blocking, DataType, Number};
 use serde_json::{Map, Value};
 
-use crate::contents::Contents;
+use crate::contents::{Contents, Entry};
 use crate::coordinate::Coordinate;
 use crate::coordinate::labels::Labels;
 use crate::error::Result;
 use crate::into_numbers::into_numbers;
 use crate::selected::Selected;
 use crate::time::Time;
-use ndzarr::Blocking;
 
-/// A variable of a [`Dataset`](crate::Dataset), or what is selected of it. Selecting reads nothing;
+/// A variable of a [`Dataset`](crate::Dataset), or a selected part of it. Selecting reads nothing;
 /// the first read of labels reads their coordinate, which the dataset keeps until it writes it.
-/// What others write to a coordinate shows in datasets that are opened later.
+/// Changes of a coordinate by other programs are visible in datasets that are opened later.
 ///
 /// Reading decodes elements as xarray does:
 ///
@@ -27,7 +26,7 @@ use ndzarr::Blocking;
 ///   `missing_value` are NaN, for which integers of up to 16 bits become `f32`, others `f64`. The
 ///   fill value of an array of Zarr v2 is its `_FillValue`.
 /// - Integers with `_Unsigned` have the other signedness.
-/// - Counts with `units` like `hours since 1900-01-01` are times, in the `calendar` that is named.
+/// - Counts with `units` such as `hours since 1900-01-01` are times, in the stated `calendar`.
 /// - Integers with `dtype: "bool"` are bools; counts with `dtype: "timedelta64[s]"`, durations.
 ///
 /// ```
@@ -62,7 +61,7 @@ impl<M> Variable<M> {
         Self { selected, mode: PhantomData }
     }
 
-    /// Its name.
+    /// The name of the variable.
     #[must_use]
     pub fn name(&self) -> &str {
         self.selected.name()
@@ -76,9 +75,9 @@ impl<M> Variable<M> {
         self.selected.dimensions()
     }
 
-    /// The attributes, as `Dataset::create_variable` takes them for a copy in
-    /// any format: without the names of the dimensions, and with `_FillValue` as a number, which is the
-    /// fill value of an array in Zarr v2. JSON has no NaN: that is `"NaN"`.
+    /// The attributes, in the form that `Dataset::create_variable` takes for a copy in any format:
+    /// without the names of the dimensions, and with `_FillValue` as a number, which is the fill value
+    /// of an array in Zarr v2. JSON has no NaN, which is therefore `"NaN"`.
     ///
     /// ```
     /// use ndarray::array;
@@ -92,8 +91,8 @@ impl<M> Variable<M> {
     /// a.write(array![1.5, f64::NAN])?;
     ///
     /// let mut new = Dataset::create(MemoryStore::new(), Format::Zarr3)?;
-    /// let (data_type, attributes) = (a.array().data_type().clone(), a.attributes()?.into());
-    /// let b = new.create_variable("a", data_type, [("x", 2)], attributes, |layout| layout)?;
+    /// let data_type = a.array().data_type().clone();
+    /// let b = new.create_variable("a", data_type, [("x", 2)], a.attributes()?.into(), |layout| layout)?;
     /// b.write(a.read()?)?;
     /// assert_eq!(b.attributes()?, a.attributes()?);
     /// # Ok::<(), ndzarr_cf::Error>(())
@@ -118,8 +117,8 @@ impl<M> Variable<M> {
     /// dimension, mostly of its own name.
     ///
     /// # Errors
-    /// There is no such coordinate, or it has other dimensions; the dimension is selected already.
-    /// Whether the labels are there shows in the read.
+    /// The coordinate does not exist, or has other dimensions; the dimension is selected already. Labels
+    /// that the coordinate does not have are an error of the read.
     pub fn sel(&self, coordinate: &str, labels: impl Into<Labels>) -> Result<Self> {
         self.selected.clone().by_labels(coordinate, labels.into()).map(Self::of)
     }
@@ -132,8 +131,8 @@ impl<M> Variable<M> {
         self.selected.clone().by_range(dimension, range).map(Self::of)
     }
 
-    /// Another variable of the dataset, most often a coordinate, with what is selected of this one
-    /// along the dimensions that both have.
+    /// Another variable of the dataset, most often a coordinate, with the selections of this one along
+    /// the dimensions that both have.
     ///
     /// # Errors
     /// The same as for `Dataset::variable`.
@@ -141,8 +140,8 @@ impl<M> Variable<M> {
         self.selected.coordinate(name).map(Self::of)
     }
 
-    /// The same variable; numbers outside `valid_range`, or `valid_min` and `valid_max`, are read as
-    /// missing too. The conventions say so; xarray does not do it.
+    /// The variable with numbers outside `valid_range`, or `valid_min` and `valid_max`, read as missing
+    /// too. The conventions demand this; xarray does not do it.
     #[must_use]
     pub fn valid_only(&self) -> Self {
         Self::of(self.selected.clone().valid_only())
@@ -156,55 +155,54 @@ impl Variable {
         self.selected.array()
     }
 
-    /// Reads what is selected, as the type that xarray shows; see [`Variable`].
+    /// Reads the selected elements, as the type that xarray shows; see [`Variable`].
     ///
-    /// Times are `datetime64` in nanoseconds. Texts of variables that are missing are the text that
-    /// stands for them.
+    /// Times are `datetime64` in nanoseconds. Missing texts are the text that marks them.
     ///
     /// # Errors
     /// - An attribute does not comply with the conventions; the error names it and the variable.
-    /// - Labels are not there; the coordinate has another length than the dimension; the range is one
-    ///   of a coordinate that neither increases nor decreases.
+    /// - The coordinate does not have the labels, or has another length than the dimension; a range is
+    ///   selected of a coordinate that neither increases nor decreases.
     /// - A time is in another calendar, or outside the years 1678 to 2261:
     ///   [`read_times`](Self::read_times) reads it.
     /// - The array cannot be read.
     pub fn read(&self) -> Result<AnyElements> {
         let encoding = self.selected.encoding()?;
         let valid = self.selected.valid_range(&encoding)?;
-        encoding.decode(self.stored()?, valid, self.name())
+        encoding.decode(self.read_stored()?, valid, self.name())
     }
 
-    /// Reads what is selected as numbers of a type. A missing number is NaN.
+    /// Reads the selected elements as numbers of a type. A missing number is NaN.
     ///
     /// # Errors
-    /// The elements are not numbers; one is out of range of `T`, or missing where `T` is an integer.
+    /// The elements are not numbers; one is out of range of `T`, or is missing and `T` is an integer.
     /// Also the errors of [`read`](Self::read).
     pub fn read_as<T: Number>(&self) -> Result<ArrayD<T>> {
         into_numbers(self.read()?, self.name())
     }
 
-    /// Reads what is selected as times; `None` for those that are missing.
+    /// Reads the selected elements as times; `None` for missing ones.
     ///
     /// # Errors
     /// The variable has no times; a count is out of range. Also the errors of [`read`](Self::read).
     pub fn read_times(&self) -> Result<ArrayD<Option<Time>>> {
-        self.selected.encoding()?.times(self.stored()?, self.name())
+        self.selected.encoding()?.times(self.read_stored()?, self.name())
     }
 
-    /// Writes what is selected, encoded as the attributes say: numbers are packed and rounded to the
-    /// nearest, NaN becomes `_FillValue`.
+    /// Writes the selected elements, encoded as the attributes say: numbers are packed and rounded to
+    /// the nearest, NaN becomes `_FillValue`.
     ///
     /// # Errors
-    /// The elements have another shape than the selection; packed, one does not fit the stored type;
-    /// there is NaN, the stored type has integers, and the variable no `_FillValue`. Also the errors
-    /// of [`read`](Self::read) and those of a write.
+    /// The elements have another shape than the selection; a packed element does not fit the stored
+    /// type; an element is NaN, the stored type is an integer, and the variable has no `_FillValue`.
+    /// Also the errors of [`read`](Self::read) and those of a write.
     pub fn write<D: Dimension>(&self, elements: impl Into<AnyElements<D>>) -> Result<()> {
         let elements = self.selected.encoding()?.encode(elements.into().into_dyn(), self.name())?;
         self.write_stored(&elements)
     }
 
-    /// Writes times: [`Time`], or `Option` of it, whose `None` is missing. A date is taken as that
-    /// of the same year, month and day in the calendar of the variable.
+    /// Writes times: [`Time`], or `Option` of it, whose `None` is missing. A date of another calendar
+    /// becomes that of the same year, month and day in the calendar of the variable.
     ///
     /// # Errors
     /// The variable has no times; its calendar has no such day; its elements are integers, and its
@@ -218,27 +216,26 @@ impl Variable {
         self.write_stored(&elements)
     }
 
-    fn stored(&self) -> Result<AnyElements> {
-        let selection = self.selected.selection(&self.needed()?)?;
+    fn read_stored(&self) -> Result<AnyElements> {
+        let selection = self.selected.selection(&self.label_coordinates()?)?;
         Ok(self.array().read(selection)?)
     }
 
     fn write_stored(&self, elements: &AnyElements) -> Result<()> {
-        let selection = self.selected.selection(&self.needed()?)?;
-        let _forget = self.selected.until_written();
+        let selection = self.selected.selection(&self.label_coordinates()?)?;
+        let _write = self.selected.begin_write();
         Ok(self.array().write(selection, elements)?)
     }
 
-    /// The values of the coordinates that the selection needs.
-    fn needed(&self) -> Result<Vec<Arc<Coordinate>>> {
-        let values = |entry: &Arc<crate::contents::Entry>| {
-            let n_writes = match entry.kept.get() {
-                Ok(known) => return Ok(known),
-                Err(n_writes) => n_writes,
-            };
-            let encoding = self.selected.encoding_of(entry)?;
-            entry.keep(&encoding, entry.array()?.read(..)?, n_writes)
+    /// The values of the coordinates whose labels are selected.
+    fn label_coordinates(&self) -> Result<Vec<Arc<Coordinate>>> {
+        let values = |entry: &Arc<Entry>| match entry.cache.get() {
+            Ok(values) => Ok(values),
+            Err(n_writes) => {
+                let encoding = self.selected.encoding_of(entry)?;
+                entry.cache_values(&encoding, entry.array()?.read(..)?, n_writes)
+            }
         };
-        self.selected.needed().map(values).collect()
+        self.selected.label_coordinates().map(values).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! `Labels`: which values of a coordinate are selected.
+//! `Labels`: the values of a coordinate that are selected.
 
 use std::ops::{RangeFrom, RangeInclusive, RangeToInclusive};
 
@@ -9,21 +9,21 @@ use crate::time::Time;
 /// Values of a coordinate that [`Variable::sel`](crate::Variable::sel) selects: a value, a list of
 /// values, an inclusive range, or [`nearest`](Self::nearest).
 ///
-/// Values are numbers, [`Time`]s, jiff's `DateTime` and `Date`, and texts. A text is a time where the
-/// coordinate is one, in its calendar: alone and at the begin of a range the first moment of what it
-/// names, at the end of a range the last, so that `"2001-06"..="2001-08"` has all of August and
-/// `"2001-06-15"..="2001"` all from 15 June to the end of the year.
+/// Values are numbers, [`Time`]s, jiff's `DateTime` and `Date`, and texts. If the coordinate has times,
+/// a text is a time in its calendar. A text such as `2001-06` names a period: it is the last moment of
+/// the period at the end of a range, and the first elsewhere. So `"2001-06"..="2001-08"` includes all of
+/// August, and `"2001-06-15"..="2001"` goes from 15 June to the end of the year.
 ///
-/// - A value drops the dimension. It must be there, once.
+/// - A value drops the dimension. The coordinate must have it exactly once.
 /// - A list keeps the dimension, in the order of the list.
-/// - A range selects what lies between two values, both included. The coordinate increases or
-///   decreases, and either end of the range may come first. It may be open: `30.0..` selects values
-///   from 30, whatever the order. A range can be empty.
+/// - A range selects the values between two values, both included. The coordinate must increase or
+///   decrease, and either end of the range may come first. It may be open: `30.0..` selects values
+///   from 30, in either order. A range can be empty.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Labels(pub(crate) Which);
+pub struct Labels(pub(crate) Selector);
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Which {
+pub(crate) enum Selector {
     One(Label),
     Nearest(Label),
     Range(Option<Label>, Option<Label>),
@@ -38,8 +38,7 @@ pub(crate) enum Label {
 }
 
 impl Labels {
-    /// The value that is nearest to this one; of two that are as near, the greater. It drops the
-    /// dimension.
+    /// The value nearest to this one; the greater of two that are equally near. It drops the dimension.
     ///
     /// ```
     /// use ndzarr_cf::Labels;
@@ -51,7 +50,7 @@ impl Labels {
     #[must_use]
     pub fn nearest(value: impl Into<Self>) -> Self {
         match value.into().0 {
-            Which::One(label) => Self(Which::Nearest(label)),
+            Selector::One(label) => Self(Selector::Nearest(label)),
             other => Self(other),
         }
     }
@@ -61,7 +60,7 @@ macro_rules! labels {
     ($($type:ty, |$value:ident| $label:expr;)*) => {$(
         impl From<$type> for Labels {
             fn from($value: $type) -> Self {
-                Self(Which::One($label))
+                Self(Selector::One($label))
             }
         }
 
@@ -69,33 +68,33 @@ macro_rules! labels {
             fn from(range: RangeInclusive<$type>) -> Self {
                 let label = |$value: $type| $label;
                 let (start, end) = range.into_inner();
-                Self(Which::Range(Some(label(start)), Some(label(end))))
+                Self(Selector::Range(Some(label(start)), Some(label(end))))
             }
         }
 
         impl From<RangeFrom<$type>> for Labels {
             fn from(range: RangeFrom<$type>) -> Self {
                 let $value = range.start;
-                Self(Which::Range(Some($label), None))
+                Self(Selector::Range(Some($label), None))
             }
         }
 
         impl From<RangeToInclusive<$type>> for Labels {
             fn from(range: RangeToInclusive<$type>) -> Self {
                 let $value = range.end;
-                Self(Which::Range(None, Some($label)))
+                Self(Selector::Range(None, Some($label)))
             }
         }
 
         impl From<Vec<$type>> for Labels {
             fn from(list: Vec<$type>) -> Self {
-                Self(Which::List(list.into_iter().map(|$value| $label).collect()))
+                Self(Selector::List(list.into_iter().map(|$value| $label).collect()))
             }
         }
 
         impl<const N: usize> From<[$type; N]> for Labels {
             fn from(list: [$type; N]) -> Self {
-                Self(Which::List(list.into_iter().map(|$value| $label).collect()))
+                Self(Selector::List(list.into_iter().map(|$value| $label).collect()))
             }
         }
     )*};

@@ -1,16 +1,16 @@
-//! Decoding: stored elements to what they mean.
+//! Decodes stored elements.
 
 use ndzarr::ndarray::{ArrayD, Ix0};
 use ndzarr::{AnyElements, Cast, DataType, Datetime64, Number, Timedelta64, for_each_type};
 
-use crate::encoding::{Becomes, Encoding, Meaning, ValidRange, other_bits};
+use crate::encoding::{DecodedAs, Encoding, Meaning, ValidRange, with_other_sign};
 use crate::error::{Error, Result};
 use crate::time::Time;
 use crate::time::calendar::Calendar;
 use crate::time::time_units::{TimeUnits, unit_nanos};
 
 impl Encoding {
-    /// Elements as xarray shows them; numbers outside a range are missing.
+    /// Elements as xarray shows them; numbers outside the valid range are missing.
     pub(crate) fn decode(
         &self,
         elements: AnyElements,
@@ -20,7 +20,7 @@ impl Encoding {
         match &self.meaning {
             Meaning::Stored if valid.is_none() => Ok(elements),
             Meaning::Stored | Meaning::Numbers => {
-                Ok(self.numbers(elements, self.becomes(valid.is_some()), valid))
+                Ok(self.numbers(elements, self.decoded_as(valid.is_some()), valid))
             }
             Meaning::Bools => {
                 for_each_type!(elements, |array: Number| Ok(array.mapv(is_true).into()), other => Ok(other))
@@ -43,24 +43,22 @@ impl Encoding {
         }
     }
 
-    /// The type of what [`decode`](Self::decode) returns with this range.
+    /// The type of the elements that [`decode`](Self::decode) returns with this range.
     pub(crate) fn decoded_type(&self, valid: Option<ValidRange>) -> DataType {
         match &self.meaning {
             Meaning::Bools => DataType::Bool,
             Meaning::Texts => DataType::String,
             Meaning::Times(_) => DataType::DateTime64 { unit: ndzarr::TimeUnit::Nanosecond, scale: 1 },
             Meaning::Durations(_, data_type) => data_type.clone(),
-            Meaning::Stored | Meaning::Numbers => match (self.becomes(valid.is_some()), &self.stored) {
-                (Becomes::Float32, _) => DataType::Float { bits: 32 },
-                (Becomes::Float64, _) => DataType::Float { bits: 64 },
-                (Becomes::Same, DataType::Int { bits }) if self.other_sign => DataType::UInt { bits: *bits },
-                (Becomes::Same, DataType::UInt { bits }) if self.other_sign => DataType::Int { bits: *bits },
-                (Becomes::Same, stored) => stored.clone(),
+            Meaning::Stored | Meaning::Numbers => match self.decoded_as(valid.is_some()) {
+                DecodedAs::Stored => self.in_memory(),
+                DecodedAs::Float32 => DataType::Float { bits: 32 },
+                DecodedAs::Float64 => DataType::Float { bits: 64 },
             },
         }
     }
 
-    /// Times, `None` for those that are missing.
+    /// Times; `None` for missing ones.
     pub(crate) fn times(&self, elements: AnyElements, variable: &str) -> Result<ArrayD<Option<Time>>> {
         match (&self.meaning, elements) {
             (Meaning::Times(units), elements) => self.times_of(units, elements, variable),
@@ -79,19 +77,21 @@ impl Encoding {
         elements: AnyElements,
         variable: &str,
     ) -> Result<ArrayD<Option<Time>>> {
-        let beyond = |count: &dyn std::fmt::Display| {
+        let out_of_range = |count: &dyn std::fmt::Display| {
             Error::attribute(variable, "units", format!("has no time for the count {count}"))
         };
         let shape = elements.shape().to_vec();
         let times: Result<Vec<Option<Time>>> = if self.has_whole_counts() {
-            let counts = self.whole_counts(elements).map_err(|error| beyond(&error))?;
-            let time = |count| units.time(count).ok_or_else(|| beyond(&count));
+            let counts = self.whole_counts(elements).map_err(|error| out_of_range(&error))?;
+            let time = |count| units.time(count).ok_or_else(|| out_of_range(&count));
             counts.into_iter().map(|count| count.map(time).transpose()).collect()
         } else {
-            let counts = self.numbers(elements, Becomes::Float64, None).cast::<f64>(Cast::Checked)?;
-            let time = |&count: &f64| match count.is_nan() {
-                true => Ok(None),
-                false => units.time_at(count).map(Some).ok_or_else(|| beyond(&count)),
+            let counts = self.numbers(elements, DecodedAs::Float64, None).cast::<f64>(Cast::Checked)?;
+            let time = |&count: &f64| {
+                if count.is_nan() {
+                    return Ok(None);
+                }
+                units.time_at(count).map(Some).ok_or_else(|| out_of_range(&count))
             };
             counts.iter().map(time).collect()
         };
@@ -101,43 +101,42 @@ impl Encoding {
     fn durations(
         &self,
         unit: i128,
-        of: &DataType,
+        data_type: &DataType,
         elements: AnyElements,
         variable: &str,
     ) -> Result<AnyElements> {
-        let DataType::TimeDelta64 { unit: step, .. } = of else { return Ok(elements) };
-        // The units of NumPy are those of the same names here.
+        let DataType::TimeDelta64 { unit: step, .. } = data_type else { return Ok(elements) };
+        // The units of NumPy have the names that `unit_nanos` knows.
         let step = unit_nanos(&format!("{step:?}"), Calendar::Standard).unwrap_or(1);
-        let beyond = || Error::attribute(variable, "units", "has counts that are out of range of durations");
+        let out_of_range =
+            || Error::attribute(variable, "units", "has counts that are out of range of durations");
         let shape = elements.shape().to_vec();
         let durations: Result<Vec<Timedelta64>> = if self.has_whole_counts() {
-            let counts = self.whole_counts(elements).map_err(|_| beyond())?;
-            let duration = |count: Option<i64>| match count {
-                None => Ok(Timedelta64::NAT),
-                Some(count) => {
-                    i64::try_from(i128::from(count) * unit / step).map(Timedelta64).map_err(|_| beyond())
-                }
+            let counts = self.whole_counts(elements).map_err(|_| out_of_range())?;
+            let duration = |count: Option<i64>| {
+                let Some(count) = count else { return Ok(Timedelta64::NAT) };
+                let steps = i128::from(count) * unit / step;
+                i64::try_from(steps).map(Timedelta64).map_err(|_| out_of_range())
             };
             counts.into_iter().map(duration).collect()
         } else {
-            let counts = self.numbers(elements, Becomes::Float64, None).cast::<f64>(Cast::Checked)?;
+            let counts = self.numbers(elements, DecodedAs::Float64, None).cast::<f64>(Cast::Checked)?;
             let duration = |&count: &f64| {
-                let steps = count * unit as f64 / step as f64;
-                match count.is_nan() {
-                    true => Ok(Timedelta64::NAT),
-                    false if steps.abs() < 9.2e18 => Ok(Timedelta64(steps as i64)),
-                    false => Err(beyond()),
+                if count.is_nan() {
+                    return Ok(Timedelta64::NAT);
                 }
+                let steps = count * unit as f64 / step as f64;
+                if steps.abs() < 9.2e18 { Ok(Timedelta64(steps as i64)) } else { Err(out_of_range()) }
             };
             counts.iter().map(duration).collect()
         };
         Ok(ArrayD::from_shape_vec(shape, durations?).expect("one for each element").into())
     }
 
-    /// Counts of times or durations that are integers, `None` for missing ones. These are found in
-    /// the type that is stored, since they may be out of range of counts.
+    /// Counts of times or durations that are integers; `None` for missing ones. These are found among
+    /// the stored elements, since they may be out of range of counts.
     fn whole_counts(&self, elements: AnyElements) -> ndzarr::Result<Vec<Option<i64>>> {
-        let elements = if self.other_sign { other_bits(elements, &self.stored) } else { elements };
+        let elements = if self.other_sign { with_other_sign(elements, &self.stored) } else { elements };
         let mut is_missing = Vec::new();
         let elements = for_each_type!(elements, |array: Number| {
             let missing = self.missing_as();
@@ -150,31 +149,38 @@ impl Encoding {
     }
 
     /// Numbers, unpacked, with NaN for missing ones.
-    fn numbers(&self, elements: AnyElements, becomes: Becomes, valid: Option<ValidRange>) -> AnyElements {
-        let elements = if self.other_sign { other_bits(elements, &self.stored) } else { elements };
-        if becomes == Becomes::Same && !self.is_packed() && self.missing.is_empty() && valid.is_none() {
+    fn numbers(
+        &self,
+        elements: AnyElements,
+        decoded_as: DecodedAs,
+        valid: Option<ValidRange>,
+    ) -> AnyElements {
+        let elements = if self.other_sign { with_other_sign(elements, &self.stored) } else { elements };
+        let is_stored = decoded_as == DecodedAs::Stored && !self.is_packed() && self.missing.is_empty();
+        if is_stored && valid.is_none() {
             return elements;
         }
-        for_each_type!(elements, |array: Number| self.numbers_of(array, becomes, valid), other => other)
+        for_each_type!(elements, |array: Number| self.numbers_of(array, decoded_as, valid), other => other)
     }
 
     fn numbers_of<S: Number>(
         &self,
         array: ArrayD<S>,
-        becomes: Becomes,
+        decoded_as: DecodedAs,
         valid: Option<ValidRange>,
     ) -> AnyElements
     where
         AnyElements: From<ArrayD<S>>,
     {
-        match becomes {
-            Becomes::Same => self.unpacked::<S, S>(array, valid).into(),
-            Becomes::Float32 => self.unpacked::<S, f32>(array, valid).into(),
-            Becomes::Float64 => self.unpacked::<S, f64>(array, valid).into(),
+        match decoded_as {
+            DecodedAs::Stored => self.unpacked::<S, S>(array, valid).into(),
+            DecodedAs::Float32 => self.unpacked::<S, f32>(array, valid).into(),
+            DecodedAs::Float64 => self.unpacked::<S, f64>(array, valid).into(),
         }
     }
 
-    /// Computes in `F`, as NumPy does: to round the result of a step in f64 once more is the same.
+    /// Computes in `F`, as NumPy does: each step is computed in f64 and rounded to `F`, which gives
+    /// the same result.
     fn unpacked<S: Number, F: Number>(&self, array: ArrayD<S>, valid: Option<ValidRange>) -> ArrayD<F> {
         let missing = self.missing_as::<S>();
         let nan = nearest::<F>(f64::NAN);
@@ -197,15 +203,15 @@ impl Encoding {
         })
     }
 
-    /// What stands for missing numbers, as far as it can occur among numbers of a type.
+    /// The numbers that mark missing elements, as far as the type `S` has them.
     fn missing_as<S: Number>(&self) -> Vec<S> {
         let is_integer = nearest::<S>(0.5).to_f64() != 0.5;
-        let of_type = |number: &AnyElements<Ix0>| {
+        let to_type = |number: &AnyElements<Ix0>| {
             let exact = number.cast::<f64>(Cast::Saturating).ok()?[()];
             let cast = number.cast::<S>(Cast::Checked).ok()?[()];
             (!is_integer || exact.fract() == 0.0).then_some(cast)
         };
-        self.missing.iter().filter_map(of_type).collect()
+        self.missing.iter().filter_map(to_type).collect()
     }
 }
 

@@ -1,17 +1,18 @@
-//! Encoding: elements to what is stored for them.
+//! Encodes elements for storing.
 
 use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension, IxDyn};
 use ndzarr::{AnyElements, Cast, DataType, Datetime64, Number, for_each_type};
 
 use crate::attributes::FILL_VALUE;
 use crate::encoding::decode::nearest;
-use crate::encoding::{Encoding, Meaning, other_bits};
+use crate::encoding::{Encoding, Meaning, with_other_sign};
 use crate::error::{Error, Result};
 use crate::time::Time;
 use crate::time::time_units::TimeUnits;
 
 impl Encoding {
-    /// The reverse of [`decode`](Self::decode). What is neither a number nor a text stays as it is.
+    /// The reverse of [`decode`](Self::decode). Elements that are neither numbers nor texts stay as they
+    /// are.
     pub(crate) fn encode(&self, elements: AnyElements, variable: &str) -> Result<AnyElements> {
         match &self.meaning {
             Meaning::Times(_) => Err(Error::variable(variable, "has times, which write_times writes")),
@@ -36,14 +37,16 @@ impl Encoding {
         match &self.meaning {
             Meaning::Times(units) => self.counts(units, &times, variable),
             Meaning::Stored if matches!(self.stored, DataType::DateTime64 { .. }) => {
-                let date = |time: &Option<Time>| {
-                    let no_such =
-                        |time: &Time| Error::variable(variable, format!("cannot have the time {time:?}"));
-                    let date =
-                        time.map(|time| time.to_datetime().ok_or_else(|| no_such(&time))).transpose()?;
-                    Ok(Datetime64::from_datetime(date, &self.stored)?)
-                };
-                let dates = times.iter().map(date).collect::<Result<Vec<_>>>()?;
+                let mut dates = Vec::with_capacity(times.len());
+                for time in &times {
+                    let date = match time {
+                        None => None,
+                        Some(time) => Some(time.to_datetime().ok_or_else(|| {
+                            Error::variable(variable, format!("cannot have the time {time:?}"))
+                        })?),
+                    };
+                    dates.push(Datetime64::from_datetime(date, &self.stored)?);
+                }
                 Ok(ArrayD::from_shape_vec(times.raw_dim(), dates).expect("one for each time").into())
             }
             _ => Err(Error::variable(variable, "has no times: no attribute \"units\" with \"since\"")),
@@ -53,13 +56,13 @@ impl Encoding {
     fn counts(&self, units: &TimeUnits, times: &ArrayD<Option<Time>>, variable: &str) -> Result<AnyElements> {
         let count = |time: &Option<Time>| {
             let Some(time) = time else { return Ok(None) };
-            let own = time.in_calendar(units.calendar).ok_or_else(|| {
+            let in_calendar = time.in_calendar(units.calendar).ok_or_else(|| {
                 Error::variable(
                     variable,
                     format!("cannot have the time {time:?}: its calendar is {}", units.calendar),
                 )
             })?;
-            Ok(Some((own, units.count(own))))
+            Ok(Some((in_calendar, units.count(in_calendar))))
         };
         let counts = times.iter().map(count).collect::<Result<Vec<_>>>()?;
         let elements: AnyElements = if self.has_whole_counts() {
@@ -100,8 +103,8 @@ impl Encoding {
         Ok(ArrayD::from_shape_vec(shape, counts).expect("one for each time"))
     }
 
-    /// What the stored bits are taken as.
-    fn in_memory(&self) -> DataType {
+    /// The type of the elements in memory, before numbers are unpacked.
+    pub(super) fn in_memory(&self) -> DataType {
         match self.stored {
             DataType::Int { bits } if self.other_sign => DataType::UInt { bits },
             DataType::UInt { bits } if self.other_sign => DataType::Int { bits },
@@ -118,7 +121,7 @@ impl Encoding {
         let in_memory = self.in_memory();
         for_each_type!(&in_memory, T: Number => {
             let packed: AnyElements = self.packed::<T>(&elements, variable)?.into();
-            Ok(if self.other_sign { other_bits(packed, &in_memory) } else { packed })
+            Ok(if self.other_sign { with_other_sign(packed, &in_memory) } else { packed })
         }, _ => Ok(elements))
     }
 
@@ -130,7 +133,8 @@ impl Encoding {
         }
         let fill = self.fill_as::<T>();
         let is_integer = nearest::<T>(0.5).to_f64() != 0.5;
-        let (scale, offset) = (self.scale.unwrap_or(1.0), self.offset.unwrap_or(0.0));
+        let scale = self.scale.unwrap_or(1.0);
+        let offset = self.offset.unwrap_or(0.0);
         let mut numbers = elements.cast::<f64>(Cast::Checked).map_err(wrong)?;
         let mut missing = Vec::new();
         for (at, number) in numbers.iter_mut().enumerate() {
@@ -146,7 +150,9 @@ impl Encoding {
             fill => fill.unwrap_or_else(|| nearest(f64::NAN)),
         };
         if let Some(elements) = packed.as_slice_mut() {
-            missing.into_iter().for_each(|at| elements[at] = fill);
+            for at in missing {
+                elements[at] = fill;
+            }
         }
         Ok(packed)
     }
@@ -164,6 +170,7 @@ fn no_fill(variable: &str) -> Error {
     )
 }
 
+/// True if the type of the elements has NaN.
 fn may_be_nan<T: Number>(_: &ArrayD<T>) -> bool {
     nearest::<T>(0.5).to_f64() == 0.5
 }

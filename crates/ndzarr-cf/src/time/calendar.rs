@@ -1,4 +1,4 @@
-//! `Calendar`: the calendars of the CF conventions, and the number of each of their days.
+//! `Calendar`: the calendars of the CF conventions, and the numbering of their days.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use jiff::civil::Date;
 /// they go from -9999 to 9999, in the others from -999,999 to 999,999.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Calendar {
-    /// `standard` or `gregorian`, and what times without a calendar are in: Gregorian from 15
+    /// `standard` or `gregorian`, and the calendar of times that state none: Gregorian from 15
     /// October 1582, and Julian until the day before, 4 October.
     #[default]
     Standard,
@@ -36,7 +36,7 @@ const EPOCH: Date = Date::constant(1970, 1, 1);
 const LAST_YEAR: i32 = 999_999;
 
 impl Calendar {
-    /// The calendar that an attribute names.
+    /// The calendar with this name in an attribute.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match &name.to_ascii_lowercase()[..] {
             "standard" | "gregorian" => Self::Standard,
@@ -49,8 +49,8 @@ impl Calendar {
         })
     }
 
-    /// The number of a day: 0 is 1970-01-01, in the Gregorian calendar if it is one of the real
-    /// world. `None` if the calendar has no such day.
+    /// The number of a day, counted from 1970-01-01: of the Gregorian calendar for calendars of the
+    /// real world, otherwise of the calendar itself. `None` if the calendar has no such day.
     pub(crate) fn day(self, year: i32, month: u8, day: u8) -> Option<i64> {
         match self {
             Self::ProlepticGregorian => gregorian(year, month, day),
@@ -68,7 +68,7 @@ impl Calendar {
     /// The year, month and day of the month; the reverse of [`day`](Self::day). `None` if the year
     /// is out of range.
     pub(crate) fn date(self, day: i64) -> Option<(i32, u8, u8)> {
-        // So that nothing below can overflow.
+        // Otherwise the computations below could overflow.
         if day.unsigned_abs() > 400 * u64::from(LAST_YEAR.unsigned_abs()) {
             return None;
         }
@@ -108,7 +108,7 @@ fn gregorian_date(day: i64) -> Option<(i32, u8, u8)> {
     Some((date.year().into(), date.month().try_into().ok()?, date.day().try_into().ok()?))
 }
 
-/// How many days before the first of a month a year has that begins in March.
+/// The number of days before a month, in a year that begins in March.
 fn days_before(month_since_march: i64) -> i64 {
     (153 * month_since_march + 2) / 5
 }
@@ -117,23 +117,26 @@ fn days_before(month_since_march: i64) -> i64 {
 const JULIAN_TO_EPOCH: i64 = 719_470;
 
 fn julian(year: i32, month: u8, day: u8) -> Option<i64> {
-    is_day(year, month, day, if year % 4 == 0 { 366 } else { 365 })?;
-    // Counted from March, a leap day is the last of its year.
-    let (year, month) = (i64::from(year) - i64::from(month <= 2), (i64::from(month) + 9) % 12);
+    check_day(year, month, day, if year % 4 == 0 { 366 } else { 365 })?;
+    // In a year that begins in March, a leap day is the last.
+    let year = i64::from(year) - i64::from(month <= 2);
+    let month = (i64::from(month) + 9) % 12;
     let leap_days = year.div_euclid(4);
     Some(365 * year + leap_days + days_before(month) + i64::from(day) - 1 - JULIAN_TO_EPOCH)
 }
 
 fn julian_date(day: i64) -> Option<(i32, u8, u8)> {
     let day = day + JULIAN_TO_EPOCH;
-    let (four_years, day) = (day.div_euclid(1461), day.rem_euclid(1461));
+    let four_years = day.div_euclid(1461);
+    let day = day.rem_euclid(1461);
     // The last of the four years has 366 days.
     let year = (day - day / 1460) / 365;
     let day = day - 365 * year;
     let month = (5 * day + 2) / 153;
     let day = day - days_before(month) + 1;
-    let (month, in_next_year) = if month < 10 { (month + 3, false) } else { (month - 9, true) };
-    let year = 4 * four_years + year + i64::from(in_next_year);
+    let is_in_next_year = month >= 10;
+    let month = if is_in_next_year { month - 9 } else { month + 3 };
+    let year = 4 * four_years + year + i64::from(is_in_next_year);
     Some((year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?))
 }
 
@@ -145,15 +148,16 @@ fn months(days_of_year: i64) -> [u8; 12] {
     }
 }
 
-fn is_day(year: i32, month: u8, day: u8, days_of_year: i64) -> Option<()> {
+/// `None` if a calendar with years of this length has no such day.
+fn check_day(year: i32, month: u8, day: u8, days_of_year: i64) -> Option<()> {
     let month = usize::from(month).checked_sub(1)?;
     let last = *months(days_of_year).get(month)?;
     (year.abs() <= LAST_YEAR && (1..=last).contains(&day)).then_some(())
 }
 
-/// A day of a calendar whose years all have the same length.
+/// The number of a day in a calendar whose years all have the same length.
 fn model(year: i32, month: u8, day: u8, days_of_year: i64) -> Option<i64> {
-    is_day(year, month, day, days_of_year)?;
+    check_day(year, month, day, days_of_year)?;
     let before: i64 =
         months(days_of_year)[..usize::from(month) - 1].iter().map(|&days| i64::from(days)).sum();
     Some((i64::from(year) - 1970) * days_of_year + before + i64::from(day) - 1)

@@ -1,21 +1,21 @@
-//! Dates and times as text: in units, in labels, and as `Time` is shown.
+//! Parses dates and times, of units and labels.
 
 use crate::time::calendar::Calendar;
 
 pub(crate) const NANOS_PER_DAY: u64 = 86_400_000_000_000;
 pub(crate) const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// A date and time as it is written, before a calendar says which day it is.
+/// A date and time of a text, which does not depend on the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct ParsedTime {
     pub(crate) year: i32,
     pub(crate) month: u8,
     pub(crate) day: u8,
-    /// Since midnight.
+    /// Counted from midnight.
     pub(crate) nanosecond: u64,
     /// Ahead of UTC.
     pub(crate) offset_seconds: i64,
-    /// The smallest part that is there.
+    /// The smallest part that the text states.
     pub(crate) precision: Precision,
 }
 
@@ -28,17 +28,17 @@ pub(crate) enum Precision {
     Nanoseconds(u64),
 }
 
-impl Written {
+impl ParsedTime {
     /// Parses `1900-1-1 6:30:0.5 +01:00` and shorter forms, with `T` or a space.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let mut text = Cursor(text.trim());
-        let is_negative = text.takes(b'-');
+        let is_negative = text.eat(b'-');
         if !is_negative {
-            text.takes(b'+');
+            text.eat(b'+');
         }
         let year = i32::try_from(text.number(6).ok_or("it does not begin with a year")?);
         let year = year.map_err(|_| "the year is out of range")?;
-        let mut written = Self {
+        let mut parsed = Self {
             year: if is_negative { -year } else { year },
             month: 1,
             day: 1,
@@ -46,22 +46,22 @@ impl Written {
             offset_seconds: 0,
             precision: Precision::Year,
         };
-        if text.takes(b'-') {
-            written.month = text.part().ok_or("no month follows the year")?;
-            written.precision = Precision::Month;
-            if text.takes(b'-') {
-                written.day = text.part().ok_or("no day follows the month")?;
-                written.precision = Precision::Nanoseconds(NANOS_PER_DAY);
+        if text.eat(b'-') {
+            parsed.month = text.part().ok_or("no month follows the year")?;
+            parsed.precision = Precision::Month;
+            if text.eat(b'-') {
+                parsed.day = text.part().ok_or("no day follows the month")?;
+                parsed.precision = Precision::Nanoseconds(NANOS_PER_DAY);
             }
         }
-        let has_time = text.takes(b'T') || text.takes(b't') || text.blanks();
-        text.blanks();
+        let has_time = text.eat(b'T') || text.eat(b't') || text.eat_blanks();
+        text.eat_blanks();
         if has_time && text.0.starts_with(|c: char| c.is_ascii_digit()) {
-            (written.nanosecond, written.precision) = text.time()?;
+            (parsed.nanosecond, parsed.precision) = text.time()?;
         }
-        text.blanks();
-        written.offset_seconds = text.offset()?;
-        if text.0.is_empty() { Ok(written) } else { Err("something follows the time") }
+        text.eat_blanks();
+        parsed.offset_seconds = text.offset()?;
+        if text.0.is_empty() { Ok(parsed) } else { Err("something follows the time") }
     }
 
     /// The day in a calendar, and the nanosecond of the day, in UTC.
@@ -69,11 +69,12 @@ impl Written {
         let day = calendar.day(self.year, self.month, self.day)?;
         let nanos =
             i128::from(self.nanosecond) - i128::from(self.offset_seconds) * i128::from(NANOS_PER_SECOND);
-        let (days, nanos) = (nanos.div_euclid(NANOS_PER_DAY.into()), nanos.rem_euclid(NANOS_PER_DAY.into()));
+        let days = nanos.div_euclid(NANOS_PER_DAY.into());
+        let nanos = nanos.rem_euclid(NANOS_PER_DAY.into());
         Some((day + i64::try_from(days).ok()?, u64::try_from(nanos).ok()?))
     }
 
-    /// The first nanosecond behind all that the text stands for: for `2001-06`, midnight of 1 July.
+    /// The first nanosecond after the period that the text names: for `2001-06`, midnight of 1 July.
     pub(crate) fn end(&self, calendar: Calendar) -> Option<i128> {
         let next = match self.precision {
             Precision::Nanoseconds(n) => {
@@ -99,17 +100,19 @@ pub(crate) fn nanos_since_epoch(day: i64, nanosecond: u64) -> i128 {
 struct Cursor<'t>(&'t str);
 
 impl Cursor<'_> {
-    fn takes(&mut self, byte: u8) -> bool {
+    /// Takes this character if it is the next one. Returns true if it was.
+    fn eat(&mut self, byte: u8) -> bool {
         let rest = self.0.strip_prefix(char::from(byte));
         self.0 = rest.unwrap_or(self.0);
         rest.is_some()
     }
 
-    fn blanks(&mut self) -> bool {
+    /// Takes all blanks that follow. Returns true if any did.
+    fn eat_blanks(&mut self) -> bool {
         let rest = self.0.trim_start();
-        let any = rest.len() < self.0.len();
+        let found = rest.len() < self.0.len();
         self.0 = rest;
-        any
+        found
     }
 
     fn digits(&mut self) -> &str {
@@ -119,9 +122,9 @@ impl Cursor<'_> {
         digits
     }
 
-    fn number(&mut self, most_digits: usize) -> Option<u64> {
+    fn number(&mut self, max_digits: usize) -> Option<u64> {
         let digits = self.digits();
-        if digits.len() > most_digits { None } else { digits.parse().ok() }
+        if digits.len() > max_digits { None } else { digits.parse().ok() }
     }
 
     /// A month, day, hour, minute or second.
@@ -129,26 +132,26 @@ impl Cursor<'_> {
         u8::try_from(self.number(2)?).ok()
     }
 
-    /// A time of the day in nanoseconds, and what its smallest part is.
+    /// A time of the day in nanoseconds, and the length of its smallest part.
     fn time(&mut self) -> Result<(u64, Precision), &'static str> {
         let mut nanos = 0;
         let mut unit = 3600 * NANOS_PER_SECOND;
-        for (most, sixtieth) in [(24, true), (60, true), (60, false)] {
+        for (limit, is_divided) in [(24, true), (60, true), (60, false)] {
             let part = self
                 .part()
-                .filter(|&part| part < most)
+                .filter(|&part| part < limit)
                 .ok_or("the hour, minute or second is out of range")?;
             nanos += u64::from(part) * unit;
-            if !sixtieth || !self.takes(b':') {
+            if !is_divided || !self.eat(b':') {
                 break;
             }
             unit /= 60;
         }
-        if unit == NANOS_PER_SECOND && self.takes(b'.') {
+        if unit == NANOS_PER_SECOND && self.eat(b'.') {
             let digits = self.digits();
-            let shown = &digits[..digits.len().min(9)];
-            unit = 10_u64.pow(9 - u32::try_from(shown.len()).unwrap_or(9));
-            nanos += if shown.is_empty() { 0 } else { shown.parse().unwrap_or(0) * unit };
+            let used = &digits[..digits.len().min(9)];
+            unit = 10_u64.pow(9 - u32::try_from(used.len()).unwrap_or(9));
+            nanos += if used.is_empty() { 0 } else { used.parse().unwrap_or(0) * unit };
         }
         Ok((nanos, Precision::Nanoseconds(unit)))
     }
@@ -175,7 +178,7 @@ impl Cursor<'_> {
         };
         let minutes = match minutes {
             Some(minutes) => minutes,
-            None if self.takes(b':') => self.part().map_or(99, i64::from),
+            None if self.eat(b':') => self.part().map_or(99, i64::from),
             None => 0,
         };
         if hours > 24 || minutes > 59 {
@@ -221,10 +224,10 @@ mod tests {
             ),
             ("2000-01-01 00:00:00.1234567891", (2000, 1, 1), 0.123_456_789, 0, Precision::Nanoseconds(1)),
         ] {
-            let written = Written::parse(text).expect(text);
-            assert_eq!((written.year, written.month, written.day), date, "{text}");
-            assert_eq!(written.nanosecond, (seconds * 1e9_f64).round() as u64, "{text}");
-            assert_eq!((written.offset_seconds, written.precision), (offset, precision), "{text}");
+            let parsed = ParsedTime::parse(text).expect(text);
+            assert_eq!((parsed.year, parsed.month, parsed.day), date, "{text}");
+            assert_eq!(parsed.nanosecond, (seconds * 1e9_f64).round() as u64, "{text}");
+            assert_eq!((parsed.offset_seconds, parsed.precision), (offset, precision), "{text}");
         }
     }
 
@@ -248,8 +251,8 @@ mod tests {
             "2001-06-01 00:00:00.5ü",
             "20010601",
         ] {
-            let read = Written::parse(text);
-            assert!(read.is_err() || text == "2001-06-01 00:00:00 +1", "{text:?}: {read:?}");
+            let parsed = ParsedTime::parse(text);
+            assert!(parsed.is_err() || text == "2001-06-01 00:00:00 +1", "{text:?}: {parsed:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! `TimeUnits`: what the counts of a time variable mean, `hours since 1900-01-01`.
+//! `TimeUnits`: the units of the counts of a time variable, such as `hours since 1900-01-01`.
 
 use crate::time::Time;
 use crate::time::calendar::Calendar;
-use crate::time::time_text::Written;
+use crate::time::time_text::ParsedTime;
 
 /// The unit of counts, the time that they start from, and their calendar.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +31,8 @@ impl TimeUnits {
             };
             return Some(Err(format!("is {units:?}: {:?} {what} {calendar}", unit.trim())));
         };
-        let reference = Written::parse(reference).map_err(str::to_owned).and_then(|written| {
-            let time = Time::at(&written, calendar);
+        let reference = ParsedTime::parse(reference).map_err(str::to_owned).and_then(|parsed| {
+            let time = Time::from_parsed(&parsed, calendar);
             time.ok_or_else(|| format!("the calendar {calendar} has no such day"))
         });
         Some(match reference {
@@ -48,17 +48,17 @@ impl TimeUnits {
 
     /// The time of a count; `None` if its year is out of range.
     ///
-    /// Nanoseconds are cut off where xarray has `datetime64[ns]`; elsewhere the nearest microsecond
-    /// is taken, as cftime does.
+    /// It is truncated to nanoseconds if xarray has `datetime64[ns]`, and otherwise rounded to the
+    /// nearest microsecond, as cftime does.
     pub(crate) fn time_at(&self, count: f64) -> Option<Time> {
         let nanos = count * self.unit as f64;
-        // Far beyond any year, and far from what an `i128` holds.
+        // Far beyond any year, and well within the range of an `i128`.
         if nanos.is_nan() || nanos.abs() > 1e30 {
             return None;
         }
-        let cut = self.reference + nanos as i128;
-        if self.is_datetime64(self.reference) && self.is_datetime64(cut) {
-            return Time::since_epoch(cut, self.calendar);
+        let truncated = self.reference + nanos as i128;
+        if self.is_datetime64(self.reference) && self.is_datetime64(truncated) {
+            return Time::since_epoch(truncated, self.calendar);
         }
         if self.unit < MICROSECOND {
             return Time::since_epoch(self.reference + count.round_ties_even() as i128, self.calendar);
@@ -68,17 +68,17 @@ impl TimeUnits {
         Time::since_epoch(self.reference + micros * MICROSECOND, self.calendar)
     }
 
-    /// Whether xarray has a `datetime64[ns]` for a time, in nanoseconds since 1970.
+    /// True if xarray has a `datetime64[ns]` for a time, in nanoseconds since 1970.
     pub(crate) fn is_datetime64(&self, nanos: i128) -> bool {
-        let from_first = match self.calendar {
+        let is_gregorian = match self.calendar {
             Calendar::ProlepticGregorian => true,
             Calendar::Standard => nanos >= REFORM,
             _ => false,
         };
-        from_first && nanos > i128::from(i64::MIN) && nanos <= i128::from(i64::MAX)
+        is_gregorian && nanos > i128::from(i64::MIN) && nanos <= i128::from(i64::MAX)
     }
 
-    /// How many units a time is after the reference: whole ones, and the part of one that is left.
+    /// The number of units from the reference to a time: whole ones, and the remaining fraction.
     pub(crate) fn count(&self, time: Time) -> (i128, f64) {
         let nanos = time.nanos() - self.reference;
         (nanos.div_euclid(self.unit), nanos.rem_euclid(self.unit) as f64 / self.unit as f64)

@@ -90,8 +90,8 @@ fn by_the_stored_attributes() {
     }
 }
 
-/// To xarray `false` is missing where it is the fill value of Zarr v2, or `_FillValue` of v3, and so is "" in v2:
-/// it reads no attribute of text.
+/// xarray takes `false` for missing if it is the fill value of Zarr v2 or `_FillValue` of v3, and `""` if
+/// it is the fill value of v2: it reads no such attribute of text.
 #[test]
 fn bools_and_texts() {
     for from in FORMATS {
@@ -104,8 +104,8 @@ fn bools_and_texts() {
                 ("text", DataType::String, json!("")),
                 ("words", DataType::String, json!(null)),
             ] {
-                let is_told = !fill.is_null() && data_type == DataType::String;
-                if is_told && from != Format::Zarr2 {
+                let is_filled_text = !fill.is_null() && data_type == DataType::String;
+                if is_filled_text && from != Format::Zarr2 {
                     continue;
                 }
                 let what = format!("{from} to {to}: {name}");
@@ -121,8 +121,8 @@ fn bools_and_texts() {
                 let copied = v.attributes().expect(&what);
                 assert_eq!(Value::from(copied.clone()), attributes, "{what}");
                 let new = target.create_variable(name, data_type, [("x", 2)], copied.into(), |layout| layout);
-                if is_told && to != Format::Zarr2 {
-                    let error = new.map(drop).expect_err("it cannot be said").to_string();
+                if is_filled_text && to != Format::Zarr2 {
+                    let error = new.map(drop).expect_err("xarray cannot read it").to_string();
                     assert!(error.contains("\"_FillValue\" of the variable \"text\""), "{error}");
                     continue;
                 }

@@ -67,7 +67,7 @@ fn attributes_that_mean_nothing_for_the_elements_are_ignored() {
     let texts = ["a".to_owned(), String::new()];
     let read = single(&texts, json!({"scale_factor": "x", "missing_value": "", "units": "days since x"}));
     assert_eq!(read.variable("v").expect("it is there").read().expect("it is text").shape(), [2]);
-    // As in xarray, what is not a text is not a unit, and null is not there.
+    // As in xarray, only a text is a unit, and null is ignored.
     let read = single(&[1_u8], json!({"units": 1, "scale_factor": null, "_FillValue": null, "dtype": 8}));
     let v = read.variable("v").expect("it is there");
     assert_eq!(v.data_type().expect("it is valid"), DataType::UInt { bits: 8 });

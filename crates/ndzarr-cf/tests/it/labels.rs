@@ -35,7 +35,8 @@ fn ranges_have_both_ends_in_either_order() {
     assert_eq!(found("up", 10.0..=11.0), NONE);
     assert_eq!(found("up", 2.0..), [2, 3, 4]);
     assert_eq!(found("up", ..=2.0), [0, 1, 2]);
-    let (north, south) = (45, -45);
+    let north = 45;
+    let south = -45;
     assert_eq!(found("down", north..=south), [1, 2, 3]);
     assert_eq!(found("down", -50..=50), [1, 2, 3]);
     assert_eq!(found("down", 0..), [0, 1, 2]);
@@ -91,7 +92,7 @@ fn ends_of_a_range_may_differ_in_precision() {
     assert_eq!(found("time", "2001-02-30"..="2001-02-30T06"), [2]);
     assert_eq!(found("time", "2001-02-28"..="2001"), [1, 2, 3, 4]);
     assert_eq!(found("time", "2001"..="2001-02-28"), [0, 1]);
-    // The whole end lies before the start: the two change places.
+    // All of the end is before the start: the two change places.
     assert_eq!(found("time", "2001-02-30T06"..="2001-02-28"), [1, 2]);
     assert_eq!(found("time", "2001-03"..="2001-02-30T18"), [3, 4]);
 }

@@ -1,4 +1,4 @@
-//! Datasets made here: what they refuse, what they read of a store, what they write.
+//! Datasets made here: their errors, their requests to the store, and the documents that they write.
 #![deny(unsafe_code)]
 
 mod copied;
@@ -30,7 +30,7 @@ where
         .expect("it fits");
 }
 
-/// One variable `v` along `x`, of the attributes.
+/// A dataset of one variable `v` along `x` with these attributes.
 fn single<T: Element>(elements: &[T], attributes: Value) -> Dataset
 where
     AnyElements: From<ndarray::ArrayD<T>>,
@@ -43,7 +43,7 @@ where
 
 const INT16: DataType = DataType::Int { bits: 16 };
 
-/// What is wrong with a variable `v` that has these attributes.
+/// The error of reading a variable `v` that has these attributes.
 fn refusal<T: Element>(elements: &[T], attributes: Value) -> String
 where
     AnyElements: From<ndarray::ArrayD<T>>,

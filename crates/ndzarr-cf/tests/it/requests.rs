@@ -1,4 +1,4 @@
-//! What is read of the store: metadata first, then only the chunks that are needed.
+//! Requests to the store: metadata first, then only for the chunks that are needed.
 
 use ndarray::{Array1, Array2};
 use ndzarr::{DataType, Format, MemoryStore, Storage, asynchronous};
@@ -26,7 +26,7 @@ fn written() -> MemoryStore {
 }
 
 #[test]
-fn opening_reads_one_document_and_reading_only_the_chunks_that_meet() {
+fn opening_reads_one_document_and_reading_only_the_selected_chunks() {
     let store = CountingStore::new(written());
     let dataset = Dataset::open(Storage::blocking(store.clone())).expect("it is a dataset");
     let opened = store.reset();

@@ -28,8 +28,8 @@ fn numbers(dataset: &Dataset, name: &str) -> Array1<f64> {
 #[test]
 fn labels_are_those_of_the_last_write() {
     let dataset = dataset(MemoryStore::new());
-    let (lat, t) =
-        (dataset.variable("lat").expect("it is there"), dataset.variable("t").expect("it is there"));
+    let lat = dataset.variable("lat").expect("it is there");
+    let t = dataset.variable("t").expect("it is there");
     lat.write(array![60.0, 50.0, 40.0, 30.0]).expect("it fits");
     let at_60 = t.sel("lat", 60.0).expect("it fits");
     assert_eq!(at_60.read_as::<f64>().expect("it is there"), arr0(1.0).into_dyn());
@@ -37,7 +37,7 @@ fn labels_are_those_of_the_last_write() {
     assert_eq!(at_60.read_as::<f64>().expect("it is there"), arr0(4.0).into_dyn());
     t.sel("lat", 60.0).and_then(|t| t.write(arr0(9.0))).expect("it is there");
     assert_eq!(numbers(&dataset, "t"), array![1.0, 2.0, 3.0, 9.0]);
-    // A part, which its own labels find, through a clone of the dataset.
+    // A part, selected by its own labels, through a clone of the dataset.
     let again = dataset.clone();
     again.variable("lat").and_then(|lat| lat.sel("lat", 60.0)?.write(arr0(70.0))).expect("it is there");
     t.sel("lat", 70.0).and_then(|t| t.write(arr0(8.0))).expect("it is there");
@@ -60,7 +60,7 @@ fn times_are_forgotten_too() {
     assert_eq!(second.read_as::<f64>().expect("it is there"), arr0(3.0).into_dyn());
 }
 
-/// Before it, all are the fill value, which is a label that occurs four times.
+/// Before the write, all are the fill value, a label that occurs four times.
 #[test]
 fn labels_are_found_after_the_first_write() {
     let dataset = dataset(MemoryStore::new());
@@ -78,8 +78,8 @@ const NEW: [f64; 4] = [80.0, 70.0, 60.0, 50.0];
 fn a_failed_write_may_have_written_a_part() {
     let store = FaultStore::new(MemoryStore::new());
     let dataset = dataset(Storage::blocking(store.clone()));
-    let (lat, t) =
-        (dataset.variable("lat").expect("it is there"), dataset.variable("t").expect("it is there"));
+    let lat = dataset.variable("lat").expect("it is there");
+    let t = dataset.variable("t").expect("it is there");
     lat.write(Array1::from(OLD.to_vec())).expect("it fits");
     assert!(t.sel("lat", 99.0).and_then(|t| t.read()).is_err());
     store.fail_nth(Call::Put, 1, StoreError::Unsupported("a second chunk"));
@@ -98,8 +98,8 @@ fn futures_forget_the_same() {
     let written = dataset(Storage::blocking(store.clone()));
     block_on(async {
         let dataset = cf::Dataset::open(Storage::blocking(store.clone())).await.expect("it is a dataset");
-        let (lat, t) =
-            (dataset.variable("lat").expect("it is there"), dataset.variable("t").expect("it is there"));
+        let lat = dataset.variable("lat").expect("it is there");
+        let t = dataset.variable("t").expect("it is there");
         let at_40 = t.sel("lat", 40.0).expect("it fits");
         assert!(at_40.read().await.is_err());
         lat.write(Array1::from(OLD.to_vec())).await.expect("it fits");

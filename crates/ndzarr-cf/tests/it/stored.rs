@@ -1,4 +1,4 @@
-//! What is written: documents that xarray understands.
+//! The documents that are written, which xarray understands.
 
 use ndarray::array;
 use ndzarr::{AnyElements, Array, DataType, Format, MemoryStore, Timedelta64};
@@ -11,9 +11,9 @@ fn document(store: &MemoryStore, key: &str) -> Value {
     serde_json::from_slice(&store.get(key).expect(key)).expect("it is JSON")
 }
 
-/// A fill value 0 that xarray takes for missing.
+/// xarray would take a fill value 0 for missing.
 #[test]
-fn zarr2_has_a_fill_value_only_where_one_is_named() {
+fn zarr2_has_a_fill_value_only_if_one_is_stated() {
     let store = MemoryStore::new();
     let mut new = Dataset::create(&store, Format::Zarr2).expect("memory never fails");
     let units = json!({"units": "days since 2000-01-01", "calendar": "standard"});
@@ -67,7 +67,7 @@ fn zarr3_has_the_fill_value_of_xarray() {
     let missing = json!({"_FillValue": 1e20, "missing_value": [1e20, 1]});
     new.create_variable("m", DataType::Float { bits: 32 }, [("x", 2)], missing, |layout| layout)
         .expect("it is valid");
-    // serde_json alone would read 1e20 less exactly.
+    // serde_json itself would read 1e20 less exactly.
     let m = Array::<f32>::open((&store, "m")).expect("an array");
     assert_eq!(
         Value::from(m.attributes().clone()),
@@ -140,7 +140,8 @@ fn times_are_written_in_every_form() {
 
 #[test]
 fn the_type_is_that_of_what_is_read() {
-    let (float32, float64) = (DataType::Float { bits: 32 }, DataType::Float { bits: 64 });
+    let float32 = DataType::Float { bits: 32 };
+    let float64 = DataType::Float { bits: 64 };
     let range = json!({"valid_range": [2, 4]});
     let check = |dataset: Dataset, data_type: DataType, valid: (DataType, AnyElements)| {
         let v = dataset.variable("v").expect("it is there");
@@ -164,8 +165,8 @@ fn the_type_is_that_of_what_is_read() {
     check(single(&["a".to_owned()], no_attributes()), DataType::String, read);
 }
 
-/// The conventions: a range of integers is one of the stored numbers, of floats beside packed
-/// integers one of the unpacked.
+/// By the conventions, a range of integers is a range of the stored numbers, and for packed integers, a
+/// range of floats is one of the unpacked numbers.
 #[test]
 fn numbers_outside_the_valid_range_are_missing_if_asked_for() {
     for (attributes, n_missing) in [
@@ -184,8 +185,8 @@ fn numbers_outside_the_valid_range_are_missing_if_asked_for() {
     }
 }
 
-/// The range has the stored bits, as `_FillValue` does: -6 is 250, -3 is 253 and -1 is 255. Floats
-/// beside packed integers are in the unit of the unpacked numbers.
+/// The range has the stored bits, as `_FillValue` does: -6 is 250, -3 is 253 and -1 is 255. For packed
+/// integers, floats are in the unit of the unpacked numbers.
 #[test]
 fn the_valid_range_is_unsigned_as_the_elements_are() {
     for (attributes, expected) in [
@@ -234,7 +235,7 @@ fn missing_times_are_found_before_they_are_counted() {
 }
 
 #[test]
-fn missing_times_may_be_written_as_what_is_no_count() {
+fn missing_times_may_be_written_as_a_number_that_is_no_count() {
     let units = json!({"units": "hours since 2001-01-01", "_FillValue": u64::MAX});
     let v = single(&[0_u64, 0], units).variable("v").expect("it is there");
     let two = Time::parse("2001-01-01T02", Calendar::Standard).expect("it is a time");
