@@ -173,27 +173,34 @@ impl Coordinate {
     }
 
     fn nearest(&self, label: &Label) -> Result<u64> {
-        let (value, _) = self.values_of(label)?;
-        let distance = |at| match (self.value(at), &value) {
-            (Value::Number(own), Value::Number(other)) => Some((own - other).abs()),
-            (Value::Nanos(own), Value::Nanos(other)) if own != i128::MIN => Some(own.abs_diff(*other) as f64),
-            _ => None,
+        let found = match (&self.values, self.values_of(label)?) {
+            (Values::Numbers { numbers, .. }, (Value::Number(wanted), _)) => {
+                self.with_least_distance(|at| Some((numbers[at] - wanted).abs()).filter(|far| !far.is_nan()))
+            }
+            (Values::Times { nanos, .. }, (Value::Nanos(wanted), _)) => {
+                let is_missing = |at: usize| nanos[at] == i128::MIN;
+                self.with_least_distance(|at| (!is_missing(at)).then(|| nanos[at].abs_diff(wanted)))
+            }
+            _ => return Err(self.error("has texts, none of which is nearest to another")),
         };
-        if matches!(value, Value::Text(_)) {
-            return Err(self.error("has texts, none of which is nearest to another"));
-        }
-        let mut found: Option<(usize, f64)> = None;
+        found.map(|at| at as u64).ok_or_else(|| self.error("has no value"))
+    }
+
+    /// The index of the value with the least distance, and of several the greatest value. `distance` is
+    /// `None` for missing values.
+    fn with_least_distance<D: PartialOrd>(&self, distance: impl Fn(usize) -> Option<D>) -> Option<usize> {
+        let mut found: Option<(usize, D)> = None;
         for at in 0..self.len() {
-            let Some(distance) = distance(at).filter(|distance| !distance.is_nan()) else { continue };
-            let is_nearer = found.is_none_or(|(other, least)| {
-                let is_greater = || self.compare(at, &self.value(other)) == Some(Ordering::Greater);
-                distance < least || distance == least && is_greater()
+            let Some(distance) = distance(at) else { continue };
+            let is_nearer = found.as_ref().is_none_or(|(other, least)| {
+                let is_greater = || self.compare(at, &self.value(*other)) == Some(Ordering::Greater);
+                distance < *least || distance == *least && is_greater()
             });
             if is_nearer {
                 found = Some((at, distance));
             }
         }
-        found.map(|(at, _)| at as u64).ok_or_else(|| self.error("has no value"))
+        found.map(|(at, _)| at)
     }
 
     fn range(&self, start: Option<&Label>, end: Option<&Label>) -> Result<Range<u64>> {

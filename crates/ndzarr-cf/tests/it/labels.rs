@@ -97,6 +97,23 @@ fn ends_of_a_range_may_differ_in_precision() {
     assert_eq!(found("time", "2001-03"..="2001-02-30T18"), [3, 4]);
 }
 
+/// The times are 2^60 and 2^60 + 1 nanoseconds after 1970, some 36 years. In f64, both have the same
+/// distance from 1970, and the greater would be taken.
+#[test]
+fn the_nearest_time_is_exact_to_the_nanosecond() {
+    let store = MemoryStore::new();
+    array(&store, "v", "x", &[0_u8, 1], no_attributes());
+    let units = json!({"units": "nanoseconds since 1970-01-01"});
+    array(&store, "time", "x", &[1_i64 << 60, (1 << 60) + 1], units);
+    let v = Dataset::open(&store).and_then(|dataset| dataset.variable("v")).expect("it is there");
+    let nearest = |label: &str| {
+        let v = v.sel("time", Labels::nearest(label)).and_then(|v| v.read_as::<u8>());
+        v.expect("a time is nearest")[[]]
+    };
+    assert_eq!(nearest("1970"), 0);
+    assert_eq!(nearest("2100"), 1);
+}
+
 #[test]
 fn jiff_dates_are_labels() {
     let first = date(2001, 2, 28);
