@@ -42,9 +42,9 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     }))
 }
 
-/// Whether the root is the entry point of a hierarchy of dialect B, or is to be read as one.
+/// True if the root is the entry point of a hierarchy of dialect B, or is to be read as one.
 pub(crate) fn is_dialect_b(known: &Known, options: &OpenOptions) -> Result<bool, Stop> {
-    known.are_there(&[entry::KEY.to_owned()])?;
+    known.presence(&[entry::KEY.to_owned()])?;
     let [Some(bytes)] = known.documents([entry::KEY])? else { return Ok(false) };
     Ok(entry::read(bytes, options.format)?.is_some_and(|layout| layout.dialect == Dialect::B))
 }
@@ -67,11 +67,11 @@ fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>,
         }
         (None, Some(group)) => Ok(Some(document::group_node(layout, path, group)?)),
         (None, None) => {
-            let is_there = path.is_root() || {
+            let exists = path.is_root() || {
                 let listing = known.listing(&layout.meta_prefix(path))?;
                 !listing.keys.is_empty() || !listing.prefixes.is_empty()
             };
-            Ok(is_there.then(|| document::empty_node(layout, path)))
+            Ok(exists.then(|| document::empty_node(layout, path)))
         }
     }
 }
@@ -157,7 +157,8 @@ fn check_filters(format: Format, change: &AttributeChange, is_codecs: bool) -> R
 /// The keys and prefixes to remove with a node. The entry point stays.
 pub(crate) fn erase(node: &Node) -> Erasure {
     let layout = Layout::of(node.format, &node.context);
-    let (meta, data) = (layout.meta_prefix(&node.path), layout.data_prefix(&node.path));
+    let meta = layout.meta_prefix(&node.path);
+    let data = layout.data_prefix(&node.path);
     if node.path.is_root() {
         let documents = vec![layout.array_key(&node.path), layout.group_key(&node.path)];
         return Erasure { documents, prefixes: vec![meta, data] };

@@ -82,8 +82,8 @@ impl MetadataError {
         Self::invalid(key, format_args!("not valid JSON: {} at byte {}", error.what, error.at))
     }
 
-    /// A document of white space, or of nothing, says less than one that does not exist: a program that
-    /// cut it to write it again has not written it yet.
+    /// A document of white space, or of nothing, says less than one that does not exist: a program
+    /// that cut it to write it again has not written it yet.
     pub(crate) fn blank(key: &str, bytes: &[u8]) -> Self {
         let what = "another program may be writing it, or was stopped while it did";
         Self::invalid(key, format_args!("is blank ({} bytes): {what}", bytes.len()))

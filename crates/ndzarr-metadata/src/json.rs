@@ -52,12 +52,12 @@ pub(crate) fn parse_object<'a>(
     }
 }
 
-/// Like [`parse()`], for users.
+/// Parses a document into a value for users.
 pub(crate) fn parse_value(key: &str, bytes: &[u8], non_finite: NonFinite) -> Result<Value, MetadataError> {
     parse_tree(key, bytes, non_finite)
 }
 
-/// Like [`parse_object()`], for users.
+/// Parses a document that is an object into attributes for users.
 pub(crate) fn parse_attributes(key: &str, bytes: &[u8]) -> Result<Attributes, MetadataError> {
     match parse_value(key, bytes, NonFinite::Accept)? {
         Value::Object(members) => Ok(members),
@@ -65,8 +65,8 @@ pub(crate) fn parse_attributes(key: &str, bytes: &[u8]) -> Result<Attributes, Me
     }
 }
 
-/// Like [`parse_object()`], for reading only: the member `attributes` is `null`, and its value for
-/// users comes separately.
+/// Parses a document that is an object, for reading only: the member `attributes` is `null`, and
+/// its value for users comes separately.
 pub(crate) fn read_object<'a>(
     key: &str,
     bytes: &'a [u8],
@@ -116,7 +116,7 @@ pub fn check_whole(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
     parse(key, bytes, NonFinite::Accept).map(drop)
 }
 
-/// Whether the values of a document take more than this number of bytes in memory.
+/// True if the values of a document take more than this number of bytes in memory.
 pub(crate) fn takes_more(bytes: &[u8], limit: usize) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let read = Parser::new(text, NonFinite::Accept).within(limit).document::<Json<'_>>();
@@ -146,7 +146,10 @@ pub(crate) fn write(key: &str, value: &Json<'_>) -> Result<Bytes, MetadataError>
     Ok(text.into())
 }
 
-/// Like [`write()`], for the members of an object.
+/// An object of these members as indented JSON.
+///
+/// # Errors
+/// Those of [`write()`].
 pub(crate) fn write_object(key: &str, members: Members<'_>) -> Result<Bytes, MetadataError> {
     write(key, &Json::Object(members))
 }
@@ -163,7 +166,7 @@ pub(crate) fn object<'a, const N: usize>(members: [(&str, Json<'a>); N]) -> Json
     Json::Object(members.into_iter().collect())
 }
 
-/// Whether lists and objects are nested in more than this number of levels.
+/// True if lists and objects are nested in more than this number of levels.
 fn is_deeper(value: &Json<'_>, levels: usize) -> bool {
     match value {
         Json::Array(_) | Json::Object(_) if levels == 0 => true,

@@ -47,7 +47,7 @@ impl Listing {
 pub enum Need {
     /// The values under these keys, or their absence.
     Documents(Vec<String>),
-    /// Whether there are values under these keys; the values are not needed.
+    /// Which of these keys have a value; the values are not needed.
     Presence(Vec<String>),
     /// The direct children of these prefixes; each is empty or ends in `/`.
     Listings(Vec<String>),
@@ -74,9 +74,9 @@ impl Known {
         self.documents.insert(key.into(), value);
     }
 
-    /// Adds whether a key has a value.
-    pub fn add_presence(&mut self, key: impl Into<String>, is_there: bool) {
-        self.present.insert(key.into(), is_there);
+    /// Adds the fact that a key has a value, or that it has none.
+    pub fn add_presence(&mut self, key: impl Into<String>, is_present: bool) {
+        self.present.insert(key.into(), is_present);
     }
 
     /// Adds the direct children of a prefix. A key that appears in it, but was absent when it was
@@ -102,7 +102,7 @@ impl Known {
         Self { documents: documents.into_iter().collect(), closed: Some(prefix), ..Self::default() }
     }
 
-    /// Whether nothing can be added.
+    /// True if nothing can be added.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
@@ -122,7 +122,7 @@ impl Known {
         Ok(keys.map(|key| self.value(key)))
     }
 
-    /// Like [`Self::documents`], for any number of keys.
+    /// The values under any number of keys, in order, or the need for those that are not known yet.
     pub(crate) fn many_documents(&self, keys: &[String]) -> Result<Vec<Option<&Bytes>>, Stop> {
         self.check(keys.iter().map(String::as_str))?;
         Ok(keys.iter().map(|key| self.value(key)).collect())
@@ -149,27 +149,26 @@ impl Known {
         self.documents.get(key).and_then(Option::as_ref)
     }
 
-    /// Whether `keys` have values, in order, or the need to look.
-    pub(crate) fn are_there(&self, keys: &[String]) -> Result<Vec<bool>, Stop> {
-        let look = |key: &String| match self.documents.get(key) {
+    /// True for each of `keys` that has a value, in order, or the need for those that are not known
+    /// yet.
+    pub(crate) fn presence(&self, keys: &[String]) -> Result<Vec<bool>, Stop> {
+        let has_value = |key: &String| match self.documents.get(key) {
             Some(value) => Some(value.is_some()),
             None if self.is_within(key) => Some(false),
             None => self.present.get(key).copied(),
         };
-        let answers: Vec<Option<bool>> = keys.iter().map(look).collect();
-        let missing: Vec<String> = keys
-            .iter()
-            .zip(&answers)
-            .filter(|(_, answer)| answer.is_none())
-            .map(|(key, _)| key.clone())
-            .collect();
-        if missing.is_empty() {
-            return Ok(answers.into_iter().flatten().collect());
+        let mut presence = Vec::with_capacity(keys.len());
+        let mut missing = Vec::new();
+        for key in keys {
+            match has_value(key) {
+                Some(is_present) => presence.push(is_present),
+                None => missing.push(key.clone()),
+            }
         }
-        Err(Stop::Need(Need::Presence(missing)))
+        if missing.is_empty() { Ok(presence) } else { Err(Stop::Need(Need::Presence(missing))) }
     }
 
-    /// Whether a key is known to have a value: for warnings, which are not worth a fetch.
+    /// True if a key is known to have a value: for warnings, which are not worth a fetch.
     pub(crate) fn has(&self, key: &str) -> bool {
         matches!(self.documents.get(key), Some(Some(_))) || self.present.get(key) == Some(&true)
     }

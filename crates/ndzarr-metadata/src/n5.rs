@@ -29,8 +29,8 @@ pub(crate) use create::{create_array, create_group};
 pub(crate) use dataset::check_lengths;
 pub(crate) use document::{NAME as DOCUMENT, key as document_key};
 
-/// The dataset or group at a path. Without a document that has `n5` on the way down from the root, only
-/// datasets and groups with members of their own are found, unless the format is requested.
+/// The dataset or group at a path. Without a document that has `n5` on the way down from the root,
+/// only datasets and groups with members of their own are found, unless the format is requested.
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     if let Some((own, version)) = dataset_at(path, known, options)? {
         if let Some((key, version)) = version {
@@ -48,7 +48,8 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         return Ok(None);
     }
     let is_stated = is_container || spot.is_inside_container() || options.format == Some(Format::N5);
-    // Viewers of N5, tensorstore and neuroglancer write images without the version of their container.
+    // Viewers of N5, tensorstore and neuroglancer write images without the version of their
+    // container.
     if !is_stated && spot.own.members.is_empty() {
         return Ok(None);
     }
@@ -84,8 +85,9 @@ fn dataset_at(
     options: &OpenOptions,
 ) -> Result<Option<(Contents, Option<Version>)>, Stop> {
     let keys = document_keys(path);
-    let there = known.are_there(&keys)?;
-    let mut present = keys.into_iter().zip(there).filter(|(_, there)| *there).map(|(key, _)| key);
+    let presence = known.presence(&keys)?;
+    let mut present =
+        keys.into_iter().zip(presence).filter(|(_, is_present)| *is_present).map(|(key, _)| key);
     let own_key = document::key(path);
     let Some(outermost) = present.next() else { return Ok(None) };
     // Both in one round.

@@ -39,7 +39,7 @@ impl NodePath {
         Ok(Self(segments.join("/")))
     }
 
-    /// Whether this is the root.
+    /// True if this is the root.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
@@ -106,7 +106,7 @@ impl NodePath {
     }
 }
 
-/// Whether a node can have this name.
+/// True if a node can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.bytes().any(|byte| matches!(byte, b'/' | b'\\' | 0))
 }

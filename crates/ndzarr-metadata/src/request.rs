@@ -22,7 +22,8 @@ pub struct ArrayRequest {
     pub chunk_shape: Vec<u64>,
     /// Shape of a shard, in elements.
     pub shard_shape: Option<Vec<u64>>,
-    /// Zarr v3: where the index of a shard is. The draft has it at the end, and refuses another place.
+    /// Zarr v3: position of the index in a shard. The draft has it at the end, and refuses the
+    /// start.
     pub index_location: IndexLocation,
     /// Zarr v3: how the index of a shard is encoded; `None`: in little endian, with a crc32c.
     pub index_codecs: Option<Vec<CodecSpec>>,
@@ -81,7 +82,7 @@ impl ArrayRequest {
         }
     }
 
-    /// Like [`new`](Self::new), with shape, chunk shape and type of an array. The fill value is
+    /// A [`new`](Self::new) request with shape, chunk shape and type of an array. The fill value is
     /// zero, or that of the array if zero is not a value of its custom type.
     ///
     /// ```
@@ -158,7 +159,7 @@ pub struct CreateOptions {
     pub attributes_of: Option<Arc<Node>>,
     /// Limits of the documents that are read to create the node, and of its own.
     pub limits: Limits,
-    /// Whether consolidated metadata above the node may change in a store without locks.
+    /// How consolidated metadata above the node are changed in a store without locks.
     pub concurrent_update: ConcurrentUpdate,
     /// What happens to files that do not belong to the node that is replaced.
     pub foreign: Foreign,
@@ -200,9 +201,9 @@ pub enum Existing {
     Refuse,
     /// It is erased, with everything below it.
     Replace,
-    /// It stays, and gets a document of this format beside its own; a node of the same format is an
-    /// error. Nothing is written above it. Only for Zarr v2, v3 and N5, which keep their documents
-    /// in the folder of the node.
+    /// It stays, and gets a document of this format next to its own; a node of the same format is
+    /// an error. Nothing is written above it. Only for Zarr v2, v3 and N5, which keep their
+    /// documents in the folder of the node.
     Beside,
 }
 
@@ -224,7 +225,7 @@ pub struct Creation {
     pub erase: Vec<String>,
     /// Prefixes to delete next, with everything below them.
     pub erase_prefixes: Vec<String>,
-    /// What happens to what lies below these prefixes and does not belong to the node that is there.
+    /// What happens to files below these prefixes that do not belong to the node at this path.
     pub foreign: Foreign,
     /// Documents to write next, ancestors before descendants.
     pub put: Vec<Document>,
@@ -235,8 +236,8 @@ pub struct Creation {
 }
 
 impl Creation {
-    /// What keeps two writers from creating both an array and a group at one path. Nothing may be erased or written
-    /// for the node without it, unless the node replaces what is there.
+    /// What keeps two writers from creating both an array and a group at one path. Nothing may be
+    /// erased or written for the node without it, unless the node replaces an existing one.
     #[must_use]
     pub fn claim_of_new(&self) -> Option<&Claim> {
         let (document, _) = self.node.documents.first()?;
@@ -252,7 +253,7 @@ pub struct Claim {
     /// The document of a group at the path, written while the node is created if the store has no
     /// locks. There must be none yet.
     pub group: Document,
-    /// Key of the document of an array there, which must not exist either.
+    /// Key of the document of an array at the path, which must not exist either.
     pub array: String,
 }
 
@@ -272,8 +273,8 @@ pub struct Document {
 pub enum ExistingDocument {
     /// Leave it as it is.
     Keep,
-    /// Give up, because another node was created there. An empty value or `null` counts as absent
-    /// (N5).
+    /// Give up, because another node was created at this path. An empty value or `null` counts as
+    /// absent (N5).
     Refuse,
     /// Overwrite it.
     Replace,

@@ -41,8 +41,8 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         if path.is_root() {
             return Ok(None);
         }
-        let what = "zarr_format is a string; the entry point of a hierarchy of the 2022 draft counts at the root \
-                    of the store alone";
+        let what = "zarr_format is a string; the entry point of a hierarchy of the 2022 draft counts only at \
+                    the root of the store";
         return Err(MetadataError::invalid(key, what).into());
     }
     let mut node = document::node(path, &key, &document, attributes, (&options.extensions, &options.limits))?;

@@ -45,7 +45,7 @@ pub(crate) fn parse(
         Stored::One(endian) => *endian,
         Stored::Leaves(_) => None,
     };
-    let mut says_endian = false;
+    let mut states_endian = false;
     let mut bytes_to_bytes: Vec<CodecSpec> = Vec::new();
     let mut is_bytes = false;
     let items = match value {
@@ -67,14 +67,15 @@ pub(crate) fn parse(
         if is_bytes {
             return Err(fields.invalid("takes an array, but bytes reach it"));
         }
-        (is_bytes, says_endian) = (true, true);
+        is_bytes = true;
+        states_endian = true;
         let order = fields.named("endian")?.ok_or_else(|| fields.invalid("has no endian"))?;
         fields.end()?;
         stored = (data_type.swap_width() > 1).then_some(order);
     }
     let array_to_bytes = match own {
         // Each number has its own order, unless a codec states one.
-        Stored::Leaves(_) if !says_endian => own.codec(),
+        Stored::Leaves(_) if !states_endian => own.codec(),
         _ => CodecConfig::Bytes { endian: stored },
     };
     let mut chain = vec![array_to_bytes.into()];
@@ -123,8 +124,7 @@ fn parse_bytes(
                 blocksize: fields.required("blocksize", "a size in bytes", size)?,
             })
         }
-        // For interchange: the draft has no other codecs, but those of numcodecs were given such
-        // URIs.
+        // The draft has no other codecs, but writers gave such URIs to those of numcodecs.
         id if numcodecs::is_known(id) => {
             let configuration = configuration.cloned().unwrap_or_default();
             return numcodecs::parse_configuration(key, place, id, &configuration);

@@ -34,7 +34,7 @@ pub(crate) fn create(
             let node = document::array_node(layout, path, &value)?;
             check_endian(request, &node)?;
             if options.existing == Existing::Refuse {
-                // An array cannot contain nodes and would hide whatever lies below.
+                // An array cannot contain nodes and would hide all nodes below it.
                 let listing = known.listing(&layout.meta_prefix(path))?;
                 let named = |key: &String| layout.array_name(key).or(layout.group_name(key)).is_some();
                 if listing.prefixes.iter().any(|name| is_name(name)) || listing.keys.iter().any(named) {
@@ -54,7 +54,7 @@ pub(crate) fn create(
     Ok(site.creation(path, key, value, node, options))
 }
 
-/// The place where a node is to be created, as found.
+/// The state of the store where a node is to be created.
 struct Site {
     layout: Layout,
     /// The entry point, if it has to be written.
@@ -114,7 +114,8 @@ impl Site {
         options: &CreateOptions,
     ) -> Creation {
         let Self { layout, entry } = self;
-        let (mut erase, mut erase_prefixes) = (Vec::new(), Vec::new());
+        let mut erase = Vec::new();
+        let mut erase_prefixes = Vec::new();
         if options.existing == Existing::Replace {
             erase = vec![layout.array_key(path), layout.group_key(path)];
             erase_prefixes = vec![layout.meta_prefix(path), layout.data_prefix(path)];
@@ -227,8 +228,8 @@ fn codecs_a(request: &ArrayRequest, endian: Endian) -> Result<(Order, Json<'stat
     match &request.codecs {
         CodecRequest::Json(list) => Ok((request.order, list.into())),
         CodecRequest::Neutral(specs) => {
-            let (order, behind) = request_parts::order_and_filters(Format::DraftA, request, specs)?;
-            let list = codecs::write(&behind, &request.data_type, endian)
+            let (order, filters) = request_parts::order_and_filters(Format::DraftA, request, specs)?;
+            let list = codecs::write(&filters, &request.data_type, endian)
                 .map_err(|what| MetadataError::inexpressible(Format::DraftA, what))?;
             Ok((order, list))
         }
@@ -244,20 +245,20 @@ struct CodecsB {
 fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError> {
     match &request.codecs {
         CodecRequest::Neutral(specs) => {
-            let (order, behind) = request_parts::order_and_filters(Format::DraftB, request, specs)?;
+            let (order, specs) = request_parts::order_and_filters(Format::DraftB, request, specs)?;
             let mut filters =
-                behind.iter().map(|spec| codec_json(Format::DraftB, spec)).collect::<Result<Vec<_>, _>>()?;
+                specs.iter().map(|spec| codec_json(Format::DraftB, spec)).collect::<Result<Vec<_>, _>>()?;
             let compressor = filters.pop_if(|last| is_compressor(last)).map(with_uri);
             Ok(CodecsB { order, filters, compressor })
         }
         CodecRequest::Json(value) => {
             // Of the two forms of a compressor, the draft's has a `codec`, v2's an `id`.
             let mut value = Json::from(value);
-            let own = value.get_mut("compressor").filter(|compressor| compressor.get("codec").is_some());
-            let own = own.map(std::mem::take);
+            let of_draft = value.get_mut("compressor").filter(|compressor| compressor.get("codec").is_some());
+            let of_draft = of_draft.map(std::mem::take);
             let (filters, compressor) = json_codecs(key, &value)?;
-            let compressor = match (own, compressor) {
-                (Some(own), _) => Some(own),
+            let compressor = match (of_draft, compressor) {
+                (Some(compressor), _) => Some(compressor),
                 (None, Json::Null) => None,
                 (None, compressor) if is_compressor(&compressor) => Some(with_uri(compressor)),
                 (None, other) => {
@@ -296,8 +297,8 @@ fn check_endian(request: &ArrayRequest, node: &Node) -> Result<(), MetadataError
         _ => None,
     });
     match (request.endian, stored) {
-        (Some(asked), Some(stored)) if asked != stored => {
-            let what = format!("byte order {asked:?} is requested, but the codecs state {stored:?}");
+        (Some(requested), Some(stored)) if requested != stored => {
+            let what = format!("byte order {requested:?} is requested, but the codecs state {stored:?}");
             Err(MetadataError::inexpressible(node.format, what))
         }
         _ => Ok(()),

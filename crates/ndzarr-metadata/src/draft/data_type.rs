@@ -32,9 +32,8 @@ pub(crate) fn parse(
     match (dialect, value) {
         (Dialect::A, Json::String(name)) => parse_name(key, name),
         (Dialect::B, Json::String(name)) => match parse_name(key, name) {
-            // As NumPy would read it.
             Err(_) => numpy(key, value),
-            done => done,
+            parsed => parsed,
         },
         (_, Json::Object(members)) => {
             let extension = members
@@ -54,11 +53,11 @@ pub(crate) fn parse(
                 },
                 (Dialect::A, inner) => {
                     let unsupported = || MetadataError::unsupported(key, "data type", show(value));
-                    let done = numpy(key, inner).map_err(|_| unsupported())?;
-                    match (extension, &done.0) {
+                    let parsed = numpy(key, inner).map_err(|_| unsupported())?;
+                    match (extension, &parsed.0) {
                         (DATETIME_A, DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. })
                         | (STRING_A, DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. })
-                        | (STRUCT_A, DataType::Struct(_)) => Ok(done),
+                        | (STRUCT_A, DataType::Struct(_)) => Ok(parsed),
                         _ => Err(unsupported()),
                     }
                 }
@@ -104,7 +103,7 @@ fn parse_name(key: &str, name: &str) -> Result<(DataType, Stored), MetadataError
     Err(unsupported())
 }
 
-/// Whether the draft has the type under the name of the final v3.
+/// True if the draft has the type under the name of the final v3.
 fn is_in_table(data_type: &DataType) -> bool {
     match data_type {
         DataType::Int { bits } | DataType::UInt { bits } => *bits >= 8,
@@ -113,11 +112,12 @@ fn is_in_table(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether a type is the object type of dialect B.
+/// True if a type is the object type of dialect B.
 pub(crate) fn is_object(dialect: Dialect, value: &Json<'_>) -> bool {
     dialect == Dialect::B && dtype::is_object(value.get("type").unwrap_or(value))
 }
 
+/// Reads a type in NumPy's spelling.
 fn numpy(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
     dtype::parse(key, value).map_err(|error| match error {
         MetadataError::Invalid { .. } => {
@@ -127,14 +127,14 @@ fn numpy(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataErro
     })
 }
 
-/// zarr-python 2 writes opaque bytes as a structure of one nameless field.
+/// Reads a structure. zarr-python 2 writes opaque bytes as a structure of one nameless field.
 fn structured(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
     if let Some([field]) = value.as_array().map(Vec::as_slice)
         && let Some([Json::String(name), data_type]) = field.as_array().map(Vec::as_slice)
         && name.is_empty()
-        && let Ok(done @ (DataType::Raw { .. }, _)) = numpy(key, data_type)
+        && let Ok(opaque @ (DataType::Raw { .. }, _)) = numpy(key, data_type)
     {
-        return Ok(done);
+        return Ok(opaque);
     }
     numpy(key, value)
 }

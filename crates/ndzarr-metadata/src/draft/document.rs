@@ -141,11 +141,12 @@ fn array(
     let attributes = attributes(key, dialect, document)?;
     let mut filters = filters(dialect, &attributes).cloned();
     let name = required(key, document, "data_type")?;
-    let objects = match data_type::is_object(dialect, name) {
-        true => Some(objects::parse(key, &mut filters, &mut None)?),
-        false => None,
+    let objects = if data_type::is_object(dialect, name) {
+        Some(objects::parse(key, &mut filters, &mut None)?)
+    } else {
+        None
     };
-    let ((data_type, stored), instead) = match &objects {
+    let ((data_type, stored), warning) = match &objects {
         Some(objects) => ((objects.data_type.clone(), Stored::One(None)), None),
         None => known_type(key, layout, name)?,
     };
@@ -167,10 +168,12 @@ fn array(
     let transformers = document.get("storage_transformers");
     let (chunk_shape, mut chain) =
         sharding::parse(key, dialect, transformers, &data_type, chunk_shape, chain)?;
-    if let Some(instead) = instead {
-        warnings.push(format!("{key}: {instead}"));
+    if let Some(warning) = warning {
+        warnings.push(format!("{key}: {warning}"));
         // The meaning of the values is unknown, and so is which values are valid.
-        chain.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(instead.clone()));
+        if let Some(codec) = chain.first_mut() {
+            codec.unwritable = Some(warning);
+        }
     }
     let encoding = KeyEncoding::Draft { separator, scalar_index: dialect == Dialect::B };
     Ok(ArraySpec {
@@ -196,15 +199,15 @@ fn known_type(
     match data_type::parse(key, layout.dialect, name) {
         Err(error @ MetadataError::Unsupported { .. }) if layout.unknown_type == UnknownType::Fallback => {
             let found = data_type::fallback(key, layout.dialect, name).ok_or(error)?;
-            let instead = format!("its data type {} is not known and shown as {}", show(name), found.0);
-            Ok((found, Some(instead)))
+            let warning = format!("its data type {} is not known and shown as {}", show(name), found.0);
+            Ok((found, Some(warning)))
         }
         parsed => Ok((parsed?, None)),
     }
 }
 
-/// Shape and separator of a regular grid. The `dimension_separator` that dialect B may have beside
-/// it is a leftover without a meaning.
+/// Shape and separator of a regular grid. The `dimension_separator` that dialect B may have next to
+/// it has no meaning.
 fn grid(key: &str, dialect: Dialect, value: &Json<'_>) -> Result<(Vec<u64>, char), MetadataError> {
     let Json::Object(members) = value else {
         return Err(MetadataError::invalid(key, format_args!("chunk_grid is {}", value.kind())));

@@ -68,13 +68,17 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
 
 /// The dialect and the minor version in the path of a URI.
 fn core_version(uri: &str) -> Option<(Dialect, u64)> {
-    let (_, path) = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?.split_once('/')?;
+    let address = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
+    let (_, path) = address.split_once('/')?;
     let core = path.strip_prefix("zarr/spec/")?;
     let (dialect, text) = match core.strip_prefix("protocol/core/") {
         Some(text) => (Dialect::B, text),
         None => (Dialect::A, core.strip_prefix("core/")?),
     };
-    version(text).filter(|(major, _)| *major == 3).map(|(_, minor)| (dialect, minor))
+    match version(text)? {
+        (3, minor) => Some((dialect, minor)),
+        _ => None,
+    }
 }
 
 fn unsupported_encoding(encoding: &Json<'_>) -> MetadataError {
@@ -101,7 +105,7 @@ fn suffix_a<'a>(encoding: &'a Json<'a>, minor: u64) -> Result<&'a Json<'a>, Meta
         .ok_or_else(|| MetadataError::invalid(KEY, "metadata_encoding has no metadata_key_suffix"))
 }
 
-/// Accepts any URI of the same form as the format's, whatever suffix the document gives.
+/// Accepts any URI of the same form as the format's, with any suffix in the document.
 fn check_encoding_b(encoding: &Json<'_>) -> Result<(), MetadataError> {
     match encoding {
         Json::String(uri) if matches!(core_version(uri), Some((Dialect::B, _))) => Ok(()),

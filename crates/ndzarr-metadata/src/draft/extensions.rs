@@ -47,6 +47,8 @@ pub(crate) fn check_members(
 pub(crate) fn version(text: &str) -> Option<(u64, u64)> {
     let (major, minor) = text.split_once('.')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    (digits(major) && digits(minor)).then_some(())?;
+    if !digits(major) || !digits(minor) {
+        return None;
+    }
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -21,7 +21,7 @@ pub(crate) fn parse(
     if dialect == Dialect::B {
         return v2::fill::parse(key, data_type, stored, value);
     }
-    // The draft's own example of an extension type has a null fill value.
+    // The example of an extension type in the draft has a null fill value.
     if value.is_null() && is_extension(data_type) {
         return Ok(FillValue::defined(FillValue::undefined(data_type).bytes()));
     }
@@ -60,7 +60,7 @@ pub(crate) fn write(
     })
 }
 
-/// Whether dialect A takes the type from an extension that does not define its fill value.
+/// True if dialect A takes the type from an extension that does not define its fill value.
 fn is_extension(data_type: &DataType) -> bool {
     use DataType::{DateTime64, FixedBytes, FixedUtf32, Struct, TimeDelta64};
     matches!(

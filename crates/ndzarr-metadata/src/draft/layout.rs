@@ -100,7 +100,7 @@ impl Layout {
         let refuse = |what: String| Err(MetadataError::Path { path: path.to_string(), what });
         for name in path.segments() {
             if let Some(c) = name.chars().find(|c| !is_name_char(*c)) {
-                return refuse(format!("{name:?} has {c:?}; names are of a-z A-Z 0-9 - _ . alone"));
+                return refuse(format!("{name:?} has {c:?}; names consist only of a-z A-Z 0-9 - _ ."));
             }
             if !is_name(name) {
                 return refuse(format!("{name:?} consists of periods"));
@@ -115,12 +115,12 @@ impl Layout {
     }
 }
 
-/// Whether a text can name a node: not empty, not only periods.
+/// True if a text can name a node: not empty, not only periods.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.bytes().all(|b| b == b'.') && !name.contains(['/', '\\', '\0'])
 }
 
-/// Whether a key may contain this character, apart from `/`.
+/// True if a key may contain this character, apart from `/`.
 pub(crate) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }

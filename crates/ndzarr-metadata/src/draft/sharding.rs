@@ -42,7 +42,9 @@ pub(crate) fn parse(
         let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
         let counts = chunks_per_shard(key, &place, dialect, item, chunk_shape.len())?;
         // A chunk may be empty where the array is, but no codec can handle that.
-        chunk_shape.iter_mut().for_each(|length| *length = (*length).max(1));
+        for length in &mut chunk_shape {
+            *length = (*length).max(1);
+        }
         let shard_shape: Option<Vec<u64>> =
             chunk_shape.iter().zip(&counts).map(|(length, count)| length.checked_mul(*count)).collect();
         let shard_shape = shard_shape.ok_or_else(|| invalid(format!("has too large shards: {counts:?}")))?;

@@ -98,7 +98,8 @@ fn guard(key: &str, before: &Json<'_>, after: &Json<'_>, is_dataset: bool) -> Re
     let refuse =
         |name: &str| Err(MetadataError::invalid(key, format_args!("{name} is reserved by the format")));
     for name in RESERVED.into_iter().chain(FOREIGN) {
-        let (old, new) = (get(before, name), get(after, name));
+        let old = get(before, name);
+        let new = get(after, name);
         let newly_a_dataset = new.is_some() && matches!(name, "dimensions" | "blockSize");
         if old != new && (is_dataset || name == "n5" || newly_a_dataset) {
             return refuse(name);

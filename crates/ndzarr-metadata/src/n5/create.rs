@@ -38,7 +38,8 @@ pub(crate) fn create_array(
     let version = version::needed_by(&request.data_type);
     let mut members = with_version(&spot, members, path.is_root().then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
-    let contents = Contents { bytes: Some(value.clone()), members: std::mem::take(&mut members), odd: None };
+    let contents =
+        Contents { bytes: Some(value.clone()), members: std::mem::take(&mut members), other_kind: None };
     let mut node = node::dataset(path, &contents, options.n5_axes)?;
     if let NodeKind::Array(spec) = &mut node.kind {
         set_edge_blocks(spec, request.edge_blocks);
@@ -67,7 +68,7 @@ pub(crate) fn create_group(
     let version = version::of_groups();
     let members = with_version(&spot, of_request(attributes, options), versioned.then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
-    let contents = Contents { bytes: Some(value.clone()), members, odd: None };
+    let contents = Contents { bytes: Some(value.clone()), members, other_kind: None };
     let context = Context { n5_axes: options.n5_axes, ..Context::default() };
     let node = node::group(path, &contents, context);
     creation(&spot, options, version, value, node)
@@ -109,7 +110,7 @@ fn refuse_document(spot: &Spot<'_>) -> Result<(), MetadataError> {
     Ok(())
 }
 
-/// Whether a document is `null`, which is the same as absent.
+/// True if a document is `null`, which is the same as absent.
 fn is_empty_document(contents: &Contents) -> bool {
     contents.bytes.as_ref().is_none_or(|bytes| bytes.trim_ascii() == b"null")
 }
@@ -139,7 +140,7 @@ fn creation(
     };
     let key = document::key(spot.path);
     let existing = match options.existing {
-        // One that says nothing may already be there.
+        // A blank one may already exist.
         Existing::Beside => ExistingDocument::Replace,
         existing => existing.of_document(),
     };
@@ -174,10 +175,10 @@ fn ancestor_documents(
         if !wanted {
             continue;
         }
-        if let Some(odd) = contents.odd {
+        if let Some(kind) = contents.other_kind {
             return Err(MetadataError::invalid(
                 key,
-                format_args!("is {odd}, which has no place for a version"),
+                format_args!("is {kind}, which has no place for a version"),
             ));
         }
         let value = json::write(&key, &json::json!({"n5": needed}))?;
@@ -194,8 +195,8 @@ pub(crate) fn complete(
     current: Option<&[u8]>,
 ) -> Result<Option<Bytes>, MetadataError> {
     let contents = Contents::read(key, current)?;
-    if let Some(odd) = contents.odd {
-        return Err(MetadataError::invalid(key, format_args!("is {odd}, which has no place for a version")));
+    if let Some(kind) = contents.other_kind {
+        return Err(MetadataError::invalid(key, format_args!("is {kind}, which has no place for a version")));
     }
     let mut members = json::parse_object(key, new, json::IN_VALUES)?;
     members.retain(|name, value| match (name, value.as_str()) {

@@ -82,8 +82,7 @@ pub(crate) fn lower(
 /// Refuses sizes that do not fit a block's header.
 fn check_stored_sizes(key: &str, shape: &[u64], chunk_shape: &[u64]) -> Result<(), MetadataError> {
     if shape.len() != chunk_shape.len() {
-        let (dimensions, block) = (shape.len(), chunk_shape.len());
-        let what = format!("dimensions has {dimensions} entries and blockSize {block}");
+        let what = format!("dimensions has {} entries and blockSize {}", shape.len(), chunk_shape.len());
         return Err(MetadataError::invalid(key, what));
     }
     if shape.len() > MAX_RANK {
@@ -198,8 +197,8 @@ fn names(list: &Json<'_>, rank: usize) -> Option<Names> {
     Some(names.into_iter().map(|name| (!name.is_empty()).then(|| name.to_owned())).collect())
 }
 
-/// What is odd about the names of the dimensions.
-pub(crate) fn odd_names(members: &Members<'_>, rank: usize) -> Option<String> {
+/// The conflict between the names of the dimensions in `axes` and in `_ARRAY_DIMENSIONS`, if any.
+pub(crate) fn conflict_of_names(members: &Members<'_>, rank: usize) -> Option<String> {
     let in_axes = names_in_axes(members, rank)?;
     let of_python = names_of_python(members, rank)?;
     (in_axes != of_python).then(|| {
@@ -218,7 +217,8 @@ pub(crate) fn raise(
     options: &CreateOptions,
 ) -> Result<Members<'static>, MetadataError> {
     check_expressible(request)?;
-    let (data_type, axes) = (&request.data_type, options.n5_axes);
+    let data_type = &request.data_type;
+    let axes = options.n5_axes;
     if !is_known(data_type) {
         return Err(refuse(format_args!("has no data type {data_type}")));
     }
@@ -248,7 +248,7 @@ pub(crate) fn raise(
         }
         members.insert(name, value);
     }
-    match odd_names(&members, request.shape.len()) {
+    match conflict_of_names(&members, request.shape.len()) {
         Some(what) => Err(MetadataError::inexpressible(Format::N5, what)),
         None => Ok(members),
     }
@@ -284,11 +284,13 @@ fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {
 }
 
 fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataError> {
-    let (shape, chunk_shape) = (&request.shape, &request.chunk_shape);
+    let shape = &request.shape;
+    let chunk_shape = &request.chunk_shape;
     if shape.len() != chunk_shape.len() {
-        let (rank, chunk_rank) = (shape.len(), chunk_shape.len());
         return Err(refuse(format_args!(
-            "needs a block size per dimension, but has {chunk_rank} for {rank}"
+            "needs a block size per dimension, but has {} for {}",
+            chunk_shape.len(),
+            shape.len()
         )));
     }
     // Only tensorstore supports datasets without dimensions; Java fails on their blocks.

@@ -19,7 +19,7 @@ pub(crate) fn key(path: &NodePath) -> String {
     format!("{}{NAME}", path.prefix())
 }
 
-/// Whether an entry of this name is a writer's own file and not a node.
+/// True if an entry of this name is a writer's own file and not a node.
 pub(crate) fn is_hidden(name: &str) -> bool {
     name.is_empty() || name.ends_with(".__lock") || name.starts_with(".n5tmp")
 }
@@ -32,7 +32,7 @@ pub(crate) struct Contents {
     /// Its members; none if it is absent, `null` or not an object.
     pub(crate) members: Members<'static>,
     /// Its kind if it is not an object: Java can turn a document into a string, a number or a list.
-    pub(crate) odd: Option<&'static str>,
+    pub(crate) other_kind: Option<&'static str>,
 }
 
 impl Contents {
@@ -43,7 +43,7 @@ impl Contents {
         match json::parse(key, bytes, NonFinite::Accept)? {
             Json::Object(members) => contents.members = members.to_owned(),
             Json::Null => {}
-            other => contents.odd = Some(other.kind()),
+            other => contents.other_kind = Some(other.kind()),
         }
         Ok(contents)
     }
@@ -53,12 +53,12 @@ impl Contents {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    /// Whether it says nothing.
+    /// True if it has no members and is an object, `null` or absent.
     pub(crate) fn is_blank(&self) -> bool {
-        self.members.is_empty() && self.odd.is_none()
+        self.members.is_empty() && self.other_kind.is_none()
     }
 
-    /// Whether it is to be read as a dataset, possibly a broken one. A lone `dataType` is legal on
+    /// True if it is to be read as a dataset, possibly a broken one. A lone `dataType` is legal on
     /// a group.
     pub(crate) fn describes_dataset(&self, wanted: Wanted) -> bool {
         let [dimensions, block_size, data_type] =
@@ -79,10 +79,12 @@ pub(crate) struct Spot<'a> {
     pub(crate) ancestors: Vec<(NodePath, Contents)>,
 }
 
-/// Whether the document of a place matters, or is about to be replaced, whatever it is.
+/// The use of the document at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Own {
+    /// It is read, and must be valid.
     Matters,
+    /// It is about to be replaced, and may be invalid.
     IsReplaced,
 }
 
@@ -109,7 +111,7 @@ impl<'a> Spot<'a> {
         self.ancestors.iter().find(|(_, c)| c.describes_dataset(Wanted::Any)).map(|(path, _)| path)
     }
 
-    /// Whether an ancestor shows that this is inside a container.
+    /// True if an ancestor shows that this is inside a container.
     pub(crate) fn is_inside_container(&self) -> bool {
         self.ancestors.iter().any(|(_, contents)| contents.get("n5").is_some())
     }
@@ -125,7 +127,7 @@ impl<'a> Spot<'a> {
         Ok(())
     }
 
-    /// Whether there is a folder here or anything below the prefix. On a file system, folders can
+    /// True if there is a folder here or anything below the prefix. On a file system, folders can
     /// be empty and then appear only in the parent's listing.
     pub(crate) fn has_prefix(&self, known: &Known) -> Result<bool, Stop> {
         if holds_anything(&*known.listing(&self.path.prefix())?) {
@@ -140,7 +142,7 @@ impl<'a> Spot<'a> {
     }
 }
 
-/// Whether a listing shows more than what writers leave behind.
+/// True if a listing shows more than the own files of writers.
 pub(crate) fn holds_anything(listing: &Listing) -> bool {
     listing.keys.iter().chain(&listing.prefixes).any(|name| !is_hidden(name))
 }

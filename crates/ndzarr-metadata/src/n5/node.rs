@@ -13,7 +13,7 @@ pub(crate) fn dataset(path: &NodePath, contents: &Contents, axes: N5Axes) -> Res
     if contents.get("compression").is_none() {
         warnings.push(format!("{key}: compressionType is a member of N5 1.x, which few programs read"));
     }
-    if let Some(what) = dataset::odd_names(&contents.members, spec.shape.len()) {
+    if let Some(what) = dataset::conflict_of_names(&contents.members, spec.shape.len()) {
         warnings.push(format!("{key}: {what}"));
     }
     Ok(Node {
@@ -31,8 +31,8 @@ pub(crate) fn dataset(path: &NodePath, contents: &Contents, axes: N5Axes) -> Res
 pub(crate) fn group(path: &NodePath, contents: &Contents, context: Context) -> Node {
     let key = key(path);
     let mut warnings = Vec::new();
-    if let Some(odd) = contents.odd {
-        warnings.push(format!("{key} is {odd}, not an object: the group has no attributes"));
+    if let Some(kind) = contents.other_kind {
+        warnings.push(format!("{key} is {kind}, not an object: the group has no attributes"));
     }
     Node {
         format: Format::N5,

@@ -24,7 +24,7 @@ pub(crate) fn of_groups() -> &'static str {
     NUMERIC
 }
 
-/// Whether the version of a container has to be raised to `needed`: one that readers of numbers
+/// True if the version of a container has to be raised to `needed`: one that readers of numbers
 /// made stays, however old.
 pub(crate) fn is_too_low(current: Option<&Json<'_>>, needed: &str) -> bool {
     match current {

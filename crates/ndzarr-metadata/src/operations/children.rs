@@ -133,8 +133,9 @@ impl<'g> Children<'g> {
         resolve(children.look(known).map(|()| children))
     }
 
-    /// The prefix whose listing names the children, if each part of the listing can be looked at alone.
-    /// In the drafts a child may have a key in one part and a prefix in another one.
+    /// The prefix whose listing names the children, if each part of the listing can be evaluated
+    /// without the others. In the drafts a child may have a key in one part and a prefix in
+    /// another.
     #[must_use]
     pub fn listed_in_parts(group: &Node, consolidated: Option<&Consolidated>) -> Option<String> {
         let is_array = matches!(group.kind, NodeKind::Array(_));
@@ -204,7 +205,7 @@ impl<'g> Children<'g> {
         self.candidates.len()
     }
 
-    /// Whether there are certainly no children.
+    /// True if there are certainly no children.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.candidates.is_empty()
@@ -251,7 +252,7 @@ impl<'g> Children<'g> {
         }
     }
 
-    /// Opens one of them; `None` if no node is there. `known` is the answer of
+    /// Opens one of them; `None` if it is not a node. `known` is the answer of
     /// [`known`](Self::known) plus what was read since.
     ///
     /// # Errors
@@ -368,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Answers from these facts and the documents that are there.
+    /// Answers from these facts and the documents that exist.
     fn ask<T>(
         known: &mut Known,
         answer: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
@@ -378,12 +379,14 @@ mod tests {
                 Resolved::Done(answer) => return Ok(answer),
                 Resolved::Need(Need::Documents(keys)) => {
                     for key in keys {
-                        let value = DOCUMENTS.iter().find(|(there, _)| *there == key);
+                        let value = DOCUMENTS.iter().find(|(existing, _)| *existing == key);
                         known.add_document(&key, value.map(|(_, value)| Bytes::from(*value)));
                     }
                 }
                 Resolved::Need(Need::Listings(prefixes)) => {
-                    prefixes.into_iter().for_each(|prefix| known.add_listing(prefix, Listing::default()));
+                    for prefix in prefixes {
+                        known.add_listing(prefix, Listing::default());
+                    }
                 }
                 Resolved::Need(need) => panic!("{need:?} is known"),
             }

@@ -42,7 +42,8 @@ pub fn consolidated_key(node: &Node) -> Option<String> {
     key_at(node.format, &node.path)
 }
 
-/// Like [`consolidated_key`], for the group at a path.
+/// Key of the document in which the consolidated metadata of the group at a path are, or would be;
+/// `None` for formats that have none.
 pub(crate) fn key_at(format: Format, base: &NodePath) -> Option<String> {
     match format {
         Format::Zarr2 => Some(format!("{}{DOCUMENT}", base.prefix())),
@@ -176,7 +177,7 @@ pub(crate) fn entries<'a>(key: &str, bytes: &'a [u8]) -> Result<Vec<Span<'a>>, M
     }
 }
 
-/// Whether a name can be a path below a group.
+/// True if a name can be a path below a group.
 pub(crate) fn is_relative(name: &str) -> bool {
     !name.contains(['\\', '\0']) && name.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
 }
@@ -239,8 +240,8 @@ impl Consolidated {
         self.own(node, &options).map(Some)
     }
 
-    /// The error of a contained document, by the key of the one that contains it: the node's own document
-    /// may be right.
+    /// The error of a contained document, by the key of the one that contains it: the node's own
+    /// document may be valid.
     pub(crate) fn of_copy(&self, error: MetadataError) -> MetadataError {
         match (error, key_at(self.format, &self.base)) {
             (MetadataError::Invalid { key, what }, Some(of_all)) => {
@@ -298,7 +299,7 @@ pub(crate) fn open_below(
 ) -> Result<Option<Node>, Stop> {
     let candidates = candidates(path, known, options)?;
     let keys: Vec<String> = candidates.iter().map(|(key, ..)| key.clone()).collect();
-    known.are_there(&keys)?;
+    known.presence(&keys)?;
     let documents = known.many_documents(&keys)?;
     for ((key, format, base), bytes) in candidates.iter().zip(documents) {
         let Some(bytes) = bytes else { continue };

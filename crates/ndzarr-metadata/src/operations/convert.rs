@@ -91,7 +91,8 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
     same.then_some(request)
 }
 
-/// Whether chunks of an array are N5 blocks, which only N5 has: few programs read them in another format.
+/// True if chunks of an array are N5 blocks in another format than N5: few programs read them
+/// there.
 #[must_use]
 pub fn are_n5_blocks(codecs: &[CodecSpec], format: Format) -> bool {
     format != Format::N5 && codecs.iter().any(|codec| matches!(codec.config, CodecConfig::N5Block(_)))
@@ -106,10 +107,10 @@ pub enum KeptKeys {
     Usual,
 }
 
-/// Whether both spell every index with this number of dimensions the same way.
+/// True if both encode every index with this number of dimensions the same way.
 #[must_use]
 pub fn same_keys(a: KeyEncoding, b: KeyEncoding, ndim: usize) -> bool {
-    // Indices with several digits, all different: separators and order show.
+    // Indices with several digits, all different, show the separators and the order.
     let probe: Vec<u64> = (0..ndim as u64).map(|axis| 10 + axis).collect();
     let zero = vec![0; ndim];
     a.encode(&probe) == b.encode(&probe) && a.encode(&zero) == b.encode(&zero)
@@ -141,10 +142,11 @@ fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSp
     Some(around)
 }
 
-/// Whether the second chain decodes what the first encoded: parameters that affect only encoding
+/// True if the second chain decodes what the first encoded: parameters that affect only encoding
 /// may differ, and filters may stand on either side of the byte order, as in Zarr v2 and v3.
 fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool {
-    let (a, b) = (comparable(a), comparable(b));
+    let a = comparable(a);
+    let b = comparable(b);
     let mut data_type = data_type.layout().into_owned();
     a.len() == b.len()
         && a.iter().zip(&b).all(|(a, b)| {

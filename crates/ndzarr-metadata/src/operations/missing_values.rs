@@ -1,9 +1,10 @@
-//! Which elements xarray shows as missing: each format says so in its own way, and a copy to another one has
-//! to say the same.
+//! Which elements xarray shows as missing: each format states it in its own way, and a copy to
+//! another format has to state the same.
 //!
-//! In Zarr v2 and dialect B of the draft it is the fill value of the array, and where that is `null` the
-//! attribute `_FillValue` as it stands. Elsewhere it is that attribute alone, in the form of xarray's
-//! `FillValueCoder`: a float is the base64 of its eight bytes as a float64 in little endian.
+//! In Zarr v2 and dialect B of the draft it is the fill value of the array, or the attribute
+//! `_FillValue` as it stands if the fill value is `null`. Elsewhere it is only that attribute, in
+//! the form of xarray's `FillValueCoder`: a float is the base64 of its eight bytes as a float64 in
+//! little endian.
 
 use ndzarr_model::{ArraySpec, Attributes, DataType, FillValue};
 use serde_json::Value;
@@ -17,7 +18,7 @@ use crate::shared::float::{FloatKind, FloatName, name};
 /// The attribute that says which element stands for a missing one.
 pub const MISSING_VALUE: &str = "_FillValue";
 
-/// Whether the fill value of an array in this format is what xarray shows as missing.
+/// True if the fill value of an array in this format is what xarray shows as missing.
 #[must_use]
 pub fn fill_value_is_missing(format: Format) -> bool {
     matches!(format, Format::Zarr2 | Format::DraftB)
@@ -64,8 +65,8 @@ pub fn missing_element(
     }
 }
 
-/// The attribute `_FillValue` for an element, where that attribute says which one is missing; `None` for a
-/// type that xarray reads no such attribute of.
+/// The attribute `_FillValue` for an element, where that attribute states which one is missing;
+/// `None` for a type of which xarray reads no such attribute.
 #[must_use]
 pub fn missing_attribute(data_type: &DataType, element: &FillValue) -> Option<Value> {
     let bytes = element.bytes();
@@ -86,7 +87,7 @@ pub fn missing_attribute(data_type: &DataType, element: &FillValue) -> Option<Va
     })
 }
 
-/// Whether xarray shows an element as missing whatever the metadata say: a NaN, or not a time.
+/// True if xarray shows an element as missing regardless of the metadata: a NaN, or not a time.
 #[must_use]
 pub fn is_always_missing(data_type: &DataType, element: &FillValue) -> bool {
     let bytes = element.bytes();
@@ -152,7 +153,8 @@ fn wide(kind: FloatKind, bytes: &[u8]) -> Option<f64> {
 
 /// A float16 with 5 bits of exponent and 10 of fraction.
 fn half(bits: u16) -> f64 {
-    let (exponent, fraction) = (i32::from((bits >> 10) & 0x1f), f64::from(bits & 0x3ff));
+    let exponent = i32::from((bits >> 10) & 0x1f);
+    let fraction = f64::from(bits & 0x3ff);
     let size = match exponent {
         0 => fraction * 2_f64.powi(-24),
         0x1f if fraction == 0.0 => f64::INFINITY,

@@ -40,8 +40,8 @@ pub fn likely_documents(path: &NodePath, options: &OpenOptions) -> Vec<String> {
     keys
 }
 
-/// The document with the consolidated metadata that a group may have beside its own: for such stores,
-/// too. `None` where they are not used, or are in the group's own document.
+/// Key of the document with consolidated metadata that a group may have next to its own, for such
+/// stores as well. `None` where they are not used, or are in the group's own document.
 #[must_use]
 pub fn likely_consolidated(path: &NodePath, options: &OpenOptions) -> Option<String> {
     let is_group = options.wanted == Wanted::Group && options.consolidated != ConsolidatedUse::Ignore;
@@ -49,7 +49,7 @@ pub fn likely_consolidated(path: &NodePath, options: &OpenOptions) -> Option<Str
     (is_group && may_be).then(|| consolidated::key_at(Format::Zarr2, path)).flatten()
 }
 
-/// Like [`open`], for use within the crate.
+/// Finds and reads a node, as [`open`] does for callers outside of the crate.
 pub(crate) fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
     options.limits.check_documents(known)?;
     let found = match options.format {
@@ -86,7 +86,7 @@ fn detect(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Optio
     // One look at which others exist, so that only those are read.
     let mut keys = v2::document_keys(path);
     keys.extend(n5::document_keys(path));
-    known.are_there(&keys)?;
+    known.presence(&keys)?;
     if let Some(node) = v2::open(path, known, options)? {
         return Ok(Some(node));
     }

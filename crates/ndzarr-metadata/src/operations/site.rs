@@ -73,7 +73,7 @@ impl Site {
                 missing_groups.push(group);
             }
         }
-        let mut there: Vec<String> =
+        let mut existing: Vec<String> =
             [&own.v3, &own.array, &own.group].into_iter().filter(|key| known.has(key)).cloned().collect();
         let is_n5 = match is_n5(&own.n5, known, &["dimensions", "n5"]) {
             // It is replaced, whatever it is.
@@ -81,23 +81,23 @@ impl Site {
             found => found?,
         };
         if is_n5 {
-            there.push(own.n5);
+            existing.push(own.n5);
         }
         if options.existing == Existing::Refuse {
-            if let Some(key) = there.first() {
+            if let Some(key) = existing.first() {
                 return Err(MetadataError::occupied(
                     path,
                     format_args!("a node already exists: {key} (overwrite to replace it)"),
                 )
                 .into());
             }
-            // Attributes that a previous node left behind do not belong to the new one.
-            let left_behind = options.format == Format::Zarr2 && known.has(&own_attributes);
-            let erase = if left_behind { vec![own_attributes] } else { Vec::new() };
+            // Attributes of a previous node do not belong to the new one.
+            let has_old_attributes = options.format == Format::Zarr2 && known.has(&own_attributes);
+            let erase = if has_old_attributes { vec![own_attributes] } else { Vec::new() };
             return Ok(Self { erase, erase_prefixes: Vec::new(), missing_groups });
         }
         // Even without a document: chunks of an earlier node must not reappear.
-        Ok(Self { erase: there, erase_prefixes: vec![path.prefix()], missing_groups })
+        Ok(Self { erase: existing, erase_prefixes: vec![path.prefix()], missing_groups })
     }
 }
 
@@ -117,7 +117,7 @@ fn check_ancestor(path: &NodePath, keys: &Keys, known: &Known) -> Result<(), Sto
     Ok(())
 }
 
-/// Whether a document with N5's name has one of these members; other files of that name do not
+/// True if a document with N5's name has one of these members; other files of that name do not
 /// matter, but a blank one may be N5's, which Java is writing.
 fn is_n5(key: &str, known: &Known, members: &[&str]) -> Result<bool, Stop> {
     let [Some(bytes)] = known.documents([key])? else { return Ok(false) };

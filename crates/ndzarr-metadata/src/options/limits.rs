@@ -42,11 +42,11 @@ pub struct Limits {
     /// does not determine its size. Default: 1 GiB.
     pub vlen_chunk_bytes: u64,
     /// Size in bytes of the names in one list of a store: the children of a group, the chunks of an
-    /// array, counted without the prefix that they share. Default: 1 GiB. A service whose list never ends
-    /// is an error then.
+    /// array, counted without the prefix that they share. Default: 1 GiB. A service whose list
+    /// never ends is an error then.
     pub listed_bytes: u64,
-    /// Size in bytes that the values of one document may take in memory. Default: 256 MiB, which is also
-    /// the maximum.
+    /// Size in bytes that the values of one document may take in memory. Default: 256 MiB, which is
+    /// also the maximum.
     pub json_bytes: u64,
 }
 

@@ -14,9 +14,9 @@ pub struct OpenOptions {
     /// The kind of node that the caller expects. It decides how to read documents that are neither
     /// a complete N5 dataset nor clearly a group.
     pub wanted: Wanted,
-    /// Whether to check the version of an N5 container.
+    /// How to treat the version of an N5 container.
     pub n5_version: N5VersionCheck,
-    /// Whether to use consolidated metadata.
+    /// The use of consolidated metadata.
     pub consolidated: ConsolidatedUse,
     /// The draft: how to treat an unknown data type.
     pub unknown_type: UnknownType,
@@ -26,8 +26,8 @@ pub struct OpenOptions {
     pub extensions: Extensions,
 }
 
-/// Whether to use consolidated metadata: copies of the documents of a group and of all nodes below
-/// it in one document.
+/// The use of consolidated metadata: copies of the documents of a group and of all nodes below it
+/// in one document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConsolidatedUse {
@@ -36,7 +36,7 @@ pub enum ConsolidatedUse {
     /// asked.
     #[default]
     Use,
-    /// Like [`Use`](Self::Use), but opening a group without them is an error.
+    /// They are used as by [`Use`](Self::Use), and opening a group without them is an error.
     Require,
     /// Never.
     Ignore,
@@ -45,7 +45,7 @@ pub enum ConsolidatedUse {
 /// The kind of node that a caller expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wanted {
-    /// Whatever there is.
+    /// An array or a group.
     #[default]
     Any,
     /// An array: if incomplete, the error says what is missing.
@@ -54,7 +54,7 @@ pub enum Wanted {
     Group,
 }
 
-/// Whether to check the version of an N5 container.
+/// How to treat the version of an N5 container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum N5VersionCheck {

@@ -34,7 +34,7 @@ fn in_document<'a>(format: Format, key: &str, bytes: &'a [u8]) -> Result<Members
     })
 }
 
-/// One attribute in the current document under `key`, as users see it; `None` if it is not there.
+/// One attribute in the current document under `key`, as users see it; `None` if it is absent.
 pub(crate) fn get(
     format: Format,
     key: &str,

@@ -6,7 +6,7 @@ use crate::MetadataError;
 use crate::json::{Json, as_u64, json, show};
 use crate::options::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
 
-/// Whether a `dtype` is that of objects.
+/// True if a `dtype` is that of objects.
 pub(crate) fn is_object(dtype: &Json<'_>) -> bool {
     matches!(dtype.as_str(), Some("|O" | "<O" | ">O" | "|O8"))
 }
@@ -29,8 +29,8 @@ impl Stored {
         }
     }
 
-    /// Turns one element from the stored form into the native one, or back.
-    pub(crate) fn turn(&self, data_type: &DataType, element: &mut [u8]) {
+    /// Swaps the bytes of one element from the stored byte order to the native one, or back.
+    pub(crate) fn swap_bytes(&self, data_type: &DataType, element: &mut [u8]) {
         let leaves: Vec<Leaf> =
             data_type.leaves().into_iter().filter(|leaf| leaf.form == LeafForm::Ordered).collect();
         for (i, leaf) in leaves.iter().enumerate() {
@@ -39,9 +39,10 @@ impl Stored {
                 Self::Leaves(endians) => endians.get(i).copied().unwrap_or(Endian::NATIVE),
             };
             if endian != Endian::NATIVE {
-                element[leaf.offset..leaf.offset + leaf.unit * leaf.count]
-                    .chunks_exact_mut(leaf.unit)
-                    .for_each(<[u8]>::reverse);
+                let bytes = &mut element[leaf.offset..leaf.offset + leaf.unit * leaf.count];
+                for number in bytes.chunks_exact_mut(leaf.unit) {
+                    number.reverse();
+                }
             }
         }
     }
@@ -86,7 +87,8 @@ fn structure(
     let Some(depth_left) = depth_left.checked_sub(1) else {
         return Err(invalid(&format_args!("is nested deeper than {MAX_TYPE_DEPTH} levels")));
     };
-    let (mut fields, mut endians) = (Vec::new(), Vec::new());
+    let mut fields = Vec::new();
+    let mut endians = Vec::new();
     for item in items {
         let (name, data_type, shape) = match item.as_array().map(Vec::as_slice) {
             Some([Json::String(name), data_type]) => (name, data_type, Vec::new()),
@@ -114,7 +116,9 @@ fn structure(
         if repeats.saturating_mul(orders.len()) > StructType::MAX_PARTS {
             return Err(invalid(&"has too many parts"));
         }
-        (0..repeats).for_each(|_| endians.extend_from_slice(&orders));
+        for _ in 0..repeats {
+            endians.extend_from_slice(&orders);
+        }
         fields.push(field);
     }
     let fields = StructType::new(fields).map_err(|error| invalid(&error))?;

@@ -80,7 +80,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Like [`required`](Self::required), for an integer.
+    /// An integer that must be present and in a range.
     pub(crate) fn integer(
         &mut self,
         name: &'static str,
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Like [`optional`](Self::optional), for one of the names of a type.
+    /// One of the names of a type; an error if it is present and not among them.
     pub(crate) fn named<T: Named>(&mut self, name: &'static str) -> Result<Option<T>, MetadataError> {
         self.optional(name, Names(T::NAMES), T::read)
     }
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
         field
     }
 
-    /// Like [`steering`](Self::steering), for an integer, possibly in quotes.
+    /// An integer that affects only encoding, possibly in quotes; `default` if it is absent.
     pub(crate) fn steering_integer(
         &mut self,
         name: &'static str,

@@ -23,7 +23,7 @@ pub(crate) fn parse_stored(
     if let (DataType::Struct(fields), Json::String(text)) = (data_type, value)
         && let Some(mut bytes) = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())
     {
-        Stored::One(Some(endian)).turn(data_type, &mut bytes);
+        Stored::One(Some(endian)).swap_bytes(data_type, &mut bytes);
         if data_type.is_element(&bytes) {
             return Ok(FillValue::defined(bytes));
         }

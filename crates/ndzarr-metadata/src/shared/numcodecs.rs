@@ -45,7 +45,7 @@ const KNOWN: [(&str, &[&str]); 23] = [
     ("zfpy", &["mode", "tolerance", "rate", "precision", "compression_kwargs"]),
 ];
 
-/// Whether [`parse_configuration`] knows a codec.
+/// True if [`parse_configuration`] knows a codec.
 pub(crate) fn is_known(id: &str) -> bool {
     KNOWN.iter().any(|(known, _)| *known == id)
 }

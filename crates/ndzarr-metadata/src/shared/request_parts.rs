@@ -16,13 +16,11 @@ pub(crate) fn fill_value(
     match request {
         FillRequest::Zero => {
             let zero = FillValue::zero(data_type);
-            match data_type.is_any_bits() || data_type.is_element(zero.bytes()) {
-                true => Ok(zero),
-                false => Err(MetadataError::inexpressible(
-                    format,
-                    format_args!("zero is not a value of {data_type}"),
-                )),
+            if data_type.is_any_bits() || data_type.is_element(zero.bytes()) {
+                return Ok(zero);
             }
+            let what = format_args!("zero is not a value of {data_type}");
+            Err(MetadataError::inexpressible(format, what))
         }
         FillRequest::Undefined => Ok(FillValue::undefined(data_type)),
         FillRequest::Json(value) => fill::parse(key, data_type, &value.into()),
@@ -50,7 +48,7 @@ pub(crate) struct Around {
     /// Array→bytes, if the rest of the request does not determine it.
     pub(crate) array_to_bytes: Option<CodecSpec>,
     /// Bytes→bytes.
-    pub(crate) behind: Vec<CodecSpec>,
+    pub(crate) after: Vec<CodecSpec>,
 }
 
 /// Splits neutral codecs into those before and those after the array→bytes codec, in order;
@@ -64,13 +62,13 @@ pub(crate) fn around(format: Format, codecs: &[CodecSpec]) -> Result<Around, Met
         stage == Some(Stage::ArrayToBytes) || stage == Some(Stage::ArrayToArray) && !is_transpose
     };
     let n_before = codecs.iter().rposition(takes_elements).map_or(0, |last| last + 1);
-    let mut parts = Around { before: vec![], array_to_bytes: None, behind: vec![] };
+    let mut parts = Around { before: vec![], array_to_bytes: None, after: vec![] };
     for (i, codec) in codecs.iter().enumerate() {
         match stage(&codec.config) {
             Some(Stage::ArrayToArray) => parts.before.push(codec.clone()),
             None if i < n_before => parts.before.push(codec.clone()),
             Some(Stage::ArrayToBytes) if i + 1 == n_before => parts.array_to_bytes = Some(codec.clone()),
-            Some(Stage::BytesToBytes) | None if i >= n_before => parts.behind.push(codec.clone()),
+            Some(Stage::BytesToBytes) | None if i >= n_before => parts.after.push(codec.clone()),
             _ => {
                 let what = format_args!("codec {:?} before one that takes elements", codec.config.name());
                 return Err(MetadataError::inexpressible(format, what));

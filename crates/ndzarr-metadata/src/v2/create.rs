@@ -125,15 +125,15 @@ fn array_document(
     ]))
 }
 
-/// A data type as the array that is copied spells it, if it means the same: to NCZarr `>S1` is a character,
-/// and `|S1` a string.
+/// A data type as the array that is copied spells it, if it means the same: to NCZarr `>S1` is a
+/// character, and `|S1` a string.
 fn same_dtype(dtype: &Json<'_>, options: &CreateOptions) -> Option<Json<'static>> {
     let node = options.attributes_of.as_ref().filter(|node| node.format == FORMAT)?;
     let (key, bytes) = node.documents.iter().find(|(key, _)| key.ends_with(ARRAY))?;
     let document = document_json::parse_object(key, bytes, document_json::NonFinite::Accept).ok()?;
-    let there = document.get("dtype")?;
-    let is_same = dtype::parse(key, there).ok()? == dtype::parse(key, dtype).ok()?;
-    is_same.then(|| there.to_owned())
+    let original = document.get("dtype")?;
+    let is_same = dtype::parse(key, original).ok()? == dtype::parse(key, dtype).ok()?;
+    is_same.then(|| original.to_owned())
 }
 
 /// The filters with the object codec in front, unless one is requested.
@@ -204,7 +204,8 @@ pub(crate) fn json_codecs<'a>(key: &str, value: &Json<'a>) -> Result<(Json<'a>, 
         let what = format_args!("the requested codecs have an unknown member {name:?}");
         return Err(MetadataError::invalid(key, what));
     }
-    let (filters, compressor) = (members.get("filters"), members.get("compressor"));
+    let filters = members.get("filters");
+    let compressor = members.get("compressor");
     // The type determines the object codec.
     let others = filters.map(|filters| match filters.as_array() {
         Some(list) => list.iter().filter(|codec| !objects::is_codec(codec)).cloned().collect(),

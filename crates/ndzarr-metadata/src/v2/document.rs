@@ -24,26 +24,27 @@ pub(crate) fn attributes(key: &str, bytes: Option<&[u8]>) -> Result<Attributes, 
     bytes.map_or_else(|| Ok(Attributes::new()), |bytes| json::parse_attributes(key, bytes))
 }
 
-/// Reads a `.zarray`; the names of its dimensions are among the attributes. What is odd about its
-/// spelling is added to `odd`.
+/// Reads a `.zarray`; the names of its dimensions are among the attributes. Each departure of its
+/// spelling from the specification is added to `warnings`.
 pub(crate) fn array(
     path: &NodePath,
     key: &str,
     bytes: &[u8],
     attributes: &Attributes,
-    odd: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Result<ArraySpec, MetadataError> {
     let mut document = json::parse_object(key, bytes, json::NonFinite::Accept)?;
     check_format(key, &document)?;
-    spellings::put_right(key, &mut document, odd);
+    spellings::correct(key, &mut document, warnings);
     let shape = lengths(key, "shape", required(key, &document, "shape")?)?;
     let chunk_shape = lengths(key, "chunks", required(key, &document, "chunks")?)?;
     let dtype = required(key, &document, "dtype")?;
-    let (mut filters, mut compressor) =
-        (document.get("filters").cloned(), document.get("compressor").cloned());
-    let objects = match dtype::is_object(dtype) {
-        true => Some(objects::parse(key, &mut filters, &mut compressor)?),
-        false => None,
+    let mut filters = document.get("filters").cloned();
+    let mut compressor = document.get("compressor").cloned();
+    let objects = if dtype::is_object(dtype) {
+        Some(objects::parse(key, &mut filters, &mut compressor)?)
+    } else {
+        None
     };
     let (data_type, stored) = match &objects {
         Some(objects) => (objects.data_type.clone(), Stored::One(None)),

@@ -44,7 +44,7 @@ pub(crate) fn write(
         DataType::Raw { .. } => base64::encode(bytes).into(),
         DataType::Struct(_) => {
             let mut bytes = bytes.to_vec();
-            stored.turn(data_type, &mut bytes);
+            stored.swap_bytes(data_type, &mut bytes);
             base64::encode(&bytes).into()
         }
         // No program would read a list from a document.
@@ -112,7 +112,7 @@ fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Ve
         DataType::Struct(fields) => match value {
             Json::String(text) => {
                 let mut bytes = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())?;
-                stored.turn(data_type, &mut bytes);
+                stored.swap_bytes(data_type, &mut bytes);
                 data_type.is_element(&bytes).then_some(bytes)
             }
             value => zero(value, fields.byte_len()),

@@ -12,7 +12,7 @@ use crate::shared::numcodecs::{categorize_objects, takes_objects};
 pub(crate) struct Objects {
     pub(crate) data_type: DataType,
     pub(crate) codec: CodecSpec,
-    /// Whether it always takes the chunk row by row, regardless of its order.
+    /// True if it always takes the chunk row by row, regardless of its order.
     pub(crate) row_by_row: bool,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn parse(
     Ok(Objects { data_type, codec: CodecConfig::Vlen(config).into(), row_by_row })
 }
 
-/// Whether this is one of the codecs that give `|O` a type.
+/// True if this is one of the codecs that give `|O` a type.
 pub(crate) fn is_codec(value: &Json<'_>) -> bool {
     let id = value.get("id").and_then(Json::as_str);
     match id {

@@ -1,12 +1,12 @@
-//! Spellings of other programs that depart from Zarr v2 in a way that only one meaning fits: put right
-//! before a `.zarray` is read.
+//! Spellings of other programs that depart from Zarr v2 and have only one possible meaning:
+//! corrected before a `.zarray` is read.
 
 use crate::json::{Json, Members, as_u64};
 use crate::shared::base64;
 
-/// Puts the members of a `.zarray` right. What had to be is added to `odd`.
-pub(crate) fn put_right(key: &str, document: &mut Members<'_>, odd: &mut Vec<String>) {
-    let mut remark = |what: &str| odd.push(format!("{key}: {what}"));
+/// Corrects the members of a `.zarray`. Each correction is added to `warnings`.
+pub(crate) fn correct(key: &str, document: &mut Members<'_>, warnings: &mut Vec<String>) {
+    let mut remark = |what: &str| warnings.push(format!("{key}: {what}"));
     if document.get("dimension_separator").is_some_and(Json::is_null) {
         document.remove("dimension_separator");
         remark("dimension_separator is null: read as \".\", as by zarr-python 2");

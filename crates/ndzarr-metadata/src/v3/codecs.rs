@@ -62,7 +62,8 @@ fn chain(
     let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
     let items = value.as_array().ok_or_else(|| invalid(format!("is {}, not a list", show(value))))?;
     let mut specs: Vec<CodecSpec> = Vec::with_capacity(items.len());
-    let (mut any_unknown, mut any_bytes) = (false, false);
+    let mut any_unknown = false;
+    let mut any_bytes = false;
     for (i, item) in items.iter().enumerate() {
         let place = Place::Item(place, i);
         let config = codec(key, place, item, input.as_ref())?;
@@ -74,7 +75,7 @@ fn chain(
         let out_of_order = match stage(&config) {
             Some(Stage::ArrayToArray) => any_bytes,
             Some(Stage::ArrayToBytes) => std::mem::replace(&mut any_bytes, true),
-            // An unknown codec may be the one that makes bytes.
+            // An unknown codec may be the array→bytes codec.
             Some(Stage::BytesToBytes) => !any_bytes && !any_unknown,
             None => {
                 any_unknown = true;
@@ -128,7 +129,6 @@ pub(crate) fn codec(
         },
         "blosc" => CodecConfig::Blosc(blosc(&mut configuration)?),
         "crc32c" => CodecConfig::Crc32c { location: ChecksumLocation::End },
-        // The second is numcodecs' name for the first.
         "bitround" | "numcodecs.bitround" => arrays::bitround(&mut configuration)?,
         "packbits" => CodecConfig::Packbits(arrays::packbits(&mut configuration)?),
         "cast_value" => arrays::cast_value(key, &mut configuration, input)?,
@@ -159,10 +159,10 @@ fn numcodecs_or_unknown(
         return Ok(unknown());
     }
     let mut members = extension.members();
-    if let Some(own) = members.get("id")
-        && own.as_str() != Some(id)
+    if let Some(stated) = members.get("id")
+        && stated.as_str() != Some(id)
     {
-        let what = format_args!("{place} {name:?} has the id {}", show(own));
+        let what = format_args!("{place} {name:?} has the id {}", show(stated));
         return Err(MetadataError::invalid(key, what));
     }
     members.remove("id");
@@ -208,7 +208,7 @@ fn transpose(configuration: &mut Fields<'_>, input: Option<&Input>) -> Result<Co
     Ok(CodecConfig::Transpose { order })
 }
 
-/// Whether each of `0..ndim` occurs exactly once.
+/// True if each of `0..ndim` occurs exactly once.
 pub(crate) fn is_permutation(order: &[usize], ndim: usize) -> bool {
     let mut seen = vec![false; ndim];
     order.len() == ndim && order.iter().all(|&axis| axis < ndim && !std::mem::replace(&mut seen[axis], true))
@@ -292,7 +292,7 @@ fn index_codecs(
     Ok(codecs)
 }
 
-/// Whether the encoded size follows from the decoded one; binding decides for an unknown codec.
+/// True if the encoded size follows from the decoded one; binding decides for an unknown codec.
 fn has_fixed_size(config: &CodecConfig) -> bool {
     matches!(
         config,

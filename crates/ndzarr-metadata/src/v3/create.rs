@@ -167,7 +167,7 @@ fn codec_list(
 }
 
 fn neutral(request: &ArrayRequest, specs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {
-    let Around { before, array_to_bytes, behind } = request_parts::around(FORMAT, specs)?;
+    let Around { before, array_to_bytes, after } = request_parts::around(FORMAT, specs)?;
     let mut chain = Vec::new();
     if request.order == Order::F {
         chain.extend(reversal(request.shape.len()));
@@ -177,7 +177,7 @@ fn neutral(request: &ArrayRequest, specs: &[CodecSpec]) -> Result<Vec<CodecSpec>
     });
     chain.extend(before);
     chain.push(array_to_bytes.unwrap_or_else(|| elements(&reaching, request.endian)));
-    chain.extend(behind);
+    chain.extend(after);
     Ok(chain)
 }
 

@@ -50,7 +50,8 @@ pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError>
     node_type(key, &document)
 }
 
-/// Like [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string.
+/// The kind of node that a document describes; `None` for the entry point of a draft hierarchy,
+/// whose format is a string.
 pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<MemberKind>, MetadataError> {
     let text = without_inline(bytes);
     let (document, _) = json::read_object(key, &text)?;
@@ -79,7 +80,9 @@ pub(crate) fn node(
             if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
                 warnings.push(format!("{key}: {why}"));
                 let codecs = Arc::make_mut(&mut spec.codecs);
-                codecs.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(why.clone()));
+                if let Some(codec) = codecs.first_mut() {
+                    codec.unwritable = Some(why);
+                }
             }
             NodeKind::Array(Box::new(spec))
         }
@@ -163,12 +166,11 @@ fn array(
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
     let codecs = spellings::codecs(key, document, &data_type, limits, warnings)?;
-    let codecs = match dtype::is_legacy_structure(name) && data_type.swap_width() > 1 {
-        true => {
-            let codecs = dtype::with_little_endian(&codecs);
-            codecs::parse(key, &codecs, &data_type, &chunk_shape, limits)?
-        }
-        false => codecs::parse(key, &codecs, &data_type, &chunk_shape, limits)?,
+    let codecs = if dtype::is_legacy_structure(name) && data_type.swap_width() > 1 {
+        let codecs = dtype::with_little_endian(&codecs);
+        codecs::parse(key, &codecs, &data_type, &chunk_shape, limits)?
+    } else {
+        codecs::parse(key, &codecs, &data_type, &chunk_shape, limits)?
     };
     let fill_value = required(key, document, "fill_value")?;
     let fill_value = if dtype::is_legacy_structure(name) {

@@ -28,7 +28,7 @@ pub(crate) fn parse_neutral(key: &str, value: &Json<'_>) -> Result<DataType, Met
     any(key, &Json::from(value), Forms::Neutral, MAX_TYPE_DEPTH)
 }
 
-/// Whether this is the older form of a structure, which has a byte order without stating it.
+/// True if this is the older form of a structure, which has a byte order without stating it.
 pub(crate) fn is_legacy_structure(value: &Json<'_>) -> bool {
     value.get("name").and_then(Json::as_str) == Some("structured")
 }

@@ -9,7 +9,7 @@ use crate::shared::fields::{Fields, Place};
 /// A data type, chunk grid, chunk key encoding, codec or storage transformer in a v3 document.
 pub(crate) struct Extension<'a> {
     pub(crate) name: &'a str,
-    /// Whether readers that do not know it may ignore it.
+    /// True if readers that do not know it may ignore it.
     pub(crate) is_optional: bool,
     configuration: Option<&'a Members<'a>>,
 }
@@ -25,7 +25,8 @@ impl<'a> Extension<'a> {
             other => return invalid(format!(" is {}, not a name or an object", other.kind())),
         };
         let mut name = None;
-        let (mut configuration, mut is_optional) = (None, false);
+        let mut configuration = None;
+        let mut is_optional = false;
         for (member, value) in members.iter() {
             match (member, value) {
                 ("name", Json::String(text)) => name = Some(&**text),

@@ -41,7 +41,8 @@ fn find<'a>(
             text.skip()?;
             continue;
         }
-        let (mut kind, mut map) = (None, None);
+        let mut kind = None;
+        let mut map = None;
         text.object()?;
         while let Some(name) = text.member()? {
             match &*name {
@@ -68,7 +69,7 @@ fn find<'a>(
     Ok(found)
 }
 
-/// The document of a v3 node without the map that it may contain, which says nothing about the node
+/// The document of a v3 node without the map that it may contain, which does not describe the node
 /// itself.
 pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
     // Most documents have none; a name in another spelling is parsed with the rest.

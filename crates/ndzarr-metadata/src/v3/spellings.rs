@@ -1,5 +1,5 @@
-//! Spellings of other programs that depart from Zarr v3 in a way that only one meaning fits: put right
-//! before the document is read.
+//! Spellings of other programs that depart from Zarr v3 and have only one possible meaning:
+//! corrected before the document is read.
 
 use std::borrow::Cow;
 
@@ -11,31 +11,31 @@ use crate::shared::stage::{Stage, stage};
 use crate::v3::codecs;
 use crate::{Limits, MetadataError};
 
-/// The codecs of array→bytes that documents name most: a list with one of them lacks none.
+/// The array→bytes codecs that documents use most: a list with one of them is complete.
 const TO_BYTES: [&str; 5] = ["bytes", "endian", "sharding_indexed", "vlen-utf8", "vlen-bytes"];
 
-/// The codecs of an array of this type as they are meant. What had to be put right is added to `odd`.
+/// The codecs of an array of this type, corrected. Each correction is added to `warnings`.
 pub(crate) fn codecs<'d, 'a>(
     key: &str,
     document: &'d Members<'a>,
     data_type: &DataType,
     limits: &Limits,
-    odd: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Result<Cow<'d, Json<'a>>, MetadataError> {
     let elem_size = data_type.layout().elem_size();
-    let mut meant = match document.get("codecs") {
+    let mut corrected = match document.get("codecs") {
         Some(codecs) if is_usual(codecs) => return Ok(Cow::Borrowed(codecs)),
         Some(codecs) => codecs.clone(),
         // GDAL before 3.11 leaves them out where nothing is compressed.
         None if elem_size.is_some() => Json::Array(Vec::new()),
         None => return Err(MetadataError::invalid(key, "has no codecs")),
     };
-    codecs::check_lengths(key, &meant, limits)?;
-    Spellings { key, elem_size, odd }.put_right("codecs", &mut meant);
-    Ok(Cow::Owned(meant))
+    codecs::check_lengths(key, &corrected, limits)?;
+    Spellings { key, elem_size, warnings }.correct("codecs", &mut corrected);
+    Ok(Cow::Owned(corrected))
 }
 
-/// Whether nothing in a list of codecs needs a second look.
+/// True if nothing in a list of codecs may need a correction.
 fn is_usual(codecs: &Json<'_>) -> bool {
     let Some(items) = codecs.as_array() else { return true };
     let is_usual_item = |item: &Json<'_>| {
@@ -68,23 +68,23 @@ struct Spellings<'s> {
     key: &'s str,
     /// The bytes of one element; `None` if it varies.
     elem_size: Option<usize>,
-    odd: &'s mut Vec<String>,
+    warnings: &'s mut Vec<String>,
 }
 
 impl Spellings<'_> {
     fn remark(&mut self, what: std::fmt::Arguments<'_>) {
-        self.odd.push(format!("{}: {what}", self.key));
+        self.warnings.push(format!("{}: {what}", self.key));
     }
 
-    fn put_right(&mut self, list: &str, codecs: &mut Json<'_>) {
+    fn correct(&mut self, list: &str, codecs: &mut Json<'_>) {
         let Some(items) = codecs.as_array_mut() else { return };
         for (i, item) in items.iter_mut().enumerate() {
-            self.put_item_right(Place::Item(list, i), item);
+            self.correct_item(Place::Item(list, i), item);
         }
         self.add_bytes(list, items);
     }
 
-    fn put_item_right(&mut self, place: Place<'_>, item: &mut Json<'_>) {
+    fn correct_item(&mut self, place: Place<'_>, item: &mut Json<'_>) {
         if let Json::String(name) = &*item
             && matches!(&**name, "gzip" | "zstd" | "lz4")
         {
@@ -96,7 +96,7 @@ impl Spellings<'_> {
             && let Some(name) = members.remove("type")
         {
             self.remark(format_args!("{place} has its name under \"type\", as n5-zarr writes it"));
-            // What it makes is N5's document of a compression, which has no configuration.
+            // n5-zarr writes N5's object of a compression, which has no configuration.
             if !members.contains_key("configuration") {
                 *members =
                     Members::from_iter([("configuration".to_owned(), Json::Object(std::mem::take(members)))]);
@@ -118,8 +118,8 @@ impl Spellings<'_> {
         }
         let Some(configuration) = configuration.as_object_mut() else { return };
         match &*name {
-            "blosc" => self.put_blosc_right(place, configuration),
-            "sharding_indexed" => self.put_shards_right(place, configuration),
+            "blosc" => self.correct_blosc(place, configuration),
+            "sharding_indexed" => self.correct_shards(place, configuration),
             _ => {
                 let default = if name == "gzip" { 5 } else { 0 };
                 if !configuration.contains_key("level") {
@@ -149,7 +149,7 @@ impl Spellings<'_> {
         }
     }
 
-    fn put_blosc_right(&mut self, place: Place<'_>, configuration: &mut Members<'_>) {
+    fn correct_blosc(&mut self, place: Place<'_>, configuration: &mut Members<'_>) {
         if configuration.get("nthreads").and_then(as_u64).is_some() {
             configuration.remove("nthreads");
             self.remark(format_args!("{place} \"blosc\" has n5-zarr's member \"nthreads\": ignored"));
@@ -169,19 +169,19 @@ impl Spellings<'_> {
         }
     }
 
-    fn put_shards_right(&mut self, place: Place<'_>, configuration: &mut Members<'_>) {
+    fn correct_shards(&mut self, place: Place<'_>, configuration: &mut Members<'_>) {
         if let Some(codecs) = configuration.get_mut("codecs") {
-            self.put_right(&format!("{place}.configuration.codecs"), codecs);
+            self.correct(&format!("{place}.configuration.codecs"), codecs);
         }
         if let Some(codecs) = configuration.get_mut("index_codecs") {
-            // No program leaves out the codec that makes bytes of an index.
-            let mut of_index = Spellings { key: self.key, elem_size: None, odd: &mut *self.odd };
-            of_index.put_right(&format!("{place}.configuration.index_codecs"), codecs);
+            // No program leaves out the array→bytes codec of an index.
+            let mut of_index = Spellings { key: self.key, elem_size: None, warnings: &mut *self.warnings };
+            of_index.correct(&format!("{place}.configuration.index_codecs"), codecs);
         }
     }
 
-    /// Adds the codec of array→bytes that GDAL before 3.11 and zarrita.js leave out, which is `bytes` in
-    /// little endian. Nothing is added where a codec may be one, or cannot be read.
+    /// Adds the codec of array→bytes that GDAL before 3.11 and zarrita.js leave out, which is
+    /// `bytes` in little endian. Nothing is added where a codec may be one, or cannot be read.
     fn add_bytes(&mut self, list: &str, items: &mut Vec<Json<'_>>) {
         if self.elem_size.is_none() || items.iter().filter_map(name).any(|name| TO_BYTES.contains(&name)) {
             return;

@@ -21,7 +21,7 @@ pub struct DocumentChange {
     pub prefixes: Vec<String>,
 }
 
-/// Whether a format keeps the copies in a separate document, which can be deleted when they cannot
+/// True if a format keeps the copies in a separate document, which can be deleted when they cannot
 /// be kept up to date. Otherwise they are part of a group's own document.
 #[must_use]
 pub fn copies_stand_alone(format: Format) -> bool {
@@ -126,7 +126,7 @@ fn has(all: &Copies<'_>, name: &str) -> bool {
     all.range((name, None)..).next().is_some_and(|((first, _), _)| *first == name)
 }
 
-/// Whether the document under one of the [`consolidated_keys`] could contain copies but does not:
+/// True if the document under one of the [`consolidated_keys`] could contain copies but does not:
 /// it may never have been consolidated, so [`consolidate`] has to create them.
 #[must_use]
 pub fn has_no_copies_yet(format: Format, key: &str, current: &Bytes) -> bool {
@@ -134,8 +134,8 @@ pub fn has_no_copies_yet(format: Format, key: &str, current: &Bytes) -> bool {
         && map_of(format, key, current).is_some_and(|(_, spans)| spans.is_empty())
 }
 
-/// Whether the own document of a group of Zarr v3 has copies of those below it. Elsewhere they are in a document
-/// of their own.
+/// True if the own document of a group of Zarr v3 has copies of those below it. Other formats keep
+/// them in a separate document.
 #[must_use]
 pub fn has_copies(group: &Node) -> bool {
     let own = consolidated_key(group).filter(|_| group.format == Format::Zarr3);
@@ -183,7 +183,8 @@ pub fn consolidate(
             copies.insert(name, copy(node.format, key, bytes)?);
         }
     }
-    // Readers refuse a map with a node whose group is not in it, and do not find the node in one of v2.
+    // Readers refuse a map with a node whose group is not in it, and do not find the node in a map
+    // of v2.
     let missing: BTreeSet<String> = (copies.keys().flat_map(|name| names.parents(name)))
         .filter(|parent| !parent.ends_with(v2::ATTRIBUTES) && !copies.contains_key(parent))
         .collect();
@@ -216,10 +217,15 @@ pub fn node_documents(
         Format::Zarr3 => vec![v3::document_key(path)],
         Format::DraftA | Format::DraftB | Format::N5 => Vec::new(),
     };
-    let documents = known.are_there(&keys).and_then(|_| known.many_documents(&keys));
+    let documents = known.presence(&keys).and_then(|_| known.many_documents(&keys));
     resolve(documents.map(|documents| {
-        let there = keys.iter().zip(documents).filter_map(|(key, bytes)| Some((key.clone(), bytes?.clone())));
-        there.collect()
+        let mut existing = Vec::new();
+        for (key, bytes) in keys.iter().zip(documents) {
+            if let Some(bytes) = bytes {
+                existing.push((key.clone(), bytes.clone()));
+            }
+        }
+        existing
     }))
 }
 
@@ -259,17 +265,17 @@ fn copy(format: Format, key: &str, bytes: &Bytes) -> Result<Vec<u8>, MetadataErr
     if format != Format::Zarr3 || !matches!(v3::document::kind(key, text), Ok(MemberKind::Group)) {
         return Ok(text.to_vec());
     }
-    // As in zarr-python: a group in the map says that its children are in the map.
+    // As in zarr-python: a group in the map states that its children are in the map.
     let text = without_inline(text);
     let top = spans::members(key, &text, 0..text.len())?;
-    let (has_map, is_empty) = (last(&top, MEMBER).is_some(), top.is_empty());
+    let has_map = last(&top, MEMBER).is_some();
+    let comma = if top.is_empty() { "" } else { "," };
     let mut text = text.into_owned();
     if has_map {
         return Ok(text);
     }
     text.pop();
-    let (comma, map) =
-        (if is_empty { "" } else { "," }, r#"{"kind":"inline","must_understand":false,"metadata":{}}"#);
+    let map = r#"{"kind":"inline","must_understand":false,"metadata":{}}"#;
     text.extend_from_slice(format!("{comma}\"{MEMBER}\":{map}}}").as_bytes());
     Ok(text)
 }
@@ -291,7 +297,7 @@ impl<'a> Names<'a> {
         Self { format, prefix: key.strip_suffix(name).unwrap_or_default() }
     }
 
-    /// The name of a document in the map; `None` if it does not belong there.
+    /// The name of a document in the map; `None` if it does not belong into the map.
     fn of_key(&self, key: &str) -> Option<String> {
         let name = key.strip_prefix(self.prefix)?;
         match self.format {
@@ -312,7 +318,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Whether the document of a group between a node and the group that has the map is missing
+    /// True if the document of a group between a node and the group that has the map is missing
     /// from it.
     fn is_orphan(&self, name: &str, all: &Copies<'_>) -> bool {
         // Groups of v2 need no attributes.
@@ -320,8 +326,9 @@ impl<'a> Names<'a> {
         groups.any(|name| !has(all, &name))
     }
 
-    /// The names of the documents of a node's parent groups, nearest first: made one by one, because
-    /// together they are as long as the square of a name.
+    /// The names of the documents of a node's parent groups, nearest first. They are made one by
+    /// one, because the length of all of them together grows with the square of the length of the
+    /// name.
     fn parents<'n>(&self, name: &'n str) -> impl Iterator<Item = String> + use<'n> {
         let format = self.format;
         let node = match self.format {

@@ -118,7 +118,8 @@ fn fixedscaleoffset(parameters: &mut Fields<'_>) -> Result<FixedScaleOffsetConfi
         }
         Ok(number)
     };
-    let (offset, scale) = (read("offset")?, read("scale")?);
+    let offset = read("offset")?;
+    let scale = read("scale")?;
     Ok(FixedScaleOffsetConfig { offset, scale, types })
 }
 
@@ -154,7 +155,7 @@ pub(crate) fn categorize_objects(
     labels(&mut parameters)
 }
 
-/// Whether this is the `dtype` of a categorize of objects.
+/// True if this is the `dtype` of a categorize of objects.
 pub(crate) fn takes_objects(dtype: &Json<'_>) -> bool {
     is_object(dtype) || matches!(dtype.as_str(), Some("O" | "=O" | "object"))
 }

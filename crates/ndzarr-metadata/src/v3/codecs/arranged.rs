@@ -15,11 +15,10 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
     let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Bytes { .. })) else {
         return Ok(codecs.to_vec());
     };
-    let (before, behind) = codecs.split_at(at);
-    let mut chain = before.to_vec();
-    let mut bytes = behind[0].clone();
+    let mut chain = codecs[..at].to_vec();
+    let mut bytes = codecs[at].clone();
     let mut rest = Vec::new();
-    for codec in &behind[1..] {
+    for codec in &codecs[at + 1..] {
         match stage(&codec.config) {
             Some(Stage::ArrayToArray) => {
                 if !rest.is_empty() {
@@ -29,13 +28,13 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
                     ));
                 }
                 if let (Some(from), CodecConfig::Bytes { endian: Some(endian) }) =
-                    (viewed(&codec.config), &bytes.config)
+                    (input_type(&codec.config), &bytes.config)
                     && from.data_type.swap_width() > 1
                     && from.endian != *endian
                 {
                     return Err(format!("{} takes bytes for another order", codec.config.name()));
                 }
-                if let Some(to) = made(&codec.config) {
+                if let Some(to) = output_type(&codec.config) {
                     let endian = (to.data_type.swap_width() > 1).then_some(to.endian);
                     bytes = CodecConfig::Bytes { endian }.into();
                 }
@@ -54,7 +53,7 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
 }
 
 /// The type as which a filter views its input, if it states one.
-fn viewed(config: &CodecConfig) -> Option<&StoredType> {
+fn input_type(config: &CodecConfig) -> Option<&StoredType> {
     match config {
         CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {
             Some(&types.dtype)
@@ -65,7 +64,7 @@ fn viewed(config: &CodecConfig) -> Option<&StoredType> {
 }
 
 /// The type that a filter outputs, if it differs.
-fn made(config: &CodecConfig) -> Option<StoredType> {
+fn output_type(config: &CodecConfig) -> Option<StoredType> {
     match config {
         CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {
             Some(types.astype.clone())

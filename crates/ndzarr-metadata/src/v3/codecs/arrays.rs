@@ -38,8 +38,11 @@ pub(super) fn packbits(configuration: &mut Fields<'_>) -> Result<PackbitsConfig,
     })
 }
 
-/// The type of the elements that reach a codec whose configuration contains values of them.
-fn known<'i>(configuration: &Fields<'_>, input: Option<&'i Input>) -> Result<&'i DataType, MetadataError> {
+/// The type of the elements that reach a codec whose configuration contains elements.
+fn known_type<'i>(
+    configuration: &Fields<'_>,
+    input: Option<&'i Input>,
+) -> Result<&'i DataType, MetadataError> {
     let unknown = || configuration.invalid("has values of a type that is not known after a custom codec");
     input.map(|input| &input.data_type).ok_or_else(unknown)
 }
@@ -61,10 +64,11 @@ pub(super) fn cast_value(
     let rounding = configuration
         .optional("rounding", "a rounding mode", |value| Rounding::from_name(value.as_str()?))?;
     let out_of_range = configuration.named("out_of_range")?;
-    let (mut encode_map, mut decode_map) = (vec![], vec![]);
+    let mut encode_map = vec![];
+    let mut decode_map = vec![];
     let maps = configuration.optional("scalar_map", "an object of encode and decode", Json::as_object)?;
     if let Some(maps) = maps {
-        let from = known(configuration, input)?;
+        let from = known_type(configuration, input)?;
         for (name, value) in maps.iter() {
             let map = match name {
                 "encode" => entries(key, value, from, &data_type).map(|map| encode_map = map),
@@ -103,7 +107,7 @@ pub(super) fn scale_offset(
     let mut config = ScaleOffsetConfig::default();
     for (name, place) in [("offset", &mut config.offset), ("scale", &mut config.scale)] {
         if let Some(value) = configuration.get(name) {
-            let data_type = known(configuration, input)?;
+            let data_type = known_type(configuration, input)?;
             let read = scalar("", data_type, value);
             let invalid = || {
                 configuration.invalid(format_args!("has {name} {value}, which is not a value of {data_type}"))
@@ -154,8 +158,8 @@ pub(super) fn zfp(configuration: &mut Fields<'_>) -> Result<ZfpMode, MetadataErr
     })
 }
 
-/// `n5_default`: its inner chain describes an N5 block in Zarr's terms. The reversal in front is
-/// left to [`n5_reversal`].
+/// Reads `n5_default`, whose inner chain describes an N5 block with codecs of Zarr. The reversal in
+/// front of the block is that of [`n5_reversal`].
 pub(super) fn n5_default(
     key: &str,
     place: Place<'_>,
@@ -177,11 +181,11 @@ pub(super) fn n5_default(
     if !reverses || !is_big || !is_compressed || rest.len() > 1 {
         return Err(refuse());
     }
-    let has_type = input.is_none_or(|input| {
+    let n5_has_type = input.is_none_or(|input| {
         matches!(input.data_type, DataType::Int { bits } | DataType::UInt { bits } if bits >= 8)
             || matches!(input.data_type, DataType::Float { bits } if bits >= 32)
     });
-    if !has_type {
+    if !n5_has_type {
         return Err(configuration.invalid("is for a type that N5 does not have"));
     }
     let compression = rest.first().map(|codec| match &codec.config {

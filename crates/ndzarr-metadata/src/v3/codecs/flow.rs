@@ -33,7 +33,7 @@ impl Input {
         Ok(())
     }
 
-    /// Adds what numcodecs takes from the array if its configuration does not state it.
+    /// Adds the member that numcodecs takes from the array if its configuration does not state it.
     pub(super) fn complete(&self, id: &str, members: &mut Members<'_>) {
         let dtype = || dtype_name(&StoredType { data_type: self.data_type.clone(), endian: Endian::Little });
         let (name, value) = match id {

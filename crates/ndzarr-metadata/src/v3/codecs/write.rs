@@ -26,7 +26,7 @@ pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'stat
         if let (CodecConfig::Transpose { order }, Some(CodecConfig::N5Block(_))) = (&codec.config, next)
             && order.iter().copied().eq((0..order.len()).rev())
         {
-            // The two share one name.
+            // `n5_default` stands for both.
             continue;
         }
         let ndim = match i.checked_sub(1).map(|i| &codecs[i].config) {
@@ -227,9 +227,9 @@ fn n5_block(
     elem_size: usize,
     ndim: Option<usize>,
 ) -> Json<'static> {
-    let named_alike = n5_compression(block);
+    let compression = n5_compression(block);
     if let Some(ndim) = ndim
-        && check_writable(named_alike.as_slice()).is_ok()
+        && check_writable(compression.as_slice()).is_ok()
     {
         let order: Vec<usize> = (0..ndim).rev().collect();
         let mut codecs = vec![named("transpose", json!({"order": order}))];
@@ -237,7 +237,7 @@ fn n5_block(
             1 => json!({"name": "bytes"}),
             _ => named("bytes", json!({"endian": "big"})),
         });
-        codecs.extend(named_alike.iter().map(|codec| one(&codec.config, data_type, elem_size, None)));
+        codecs.extend(compression.iter().map(|codec| one(&codec.config, data_type, elem_size, None)));
         return named("n5_default", object([("codecs", codecs.into())]));
     }
     let edge_blocks = match block.edge_blocks {
@@ -248,7 +248,7 @@ fn n5_block(
     named("n5_block", object([("codecs", compression.collect()), ("edge_blocks", edge_blocks.into())]))
 }
 
-/// The compression of a block in the codec's terms.
+/// The compression of a block as `n5_default` states it.
 pub(super) fn n5_compression(block: &N5BlockConfig) -> Option<CodecSpec> {
     block.compression.as_ref().map(|codec| match &codec.config {
         CodecConfig::N5Gzip { level, use_zlib: false } => CodecConfig::Gzip { level: *level }.into(),
