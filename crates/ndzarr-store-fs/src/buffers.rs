@@ -13,11 +13,11 @@ pub(crate) struct Buffers(Arc<PerProcess<Mutex<Vec<Vec<u8>>>>>);
 
 /// Sizes in bytes that are worth keeping: below, the allocator is as fast; above, too much memory
 /// would be kept.
-const KEPT: std::ops::RangeInclusive<usize> = 32 << 10..=16 << 20;
+const REUSED_SIZES: std::ops::RangeInclusive<usize> = 32 << 10..=16 << 20;
 
-/// How many are kept at most, and how many bytes of them.
-const MOST: usize = 16;
-const MOST_BYTES: usize = 32 << 20;
+/// The maximum number of buffers that are kept, and of their bytes.
+const MAX_BUFFERS: usize = 16;
+const MAX_BYTES: usize = 32 << 20;
 
 impl Buffers {
     /// Empty memory with room for `len` bytes.
@@ -25,48 +25,48 @@ impl Buffers {
     /// # Errors
     /// The allocator refuses: a large size on disk can be a hole that cost its writer nothing.
     pub(crate) fn take(&self, len: usize) -> io::Result<Vec<u8>> {
-        let keep = KEPT.contains(&len);
-        if keep && let Some(buffer) = self.kept(len) {
+        let is_reused = REUSED_SIZES.contains(&len);
+        if is_reused && let Some(buffer) = self.reuse(len) {
             return Ok(buffer);
         }
         // Up to an eighth more than is needed, so that it serves the next value too, which is about
         // as large.
-        let capacity = if keep { len.next_multiple_of(len.next_power_of_two() / 16) } else { len };
+        let capacity = if is_reused { len.next_multiple_of(len.next_power_of_two() / 16) } else { len };
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(capacity).map_err(|_| ErrorKind::OutOfMemory)?;
         Ok(buffer)
     }
 
-    /// The smallest that is large enough, unless it is far too large.
-    fn kept(&self, len: usize) -> Option<Vec<u8>> {
-        let mut kept = self.0.lock_inherited();
-        let fitting =
-            (0..kept.len()).filter(|&i| (len..=len.saturating_mul(4)).contains(&kept[i].capacity()));
-        let best = fitting.min_by_key(|&i| kept[i].capacity())?;
-        Some(kept.swap_remove(best))
+    /// The smallest buffer that is large enough, unless it is far too large.
+    fn reuse(&self, len: usize) -> Option<Vec<u8>> {
+        let mut buffers = self.0.lock_inherited();
+        let usable = len..=len.saturating_mul(4);
+        let fitting = (0..buffers.len()).filter(|&i| usable.contains(&buffers[i].capacity()));
+        let best = fitting.min_by_key(|&i| buffers[i].capacity())?;
+        Some(buffers.swap_remove(best))
     }
 
     /// The bytes as a value whose memory returns here when it is released.
     pub(crate) fn lend(&self, bytes: Vec<u8>) -> Bytes {
-        if !KEPT.contains(&bytes.capacity()) {
+        if !REUSED_SIZES.contains(&bytes.capacity()) {
             return bytes.into();
         }
-        Bytes::from_owner(Lent { bytes, home: self.clone() })
+        Bytes::from_owner(Lent { bytes, buffers: self.clone() })
     }
 
-    fn give(&self, mut bytes: Vec<u8>) {
+    fn give_back(&self, mut bytes: Vec<u8>) {
         bytes.clear();
-        let mut kept = self.0.lock_inherited();
-        let held: usize = kept.iter().map(Vec::capacity).sum();
-        if kept.len() < MOST && held.saturating_add(bytes.capacity()) <= MOST_BYTES {
-            kept.push(bytes);
+        let mut buffers = self.0.lock_inherited();
+        let n_bytes: usize = buffers.iter().map(Vec::capacity).sum();
+        if buffers.len() < MAX_BUFFERS && n_bytes.saturating_add(bytes.capacity()) <= MAX_BYTES {
+            buffers.push(bytes);
         }
     }
 }
 
 struct Lent {
     bytes: Vec<u8>,
-    home: Buffers,
+    buffers: Buffers,
 }
 
 impl AsRef<[u8]> for Lent {
@@ -77,7 +77,7 @@ impl AsRef<[u8]> for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.home.give(std::mem::take(&mut self.bytes));
+        self.buffers.give_back(std::mem::take(&mut self.bytes));
     }
 }
 
@@ -95,7 +95,8 @@ mod tests {
     fn memory_comes_back_when_the_last_part_of_a_value_is_let_go() {
         let buffers = Buffers::default();
         let value = filled(&buffers, 100_000);
-        let (at, part) = (value.as_ptr(), value.slice(5..10));
+        let at = value.as_ptr();
+        let part = value.slice(5..10);
         drop(value);
         assert_eq!(&part[..], [7; 5]);
         assert_ne!(filled(&buffers, 100_000).as_ptr(), at, "a part of it is still used");
@@ -119,8 +120,8 @@ mod tests {
         drop((0..40).map(|_| filled(&buffers, 8 << 20)).collect::<Vec<_>>());
         drop(filled(&buffers, 100));
         drop(filled(&buffers, 20 << 20));
-        let kept: Vec<usize> = buffers.0.lock().iter().map(Vec::capacity).collect();
-        assert_eq!(kept, [8 << 20; 4]);
+        let capacities: Vec<usize> = buffers.0.lock().iter().map(Vec::capacity).collect();
+        assert_eq!(capacities, [8 << 20; 4]);
         assert!(
             buffers.take(1 << 20).is_ok_and(|buffer| buffer.capacity() < 8 << 20),
             "far too large for it"

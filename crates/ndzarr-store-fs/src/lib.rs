@@ -1,7 +1,7 @@
 //! The file-system store: the key `a/c/0` is the file `c/0` in the folder `a` below the root.
 //!
-//! It does not know arrays and can be used alone, where threads and processes share values in
-//! files:
+//! It does not know arrays and can be used without them, where threads and processes share values
+//! in files:
 //!
 //! ```
 //! use ndzarr_store::{Fetch, Fetched, Key, Locked, Of, Precondition, Store, Wait, Want};
@@ -37,7 +37,7 @@
 //! ```
 //!
 //! # Writers are serialized, readers never wait
-//! A write takes the lock file `<file name>.__lock` beside the file, writes the new value into it
+//! A write takes the lock file `<file name>.__lock` next to the file, writes the new value into it
 //! and renames it over the key. So a reader sees the old value or the new one, never a mixture, and
 //! there is no other temporary. A killed writer leaves its lock file, unlocked; the next writer
 //! takes it over. On Linux the lock is one of the open file description, as tensorstore takes it on
@@ -84,7 +84,7 @@
 //! many lead there. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any
 //! other, and are listed.
 //!
-//! # What there is not
+//! # Limits
 //! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer.
 //!   So a store cannot hold both `a` and `a/b`. Segments that end in `.__lock` are refused.
 //! - Whether `A` and `a` can both be keys is up to the file system. Where they cannot, on Windows and
@@ -95,7 +95,7 @@
 //!
 //! # Windows
 //! Names that it keeps for itself (`con`, `a:b`, those that end in a dot or a space) are refused.
-//! Locks lie behind every byte that is read, so they keep no reader out. NTFS replaces and removes
+//! Locks are past every byte that is read, so they keep no reader out. NTFS replaces and removes
 //! values that are open. Other file systems and shares do not: there a pin holds the identity of its
 //! file instead of the file, a snapshot of a value that was replaced is `Changed`, and a value that
 //! another program has open is waited for, up to ten seconds, before the write is an error.

@@ -68,17 +68,17 @@ struct Opened {
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// How often in a row creating a lock file that does not exist may be refused in this way. On Windows its name
-/// is taken until every waiting writer has closed it; on SMB, whose refusal is EINVAL, until this system has
-/// closed what had the name before.
+/// The number of times in a row that creating a lock file that does not exist may be refused like
+/// this. On Windows its name is taken until every waiting writer has closed it; on SMB, whose
+/// refusal is EINVAL, until this system has closed the previous file of the name.
 fn max_refused(refusal: &io::Error) -> usize {
     if cfg!(windows) || refusal.kind() == ErrorKind::InvalidInput { 200 } else { 20 }
 }
 
-/// How long a lock file that was just made may be locked by a process that only checks whether it
-/// is.
-const LOOKS: u32 = 50;
-const LOOK: Duration = Duration::from_millis(1);
+/// A process that only checks if a new lock file is locked may lock it itself for a moment: the
+/// number of attempts to lock it until then, and the pause between them.
+const MAX_CHECKS: u32 = 50;
+const CHECK_PAUSE: Duration = Duration::from_millis(1);
 
 /// Takes locks, with the settings of a store.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ impl Locks {
         self.timeout
     }
 
-    /// Takes the lock of the file at `path`, whose folder must be there.
+    /// Takes the lock of the file at `path`, whose folder must exist.
     ///
     /// # Errors
     /// The wait timed out: [`TooLong`].
@@ -122,7 +122,8 @@ impl Locks {
             ));
         }
         let start = self.sys.now();
-        let (mut pause, mut refused) = (FIRST_PAUSE, 0);
+        let mut pause = FIRST_PAUSE;
+        let mut refused = 0;
         loop {
             let holder = match self.attempt(&path, wait)? {
                 Attempt::Locked(lock) => return Ok(Take::Held(FileLock::Local(lock))),
@@ -188,11 +189,11 @@ impl Locks {
         // this process, which may be stopped before it writes it, has locked the rest.
         let attempt = || again(|| sys.lock(&file, Part::Rest, Wait::Try));
         let mut locked = attempt();
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_CHECKS {
             if !matches!(locked, Ok(false)) {
                 break;
             }
-            sys.pause(LOOK);
+            sys.pause(CHECK_PAUSE);
             locked = attempt();
         }
         match locked {
@@ -381,7 +382,7 @@ impl Locks {
         Ok(is_left.then_some(found.byte_len()))
     }
 
-    /// Whether a part of the file is unlocked on this host, as far as files can be locked.
+    /// True if a part of the file is unlocked on this host, as far as files can be locked.
     fn can_lock(&self, file: &File, part: Part) -> io::Result<bool> {
         match again(|| self.sys.lock_to_read(file, part)) {
             Err(e) if is_unsupported(&e) => Ok(true),
@@ -409,12 +410,12 @@ impl Locks {
     }
 }
 
-/// Whether no key has this name, so that it is that of a lock file.
+/// True if no key has this name, so that it is that of a lock file.
 fn is_lock_name(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.ends_with(LOCK_SUFFIX))
 }
 
-/// Whether a file system that ignores case may take it for the name of a lock file.
+/// True if a file system that ignores case may take it for the name of a lock file.
 fn may_be_lock_name(name: &OsStr) -> bool {
     name.to_str().is_some_and(has_lock_suffix)
 }

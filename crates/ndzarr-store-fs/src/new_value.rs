@@ -18,12 +18,12 @@ const MOST_AT_ONCE: u64 = 1 << 30;
 #[derive(Debug, Default)]
 pub(crate) struct NewValue {
     end: u64,
-    /// Whether a part of the value could not be written as intended.
+    /// True if a part of the value could not be written as intended.
     has_failed: bool,
 }
 
 impl NewValue {
-    /// Where the next part is appended.
+    /// The position at which the next part is appended.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
@@ -52,8 +52,8 @@ impl NewValue {
         Ok(())
     }
 
-    /// Copies bytes of another file without passing them through this process; `false` where the
-    /// system cannot, and nothing counts as written.
+    /// Copies bytes of another file without passing them through this process. Returns `false` if
+    /// the system cannot do that; then nothing counts as written.
     pub(crate) fn copy_at(
         &mut self,
         sys: &dyn Syscalls,
@@ -67,12 +67,12 @@ impl NewValue {
             let mut from = range.start;
             while from < range.end {
                 let to = end - (range.end - from);
-                // Whole blocks can be shared, at the same place in both.
-                let behind = from % BLOCK;
-                let aligned = behind > 0 && behind == to % BLOCK;
-                let len = (range.end - from).min(if aligned { BLOCK - behind } else { MOST_AT_ONCE });
+                // Whole blocks can be shared, at the same offset from a block in both files.
+                let in_block = from % BLOCK;
+                let is_alike = in_block > 0 && in_block == to % BLOCK;
+                let len = (range.end - from).min(if is_alike { BLOCK - in_block } else { MOST_AT_ONCE });
                 match again(|| sys.copy(old, from, file, to, len)) {
-                    // Of a file that ends too early: reading finds out why.
+                    // The file ends too early: reading reports the cause.
                     Ok(0) => return Ok(None),
                     Ok(n) => from += n as u64,
                     Err(e) if e.kind() == ErrorKind::Unsupported => return Ok(None),
@@ -88,8 +88,8 @@ impl NewValue {
         Ok(end.is_some())
     }
 
-    /// Brings the bytes to disk, with a time of their own if one is given. After this the file may be
-    /// published.
+    /// Brings the bytes to disk, and sets the time of the file if one is given. Then the file may
+    /// be published.
     pub(crate) fn finish(
         &self,
         sys: &dyn Syscalls,

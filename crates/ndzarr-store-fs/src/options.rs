@@ -12,7 +12,7 @@ use ndzarr_store::{Key, is_numbered};
 pub enum Durability {
     /// Nothing is synced. After a power cut a recently written key may have its old value, its new
     /// one or, on some file systems, an empty or partial one: an array whose document is empty cannot
-    /// be opened. As in zarr-python; tensorstore syncs unless told not to.
+    /// be opened. As in zarr-python; tensorstore syncs by default.
     None,
     /// Every key whose last part is [not a number](ndzarr_store::is_numbered), like `zarr.json`, is synced
     /// as by [`Data`](Self::Data), so that a power cut leaves no array or group that cannot be opened.
@@ -23,7 +23,7 @@ pub enum Durability {
     /// has its old or its new value.
     Data,
     /// The bytes, the file's own metadata (`fsync`) and the entry in its folder: when a write or an
-    /// erasure returns, it stays. Folders made on the way are synced too.
+    /// erasure returns, it stays. Folders that are created for it are synced too.
     Full,
 }
 
@@ -47,7 +47,7 @@ impl Durability {
         }
     }
 
-    /// What it is for the value of a key.
+    /// The level for the value of a key.
     pub(crate) fn of(self, key: &Key) -> Self {
         let name = key.as_str().rsplit('/').next().unwrap_or_default();
         match self {

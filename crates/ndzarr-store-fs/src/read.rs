@@ -106,7 +106,7 @@ impl FsStore {
         Ok(FetchedPieces::All)
     }
 
-    /// The file of a pin, if it is still there; for [`Of::IfCurrent`] under its key.
+    /// The file of a pin, if it still exists; for [`Of::IfCurrent`] under its key.
     fn pinned(&self, key: &Key, pin: &Pin, of: &Of) -> Result<Option<Value>, StoreError> {
         // A pin of another store is unknown here.
         let Some(Pinned { file, identity, is_settled }) = pin.get::<Pinned>() else { return Ok(None) };
@@ -158,7 +158,7 @@ impl FsStore {
             Ok(Value::new(Arc::clone(&file), &stat, &file_system))
         };
         let Ok(mut value) = looked() else { return Pin::new(()) };
-        // It was opened to write, which on Windows keeps out programs that want to be alone in that.
+        // It was opened to write, which on Windows keeps out programs that want exclusive access.
         if cfg!(windows) && value.identity.is_precise() {
             value.keeping = Keeping::Closed;
         }
@@ -185,8 +185,8 @@ impl FsStore {
         }
     }
 
-    /// Whether the key still has the pinned value. If the pin keeps the file open, its number is not
-    /// another's by now.
+    /// True if the key still has the pinned value. If the pin keeps the file open, its number
+    /// cannot be that of another file by now.
     pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
         let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
         if self.devices.is_portable(pinned.identity.device()) {
@@ -198,9 +198,9 @@ impl FsStore {
         Ok(now.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
     }
 
-    /// Whether the folder that a key leads to has something in it: then it is the folder of other keys,
-    /// as a bucket may have them, and this one is absent. An empty folder is of no key: what has put it
-    /// there in place of the value is not known, and an error.
+    /// Checks that the folder that a key leads to is not empty: then it is the folder of other
+    /// keys, as a bucket may have them, and this key is absent. An empty folder belongs to no key,
+    /// and in the place of a value it is an error, because its cause is unknown.
     fn check_folder(&self, key: &Key) -> Result<(), StoreError> {
         let failed = |e| StoreError::io("open", key, e);
         let prefix = Prefix::new(format!("{key}/"))?;
@@ -210,8 +210,8 @@ impl FsStore {
         Ok(())
     }
 
-    /// Nothing, unless a symbolic link on the way is dangling, or the drive is gone: then the value is
-    /// not known to be absent.
+    /// Nothing. An error if a symbolic link on the path is dangling, or the drive is gone: then the
+    /// value may not be absent.
     pub(crate) fn absent<T>(&self, key: impl ToString, path: &Path) -> Result<Option<T>, StoreError> {
         for link in path.ancestors().take_while(|above| above.starts_with(self.root())) {
             match again(|| self.sys.link_stat(link)) {
@@ -239,15 +239,15 @@ impl FsStore {
         Identity::of(&old).next_time()
     }
 
-    /// An error if the root is absent with its whole drive: Windows says of both that the path is not
-    /// found.
+    /// An error if the root is absent with its whole drive: Windows reports "path not found" for
+    /// both.
     pub(crate) fn check_drive(&self, key: impl ToString) -> Result<(), StoreError> {
-        let is_there = |path: &Path| match again(|| self.sys.stat(path)) {
+        let exists = |path: &Path| match again(|| self.sys.stat(path)) {
             Err(e) => e.kind() != ErrorKind::NotFound,
             Ok(_) => true,
         };
         match self.root().ancestors().last() {
-            Some(drive) if !is_there(self.root()) && !is_there(drive) => {
+            Some(drive) if !exists(self.root()) && !exists(drive) => {
                 let why = format!("{} is not there", drive.display());
                 Err(StoreError::io("look up", key, io::Error::new(ErrorKind::NotConnected, why)))
             }
@@ -299,16 +299,18 @@ pub(crate) struct Value {
     is_settled: bool,
 }
 
-/// Whether a pin keeps the file of its value open.
+/// The treatment of the file of a value by a pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keeping {
+    /// The pin keeps it open.
     Open,
+    /// The pin has only its identity.
     Closed,
 }
 
 impl Value {
-    /// Where it could not be replaced as long as it is open, pins do without: its identity
-    /// distinguishes it from those that come after it, see [`FsStore::time_of_next`].
+    /// A value of an open file. Where an open file cannot be replaced, pins do not keep it open:
+    /// its identity distinguishes it from the values after it, see [`FsStore::time_of_next`].
     fn new(file: Arc<File>, stat: &Stat, file_system: &FileSystem) -> Self {
         let identity = Identity::of(stat);
         let keeping = if file_system.replaces_open() { Keeping::Open } else { Keeping::Closed };
@@ -342,7 +344,7 @@ impl fmt::Display for Dangling {
 
 impl Error for Dangling {}
 
-/// What a key leads to, for a pin: an empty folder in the place of its value is another one.
+/// The value of a key, for a pin: an empty folder in its place is no error but another value.
 fn unless_folder<T>(found: Result<Option<T>, StoreError>) -> Result<Option<T>, StoreError> {
     match found {
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => Ok(None),

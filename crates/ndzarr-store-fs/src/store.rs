@@ -52,9 +52,9 @@ pub struct FsStore {
     pub(crate) buffers: Buffers,
     pub(crate) devices: Arc<Devices>,
     pub(crate) locks: Locks,
-    /// Whether a listing had a folder behind a symbolic link.
+    /// True if a listing had a symbolic link to a folder.
     pub(crate) has_linked_folders: Arc<AtomicBool>,
-    /// Whether a list has left out a link that leads back up.
+    /// True if a listing has left out a link that leads back up.
     pub(crate) has_links_up: Arc<AtomicBool>,
 }
 
@@ -80,8 +80,8 @@ pub struct FsStoreBuilder {
 }
 
 impl FsStore {
-    /// A store in this folder, which the first write makes if it is not there. A relative path is
-    /// relative to the current folder at this moment.
+    /// A store in this folder, which the first write creates if it does not exist. A relative path
+    /// is relative to the current folder at this moment.
     #[must_use]
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self::builder(root).build()
@@ -137,7 +137,7 @@ impl FsStore {
     /// ```
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// The system does not report it.
     pub fn file_system(&self) -> Result<FileSystem, StoreError> {
         let failed = |e| StoreError::io("look up the file system of", self.root.display(), e);
         for folder in self.root.ancestors() {
@@ -156,7 +156,7 @@ impl FsStore {
 /// Long enough for a renewal to be late by some network trouble.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Shorter ones could not be told from the times that file systems keep.
+/// Shorter leases are below the resolution of the times that file systems store.
 const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 
 impl FsStoreBuilder {
@@ -166,7 +166,8 @@ impl FsStoreBuilder {
         path::absolute(root).unwrap_or_else(|_| Path::new(".").join(root))
     }
 
-    /// What must have reached the disk when a write returns; [`Durability::Documents`] unless set.
+    /// The data that must have reached the disk when a write returns; [`Durability::Documents`]
+    /// unless set.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
@@ -199,7 +200,7 @@ impl FsStoreBuilder {
         self
     }
 
-    /// The store. Nothing is read or made yet.
+    /// The store. Nothing is read or created yet.
     #[must_use]
     pub fn build(self) -> FsStore {
         self.build_on(Arc::new(System))
@@ -279,7 +280,7 @@ impl Store for FsStore {
         self.value_stays(key, seen, wait)
     }
 
-    /// A file beside that of the key, under its own lock. None on file systems without locks.
+    /// A file next to that of the key, under its own lock. None on file systems without locks.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         Ok(self.make_temporary(key)?.map(|temporary| Box::new(temporary) as _))
     }

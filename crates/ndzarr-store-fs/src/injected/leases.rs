@@ -23,11 +23,11 @@ const LEASE: Duration = Duration::from_secs(30);
 struct Machine {
     boot: &'static str,
     millis: AtomicU64,
-    /// Whether its processes were killed.
+    /// True if its processes were killed.
     is_dead: AtomicBool,
-    /// Whether a process of it holds the locks of files.
+    /// True if a process of it holds the locks of files.
     is_locked: AtomicBool,
-    /// Whether its locks of files reach the other machines.
+    /// True if its locks of files reach the other machines.
     locks_meet: AtomicBool,
     faults: Faulty,
     /// What happens at each pause.

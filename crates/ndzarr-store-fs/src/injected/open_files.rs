@@ -22,7 +22,7 @@ struct Share {
     removes: bool,
 }
 
-/// Whether this process has a file of this name open.
+/// True if this process has a file of this name open.
 fn is_open(path: &Path) -> bool {
     fs::read_dir("/proc/self/fd")
         .into_iter()

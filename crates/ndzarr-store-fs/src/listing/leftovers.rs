@@ -34,10 +34,10 @@ impl Leftover {
 }
 
 impl FsStore {
-    /// The lock files and temporaries below a prefix that no writer holds, in the order of their paths.
-    /// They are in no one's way, since the next writer of the key takes them over; but no writer may
-    /// come. Those on a file system of [several hosts](crate::Locking::Portable) are listed if their
-    /// process is known to have ended. Links are not followed. Nothing is changed.
+    /// The lock files and temporaries below a prefix that no writer holds, in the order of their
+    /// paths. They block no writer, since the next writer of the key takes them over; but there may
+    /// be no next writer. Those on a file system of [several hosts](crate::Locking::Portable) are
+    /// listed if their process is known to have ended. Links are not followed. Nothing is changed.
     ///
     /// A writer that is making its lock file at this moment may be listed;
     /// [`remove_leftover`](Self::remove_leftover) does not disturb it.
@@ -48,7 +48,7 @@ impl FsStore {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;
-    /// // As a writer leaves it that is killed.
+    /// // As a killed writer leaves it.
     /// std::fs::write(folder.path().join("0.0.__lock"), "half a chunk")?;
     ///
     /// let store = FsStore::new(folder.path());
@@ -68,8 +68,9 @@ impl FsStore {
         first.map_or(Ok(found), Err)
     }
 
-    /// The same, but what cannot be read, a folder or a lock file, is passed to `unlisted`, and the list
-    /// goes on.
+    /// The lock files and temporaries below a prefix that no writer holds, as by
+    /// [`leftovers`](Self::leftovers). The error of a folder or a lock file that cannot be read is
+    /// passed to `unlisted`, and the rest is listed.
     ///
     /// # Errors
     /// The prefix is no folder of this store; its drive is gone.
@@ -91,8 +92,8 @@ impl FsStore {
         Ok(found)
     }
 
-    /// Removes a lock file or temporary as the next writer of the key would, by taking its lock; `false`
-    /// if a writer holds it now. One that is not there any more is removed.
+    /// Removes a lock file or temporary as the next writer of the key would, by taking its lock.
+    /// Returns `false` if a writer holds it now, and `true` if it does not exist any more.
     ///
     /// # Errors
     /// The file system refuses it.
@@ -170,7 +171,8 @@ impl FsStore {
         let below = path.strip_prefix(self.root()).unwrap_or(path);
         // A folder whose name is not text is not that of a key.
         let names: Option<Vec<_>> = below.components().map(|name| name.as_os_str().to_str()).collect();
-        let (Some(names), Some(byte_len)) = (names, self.locks.len_if_left(path)?) else { return Ok(None) };
+        let byte_len = self.locks.len_if_left(path)?;
+        let (Some(names), Some(byte_len)) = (names, byte_len) else { return Ok(None) };
         Ok(Some(Leftover { path: names.join("/"), byte_len }))
     }
 }

@@ -19,7 +19,7 @@ impl FsStore {
         Ok(self.entries(prefix)?.0)
     }
 
-    /// What is listed of a folder, and the links in it that lead back up.
+    /// The listing of a folder, and the links in it that lead back up.
     pub(crate) fn entries(&self, prefix: &Prefix) -> Result<(DirListing, Vec<String>), StoreError> {
         let path = of_prefix(self.root(), prefix)?;
         let Some(path) = self.confined(prefix, path)? else { return Ok(Default::default()) };
@@ -35,7 +35,8 @@ impl FsStore {
         if !folder.is_empty() && !self.has_exact_names(folder)? {
             return Ok(Default::default());
         }
-        let (mut listing, mut up) = (DirListing::default(), Vec::new());
+        let mut listing = DirListing::default();
+        let mut up = Vec::new();
         let mut above = None;
         for entry in entries {
             let entry = entry.map_err(failed)?;
@@ -56,7 +57,7 @@ impl FsStore {
         Ok((listing, up))
     }
 
-    /// How an entry is listed; `None` if it went away. What is neither file nor folder
+    /// How an entry is listed; `None` if it went away. An entry that is neither file nor folder
     /// counts as a value that cannot be read, and so does a link that cannot be followed.
     fn kind(
         &self,
@@ -66,7 +67,6 @@ impl FsStore {
     ) -> io::Result<Option<Kind>> {
         let kind = match entry.file_type() {
             Ok(kind) => kind,
-            // It went away in the meantime.
             Err(e) if is_absent(&e) => return Ok(None),
             Err(e) => return Err(e),
         };

@@ -1,4 +1,4 @@
-//! Lists what lies in folders of the store under names that are not keys.
+//! Lists the entries of folders of the store whose names are not keys.
 
 use std::path::Path;
 
@@ -38,9 +38,10 @@ impl FsStore {
         let top = of_prefix(self.root(), prefix)?;
         let Some(top) = self.confined(prefix, top)? else { return Ok(Vec::new()) };
         let failed = |e| StoreError::io("list", prefix, e);
-        // Erasing a link removes nothing behind it.
+        // Erasing a link removes nothing of its target.
         let is_link = !prefix.as_str().is_empty() && top.is_symlink();
-        let (mut found, mut pending) = (Vec::new(), Vec::from_iter((!is_link).then(|| top.clone())));
+        let mut found = Vec::new();
+        let mut pending = if is_link { Vec::new() } else { vec![top.clone()] };
         while let Some(folder) = pending.pop() {
             let entries = match again(|| self.sys.list(&folder)) {
                 Ok(entries) => entries,

@@ -28,7 +28,7 @@ pub(crate) struct LocalLock {
     /// Bytes left by a killed writer.
     pub(crate) rest: u64,
     pub(crate) state: State,
-    /// Whether the file system reports some failed writes only when the file is flushed.
+    /// True if the file system reports some failed writes only when the file is flushed.
     pub(crate) reports_late: bool,
     /// The process that took it.
     process: u32,
@@ -58,7 +58,7 @@ impl FileLock {
         }
     }
 
-    /// Whether this process took it, and not one that was forked from it.
+    /// True if this process took it, and not one from which it was forked.
     pub(crate) fn is_own(&self) -> bool {
         match self {
             Self::Local(lock) => lock.process == process::id(),
@@ -96,7 +96,7 @@ impl FileLock {
         }
     }
 
-    /// The same for the lock of a temporary, under the lock of `path`.
+    /// Makes the file of a temporary the value at `path`, whose lock is held.
     pub(crate) fn rename_over_locked(&mut self, path: &Path) -> io::Result<()> {
         match self {
             Self::Local(lock) => lock.check_not_removed()?,
@@ -105,7 +105,7 @@ impl FileLock {
         self.rename_over(path)
     }
 
-    /// Looks whether the lock is still held, if it was not renewed for so long that it may be lost.
+    /// Checks that the lock is still held, if it was not renewed for so long that it may be lost.
     pub(crate) fn check_old(&self) -> io::Result<()> {
         match self {
             Self::Local(_) => Ok(()),
@@ -118,7 +118,7 @@ impl FileLock {
         self.check_old().err().unwrap_or(e)
     }
 
-    /// Looks whether the lock is still held.
+    /// Checks that the lock is still held.
     pub(crate) fn check(&self) -> io::Result<()> {
         match self {
             Self::Local(_) => Ok(()),
@@ -132,8 +132,8 @@ fn removed() -> io::Error {
 }
 
 impl LocalLock {
-    /// With a lock file that is locked: the lock, unless the file went away in the meantime, or
-    /// became the live value. Nothing may be written to it before.
+    /// The lock of a lock file that is locked, unless the file went away in the meantime, or became
+    /// the value. Nothing may be written to it before.
     pub(crate) fn of(sys: &Arc<dyn Syscalls>, path: &Path, file: File) -> io::Result<Option<Self>> {
         let mut lock = Self {
             sys: sys.clone(),
@@ -151,8 +151,8 @@ impl LocalLock {
         if self.reports_late { again(|| self.sys.flush(&self.file)) } else { Ok(()) }
     }
 
-    /// Under the lock of the path that a temporary is for, the temporaries beside it are removed when
-    /// it is erased with others. The name may be that of another one by now.
+    /// An erasure of a prefix removes temporaries under the lock of their key. The name may be that
+    /// of another temporary by now.
     fn check_not_removed(&mut self) -> io::Result<()> {
         if self.is_under_its_name()? {
             return Ok(());
@@ -183,8 +183,8 @@ impl LocalLock {
         Ok(true)
     }
 
-    /// Whether the name is that of another file by now: a temporary may be removed under the lock
-    /// of what it is for.
+    /// True if the name is that of another file by now: a temporary may be removed under the lock
+    /// of its key.
     fn is_replaced(&self) -> bool {
         let held = again(|| self.sys.file_stat(&self.file));
         let named = again(|| self.sys.link_stat(&self.path));

@@ -26,8 +26,8 @@ pub(crate) struct Lease {
     sys: Arc<dyn Syscalls>,
     /// The lock file.
     path: PathBuf,
-    /// Locked for programs on this host that know nothing else, tensorstore and ndzarr on what they
-    /// take for a local file system; where files can be locked at all.
+    /// Locked, if files can be locked, for programs on this host that use only file locks:
+    /// tensorstore, and ndzarr on a file system that it takes for a local one.
     file: File,
     held: Arc<Held>,
     temporary: Option<Temporary>,
@@ -49,11 +49,11 @@ impl Lease {
         path: &Path,
         file: File,
     ) -> io::Result<Option<Self>> {
-        let is_there = match again(|| sys.link_stat(path)) {
+        let named = match again(|| sys.link_stat(path)) {
             Ok(named) => again(|| sys.file_stat(&file)).map(|stat| (stat.file == named.file).then_some(stat)),
             Err(e) => Err(e),
         };
-        let device = match is_there {
+        let device = match named {
             Ok(Some(stat)) => stat.device(),
             Ok(None) => return Ok(None),
             Err(e) if is_gone(&e) => return Ok(None),
@@ -162,7 +162,8 @@ impl Drop for Lease {
     }
 }
 
-/// Who takes over a lock removes the temporary first.
+/// A temporary that is gone means that the lock is lost: a writer that takes over a lock removes
+/// the temporary first.
 fn gone_is_lost(done: io::Result<()>) -> io::Result<()> {
     match done {
         Err(e) if is_gone(&e) => Err(io::Error::other(Lost)),

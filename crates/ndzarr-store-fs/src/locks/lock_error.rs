@@ -1,4 +1,4 @@
-//! Why a lock was not taken, or was lost.
+//! The errors of a lock that was not taken, or was lost.
 
 use std::error::Error;
 use std::fmt;
@@ -71,7 +71,7 @@ pub(crate) fn failure(action: &'static str, key: impl ToString, e: io::Error) ->
     StoreError::io(action, key, e)
 }
 
-/// The path whose lock was waited for too long, if that is the error.
+/// The path of the lock, if the error is that waiting for it took too long.
 pub(crate) fn waited_for(e: &io::Error) -> Option<PathBuf> {
     let TooLong { lock, .. } = e.get_ref()?.downcast_ref()?;
     Some(lock.with_file_name(lock.file_name()?.to_str()?.strip_suffix(LOCK_SUFFIX)?))

@@ -1,4 +1,4 @@
-//! Looks at lock files: who holds them, and for how long they have not changed.
+//! Reads lock files: their owners, and for how long they have not changed.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -53,8 +53,9 @@ impl Found {
         again(|| sys.refresh(&file))?;
         let mut bytes = Vec::with_capacity(OWNER_BYTES);
         while bytes.len() < OWNER_BYTES {
-            let (at, most) = (bytes.len() as u64, OWNER_BYTES - bytes.len());
-            match again(|| sys.read_at(&file, at, most, &mut bytes)) {
+            let at = bytes.len() as u64;
+            let max = OWNER_BYTES - bytes.len();
+            match again(|| sys.read_at(&file, at, max, &mut bytes)) {
                 Ok(0) => break,
                 Ok(_) => {}
                 // A program has locked all of it, which on SMB forbids others to read it.
@@ -93,8 +94,8 @@ struct Seen {
     since: Duration,
 }
 
-/// How many are kept: the last ones seen.
-const MOST_WATCHED: usize = 1024;
+/// The maximum number of lock files that are watched: those that were found last.
+const MAX_WATCHED: usize = 1024;
 
 impl Watched {
     /// How long a lock file has been unchanged, as far as this process has seen.
@@ -103,9 +104,11 @@ impl Watched {
         if let Some(seen) = watched.get(path).filter(|seen| seen.state == *state) {
             return now.saturating_sub(seen.since);
         }
-        if watched.len() >= MOST_WATCHED {
+        if watched.len() >= MAX_WATCHED {
             let oldest = watched.iter().min_by_key(|(_, seen)| seen.since).map(|(path, _)| path.clone());
-            oldest.and_then(|path| watched.remove(&path));
+            if let Some(oldest) = oldest {
+                watched.remove(&oldest);
+            }
         }
         watched.insert(path.to_owned(), Seen { state: state.clone(), since: now });
         Duration::ZERO

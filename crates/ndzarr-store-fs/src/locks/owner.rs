@@ -1,4 +1,4 @@
-//! The owner of a lock file: what is written into it, and whether its process is alive.
+//! The owner of a lock file: the text in the file, and the state of its process.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::system::syscalls::Syscalls;
 /// The first line of a lock file that names its owner.
 const HEAD: &str = "ndzarr lock 1";
 
-/// What a lock file says about its owner.
+/// The owner that a lock file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     host: Host,
@@ -32,11 +32,13 @@ impl Owner {
         let mut word = |name: &str| Some(lines.next()?.strip_prefix(name)?.trim().to_owned());
         word(HEAD)?;
         let host = Host { boot: word("host")?, space: word("space")? };
-        let (process, start, mark) = (word("process")?.parse().ok()?, word("start")?, word("mark")?);
+        let process = word("process")?.parse().ok()?;
+        let start = word("start")?;
+        let mark = word("mark")?;
         is_mark(&mark).then_some(Self { host, process, start, mark })
     }
 
-    /// Whether its process is known to have ended.
+    /// True if its process is known to have ended.
     pub(crate) fn is_dead(&self, sys: &dyn Syscalls) -> bool {
         let here = sys.host();
         if here != self.host || here.boot.is_empty() || here.space.is_empty() || self.start.is_empty() {
@@ -55,7 +57,7 @@ impl fmt::Display for Owner {
 }
 
 impl Owner {
-    /// For an error: which process it is.
+    /// Its process, for an error.
     pub(crate) fn describe(&self, sys: &dyn Syscalls) -> String {
         let here = sys.host() == self.host;
         format!("process {} on {}", self.process, if here { "this host" } else { "another host" })

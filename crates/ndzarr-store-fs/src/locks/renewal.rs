@@ -40,16 +40,16 @@ struct Renewed {
     time: SystemTime,
 }
 
-/// How often a lock is renewed in a lease.
+/// The number of renewals of a lock in a lease.
 const RENEWALS: u32 = 5;
 
 /// The minimum step of the time stamp, since some file systems count in pairs of seconds.
 const STEP: Duration = Duration::from_secs(2);
 
-/// Another host may have renamed the lock file for a moment, mistaking it for an old one; it puts
-/// it back.
-const LOOKS: u32 = 20;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// Another host may have renamed the lock file for a moment, because it took it for an old one, and
+/// puts it back: the number of checks until the lock is lost, and the pause between them.
+const MAX_CHECKS: u32 = 20;
+const CHECK_PAUSE: Duration = Duration::from_millis(50);
 
 impl Held {
     pub(crate) fn new(
@@ -75,7 +75,7 @@ impl Held {
         held
     }
 
-    /// Renews it no longer.
+    /// Ends its renewal.
     pub(crate) fn forget(self: &Arc<Self>) {
         let mut state = held(&self.renewals.state);
         state.held.retain(|other| !Arc::ptr_eq(other, self));
@@ -89,7 +89,7 @@ impl Held {
         self.process == std::process::id()
     }
 
-    /// Whether it cannot have been taken over yet, by the clock of this process.
+    /// True if it cannot have been taken over yet, by the clock of this process.
     pub(crate) fn is_fresh(&self) -> bool {
         self.since_renewal() < self.lease / 2
     }
@@ -98,19 +98,19 @@ impl Held {
         self.sys.now().saturating_sub(held(&self.renewed).at)
     }
 
-    /// Checks whether the lock file still has the mark.
+    /// Checks that the lock file still has the mark.
     ///
     /// # Errors
     /// It was taken over.
     pub(crate) fn check(&self) -> io::Result<()> {
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_CHECKS {
             if self.lost.load(Ordering::Relaxed) {
                 break;
             }
             match Found::at(&*self.sys, &self.path)? {
                 Some(found) if found.has_mark(&self.mark) => return Ok(()),
                 Some(_) => break,
-                None => self.sys.pause(BETWEEN_LOOKS),
+                None => self.sys.pause(CHECK_PAUSE),
             }
         }
         self.lost.store(true, Ordering::Relaxed);
@@ -134,11 +134,11 @@ impl Held {
         Ok(())
     }
 
-    /// Renews it if it is due, and returns how long it may be left alone. May be called at any
+    /// Renews it if it is due, and returns the time until the next renewal. May be called at any
     /// time.
     pub(crate) fn renew_in_time(&self) -> Duration {
         let every = self.lease / RENEWALS;
-        // One look at the clock: it may become due before the next one.
+        // The clock is read once: it may become due before a second reading.
         if let Some(left) = every.checked_sub(self.since_renewal()).filter(|left| !left.is_zero()) {
             return left;
         }
@@ -163,7 +163,7 @@ impl fmt::Display for Lost {
 
 impl Error for Lost {}
 
-/// The locks that this process holds on a device. Each device has a thread of its own: that of a
+/// The locks that this process holds on a device. Each device has its own thread: the thread of a
 /// server that does not answer hangs.
 #[derive(Debug, Default)]
 struct Renewals {
@@ -220,7 +220,7 @@ impl Renewals {
         let due = Instant::now() + lock.lease / RENEWALS;
         state.held.push(lock);
         match state.thread {
-            // Mostly all have the same lease, and the thread wakes up early enough.
+            // Usually all have the same lease, and the thread wakes up early enough.
             Thread::Runs(until) if until <= due => {}
             Thread::Runs(_) => self.changed.notify_one(),
             Thread::None => {
@@ -234,7 +234,8 @@ impl Renewals {
         }
     }
 
-    /// The thread. It ends when it finds nothing to do, for a lease is a long time.
+    /// The loop of the thread, which ends when no lock is held: a lease is long enough to start
+    /// another one.
     fn renew_all(&self) {
         let _running = Running(self);
         let mut state = held(&self.state);

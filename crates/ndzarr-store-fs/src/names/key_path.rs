@@ -6,12 +6,12 @@ use ndzarr_store::{Key, Prefix, StoreError};
 
 use crate::names::lock_names::has_lock_suffix;
 
-/// Where the value of a key lies.
+/// The path of the file of a key.
 pub(crate) fn of_key(root: &Path, key: &Key) -> Result<PathBuf, StoreError> {
     below(root, key.as_str(), key.as_str())
 }
 
-/// Where the folder of a prefix lies.
+/// The path of the folder of a prefix.
 pub(crate) fn of_prefix(root: &Path, prefix: &Prefix) -> Result<PathBuf, StoreError> {
     let whole = prefix.as_str();
     match whole.strip_suffix('/') {
@@ -20,7 +20,7 @@ pub(crate) fn of_prefix(root: &Path, prefix: &Prefix) -> Result<PathBuf, StoreEr
     }
 }
 
-/// Whether a name of a file or folder can be a segment of one of this store's keys.
+/// True if a name of a file or folder can be a segment of one of this store's keys.
 pub(crate) fn is_segment(name: &str) -> bool {
     Key::check(name).is_ok() && refusal(name).is_none()
 }

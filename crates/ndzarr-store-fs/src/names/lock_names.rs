@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The suffix of lock files. tensorstore has the same, so each excludes the other.
 pub(crate) const LOCK_SUFFIX: &str = ".__lock";
 
-/// Whether a name ends in the suffix of lock files for a file system that ignores case.
+/// True if a name ends in the suffix of lock files for a file system that ignores case.
 pub(crate) fn has_lock_suffix(name: &str) -> bool {
     let mut folded = name.chars().rev().flat_map(char::to_lowercase);
     LOCK_SUFFIX.chars().rev().all(|expected| folded.next() == Some(expected))
@@ -44,25 +44,25 @@ const MARK_LEN: usize = 24;
 
 const REMOVED: &str = ".removed-";
 
-/// Where a file goes that is removed but may be open.
+/// A new path for a file that is removed but may be open.
 #[cfg(windows)]
 pub(crate) fn removed_path(path: &Path) -> PathBuf {
     path.with_file_name(format!("{REMOVED}{}{LOCK_SUFFIX}", new_mark()))
 }
 
-/// Whether a name without the suffix of lock files is that of such a file.
+/// True if a name without the suffix of lock files is that of such a file.
 pub(crate) fn is_removed(name: &str) -> bool {
     name.strip_prefix(REMOVED).is_some_and(is_mark)
 }
 
-/// Whether a path is that of such a file.
+/// True if a path is that of such a file.
 #[cfg(windows)]
 pub(crate) fn is_removed_path(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.and_then(|name| name.strip_suffix(LOCK_SUFFIX)).is_some_and(is_removed)
 }
 
-/// Whether it may be the mark of an owner.
+/// True if it may be the mark of an owner.
 pub(crate) fn is_mark(mark: &str) -> bool {
     mark.len() == MARK_LEN && mark.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
@@ -74,6 +74,7 @@ pub(crate) fn new_mark() -> String {
     let seed = (COUNT.fetch_add(1, Ordering::Relaxed), nanos, std::process::id());
     // The keys of a hasher are random. Those of a forked child are its parent's, hence the seed.
     let random = RandomState::new();
-    let (high, low) = (random.hash_one((seed, 0)), random.hash_one((seed, 1)));
+    let high = random.hash_one((seed, 0));
+    let low = random.hash_one((seed, 1));
     format!("{high:016x}{low:016x}")[..MARK_LEN].to_owned()
 }

@@ -1,4 +1,5 @@
-//! Tells whether removing a folder takes away what is read elsewhere, by links or other names of the folder.
+//! Finds out if removing a folder removes files that are read elsewhere, by links or other names of
+//! the folder.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -9,12 +10,13 @@ use crate::system::os_error::{is_absent, is_loop};
 use crate::system::stat::FileId;
 use crate::system::syscalls::{Syscalls, System, again};
 
-/// More links on one path are followed by no system.
-const MOST_LINKS: u32 = 40;
+/// No system follows more links on one path.
+const MAX_LINKS: u32 = 40;
 
-/// Whether anything that is read at or below the path `read` would be gone once the folder `removed` is: it
-/// lies there, or a link on the way to it does, by whatever names the folders have. Links are followed on the
-/// way to what is read. If `removed` is a link, the link is removed, and what it leads to stays.
+/// True if removing the folder `removed` removes anything that is read at or below the path `read`:
+/// a file in the folder, or one whose path leads through a link in it, whatever names the folders
+/// have. Links on the path `read` and below it are followed. If `removed` is a link, only the link
+/// is removed, and its target stays.
 ///
 /// ```
 /// use ndzarr_store_fs::reads_from;
@@ -44,7 +46,7 @@ pub fn reads_from(read: &Path, removed: &Path) -> io::Result<bool> {
     gone.is_read(std::path::absolute(read)?)
 }
 
-/// What a removal takes away.
+/// The folders and links that a removal removes.
 #[derive(Default)]
 struct Gone {
     /// Everything in them.
@@ -54,7 +56,7 @@ struct Gone {
 }
 
 impl Gone {
-    /// What is removed with a folder.
+    /// Those that are removed with a folder.
     fn with(top: &Path) -> io::Result<Self> {
         let mut gone = Self::default();
         match again(|| System.link_stat(top)) {
@@ -86,7 +88,7 @@ impl Gone {
         Ok(gone)
     }
 
-    /// Whether anything at or below a path is gone, or reached by what is.
+    /// True if anything at or below a path is removed, or is reached through something that is.
     fn is_read(&self, top: PathBuf) -> io::Result<bool> {
         if self.is_passed(&top)? {
             return Ok(true);
@@ -120,7 +122,7 @@ impl Gone {
         Ok(false)
     }
 
-    /// Whether the system passes anything that is gone when it opens an absolute path.
+    /// True if the system passes through anything that is removed when it opens an absolute path.
     fn is_passed(&self, path: &Path) -> io::Result<bool> {
         let mut pending: Vec<OsString> = reversed(path);
         // Without links.
@@ -142,7 +144,7 @@ impl Gone {
             match again(|| System.link_stat(&at)) {
                 Ok(stat) if stat.is_symlink() => {
                     links += 1;
-                    if links > MOST_LINKS {
+                    if links > MAX_LINKS {
                         return Ok(false);
                     }
                     let target = again(|| System.read_link(&at))?;

@@ -12,20 +12,20 @@ use crate::system::syscalls::again;
 use crate::{FsStore, Links};
 
 impl FsStore {
-    /// Where to read a key; `None` if there is nothing.
+    /// The path at which a key is read; `None` if it does not exist.
     pub(crate) fn path_to_read(&self, key: &Key) -> Result<Option<PathBuf>, StoreError> {
         self.confined(key, of_key(self.root(), key)?)
     }
 
-    /// Where to write a key. If the key itself is a link, its target does not matter, since the
-    /// link is replaced.
+    /// The path at which a key is written. If the key itself is a link, its target does not matter,
+    /// since the link is replaced.
     pub(crate) fn path_to_write(&self, key: &Key) -> Result<PathBuf, StoreError> {
         let path = of_key(self.root(), key)?;
         Ok(self.confined_parent(key, path.clone())?.unwrap_or(path))
     }
 
-    /// The path itself, or with [`Links::Confine`] its target inside the store; `None` if there is
-    /// nothing.
+    /// The path itself, or with [`Links::Confine`] its target inside the store; `None` if it does
+    /// not exist.
     pub(crate) fn confined(&self, key: impl ToString, path: PathBuf) -> Result<Option<PathBuf>, StoreError> {
         match self.links {
             Links::Follow => Ok(Some(path)),
@@ -42,7 +42,8 @@ impl FsStore {
         }
     }
 
-    /// The same, but for the folder of the path alone.
+    /// The path with only its folder resolved: the path itself, or with [`Links::Confine`] the path
+    /// in the target of its folder inside the store. `None` if no folder above it exists.
     pub(crate) fn confined_parent(
         &self,
         key: impl ToString,

@@ -1,4 +1,4 @@
-//! Tells apart keys that a file system takes for one: most on Windows and macOS ignore case, some
+//! Distinguishes keys that a file system takes for one: most on Windows and macOS ignore case, some
 //! of them the form of Unicode, and Windows has short names.
 
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::system::os_error::is_absent;
 use crate::system::syscalls::once_free;
 
 impl FsStore {
-    /// Whether an open file lies at this path below the root in exactly this spelling.
+    /// True if an open file lies at this path below the root in exactly this spelling.
     pub(crate) fn is_spelled(&self, file: &File, segments: &str) -> Result<bool, StoreError> {
         if !self.sys.folds_names() {
             return Ok(true);
@@ -21,14 +21,14 @@ impl FsStore {
         let names = self.root().file_name().into_iter().chain(segments.split('/').map(AsRef::as_ref));
         match once_free(&*self.sys, || self.sys.path_of(file)) {
             Ok(found) if found.ends_with(names.collect::<PathBuf>()) => Ok(true),
-            // A link on the way leads to another path, and not every system tells each path: then
-            // each name counts by itself.
+            // A link on the path leads to another path, and not every system reports each path:
+            // then each name is checked by itself.
             _ => self.has_exact_names(segments),
         }
     }
 
-    /// Whether each folder on the way, and the file itself, is listed in exactly this spelling;
-    /// `false` if one of them is not there.
+    /// True if each folder on the path, and the file itself, exists and is listed in exactly this
+    /// spelling.
     pub(crate) fn has_exact_names(&self, segments: &str) -> Result<bool, StoreError> {
         if !self.sys.folds_names() {
             return Ok(true);
@@ -43,9 +43,9 @@ impl FsStore {
         Ok(true)
     }
 
-    /// Refuses a key if its folder, or its value at `path`, is one of another spelling. To be called
-    /// with the open lock file, whose name has `part` behind that of the key: the other spelling has
-    /// the same lock.
+    /// Refuses a key if its folder, or its value at `path`, has another spelling. Takes the open
+    /// lock file, whose name has `part` after that of the key: the other spelling has the same
+    /// lock.
     pub(crate) fn refuse_other_spelling(
         &self,
         key: &Key,

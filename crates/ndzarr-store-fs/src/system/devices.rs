@@ -1,4 +1,4 @@
-//! Remembers what file system each device of a store has.
+//! Remembers the file system of each device of a store.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use crate::system::file_system::{FileSystem, Locking};
 use crate::system::stat::Device;
 use crate::system::syscalls::{Syscalls, again};
 
-/// The file systems of devices that were asked for it.
+/// The file systems of devices, each asked of the system once in a while.
 #[derive(Debug)]
 pub(crate) struct Devices {
     /// How writers are serialized, unless it is [`Locking::Auto`].
@@ -63,20 +63,20 @@ impl Devices {
         Ok(again(|| sys.file_system(file))?.forced(self.forced))
     }
 
-    /// Whether a file on this device needs the portable protocol, as far as is known.
+    /// True if a file on this device needs the portable protocol, as far as is known.
     pub(crate) fn is_portable(&self, device: Device) -> bool {
         let devices = self.known();
         let known = devices.iter().find(|known| known.device == device);
         known.is_none_or(|known| known.file_system.locking() == Locking::Portable)
     }
 
-    /// Whether a file on a device was found to stay as long as it is open.
+    /// True if a file on a device was found to stay as long as it is open.
     pub(crate) fn keep_open(&self) -> bool {
         let devices = self.known();
         devices.iter().any(|known| !known.file_system.replaces_open())
     }
 
-    /// Whether there is a device, and all of them are local.
+    /// True if devices are known, and all of them are local.
     pub(crate) fn are_local(&self) -> bool {
         let devices = self.known();
         !devices.is_empty() && devices.iter().all(|known| known.file_system.locking() == Locking::Local)

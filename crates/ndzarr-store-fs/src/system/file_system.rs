@@ -6,7 +6,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Locking {
-    /// [`Local`](Self::Local) on file systems that are known to belong to this machine alone,
+    /// [`Local`](Self::Local) on file systems that are known to belong only to this machine,
     /// [`Portable`](Self::Portable) on all others. The default.
     #[default]
     Auto,
@@ -37,19 +37,20 @@ impl FileSystem {
         &self.name
     }
 
-    /// How writers of the store are serialized there; never [`Locking::Auto`].
+    /// How writers of the store are serialized on it; never [`Locking::Auto`].
     #[must_use]
     pub fn locking(&self) -> Locking {
         self.locking
     }
 
-    /// Whether a file that is open can be replaced and removed, in one step: a client of NFS first renames it
-    /// away, and one of SMB removes it, so that who is killed in between leaves no value.
+    /// True if an open file can be replaced and removed in one step. A client of NFS first renames
+    /// it away, and one of SMB removes it, so that a process that is killed in between leaves no
+    /// value.
     pub(crate) fn replaces_open(&self) -> bool {
         self.replaces_open
     }
 
-    /// Whether it reports some failed writes only when a file is flushed or closed, as network file
+    /// True if it reports some failed writes only when a file is flushed or closed, as network file
     /// systems do.
     pub(crate) fn reports_late(&self) -> bool {
         self.reports_late
@@ -128,7 +129,7 @@ impl FileSystem {
         Self { replaces_open: !["nfs", "smbfs"].contains(&name), ..Self::new(name.to_owned(), locking) }
     }
 
-    /// Of Windows, by what `GetVolumeInformationByHandleW` tells.
+    /// Of Windows, by the name and the flags that `GetVolumeInformationByHandleW` returns.
     #[cfg(any(test, windows))]
     pub(crate) fn of_volume(name: &str, flags: u32, place: Place) -> Self {
         const LOCAL: [&str; 6] = ["NTFS", "ReFS", "exFAT", "FAT32", "FAT", "UDF"];
@@ -152,7 +153,7 @@ impl FileSystem {
     }
 }
 
-/// Where a volume of Windows is.
+/// The place of a volume of Windows.
 #[cfg(any(test, windows))]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {

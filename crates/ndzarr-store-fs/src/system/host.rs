@@ -1,4 +1,4 @@
-//! This process and its machine, as other hosts are told.
+//! Identifies this process and its machine to other hosts.
 
 use std::fs;
 use std::io;
@@ -43,7 +43,7 @@ fn this_host() -> Host {
     }
 }
 
-/// Whether there is a process of this number, of any user; true if unknown.
+/// True if a process of this number exists, of any user, or if that is unknown.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn exists(process: u32) -> bool {
     use rustix::io::Errno;
@@ -63,8 +63,8 @@ pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
     if !cfg!(any(target_os = "linux", target_os = "android")) {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    // That of the first thread, which is the same: for a program under QEMU, `/proc/<its own id>/stat` says
-    // when the thread was started that reads it.
+    // The start of the first thread, which is that of the process: for a program under QEMU,
+    // `/proc/<its own id>/stat` has the start of the thread that reads it.
     let stat = match fs::read_to_string(format!("/proc/{process}/task/{process}/stat")) {
         Ok(stat) => stat,
         // Without /proc no process can be checked.
@@ -80,7 +80,7 @@ pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
     let (Some(state), Some(start)) = (words.next(), words.nth(18)) else {
         return Err(io::ErrorKind::InvalidData.into());
     };
-    // A process that has ended stays in the list until its parent asks for it.
+    // A process that has ended stays in the list until its parent waits for it.
     Ok((!matches!(state, "Z" | "X")).then(|| start.to_owned()))
 }
 

@@ -1,4 +1,4 @@
-//! Tells whether a file is still the one that was read before.
+//! Finds out if a file is still the one that was read before.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ impl PartialEq for Identity {
 /// A state of a value.
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    /// Its file, open, so that the system cannot give its number to another one. `None` where a
-    /// value that is open could not be replaced; then its identity tells.
+    /// Its file, open, so that the system cannot give its number to another one. `None` where an
+    /// open file could not be replaced; then the identity distinguishes the states.
     pub(crate) file: Option<Arc<File>>,
     pub(crate) identity: Identity,
-    /// Whether no later state can have this identity, even if the file is closed and the system
+    /// True if no later state can have this identity, even if the file is closed and the system
     /// gives its number to another one.
     pub(crate) is_settled: bool,
 }
@@ -79,19 +79,19 @@ impl Identity {
         self.file.device
     }
 
-    /// Whether what touches the file from now on leaves other times than these.
+    /// True if the next change of the file gives it other times than these.
     pub(crate) fn is_settled(&self) -> bool {
         let now = now();
         self.is_precise() && self.times.iter().all(|time| time + RECENT < now)
     }
 
-    /// Whether the file was touched a moment ago.
+    /// True if the file was touched a moment ago.
     pub(crate) fn is_recent(&self) -> bool {
         let now = now();
         self.times.iter().any(|time| (now - RECENT..=now + RECENT).contains(time))
     }
 
-    /// Whether its times distinguish two states of it that follow each other soon. sshfs and others
+    /// True if its times distinguish two states of it that follow each other soon. sshfs and others
     /// count seconds, and give a file the number that the one before it under its name had.
     pub(crate) fn is_precise(&self) -> bool {
         self.times.iter().any(|time| time % COARSE != 0)

@@ -1,28 +1,28 @@
-//! What errors of the system mean to this store.
+//! The meanings of errors of the system for this store.
 
 use std::io::{self, ErrorKind};
 
-/// Whether this error means that there is definitely no such file: nothing of this name, or a file
+/// True if this error means that there is definitely no such file: nothing of this name, or a file
 /// where a folder should be.
 pub(crate) fn is_absent(e: &io::Error) -> bool {
     is_not_found(e) || e.kind() == ErrorKind::NotADirectory
 }
 
-/// Whether this error means that there is nothing of this name, or no folder for it.
+/// True if this error means that there is nothing of this name, or no folder for it.
 pub(crate) fn is_not_found(e: &io::Error) -> bool {
     // To std, "not found" is also a server, a share or a drive that cannot be reached.
     const UNREACHABLE: [i32; 3] = [windows::BAD_NETPATH, windows::BAD_NET_NAME, windows::INVALID_DRIVE];
     e.kind() == ErrorKind::NotFound && !is_one_of(e, &UNREACHABLE)
 }
 
-/// Whether this error means that the file is gone, by its name or, on a network file system,
+/// True if this error means that the file is gone, by its name or, on a network file system,
 /// although it is open.
 pub(crate) fn is_gone(e: &io::Error) -> bool {
     is_not_found(e) || e.kind() == ErrorKind::StaleNetworkFileHandle
 }
 
-/// Whether this error means that the system cannot lock, not even later: ENOSYS, EOPNOTSUPP, ENOTSUP or
-/// EINVAL.
+/// True if this error means that the system cannot lock, not even later: ENOSYS, EOPNOTSUPP,
+/// ENOTSUP or EINVAL.
 pub(crate) fn never_locks(e: &io::Error) -> bool {
     // On Apple's systems it is not EOPNOTSUPP, and std has no kind for it.
     #[cfg(unix)]
@@ -33,7 +33,7 @@ pub(crate) fn never_locks(e: &io::Error) -> bool {
         || is_one_of(e, &[windows::INVALID_FUNCTION, windows::NOT_SUPPORTED])
 }
 
-/// Whether this error means that the system cannot lock, at least for the moment: ENOLCK.
+/// True if this error means that the system cannot lock, at least for the moment: ENOLCK.
 pub(crate) fn is_unsupported(e: &io::Error) -> bool {
     #[cfg(unix)]
     if e.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
@@ -42,7 +42,7 @@ pub(crate) fn is_unsupported(e: &io::Error) -> bool {
     never_locks(e)
 }
 
-/// Whether this error means that a link leads to itself.
+/// True if this error means that a link leads to itself.
 pub(crate) fn is_loop(e: &io::Error) -> bool {
     #[cfg(unix)]
     if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
@@ -51,10 +51,10 @@ pub(crate) fn is_loop(e: &io::Error) -> bool {
     is_one_of(e, &[windows::CANT_RESOLVE_FILENAME])
 }
 
-/// Whether this error may hide another one. sshfs gives EPERM for errors that it cannot express, and Linux
-/// EINVAL for a file of SMB that it has open under another name.
-/// Windows denies access to a file that is removed as soon as the last handle of it is closed, and says
-/// that one is shared which is being renamed.
+/// True if this error may hide another one. sshfs gives EPERM for errors that it cannot express,
+/// and Linux EINVAL for a file of SMB that it has open under another name. Windows denies access to
+/// a file that is removed as soon as the last handle of it is closed, and reports a sharing
+/// violation for a file that is being renamed.
 pub(crate) fn is_refusal(e: &io::Error) -> bool {
     #[cfg(unix)]
     if [rustix::io::Errno::PERM, rustix::io::Errno::INVAL]
@@ -66,8 +66,8 @@ pub(crate) fn is_refusal(e: &io::Error) -> bool {
     is_one_of(e, &[windows::ACCESS_DENIED, windows::DELETE_PENDING, windows::SHARING_VIOLATION])
 }
 
-/// Whether this error may end when another process closes a file: EBUSY of shares that a Windows server
-/// exports, and on Windows any of those by which it protects open files.
+/// True if this error may end when another process closes a file: EBUSY of shares that a Windows
+/// server exports, and on Windows any of those by which it protects open files.
 pub(crate) fn is_in_use(e: &io::Error) -> bool {
     const IN_USE: [i32; 6] = [
         windows::ACCESS_DENIED,
@@ -99,7 +99,7 @@ pub(crate) fn blame_leases(e: io::Error) -> io::Error {
     e
 }
 
-/// Whether this is one of these errors of Windows.
+/// True if this is one of these errors of Windows.
 fn is_one_of(e: &io::Error, errors: &[i32]) -> bool {
     cfg!(windows) && e.raw_os_error().is_some_and(|number| errors.contains(&number))
 }

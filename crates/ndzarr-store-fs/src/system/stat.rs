@@ -1,4 +1,4 @@
-//! What the system tells about a file.
+//! The metadata of a file that the system reports.
 
 /// Which file it is, and in which state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) struct Stat {
     pub(crate) modified: i128,
     /// When anything about it was last changed, in the same way.
     pub(crate) changed: i128,
-    /// How many (hard) names it has.
+    /// The number of its (hard) names.
     pub(crate) names: u64,
 }
 

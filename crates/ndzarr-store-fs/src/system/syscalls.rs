@@ -61,12 +61,12 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         OpenOptions::new().read(true).write(true).create_new(true).open(path)
     }
 
-    /// Opens a file that is there, to read and write, not through a symbolic link.
+    /// Opens an existing file to read and write, not through a symbolic link.
     fn reopen(&self, path: &Path) -> io::Result<File> {
         platform::open_unfollowed(OpenOptions::new().read(true).write(true), path)
     }
 
-    /// Opens a file that is there, to read it alone, not through a symbolic link.
+    /// Opens an existing file only to read it, not through a symbolic link.
     fn open_unfollowed(&self, path: &Path) -> io::Result<File> {
         platform::open_unfollowed(OpenOptions::new().read(true), path)
     }
@@ -142,7 +142,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::canonicalize(path)
     }
 
-    /// Whether a file may be found under another name than its folder lists.
+    /// True if a file may be found under another name than its folder lists.
     fn folds_names(&self) -> bool {
         platform::FOLDS_NAMES
     }
@@ -181,13 +181,13 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::rename(from, to)
     }
 
-    /// Whether a file, open to read alone, is open elsewhere to be written. `false` where the system does
-    /// not tell.
+    /// True if a file that is open here only to be read is open elsewhere to be written. False if
+    /// the system does not report that.
     fn is_open_to_write(&self, file: &File) -> bool {
         platform::is_open_to_write(file)
     }
 
-    /// Gives a file a second name, which must not be there yet.
+    /// Gives a file a second name, which must not exist yet.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::hard_link(from, to)
     }
@@ -263,13 +263,13 @@ pub(crate) struct System;
 
 impl Syscalls for System {}
 
-/// Renames a file over a value, once those who have the value open let it be replaced.
+/// Renames a file over a value, once programs that have the value open let it be replaced.
 pub(crate) fn replace(sys: &dyn Syscalls, from: &Path, to: &Path) -> io::Result<()> {
-    let is_there = |path: &Path| again(|| sys.link_stat(path)).is_ok();
+    let exists = |path: &Path| again(|| sys.link_stat(path)).is_ok();
     once_closed(sys, || match sys.rename(from, to) {
         // Linux removes an open value from a share of SMB to replace it, which the server carries out only
         // once it is closed. Until then nothing can have its name.
-        Err(e) if is_not_found(&e) && is_there(from) && to.parent().is_some_and(is_there) => {
+        Err(e) if is_not_found(&e) && exists(from) && to.parent().is_some_and(exists) => {
             Err(io::ErrorKind::ResourceBusy.into())
         }
         renamed => renamed,
@@ -297,7 +297,8 @@ fn while_in_use<T>(
     limit: Duration,
     mut call: impl FnMut() -> io::Result<T>,
 ) -> io::Result<T> {
-    let (mut start, mut pause) = (None, Duration::from_micros(50));
+    let mut start = None;
+    let mut pause = Duration::from_micros(50);
     loop {
         match again(&mut call) {
             Err(e) if is_in_use(&e) => {

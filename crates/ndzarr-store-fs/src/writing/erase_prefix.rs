@@ -21,7 +21,7 @@ struct Erasure<'e> {
     store: &'e FsStore,
     wait: Wait<'e>,
     start: Duration,
-    /// Whether a lock file, or one that goes when it is closed, had to stay.
+    /// True if a lock file, or one that is removed when it is closed, had to stay.
     leaves_locks: Cell<bool>,
 }
 
@@ -49,8 +49,8 @@ impl FsStore {
         }
         match again(|| self.sys.link_stat(&path)) {
             Ok(entry) if entry.is_dir() => erasure.remove_tree(&path).map_err(failed)?,
-            // A link to a folder is removed, its target stays. One to a file is a value beside the
-            // prefix, not below.
+            // A link to a folder is removed, its target stays. A link to a file is a value next to
+            // the prefix, not below it.
             Ok(entry) if entry.is_symlink() => match again(|| self.sys.stat(&path)) {
                 Ok(target) if target.is_dir() => again(|| self.sys.unlink(&path)).map_err(failed)?,
                 _ => return Ok(()),
@@ -75,7 +75,7 @@ impl Erasure<'_> {
             match once_free(&*self.store.sys, || self.store.sys.remove_folder(folder)) {
                 Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && self.leaves_locks.get() => break,
                 Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
-                // sshfs says so of a folder that is not empty.
+                // sshfs reports this for a folder that is not empty.
                 Err(e) if e.kind() == ErrorKind::PermissionDenied && self.has_entries(folder) => {}
                 removed => return absent_is_fine(removed),
             }
@@ -104,7 +104,7 @@ impl Erasure<'_> {
                     .is_some_and(|name| !is_numbered(name.strip_suffix(LOCK_SUFFIX).unwrap_or(name)));
             if is_first { self.remove_entry(&entry)? } else { later.push(entry) }
         }
-        // What may not be removed keeps nothing else.
+        // An entry that may not be removed does not keep the others.
         let mut outcome = Ok(());
         for entry in later {
             match self.remove_entry(&entry) {
@@ -116,7 +116,8 @@ impl Erasure<'_> {
     }
 
     fn remove_entry(&self, entry: &DirEntry) -> io::Result<()> {
-        let (path, name) = (entry.path(), entry.file_name());
+        let path = entry.path();
+        let name = entry.file_name();
         let name = name.to_str();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => self.remove_tree(&path),
@@ -139,7 +140,7 @@ impl Erasure<'_> {
     fn remove_lock_file(&self, path: &Path, of: &str) -> io::Result<()> {
         if is_removed(of) {
             let removed = again(|| self.store.sys.unlink(path));
-            // Windows may keep it for as long as it is open, whether it says so or not.
+            // Windows may keep it for as long as it is open, with or without an error.
             if removed.as_ref().is_err_and(is_in_use) || again(|| self.store.sys.link_stat(path)).is_ok() {
                 self.leaves_locks.set(true);
                 return Ok(());

@@ -35,7 +35,7 @@ impl FsStore {
                 Err(_) | Ok(0) if self.is_below_file(folder) => return Err(ErrorKind::NotADirectory.into()),
                 Err(e) => last = Some(e),
                 Ok(0) => {}
-                // Not a new value, which would remove them.
+                // Assigns only the field: dropping the whole value would remove the folders.
                 Ok(levels) => made.0 = Some((self.clone(), path.to_owned(), levels)),
             }
         }
@@ -47,7 +47,7 @@ impl FsStore {
         found.find_map(Result::ok).is_some_and(|above| !above.is_dir())
     }
 
-    /// Takes the lock of a path, whose folder is made if it is not there.
+    /// Takes the lock of a path, whose folder is created if it does not exist.
     pub(crate) fn take_in_folder(&self, path: &Path, wait: Wait<'_>) -> io::Result<(Take, MadeFolders)> {
         self.in_folder(path, || {
             Ok(match self.locks.take(path, wait)? {
@@ -57,19 +57,20 @@ impl FsStore {
         })
     }
 
-    /// How many folders were made, up from this one.
+    /// Creates a folder and those above it that do not exist. Returns the number of created
+    /// folders.
     fn make(&self, folder: &Path) -> io::Result<usize> {
         let mut above = 0;
-        // One that others are about to remove stays until all have closed it, on Windows.
+        // On Windows, a folder that others remove stays until all have closed it.
         match once_free(&*self.sys, || self.sys.make_folder(folder)) {
             Ok(()) => {}
             // Another process, which made it a moment ago, may not have synced it yet.
-            Err(e) if self.is_there(folder, &e) => return self.sync_entry(folder).map(|()| 0),
+            Err(e) if self.exists_already(folder, &e) => return self.sync_entry(folder).map(|()| 0),
             Err(e) if is_not_found(&e) => {
                 let Some(parent) = folder.parent() else { return Err(e) };
                 above = self.make(parent)?;
                 match again(|| self.sys.make_folder(folder)) {
-                    Err(e) if !self.is_there(folder, &e) => return Err(e),
+                    Err(e) if !self.exists_already(folder, &e) => return Err(e),
                     _ => {}
                 }
             }
@@ -79,8 +80,8 @@ impl FsStore {
         Ok(above + 1)
     }
 
-    /// Whether creating a folder failed because it exists. sshfs reports "not permitted" then.
-    fn is_there(&self, folder: &Path, e: &io::Error) -> bool {
+    /// True if creating a folder failed because it exists. sshfs reports "not permitted" then.
+    fn exists_already(&self, folder: &Path, e: &io::Error) -> bool {
         match e.kind() {
             ErrorKind::AlreadyExists => true,
             ErrorKind::PermissionDenied => again(|| self.sys.stat(folder)).is_ok_and(|stat| stat.is_dir()),
@@ -119,7 +120,7 @@ impl FsStore {
 pub(crate) struct MadeFolders(Option<(FsStore, PathBuf, usize)>);
 
 impl MadeFolders {
-    /// There is a value in them.
+    /// Keeps them, because a value in them exists.
     pub(crate) fn keep(&mut self) {
         self.0 = None;
     }

@@ -78,7 +78,8 @@ impl KeyLock for FsKeyLock {
     }
 
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        let (sys, lock) = (&*self.store.sys, &mut self.lock);
+        let sys = &*self.store.sys;
+        let lock = &mut self.lock;
         lock.new_value()
             .and_then(|file| self.value.write_at(sys, file, at, part))
             .map_err(|e| failure("write", &self.key, self.lock.blame(e)))
@@ -86,7 +87,8 @@ impl KeyLock for FsKeyLock {
 
     fn copy_at(&mut self, at: u64, pin: &Pin, range: Range<u64>) -> Result<bool, StoreError> {
         let Some(Pinned { file: Some(old), .. }) = pin.get::<Pinned>() else { return Ok(false) };
-        let (sys, lock) = (&*self.store.sys, &mut self.lock);
+        let sys = &*self.store.sys;
+        let lock = &mut self.lock;
         let copied = lock.new_value().and_then(|file| self.value.copy_at(sys, file, at, old, range));
         let copied = copied.map_err(|e| failure("write", &self.key, self.lock.blame(e)))?;
         // The old file may be one that another host has written into.
@@ -100,7 +102,7 @@ impl KeyLock for FsKeyLock {
 
     fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {
         let failed = |action| move |e| (action, e);
-        let publish = || {
+        let mut publish = || {
             let file = self.lock.new_value().map_err(failed("write"))?.clone();
             let level = self.store.durability.of(&self.key);
             let time = self.store.time_of_next(&self.path);
@@ -115,7 +117,6 @@ impl KeyLock for FsKeyLock {
             // Renaming touches the file, so its identity is taken afterwards.
             Ok(self.store.pin(file))
         };
-        let mut publish = publish;
         publish().map_err(|(action, e)| failure(action, &self.key, e))
     }
 

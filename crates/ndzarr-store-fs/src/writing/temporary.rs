@@ -1,4 +1,4 @@
-//! A new value that is written beside the old one, under a name that no key has.
+//! A new value that is written next to the old one, under a name that no key has.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,8 +15,8 @@ use crate::locks::file_lock::FileLock;
 use crate::locks::lock_error::failure;
 use crate::new_value::NewValue;
 
-/// A new value: a lock file beside the value's, with a name that no key has. While it is locked it
-/// has a writer; that of a killed writer is unlocked and is taken over.
+/// A new value: a lock file next to that of the value, with a name that no key has. While it is
+/// locked it has a writer; that of a killed writer is unlocked and is taken over.
 #[derive(Debug)]
 pub(crate) struct FsTemporary {
     store: FsStore,

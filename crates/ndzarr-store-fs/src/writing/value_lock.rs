@@ -96,7 +96,7 @@ impl FsStore {
         }
     }
 
-    /// Whether the value of a pin is there to stay: no program is writing it in place.
+    /// True if the value of a pin is final: no program is writing it in place.
     pub(crate) fn value_stays(&self, key: &Key, seen: &Pin, wait: Wait<'_>) -> Result<bool, StoreError> {
         let Some(path) = self.path_to_read(key)? else { return Ok(false) };
         let limit = self.locks.timeout().map_or(READERS_LIMIT, |timeout| timeout.min(READERS_LIMIT));

@@ -85,8 +85,8 @@ impl FsStore {
         Ok(Put::Done(None))
     }
 
-    /// Whether a file reported as absent really is: a network file system may report so from its
-    /// cache, until the folder is changed from here, by a lock file for instance.
+    /// True if a file reported as absent really is: a network file system may report so from its
+    /// cache, until this process changes the folder, by a lock file for instance.
     fn knows_what_is_absent(&self, path: &Path) -> bool {
         let locking = |folder| {
             let folder = again(|| self.sys.open(folder)).ok()?;
@@ -185,7 +185,7 @@ fn unless_lost<T>(mut write: impl FnMut() -> Result<T, StoreError>) -> Result<T,
     write()
 }
 
-/// What makes the name of a temporary unique.
+/// The part that makes the name of a temporary unique.
 fn unique_part() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
