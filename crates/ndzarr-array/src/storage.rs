@@ -73,6 +73,8 @@ struct Shared {
     /// What a cache knows the store by, if that is not the store itself.
     id: Option<StoreId>,
     warnings: Arc<[String]>,
+    /// Why nothing is opened in it: the conversion of a folder has no other way to report an error.
+    refusal: Option<Error>,
 }
 
 impl Storage {
@@ -93,10 +95,12 @@ impl Storage {
         Self { store: AnyStore::Async(Arc::new(store)), folder: None, shared: Shared::default() }
     }
 
-    /// A folder of the local file system, which need not exist yet.
-    #[cfg(feature = "fs")]
-    pub fn folder(root: impl AsRef<std::path::Path>) -> Self {
-        Self::blocking(ndzarr_store_fs::FsStore::new(root.as_ref()))
+    /// The same storage, unless it was made with a setting that it cannot have.
+    pub(crate) fn accepted(self) -> Result<Self> {
+        match self.shared.refusal {
+            Some(refusal) => Err(refusal),
+            None => Ok(self),
+        }
     }
 
     /// The storage with a cache: arrays that are opened or created in it keep chunks there. See
@@ -347,44 +351,5 @@ impl From<ndzarr_store_object::ObjectStore> for Storage {
 impl From<&ndzarr_store_object::ObjectStore> for Storage {
     fn from(store: &ndzarr_store_object::ObjectStore) -> Self {
         Self::asynchronous(store.clone())
-    }
-}
-
-#[cfg(feature = "fs")]
-mod folders {
-    use std::path::{Path, PathBuf};
-
-    use ndzarr_store_fs::FsStore;
-
-    use super::Storage;
-
-    impl From<FsStore> for Storage {
-        fn from(store: FsStore) -> Self {
-            Self::blocking(store)
-        }
-    }
-
-    impl From<&FsStore> for Storage {
-        fn from(store: &FsStore) -> Self {
-            Self::blocking(store.clone())
-        }
-    }
-
-    impl From<&str> for Storage {
-        fn from(folder: &str) -> Self {
-            Self::folder(folder)
-        }
-    }
-
-    impl From<&Path> for Storage {
-        fn from(folder: &Path) -> Self {
-            Self::folder(folder)
-        }
-    }
-
-    impl From<&PathBuf> for Storage {
-        fn from(folder: &PathBuf) -> Self {
-            Self::folder(folder)
-        }
     }
 }

@@ -154,7 +154,7 @@ impl Place {
     pub(crate) fn locate(self) -> Result<Located> {
         match self.0 {
             Where::In(storage, path) => Ok(Located {
-                storage,
+                storage: storage.accepted()?,
                 path,
                 #[cfg(feature = "fs")]
                 folder: None,

@@ -1,7 +1,7 @@
-//! Finds hierarchies of the local file system that contain a store.
+//! Stores that are folders of the local file system, and the hierarchies that contain them.
 
 use std::any::Any;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use ndzarr_metadata::{Format, documents_above};
@@ -9,6 +9,8 @@ use ndzarr_store::{Prefix, StoreError};
 use ndzarr_store_fs::{FsStore, Links};
 
 use super::Storage;
+use crate::places::folder_store;
+use crate::places::remote::Environment;
 
 /// The folder in which a store keeps its values.
 #[derive(Clone, Debug)]
@@ -54,11 +56,57 @@ impl Folder {
 }
 
 impl Storage {
+    /// A folder of the local file system, which need not exist yet. The variable `NDZARR_DURABILITY` of
+    /// the process is the level of its writes, as for [`Place::with_variables`](crate::Place::with_variables);
+    /// if it has no level, opening or creating a node in the folder is an error. An `FsStore` has a level of
+    /// its own.
+    pub fn folder(root: impl AsRef<Path>) -> Self {
+        let root = root.as_ref();
+        match folder_store::open(root, &Environment::Process) {
+            Ok(store) => Self::blocking(store),
+            Err(refusal) => {
+                let mut folder = Self::blocking(FsStore::new(root));
+                folder.shared.refusal = Some(refusal);
+                folder
+            }
+        }
+    }
+
     /// Another folder, with the settings of this one.
     pub(crate) fn in_folder(&self, root: &Path) -> Self {
         match &self.folder {
             Some(folder) => Self::from(folder.0.with_root(root)),
             None => Self::folder(root),
         }
+    }
+}
+
+impl From<FsStore> for Storage {
+    fn from(store: FsStore) -> Self {
+        Self::blocking(store)
+    }
+}
+
+impl From<&FsStore> for Storage {
+    fn from(store: &FsStore) -> Self {
+        Self::blocking(store.clone())
+    }
+}
+
+impl From<&str> for Storage {
+    fn from(folder: &str) -> Self {
+        Self::folder(folder)
+    }
+}
+
+impl From<&Path> for Storage {
+    fn from(folder: &Path) -> Self {
+        Self::folder(folder)
+    }
+}
+
+impl From<&PathBuf> for Storage {
+    fn from(folder: &PathBuf) -> Self {
+        Self::folder(folder)
     }
 }

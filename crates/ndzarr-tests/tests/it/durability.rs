@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use ndzarr::{Array, CopyOptions, ErrorKind, Format, Group, Place, Result, copy};
+use ndzarr::store::Durability;
+use ndzarr::{Array, CopyOptions, ErrorKind, Format, FsStore, Group, Place, Result, Storage, copy};
+use ndzarr_testkit::{has_started, run_with_variables};
 
 /// A place whose environment has this level, and nothing else.
 fn place(path: &Path, level: &'static str) -> Place {
     Place::with_variables(path, move |name| (name == "NDZARR_DURABILITY").then(|| level.to_owned()))
 }
 
-fn shown(storage: &ndzarr::Storage) -> String {
+fn shown(storage: &Storage) -> String {
     format!("{storage:?}")
 }
 
@@ -61,5 +63,74 @@ fn another_level_is_an_error() -> Result<()> {
         );
     }
     assert!(!folder.path().join("b").exists() && !folder.path().join("c.zip").exists());
+    Ok(())
+}
+
+/// All places that name one array by its folder.
+fn places(root: &Path) -> [Place; 4] {
+    [
+        root.join("a").into(),
+        (root, "a").into(),
+        (Storage::folder(root), "a").into(),
+        Storage::folder(root.join("a")).into(),
+    ]
+}
+
+/// A store that was built has its own level, which no variable changes.
+fn built(root: &Path) -> Place {
+    (FsStore::builder(root).durability(Durability::Data).build(), "a").into()
+}
+
+#[test]
+fn however_a_folder_is_named_it_has_the_level_of_the_process() -> Result<()> {
+    const TEST: &str = "durability::however_a_folder_is_named_it_has_the_level_of_the_process";
+    if !has_started() {
+        for level in ["none", "full"] {
+            run_with_variables(TEST, &[("NDZARR_DURABILITY", level)]);
+        }
+        return Ok(());
+    }
+    let expected = match std::env::var("NDZARR_DURABILITY").as_deref() {
+        Ok("none") => Durability::None,
+        _ => Durability::Full,
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for place in places(folder.path()) {
+        let created = Array::<u8>::builder([2]).overwrite().create(&place)?;
+        let opened = Array::<u8>::open(&place)?;
+        for array in [created, opened] {
+            let shown = shown(array.storage());
+            assert!(shown.contains(&format!(", {expected:?}, ")), "{place:?}: {shown}");
+        }
+    }
+    let shown = shown(Array::<u8>::open(built(folder.path()))?.storage());
+    assert!(shown.contains(", Data, "), "{shown}");
+    Ok(())
+}
+
+#[test]
+fn however_a_folder_is_named_another_level_is_an_error() -> Result<()> {
+    const TEST: &str = "durability::however_a_folder_is_named_another_level_is_an_error";
+    if !has_started() {
+        run_with_variables(TEST, &[("NDZARR_DURABILITY", "Full")]);
+        return Ok(());
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    Array::<u8>::builder([2]).create(built(folder.path()))?;
+    let new = folder.path().join("new");
+    for (old, new) in places(folder.path()).into_iter().zip(places(&new)) {
+        let results = [
+            Array::<u8>::open(&old).map(drop),
+            Array::<u8>::builder([2]).create(&new).map(drop),
+            copy(built(folder.path()), &new, &CopyOptions::default()).map(drop),
+        ];
+        for result in results {
+            let error = result.expect_err("there is no such level");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            let expected = "NDZARR_DURABILITY is none, documents, data or full, not \"Full\"";
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+    assert!(!new.exists());
     Ok(())
 }
