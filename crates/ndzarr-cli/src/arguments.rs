@@ -1,4 +1,5 @@
-//! The arguments that all verbs share, and what they mean for opening and running.
+//! The arguments that all verbs share, and the options for opening and running that follow from
+//! them.
 
 pub(crate) mod codecs;
 pub(crate) mod formats;
@@ -12,7 +13,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use ndzarr::{AnyArray, AnyNode, ConcurrentUpdate, Format, MemberKind, N5Axes, OpenOptions, RunOptions};
 
 use crate::failure::Failure;
-use crate::places::shown;
+use crate::places::{below, shown};
 
 /// Arguments that every verb takes.
 #[derive(Args, Clone, Debug)]
@@ -39,8 +40,8 @@ pub(crate) struct Global {
     /// writes, as Backblaze B2: of several writers the last one wins.
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) last_writer_wins: bool,
-    /// Look for this format alone, where several are in one place, or none is detected. With `cp`,
-    /// `import` and `pyramid` it is the format of what they make.
+    /// Look only for this format, where several are in one place, or none is detected. With `cp`,
+    /// `import` and `pyramid` it is the format of the result.
     #[arg(long, global = true, hide_short_help = true, value_parser = formats::read(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
     /// The separator of the chunk keys of what is opened, where its metadata state a wrong one or none.
@@ -73,7 +74,7 @@ pub(crate) enum Axes {
     Reversed,
 }
 
-/// How many requests to a remote store are made at once by loops over chunks.
+/// The number of requests that loops over chunks make to a remote store at the same time.
 const REMOTE_THREADS: NonZeroUsize = NonZeroUsize::new(16).expect("16 is not zero");
 
 impl Global {
@@ -94,18 +95,18 @@ impl Global {
         self.open_by(&self.open_options(), place)
     }
 
-    /// Opens the node at a place, for calls that run as the arguments say.
+    /// Opens the node at a place with these options, for calls that run as the arguments say.
     pub(crate) fn open_by(&self, options: &OpenOptions, place: &Path) -> Result<AnyNode, Failure> {
         Ok(match options.open_node(place)? {
-            AnyNode::Array(array) => AnyNode::Array(array.with_options(self.run())),
-            AnyNode::Group(group) => AnyNode::Group(group.with_options(self.run())),
+            AnyNode::Array(array) => AnyNode::Array(array.with_options(self.run_options())),
+            AnyNode::Group(group) => AnyNode::Group(group.with_options(self.run_options())),
         })
     }
 
     /// Opens the array at a place.
     pub(crate) fn open_array(&self, place: &Path, options: &OpenOptions) -> Result<AnyArray, Failure> {
         match options.open_node(place)? {
-            AnyNode::Array(array) => Ok(array.with_options(self.run())),
+            AnyNode::Array(array) => Ok(array.with_options(self.run_options())),
             AnyNode::Group(_) => Err(Failure::usage(format_args!(
                 "{} is a group; name one of its arrays, which `ndzarr ls -r` lists",
                 shown(place)
@@ -115,23 +116,24 @@ impl Global {
 
     /// The array at a place, or all below the group there, in the order of their paths. An array that
     /// cannot be opened is an error in its place.
-    pub(crate) fn open_arrays(&self, place: &Path) -> Result<Vec<Found>, Failure> {
+    pub(crate) fn open_arrays(&self, place: &Path) -> Result<Vec<FoundArray>, Failure> {
         let group = match self.open(place)? {
             AnyNode::Array(array) => {
                 let path = array.path().to_owned();
-                return Ok(vec![Found { path, array: Ok(array.with_options(self.run())) }]);
+                return Ok(vec![FoundArray { path, array: Ok(array.with_options(self.run_options())) }]);
             }
             AnyNode::Group(group) => group,
         };
-        let found = group.walk()?.into_iter().filter(|child| child.kind() != Some(MemberKind::Group));
-        let prefix = if group.path().is_empty() { String::new() } else { format!("{}/", group.path()) };
-        Ok(found
-            .map(|child| {
+        let prefix = below(group.path());
+        let mut found = Vec::new();
+        for child in group.walk()? {
+            if child.kind() != Some(MemberKind::Group) {
                 let path = format!("{prefix}{}", child.path());
-                let array = child.array::<ndzarr::Any>().map(|array| array.with_options(self.run()));
-                Found { path, array }
-            })
-            .collect())
+                let array = child.array::<ndzarr::Any>().map(|array| array.with_options(self.run_options()));
+                found.push(FoundArray { path, array });
+            }
+        }
+        Ok(found)
     }
 
     /// Refuses a target inside an array, or inside the source: links are followed.
@@ -139,15 +141,15 @@ impl Global {
         let Some(target) = local_folder(target).and_then(|target| std::path::absolute(target).ok()) else {
             return Ok(());
         };
-        // The target may not be there yet.
-        let there = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
-        let Some(there) = there else { return Ok(()) };
+        // The target may not exist yet.
+        let existing = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+        let Some(existing) = existing else { return Ok(()) };
         let refuse = |what: String| Err(Failure::new(format_args!("{} is inside of {what}", shown(&target))));
         let source = source.and_then(local_folder).and_then(|source| source.canonicalize().ok());
-        if source.is_some_and(|source| there.starts_with(source)) {
+        if source.is_some_and(|source| existing.starts_with(source)) {
             return refuse("the source".to_owned());
         }
-        for folder in there.ancestors().filter(|folder| has_document(folder)) {
+        for folder in existing.ancestors().filter(|folder| has_document(folder)) {
             if let Ok(AnyNode::Array(_)) = self.open_options().open_node(folder) {
                 return refuse(format!("the array {}", shown(folder)));
             }
@@ -155,46 +157,46 @@ impl Global {
         Ok(())
     }
 
-    /// How calls run.
-    pub(crate) fn run(&self) -> RunOptions {
-        let policy = match self.last_writer_wins {
-            true => ConcurrentUpdate::LastWriterWins,
-            false => ConcurrentUpdate::default(),
+    /// The options that calls run with.
+    pub(crate) fn run_options(&self) -> RunOptions {
+        let policy = if self.last_writer_wins {
+            ConcurrentUpdate::LastWriterWins
+        } else {
+            ConcurrentUpdate::default()
         };
         RunOptions::default().threads(self.threads).concurrent_update(policy)
     }
 
-    /// How many threads work at a time on chunks of the arrays at these places, each on one.
+    /// The number of threads that work at the same time on chunks of the arrays at these places,
+    /// each on one chunk.
     pub(crate) fn workers(&self, places: &[&Path]) -> NonZeroUsize {
         let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = self.threads.unwrap_or(processors);
-        match places.iter().any(|place| is_remote(place)) {
-            true => threads.max(REMOTE_THREADS),
-            false => threads,
-        }
+        let is_remote = places.iter().any(|place| is_remote(place));
+        if is_remote { threads.max(REMOTE_THREADS) } else { threads }
     }
 }
 
-/// An array that was looked for.
-pub(crate) struct Found {
+/// An array of a place, or the error of opening it.
+pub(crate) struct FoundArray {
     /// Its path from the root of its store.
     pub(crate) path: String,
     pub(crate) array: Result<AnyArray, ndzarr::Error>,
 }
 
-/// Whether a folder has a document of an array or a group.
+/// True if a folder has a document of an array or a group.
 pub(crate) fn has_document(folder: &Path) -> bool {
     ["zarr.json", ".zarray", ".zgroup", "attributes.json"].iter().any(|name| folder.join(name).is_file())
 }
 
-/// Whether a place is on another machine.
+/// True if a place is on another machine.
 pub(crate) fn is_remote(place: &Path) -> bool {
     let scheme = place.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| !matches!(scheme, "file" | "memory"))
 }
 
-/// The local folder that a place is, also if it is written as a URL, `file:///a`, or with its format,
-/// `a|zarr3:b`. `None`: it is elsewhere, or an archive.
+/// The local folder of a place, which may be written as a URL, `file:///a`, or with its format,
+/// `a|zarr3:b`. `None` for an archive, and for a place on another machine.
 pub(crate) fn local_folder(place: &Path) -> Option<PathBuf> {
     let Some(text) = place.to_str() else { return Some(place.to_owned()) };
     let (root, inner) = text.split_once('|').unwrap_or((text, ""));
@@ -213,7 +215,7 @@ pub(crate) fn local_folder(place: &Path) -> Option<PathBuf> {
     match inner.split_once(':') {
         None if inner.is_empty() => Some(root),
         Some(("zarr" | "zarr2" | "zarr3" | "n5", below)) if !below.contains('|') => {
-            // In a URL it may have percent signs of its own.
+            // In a URL, the path after the format may have percent signs, too.
             let below = if text.starts_with("file:") { decoded(below)? } else { below.to_owned() };
             Some(root.join(below.trim_matches('/')))
         }
@@ -221,7 +223,7 @@ pub(crate) fn local_folder(place: &Path) -> Option<PathBuf> {
     }
 }
 
-/// A path of a URL without its percent signs.
+/// The path of a URL with its percent signs decoded.
 fn decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

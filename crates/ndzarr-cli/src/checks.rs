@@ -1,4 +1,4 @@
-//! What is checked in what is stored: damage, checksums, and consolidated metadata.
+//! Checks of stored data: damage, checksums, and consolidated metadata.
 
 pub(crate) mod checksum;
 pub(crate) mod consolidated;

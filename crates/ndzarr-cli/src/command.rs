@@ -1,4 +1,4 @@
-//! The grammar of the command line: verbs and where they lead.
+//! The grammar of the command line: the verbs, and the functions that run them.
 
 use clap::{Parser, Subcommand};
 
@@ -117,9 +117,9 @@ pub(crate) enum Command {
 /// Runs a verb.
 pub(crate) fn run(command: &Command, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
     let done = |result: Result<(), Failure>| result.map(|()| Outcome::Good);
-    let makes = matches!(command, Command::Cp(_) | Command::Import(_) | Command::Pyramid(_));
-    // Of these, it is the format of what they make.
-    let global = &Global { format: global.format.filter(|_| !makes), ..global.clone() };
+    // For these, `--format` is the format of the result, not of the source.
+    let creates = matches!(command, Command::Cp(_) | Command::Import(_) | Command::Pyramid(_));
+    let global = &Global { format: global.format.filter(|_| !creates), ..global.clone() };
     match command {
         Command::Info(arguments) => done(info::run(arguments, global, output)),
         Command::Ls(arguments) => done(ls::run(arguments, global, output)),

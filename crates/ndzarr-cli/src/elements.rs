@@ -1,4 +1,4 @@
-//! Elements of arrays: as text, differences of runs, sums and percentiles over what is stored.
+//! Elements of arrays: as text, differences of runs, sums and percentiles over stored elements.
 
 pub(crate) mod difference;
 pub(crate) mod ranks;

@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 
 use crate::places::shown;
 
-/// Why a verb did not end as it should.
+/// Why a verb failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The arguments do not fit what they are about.
+    /// The arguments do not fit the node that they name.
     Usage(String),
-    /// It could not be done.
+    /// The verb could not do its work.
     Failed(Box<Failed>),
     /// The reader of standard output went away.
     Closed,
 }
 
-/// What could not be done, and where.
+/// A failure of the work, and its place.
 #[derive(Debug, Default)]
 pub(crate) struct Failed {
     pub(crate) message: String,
@@ -39,7 +39,7 @@ impl Failure {
         Self::Usage(message.to_string())
     }
 
-    /// The same with another message.
+    /// Returns the failure with another message.
     pub(crate) fn map_message(mut self, map: impl Fn(String) -> String) -> Self {
         match &mut self {
             Self::Usage(message) => *message = map(std::mem::take(message)),
@@ -49,7 +49,7 @@ impl Failure {
         self
     }
 
-    /// The same with a hint behind it.
+    /// Returns the failure with a hint after its message.
     pub(crate) fn with_hint(mut self, hint: &str) -> Self {
         if let Self::Failed(failed) = &mut self {
             failed.message = format!("{}; {hint}", failed.message);
@@ -62,8 +62,8 @@ impl Failure {
         Self::new(format_args!("{}: {error}", shown(path)))
     }
 
-    /// The exit status: 2 is what clap uses for bad usage, 141 what a shell reports of a program that
-    /// a closed pipe has ended.
+    /// The exit status: clap uses 2 for bad usage, and a shell reports 141 for a program that a
+    /// closed pipe has ended.
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -98,7 +98,7 @@ impl Failure {
     }
 }
 
-/// With the whole chain of causes, without repetitions.
+/// The message has the whole chain of causes, without repetitions.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let mut message = chain(&error);
@@ -126,12 +126,12 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// An error with its causes.
+/// The text of an error of the library, with its causes.
 pub(crate) fn chain(error: &Error) -> String {
     with_causes(error)
 }
 
-/// The same of any error.
+/// The text of any error, with its causes.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

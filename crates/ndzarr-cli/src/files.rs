@@ -1,4 +1,4 @@
-//! Local files and disks: files of NumPy, results until they are complete, damaged chunks, free space.
+//! Local files and disks: files of NumPy, incomplete results, damaged chunks, free space.
 
 pub(crate) mod memory;
 pub(crate) mod npy;

@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Found) => ExitCode::from(1),
         Err(failure) => {
-            // What was found before belongs before the error.
+            // Results from before the error come first.
             let _ = output.flush();
             let color = wants_color(cli.global.color, io::stderr().is_terminal());
             fail(failure, cli.global.json, color)
@@ -57,21 +57,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether JSON is wanted by arguments that cannot be parsed.
+/// True if the arguments, which cannot be parsed, ask for JSON.
 fn wants_json() -> bool {
-    let before_operands = |argument: &OsString| argument != "--";
-    std::env::args_os().skip(1).take_while(before_operands).any(|argument| argument == "--json")
+    let is_option = |argument: &OsString| argument != "--";
+    std::env::args_os().skip(1).take_while(is_option).any(|argument| argument == "--json")
 }
 
 /// The text of an error without the secrets of URLs among the arguments.
 fn harmless_text(text: String) -> String {
-    let arguments: Vec<String> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> =
+        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     without_secrets_of(arguments.iter().map(String::as_str), text)
 }
 
 fn fail(failure: Failure, json: bool, color: bool) -> ExitCode {
     let failure = failure.map_message(harmless_text);
-    // If standard error is gone too, nothing can be said.
+    // If standard error is closed too, nothing can be printed.
     let mut err = io::stderr().lock();
     let _ = match &failure {
         Failure::Closed => Ok(()),

@@ -1,6 +1,6 @@
-//! What a verb found.
+//! `Outcome`: the result of a verb that looks for something.
 
-/// Whether a verb found what it looks for: differences, or damage.
+/// Tells if a verb found what it looks for: differences, or damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Good,
@@ -8,7 +8,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// What both together found.
+    /// The outcome of both together.
     pub(crate) fn and(self, other: Self) -> Self {
         if self == Self::Found { self } else { other }
     }

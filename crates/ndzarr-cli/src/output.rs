@@ -1,4 +1,4 @@
-//! What is printed: lines of text without control characters, or JSON.
+//! Prints lines of text without control characters, or JSON.
 
 pub(crate) mod copies;
 pub(crate) mod describe;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::arguments::{ColorWhen, Global};
 use crate::failure::Failure;
 
-/// Standard output, as the global arguments want it.
+/// Standard output, in the form that the global arguments ask for.
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     json: bool,
@@ -36,22 +36,22 @@ impl Output {
         Self { out: BufWriter::new(out), json: global.json, color }
     }
 
-    /// Whether JSON is wanted.
+    /// True if JSON is wanted.
     pub(crate) fn json(&self) -> bool {
         self.json
     }
 
-    /// Whether colours are wanted.
+    /// True if colours are wanted.
     pub(crate) fn color(&self) -> bool {
         self.color
     }
 
-    /// A line of text.
+    /// Prints a line of text.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
         Ok(writeln!(self.out, "{}", harmless(text.as_ref()))?)
     }
 
-    /// A part of a line, in a colour.
+    /// Prints a part of a line, in a colour.
     pub(crate) fn painted(&mut self, paint: Paint, text: &str) -> Result<(), Failure> {
         let text = harmless(text);
         if !self.color {
@@ -65,12 +65,12 @@ impl Output {
         Ok(write!(self.out, "\x1b[{code}m{text}\x1b[0m")?)
     }
 
-    /// A line of JSON.
+    /// Prints a line of JSON.
     pub(crate) fn value(&mut self, value: &Value) -> Result<(), Failure> {
         Ok(writeln!(self.out, "{value}")?)
     }
 
-    /// The bytes themselves, for elements and pictures.
+    /// The stream itself, for the bytes of elements and pictures.
     pub(crate) fn raw(&mut self) -> &mut impl Write {
         &mut self.out
     }
@@ -80,7 +80,7 @@ impl Output {
     }
 }
 
-/// `NO_COLOR` counts if it is not empty, as <https://no-color.org> says.
+/// True if text is coloured. `NO_COLOR` counts if it is not empty, as <https://no-color.org> says.
 pub(crate) fn wants_color(when: ColorWhen, is_terminal: bool) -> bool {
     match when {
         ColorWhen::Always => true,
@@ -89,8 +89,8 @@ pub(crate) fn wants_color(when: ColorWhen, is_terminal: bool) -> bool {
     }
 }
 
-/// The text with control characters escaped, which a terminal would obey, and those that reverse
-/// the direction of text. Attributes and names come from others.
+/// The text with escaped control characters, which a terminal would obey, and escaped characters
+/// that reverse the direction of text: attributes and names may come from strangers.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| {
         (c.is_control() && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -8,21 +8,22 @@ use std::sync::{Mutex, PoisonError};
 use crate::failure::Failure;
 
 /// Calls `each` with every item, on this number of threads, and `take` with the results in the order of
-/// the items, until one fails. Each thread has a value of its own, made by `first`; the result has those
-/// of all.
+/// the items, until one fails. Each thread has a state of its own, made by `new_state`. Returns the
+/// states of all threads.
 ///
 /// # Errors
 /// The first failure.
 pub(crate) fn in_order<T: Send, S: Send, R: Send>(
     threads: NonZeroUsize,
     items: impl Iterator<Item = T> + Send,
-    first: impl Fn() -> S + Sync,
+    new_state: impl Fn() -> S + Sync,
     each: impl Fn(&mut S, T) -> Result<R, Failure> + Sync,
     take: impl FnMut(R) + Send,
 ) -> Result<Vec<S>, Failure> {
     struct Results<R, F> {
+        /// The number of the item whose result is taken next.
         next: usize,
-        /// Those that came before their turn, by the number of their item.
+        /// The results that came before their turn, by the number of their item.
         early: BTreeMap<usize, R>,
         take: F,
     }
@@ -38,37 +39,38 @@ pub(crate) fn in_order<T: Send, S: Send, R: Send>(
         }
         Ok::<_, Failure>(())
     };
-    fold(threads, items.enumerate(), first, each)
+    fold(threads, items.enumerate(), new_state, each)
 }
 
-/// Calls `each` with every item, on this number of threads, until one fails. Each thread has a value of
-/// its own, made by `first`; the result has those of all.
+/// Calls `each` with every item, on this number of threads, until one fails. Each thread has a
+/// state of its own, made by `new_state`. Returns the states of all threads.
 ///
 /// # Errors
 /// The first failure.
 pub(crate) fn fold<T: Send, S: Send>(
     threads: NonZeroUsize,
     items: impl Iterator<Item = T> + Send,
-    first: impl Fn() -> S + Sync,
+    new_state: impl Fn() -> S + Sync,
     each: impl Fn(&mut S, T) -> Result<(), Failure> + Sync,
 ) -> Result<Vec<S>, Failure> {
-    let most = items.size_hint().1.unwrap_or(usize::MAX);
-    let (items, failed) = (Mutex::new(items), AtomicBool::new(false));
-    let failure = Mutex::new(None);
-    let values = Mutex::new(Vec::new());
+    let max_items = items.size_hint().1.unwrap_or(usize::MAX);
+    let items = Mutex::new(items);
+    let failed = AtomicBool::new(false);
+    let first_failure = Mutex::new(None);
+    let states = Mutex::new(Vec::new());
     let work = || {
-        let mut value = first();
+        let mut state = new_state();
         while !failed.load(Ordering::Relaxed) {
             let Some(item) = items.lock().unwrap_or_else(PoisonError::into_inner).next() else { break };
-            if let Err(found) = each(&mut value, item) {
+            if let Err(failure) = each(&mut state, item) {
                 failed.store(true, Ordering::Relaxed);
-                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
+                first_failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
             }
         }
-        values.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+        states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.get().min(most) {
+        for _ in 1..threads.get().min(max_items) {
             if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 // The system allows no more threads.
                 break;
@@ -76,8 +78,8 @@ pub(crate) fn fold<T: Send, S: Send>(
         }
         work();
     });
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match first_failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(failure) => Err(failure),
-        None => Ok(values.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        None => Ok(states.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }
 }

@@ -1,9 +1,9 @@
-//! Places as they are shown: without what a URL may hold that is secret.
+//! Shows places without the secrets that a URL may contain.
 
 use std::path::Path;
 
-/// A place without the user and the query of a URL: both may be credentials, and what is printed is kept
-/// in logs.
+/// A place without the user and the query of a URL: both may be credentials, and output ends up in
+/// logs.
 pub(crate) fn shown(place: &Path) -> String {
     without_secrets(&place.to_string_lossy())
 }
@@ -11,7 +11,7 @@ pub(crate) fn shown(place: &Path) -> String {
 /// The text of an error without the secrets of the arguments that it repeats.
 pub(crate) fn without_secrets_of<'a>(arguments: impl Iterator<Item = &'a str>, mut text: String) -> String {
     for argument in arguments {
-        // As in `--temp=https://host`, of which an error may repeat the value alone.
+        // An error may repeat only the value of `--temp=https://host`.
         let value = argument.strip_prefix("--").and_then(|option| option.split_once('='));
         let place = value.map_or(argument, |(_, value)| value);
         if place.contains("://") {
@@ -28,12 +28,14 @@ fn without_secrets(place: &str) -> String {
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
-    let shown = match port.bytes().all(|byte| byte.is_ascii_digit() || byte == b']') {
-        true => format!("{scheme}://{host}{path}"),
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit() || byte == b']');
+    let shown = if is_port {
+        format!("{scheme}://{host}{path}")
+    } else {
         // It is a password with a slash in it, so that nothing before an `@` is shown.
-        false => format!("{scheme}://{}", rest.rsplit_once('@').map_or("", |(_, host)| host)),
+        format!("{scheme}://{}", rest.rsplit_once('@').map_or("", |(_, host)| host))
     };
-    // A query may have the character that begins the name of an adapter.
+    // A query may contain the character that begins the name of an adapter.
     let is_adapter = |part: &&str| {
         let name = part.split_once(':').map_or("", |(name, _)| name);
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -42,7 +44,7 @@ fn without_secrets(place: &str) -> String {
     adapters.fold(shown, |shown, adapter| format!("{shown}|{adapter}"))
 }
 
-/// The prefix of everything below a path.
+/// The prefix of the keys below a path.
 pub(crate) fn below(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}/") }
 }
@@ -74,7 +76,7 @@ mod tests {
     fn errors_do_not_repeat_them() {
         let arguments = ["cat", "https://host/a?secret", "--quick=https://host/b?secret"];
         let text = "unexpected 'https://host/a?secret' and 'https://host/b?secret'".to_owned();
-        let said = without_secrets_of(arguments.into_iter(), text);
-        assert_eq!(said, "unexpected 'https://host/a' and 'https://host/b'");
+        let shown = without_secrets_of(arguments.into_iter(), text);
+        assert_eq!(shown, "unexpected 'https://host/a' and 'https://host/b'");
     }
 }

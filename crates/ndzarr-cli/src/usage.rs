@@ -1,4 +1,4 @@
-//! Arguments that cannot be parsed: what was wrong, and what to type instead.
+//! Errors about arguments that cannot be parsed, with what to type instead.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use clap::{Arg, Command, CommandFactory, Error};
 
 use crate::command::Cli;
 
-/// Verbs, and what other programs call them.
+/// Verbs, with their names in other programs.
 const VERBS: [(&str, &[&str]); 13] = [
     ("info", &["describe", "head", "inspect", "metadata", "show", "stat"]),
     ("ls", &["dir", "list", "tree"]),
@@ -24,7 +24,7 @@ const VERBS: [(&str, &[&str]); 13] = [
     ("repair", &["clean", "fix"]),
 ];
 
-/// Options, and what other programs call them. The first that the verb has counts.
+/// Options, with their names in other programs. The first that the verb has counts.
 const OPTIONS: [(&str, &[&str]); 11] = [
     ("codec", &["codecs", "compression", "compressor", "compressors", "filter"]),
     ("chunks", &["block-size", "blocks", "chunk-shape", "chunk-size"]),
@@ -44,14 +44,14 @@ pub(crate) fn text(error: &Error) -> String {
     let text = error.render().to_string();
     let Some(tip) = tip(error) else { return text };
     let mut paragraphs: Vec<&str> = text.split("\n\n").collect();
-    // Ours says more than clap's.
+    // This tip says more than clap's.
     paragraphs.retain(|paragraph| !paragraph.starts_with("  tip:"));
     let tip = format!("  tip: {tip}");
     paragraphs.insert(1.min(paragraphs.len()), &tip);
     paragraphs.join("\n\n")
 }
 
-/// The same in one line.
+/// The error and what to type instead, in one line.
 pub(crate) fn line(error: &Error) -> String {
     let text = error.render().to_string();
     let line = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect::<Vec<_>>().join(" ");
@@ -95,12 +95,12 @@ fn tip_of(error: &Error, command: &Command, arguments: &[String]) -> Option<Stri
     }
 }
 
-/// About an argument that the verb does not have.
+/// The tip about an argument that the verb does not have.
 fn unknown(verb: &Command, arguments: &[String], found: &str) -> Option<String> {
     // An option before it may have been taken for a selection, which may begin with a hyphen.
-    let strange = arguments.iter().find(|word| word.starts_with("--") && option(verb, word).is_none());
-    if let Some(strange) = strange.filter(|word| *word != "--") {
-        let name = strange.trim_start_matches('-').split('=').next().unwrap_or_default();
+    let unknown = arguments.iter().find(|word| word.starts_with("--") && option(verb, word).is_none());
+    if let Some(unknown) = unknown.filter(|word| *word != "--") {
+        let name = unknown.trim_start_matches('-').split('=').next().unwrap_or_default();
         let instead = format!("--{}", other_name(verb, name)?);
         return Some(format!("type `{}`", line_with(arguments, &format!("--{name}"), &instead)));
     }
@@ -128,26 +128,27 @@ fn option<'v>(verb: &'v Command, word: &str) -> Option<&'v Arg> {
     verb.get_arguments().find(|argument| argument.get_long() == Some(name))
 }
 
-/// The option that is meant: the same by another name, or one that begins like it.
+/// The option that is meant: one with this name in other programs, or one that begins like it.
 fn other_name<'v>(verb: &'v Command, name: &str) -> Option<&'v str> {
     let names = || verb.get_arguments().filter_map(Arg::get_long);
     let synonym = OPTIONS
         .iter()
         .filter(|(_, others)| others.contains(&name))
         .find_map(|(option, _)| names().find(|known| known == option));
-    let alike = |known: &str| known.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
-    synonym.or_else(|| names().filter(|known| alike(known) >= 3).max_by_key(|known| alike(known)))
+    let n_common = |known: &str| known.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+    synonym.or_else(|| names().filter(|known| n_common(known) >= 3).max_by_key(|known| n_common(known)))
 }
 
-/// The command line with another word in place of the first that is this one, or begins with it and `=`.
+/// The command line with `instead` in place of the first argument that is `word`, or begins with it
+/// and `=`.
 fn line_with(arguments: &[String], word: &str, instead: &str) -> String {
     let mut line = "ndzarr".to_owned();
-    let mut is_done = false;
+    let mut is_replaced = false;
     for argument in arguments {
         let rest = argument.strip_prefix(word).filter(|rest| rest.is_empty() || rest.starts_with('='));
-        let shown = match rest.filter(|_| !is_done) {
+        let shown = match rest.filter(|_| !is_replaced) {
             Some(rest) => {
-                is_done = true;
+                is_replaced = true;
                 Cow::Owned(format!("{instead}{rest}"))
             }
             None => quoted(argument),
@@ -157,7 +158,7 @@ fn line_with(arguments: &[String], word: &str, instead: &str) -> String {
     line
 }
 
-/// A word as a shell takes it.
+/// A word in the quotes that a shell needs.
 fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {

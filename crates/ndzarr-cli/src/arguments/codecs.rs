@@ -17,23 +17,22 @@ fn one(text: &str) -> Result<CodecSpec, String> {
     let mut parts = text.split(':');
     let name = parts.next().unwrap_or_default();
     let parameters: Vec<&str> = parts.collect();
-    let most = |n: usize| match parameters.len() > n {
-        true => Err(format!("{text:?} has too many parameters")),
-        false => Ok(()),
+    let at_most = |n: usize| {
+        if parameters.len() > n { Err(format!("{text:?} has too many parameters")) } else { Ok(()) }
     };
     let level = |default: i32| match parameters.first() {
         None => Ok(default),
         Some(level) => level.parse::<i32>().map_err(|_| format!("{level:?} is not a level of {name}")),
     };
     match name {
-        "zstd" => most(1).and(level(3)).map(codec::zstd),
-        "gzip" => most(1).and(level(5)).map(codec::gzip),
-        "zlib" => most(1).and(level(5)).map(codec::zlib),
-        "xz" => most(1).and(unsigned(level(6)?, name)).map(codec::xz),
-        "pcodec" => most(1).and(unsigned(level(8)?, name)).map(codec::pcodec),
-        "lz4" => most(0).map(|()| codec::lz4()),
-        "crc32c" => most(0).map(|()| codec::crc32c()),
-        "blosc" => most(3).and_then(|()| blosc(&parameters)),
+        "zstd" => at_most(1).and(level(3)).map(codec::zstd),
+        "gzip" => at_most(1).and(level(5)).map(codec::gzip),
+        "zlib" => at_most(1).and(level(5)).map(codec::zlib),
+        "xz" => at_most(1).and(unsigned(level(6)?, name)).map(codec::xz),
+        "pcodec" => at_most(1).and(unsigned(level(8)?, name)).map(codec::pcodec),
+        "lz4" => at_most(0).map(|()| codec::lz4()),
+        "crc32c" => at_most(0).map(|()| codec::crc32c()),
+        "blosc" => at_most(3).and_then(|()| blosc(&parameters)),
         "transpose" => {
             let axis = |axis: &&str| axis.parse().map_err(|_| format!("{axis:?} is not an axis"));
             parameters.iter().map(axis).collect::<Result<Vec<usize>, _>>().map(codec::transpose)

@@ -9,7 +9,7 @@ const KNOWN: [Known; 4] = [
     ("zarr3", "Zarr v3", Format::Zarr3),
     ("zarr2", "Zarr v2", Format::Zarr2),
     ("n5", "N5", Format::N5),
-    // Its two forms are told apart by the document of the root.
+    // The document of the root distinguishes its two forms.
     ("zarr3-draft", "The draft of Zarr v3", Format::DraftA),
 ];
 
@@ -31,7 +31,8 @@ pub(crate) fn of_images() -> impl TypedValueParser<Value = Format> {
     ])
 }
 
-/// All give the same type, so that verbs can have a `--format` of their own beside the global one.
+/// All have the same type, so that verbs can have a `--format` of their own that replaces the
+/// global one.
 fn parser(formats: &'static [Known]) -> impl TypedValueParser<Value = Format> {
     let names = formats.iter().map(|(name, what, _)| PossibleValue::new(*name).help(*what));
     PossibleValuesParser::new(names).map(|text| {

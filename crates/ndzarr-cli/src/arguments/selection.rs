@@ -1,4 +1,4 @@
-//! Selections as text, in the form of NumPy: `[3, :, 10:200:2, -1]`.
+//! Parses selections in the form of NumPy: `[3, :, 10:200:2, -1]`.
 
 use std::ops::Range;
 
@@ -6,22 +6,22 @@ use ndzarr::ndarray::SliceInfoElem;
 
 use crate::failure::Failure;
 
-/// The part of an array that a text selects: what is taken of each axis.
+/// The part of an array that a text selects, axis by axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selected {
-    axes: Vec<Along>,
+    axes: Vec<AxisSelection>,
 }
 
-/// The part of an axis that is taken.
+/// The selected part of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Along {
+pub(crate) enum AxisSelection {
     /// One index, and the axis is dropped.
     Index(u64),
-    /// `n` indices, `step` apart, beginning at `first`.
+    /// `n` indices from `first`, at a distance of `step`.
     Range { first: u64, step: i64, n: u64 },
 }
 
-impl Along {
+impl AxisSelection {
     pub(crate) fn whole(n: u64) -> Self {
         Self::Range { first: 0, step: 1, n }
     }
@@ -29,10 +29,10 @@ impl Along {
 
 impl Selected {
     pub(crate) fn whole(shape: &[u64]) -> Self {
-        Self { axes: shape.iter().map(|&n| Along::whole(n)).collect() }
+        Self { axes: shape.iter().map(|&n| AxisSelection::whole(n)).collect() }
     }
 
-    pub(crate) fn new(axes: Vec<Along>) -> Self {
+    pub(crate) fn new(axes: Vec<AxisSelection>) -> Self {
         Self { axes }
     }
 
@@ -54,39 +54,39 @@ impl Selected {
         if n_dots > 1 {
             return Err(wrong(text, "it has more than one \"...\""));
         }
-        let given = parts.len() - n_dots;
-        if given > shape.len() {
-            return Err(wrong(text, &format!("it has {given} axes, the array {}", shape.len())));
+        let n_given = parts.len() - n_dots;
+        if n_given > shape.len() {
+            return Err(wrong(text, &format!("it has {n_given} axes, the array {}", shape.len())));
         }
         let mut axes = Vec::with_capacity(shape.len());
         for part in &parts {
             if *part == "..." {
-                let rest = shape.len() - given;
-                axes.extend(shape[axes.len()..][..rest].iter().map(|&n| Along::whole(n)));
+                let n_rest = shape.len() - n_given;
+                axes.extend(shape[axes.len()..][..n_rest].iter().map(|&n| AxisSelection::whole(n)));
             } else {
-                axes.push(along(part, shape[axes.len()]).map_err(|what| wrong(text, &what))?);
+                axes.push(parse_axis(part, shape[axes.len()]).map_err(|what| wrong(text, &what))?);
             }
         }
-        axes.extend(shape[axes.len()..].iter().map(|&n| Along::whole(n)));
+        axes.extend(shape[axes.len()..].iter().map(|&n| AxisSelection::whole(n)));
         Ok(Self { axes })
     }
 
-    /// What is taken of each axis of the array.
-    pub(crate) fn axes(&self) -> &[Along] {
+    /// The selected part of each axis of the array.
+    pub(crate) fn axes(&self) -> &[AxisSelection] {
         &self.axes
     }
 
     /// The axes of the array that the result has.
-    pub(crate) fn kept(&self) -> Vec<usize> {
-        let is_kept = |axis: &usize| matches!(self.axes[*axis], Along::Range { .. });
-        (0..self.axes.len()).filter(is_kept).collect()
+    pub(crate) fn remaining_axes(&self) -> Vec<usize> {
+        let is_range = |axis: &usize| matches!(self.axes[*axis], AxisSelection::Range { .. });
+        (0..self.axes.len()).filter(is_range).collect()
     }
 
     /// The shape of the result.
     pub(crate) fn shape(&self) -> Vec<u64> {
         let lengths = self.axes.iter().filter_map(|along| match along {
-            Along::Range { n, .. } => Some(*n),
-            Along::Index(_) => None,
+            AxisSelection::Range { n, .. } => Some(*n),
+            AxisSelection::Index(_) => None,
         });
         lengths.collect()
     }
@@ -99,67 +99,69 @@ impl Selected {
     /// The selection of a box of the result.
     pub(crate) fn window(&self, ranges: &[Range<u64>]) -> Vec<SliceInfoElem> {
         let mut ranges = ranges.iter();
-        let elem = |along: &Along| match *along {
-            Along::Index(at) => SliceInfoElem::Index(signed(at)),
-            Along::Range { first, step, n } => {
+        let elem = |along: &AxisSelection| match *along {
+            AxisSelection::Index(at) => SliceInfoElem::Index(signed(at)),
+            AxisSelection::Range { first, step, n } => {
                 let range = ranges.next().cloned().unwrap_or(0..n);
                 if range.is_empty() {
                     return SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 };
                 }
-                // ndarray walks a range from its end if the step is negative.
+                // ndarray goes through a range from its end if the step is negative.
                 let at = |i: u64| first as i128 + i128::from(step) * i128::from(i);
-                let (a, b) = (at(range.start), at(range.end - 1));
-                let (low, high) = (a.min(b) as u64, a.max(b) as u64);
+                let start = at(range.start);
+                let last = at(range.end - 1);
+                let low = start.min(last) as u64;
+                let high = start.max(last) as u64;
                 SliceInfoElem::Slice { start: signed(low), end: Some(signed(high + 1)), step: step as isize }
             }
         };
         self.axes.iter().map(elem).collect()
     }
 
-    /// Boxes of the result of about this many elements, which together are all of it. They reach over
-    /// whole chunks as far as possible: `chunks` is their shape.
-    pub(crate) fn boxes(&self, chunks: &[u64], most: u64) -> Boxes {
+    /// Boxes of about this many elements that cover the result. They contain whole chunks as far as
+    /// possible: `chunks` is the shape of a chunk.
+    pub(crate) fn boxes(&self, chunks: &[u64], max_elements: u64) -> Boxes {
         let shape = self.shape();
-        // How many elements of the result a chunk has along each axis.
-        let units: Vec<u64> = (self.axes.iter().zip(chunks))
-            .filter_map(|(along, &chunk)| match along {
-                Along::Range { step, n, .. } => Some((chunk / step.unsigned_abs()).clamp(1, (*n).max(1))),
-                Along::Index(_) => None,
-            })
-            .collect();
-        let mut size = units.clone();
+        // At first, the number of elements of the result that a chunk has along each axis.
+        let mut size = Vec::with_capacity(shape.len());
+        for (along, &chunk) in self.axes.iter().zip(chunks) {
+            if let AxisSelection::Range { step, n, .. } = along {
+                size.push((chunk / step.unsigned_abs()).clamp(1, (*n).max(1)));
+            }
+        }
         let volume = |size: &[u64]| size.iter().fold(1_u64, |all, &n| all.saturating_mul(n));
         // The last axes first: they are close in memory.
         for axis in (0..size.len()).rev() {
-            while volume(&size) < most && size[axis] < shape[axis] {
-                let more = size[axis].saturating_mul(2).min(shape[axis]);
-                let now = std::mem::replace(&mut size[axis], more);
-                if volume(&size) > most {
-                    size[axis] = now;
+            while volume(&size) < max_elements && size[axis] < shape[axis] {
+                let doubled = size[axis].saturating_mul(2).min(shape[axis]);
+                let before = std::mem::replace(&mut size[axis], doubled);
+                if volume(&size) > max_elements {
+                    size[axis] = before;
                     break;
                 }
             }
         }
         // A chunk may be too large as a whole.
         for axis in 0..size.len() {
-            if volume(&size) > most {
+            if volume(&size) > max_elements {
                 let others = volume(&size) / size[axis].max(1);
-                size[axis] = (most / others.max(1)).clamp(1, size[axis].max(1));
+                size[axis] = (max_elements / others.max(1)).clamp(1, size[axis].max(1));
             }
         }
         Boxes::new(shape, size)
     }
 
-    /// Boxes of the result of at most about this many elements, in C order, each continuous in it.
-    pub(crate) fn runs(&self, chunks: &[u64], most: u64) -> Boxes {
+    /// Boxes of at most about this many elements that cover the result, in C order, each contiguous
+    /// in it.
+    pub(crate) fn runs(&self, chunks: &[u64], max_elements: u64) -> Boxes {
         let shape = self.shape();
         let mut size = vec![1; shape.len()];
         let mut volume = 1_u64;
         for axis in (0..shape.len()).rev() {
-            let room = (most / volume.max(1)).max(1);
-            if shape[axis] > room {
-                let chunk = self.kept().get(axis).map_or(1, |&axis| chunks[axis]).max(1);
-                size[axis] = if room > chunk { room / chunk * chunk } else { room };
+            let max_len = (max_elements / volume.max(1)).max(1);
+            if shape[axis] > max_len {
+                let chunk = self.remaining_axes().get(axis).map_or(1, |&axis| chunks[axis]).max(1);
+                size[axis] = if max_len > chunk { max_len / chunk * chunk } else { max_len };
                 break;
             }
             size[axis] = shape[axis].max(1);
@@ -169,19 +171,21 @@ impl Selected {
     }
 }
 
-/// The boxes of a grid over a shape, in C order. They are made one by one: a document may describe any
-/// number of them.
+/// The boxes of a grid over a shape, in C order. The iterator makes them one by one, since a
+/// document may describe any number of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Boxes {
     shape: Vec<u64>,
     size: Vec<u64>,
-    /// Where the next one begins.
+    /// The start of the next box.
     next: Option<Vec<u64>>,
 }
 
 impl Boxes {
     pub(crate) fn new(shape: Vec<u64>, mut size: Vec<u64>) -> Self {
-        size.iter_mut().for_each(|n| *n = (*n).max(1));
+        for n in &mut size {
+            *n = (*n).max(1);
+        }
         let next = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
         Self { shape, size, next }
     }
@@ -194,20 +198,21 @@ impl Boxes {
         self.shape.iter().fold(1, |all, &n| all.saturating_mul(n))
     }
 
-    /// How many there are along each axis.
-    fn counts(&self) -> impl DoubleEndedIterator<Item = u64> {
+    /// The number of boxes along each axis.
+    fn counts(&self) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterator {
         self.shape.iter().zip(&self.size).map(|(n, size)| n.div_ceil(*size))
     }
 
-    /// How many there are in all.
+    /// The number of all boxes.
     pub(crate) fn n_boxes(&self) -> u64 {
         self.counts().fold(1, u64::saturating_mul)
     }
 
     /// The box with this number, counted in C order.
     pub(crate) fn at(&self, number: u64) -> Vec<Range<u64>> {
-        let (mut rest, mut ranges) = (number, vec![0..0; self.shape.len()]);
-        for (axis, count) in self.counts().enumerate().collect::<Vec<_>>().into_iter().rev() {
+        let mut rest = number;
+        let mut ranges = vec![0..0; self.shape.len()];
+        for (axis, count) in (0..self.shape.len()).zip(self.counts()).rev() {
             let start = rest % count * self.size[axis];
             ranges[axis] = start..start.saturating_add(self.size[axis]).min(self.shape[axis]);
             rest /= count;
@@ -226,10 +231,10 @@ impl Boxes {
         (number, end)
     }
 
-    /// Adds the numbers of the boxes that have an element of a box.
-    pub(crate) fn add_numbers(&self, met: &[Range<u64>], numbers: &mut Vec<u64>) {
+    /// Adds the numbers of the boxes that these ranges overlap.
+    pub(crate) fn add_numbers(&self, ranges: &[Range<u64>], numbers: &mut Vec<u64>) {
         let mut found = vec![0];
-        for ((range, size), count) in met.iter().zip(&self.size).zip(self.counts()) {
+        for ((range, size), count) in ranges.iter().zip(&self.size).zip(self.counts()) {
             let along = range.start / size..=(range.end - 1) / size;
             let with = |number: u64| along.clone().map(move |at| number * count + at);
             found = found.into_iter().flat_map(with).collect();
@@ -263,7 +268,7 @@ impl Iterator for Boxes {
 }
 
 fn signed(at: u64) -> isize {
-    // No axis that this machine can address is longer.
+    // No array in memory has a longer axis.
     isize::try_from(at).unwrap_or(isize::MAX)
 }
 
@@ -271,7 +276,8 @@ fn wrong(text: &str, what: &str) -> Failure {
     Failure::usage(format_args!("{text:?} does not select a part of the array: {what}"))
 }
 
-fn along(part: &str, n: u64) -> Result<Along, String> {
+/// Parses the selection of an axis of this length.
+fn parse_axis(part: &str, n: u64) -> Result<AxisSelection, String> {
     let number = |text: &str| -> Result<Option<i128>, String> {
         let text = text.trim();
         if text.is_empty() {
@@ -288,7 +294,7 @@ fn along(part: &str, n: u64) -> Result<Along, String> {
         [Some(at)] => {
             let index = if at < 0 { at + len } else { at };
             return match u64::try_from(index) {
-                Ok(index) if index < n => Ok(Along::Index(index)),
+                Ok(index) if index < n => Ok(AxisSelection::Index(index)),
                 _ => Err(format!("{at} is outside of an axis of {n}")),
             };
         }
@@ -307,24 +313,24 @@ fn along(part: &str, n: u64) -> Result<Along, String> {
     let span = if step > 0 { end - start } else { start - end };
     let n = if span <= 0 { 0 } else { (span + step.abs() - 1) / step.abs() };
     let first = if n == 0 { 0 } else { start };
-    Ok(Along::Range { first: first as u64, step: step as i64, n: n as u64 })
+    Ok(AxisSelection::Range { first: first as u64, step: step as i64, n: n as u64 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The indices that are selected of an axis.
+    /// The selected indices of an axis.
     fn picked(text: &str, n: u64) -> Vec<u64> {
-        match along(text, n).expect("it is valid") {
-            Along::Index(at) => vec![at],
-            Along::Range { first, step, n } => {
+        match parse_axis(text, n).expect("it is valid") {
+            AxisSelection::Index(at) => vec![at],
+            AxisSelection::Range { first, step, n } => {
                 (0..n as i64).map(|i| (first as i64 + i * step) as u64).collect()
             }
         }
     }
 
-    /// What `list(range(n)[slice])` gives in Python.
+    /// The lists that `list(range(n)[slice])` returns in Python.
     #[test]
     fn ranges_are_those_of_numpy() {
         assert_eq!(picked(":", 3), [0, 1, 2]);
@@ -342,7 +348,7 @@ mod tests {
         assert_eq!(picked(":", 0), Vec::<u64>::new());
         assert_eq!(picked("-1", 3), [2]);
         for wrong in ["3", "-4", "a", "1:2:0", "1:2:3:4", "", "1.5"] {
-            assert!(along(wrong, 3).is_err(), "{wrong}");
+            assert!(parse_axis(wrong, 3).is_err(), "{wrong}");
         }
     }
 

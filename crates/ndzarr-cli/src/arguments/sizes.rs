@@ -1,10 +1,10 @@
-//! Numbers of bytes and of things, as they are given and shown: `256MiB`, `2 chunks`.
+//! Parses and prints numbers of bytes and of things: `256MiB`, `2 chunks`.
 
 /// Parses a number of bytes: digits, perhaps with a fraction, and a unit: none or `B`; `KiB`, `MiB`,
 /// `GiB`, `TiB` or their first letter for powers of 1024; `kB`, `MB`, `GB`, `TB` for powers of 1000.
 ///
 /// # Errors
-/// It is not one, for clap.
+/// The text is not a number of bytes; for clap.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -34,7 +34,8 @@ pub(crate) fn shown(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let (mut value, mut unit) = (bytes as f64, 0);
+    let mut value = bytes as f64;
+    let mut unit = 0;
     while value >= 1023.95 && unit < 5 {
         value /= 1024.0;
         unit += 1;

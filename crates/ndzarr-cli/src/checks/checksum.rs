@@ -1,13 +1,13 @@
-//! Whether the chunks of an array have a checksum, so that changed bytes are noticed.
+//! Tells if the chunks of an array have a checksum, so that changed bytes are noticed.
 
 use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr::metadata::ArraySpec;
 use ndzarr_model::LzmaFormat;
 
-/// Whether every stored chunk, or every inner chunk of a shard, has a checksum. Others may hold
-/// changed bytes that decode without an error.
+/// True if every stored chunk, or every inner chunk of a shard, has a checksum. Without one,
+/// changed bytes may decode without an error.
 pub(crate) fn is_protected(spec: &ArraySpec) -> bool {
-    // What is around nested shards covers what is in them.
+    // A checksum of a shard covers the shards in it.
     let inner = spec.inner_chunks();
     spec.codecs.iter().chain(inner.iter().flat_map(|(_, codecs)| *codecs)).any(has_checksum)
 }

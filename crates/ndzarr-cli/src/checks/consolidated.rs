@@ -1,4 +1,4 @@
-//! Whether the consolidated metadata of a group say what its nodes' documents say.
+//! Compares the consolidated metadata of a group with the documents of its nodes.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use crate::places::below;
 /// The state of a group's consolidated metadata.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// There are none.
+    /// The group has none.
     Absent,
-    /// They say what the documents say.
+    /// They agree with the documents.
     Fresh,
-    /// They say something else, or cannot be read.
+    /// They differ from the documents, or cannot be read.
     Stale(String),
-    /// They describe a node whose own document is gone or cannot be read: the last copy of it.
+    /// They have the only copy of a document: that of a node is gone or cannot be read.
     Ahead(String),
 }
 
 impl State {
-    /// Compares what is seen through them with the documents.
+    /// Compares the nodes that they describe with the documents.
     pub(crate) fn of(group: &Group, options: &OpenOptions) -> Result<Self, Failure> {
         let open = |uses| options.clone().consolidated(uses).open_group((group.storage(), group.path()));
         let copies = match open(ConsolidatedUse::Require) {
@@ -38,11 +38,13 @@ impl State {
             }
         };
         let real = match open(ConsolidatedUse::Ignore) {
-            // A folder without a document, in which others have found nodes: it has none of its own.
+            // A folder without a document, below which others have found nodes: it has none of its
+            // own.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::Absent),
             real => real?,
         };
-        // Zarr v2 has a copy of the group itself as well. ndzarr reads its own document, others the copy.
+        // Zarr v2 has a copy of the group itself as well. ndzarr reads the document, others the
+        // copy.
         if copies.group("").is_ok_and(|copy| copy.attributes() != real.attributes()) {
             return Ok(Self::Stale("the attributes of the group itself have changed since".to_owned()));
         }
@@ -73,7 +75,7 @@ impl State {
     }
 }
 
-/// Whether there is anything below a path in a group.
+/// True if the store has keys below a path in a group.
 fn has_keys(group: &Group, path: &str) -> Result<bool, Failure> {
     let mut n = 0;
     let prefix = below(&format!("{}{path}", below(group.path())));
@@ -81,7 +83,7 @@ fn has_keys(group: &Group, path: &str) -> Result<bool, Failure> {
     Ok(n > 0)
 }
 
-/// All nodes below a group, as they are described.
+/// The descriptions of all nodes below a group.
 fn nodes(group: &Group) -> Result<BTreeMap<String, Value>, Failure> {
     let mut nodes = BTreeMap::new();
     for child in group.walk()? {

@@ -13,9 +13,10 @@ use ndzarr::{
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, chain};
+use crate::files::stored::cannot_list;
 use crate::parallel::fold;
 
-/// Something that is wrong with a key.
+/// A fault of a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) key: String,
@@ -35,7 +36,7 @@ pub(crate) enum Kind {
     Damaged,
     /// A chunk that ndzarr refuses and other programs may read.
     Odd,
-    /// A value that the store does not give.
+    /// A value that the store does not return.
     Unreadable,
     /// A chunk that is not stored, where all were expected.
     Missing,
@@ -47,9 +48,9 @@ pub(crate) enum Kind {
     Orphan,
     /// Valid values that have no elements to decode, which does not count as damage.
     Undecoded,
-    /// Chunks that no list names, which does not count as damage.
+    /// Chunks that no list contains, which does not count as damage.
     Unlisted,
-    /// What is odd about a document that can be read all the same, which does not count as damage.
+    /// An oddity of a document that can be read, which does not count as damage.
     Warning,
 }
 
@@ -72,8 +73,7 @@ impl Kind {
 
 impl Finding {
     pub(crate) fn new(key: impl Into<String>, kind: Kind, what: impl Into<String>) -> Self {
-        let (key, what) = (key.into(), what.into());
-        Self { key, kind, chunk: None, inner_chunk: Vec::new(), codec: None, what }
+        Self { key: key.into(), kind, chunk: None, inner_chunk: Vec::new(), codec: None, what: what.into() }
     }
 
     pub(crate) fn line(&self) -> String {
@@ -99,7 +99,7 @@ impl Finding {
     }
 }
 
-/// How thoroughly chunks are looked at.
+/// How thoroughly chunks are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Sizes, and the indices of shards.
@@ -108,30 +108,30 @@ pub(crate) enum Depth {
     Full,
 }
 
-/// What was looked at, and what was found.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     /// Stored chunks, or shards.
     pub(crate) n_units: u64,
     pub(crate) findings: Vec<Finding>,
     pub(crate) undecoded: Undecoded,
-    /// Why chunks were asked for one by one, if they were: no list says which are stored.
+    /// Why each chunk was requested, if no list says which are stored.
     pub(crate) unlisted: Option<String>,
 }
 
-/// The most chunks that are asked for one by one.
-const ASKED: u64 = 1 << 20;
+/// The most chunks that are requested without a list.
+const MAX_UNLISTED: u64 = 1 << 20;
 
-/// Valid values that have no elements to decode: blocks of N5 that hold objects, or another number of
-/// elements than they have places.
+/// Valid values that have no elements to decode: blocks of N5 that contain objects, or another
+/// number of elements than their shape has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undecoded {
     pub(crate) n: u64,
-    /// What the first of them is.
+    /// A description of the first.
     pub(crate) what: Option<String>,
 }
 
-/// A node whose document does not lead to its elements, by the document or the path.
+/// The finding about a node that cannot be opened, at its document or its path.
 pub(crate) fn of_document(error: &ndzarr::Error, path: &str) -> Finding {
     let kind = match error.kind() {
         ErrorKind::InvalidMetadata | ErrorKind::Unsupported | ErrorKind::Corrupt => Kind::Document,
@@ -140,38 +140,38 @@ pub(crate) fn of_document(error: &ndzarr::Error, path: &str) -> Finding {
     Finding::new(error.key().unwrap_or(path), kind, chain(error))
 }
 
-/// Looks at all stored chunks of an array.
+/// Checks all stored chunks of an array.
 pub(crate) fn check(
     array: &AnyArray,
     depth: Depth,
     workers: NonZeroUsize,
-    hear: impl Fn(Progress) + Sync,
+    on_progress: impl Fn(Progress) + Sync,
 ) -> Result<Checked, Failure> {
     let report = DamageReport::new();
-    let run = RunOptions::default().threads(NonZeroUsize::MIN);
-    let one = array.clone().with_options(run.fill_damaged(&report));
-    let mut unlisted = Vec::new();
-    let mut asked = None;
-    let units = match array.units().stored_but(|error| unlisted.push(error)) {
+    let on_one_thread = RunOptions::default().threads(NonZeroUsize::MIN);
+    let reader = array.clone().with_options(on_one_thread.fill_damaged(&report));
+    let mut unlisted_folders = Vec::new();
+    let mut no_list = None;
+    let units = match array.units().stored_but(|error| unlisted_folders.push(error)) {
         Ok(stored) => stored,
-        // A web server does not list, and a bucket may deny it: then every chunk is asked for.
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {
-            asked = Some(error);
+        // A web server does not list, and a bucket may deny it: then every chunk is requested.
+        Err(error) if cannot_list(&error) => {
+            no_list = Some(error);
             array.units().iter()
         }
-        // Its document says where its chunks are, and they are elsewhere.
+        // The chunks are not where the document says.
         Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
             return Ok(Checked { findings: vec![of_document(&error, array.path())], ..Checked::default() });
         }
         Err(error) => return Err(error.into()),
     };
     let n_all = units.grid_shape().iter().fold(1_u64, |n, &len| n.saturating_mul(len));
-    let n_units = if asked.is_some() { n_all.min(ASKED) } else { units.len() as u64 };
+    let n_units = if no_list.is_some() { n_all.min(MAX_UNLISTED) } else { units.len() as u64 };
     let units = units.take(usize::try_from(n_units).unwrap_or(usize::MAX));
     let done = AtomicU64::new(0);
     let is_sharded = array.shard_shape().is_some();
-    // In shards the inner chunks are what is decoded, so that large shards are shared among threads. One
-    // behind further codecs is decoded as a whole each time.
+    // Inner chunks are decoded one by one, so that threads share large shards. A shard that is
+    // encoded by further codecs would be decoded as a whole each time.
     let last = array.spec().codecs.last().map(|codec| &codec.config);
     let is_plain = matches!(last, Some(CodecConfig::Sharding(_)));
     let by_inner = is_sharded && is_plain && depth == Depth::Full;
@@ -182,49 +182,49 @@ pub(crate) fn check(
         Box::new(units)
     };
     let total = if by_inner { n_units.saturating_mul(inner_per_shard(array)) } else { n_units };
-    let each = |state: &mut Looked, piece: Chunk| {
-        let Looked { buffer, findings, undecoded } = state;
+    let each = |state: &mut ThreadState, piece: Chunk| {
+        let ThreadState { buffer, findings, undecoded } = state;
         if depth == Depth::Quick {
-            findings.extend(sized(array, &piece));
+            findings.extend(check_size(array, &piece));
         }
-        let failed = match (depth, is_sharded) {
-            (Depth::Full, _) => decode(&one, &piece, buffer),
+        let result = match (depth, is_sharded) {
+            (Depth::Full, _) => decode(&reader, &piece, buffer),
             (Depth::Quick, true) => array.units().check_index(&piece.index),
             (Depth::Quick, false) => Ok(()),
         };
-        if let Err(error) = failed {
-            match look_at_block(array, &piece, error) {
+        if let Err(error) = result {
+            match check_block(array, &piece, error) {
                 Ok(what) => undecoded.add(1, Some(what)),
                 Err(error) => findings.push(finding(&error)),
             }
         }
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        hear(Progress::new(done, total.max(done)));
+        on_progress(Progress::new(done, total.max(done)));
         Ok(())
     };
-    let mut findings: BTreeSet<Finding> = unlisted.iter().map(finding).collect();
-    if n_all > n_units && asked.is_some() {
+    let mut findings: BTreeSet<Finding> = unlisted_folders.iter().map(finding).collect();
+    if n_all > n_units && no_list.is_some() {
         let what = format!("the first {n_units} of {n_all} chunks were asked for, and no others");
         findings.insert(Finding::new(array.path(), Kind::Unreadable, what));
     }
     let mut undecoded = Undecoded::default();
-    for looked in fold(workers, pieces, Looked::default, each)? {
-        findings.extend(looked.findings);
-        undecoded.add(looked.undecoded.n, looked.undecoded.what);
+    for state in fold(workers, pieces, ThreadState::default, each)? {
+        findings.extend(state.findings);
+        undecoded.add(state.undecoded.n, state.undecoded.what);
     }
     findings.extend(report.take().into_iter().map(of_damage));
     if depth == Depth::Full {
-        findings.extend(beside(array)?);
+        findings.extend(chunks_under_other_separator(array)?);
     }
-    let unlisted = asked.filter(|error| error.kind() == ErrorKind::Denied).map(|error| {
+    let unlisted = no_list.filter(|error| error.kind() == ErrorKind::Denied).map(|error| {
         format!("each of its {n_units} chunks was asked for, since a list of them was refused: {error}")
     });
     Ok(Checked { n_units, findings: findings.into_iter().collect(), undecoded, unlisted })
 }
 
-/// What a thread has found, and its memory for elements.
+/// The findings of a thread, and its memory for elements.
 #[derive(Default)]
-struct Looked {
+struct ThreadState {
     buffer: Vec<u8>,
     findings: Vec<Finding>,
     undecoded: Undecoded,
@@ -238,9 +238,10 @@ impl Undecoded {
 }
 
 fn of_damage(damaged: DamagedChunk) -> Finding {
-    let (kind, what) = match damaged.may_be_read {
-        true => (Kind::Odd, format!("{}; others may read it", damaged.what)),
-        false => (Kind::Damaged, damaged.what),
+    let (kind, what) = if damaged.may_be_read {
+        (Kind::Odd, format!("{}; others may read it", damaged.what))
+    } else {
+        (Kind::Damaged, damaged.what)
     };
     Finding {
         chunk: Some(damaged.place.unit),
@@ -250,9 +251,9 @@ fn of_damage(damaged: DamagedChunk) -> Finding {
     }
 }
 
-/// What a block of N5 is that has no elements for its chunk, if all of it can be decoded; otherwise why
-/// the chunk cannot be read.
-fn look_at_block(array: &AnyArray, block: &Chunk, error: ndzarr::Error) -> Result<String, ndzarr::Error> {
+/// Describes a valid block of N5 that has no elements for its chunk; otherwise returns the error of
+/// reading the chunk.
+fn check_block(array: &AnyArray, block: &Chunk, error: ndzarr::Error) -> Result<String, ndzarr::Error> {
     if array.format() != Format::N5 {
         return Err(error);
     }
@@ -269,8 +270,8 @@ fn look_at_block(array: &AnyArray, block: &Chunk, error: ndzarr::Error) -> Resul
     }, _ => Err(error))
 }
 
-/// Chunks under the other separator, beside those that the array shows.
-fn beside(array: &AnyArray) -> Result<Option<Finding>, Failure> {
+/// Finds chunks under the other separator, which the array does not show.
+fn chunks_under_other_separator(array: &AnyArray) -> Result<Option<Finding>, Failure> {
     let keys = &array.spec().keys;
     let Some(other) = keys.encoding.mistaken(array.shape().len()) else { return Ok(None) };
     let grid = array.spec().grid().map_err(Failure::new)?;
@@ -286,7 +287,7 @@ fn beside(array: &AnyArray) -> Result<Option<Finding>, Failure> {
         }
     });
     match listed {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => return Ok(None),
+        Err(error) if cannot_list(&error) => return Ok(None),
         listed => listed?,
     }
     Ok(first.map(|key| {
@@ -301,26 +302,26 @@ fn inner_per_shard(array: &AnyArray) -> u64 {
 }
 
 /// Decodes the part of a chunk that is inside the array.
-fn decode(one: &AnyArray, chunk: &Chunk, buffer: &mut Vec<u8>) -> Result<(), ndzarr::Error> {
-    let Some(size) = one.data_type().elem_size() else { return one.read_vlen(chunk).map(drop) };
+fn decode(array: &AnyArray, chunk: &Chunk, buffer: &mut Vec<u8>) -> Result<(), ndzarr::Error> {
+    let Some(size) = array.data_type().elem_size() else { return array.read_vlen(chunk).map(drop) };
     let len = chunk.shape().iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
     match len {
         Some(len) if buffer.len() >= len || buffer.try_reserve_exact(len - buffer.len()).is_ok() => {
             if buffer.len() < len {
                 buffer.resize(len, 0);
             }
-            one.read_bytes_into(chunk, &mut buffer[..len])
+            array.read_bytes_into(chunk, &mut buffer[..len])
         }
-        // The library says how much memory it lacks.
-        _ => one.read_bytes(chunk).map(drop),
+        // The error of the library says how much memory it lacks.
+        _ => array.read_bytes(chunk).map(drop),
     }
 }
 
-/// Whether a block of N5 can be decoded, whatever number of elements it has.
+/// True if a block of N5 can be decoded, with any number of elements.
 pub(crate) fn is_valid_block(array: &AnyArray, block: &Chunk) -> Result<bool, Failure> {
     match array.read_bytes(block) {
         Ok(_) => Ok(true),
-        Err(error) => Ok(look_at_block(array, block, error).is_ok()),
+        Err(error) => Ok(check_block(array, block, error).is_ok()),
     }
 }
 
@@ -339,8 +340,8 @@ fn finding(error: &ndzarr::Error) -> Finding {
     }
 }
 
-/// What the size of a value says.
-fn sized(array: &AnyArray, unit: &Chunk) -> Option<Finding> {
+/// Checks the size of a value.
+fn check_size(array: &AnyArray, unit: &Chunk) -> Option<Finding> {
     let len = unit.byte_len?;
     let expected = raw_len(array.spec(), &unit.index);
     let what = match expected {
@@ -369,13 +370,13 @@ fn raw_len(spec: &ArraySpec, chunk: &[u64]) -> Option<u64> {
     Some(len)
 }
 
-/// Whether a chunk, or this inner chunk of a shard, is still broken. Only the part that the chunk's
-/// ranges are is decoded.
+/// True if a chunk, or this inner chunk of a shard, is still broken. Decodes only the ranges of the
+/// chunk.
 pub(crate) fn is_broken(array: &AnyArray, chunk: &Chunk, inner_chunk: &[Vec<u64>]) -> Result<bool, Failure> {
     let report = DamageReport::new();
-    let run = RunOptions::default().threads(NonZeroUsize::MIN);
-    let one = array.clone().with_options(run.fill_damaged(&report));
-    match decode(&one, chunk, &mut Vec::new()) {
+    let on_one_thread = RunOptions::default().threads(NonZeroUsize::MIN);
+    let reader = array.clone().with_options(on_one_thread.fill_damaged(&report));
+    match decode(&reader, chunk, &mut Vec::new()) {
         Ok(()) => Ok(report.take().iter().any(|damaged| damaged.inner_chunk == inner_chunk)),
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
         Err(error) => Err(error.into()),
@@ -393,7 +394,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts what is read.
+    /// Counts the fetches.
     #[derive(Debug)]
     struct Counting(MemoryStore, AtomicUsize);
 
@@ -421,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_behind_a_codec_is_decoded_once() {
+    fn a_shard_that_a_further_codec_encodes_is_decoded_once() {
         let bytes = json!({"name": "bytes"});
         let crc = json!({"name": "crc32c"});
         let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);

@@ -1,4 +1,4 @@
-//! Which of two runs of packed elements differ.
+//! Finds the elements that differ in two runs of packed elements.
 
 use half::{bf16, f16};
 use ndzarr::DataType;
@@ -15,9 +15,15 @@ pub(crate) enum Equality {
 }
 
 /// Calls `take` with the number of each element that differs. Both have the same length.
-pub(crate) fn differing(a: &[u8], b: &[u8], of: &DataType, equality: Equality, take: &mut impl FnMut(u64)) {
-    let size = of.elem_size().unwrap_or(1).max(1);
-    // Most parts are equal, and memory is compared quickly.
+pub(crate) fn differing(
+    a: &[u8],
+    b: &[u8],
+    data_type: &DataType,
+    equality: Equality,
+    take: &mut impl FnMut(u64),
+) {
+    let size = data_type.elem_size().unwrap_or(1).max(1);
+    // Most parts are equal, and comparing memory is quick.
     const PART: usize = 1 << 12;
     let step = size * PART;
     for (number, (of_a, of_b)) in a.chunks(step).zip(b.chunks(step)).enumerate() {
@@ -26,25 +32,26 @@ pub(crate) fn differing(a: &[u8], b: &[u8], of: &DataType, equality: Equality, t
         }
         let first = (number * PART) as u64;
         for (n, (x, y)) in of_a.chunks(size).zip(of_b.chunks(size)).enumerate() {
-            if x != y && !are_equal(x, y, of, equality) {
+            if x != y && !are_equal(x, y, data_type, equality) {
                 take(first + n as u64);
             }
         }
     }
 }
 
-fn are_equal(x: &[u8], y: &[u8], of: &DataType, equality: Equality) -> bool {
+fn are_equal(x: &[u8], y: &[u8], data_type: &DataType, equality: Equality) -> bool {
     let within = match equality {
         Equality::Bits => return false,
         Equality::Value => None,
         Equality::Within(most) => Some(most),
     };
-    if let (DataType::Complex { .. }, half) = (of, x.len() / 2) {
-        let of = DataType::Float { bits: (half * 8) as u8 };
-        return are_equal_or_same(&x[..half], &y[..half], &of, equality)
-            && are_equal_or_same(&x[half..], &y[half..], &of, equality);
+    if let DataType::Complex { .. } = data_type {
+        let half = x.len() / 2;
+        let data_type = DataType::Float { bits: (half * 8) as u8 };
+        return are_equal_or_same(&x[..half], &y[..half], &data_type, equality)
+            && are_equal_or_same(&x[half..], &y[half..], &data_type, equality);
     }
-    match (number(x, of), number(y, of)) {
+    match (number(x, data_type), number(y, data_type)) {
         (Some(Number::Int(x)), Some(Number::Int(y))) => {
             within.is_some_and(|most| x.abs_diff(y) as f64 <= most)
         }
@@ -55,8 +62,8 @@ fn are_equal(x: &[u8], y: &[u8], of: &DataType, equality: Equality) -> bool {
     }
 }
 
-fn are_equal_or_same(x: &[u8], y: &[u8], of: &DataType, equality: Equality) -> bool {
-    x == y || are_equal(x, y, of, equality)
+fn are_equal_or_same(x: &[u8], y: &[u8], data_type: &DataType, equality: Equality) -> bool {
+    x == y || are_equal(x, y, data_type, equality)
 }
 
 enum Number {
@@ -64,14 +71,14 @@ enum Number {
     Float(f64),
 }
 
-/// The number that packed bytes are.
-fn number(bytes: &[u8], of: &DataType) -> Option<Number> {
+/// The number in packed bytes.
+fn number(bytes: &[u8], data_type: &DataType) -> Option<Number> {
     macro_rules! read {
         ($type:ty) => {
             <$type>::from_ne_bytes(bytes.try_into().ok()?)
         };
     }
-    Some(match of {
+    Some(match data_type {
         DataType::Int { bits } if *bits <= 8 => Number::Int(read!(i8).into()),
         DataType::Int { bits: 16 } => Number::Int(read!(i16).into()),
         DataType::Int { bits: 32 } => Number::Int(read!(i32).into()),
@@ -93,9 +100,9 @@ fn number(bytes: &[u8], of: &DataType) -> Option<Number> {
 mod tests {
     use super::*;
 
-    fn found(a: &[u8], b: &[u8], of: &DataType, equality: Equality) -> Vec<u64> {
+    fn found(a: &[u8], b: &[u8], data_type: &DataType, equality: Equality) -> Vec<u64> {
         let mut found = Vec::new();
-        differing(a, b, of, equality, &mut |n| found.push(n));
+        differing(a, b, data_type, equality, &mut |n| found.push(n));
         found
     }
 
@@ -116,8 +123,9 @@ mod tests {
     fn cli_13_integers_are_compared_exactly() {
         let uint = DataType::UInt { bits: 64 };
         let bytes = |values: [u64; 2]| values.map(u64::to_ne_bytes).concat();
-        // As float64 they are the same.
-        let (a, b) = (bytes([1 << 63, 7]), bytes([(1 << 63) + 1, 7]));
+        // As float64 they are equal.
+        let a = bytes([1 << 63, 7]);
+        let b = bytes([(1 << 63) + 1, 7]);
         assert_eq!(found(&a, &b, &uint, Equality::Value), [0]);
         assert_eq!(found(&a, &b, &uint, Equality::Within(1.0)), Vec::<u64>::new());
         assert_eq!(found(&a, &b, &uint, Equality::Within(0.5)), [0]);
@@ -127,14 +135,16 @@ mod tests {
     fn both_parts_of_complex_numbers_count() {
         let complex = DataType::Complex { bits: 64 };
         let bytes = |values: [f32; 4]| values.map(f32::to_ne_bytes).concat();
-        let (a, b) = (bytes([0.0, 1.0, 2.0, f32::NAN]), bytes([-0.0, 1.0, 2.0, 3.0]));
+        let a = bytes([0.0, 1.0, 2.0, f32::NAN]);
+        let b = bytes([-0.0, 1.0, 2.0, 3.0]);
         assert_eq!(found(&a, &b, &complex, Equality::Value), [1]);
     }
 
     #[test]
     fn every_part_is_compared() {
         let uint = DataType::UInt { bits: 16 };
-        let (a, mut b) = (vec![0; 100_000], vec![0; 100_000]);
+        let a = vec![0; 100_000];
+        let mut b = vec![0; 100_000];
         for n in [0, 8191, 8192, 49_999] {
             b[2 * n] = 1;
         }

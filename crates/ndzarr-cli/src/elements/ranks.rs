@@ -1,18 +1,18 @@
-//! Exact percentiles in bounded memory: passes over the elements that count by 16 bits at a time.
+//! Exact percentiles in bounded memory: each pass over the elements finds 16 more bits of them.
 
 use half::{bf16, f16};
 
 use crate::elements::sums::Summed;
 
-/// A number whose order is that of an integer.
+/// A number with an integer key that has the order of the numbers.
 pub(crate) trait Ranked: Summed {
-    /// How many bits the key has.
+    /// The number of bits of the key.
     const KEY_BITS: u32;
 
-    /// A key with the order of the numbers.
+    /// The key: it has the order of the numbers.
     fn key(self) -> u64;
 
-    /// The number of a key.
+    /// The number with this key.
     fn of_key(key: u64) -> Self;
 }
 
@@ -62,12 +62,14 @@ macro_rules! floats {
 
             /// The bits of positive numbers have their order; those of negative ones the reverse.
             fn key(self) -> u64 {
-                let (bits, sign) = (self.to_bits(), 1 << (Self::KEY_BITS - 1));
+                let bits = self.to_bits();
+                let sign = 1 << (Self::KEY_BITS - 1);
                 (if bits & sign == 0 { bits | sign } else { !bits }).into()
             }
 
             fn of_key(key: u64) -> Self {
-                let (bits, sign) = (key as $bits, 1 << (Self::KEY_BITS - 1));
+                let bits = key as $bits;
+                let sign = 1 << (Self::KEY_BITS - 1);
                 Self::from_bits(if bits & sign == 0 { !bits } else { bits & !sign })
             }
         }
@@ -80,24 +82,25 @@ floats! {
     f64, u64;
 }
 
-/// Elements that are looked for: those with given ranks.
+/// A search for the elements with given ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     bits: u32,
-    /// How many bits of the keys are known.
+    /// The number of known bits of the keys.
     known: u32,
-    sought: Vec<Sought>,
+    targets: Vec<Target>,
 }
 
+/// An element that is searched for.
 #[derive(Clone, Debug)]
-struct Sought {
-    /// The rank among those with the same beginning of the key.
+struct Target {
+    /// The rank among the elements whose keys begin with the same bits.
     rank: u64,
-    /// The known bits.
+    /// The known bits of the key.
     prefix: u64,
 }
 
-/// How often each continuation of each beginning was met.
+/// The number of elements for each value of the next bits, after each prefix.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
     prefixes: Vec<u64>,
@@ -105,23 +108,24 @@ pub(crate) struct Counts {
 }
 
 impl Search {
-    /// For the elements that would be at these places if all numbers were sorted.
+    /// A search for the elements at these indices of the sorted list of all numbers.
     pub(crate) fn new<T: Ranked>(ranks: &[u64]) -> Self {
-        let sought = ranks.iter().map(|&rank| Sought { rank, prefix: 0 }).collect();
-        Self { bits: T::KEY_BITS, known: 0, sought }
+        let targets = ranks.iter().map(|&rank| Target { rank, prefix: 0 }).collect();
+        Self { bits: T::KEY_BITS, known: 0, targets }
     }
 
     pub(crate) fn is_done(&self) -> bool {
         self.known == self.bits
     }
 
+    /// The number of bits that the next pass finds.
     fn step(&self) -> u32 {
         (self.bits - self.known).min(16)
     }
 
-    /// Counts of a pass that has not begun.
+    /// Counts for a new pass.
     pub(crate) fn counts(&self) -> Counts {
-        let mut prefixes: Vec<u64> = self.sought.iter().map(|sought| sought.prefix).collect();
+        let mut prefixes: Vec<u64> = self.targets.iter().map(|target| target.prefix).collect();
         prefixes.sort_unstable();
         prefixes.dedup();
         let tables = vec![vec![0; 1 << self.step()]; prefixes.len()];
@@ -144,27 +148,27 @@ impl Search {
         }
     }
 
-    /// Ends a pass.
+    /// Ends a pass: the counts show the next bits of all targets.
     pub(crate) fn narrow(&mut self, counts: &Counts) {
         let step = self.step();
-        for sought in &mut self.sought {
-            let Ok(table) = counts.prefixes.binary_search(&sought.prefix) else { continue };
+        for target in &mut self.targets {
+            let Ok(table) = counts.prefixes.binary_search(&target.prefix) else { continue };
             let mut next = 0;
             for (bits, &n) in counts.tables[table].iter().enumerate() {
                 next = bits as u64;
-                if sought.rank < n {
+                if target.rank < n {
                     break;
                 }
-                sought.rank -= n;
+                target.rank -= n;
             }
-            sought.prefix = sought.prefix << step | next;
+            target.prefix = target.prefix << step | next;
         }
         self.known += step;
     }
 
     /// The elements, in the order of the ranks.
     pub(crate) fn found<T: Ranked>(&self) -> Vec<T> {
-        self.sought.iter().map(|sought| T::of_key(sought.prefix)).collect()
+        self.targets.iter().map(|target| T::of_key(target.prefix)).collect()
     }
 }
 
@@ -172,15 +176,17 @@ impl Counts {
     /// The counts of both together.
     pub(crate) fn and(mut self, other: &Self) -> Self {
         for (table, others) in self.tables.iter_mut().zip(&other.tables) {
-            table.iter_mut().zip(others).for_each(|(n, more)| *n += more);
+            for (n, more) in table.iter_mut().zip(others) {
+                *n += more;
+            }
         }
         self
     }
 }
 
-/// Where a percentile of `n` numbers is: between the elements of two ranks, and how far from the first,
-/// as NumPy defines it by default.
-pub(crate) fn place(percent: f64, n: u64) -> (u64, u64, f64) {
+/// The position of a percentile of `n` numbers, as NumPy defines it by default: the two ranks that
+/// it is between, and its distance from the first.
+pub(crate) fn percentile_position(percent: f64, n: u64) -> (u64, u64, f64) {
     let at = (n.saturating_sub(1)) as f64 * percent / 100.0;
     let low = at.floor();
     (low as u64, at.ceil() as u64, at - low)
@@ -194,7 +200,8 @@ mod tests {
         let ranks: Vec<u64> = (0..numbers.len() as u64).step_by(7).collect();
         let mut search = Search::new::<T>(&ranks);
         while !search.is_done() {
-            let (mut a, mut b) = (search.counts(), search.counts());
+            let mut a = search.counts();
+            let mut b = search.counts();
             let half = numbers.len() / 2;
             search.count(&numbers[..half], 1, &mut a);
             search.count(&numbers[half..], 1, &mut b);
@@ -221,9 +228,9 @@ mod tests {
 
     #[test]
     fn percentiles_are_between_two_elements() {
-        assert_eq!(place(50.0, 5), (2, 2, 0.0));
-        assert_eq!(place(50.0, 4), (1, 2, 0.5));
-        assert_eq!(place(0.0, 9), (0, 0, 0.0));
-        assert_eq!(place(100.0, 9), (8, 8, 0.0));
+        assert_eq!(percentile_position(50.0, 5), (2, 2, 0.0));
+        assert_eq!(percentile_position(50.0, 4), (1, 2, 0.5));
+        assert_eq!(percentile_position(0.0, 9), (0, 0, 0.0));
+        assert_eq!(percentile_position(100.0, 9), (8, 8, 0.0));
     }
 }

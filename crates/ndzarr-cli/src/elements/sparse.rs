@@ -1,5 +1,5 @@
-//! A pass over the elements of arrays that follows what is stored: boxes without a stored chunk have
-//! nothing but the fill value, and are counted instead of read.
+//! A pass over the elements of arrays that reads only stored chunks: boxes without any have only
+//! the fill value, and are counted instead of read.
 
 use std::fs;
 use std::ops::Range;
@@ -7,29 +7,29 @@ use std::path::Path;
 
 use ndzarr::AnyArray;
 
-use crate::arguments::selection::{Along, Boxes, Selected};
+use crate::arguments::selection::{AxisSelection, Boxes, Selected};
 
 /// The boxes of a pass.
 pub(crate) struct Pass {
     boxes: Boxes,
-    /// The numbers of those to read, in ascending order; `None` for all.
+    /// The numbers of the boxes to read, in ascending order; `None` for all.
     read: Option<Vec<u64>>,
 }
 
-/// With fewer boxes, a list of what is stored takes longer than reading them.
-const FEW: u64 = 8;
+/// Listing the stored chunks takes longer than reading so few boxes.
+const MAX_WITHOUT_LIST: u64 = 8;
 
 impl Pass {
-    /// Over these boxes, each the same part of what is selected of each array.
+    /// A pass over these boxes, which are parts of the selection of each array.
     ///
-    /// All are read where it is not known what is stored: a store cannot list, or does not show
-    /// everything that reads reach.
+    /// All boxes are read if the stored chunks are not known: a store cannot list, or its list
+    /// lacks chunks that a read finds.
     pub(crate) fn new(boxes: Boxes, parts: &[(&AnyArray, &Selected)]) -> Self {
-        let read = if boxes.n_boxes() <= FEW { None } else { stored_boxes(&boxes, parts) };
+        let read = if boxes.n_boxes() <= MAX_WITHOUT_LIST { None } else { stored_boxes(&boxes, parts) };
         Self { boxes, read }
     }
 
-    /// How many boxes are read.
+    /// The number of boxes that are read.
     pub(crate) fn n_boxes(&self) -> u64 {
         self.read.as_ref().map_or(self.boxes.n_boxes(), |read| read.len() as u64)
     }
@@ -42,8 +42,8 @@ impl Pass {
         }
     }
 
-    /// How many elements there are in the boxes that are not read: they have the fill value.
-    pub(crate) fn n_left_out(&self) -> u64 {
+    /// The number of elements in the boxes that are not read: they have the fill value.
+    pub(crate) fn n_unread(&self) -> u64 {
         let Some(read) = &self.read else { return 0 };
         let volume = |&number: &u64| -> u64 {
             self.boxes.at(number).iter().map(|range| range.end - range.start).product()
@@ -52,8 +52,8 @@ impl Pass {
         self.boxes.n_elements().saturating_sub(n_read)
     }
 
-    /// The first few elements, in C order, that are not read.
-    pub(crate) fn first_left_out(&self, most: usize) -> Vec<Vec<u64>> {
+    /// The indices of the first few elements, in C order, that are not read.
+    pub(crate) fn first_unread(&self, most: usize) -> Vec<Vec<u64>> {
         let mut first = Vec::new();
         let Some(read) = &self.read else { return first };
         // Line by line along the last axis: boxes follow each other there.
@@ -80,15 +80,15 @@ impl Pass {
     }
 }
 
-/// The numbers of the boxes that have an element of a stored chunk, and of the first one: reading it
-/// shows what is wrong with every read.
+/// The numbers of the boxes that overlap a stored chunk, and of the first box: reading it shows an
+/// error that every read has.
 fn stored_boxes(boxes: &Boxes, parts: &[(&AnyArray, &Selected)]) -> Option<Vec<u64>> {
     boxes.shape().iter().try_fold(1, |all: u64, &n| all.checked_mul(n))?;
     let mut numbers = vec![0];
     for (array, selected) in parts {
-        for chunk in listed(array)? {
-            if let Some(met) = met(selected, &chunk) {
-                boxes.add_numbers(&met, &mut numbers);
+        for chunk in stored_chunks(array)? {
+            if let Some(overlap) = overlap(selected, &chunk) {
+                boxes.add_numbers(&overlap, &mut numbers);
             }
         }
     }
@@ -97,9 +97,9 @@ fn stored_boxes(boxes: &Boxes, parts: &[(&AnyArray, &Selected)]) -> Option<Vec<u
     Some(numbers)
 }
 
-/// The places of the stored chunks of an array, if a list shows all that reads reach. Links may lead to more: a list
-/// enters a folder once.
-fn listed(array: &AnyArray) -> Option<impl Iterator<Item = Vec<Range<u64>>>> {
+/// The ranges of the stored chunks of an array, if a list shows all that reads find. Links may lead
+/// to more: a list enters a folder only once.
+fn stored_chunks(array: &AnyArray) -> Option<impl Iterator<Item = Vec<Range<u64>>>> {
     let folder = Path::new(&array.storage().name()).join(array.path());
     if folder.is_dir() && has_links(&folder) {
         return None;
@@ -107,7 +107,7 @@ fn listed(array: &AnyArray) -> Option<impl Iterator<Item = Vec<Range<u64>>>> {
     Some(array.units().stored().ok()?.map(|unit| unit.ranges))
 }
 
-/// Whether there may be symbolic links in a folder.
+/// True if a folder may have symbolic links.
 fn has_links(folder: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(folder) else { return true };
     entries.any(|entry| {
@@ -120,27 +120,30 @@ fn has_links(folder: &Path) -> bool {
     })
 }
 
-/// The part of the result of a selection that lies in a box of the array; `None` if nothing does.
-fn met(selected: &Selected, chunk: &[Range<u64>]) -> Option<Vec<Range<u64>>> {
-    let mut met = Vec::with_capacity(chunk.len());
+/// The part of the result of a selection that a chunk has; `None` if they do not overlap.
+fn overlap(selected: &Selected, chunk: &[Range<u64>]) -> Option<Vec<Range<u64>>> {
+    let mut ranges = Vec::with_capacity(chunk.len());
     for (along, range) in selected.axes().iter().zip(chunk) {
         match *along {
-            Along::Index(at) if range.contains(&at) => {}
-            Along::Index(_) => return None,
-            Along::Range { first, step, n } => {
-                let (first, step) = (i128::from(first), i128::from(step));
-                let (low, high) = (i128::from(range.start), i128::from(range.end));
+            AxisSelection::Index(at) if range.contains(&at) => {}
+            AxisSelection::Index(_) => return None,
+            AxisSelection::Range { first, step, n } => {
+                let first = i128::from(first);
+                let step = i128::from(step);
+                let low = i128::from(range.start);
+                let high = i128::from(range.end);
                 // `first + step * i` is in `low..high`.
-                let (from, to) = match step > 0 {
-                    true => (ceil(low - first, step), ceil(high - first, step)),
-                    false => (ceil(first - high + 1, -step), ceil(first - low + 1, -step)),
+                let (from, to) = if step > 0 {
+                    (ceil(low - first, step), ceil(high - first, step))
+                } else {
+                    (ceil(first - high + 1, -step), ceil(first - low + 1, -step))
                 };
                 let clip = |at: i128| at.clamp(0, n.into()) as u64;
-                met.push(clip(from)..clip(to));
+                ranges.push(clip(from)..clip(to));
             }
         }
     }
-    met.iter().all(|range| !range.is_empty()).then_some(met)
+    ranges.iter().all(|range| !range.is_empty()).then_some(ranges)
 }
 
 fn ceil(a: i128, b: i128) -> i128 {
@@ -151,22 +154,22 @@ fn ceil(a: i128, b: i128) -> i128 {
 mod tests {
     use super::*;
 
-    /// Compared with looking at each index.
+    /// Compared with a check of each index.
     #[test]
-    fn what_a_chunk_has_of_a_selection() {
+    fn the_part_of_a_selection_that_a_chunk_has() {
         let texts = [":", "3:", "::2", "1::3", "::-1", "20::-4", "5", "7:8"];
         for text in texts {
             let selected = Selected::parse(Some(text), &[23]).expect("it is valid");
             let indices: Vec<u64> = match selected.axes()[0] {
-                Along::Index(at) => vec![at],
-                Along::Range { first, step, n } => {
+                AxisSelection::Index(at) => vec![at],
+                AxisSelection::Range { first, step, n } => {
                     (0..n as i64).map(|i| (first as i64 + i * step) as u64).collect()
                 }
             };
             for chunk in [0..5, 5..10, 10..11, 20..23, 0..23] {
-                let found = met(&selected, std::slice::from_ref(&chunk));
+                let found = overlap(&selected, std::slice::from_ref(&chunk));
                 let is_in = |at: &u64| chunk.contains(at);
-                if let Along::Index(at) = selected.axes()[0] {
+                if let AxisSelection::Index(at) = selected.axes()[0] {
                     assert_eq!(found, is_in(&at).then(Vec::new), "{text} {chunk:?}");
                     continue;
                 }
@@ -183,11 +186,11 @@ mod tests {
         // 4 x 3 boxes of 2 x 3 elements, the last ones of 2 x 1.
         let boxes = Boxes::new(vec![8, 7], vec![2, 3]);
         let pass = Pass { boxes, read: Some(vec![0, 2, 3]) };
-        assert_eq!(pass.n_left_out(), 56 - 6 - 2 - 6);
+        assert_eq!(pass.n_unread(), 56 - 6 - 2 - 6);
         let first = [[0, 3], [0, 4], [0, 5], [1, 3], [1, 4], [1, 5], [2, 3]];
-        assert_eq!(pass.first_left_out(7), first);
-        assert_eq!(pass.first_left_out(0), Vec::<Vec<u64>>::new());
-        assert_eq!(pass.first_left_out(1000).len(), 42);
+        assert_eq!(pass.first_unread(7), first);
+        assert_eq!(pass.first_unread(0), Vec::<Vec<u64>>::new());
+        assert_eq!(pass.first_unread(1000).len(), 42);
         let read: Vec<_> = pass.boxes().collect();
         assert_eq!(read, [[0..2, 0..3], [0..2, 6..7], [2..4, 0..3]]);
     }

@@ -1,9 +1,9 @@
-//! Sums over elements: least, greatest, mean, deviation, and how many are zero or not a number.
+//! Sums over elements: least, greatest, mean, deviation, and the numbers of zeros and NaNs.
 
 use half::{bf16, f16};
 use ndzarr::Number;
 
-/// What is known about some elements.
+/// The statistics of some elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums<T> {
     /// Elements that are numbers.
@@ -23,22 +23,26 @@ impl<T> Default for Sums<T> {
     }
 }
 
-/// How many elements are summed at a time: they stay in the cache for several loops, and integers of 16
-/// bits do not overflow their sums of 32 bits, nor their number 16 bits.
+/// The number of elements that are summed together: they stay in the cache for several loops, sums
+/// of integers of 16 bits do not overflow 32 bits, and their number does not overflow 16 bits.
 const PART: usize = 4096;
 
-/// How many sums are kept next to each other, so that the processor adds several at once.
+/// The number of parallel sums, so that the processor adds several elements with one instruction.
 const LANES: usize = 8;
 
-/// Folds elements in lanes: the compiler does not change the order of sums of floats itself. Several loops,
-/// each with one kind of result, become vectors; one loop for all does not.
+/// Folds elements in lanes, since the compiler does not change the order of sums of floats. Several
+/// loops with one kind of result each are compiled to vector instructions; one loop for all is not.
 fn lanes<T: Copy, A: Copy>(part: &[T], first: A, fold: impl Fn(A, T) -> A) -> [A; LANES] {
     let (whole, rest) = part.as_chunks::<LANES>();
     let mut all = [first; LANES];
     for chunk in whole {
-        all.iter_mut().zip(chunk).for_each(|(lane, &element)| *lane = fold(*lane, element));
+        for (lane, &element) in all.iter_mut().zip(chunk) {
+            *lane = fold(*lane, element);
+        }
     }
-    all.iter_mut().zip(rest).for_each(|(lane, &element)| *lane = fold(*lane, element));
+    for (lane, &element) in all.iter_mut().zip(rest) {
+        *lane = fold(*lane, element);
+    }
     all
 }
 
@@ -50,29 +54,34 @@ impl<T: Summed> Sums<T> {
         }
     }
 
-    /// What is known about this many elements that are all the same.
+    /// The statistics of `n` equal elements.
     pub(crate) fn of_same(element: T, n: u64) -> Self {
         let one = T::sums(&[element]);
         Self { n: one.n * n, n_nan: one.n_nan * n, n_zero: one.n_zero * n, ..one }
     }
 
-    /// What is known about both together, after Chan, Golub and LeVeque.
+    /// The statistics of both together, after Chan, Golub and LeVeque.
     pub(crate) fn and(&self, other: &Self) -> Self {
-        let (n, n_nan, n_zero) = (self.n + other.n, self.n_nan + other.n_nan, self.n_zero + other.n_zero);
+        let n = self.n + other.n;
+        let n_nan = self.n_nan + other.n_nan;
+        let n_zero = self.n_zero + other.n_zero;
         let range = match (self.range, other.range) {
             (Some((a, b)), Some((c, d))) => Some((if c < a { c } else { a }, if d > b { d } else { b })),
             (range, None) | (None, range) => range,
         };
         if self.n == 0 || other.n == 0 {
-            let of = if self.n == 0 { other } else { self };
-            return Self { n, n_nan, n_zero, range, mean: of.mean, squares: of.squares };
+            let not_empty = if self.n == 0 { other } else { self };
+            return Self { n, n_nan, n_zero, range, mean: not_empty.mean, squares: not_empty.squares };
         }
-        let (a, b, all) = (self.n as f64, other.n as f64, n as f64);
-        let apart = other.mean - self.mean;
-        let mean = match apart.is_finite() {
-            true => self.mean + apart * (b / all),
-            // There are infinities, which have no distance.
-            false => self.mean * (a / all) + other.mean * (b / all),
+        let a = self.n as f64;
+        let b = other.n as f64;
+        let all = n as f64;
+        let distance = other.mean - self.mean;
+        let mean = if distance.is_finite() {
+            self.mean + distance * (b / all)
+        } else {
+            // Infinities have no distance.
+            self.mean * (a / all) + other.mean * (b / all)
         };
         Self {
             n,
@@ -80,11 +89,12 @@ impl<T: Summed> Sums<T> {
             n_zero,
             range,
             mean,
-            squares: self.squares + other.squares + apart * apart * (a * (b / all)),
+            squares: self.squares + other.squares + distance * distance * (a * (b / all)),
         }
     }
 
-    /// The standard deviation, of all elements and not of a sample. It is NaN if there are infinities.
+    /// The standard deviation of all elements, not of a sample. It is NaN if one of them is
+    /// infinite.
     pub(crate) fn deviation(&self) -> f64 {
         // Rounding may leave less than 0.
         let squares = if self.squares < 0.0 { 0.0 } else { self.squares };
@@ -112,13 +122,16 @@ fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
     let Some(first) = part.iter().copied().find(|number| !number.is_not_a_number()) else {
         return Sums { n_nan: part.len() as u64, ..Sums::default() };
     };
-    let (least, greatest) = (|a: T, b: T| if b < a { b } else { a }, |a: T, b: T| if b > a { b } else { a });
-    let (low, high) = (lanes(part, first, least), lanes(part, first, greatest));
+    let least = |a: T, b: T| if b < a { b } else { a };
+    let greatest = |a: T, b: T| if b > a { b } else { a };
+    let low = lanes(part, first, least);
+    let high = lanes(part, first, greatest);
     let zero = T::default();
     let zeros: u32 = part.iter().map(|&number| u32::from(number == zero)).sum();
     let nans: u32 = part.iter().map(|number| u32::from(number.is_not_a_number())).sum();
     let distance = |number: T| if number.is_not_a_number() { 0.0 } else { number.distance(first) };
-    let (mut sum, mut squares) = ([0.0; LANES], [0.0; LANES]);
+    let mut sum = [0.0; LANES];
+    let mut squares = [0.0; LANES];
     let (whole, rest) = part.as_chunks::<LANES>();
     let mut add = |lane: usize, number: T| {
         let distance = distance(number);
@@ -129,17 +142,17 @@ fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
         chunk.iter().enumerate().for_each(|(lane, &number)| add(lane, number));
     }
     rest.iter().enumerate().for_each(|(lane, &number)| add(lane, number));
-    let (sum, squares): (f64, f64) = (sum.iter().sum(), squares.iter().sum());
+    let sum: f64 = sum.iter().sum();
+    let squares: f64 = squares.iter().sum();
     let n_nan = u64::from(nans);
     let n = part.len() as u64 - n_nan;
     let from_first = sum / n as f64;
-    let mean = match sum.is_finite() {
-        true => first.to_f64() + from_first,
-        // There are infinities, which have no distance.
-        false => {
-            let numbers = part.iter().filter(|number| !number.is_not_a_number());
-            numbers.map(|number| number.to_f64() / n as f64).sum()
-        }
+    let mean = if sum.is_finite() {
+        first.to_f64() + from_first
+    } else {
+        // Infinities have no distance.
+        let numbers = part.iter().filter(|number| !number.is_not_a_number());
+        numbers.map(|number| number.to_f64() / n as f64).sum()
     };
     Sums {
         n,
@@ -158,23 +171,26 @@ macro_rules! small {
                 self.to_f64() - from.to_f64()
             }
 
-            /// In integers: their sums are exact, and quick.
+            /// Sums of integers, which are exact and quick.
             fn sums(part: &[Self]) -> Sums<Self> {
                 let n = part.len() as u64;
                 // From 0, so that they are not negative.
                 let above = |number: &Self| u32::from(number.wrapping_sub(Self::MIN) as $unsigned);
-                // The halves of a square, so that vectors have as many sums of 32 bits as they can.
+                // The two halves of a square, so that all sums have 32 bits, of which a vector has
+                // most.
                 let add = |(sum, low, high): (u32, u32, u32), number: u32| {
                     let square = number * number;
                     (sum + number, low + (square & 0xffff), high + (square >> 16))
                 };
                 let (sum, low, high) = part.iter().map(above).fold((0, 0, 0), add);
-                let (sum, squares) = (u64::from(sum), (u64::from(high) << 16) + u64::from(low));
+                let sum = u64::from(sum);
+                let squares = (u64::from(high) << 16) + u64::from(low);
                 let wider = |(low, high): (Self, Self), &number: &Self| (low.min(number), high.max(number));
                 let (low, high) = part.iter().fold((Self::MAX, Self::MIN), wider);
-                let zeros: u16 = match (low..=high).contains(&0) {
-                    true => part.iter().map(|&number| u16::from(number == 0)).sum(),
-                    false => 0,
+                let zeros: u16 = if (low..=high).contains(&0) {
+                    part.iter().map(|&number| u16::from(number == 0)).sum()
+                } else {
+                    0
                 };
                 // n * squares - sum * sum does not overflow 128 bits.
                 let spread = u128::from(n) * u128::from(squares) - u128::from(sum) * u128::from(sum);
@@ -208,7 +224,7 @@ macro_rules! large {
 }
 large!(i64, u64);
 
-/// Integers that float64 has all of.
+/// Integers that float64 represents exactly.
 macro_rules! middle {
     ($($type:ty),*) => {$(
         impl Summed for $type {
@@ -287,10 +303,11 @@ mod tests {
         assert!((found.deviation() - 2.0_f64.powi(63)).abs() < 1.0);
     }
 
-    /// What `numpy.mean` and `numpy.std` give.
+    /// The results of `numpy.mean` and `numpy.std`.
     #[test]
     fn infinities_have_a_mean() {
-        let (inf, many) = (f64::INFINITY, vec![1.0; 5000]);
+        let inf = f64::INFINITY;
+        let many = vec![1.0; 5000];
         for (elements, mean) in [
             (vec![inf, 1.0], inf),
             (vec![1.0, inf], inf),

@@ -1,4 +1,4 @@
-//! Elements of any type, one by one, as text and as JSON.
+//! Prints elements of any type, as text and as JSON.
 
 use half::{bf16, f16};
 use ndzarr::ndarray::ArrayD;
@@ -7,13 +7,13 @@ use ndzarr_metadata::fill_value_json;
 use num_complex::Complex;
 use serde_json::{Number, Value, json};
 
-/// An element.
+/// An element that can be printed.
 pub(crate) trait Shown {
-    /// As a person reads it.
-    fn text(&self, of: &DataType) -> String;
+    /// The element as text, for people.
+    fn text(&self, data_type: &DataType) -> String;
 
-    /// As JSON: a number, or a string where JSON has no number.
-    fn json(&self, of: &DataType) -> Value;
+    /// The element as JSON: a number, or a string if JSON has no such number.
+    fn json(&self, data_type: &DataType) -> Value;
 }
 
 /// Calls a function with each element in C order.
@@ -35,10 +35,10 @@ fn each_of<T: Shown, E>(
 }
 
 /// The elements as nested lists of JSON.
-pub(crate) fn nested(elements: &AnyElements, of: &DataType) -> Value {
+pub(crate) fn nested(elements: &AnyElements, data_type: &DataType) -> Value {
     let mut flat = Vec::new();
     let never: Result<(), std::convert::Infallible> = for_each(elements, |element| {
-        flat.push(element.json(of));
+        flat.push(element.json(data_type));
         Ok(())
     });
     let Ok(()) = never;
@@ -56,16 +56,16 @@ fn fold(flat: Vec<Value>, shape: &[usize]) -> Value {
     level.into_iter().next().unwrap_or(Value::Null)
 }
 
-/// The bytes of a structure, or of raw bits.
+/// The bytes of a structure or of raw bits.
 struct Packed(Vec<u8>);
 
 impl Shown for Packed {
-    fn text(&self, of: &DataType) -> String {
-        self.json(of).to_string()
+    fn text(&self, data_type: &DataType) -> String {
+        self.json(data_type).to_string()
     }
 
-    fn json(&self, of: &DataType) -> Value {
-        fill_value_json(of, &FillValue::defined(&self.0))
+    fn json(&self, data_type: &DataType) -> Value {
+        fill_value_json(data_type, &FillValue::defined(&self.0))
     }
 }
 
@@ -119,21 +119,21 @@ impl Shown for f32 {
         format!("{self:?}")
     }
 
-    fn json(&self, of: &DataType) -> Value {
-        // 0.1, not the 0.10000000149011612 that it is as a float64.
-        self.text(of).parse().map_or(Value::Null, float)
+    fn json(&self, data_type: &DataType) -> Value {
+        // 0.1, not 0.10000000149011612, the same number as a float64.
+        self.text(data_type).parse().map_or(Value::Null, float)
     }
 }
 
 macro_rules! halves {
     ($($type:ty),*) => {$(
         impl Shown for $type {
-            fn text(&self, of: &DataType) -> String {
-                f32::from(*self).text(of)
+            fn text(&self, data_type: &DataType) -> String {
+                f32::from(*self).text(data_type)
             }
 
-            fn json(&self, of: &DataType) -> Value {
-                f32::from(*self).json(of)
+            fn json(&self, data_type: &DataType) -> Value {
+                f32::from(*self).json(data_type)
             }
         }
     )*};
@@ -143,13 +143,13 @@ halves!(f16, bf16);
 macro_rules! complex {
     ($($type:ty),*) => {$(
         impl Shown for Complex<$type> {
-            fn text(&self, of: &DataType) -> String {
+            fn text(&self, data_type: &DataType) -> String {
                 let sign = if self.im.is_sign_negative() { "" } else { "+" };
-                format!("{}{sign}{}i", self.re.text(of), self.im.text(of))
+                format!("{}{sign}{}i", self.re.text(data_type), self.im.text(data_type))
             }
 
-            fn json(&self, of: &DataType) -> Value {
-                json!([self.re.json(of), self.im.json(of)])
+            fn json(&self, data_type: &DataType) -> Value {
+                json!([self.re.json(data_type), self.im.json(data_type)])
             }
         }
     )*};
@@ -157,31 +157,31 @@ macro_rules! complex {
 complex!(f32, f64);
 
 impl Shown for Datetime64 {
-    /// As ISO 8601 writes it, without a zone; the number where that has no form.
-    fn text(&self, of: &DataType) -> String {
-        match self.to_datetime(of) {
+    /// A text of ISO 8601, without a zone; the number if ISO 8601 has no form for it.
+    fn text(&self, data_type: &DataType) -> String {
+        match self.to_datetime(data_type) {
             Ok(Some(time)) => time.to_string(),
             Ok(None) => "NaT".to_owned(),
             Err(_) => self.0.to_string(),
         }
     }
 
-    fn json(&self, of: &DataType) -> Value {
-        self.text(of).into()
+    fn json(&self, data_type: &DataType) -> Value {
+        self.text(data_type).into()
     }
 }
 
 impl Shown for Timedelta64 {
-    fn text(&self, of: &DataType) -> String {
-        match self.to_duration(of) {
+    fn text(&self, data_type: &DataType) -> String {
+        match self.to_duration(data_type) {
             Ok(Some(duration)) => duration.to_string(),
             Ok(None) => "NaT".to_owned(),
             Err(_) => self.0.to_string(),
         }
     }
 
-    fn json(&self, of: &DataType) -> Value {
-        self.text(of).into()
+    fn json(&self, data_type: &DataType) -> Value {
+        self.text(data_type).into()
     }
 }
 
@@ -196,9 +196,9 @@ impl Shown for String {
 }
 
 impl Shown for Vec<u8> {
-    fn text(&self, of: &DataType) -> String {
-        match of {
-            DataType::VlenArray(_) | DataType::Json => self.json(of).to_string(),
+    fn text(&self, data_type: &DataType) -> String {
+        match data_type {
+            DataType::VlenArray(_) | DataType::Json => self.json(data_type).to_string(),
             _ => String::from_utf8_lossy(self).into_owned(),
         }
     }
@@ -225,13 +225,13 @@ mod tests {
 
     #[test]
     fn floats_are_shortest() {
-        let of = DataType::Float { bits: 32 };
-        assert_eq!(0.1f32.json(&of).to_string(), "0.1");
-        assert_eq!(0.1f32.text(&of), "0.1");
-        assert_eq!(f32::NAN.json(&of), "NaN");
-        assert_eq!(f64::NEG_INFINITY.json(&of), "-Infinity");
-        assert_eq!(u64::MAX.json(&of).to_string(), "18446744073709551615");
-        assert_eq!(Complex::new(1.0f32, -0.5).text(&of), "1.0-0.5i");
+        let data_type = DataType::Float { bits: 32 };
+        assert_eq!(0.1f32.json(&data_type).to_string(), "0.1");
+        assert_eq!(0.1f32.text(&data_type), "0.1");
+        assert_eq!(f32::NAN.json(&data_type), "NaN");
+        assert_eq!(f64::NEG_INFINITY.json(&data_type), "-Infinity");
+        assert_eq!(u64::MAX.json(&data_type).to_string(), "18446744073709551615");
+        assert_eq!(Complex::new(1.0f32, -0.5).text(&data_type), "1.0-0.5i");
     }
 
     #[test]

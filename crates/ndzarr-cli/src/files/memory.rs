@@ -1,8 +1,8 @@
-//! What the system says about memory and space.
+//! Asks the system about memory and free space.
 
 use std::path::Path;
 
-/// The most memory that the process had at a time, in bytes, as far as the system says it.
+/// The peak memory of the process in bytes; `None` if the system does not report it.
 pub(crate) fn peak_resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -23,9 +23,10 @@ pub(crate) fn disk(folder: &Path) -> Option<Disk> {
     use std::os::unix::fs::MetadataExt;
 
     let absolute = std::path::absolute(folder).ok()?;
-    let (there, found) = absolute.ancestors().find_map(|folder| Some((folder, folder.metadata().ok()?)))?;
-    let space = rustix::fs::statvfs(there).ok()?;
-    Some(Disk { id: found.dev(), free: space.f_bavail.checked_mul(space.f_frsize)? })
+    let (existing, metadata) =
+        absolute.ancestors().find_map(|folder| Some((folder, folder.metadata().ok()?)))?;
+    let space = rustix::fs::statvfs(existing).ok()?;
+    Some(Disk { id: metadata.dev(), free: space.f_bavail.checked_mul(space.f_frsize)? })
 }
 
 /// The file system that a folder is on, or will be on.

@@ -1,4 +1,4 @@
-//! Headers of NumPy's `.npy` files, versions 1 to 3.
+//! Reads and writes headers of NumPy's `.npy` files, versions 1 to 3.
 
 use std::io::Read;
 
@@ -8,16 +8,16 @@ use crate::failure::Failure;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Headers are short: one field of a structure takes some tens of bytes.
-const MOST: usize = 1 << 20;
+/// Headers are short: a field of a structure takes some tens of bytes.
+const MAX_LEN: usize = 1 << 20;
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) data_type: DataType,
     /// The byte order of the elements.
     pub(crate) endian: Endian,
-    /// Whether the first axis varies fastest.
+    /// True if the first axis varies fastest.
     pub(crate) fortran: bool,
     pub(crate) shape: Vec<u64>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn read(from: &mut dyn Read) -> Result<Header, Failure> {
         }
         version => return Err(wrong(&format!("version {version} is not known"))),
     };
-    if len > MOST {
+    if len > MAX_LEN {
         return Err(wrong(&format!("its header has {len} bytes")));
     }
     let mut text = vec![0; len];
@@ -89,16 +89,16 @@ pub(crate) fn read(from: &mut dyn Read) -> Result<Header, Failure> {
     Ok(Header { data_type, endian: endian.unwrap_or(Endian::NATIVE), fortran, shape })
 }
 
-/// A type as NumPy spells it in Python; `None` if it has none.
+/// The `descr` of a type, in Python; `None` if NumPy has no such type.
 fn descr(data_type: &DataType) -> Option<String> {
     if let DataType::Struct(fields) = data_type {
         let field = |field: &Field| {
-            let of = descr(&field.data_type)?;
+            let descr = descr(&field.data_type)?;
             let lengths: Vec<String> = field.shape.iter().map(|n| format!("{n},")).collect();
             let shape = if lengths.is_empty() { String::new() } else { format!(", ({})", lengths.join(" ")) };
             let is_plain =
                 field.name.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '\'' | '\\') || c == ' ');
-            is_plain.then(|| format!("('{}', {of}{shape})", field.name))
+            is_plain.then(|| format!("('{}', {descr}{shape})", field.name))
         };
         let fields: Vec<String> = fields.fields().iter().map(field).collect::<Option<_>>()?;
         return Some(format!("[{}]", fields.join(", ")));
@@ -130,7 +130,7 @@ fn time(kind: &str, unit: TimeUnit, scale: u32) -> String {
     }
 }
 
-/// The type that a `descr` means, and its byte order if it has one.
+/// The type of a `descr`, and its byte order if it states one.
 fn type_of(descr: &Python) -> Result<(DataType, Option<Endian>), String> {
     let text = match descr {
         Python::Text(text) => text,
@@ -140,7 +140,7 @@ fn type_of(descr: &Python) -> Result<(DataType, Option<Endian>), String> {
     parse_descr(text).ok_or_else(|| format!("its type {text:?} is not supported"))
 }
 
-/// A type as NumPy spells it: `<f4`, `|S10`, `>M8[ns]`.
+/// Parses the `descr` of a type that is not a structure: `<f4`, `|S10`, `>M8[ns]`.
 pub(crate) fn parse_descr(text: &str) -> Option<(DataType, Option<Endian>)> {
     let (endian, rest) = match text.chars().next()? {
         '<' => (Some(Endian::Little), &text[1..]),
@@ -159,9 +159,9 @@ pub(crate) fn parse_descr(text: &str) -> Option<(DataType, Option<Endian>)> {
         "u" => DataType::UInt { bits: bits(&[1, 2, 4, 8])? },
         "f" => DataType::Float { bits: bits(&[2, 4, 8])? },
         "c" => DataType::Complex { bits: bits(&[8, 16])? },
-        "S" => DataType::FixedBytes { bytes: size().filter(|&n| n > 0 && n < MOST)? },
-        "U" => DataType::FixedUtf32 { chars: size().filter(|&n| n > 0 && n < MOST)? },
-        "V" => DataType::Raw { bytes: size().filter(|&n| n > 0 && n < MOST)? },
+        "S" => DataType::FixedBytes { bytes: size().filter(|&n| n > 0 && n < MAX_LEN)? },
+        "U" => DataType::FixedUtf32 { chars: size().filter(|&n| n > 0 && n < MAX_LEN)? },
+        "V" => DataType::Raw { bytes: size().filter(|&n| n > 0 && n < MAX_LEN)? },
         "M" | "m" => {
             let unit = rest.strip_prefix('8')?;
             let (unit, scale) = match unit.strip_prefix('[').and_then(|unit| unit.strip_suffix(']')) {
@@ -188,14 +188,14 @@ fn struct_of(fields: &[Python]) -> Result<(DataType, Option<Endian>), String> {
     let mut parsed = Vec::new();
     for field in fields {
         let Python::List(parts) = field else { return Err("a field is not a tuple".to_owned()) };
-        let [Python::Text(name), of, shape @ ..] = &parts[..] else {
+        let [Python::Text(name), descr, shape @ ..] = &parts[..] else {
             return Err("a field has no name and type".to_owned());
         };
-        let (data_type, own) = type_of(of)?;
-        if own.is_some() && endian.is_some() && own != endian {
+        let (data_type, field_endian) = type_of(descr)?;
+        if field_endian.is_some() && endian.is_some() && field_endian != endian {
             return Err("its fields have different byte orders".to_owned());
         }
-        endian = endian.or(own);
+        endian = endian.or(field_endian);
         let shape = match shape {
             [] => Vec::new(),
             [Python::List(lengths)] => lengths
@@ -211,13 +211,13 @@ fn struct_of(fields: &[Python]) -> Result<(DataType, Option<Endian>), String> {
     Ok((DataType::Struct(fields), endian))
 }
 
-/// A literal of Python, as headers have them.
+/// A literal of Python, of the kinds that headers have.
 #[derive(Debug, PartialEq)]
 enum Python {
     Text(String),
     Bool(bool),
     Int(u64),
-    /// Or a tuple.
+    /// A list or a tuple.
     List(Vec<Python>),
     Dict(Vec<(String, Python)>),
 }
@@ -231,30 +231,25 @@ impl Python {
     }
 }
 
+/// A parser of literals of Python.
 struct Literal<'t> {
     rest: &'t str,
 }
 
-/// Structures are nested a few times at most.
-const DEEPEST: usize = 32;
+/// Structures are nested only a few times.
+const MAX_DEPTH: usize = 32;
 
 impl Literal<'_> {
+    /// Takes a token, and blanks before it, if it comes next. Returns true if it did.
     fn eat(&mut self, token: &str) -> bool {
-        let rest = self.rest.trim_start();
-        match rest.strip_prefix(token) {
-            Some(after) => {
-                self.rest = after;
-                true
-            }
-            None => {
-                self.rest = rest;
-                false
-            }
-        }
+        self.rest = self.rest.trim_start();
+        let after = self.rest.strip_prefix(token);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
     }
 
     fn value(&mut self, depth: usize) -> Option<Python> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         if self.eat("{") {

@@ -10,12 +10,12 @@ use ndzarr::store::bytes::Bytes;
 use crate::arguments::has_document;
 use crate::failure::Failure;
 
-/// Where damaged chunks are kept.
+/// The folder for damaged chunks.
 pub(crate) struct Quarantine {
     folder: Option<PathBuf>,
     /// The keys whose values are in it.
-    pub(crate) kept: BTreeSet<String>,
-    /// The keys of shards that were written again without anything damaged.
+    pub(crate) keys: BTreeSet<String>,
+    /// The keys of shards that were written again without their damaged parts.
     pub(crate) rebuilt: BTreeSet<String>,
 }
 
@@ -38,24 +38,23 @@ impl Value {
 }
 
 impl Quarantine {
-    /// In this folder, or beside the local place of what is repaired.
+    /// The quarantine in this folder, or next to the local folder that is repaired.
     pub(crate) fn new(folder: Option<PathBuf>, local: Option<&Path>) -> Self {
-        let folder = folder.or_else(|| local.map(beside));
-        Self { folder, kept: BTreeSet::new(), rebuilt: BTreeSet::new() }
+        let folder = folder.or_else(|| local.map(default_folder));
+        Self { folder, keys: BTreeSet::new(), rebuilt: BTreeSet::new() }
     }
 
-    /// Whether there is a folder for it.
-    pub(crate) fn is_somewhere(&self) -> bool {
+    pub(crate) fn has_folder(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// Copies a value to the disk under a name, or another one if that has another value. What an earlier
-    /// run has kept is not copied again.
-    pub(crate) fn keep(&self, name: &str, value: &Value) -> Result<(), Failure> {
+    /// Copies a value to the disk under a name, or another one if that has another value. A value
+    /// that an earlier run has copied is not copied again.
+    pub(crate) fn store(&self, name: &str, value: &Value) -> Result<(), Failure> {
         let Some(folder) = &self.folder else { return Err(Failure::new("there is no quarantine")) };
         let path = folder.join(name);
-        let above = path.parent().unwrap_or(folder);
-        fs::create_dir_all(above).map_err(|error| Failure::of_file(above, &error))?;
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(|error| Failure::of_file(parent, &error))?;
         for number in 0..10_000 {
             let path = match number {
                 0 => path.clone(),
@@ -66,7 +65,7 @@ impl Quarantine {
                 Ok(mut file) => {
                     let copied = io::copy(&mut value.open()?, &mut file).and_then(|_| file.sync_all());
                     if copied.is_err() {
-                        // A part of it, or nothing, is of no use.
+                        // A part of the value is of no use.
                         let _ = fs::remove_file(&path);
                     }
                     return copied.map_err(failed);
@@ -75,8 +74,8 @@ impl Quarantine {
                 Err(error) => return Err(failed(error)),
             }
             if path.is_file() {
-                let mut kept = BufReader::new(File::open(&path).map_err(failed)?);
-                if are_equal(&mut kept, &mut value.open()?).map_err(failed)? {
+                let mut stored = BufReader::new(File::open(&path).map_err(failed)?);
+                if are_equal(&mut stored, &mut value.open()?).map_err(failed)? {
                     return Ok(());
                 }
             }
@@ -98,9 +97,9 @@ fn are_equal(a: &mut impl BufRead, b: &mut impl BufRead) -> io::Result<bool> {
     }
 }
 
-/// The folder beside a folder, or beside the hierarchy that it is in: N5 would take a folder inside for
-/// a group.
-fn beside(folder: &Path) -> PathBuf {
+/// The folder next to a folder, or next to the hierarchy that it is in: N5 would take a folder
+/// inside for a group.
+fn default_folder(folder: &Path) -> PathBuf {
     // Without links and `..`.
     let real = folder.canonicalize().or_else(|_| std::path::absolute(folder));
     let real = real.unwrap_or_else(|_| folder.to_owned());
@@ -116,19 +115,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quarantine_is_beside_the_hierarchy() {
+    fn the_quarantine_is_next_to_the_hierarchy() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = folder.path().canonicalize().expect("it is there");
         let setup = root.join("c.n5/setup0/timepoint0");
         fs::create_dir_all(&setup).expect("a folder");
-        assert_eq!(beside(&setup), root.join("c.n5/setup0/timepoint0.quarantine"));
+        assert_eq!(default_folder(&setup), root.join("c.n5/setup0/timepoint0.quarantine"));
         fs::write(root.join("c.n5/attributes.json"), "{}").expect("a file");
         // The folder between has no document, but N5 takes it for a group.
         let inside = root.join("c.n5.quarantine/setup0/timepoint0");
-        assert_eq!(beside(&setup), inside);
-        assert_eq!(beside(&setup.join("../timepoint0")), inside);
-        assert_eq!(beside(&root.join("c.n5/setup0/..")), root.join("c.n5.quarantine"));
-        assert_eq!(beside(Path::new("/data/a.zarr/")), Path::new("/data/a.zarr.quarantine"));
+        assert_eq!(default_folder(&setup), inside);
+        assert_eq!(default_folder(&setup.join("../timepoint0")), inside);
+        assert_eq!(default_folder(&root.join("c.n5/setup0/..")), root.join("c.n5.quarantine"));
+        assert_eq!(default_folder(Path::new("/data/a.zarr/")), Path::new("/data/a.zarr.quarantine"));
     }
 
     #[test]

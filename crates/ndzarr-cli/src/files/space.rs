@@ -1,51 +1,52 @@
-//! Free space: what a copy is expected to take on local disks, and what is free there.
+//! Free space: the expected size of a copy on local disks, and their free space.
 
 use std::path::Path;
 
 use ndzarr::codec::CodecSpec;
 use ndzarr::{AnyArray, DataType, ErrorKind};
 
-use crate::arguments::sizes;
-use crate::arguments::{Found, local_folder};
+use crate::arguments::{FoundArray, local_folder, sizes};
 use crate::failure::Failure;
 use crate::files::memory::{self, Disk};
 use crate::files::stored::Stored;
 use crate::output::describe;
 
-/// What changes the size of a copy.
+/// The changes of a copy that change its size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change<'c> {
     pub(crate) data_type: Option<&'c DataType>,
     pub(crate) codecs: Option<&'c [CodecSpec]>,
-    /// The shape of what is copied, if that is not all of an array.
+    /// The shape of the copied part, if that is not all of an array.
     pub(crate) part: Option<&'c [u64]>,
 }
 
-/// What a copy is expected to take, in bytes, and the disks that it goes to; `None` on other machines.
+/// The expected size of a copy, in bytes, and the disks that it goes to; `None` on other machines.
 #[derive(Debug, Default)]
 pub(crate) struct Space {
     copy: u64,
     temporary: u64,
-    at_target: Option<Disk>,
-    /// Behind `--temp`; otherwise it is beside the copy.
-    at_temporary: Option<Option<Disk>>,
+    target_disk: Option<Disk>,
+    /// The disk of `--temp`; without it, temporary arrays are next to the copy.
+    temporary_disk: Option<Option<Disk>>,
 }
 
 impl Space {
-    /// The disks alone.
+    /// Only the disks, without sizes.
     pub(crate) fn of_disks(target: &Path, temporary: Option<&Path>) -> Self {
         let disk = |place: &Path| local_folder(place).and_then(|folder| memory::disk(&folder));
-        Self { at_target: disk(target), at_temporary: temporary.map(disk), ..Self::default() }
+        Self { target_disk: disk(target), temporary_disk: temporary.map(disk), ..Self::default() }
     }
 
-    /// Whether copies of arrays of this size fit in any case: not compressed, and with a temporary.
-    pub(crate) fn is_plenty(&self, bytes: u64) -> bool {
-        let disks = [self.at_target, self.at_temporary.flatten()];
+    /// True if copies of arrays of this size fit in any case: uncompressed, and with a temporary
+    /// array.
+    pub(crate) fn is_ample(&self, bytes: u64) -> bool {
+        let disks = [self.target_disk, self.temporary_disk.flatten()];
         disks.into_iter().flatten().all(|disk| disk.free / 2 >= bytes)
     }
 
-    /// With what arrays take at the source, as far as they can be listed, since it is not known how well
-    /// another codec compresses. Beside each one is the size of its temporary array.
+    /// Adds the sizes of arrays, each with the size of its temporary array. The size of a copy is
+    /// that of the source, as far as it can be listed, since it is not known how well another codec
+    /// compresses.
     pub(crate) fn with_copies<'a>(
         mut self,
         arrays: impl Iterator<Item = (&'a AnyArray, u64)>,
@@ -53,19 +54,22 @@ impl Space {
     ) -> Result<Self, Failure> {
         for (array, temporary) in arrays {
             let Some(stored) = Stored::of(array)? else { continue };
-            let part = |bytes: u64| scaled(bytes, stored.n, stored.of);
-            let plain = change.codecs.is_some_and(<[_]>::is_empty);
-            let bytes = describe::byte_len(array).filter(|_| plain).map_or(stored.bytes, part);
+            let stored_part = |bytes: u64| scaled(bytes, stored.n, stored.n_all);
+            let is_uncompressed = change.codecs.is_some_and(<[_]>::is_empty);
+            let bytes = match describe::byte_len(array) {
+                Some(bytes) if is_uncompressed => stored_part(bytes),
+                _ => stored.bytes,
+            };
             self.copy = self.copy.saturating_add(change.resized(bytes, array));
-            // One at a time.
-            self.temporary = self.temporary.max(part(temporary));
+            // Only one exists at a time.
+            self.temporary = self.temporary.max(stored_part(temporary));
         }
         Ok(self)
     }
 
-    /// With the space of what the copy replaces.
-    pub(crate) fn replacing(mut self, arrays: &[Found]) -> Result<Self, Failure> {
-        let Some(disk) = &mut self.at_target else { return Ok(self) };
+    /// Adds the space of the arrays that the copy replaces.
+    pub(crate) fn replacing(mut self, arrays: &[FoundArray]) -> Result<Self, Failure> {
+        let Some(disk) = &mut self.target_disk else { return Ok(self) };
         for array in arrays.iter().filter_map(|found| found.array.as_ref().ok()) {
             let stored = match Stored::of(array) {
                 Err(error) if error.kind() == ErrorKind::InvalidMetadata => None,
@@ -76,39 +80,43 @@ impl Space {
         Ok(self)
     }
 
-    /// What is free at the target.
+    /// The free bytes at the target.
     pub(crate) fn free(&self) -> Option<u64> {
-        self.at_target.map(|disk| disk.free)
+        self.target_disk.map(|disk| disk.free)
     }
 
-    /// What is expected at the target for the copy alone.
+    /// The expected size of the copy, without temporary arrays.
     pub(crate) fn copy(&self) -> u64 {
         self.copy
     }
 
-    /// What is missing: where, how much is needed, and how much is free.
-    pub(crate) fn lack(&self) -> Option<String> {
-        let is_beside = match self.at_temporary {
+    /// A message about the place that has too little space; `None` if there is enough.
+    pub(crate) fn shortage(&self) -> Option<String> {
+        let is_one_disk = match self.temporary_disk {
             None => true,
-            Some(disk) => disk.zip(self.at_target).is_some_and(|(a, b)| a.id == b.id),
+            Some(disk) => disk.zip(self.target_disk).is_some_and(|(a, b)| a.id == b.id),
         };
-        let beside = if is_beside { self.temporary } else { 0 };
+        let temporary = if is_one_disk { self.temporary } else { 0 };
         let needs = [
-            ("the target", self.at_target, self.copy.saturating_add(beside)),
-            ("the place of --temp", self.at_temporary.flatten(), self.temporary),
+            ("the target", self.target_disk, self.copy.saturating_add(temporary)),
+            ("the place of --temp", self.temporary_disk.flatten(), self.temporary),
         ];
-        needs.into_iter().find_map(|(place, disk, needed)| {
-            let free = disk?.free;
-            (free < needed).then(|| {
-                let (needed, free) = (sizes::shown(needed), sizes::shown(free));
-                format!("{place} has {free} of free space, and about {needed} are needed")
-            })
-        })
+        for (place, disk, needed) in needs {
+            if let Some(Disk { free, .. }) = disk
+                && free < needed
+            {
+                let needed = sizes::shown(needed);
+                let free = sizes::shown(free);
+                return Some(format!("{place} has {free} of free space, and about {needed} are needed"));
+            }
+        }
+        None
     }
 }
 
 impl Change<'_> {
-    /// What bytes of all of an array become: of the part that is copied, with elements of the new size.
+    /// The size of the copied part of an array, with elements of the new size, if all of it has
+    /// `bytes`.
     pub(crate) fn resized(self, bytes: u64, array: &AnyArray) -> u64 {
         let bytes = self.part.map_or(bytes, |part| {
             let n = |shape: &[u64]| shape.iter().fold(1, |n: u64, &len| n.saturating_mul(len));
@@ -121,8 +129,9 @@ impl Change<'_> {
     }
 }
 
-fn scaled(bytes: u64, by: u64, of: u64) -> u64 {
-    let bytes = u128::from(bytes) * u128::from(by) / u128::from(of.max(1));
+/// `bytes * numerator / denominator`.
+fn scaled(bytes: u64, numerator: u64, denominator: u64) -> u64 {
+    let bytes = u128::from(bytes) * u128::from(numerator) / u128::from(denominator.max(1));
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
@@ -135,9 +144,9 @@ mod tests {
     }
 
     #[test]
-    fn cli_10_each_disk_needs_space_for_what_it_gets() {
-        let space = |at_target, at_temporary| {
-            Space { copy: 10 << 10, temporary: 40 << 10, at_target, at_temporary }.lack()
+    fn cli_10_each_disk_needs_space_for_its_part() {
+        let space = |target_disk, temporary_disk| {
+            Space { copy: 10 << 10, temporary: 40 << 10, target_disk, temporary_disk }.shortage()
         };
         // Both on one disk, by default or by --temp.
         assert_eq!(space(disk(1, 50 << 10), None), None);
@@ -154,9 +163,9 @@ mod tests {
     }
 
     #[test]
-    fn cli_10_twice_the_elements_is_plenty() {
-        let space = |at_temporary| Space { at_target: disk(1, 20), at_temporary, ..Space::default() };
-        assert!(space(None).is_plenty(10) && !space(None).is_plenty(11));
-        assert!(!space(Some(disk(2, 19))).is_plenty(10));
+    fn cli_10_twice_the_elements_is_ample() {
+        let space = |temporary_disk| Space { target_disk: disk(1, 20), temporary_disk, ..Space::default() };
+        assert!(space(None).is_ample(10) && !space(None).is_ample(11));
+        assert!(!space(Some(disk(2, 19))).is_ample(10));
     }
 }

@@ -1,4 +1,4 @@
-//! Where an array is until it is complete.
+//! `Staging`: the place of an array until it is complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use crate::arguments::{is_remote, local_folder};
 use crate::failure::Failure;
 use crate::places::shown;
 
-/// The name of a place that holds an array until it is complete.
+/// The ending of the name of such a place.
 const NAME: &str = ".importing";
 
 /// A place that this process has made for an array until it is complete.
 pub(crate) struct Staging {
-    /// Where the array is.
     pub(crate) place: PathBuf,
-    /// The folder around it, which is removed with everything in it.
-    _around: Option<TempDir>,
+    /// The folder that contains the place, which is removed with everything in it.
+    _folder: Option<TempDir>,
 }
 
 impl Staging {
-    /// Beside the target, so that chunks can be moved cheaply. What goes to another machine is in a new
-    /// folder for temporary files that only this user may look into, so that it goes there once.
+    /// A place next to the target, so that moving chunks is cheap. For a target on another machine,
+    /// it is in a new folder for temporary files that only this user can read, so that chunks are
+    /// sent once.
     ///
     /// # Errors
-    /// There is something at that place, or it cannot be made.
+    /// The place is not empty, or cannot be made.
     pub(crate) fn for_target(target: &Path) -> Result<Self, Failure> {
         if is_remote(target) {
             let temporary = std::env::temp_dir();
@@ -33,16 +33,16 @@ impl Staging {
             folder.prefix("ndzarr-").suffix(NAME);
             #[cfg(unix)]
             folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-            let around =
+            let folder =
                 folder.tempdir_in(&temporary).map_err(|error| Failure::of_file(&temporary, &error))?;
-            remove_on_signals(around.path());
-            return Ok(Self { place: around.path().join("array"), _around: Some(around) });
+            remove_on_signals(folder.path());
+            return Ok(Self { place: folder.path().join("array"), _folder: Some(folder) });
         }
-        let place = beside(target);
+        let place = place_next_to(target);
         if let Some(folder) = local_folder(&place) {
-            let above = folder.parent().unwrap_or(&folder);
-            fs::create_dir_all(above).map_err(|error| Failure::of_file(above, &error))?;
-            // A folder that is there already is of another import, or of others.
+            let parent = folder.parent().unwrap_or(&folder);
+            fs::create_dir_all(parent).map_err(|error| Failure::of_file(parent, &error))?;
+            // An existing folder belongs to another import, or to another program.
             fs::create_dir(&folder).map_err(|error| match error.kind() {
                 std::io::ErrorKind::AlreadyExists => Failure::new(format_args!(
                     "{} exists: it was left by an import that was interrupted, or belongs to one that still \
@@ -52,7 +52,7 @@ impl Staging {
                 _ => Failure::of_file(&folder, &error),
             })?;
         }
-        Ok(Self { place, _around: None })
+        Ok(Self { place, _folder: None })
     }
 }
 
@@ -63,7 +63,7 @@ fn remove_on_signals(folder: &Path) {
     use signal_hook::iterator::Signals;
 
     let folder = folder.to_owned();
-    // Without it the folder stays after a signal.
+    // If this fails, the folder stays after a signal.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
     let _ = std::thread::Builder::new().spawn(move || {
         for signal in signals.forever() {
@@ -81,14 +81,14 @@ fn remove_on_signals(folder: &Path) {
 #[cfg(not(unix))]
 fn remove_on_signals(_: &Path) {}
 
-/// The place beside a target.
-fn beside(target: &Path) -> PathBuf {
+/// The place next to a target.
+fn place_next_to(target: &Path) -> PathBuf {
     let Some(text) = target.to_str() else {
         let mut name = target.as_os_str().to_owned();
         name.push(NAME);
         return name.into();
     };
-    // Behind a format may be a node; otherwise the root is meant.
+    // A node may follow the format; otherwise the root is meant.
     let root = text.strip_suffix(':').and_then(|text| text.rsplit_once('|'));
     let (root, format) = root.map_or((text, String::new()), |(root, format)| (root, format!("|{format}:")));
     format!("{}{NAME}{format}", root.trim_end_matches('/')).into()
@@ -99,18 +99,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_beside_the_target() {
+    fn places_are_next_to_the_target() {
         for (target, place) in [
             ("a/b.zarr/", "a/b.zarr.importing"),
             ("file:///a|zarr3:", "file:///a.importing|zarr3:"),
             ("a|n5:b/c", "a|n5:b/c.importing"),
         ] {
-            assert_eq!(beside(Path::new(target)), Path::new(place));
+            assert_eq!(place_next_to(Path::new(target)), Path::new(place));
         }
     }
 
     #[test]
-    fn what_goes_elsewhere_is_in_a_folder_that_only_its_user_sees() {
+    fn arrays_for_other_machines_are_in_a_folder_that_only_its_user_sees() {
         let [a, b] = [0; 2].map(|_| Staging::for_target(Path::new("s3://bucket/a.zarr")).expect("a folder"));
         assert_ne!(a.place, b.place);
         let folder = a.place.parent().expect("a folder around it").to_owned();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_there_is_not_used() {
+    fn an_existing_folder_is_not_used() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let target = folder.path().join("a/b.zarr");
         let first = Staging::for_target(&target).expect("it is new");

@@ -1,25 +1,26 @@
-//! How much of an array is stored: values, bytes, and what cannot be looked at.
+//! `Stored`: the number and size of the stored values of an array.
 
 use ndzarr::{AnyArray, ErrorKind};
 use serde_json::{Value, json};
 
 use crate::arguments::sizes::plural;
 
-/// How much of an array is stored.
+/// The number and size of the stored values of an array: chunks, or shards.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
     pub(crate) n: u64,
-    pub(crate) of: u64,
+    /// The number of values that the array has if all are stored.
+    pub(crate) n_all: u64,
     pub(crate) bytes: u64,
-    /// How many of the values cannot be looked at.
+    /// The number of values whose size cannot be read.
     n_unreadable: u64,
-    /// How many folders cannot be listed, in which there may be more.
+    /// The number of folders that cannot be listed, which may contain more values.
     n_unlisted: u64,
 }
 
 impl Stored {
-    /// By a list of the keys; `None` if the store cannot list. `InvalidMetadata`: its chunks are not
-    /// where its metadata say.
+    /// Lists the keys; `None` if the store cannot list. The error `InvalidMetadata` means that the
+    /// chunks are not where the metadata say.
     pub(crate) fn of(array: &AnyArray) -> Result<Option<Self>, ndzarr::Error> {
         let units = array.units();
         let mut n_unlisted = 0;
@@ -28,8 +29,8 @@ impl Stored {
             Err(error) if cannot_list(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let of = units.iter().len() as u64;
-        let mut found = Self { n: stored.len() as u64, of, n_unlisted, ..Self::default() };
+        let n_all = units.iter().len() as u64;
+        let mut found = Self { n: stored.len() as u64, n_all, n_unlisted, ..Self::default() };
         for unit in stored {
             match unit.byte_len {
                 Some(byte_len) => found.bytes += byte_len,
@@ -42,14 +43,14 @@ impl Stored {
     pub(crate) fn json(&self) -> Value {
         json!({
             "units": self.n,
-            "of_units": self.of,
+            "of_units": self.n_all,
             "byte_len": self.bytes,
             "unreadable": self.n_unreadable,
             "unlisted": self.n_unlisted,
         })
     }
 
-    /// What could not be looked at: a part of a line, or nothing.
+    /// The end of a line about values and folders that cannot be read; empty if all can.
     pub(crate) fn left_out(&self) -> String {
         let mut text = String::new();
         if self.n_unreadable > 0 {
@@ -62,7 +63,8 @@ impl Stored {
     }
 }
 
-/// Whether the store does not list, or does not allow it: S3 asks for another permission than for reading.
+/// True if the store cannot list, or does not allow it: S3 has different permissions for listing
+/// and reading.
 pub(crate) fn cannot_list(error: &ndzarr::Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied)
 }

@@ -1,4 +1,4 @@
-//! What a copy did, as it is printed, and whether the files that it copied are equal.
+//! Prints the report of a copy, and compares the files that it copied.
 
 use std::path::Path;
 
@@ -14,16 +14,16 @@ use crate::output::Output;
 use crate::output::describe::kind_name;
 use crate::places::below;
 
-/// What was copied, or would be, and what was not.
+/// The report of a copy, or of a dry run.
 pub(crate) struct Copies {
     pub(crate) nodes: Vec<Copied>,
     not_copied: Vec<NotCopied>,
     pub(crate) account: Option<CopyAccount>,
-    /// Whether the copy lacks anything.
+    /// `Found` if something was not copied.
     pub(crate) outcome: Outcome,
 }
 
-/// What was done for a node, or would be.
+/// The copy of a node, or its plan.
 pub(crate) struct Copied {
     pub(crate) source: String,
     pub(crate) target: String,
@@ -36,8 +36,8 @@ pub(crate) struct Copied {
     pub(crate) notes: Vec<String>,
 }
 
-/// Calls the library.
-pub(crate) fn copied(source: &Path, target: &Path, options: &CopyOptions) -> Result<Copies, ndzarr::Error> {
+/// Copies a node with everything below it.
+pub(crate) fn run_copy(source: &Path, target: &Path, options: &CopyOptions) -> Result<Copies, ndzarr::Error> {
     let report = copy(source, target, options)?;
     let outcome = if report.is_complete() { Outcome::Good } else { Outcome::Found };
     let nodes = report.nodes.into_iter().map(|node| Copied {
@@ -55,9 +55,11 @@ pub(crate) fn copied(source: &Path, target: &Path, options: &CopyOptions) -> Res
 }
 
 impl Copies {
-    /// Says what became of each node, and of the files beside them.
+    /// Prints the report about each node, and about other files.
     pub(crate) fn print(&self, verb: &str, global: &Global, output: &mut Output) -> Result<(), Failure> {
-        self.nodes.iter().try_for_each(|node| node.print(global, output))?;
+        for node in &self.nodes {
+            node.print(global, output)?;
+        }
         if output.json() {
             for NotCopied { source, why, .. } in &self.not_copied {
                 output.value(&json!({"not_copied": source, "why": why}))?;
@@ -89,7 +91,7 @@ impl Copies {
     }
 }
 
-/// How many keys there are, and some of them.
+/// The number of keys, and some of them.
 fn named(keys: &KeyList) -> String {
     let names: Vec<String> = keys.first.iter().take(3).map(|key| format!("{key:?}")).collect();
     let such_as = if keys.n > names.len() as u64 { ", such as" } else { ":" };
@@ -132,7 +134,9 @@ impl Copied {
         }
         if global.verbose {
             output.line(format!("{name}: {level}, {}", plural(self.n_chunks, "chunk", "chunks")))?;
-            self.notes.iter().try_for_each(|note| output.line(format!("{name}: {note}")))?;
+            for note in &self.notes {
+                output.line(format!("{name}: {note}"))?;
+            }
         }
         Ok(())
     }
@@ -157,7 +161,7 @@ pub(crate) fn compare_files(
         account
             .left_out
             .iter()
-            .any(|of| of.keys.first.contains(key) || of.keys.n > of.keys.first.len() as u64)
+            .any(|group| group.keys.first.contains(key) || group.keys.n > group.keys.first.len() as u64)
     };
     let mut outcome = Outcome::Good;
     for key in &keys {
@@ -170,9 +174,10 @@ pub(crate) fn compare_files(
             [Some(_), None] => "only in the first",
             [Some(_), Some(_)] => "the files differ",
         };
-        match output.json() {
-            true => output.value(&json!({"path": key, "differs": "file", "values": null}))?,
-            false => output.line(format!("{key}: {what}"))?,
+        if output.json() {
+            output.value(&json!({"path": key, "differs": "file", "values": null}))?;
+        } else {
+            output.line(format!("{key}: {what}"))?;
         }
         outcome = Outcome::Found;
     }

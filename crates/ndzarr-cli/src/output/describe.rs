@@ -1,10 +1,10 @@
-//! Arrays and groups as JSON, and the words that text has for them.
+//! Describes arrays and groups, as JSON and in words.
 
 use ndzarr::{AnyArray, Format, Group, MemberKind, N5Axes};
 use ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
 use serde_json::{Value, json};
 
-/// `None` if the document of the node does not show its kind.
+/// The name of a kind; `None` if the document of the node does not show its kind.
 pub(crate) fn kind_name(kind: Option<MemberKind>) -> Option<&'static str> {
     kind.map(|kind| match kind {
         MemberKind::Array => "array",
@@ -12,7 +12,7 @@ pub(crate) fn kind_name(kind: Option<MemberKind>) -> Option<&'static str> {
     })
 }
 
-/// An array, without what listing its chunks tells.
+/// An array, without the numbers that listing its chunks gives.
 pub(crate) fn array(array: &AnyArray, axes: N5Axes) -> Value {
     let spec = array.spec();
     json!({
@@ -54,7 +54,7 @@ fn n5_axes(format: Format, axes: N5Axes) -> Option<&'static str> {
     })
 }
 
-/// The same in words.
+/// The order in which the axes of an array are shown, in words.
 pub(crate) fn order_of_axes(format: Format, axes: N5Axes) -> &'static str {
     match (format, axes) {
         (Format::N5, N5Axes::Native) => "N5's own order, the first axis varies fastest",
@@ -69,7 +69,7 @@ pub(crate) fn byte_len(array: &AnyArray) -> Option<u64> {
     Some(array.shape().iter().fold(size, |bytes, &n| bytes.saturating_mul(n)))
 }
 
-/// `512 × 512 × 200`.
+/// A shape in words: `512 × 512 × 200`.
 pub(crate) fn shape(shape: &[u64]) -> String {
     if shape.is_empty() {
         return "a scalar".to_owned();

@@ -1,4 +1,4 @@
-//! Multiscale images of groups, as JSON and as text.
+//! Describes multiscale images, as JSON and as text.
 
 use ndzarr::{AnyArray, ErrorKind, Format, Group};
 use ndzarr_metadata::data_type_json;
@@ -18,10 +18,10 @@ impl From<Error> for Failure {
     }
 }
 
-/// Whether arrays and members of groups are opened.
+/// Tells if arrays and members of groups are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Only what the attributes of the group say.
+    /// Only the attributes of the group are read.
     Little,
     /// Levels are opened, and in N5 the members of the group.
     Full,
@@ -31,13 +31,13 @@ pub(crate) enum Effort {
 pub(crate) fn find(group: &Group, effort: Effort) -> Result<Vec<Multiscale>, Error> {
     let attributes = group.attributes();
     let holder = attributes.get("ome").and_then(Value::as_object).unwrap_or(attributes);
-    let says_so = ["multiscales", "bioformats2raw.layout"].iter().any(|key| holder.contains_key(*key));
-    if !says_so && (group.format() != Format::N5 || effort == Effort::Little) {
+    let has_metadata = ["multiscales", "bioformats2raw.layout"].iter().any(|key| holder.contains_key(*key));
+    if !has_metadata && (group.format() != Format::N5 || effort == Effort::Little) {
         return Ok(Vec::new());
     }
     match Multiscale::find(group) {
-        // A web server does not list.
-        Err(error) if error.kind() == Some(ErrorKind::Unsupported) && !says_so => Ok(Vec::new()),
+        // A web server cannot list.
+        Err(error) if error.kind() == Some(ErrorKind::Unsupported) && !has_metadata => Ok(Vec::new()),
         found => found,
     }
 }
@@ -45,13 +45,12 @@ pub(crate) fn find(group: &Group, effort: Effort) -> Result<Vec<Multiscale>, Err
 /// An image, in the form that the reference describes.
 pub(crate) fn value(image: &Multiscale, effort: Effort) -> Value {
     let levels = image.levels.iter().zip(arrays(image, effort)).map(|(level, array)| {
-        let of = |get: fn(&AnyArray) -> Value| {
-            array.as_ref().and_then(|array| array.as_ref().ok()).map_or(Value::Null, get)
-        };
+        let opened = array.as_ref().and_then(|array| array.as_ref().ok());
+        let of_array = |get: fn(&AnyArray) -> Value| opened.map_or(Value::Null, get);
         json!({
             "path": level.path,
-            "shape": of(|array| json!(array.shape())),
-            "data_type": of(|array| data_type_json(array.data_type())),
+            "shape": of_array(|array| json!(array.shape())),
+            "data_type": of_array(|array| data_type_json(array.data_type())),
             "scale": level.scale,
             "translation": level.translation,
             "error": array.as_ref().and_then(|array| array.as_ref().err()).map(ToString::to_string),

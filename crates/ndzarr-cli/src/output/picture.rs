@@ -1,4 +1,5 @@
-//! A plane of numbers as a picture: reduced to its pixels, in shades of grey, as PNG or in a terminal.
+//! Draws a plane of numbers as a picture in shades of grey: reduces it to pixels, and encodes these
+//! as PNG or for a terminal.
 
 use std::io::Write;
 
@@ -25,19 +26,20 @@ pub(crate) struct Canvas {
 pub(crate) struct Pixels {
     pub(crate) height: usize,
     pub(crate) width: usize,
-    /// By rows; NaN where there is no number.
+    /// By rows; NaN for a pixel without a number.
     pub(crate) values: Vec<f64>,
 }
 
 impl Canvas {
-    /// For a plane of at least one element, and a picture of at most this width. The picture is not
-    /// wider than the plane.
-    pub(crate) fn new(rows: u64, columns: u64, most: usize) -> Self {
-        let width = columns.min(most.max(1) as u64);
+    /// A canvas for a plane of at least one element, and a picture of at most this width. The
+    /// picture is not wider than the plane.
+    pub(crate) fn new(rows: u64, columns: u64, max_width: usize) -> Self {
+        let width = columns.min(max_width.max(1) as u64);
         let height = (rows as f64 * width as f64 / columns as f64).round().clamp(1.0, rows as f64);
-        // A narrow plane is as high as others are wide.
-        let height = (height as u64).min(2 * most.max(1) as u64);
-        let (height, width) = (height as usize, width as usize);
+        // The picture of a narrow plane is at most twice as high as others are wide.
+        let height = (height as u64).min(2 * max_width.max(1) as u64);
+        let height = height as usize;
+        let width = width as usize;
         let n = height * width;
         Self { rows, columns, height, width, sums: vec![0.0; n], counts: vec![0; n] }
     }
@@ -62,13 +64,13 @@ impl Canvas {
     }
 }
 
-/// The pixel of an element.
-fn scaled(at: u64, of: u64, pixels: usize) -> usize {
-    (u128::from(at) * pixels as u128 / u128::from(of)) as usize
+/// The index of the pixel of an element, along an axis of `n` elements.
+fn scaled(at: u64, n: u64, pixels: usize) -> usize {
+    (u128::from(at) * pixels as u128 / u128::from(n)) as usize
 }
 
 impl Pixels {
-    /// The numbers at two percentiles, of those that are finite.
+    /// Two percentiles of the finite numbers.
     pub(crate) fn percentiles(&self, [low, high]: [f64; 2]) -> Option<[f64; 2]> {
         let mut finite: Vec<f64> = self.values.iter().copied().filter(|value| value.is_finite()).collect();
         let last = finite.len().checked_sub(1)?;
@@ -78,7 +80,7 @@ impl Pixels {
         }))
     }
 
-    /// The shade of each pixel from black to white; `None` where there is no number.
+    /// The shade of each pixel from black to white; `None` for a pixel without a number.
     pub(crate) fn shades(&self, [low, high]: [f64; 2]) -> Vec<Option<u8>> {
         let shade = |value: &f64| {
             if value.is_nan() {
@@ -104,13 +106,13 @@ const NO_NUMBER: [u8; 3] = [60, 80, 140];
 pub(crate) fn png([height, width]: [usize; 2], shades: &[Option<u8>]) -> Result<Vec<u8>, Failure> {
     let side = |n: usize| u32::try_from(n).map_err(|_| Failure::new("the picture is too large"));
     let has_gaps = shades.contains(&None);
-    // In a palette the last place is that of no number, so that white moves down by one.
-    let most = if has_gaps { 254 } else { 255 };
+    // The last colour of a palette is that of pixels without a number, so that white is one lower.
+    let white = if has_gaps { 254 } else { 255 };
     let mut rows = Vec::with_capacity(shades.len() + height);
     for row in shades.chunks(width) {
         // The filter of the row: none.
         rows.push(0);
-        rows.extend(row.iter().map(|shade| shade.map_or(255, |shade| shade.min(most))));
+        rows.extend(row.iter().map(|shade| shade.map_or(255, |shade| shade.min(white))));
     }
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let data = encoder.write_all(&rows).and_then(|()| encoder.finish());
@@ -139,32 +141,32 @@ pub(crate) fn png([height, width]: [usize; 2], shades: &[Option<u8>]) -> Result<
 /// are darker and lighter.
 pub(crate) fn lines([height, width]: [usize; 2], shades: &[Option<u8>], color: bool) -> Vec<String> {
     let shade = |y: usize, x: usize| if y < height { shades[y * width + x] } else { None };
-    (0..height)
-        .step_by(2)
-        .map(|y| {
-            if !color {
-                return (0..width).map(|x| character([shade(y, x), shade(y + 1, x)])).collect();
-            }
-            let mut line = String::new();
-            let mut last = None;
-            for x in 0..width {
-                let top = shade(y, x).map_or(NO_NUMBER, |shade| [shade; 3]);
-                // Below the last row is nothing.
-                let bottom = (y + 1 < height).then(|| shade(y + 1, x).map_or(NO_NUMBER, |shade| [shade; 3]));
-                if last != Some((top, bottom)) {
-                    let [r, g, b] = top;
-                    line.push_str(&format!("\x1b[0;38;2;{r};{g};{b}"));
-                    if let Some([r, g, b]) = bottom {
-                        line.push_str(&format!(";48;2;{r};{g};{b}"));
-                    }
-                    line.push('m');
-                    last = Some((top, bottom));
+    let mut lines = Vec::new();
+    for y in (0..height).step_by(2) {
+        if !color {
+            lines.push((0..width).map(|x| character([shade(y, x), shade(y + 1, x)])).collect());
+            continue;
+        }
+        let mut line = String::new();
+        let mut last = None;
+        for x in 0..width {
+            let top = shade(y, x).map_or(NO_NUMBER, |shade| [shade; 3]);
+            // Nothing is below the last row.
+            let bottom = (y + 1 < height).then(|| shade(y + 1, x).map_or(NO_NUMBER, |shade| [shade; 3]));
+            if last != Some((top, bottom)) {
+                let [r, g, b] = top;
+                line.push_str(&format!("\x1b[0;38;2;{r};{g};{b}"));
+                if let Some([r, g, b]) = bottom {
+                    line.push_str(&format!(";48;2;{r};{g};{b}"));
                 }
-                line.push('▀');
+                line.push('m');
+                last = Some((top, bottom));
             }
-            line + "\x1b[0m"
-        })
-        .collect()
+            line.push('▀');
+        }
+        lines.push(line + "\x1b[0m");
+    }
+    lines
 }
 
 /// A character for two pixels, from dark to light.

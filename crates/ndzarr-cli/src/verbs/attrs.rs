@@ -69,12 +69,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(())
 }
 
-/// On one line with `--json`, otherwise on several.
+/// Prints a value, on one line with `--json`, otherwise on several.
 fn print(value: &Value, output: &mut Output) -> Result<(), Failure> {
     if output.json() {
         return output.value(value);
     }
-    format!("{value:#}").lines().try_for_each(|line| output.line(line))
+    for line in format!("{value:#}").lines() {
+        output.line(line)?;
+    }
+    Ok(())
 }
 
 fn parse(values: &[String]) -> Result<Map<String, Value>, Failure> {
@@ -100,15 +103,15 @@ fn parse(values: &[String]) -> Result<Map<String, Value>, Failure> {
 
 /// The integers in a text of JSON.
 fn integers(json: &str) -> impl Iterator<Item = &str> {
-    // Between quotes is text; a quote in it is escaped.
+    // Text is between quotes; a quote in it is escaped.
     let mut in_text = false;
     let mut is_escaped = false;
     let parts = json.split(move |c: char| {
+        let was_in_text = in_text;
         let ends_text = in_text && c == '"' && !is_escaped;
         is_escaped = in_text && c == '\\' && !is_escaped;
-        let is_outside = !in_text;
-        in_text = if ends_text { false } else { in_text || c == '"' };
-        !is_outside || !(c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.'))
+        in_text = !ends_text && (in_text || c == '"');
+        was_in_text || !(c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.'))
     });
     parts.filter(|part| {
         part.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty()

@@ -1,4 +1,4 @@
-//! `ndzarr cat`: elements as text, JSON, `.npy` or bytes.
+//! `ndzarr cat`: prints elements as text, JSON, `.npy` or bytes.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -39,13 +39,14 @@ enum Form {
     Raw,
 }
 
-/// How many bytes of elements are read at a time, and how many of decoded chunks are kept for the
-/// next ones.
-const AT_ONCE: u64 = 16 << 20;
-const KEPT: u64 = 64 << 20;
+/// The bytes of elements that are read at a time.
+const BYTES_PER_READ: u64 = 16 << 20;
+
+/// The bytes of decoded chunks that are cached for the next reads.
+const CACHE_BYTES: u64 = 64 << 20;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
-    let options = global.open_options().cache(&Cache::new(KEPT));
+    let options = global.open_options().cache(&Cache::new(CACHE_BYTES));
     let array = global.open_array(&arguments.path, &options)?;
     let selected = Selected::parse(arguments.selection.as_deref(), array.shape())?;
     let form = if output.json() { Form::Json } else { arguments.form };
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         return Err(Failure::usage("bytes are not for a terminal: redirect standard output"));
     }
     let size = array.data_type().elem_size().unwrap_or(64).max(1) as u64;
-    let runs = selected.runs(&array.chunk_shape(), (AT_ONCE / size).max(1));
+    let runs = selected.runs(&array.chunk_shape(), (BYTES_PER_READ / size).max(1));
     match form {
         Form::Npy | Form::Raw => {
             if array.data_type().elem_size().is_none() {
@@ -74,15 +75,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 }
 
 fn text(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output) -> Result<(), Failure> {
-    let row = selected.shape().last().copied().unwrap_or(1);
-    let of = array.data_type();
+    let row_len = selected.shape().last().copied().unwrap_or(1);
+    let data_type = array.data_type();
     let mut n = 0;
     for run in runs {
         let elements = array.read(&selected.window(&run)[..])?;
         for_each(&elements, |element| {
             n += 1;
-            let end = if n % row == 0 { '\n' } else { '\t' };
-            let text = element.text(of);
+            let end = if n % row_len == 0 { '\n' } else { '\t' };
+            let text = element.text(data_type);
             let text = harmless(&text);
             // A tab ends an element.
             let text = if text.contains('\t') { text.replace('\t', "\\t").into() } else { text };
@@ -94,24 +95,24 @@ fn text(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output)
 
 fn json(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output) -> Result<(), Failure> {
     let shape = selected.shape();
-    let of = array.data_type();
+    let data_type = array.data_type();
     if selected.n_elements() == 0 {
         let all: Vec<_> = shape.iter().map(|&n| 0..n).collect();
-        return output.value(&nested(&array.read(&selected.window(&all)[..])?, of));
+        return output.value(&nested(&array.read(&selected.window(&all)[..])?, data_type));
     }
-    // How many elements a list of each level has in all.
+    // The number of elements in a list of each level.
     let volume = |axis: usize| shape[axis..].iter().fold(1, |all: u64, &n| all.saturating_mul(n));
     let volumes: Vec<u64> = (0..shape.len()).map(volume).collect();
     let mut n = 0_u64;
     for run in runs {
         let elements = array.read(&selected.window(&run)[..])?;
         for_each(&elements, |element| {
-            let at = |n: u64| volumes.iter().filter(|&&volume| n.is_multiple_of(volume)).count();
-            let (opens, closes) = (at(n), at(n + 1));
+            let n_ends = |n: u64| volumes.iter().filter(|&&volume| n.is_multiple_of(volume)).count();
+            let opens = "[".repeat(n_ends(n));
+            let closes = "]".repeat(n_ends(n + 1));
             let comma = if n > 0 { "," } else { "" };
             n += 1;
-            let (opens, closes) = ("[".repeat(opens), "]".repeat(closes));
-            Ok::<_, Failure>(write!(output.raw(), "{comma}{opens}{}{closes}", element.json(of))?)
+            Ok::<_, Failure>(write!(output.raw(), "{comma}{opens}{}{closes}", element.json(data_type))?)
         })?;
     }
     Ok(writeln!(output.raw())?)

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run<C: CommandFactory>(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    // It panics if its writer fails.
+    // `generate` panics if its writer fails.
     let mut text = Vec::new();
     generate(arguments.shell, &mut C::command(), "ndzarr", &mut text);
     Ok(output.raw().write_all(&text)?)

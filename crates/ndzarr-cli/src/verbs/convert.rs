@@ -11,7 +11,7 @@ use crate::arguments::sizes::plural;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::output::copies::copied;
+use crate::output::copies::run_copy;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -34,22 +34,23 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         .n5_axes(global.n5_axes())
         .format(arguments.to)
         .at_most(CopyLevel::Metadata)
-        .run(global.run());
+        .run(global.run_options());
     if arguments.allow_loss {
         options = options.record_losses();
     }
     if arguments.dry_run {
         options = options.dry_run();
     }
-    let copies = copied(&arguments.path, &arguments.path, &options).map_err(|error| match error.kind() {
-        ErrorKind::InvalidArgument => Failure::from(error).with_hint("`ndzarr cp --format` makes a copy"),
-        _ => error.into(),
-    })?;
+    let copies =
+        run_copy(&arguments.path, &arguments.path, &options).map_err(|error| match error.kind() {
+            ErrorKind::InvalidArgument => Failure::from(error).with_hint("`ndzarr cp --format` makes a copy"),
+            _ => error.into(),
+        })?;
     copies.print("copied", global, output)?;
     if !global.quiet && !output.json() {
-        let would = if arguments.dry_run { "would write" } else { "wrote" };
-        let n = plural(copies.nodes.len() as u64, "node", "nodes");
-        output.line(format!("{would} the documents of {n}"))?;
+        let verb = if arguments.dry_run { "would write" } else { "wrote" };
+        let nodes = plural(copies.nodes.len() as u64, "node", "nodes");
+        output.line(format!("{verb} the documents of {nodes}"))?;
     }
     Ok(copies.outcome)
 }

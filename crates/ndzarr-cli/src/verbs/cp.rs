@@ -19,7 +19,7 @@ use crate::files::memory;
 use crate::files::space::{Change, Space};
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::output::copies::{Copied, Copies, compare_files, copied, storage};
+use crate::output::copies::{Copied, Copies, compare_files, run_copy, storage};
 use crate::output::describe;
 use crate::output::progress::Bar;
 use crate::places::{below, shown};
@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     global.check_inside(Some(&arguments.source), &arguments.target)?;
     let replaces = arguments.overwrite && check_replaced(&arguments.target, global)?;
     let arrays = global.open_arrays(&arguments.source)?;
-    let found = || arrays.iter().filter_map(|found| found.array.as_ref().ok());
+    let opened = || arrays.iter().filter_map(|found| found.array.as_ref().ok());
     let selected = selected(arguments, global)?;
     let part = selected.as_ref().map(Selected::shape);
     let change = Change {
@@ -124,28 +124,28 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         codecs: arguments.codec.as_deref(),
         part: part.as_deref(),
     };
-    // Of the source, as far as it is copied.
-    let copied_bytes =
+    // The size of the source, as far as it is copied.
+    let source_bytes =
         |array| Some(Change { data_type: None, ..change }.resized(describe::byte_len(array)?, array));
-    let bytes = found().filter_map(copied_bytes).fold(0, u64::saturating_add);
+    let bytes = opened().filter_map(source_bytes).fold(0, u64::saturating_add);
     let mut options = options(arguments, replaces, global);
     if let Some(selected) = &selected {
         options = options.select(selected.window(&[]));
     }
     let call = |options: &CopyOptions| {
-        copied(&arguments.source, &arguments.target, options)
-            .map_err(|error| explained(error, arguments, replaces, global))
+        run_copy(&arguments.source, &arguments.target, options)
+            .map_err(|error| with_advice(error, arguments, replaces, global))
     };
     let space = Space::of_disks(&arguments.target, arguments.temp.as_deref());
-    // An interrupted copy has taken a part of it already.
+    // An interrupted copy has used a part of the space already.
     let is_checked = !arguments.force && !arguments.resume && {
         let size = |array| Some(change.resized(describe::byte_len(array)?, array));
-        !found().map(size).sum::<Option<u64>>().is_some_and(|bytes| space.is_plenty(bytes))
+        !opened().map(size).sum::<Option<u64>>().is_some_and(|bytes| space.is_ample(bytes))
     };
     if arguments.dry_run || is_checked {
-        let copied = call(&options.clone().dry_run())?;
+        let planned = call(&options.clone().dry_run())?;
         let copies = arrays.iter().filter_map(|found| {
-            let node = copied.nodes.iter().find(|node| node.source == found.path)?;
+            let node = planned.nodes.iter().find(|node| node.source == found.path)?;
             let array = found.array.as_ref().ok().filter(|_| node.level != CopyLevel::Metadata)?;
             Some((array, node.temporary_bytes))
         });
@@ -154,23 +154,23 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             space = space.replacing(&global.open_arrays(&arguments.target)?)?;
         }
         if arguments.dry_run {
-            copied.print("would copy", global, output)?;
-            foreseen(&space, global, &copied.nodes, bytes, output)?;
-            return Ok(copied.outcome);
+            planned.print("would copy", global, output)?;
+            print_forecast(&space, global, &planned.nodes, bytes, output)?;
+            return Ok(planned.outcome);
         }
-        if let Some(what) = space.lack() {
+        if let Some(what) = space.shortage() {
             let target = shown(&arguments.target);
             return Err(Failure::new(format_args!("{target}: {what}; --force copies all the same")));
         }
     }
     let bar = Bar::new(global, bytes);
     let start = Instant::now();
-    let copied = call(&options.run(global.run().progress(bar.hear())));
+    let copied = call(&options.run(global.run_options().progress(bar.callback())));
     bar.finish();
     let copied = copied?;
     let seconds = start.elapsed().as_secs_f64();
     copied.print("copied", global, output)?;
-    // The last line is that of the copy.
+    // The summary of the copy is the last line.
     let mut outcome = copied.outcome;
     if arguments.verify {
         outcome = outcome.and(compare(arguments, selected, global, &copied, output)?);
@@ -201,7 +201,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(outcome)
 }
 
-/// What `--select` takes of the source, which has to be an array.
+/// The part of the source that `--select` takes. The source must be an array then.
 fn selected(arguments: &Arguments, global: &Global) -> Result<Option<Selected>, Failure> {
     let Some(text) = &arguments.select else { return Ok(None) };
     match global.open(&arguments.source)? {
@@ -269,8 +269,8 @@ fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOption
     options
 }
 
-/// Refuses to replace what is not an array or group with nothing else in it. The result is whether there
-/// is something to replace: where there is nothing, the writer itself refuses what is in its way.
+/// Refuses to replace anything but an array or group without other files in it. Returns true if
+/// there is something to replace; otherwise the writer itself refuses what is in its way.
 pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Failure> {
     let refuse = |what: &str| {
         Failure::new(format_args!("{}: {what}; remove it yourself if it is not needed", shown(target)))
@@ -293,7 +293,7 @@ pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Fai
 /// The name of the note that a copy leaves until it has ended.
 const NOTE: &str = ".ndzarr-copy";
 
-/// Of a folder without a node only what an interrupted copy has left is replaced.
+/// Checks a folder without a node: only the files of an interrupted copy are replaced.
 fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool, Failure> {
     let Some(folder) = local_folder(target) else { return Ok(false) };
     if !folder.join(NOTE).is_file() {
@@ -312,8 +312,8 @@ fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool,
     }
 }
 
-/// An error of the library, with the argument that helps.
-fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool, global: &Global) -> Failure {
+/// The failure of an error of the library, with the argument that helps.
+fn with_advice(error: ndzarr::Error, arguments: &Arguments, replaces: bool, global: &Global) -> Failure {
     let hint = match error.kind() {
         ErrorKind::OutOfMemory => "give more with --memory or --force, or take smaller chunks",
         ErrorKind::AlreadyExists if !arguments.overwrite && !arguments.resume => {
@@ -321,7 +321,7 @@ fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool, global
                 Ok(_) => Failure::from(error).with_hint(
                     "--resume goes on with the same copy if it was interrupted, --overwrite replaces what is there",
                 ),
-                // It would refuse it.
+                // `--overwrite` would fail with this.
                 Err(refusal) => refusal,
             };
         }
@@ -340,13 +340,13 @@ fn explained(error: ndzarr::Error, arguments: &Arguments, replaces: bool, global
     Failure::from(error).with_hint(hint)
 }
 
-/// Whether an error is about something that may be left out.
+/// True if an error is about something that may be left out.
 fn is_optional(error: &str) -> bool {
     ["the fill value", "dimension names", "attribute"].iter().any(|what| error.contains(what))
 }
 
-/// What a dry run says at the end: what the copy needs, and whether there is space for it.
-fn foreseen(
+/// Prints the end of a dry run: the size of the copy, and the free space.
+fn print_forecast(
     space: &Space,
     global: &Global,
     nodes: &[Copied],
@@ -367,21 +367,25 @@ fn foreseen(
     if global.quiet {
         return Ok(());
     }
-    // With `--verbose` they are printed already.
-    for node in nodes.iter().filter(|_| !global.verbose) {
-        node.notes.iter().try_for_each(|note| output.line(format!("{}: {note}", node.name())))?;
+    // With `--verbose` the notes are printed already.
+    if !global.verbose {
+        for node in nodes {
+            for note in &node.notes {
+                output.line(format!("{}: {note}", node.name()))?;
+            }
+        }
     }
     output.line(format!("would copy {} in {}", sizes::shown(bytes), plural(n_chunks, "chunk", "chunks")))?;
     if let Some(free) = space.free() {
         output.line(format!("free space at the target: {}", sizes::shown(free)))?;
     }
-    match space.lack() {
+    match space.shortage() {
         Some(what) => output.line(format!("it would need --force: {what}")),
         None => Ok(()),
     }
 }
 
-/// Compares what was copied with its source.
+/// Compares the copied nodes with their sources.
 fn compare(
     arguments: &Arguments,
     part: Option<Selected>,
@@ -390,10 +394,10 @@ fn compare(
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
     let is_whole = part.is_none();
-    let how = diff::How::exact(part);
+    let comparison = diff::Comparison::exact(part);
     let converts = arguments.dtype.is_some() || arguments.scale.is_some() || arguments.offset.is_some();
-    let [source, target] = [&arguments.source, &arguments.target].map(|place| global.open(place));
-    let (source, target) = (source?, target?);
+    let source = global.open(&arguments.source)?;
+    let target = global.open(&arguments.target)?;
     let mut outcome = Outcome::Good;
     let mut as_files = Vec::new();
     for node in copied.nodes.iter().filter(|node| node.kind == MemberKind::Array) {
@@ -403,15 +407,16 @@ fn compare(
         }
         let open = |root: &AnyNode, path: &str| {
             let array = global.open_options().open_array::<ndzarr::Any>((storage(root), path))?;
-            Ok::<_, Failure>(array.with_options(global.run()))
+            Ok::<_, Failure>(array.with_options(global.run_options()))
         };
         let a = open(&source, &node.source)?;
         let places = [&*arguments.source, &*arguments.target];
         let b = open(&target, &node.target)?;
-        let found = match converts {
-            // The numbers are others: whether they can be read is all that can be said.
-            true => verify::check(&b, &places, global, output)?,
-            false => diff::compare("", &a, &b, &places, &how, global, output)?,
+        let found = if converts {
+            // The numbers differ, so that only their chunks are checked.
+            verify::check(&b, &places, global, output)?
+        } else {
+            diff::compare("", &a, &b, &places, &comparison, global, output)?
         };
         outcome = outcome.and(found);
     }

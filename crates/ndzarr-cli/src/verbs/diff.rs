@@ -1,6 +1,6 @@
 //! `ndzarr diff`: compares arrays, or all arrays of two groups.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use clap::Args;
 use ndzarr::{
     AnyArray, AnyNode, Child, Format, Group, MemberKind, Progress, Resolved, RunOptions, Selection,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::arguments::Global;
 use crate::arguments::selection::Selected;
@@ -46,22 +46,24 @@ pub(crate) struct Arguments {
     bits: bool,
 }
 
-/// What counts as a difference, and how much of it is shown.
-pub(crate) struct How {
+/// What counts as a difference, and how many differences are shown.
+pub(crate) struct Comparison {
+    /// The number of elements that are shown.
     show: usize,
     equality: Equality,
     attributes: bool,
-    /// Of the first array this part is compared, with all of the second.
+    /// The part of the first array that is compared with all of the second.
     part: Option<Selected>,
 }
 
-impl How {
-    /// Elements alone, which must be equal: those of a part of the first array, or of all of it.
+impl Comparison {
+    /// A comparison of elements only, which must be equal: those of a part of the first array, or
+    /// of all of it.
     pub(crate) fn exact(part: Option<Selected>) -> Self {
         Self { show: 10, equality: Equality::Value, attributes: false, part }
     }
 
-    /// What is compared with a box of the second array.
+    /// The part of the first array that is compared with a box of the second.
     fn of_first(&self, a: &AnyArray, ranges: &[Range<u64>]) -> Result<Resolved, Failure> {
         Ok(match &self.part {
             Some(part) => part.window(ranges).resolve(a.shape())?,
@@ -79,60 +81,62 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         None if arguments.bits => Equality::Bits,
         None => Equality::Value,
     };
-    let how = How { show: arguments.show, equality, attributes: arguments.attributes, part: None };
+    let comparison =
+        Comparison { show: arguments.show, equality, attributes: arguments.attributes, part: None };
     let places = [&*arguments.a, &*arguments.b];
     match (global.open(&arguments.a)?, global.open(&arguments.b)?) {
         (AnyNode::Array(a), AnyNode::Array(b)) => {
-            let [a, b] = [a, b].map(|array| array.with_options(global.run()));
-            compare("", &a, &b, &places, &how, global, output)
+            let [a, b] = [a, b].map(|array| array.with_options(global.run_options()));
+            compare("", &a, &b, &places, &comparison, global, output)
         }
-        (AnyNode::Group(a), AnyNode::Group(b)) => groups(&a, &b, &places, &how, global, output),
+        (AnyNode::Group(a), AnyNode::Group(b)) => groups(&a, &b, &places, &comparison, global, output),
         (a, _) => {
             let kinds = if matches!(a, AnyNode::Array(_)) { ["array", "group"] } else { ["group", "array"] };
-            let named = kinds.map(|kind| if kind == "array" { "an array" } else { "a group" });
-            let text = format!("the first is {}, the second {}", named[0], named[1]);
-            say("", "node", json!(kinds), text, output)?;
+            let [first, second] = kinds.map(|kind| if kind == "array" { "an array" } else { "a group" });
+            let text = format!("the first is {first}, the second {second}");
+            print_difference("", "node", json!(kinds), text, output)?;
             Ok(Outcome::Found)
         }
     }
 }
 
-/// A difference that is not one of elements.
-fn say(path: &str, what: &str, values: Value, text: String, output: &mut Output) -> Result<(), Failure> {
-    match output.json() {
-        true => output.value(&json!({"path": path, "differs": what, "values": values})),
-        false if path.is_empty() => output.line(text),
-        false => output.line(format!("{path}: {text}")),
+/// Prints a difference that is not one of elements.
+fn print_difference(
+    path: &str,
+    what: &str,
+    values: Value,
+    text: String,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if output.json() {
+        return output.value(&json!({"path": path, "differs": what, "values": values}));
     }
+    output.line(if path.is_empty() { text } else { format!("{path}: {text}") })
 }
 
 fn groups(
     a: &Group,
     b: &Group,
     places: &[&Path],
-    how: &How,
+    comparison: &Comparison,
     global: &Global,
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
-    let below = |group: &Group| -> Result<BTreeMap<String, _>, Failure> {
+    let nodes_below = |group: &Group| -> Result<BTreeMap<String, _>, Failure> {
         Ok(group.walk()?.into_iter().map(|child| (child.path(), child)).collect())
     };
-    let (a_nodes, mut b_nodes) = (below(a)?, below(b)?);
+    let a_nodes = nodes_below(a)?;
+    let mut b_nodes = nodes_below(b)?;
     let mut outcome = Outcome::Good;
     let mut n_failed = 0;
-    if how.attributes && a.attributes() != b.attributes() {
+    if comparison.attributes && a.attributes() != b.attributes() {
         attributes("", [json!(a.attributes()), json!(b.attributes())], output)?;
         outcome = Outcome::Found;
     }
     for (path, of_a) in a_nodes {
         let Some(of_b) = b_nodes.remove(&path) else {
-            say(
-                &path,
-                "node",
-                json!([kind_name(of_a.kind()), null]),
-                "only in the first".to_owned(),
-                output,
-            )?;
+            let kinds = json!([kind_name(of_a.kind()), null]);
+            print_difference(&path, "node", kinds, "only in the first".to_owned(), output)?;
             outcome = Outcome::Found;
             continue;
         };
@@ -140,21 +144,22 @@ fn groups(
             let kinds = [kind_name(of_a.kind()), kind_name(of_b.kind())];
             let [first, second] = kinds.map(|kind| kind.unwrap_or("unreadable"));
             let text = format!("{first} in the first, {second} in the second");
-            say(&path, "node", json!(kinds), text, output)?;
+            print_difference(&path, "node", json!(kinds), text, output)?;
             outcome = Outcome::Found;
             continue;
         }
         if of_a.kind() == Some(MemberKind::Group) {
-            let (of_a, of_b) = (of_a.group()?, of_b.group()?);
-            if how.attributes && of_a.attributes() != of_b.attributes() {
+            let of_a = of_a.group()?;
+            let of_b = of_b.group()?;
+            if comparison.attributes && of_a.attributes() != of_b.attributes() {
                 attributes(&path, [json!(of_a.attributes()), json!(of_b.attributes())], output)?;
                 outcome = Outcome::Found;
             }
             continue;
         }
-        let opened = |child: Child| Ok(child.array::<ndzarr::Any>()?.with_options(global.run()));
+        let opened = |child: Child| Ok(child.array::<ndzarr::Any>()?.with_options(global.run_options()));
         let compared = match (opened(of_a), opened(of_b)) {
-            (Ok(of_a), Ok(of_b)) => compare(&path, &of_a, &of_b, places, how, global, output),
+            (Ok(of_a), Ok(of_b)) => compare(&path, &of_a, &of_b, places, comparison, global, output),
             (Err(failure), _) | (_, Err(failure)) => Err(failure),
         };
         match compared {
@@ -163,15 +168,17 @@ fn groups(
             Err(failure) => {
                 n_failed += 1;
                 let what = failure.message();
-                match output.json() {
-                    true => output.value(&json!({"path": path, "differs": Value::Null, "error": what}))?,
-                    false => output.line(format!("{path}: cannot be compared: {what}"))?,
+                if output.json() {
+                    output.value(&json!({"path": path, "differs": Value::Null, "error": what}))?;
+                } else {
+                    output.line(format!("{path}: cannot be compared: {what}"))?;
                 }
             }
         }
     }
     for (path, of_b) in b_nodes {
-        say(&path, "node", json!([null, kind_name(of_b.kind())]), "only in the second".to_owned(), output)?;
+        let kinds = json!([null, kind_name(of_b.kind())]);
+        print_difference(&path, "node", kinds, "only in the second".to_owned(), output)?;
         outcome = Outcome::Found;
     }
     if n_failed > 0 {
@@ -183,75 +190,70 @@ fn groups(
 
 fn attributes(path: &str, values: [Value; 2], output: &mut Output) -> Result<(), Failure> {
     if output.json() {
-        return say(path, "attributes", json!(values), String::new(), output);
+        return print_difference(path, "attributes", json!(values), String::new(), output);
     }
-    let empty = serde_json::Map::new();
+    let empty = Map::new();
     let [a, b] = values.each_ref().map(|value| value.as_object().unwrap_or(&empty));
-    let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
         let shown =
-            |of: &serde_json::Map<String, Value>| of.get(key).map_or("-".to_owned(), Value::to_string);
-        say(
-            path,
-            "attributes",
-            Value::Null,
-            format!("attribute {key}: {} and {}", shown(a), shown(b)),
-            output,
-        )?;
+            |attributes: &Map<String, Value>| attributes.get(key).map_or("-".to_owned(), Value::to_string);
+        let text = format!("attribute {key}: {} and {}", shown(a), shown(b));
+        print_difference(path, "attributes", Value::Null, text, output)?;
     }
     Ok(())
 }
 
-/// Compares two arrays and prints what differs, with their path below two groups, or nothing.
+/// Compares two arrays and prints the differences, with their path below two groups, which may be
+/// empty.
 pub(crate) fn compare(
     path: &str,
     a: &AnyArray,
     b: &AnyArray,
     places: &[&Path],
-    how: &How,
+    comparison: &Comparison,
     global: &Global,
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
-    let shape = how.part.as_ref().map_or_else(|| a.shape().to_vec(), Selected::shape);
+    let shape = comparison.part.as_ref().map_or_else(|| a.shape().to_vec(), Selected::shape);
     if shape != b.shape() {
         let text = format!("shapes differ: {} and {}", describe::shape(&shape), describe::shape(b.shape()));
-        say(path, "shape", json!([shape, b.shape()]), text, output)?;
+        print_difference(path, "shape", json!([shape, b.shape()]), text, output)?;
         return Ok(Outcome::Found);
     }
     if a.data_type() != b.data_type() {
         let types = [a, b].map(|array| array.data_type().to_string());
         let text = format!("data types differ: {} and {}", types[0], types[1]);
-        say(path, "data_type", json!(types), text, output)?;
+        print_difference(path, "data_type", json!(types), text, output)?;
         return Ok(Outcome::Found);
     }
     let mut outcome = Outcome::Good;
-    if how.attributes {
+    if comparison.attributes {
         if a.attributes() != b.attributes() {
             attributes(path, [json!(a.attributes()), json!(b.attributes())], output)?;
             outcome = Outcome::Found;
         }
         if a.dimension_names() != b.dimension_names() {
             let names = json!([a.dimension_names(), b.dimension_names()]);
-            say(path, "dimension_names", names.clone(), format!("dimension names: {names}"), output)?;
+            let text = format!("dimension names: {names}");
+            print_difference(path, "dimension_names", names, text, output)?;
             outcome = Outcome::Found;
         }
     }
-    let Different { n, first } = match elements(a, b, places, how, global) {
-        Err(_) if are_stored_alike(a, b, how)? => return Ok(outcome),
+    let Different { n, first } = match elements(a, b, places, comparison, global) {
+        Err(_) if are_stored_alike(a, b, comparison)? => return Ok(outcome),
         found => found?,
     };
     if n == 0 {
         return Ok(outcome);
     }
-    let shown: Vec<([Value; 2], [String; 2])> = first
-        .iter()
-        .map(|index| {
-            let ranges: Vec<_> = index.iter().map(|&at| at..at + 1).collect();
-            let (ja, ta) = element(a, how.of_first(a, &ranges)?)?;
-            let (jb, tb) = element(b, ranges.resolve(b.shape())?)?;
-            Ok::<_, Failure>(([ja, jb], [ta, tb]))
-        })
-        .collect::<Result<_, _>>()?;
+    let mut shown: Vec<([Value; 2], [String; 2])> = Vec::with_capacity(first.len());
+    for index in &first {
+        let ranges: Vec<_> = index.iter().map(|&at| at..at + 1).collect();
+        let (a_json, a_text) = element(a, comparison.of_first(a, &ranges)?)?;
+        let (b_json, b_text) = element(b, ranges.resolve(b.shape())?)?;
+        shown.push(([a_json, b_json], [a_text, b_text]));
+    }
     if output.json() {
         let first: Vec<Value> = (first.iter().zip(&shown))
             .map(|(index, (values, _))| json!({"index": index, "values": values}))
@@ -268,15 +270,16 @@ pub(crate) fn compare(
     Ok(Outcome::Found)
 }
 
-/// Whether values of N5 without an element for each place, objects or of another number of elements, are
-/// stored with the same bytes by the same codecs.
-fn are_stored_alike(a: &AnyArray, b: &AnyArray, how: &How) -> Result<bool, Failure> {
+/// True if two arrays of N5 have the same stored bytes and codecs. Their blocks may be objects, or
+/// have another number of elements than their shape.
+fn are_stored_alike(a: &AnyArray, b: &AnyArray, comparison: &Comparison) -> Result<bool, Failure> {
     let is_n5 = |array: &AnyArray| array.format() == Format::N5;
     let same_chunks = a.chunk_shape() == b.chunk_shape() && a.spec().codecs == b.spec().codecs;
-    if how.part.is_some() || !is_n5(a) || !is_n5(b) || !same_chunks {
+    if comparison.part.is_some() || !is_n5(a) || !is_n5(b) || !same_chunks {
         return Ok(false);
     }
-    let (of_a, of_b) = (a.units().stored()?, b.units().stored()?);
+    let of_a = a.units().stored()?;
+    let of_b = b.units().stored()?;
     if of_a.len() != of_b.len() {
         return Ok(false);
     }
@@ -308,78 +311,89 @@ struct Different {
     first: Vec<Vec<u64>>,
 }
 
-/// How many bytes of elements all threads may have at a time, of both arrays together.
-const AT_ONCE: u64 = 256 << 20;
+/// The bytes of elements of both arrays that all threads together may have in memory.
+const BYTES_IN_MEMORY: u64 = 256 << 20;
 
 /// Blocks are at least this large, in bytes, so that tiny chunks are read together.
-const LEAST: u64 = 1 << 20;
+const MIN_BLOCK_BYTES: u64 = 1 << 20;
 
 fn elements(
     a: &AnyArray,
     b: &AnyArray,
     places: &[&Path],
-    how: &How,
+    comparison: &Comparison,
     global: &Global,
 ) -> Result<Different, Failure> {
     let shape = b.shape();
     let workers = global.workers(places);
     let size = a.data_type().elem_size().unwrap_or(64).max(1) as u64;
-    let most = (AT_ONCE / 2 / workers.get() as u64 / size).max(1);
-    let block = block(shape, &a.chunk_shape(), &b.chunk_shape(), most);
+    let max_elements = (BYTES_IN_MEMORY / 2 / workers.get() as u64 / size).max(1);
+    let block = block(shape, &a.chunk_shape(), &b.chunk_shape(), max_elements);
     let volume = block.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
     let whole = Selected::whole(shape);
-    let boxes = whole.boxes(&block, volume.max(LEAST / size).min(most));
-    let pass = Pass::new(boxes, &[(a, how.part.as_ref().unwrap_or(&whole)), (b, &whole)]);
-    let left_out = pass.n_left_out();
-    let bar =
-        Bar::new(global, describe::byte_len(b).unwrap_or(0).saturating_sub(left_out.saturating_mul(size)));
-    let (hear, done, total) = (bar.hear(), AtomicU64::new(0), pass.n_boxes() + u64::from(left_out > 0));
-    let run = RunOptions::default().threads(std::num::NonZeroUsize::MIN);
-    let [a, b] = [a, b].map(|array| array.clone().with_options(run.clone()));
+    let boxes = whole.boxes(&block, volume.max(MIN_BLOCK_BYTES / size).min(max_elements));
+    let pass = Pass::new(boxes, &[(a, comparison.part.as_ref().unwrap_or(&whole)), (b, &whole)]);
+    let n_unread = pass.n_unread();
+    let bytes_to_read = describe::byte_len(b).unwrap_or(0).saturating_sub(n_unread.saturating_mul(size));
+    let bar = Bar::new(global, bytes_to_read);
+    let on_progress = bar.callback();
+    let done = AtomicU64::new(0);
+    let total = pass.n_boxes() + u64::from(n_unread > 0);
+    let on_one_thread = RunOptions::default().threads(std::num::NonZeroUsize::MIN);
+    let [a, b] = [a, b].map(|array| array.clone().with_options(on_one_thread.clone()));
     let each = |state: &mut (Different, [Vec<u8>; 2]), ranges: Vec<Range<u64>>| {
         let (different, buffers) = state;
-        let boxes = [how.of_first(&a, &ranges)?, ranges.resolve(shape)?];
+        let boxes = [comparison.of_first(&a, &ranges)?, ranges.resolve(shape)?];
         let lengths: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
         let mut take = |n: u64| {
             different.n += 1;
-            if how.show > 0 {
+            if comparison.show > 0 {
                 let index = index_of(n, &lengths, &ranges);
-                keep(&mut different.first, index, how.show);
+                insert_least(&mut different.first, index, comparison.show);
             }
         };
         if a.data_type().elem_size().is_none() {
-            let (of_a, of_b) = (a.read_vlen(&boxes[0])?, b.read_vlen(&boxes[1])?);
-            (0..).zip(of_a.iter().zip(&of_b)).filter(|(_, (a, b))| a != b).for_each(|(n, _)| take(n));
+            let of_a = a.read_vlen(&boxes[0])?;
+            let of_b = b.read_vlen(&boxes[1])?;
+            for (n, (a, b)) in (0..).zip(of_a.iter().zip(&of_b)) {
+                if a != b {
+                    take(n);
+                }
+            }
         } else {
             let n = lengths.iter().fold(size, |all, &n| all.saturating_mul(n)) as usize;
             for ((array, buffer), part) in [&a, &b].into_iter().zip(buffers.iter_mut()).zip(&boxes) {
                 if buffer.len() < n {
-                    let more = n - buffer.len();
-                    let lack = |_| Failure::new(format_args!("the elements {ranges:?} do not fit in memory"));
-                    buffer.try_reserve_exact(more).map_err(lack)?;
+                    let out_of_memory =
+                        |_| Failure::new(format_args!("the elements {ranges:?} do not fit in memory"));
+                    buffer.try_reserve_exact(n - buffer.len()).map_err(out_of_memory)?;
                     buffer.resize(n, 0);
                 }
                 array.read_bytes_into(part, &mut buffer[..n])?;
             }
-            differing(&buffers[0][..n], &buffers[1][..n], a.data_type(), how.equality, &mut take);
+            differing(&buffers[0][..n], &buffers[1][..n], a.data_type(), comparison.equality, &mut take);
         }
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        hear(Progress::new(done, total));
+        on_progress(Progress::new(done, total));
         Ok(())
     };
     let states = fold(workers, pass.boxes(), Default::default, each)?;
     let mut all = Different::default();
     for (different, _) in states {
         all.n += different.n;
-        different.first.into_iter().for_each(|index| keep(&mut all.first, index, how.show));
+        for index in different.first {
+            insert_least(&mut all.first, index, comparison.show);
+        }
     }
-    // Elements that are stored in neither array are all like the first of them.
-    if let Some(index) = pass.first_left_out(1).pop() {
-        let mut one = Default::default();
-        each(&mut one, index.iter().map(|&at| at..at + 1).collect())?;
-        if one.0.n > 0 {
-            all.n += left_out;
-            pass.first_left_out(how.show).into_iter().for_each(|index| keep(&mut all.first, index, how.show));
+    // Elements that are stored in neither array are all equal to the first of them.
+    if let Some(index) = pass.first_unread(1).pop() {
+        let mut state = Default::default();
+        each(&mut state, index.iter().map(|&at| at..at + 1).collect())?;
+        if state.0.n > 0 {
+            all.n += n_unread;
+            for index in pass.first_unread(comparison.show) {
+                insert_least(&mut all.first, index, comparison.show);
+            }
         }
     }
     Ok(all)
@@ -387,7 +401,8 @@ fn elements(
 
 /// The index in the array of an element of a block.
 fn index_of(n: u64, lengths: &[u64], ranges: &[Range<u64>]) -> Vec<u64> {
-    let (mut rest, mut index) = (n, vec![0; lengths.len()]);
+    let mut rest = n;
+    let mut index = vec![0; lengths.len()];
     for axis in (0..lengths.len()).rev() {
         index[axis] = ranges[axis].start + rest % lengths[axis];
         rest /= lengths[axis];
@@ -395,8 +410,8 @@ fn index_of(n: u64, lengths: &[u64], ranges: &[Range<u64>]) -> Vec<u64> {
     index
 }
 
-/// Keeps the least few, in order.
-fn keep(first: &mut Vec<Vec<u64>>, index: Vec<u64>, most: usize) {
+/// Inserts an index into a sorted list of at most `most`, which keeps the least.
+fn insert_least(first: &mut Vec<Vec<u64>>, index: Vec<u64>, most: usize) {
     if first.len() == most && first.last().is_some_and(|last| *last <= index) {
         return;
     }
@@ -405,9 +420,9 @@ fn keep(first: &mut Vec<Vec<u64>>, index: Vec<u64>, most: usize) {
     first.truncate(most);
 }
 
-/// A block of about this many elements for which chunks of both arrays are decoded as few times as
-/// possible.
-fn block(shape: &[u64], a: &[u64], b: &[u64], most: u64) -> Vec<u64> {
+/// The shape of blocks of at most about this many elements for which chunks of both arrays are
+/// decoded as few times as possible.
+fn block(shape: &[u64], a: &[u64], b: &[u64], max_elements: u64) -> Vec<u64> {
     let mut block: Vec<u64> =
         (0..shape.len()).map(|axis| a[axis].max(b[axis]).min(shape[axis]).max(1)).collect();
     let volume = |block: &[u64]| block.iter().fold(1_u64, |all, &n| all.saturating_mul(n));
@@ -415,7 +430,7 @@ fn block(shape: &[u64], a: &[u64], b: &[u64], most: u64) -> Vec<u64> {
         let along = |axis: usize| chunk[axis].min(shape[axis]).max(1).div_ceil(block[axis]) as f64;
         (0..shape.len()).map(along).product()
     };
-    while volume(&block) > most {
+    while volume(&block) > max_elements {
         let halves = (0..shape.len()).filter(|&axis| block[axis] > 1).map(|axis| {
             let mut half = block.clone();
             half[axis] = half[axis].div_ceil(2);
@@ -435,7 +450,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_balance_what_is_decoded_again() {
+    fn blocks_balance_repeated_decoding() {
         assert_eq!(block(&[100, 100], &[10, 100], &[10, 100], 10_000), [10, 100]);
         assert_eq!(block(&[100, 100], &[10, 50], &[20, 25], 10_000), [20, 50]);
         // Planes and columns: both are cut, instead of one of them sixteen times.
@@ -448,7 +463,7 @@ mod tests {
     fn the_least_indices_are_kept() {
         let mut first = Vec::new();
         for n in [5, 1, 4, 0, 9, 3] {
-            keep(&mut first, vec![n], 3);
+            insert_least(&mut first, vec![n], 3);
         }
         assert_eq!(first, [[0], [1], [3]]);
         assert_eq!(index_of(5, &[2, 3], &[10..12, 4..7]), [11, 6]);

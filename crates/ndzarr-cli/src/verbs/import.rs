@@ -24,8 +24,8 @@ use crate::places::shown;
 pub(crate) struct Arguments {
     /// A .npy file, or with `--dtype` and `--shape` a file of packed elements; `-` is standard input.
     file: PathBuf,
-    /// Where the array will be. Until it is complete, it is beside that, with `.importing` behind its
-    /// name, or if the target is remote in a new folder for temporary files.
+    /// Where the array will be. Until it is complete, it is next to that, with `.importing` after
+    /// its name, or if the target is remote in a new folder for temporary files.
     target: PathBuf,
     /// Shape of an array of packed elements.
     #[arg(long, value_parser = parse_shape, value_name = "SHAPE", requires = "dtype")]
@@ -57,8 +57,8 @@ fn parse_type(text: &str) -> Result<(DataType, Endian), String> {
     parsed.ok_or_else(|| format!("{text:?} is not a type; float32, int16 or >f4 are"))
 }
 
-/// How many bytes of elements are in memory at a time.
-const AT_ONCE: u64 = 128 << 20;
+/// The bytes of elements that are in memory at a time.
+const BYTES_IN_MEMORY: u64 = 128 << 20;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     global.check_inside(None, &arguments.target)?;
@@ -92,24 +92,25 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if let Some(shards) = &arguments.shards {
         builder = builder.shards(shards.clone());
     }
-    // Half an array must not look like a whole one, so the array is there once it is complete.
+    // Half an array must not look like a whole one, so the array appears when it is complete.
     let staging = Staging::for_target(&arguments.target)?;
     let part = &staging.place;
     let folder = local_folder(part);
     let array = builder.create(part).inspect_err(|_| {
-        // It was made for this array.
+        // The folder was made for this array.
         let _ = folder.as_ref().map(std::fs::remove_dir);
     })?;
-    let array = array.with_options(global.run());
+    let array = array.with_options(global.run_options());
     // Chunks are copied as they are.
     let options = CopyOptions::new().open(global.open_options()).n5_axes(global.n5_axes());
-    let options = options.at_most(CopyLevel::Rekeyed).run(global.run());
-    // First of all, whether there is something at the target.
+    let options = options.at_most(CopyLevel::Rekeyed).run(global.run_options());
+    // The dry run fails before any work if the target is not empty.
     let made = copy(part, &arguments.target, &options.clone().dry_run())
         .map_err(Failure::from)
         .and_then(|_| fill(&array, &header, &mut from))
         .and_then(|()| Ok(copy(part, &arguments.target, &options)?));
-    let (bytes, data_type) = (describe::byte_len(&array).unwrap_or(0), array.data_type().to_string());
+    let bytes = describe::byte_len(&array).unwrap_or(0);
+    let data_type = array.data_type().to_string();
     let node = AnyNode::Array(array);
     let is_gone = node.erase_self().is_ok();
     if let Some(folder) = folder.filter(|_| is_gone) {
@@ -134,19 +135,19 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(())
 }
 
-/// Writes the elements that follow the header, in runs of the file that reach over whole chunks as far
-/// as they fit into memory.
+/// Writes the elements that follow the header, in runs of the file that contain whole chunks as far
+/// as these fit into memory.
 fn fill(array: &AnyArray, header: &Header, from: &mut dyn Read) -> Result<(), Failure> {
     let size = header.data_type.elem_size().unwrap_or(1);
     let mut units = array.shard_shape().map_or_else(|| array.chunk_shape(), <[u64]>::to_vec);
-    // By the axes of the file, of which the last varies fastest.
+    // The axes are in the order of the file, in which the last varies fastest.
     let mut shape = header.shape.clone();
     if header.fortran {
         shape.reverse();
         units.reverse();
     }
-    let mut have = 0;
-    for mut ranges in Selected::whole(&shape).runs(&units, (AT_ONCE / size.max(1) as u64).max(1)) {
+    let mut n_read = 0;
+    for mut ranges in Selected::whole(&shape).runs(&units, (BYTES_IN_MEMORY / size.max(1) as u64).max(1)) {
         let n = ranges.iter().try_fold(size, |all, range| {
             usize::try_from(range.end - range.start).ok().and_then(|n| all.checked_mul(n))
         });
@@ -156,10 +157,10 @@ fn fill(array: &AnyArray, header: &Header, from: &mut dyn Read) -> Result<(), Fa
         Read::take(&mut *from, len as u64)
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::new(format_args!("reading: {error}")))?;
-        have += bytes.len() as u64;
+        n_read += bytes.len() as u64;
         if bytes.len() < len {
             let all = shape.iter().fold(size as u64, |all, &n| all.saturating_mul(n));
-            return Err(Failure::new(format_args!("the elements end after {have} of {all} bytes")));
+            return Err(Failure::new(format_args!("the elements end after {n_read} of {all} bytes")));
         }
         if header.endian != Endian::NATIVE {
             let width = header.data_type.swap_width().max(1);
@@ -179,7 +180,7 @@ fn fill(array: &AnyArray, header: &Header, from: &mut dyn Read) -> Result<(), Fa
     }
 }
 
-/// Elements in Fortran order in C order.
+/// Elements in Fortran order, rearranged to C order.
 fn transposed(bytes: &[u8], ranges: &[std::ops::Range<u64>], size: usize) -> Result<Vec<u8>, Failure> {
     let mut shape: Vec<usize> = ranges.iter().rev().map(|range| (range.end - range.start) as usize).collect();
     shape.push(size);
@@ -194,10 +195,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fortran_order_is_turned() {
+    fn fortran_order_becomes_c_order() {
         // [[1, 2, 3], [4, 5, 6]] by columns, of two bytes each.
         let bytes = [1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6, 0];
-        let turned = transposed(&bytes, &[0..2, 5..8], 2).expect("it is valid");
-        assert_eq!(turned, [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]);
+        let in_c_order = transposed(&bytes, &[0..2, 5..8], 2).expect("it is valid");
+        assert_eq!(in_c_order, [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]);
     }
 }

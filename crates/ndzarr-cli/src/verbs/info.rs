@@ -1,6 +1,6 @@
-//! `ndzarr info`: what a node is.
+//! `ndzarr info`: describes a node.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndzarr::{AnyArray, AnyNode, ErrorKind, Group, MemberKind};
@@ -34,54 +34,63 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             output.line("")?;
         }
         match node {
-            AnyNode::Array(array) => {
-                let (stored, warning) = match arguments.quick {
-                    true => (None, None),
-                    false => match Stored::of(&array) {
-                        Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
-                            (None, Some(chain(&error)))
-                        }
-                        stored => (stored?, None),
-                    },
-                };
-                match output.json() {
-                    true => {
-                        let mut value = array_json(&array, global, stored.as_ref());
-                        warning.into_iter().for_each(|what| warn(&mut value, &what));
-                        output.value(&value)?;
-                    }
-                    false => {
-                        array_text(&array, &shown(path), global, stored.as_ref(), output)?;
-                        warning.into_iter().try_for_each(|what| fact("warning", &what, output))?;
-                    }
-                }
-            }
-            AnyNode::Group(group) => {
-                let members = members(&group)?;
-                let effort = if arguments.quick { Effort::Little } else { Effort::Full };
-                let images = image::find(&group, effort);
-                match output.json() {
-                    true => {
-                        let mut value = describe::group(&group);
-                        value["members"] = members_json(members.as_deref());
-                        add_images(&mut value, &images, effort);
-                        output.value(&value)?;
-                    }
-                    false => {
-                        group_text(&group, &shown(path), members.as_deref(), output)?;
-                        images_text(&images, effort, output)?;
-                    }
-                }
-            }
+            AnyNode::Array(array) => print_array(&array, path, arguments, global, output)?,
+            AnyNode::Group(group) => print_group(&group, path, arguments, output)?,
         }
     }
     Ok(())
 }
 
+fn print_array(
+    array: &AnyArray,
+    path: &Path,
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let mut stored = None;
+    let mut warning = None;
+    if !arguments.quick {
+        match Stored::of(array) {
+            Err(error) if error.kind() == ErrorKind::InvalidMetadata => warning = Some(chain(&error)),
+            found => stored = found?,
+        }
+    }
+    if output.json() {
+        let mut value = array_json(array, global, stored.as_ref());
+        if let Some(what) = warning {
+            warn(&mut value, &what);
+        }
+        return output.value(&value);
+    }
+    array_text(array, &shown(path), global, stored.as_ref(), output)?;
+    warning.map_or(Ok(()), |what| fact("warning", &what, output))
+}
+
+fn print_group(
+    group: &Group,
+    path: &Path,
+    arguments: &Arguments,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let members = members(group)?;
+    let effort = if arguments.quick { Effort::Little } else { Effort::Full };
+    let images = image::find(group, effort);
+    if output.json() {
+        let mut value = describe::group(group);
+        value["members"] = members_json(members.as_deref());
+        add_images(&mut value, &images, effort);
+        return output.value(&value);
+    }
+    group_text(group, &shown(path), members.as_deref(), output)?;
+    images_text(&images, effort, output)
+}
+
 /// The name of a member, and its kind if its document shows it.
 type Member = (String, Option<MemberKind>);
 
-/// `None` if they cannot be listed, as on a web server; the group is there all the same.
+/// The members of a group; `None` if they cannot be listed, as on a web server, which is not an
+/// error.
 fn members(group: &Group) -> Result<Option<Vec<Member>>, Failure> {
     match group.children() {
         Ok(children) => {
@@ -137,16 +146,20 @@ fn array_text(
         fact("size", &sizes::shown(all), output)?;
     }
     if let Some(stored) = stored {
-        let Stored { n, of, bytes, .. } = stored;
+        let Stored { n, n_all, bytes, .. } = stored;
         let left_out = stored.left_out();
         let what = if array.shard_shape().is_some() { "shards" } else { "chunks" };
         let ratio = match all {
-            Some(all) if *bytes > 0 && n == of && left_out.is_empty() => {
+            Some(all) if *bytes > 0 && n == n_all && left_out.is_empty() => {
                 format!(", ratio {:.2}", all as f64 / *bytes as f64)
             }
             _ => String::new(),
         };
-        fact("stored", &format!("{} in {n} of {of} {what}{ratio}{left_out}", sizes::shown(*bytes)), output)?;
+        fact(
+            "stored",
+            &format!("{} in {n} of {n_all} {what}{ratio}{left_out}", sizes::shown(*bytes)),
+            output,
+        )?;
     }
     attributes(array.attributes(), output)?;
     array.warnings().iter().try_for_each(|warning| fact("warning", warning, output))
@@ -159,20 +172,21 @@ fn group_text(
     output: &mut Output,
 ) -> Result<(), Failure> {
     output.line(format!("{name}: a group of {}", group.format()))?;
-    let n = |kind| members.iter().flat_map(|all| all.iter()).filter(|(_, it)| *it == kind).count() as u64;
+    let listed = members.unwrap_or_default();
+    let n = |wanted| listed.iter().filter(|(_, kind)| *kind == wanted).count() as u64;
     let arrays = plural(n(Some(MemberKind::Array)), "array", "arrays");
     let groups = plural(n(Some(MemberKind::Group)), "group", "groups");
     match members {
         Some(_) => fact("members", &format!("{arrays}, {groups}"), output)?,
         None => fact("members", "cannot be listed here", output)?,
     }
-    for (name, kind) in members.unwrap_or_default() {
-        let after = match kind {
+    for (name, kind) in listed {
+        let ending = match kind {
             Some(MemberKind::Array) => "",
             Some(MemberKind::Group) => "/",
             None => "  (cannot be read)",
         };
-        fact("", &format!("{name}{after}"), output)?;
+        fact("", &format!("{name}{ending}"), output)?;
     }
     attributes(group.attributes(), output)?;
     group.warnings().iter().try_for_each(|warning| fact("warning", warning, output))
@@ -192,14 +206,18 @@ fn add_images(group: &mut Value, images: &Images, effort: Effort) {
 }
 
 fn warn(group: &mut Value, what: &str) {
-    group["warnings"].as_array_mut().into_iter().for_each(|list| list.push(what.into()));
+    if let Some(list) = group["warnings"].as_array_mut() {
+        list.push(what.into());
+    }
 }
 
 fn images_text(images: &Images, effort: Effort, output: &mut Output) -> Result<(), Failure> {
     match images {
         Ok(images) => {
-            let lines = images.iter().flat_map(|image| image::lines(image, effort));
-            lines.into_iter().try_for_each(|(label, text)| fact(&label, &text, output))
+            for (label, text) in images.iter().flat_map(|image| image::lines(image, effort)) {
+                fact(&label, &text, output)?;
+            }
+            Ok(())
         }
         Err(error) => fact("warning", &unreadable(error), output),
     }
@@ -209,7 +227,7 @@ fn unreadable(error: &ndzarr_ome::Error) -> String {
     format!("the image cannot be read: {error}")
 }
 
-/// Each attribute on a line of its own.
+/// Prints each attribute on a line of its own.
 fn attributes(attributes: &serde_json::Map<String, Value>, output: &mut Output) -> Result<(), Failure> {
     for (number, (key, value)) in attributes.iter().enumerate() {
         let label = if number == 0 { "attributes" } else { "" };
@@ -218,6 +236,7 @@ fn attributes(attributes: &serde_json::Map<String, Value>, output: &mut Output) 
     Ok(())
 }
 
+/// Prints a line with a label.
 fn fact(label: &str, text: &str, output: &mut Output) -> Result<(), Failure> {
     output.painted(Paint::Label, &format!("  {label:<12}"))?;
     output.line(text)

@@ -1,4 +1,4 @@
-//! `ndzarr ls`: the nodes below a group.
+//! `ndzarr ls`: lists the nodes below a group.
 
 use std::path::PathBuf;
 
@@ -41,26 +41,25 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         let path = child.path();
         match child.kind() {
             Some(MemberKind::Array) => print(&path, child.array::<Any>(), arguments, output)?,
-            kind => match (output.json(), child.open()) {
-                (true, opened) => {
-                    let error = opened.err().map(|error| chain(&error));
+            kind => {
+                let error = child.open().err().map(|error| chain(&error));
+                if output.json() {
                     output.value(&json!({"path": path, "node": kind_name(kind), "error": error}))?;
+                    continue;
                 }
-                (false, opened) => {
-                    let slash = if kind.is_some() { "/" } else { "" };
-                    output.painted(Paint::Group, &format!("{path}{slash}"))?;
-                    match opened {
-                        Ok(_) => output.line("")?,
-                        Err(error) => broken(&chain(&error), output)?,
-                    }
+                let slash = if kind.is_some() { "/" } else { "" };
+                output.painted(Paint::Group, &format!("{path}{slash}"))?;
+                match error {
+                    None => output.line("")?,
+                    Some(error) => print_error(&error, output)?,
                 }
-            },
+            }
         }
     }
     Ok(())
 }
 
-/// The line of an array.
+/// Prints the line of an array.
 fn print(
     path: &str,
     array: Result<AnyArray, ndzarr::Error>,
@@ -104,7 +103,7 @@ fn print(
         Ok(_) => {}
         Err(error) => {
             output.painted(Paint::Label, &line)?;
-            return broken(&chain(error), output);
+            return print_error(&chain(error), output);
         }
     }
     if let Some(stored) = stored {
@@ -113,8 +112,8 @@ fn print(
     output.line(line)
 }
 
-/// The rest of the line of a node that cannot be opened.
-fn broken(error: &str, output: &mut Output) -> Result<(), Failure> {
+/// Prints the rest of the line of a node that cannot be opened.
+fn print_error(error: &str, output: &mut Output) -> Result<(), Failure> {
     output.painted(Paint::Bad, &format!("  cannot be opened: {error}"))?;
     output.line("")
 }

@@ -1,4 +1,4 @@
-//! `ndzarr man`: the manual page, and the reference in Markdown.
+//! `ndzarr man`: prints the manual page, and the reference in Markdown.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -29,7 +29,7 @@ pub(crate) fn run<C: CommandFactory>(arguments: &Arguments, output: &mut Output)
     }
     let page = |command: &Command, name: String| {
         let mut text = Vec::new();
-        // Names with a hyphen are those of pages.
+        // Names of pages have a hyphen.
         let name: &'static str = Box::leak(name.into_boxed_str());
         Man::new(command.clone().name(name)).render(&mut text).map(|()| text)
     };
@@ -73,7 +73,7 @@ fn about(command: &Command) -> String {
     sentence(&text(command.get_long_about().or(command.get_about())))
 }
 
-/// With the full stop that clap takes away.
+/// A sentence with the full stop that clap removes.
 fn sentence(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', ':']) { text.to_owned() } else { format!("{text}.") }
 }

@@ -24,8 +24,8 @@ pub(crate) struct Arguments {
     source: PathBuf,
     /// Where the image of an array will be. Its finest level is a copy of the array.
     target: Option<PathBuf>,
-    /// Number of levels, with the finest. By default they end where no axis of space that they shorten
-    /// is longer than 256.
+    /// Number of levels, including the finest. By default they end when no axis of space that they
+    /// shorten is longer than 256.
     #[arg(long, value_name = "N")]
     levels: Option<usize>,
     /// How many elements of a level make one of the next along each axis: 1,2,2. By default 2 along
@@ -113,15 +113,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if global.quiet {
         return Ok(());
     }
-    let shapes = [0, image.levels.len() - 1].map(|level| image.array(level));
-    let [finest, coarsest] = shapes;
     let n_levels = plural(image.levels.len() as u64, "level", "levels");
-    let [finest, coarsest] = [finest?, coarsest?].map(|array| describe::shape(array.shape()));
+    let finest = describe::shape(image.array(0)?.shape());
+    let coarsest = describe::shape(image.array(image.levels.len() - 1)?.shape());
     let place = shown(arguments.target.as_ref().unwrap_or(&arguments.source));
     output.line(format!("{place}: {n_levels}, from {finest} to {coarsest}"))
 }
 
-/// An image of an array.
+/// Makes an image of an array.
 fn of_array(
     array: &AnyArray,
     target: &Path,
@@ -129,8 +128,7 @@ fn of_array(
     global: &Global,
 ) -> Result<Multiscale, Failure> {
     global.check_inside(Some(&arguments.source), target)?;
-    let own = array.format();
-    let format = match (arguments.format, own) {
+    let format = match (arguments.format, array.format()) {
         (Some(format), _) => format,
         (None, Format::Zarr2) => Format::Zarr2,
         (None, _) => Format::Zarr3,
@@ -149,7 +147,7 @@ fn of_array(
     }
     let mut new = levels(new, arguments).method(method);
     let layout = |builder: ArrayBuilder| match &arguments.codec {
-        None if own != format => layout(builder, arguments).codecs([codec::zstd(3)]),
+        None if array.format() != format => layout(builder, arguments).codecs([codec::zstd(3)]),
         _ => layout(builder, arguments),
     };
     if arguments.overwrite && check_replaced(target, global)? {
@@ -162,13 +160,13 @@ fn of_array(
         (Some(ErrorKind::AlreadyExists), Ok(_)) => {
             Failure::from(error).with_hint("--overwrite replaces what is there")
         }
-        // It would refuse it.
+        // `--overwrite` would fail with this.
         (Some(ErrorKind::AlreadyExists), Err(refusal)) => refusal,
         _ => error.into(),
     })
 }
 
-/// The coarser levels of an image that is there.
+/// Makes the coarser levels of an existing image.
 fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Multiscale, Failure> {
     let of_new = [
         ("--axes", !arguments.axes.is_empty()),
@@ -194,9 +192,9 @@ fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Mul
     let method = arguments.method.map_or_else(|| method_of(image), Downsample::from);
     if let [_] = image.levels[..] {
         let new = levels(image.to_new()?, arguments).method(method);
-        let layout = |builder: ArrayBuilder| match arguments.overwrite {
-            true => layout(builder, arguments).overwrite(),
-            false => layout(builder, arguments),
+        let layout = |builder: ArrayBuilder| {
+            let builder = layout(builder, arguments);
+            if arguments.overwrite { builder.overwrite() } else { builder }
         };
         let made = image.add_levels(&new, layout, &options);
         bar.finish();
@@ -222,8 +220,8 @@ fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Mul
     Ok(image.clone())
 }
 
-/// How the levels of an image are made, unless an argument says it. What is stated of one level says
-/// nothing of others.
+/// The method for the levels of an image, unless an argument states it. Metadata of one level do
+/// not count, since no other level was made by them.
 fn method_of(image: &Multiscale) -> Downsample {
     match image.method.as_deref().filter(|_| image.levels.len() > 1) {
         Some("mode") => Downsample::Mode,
@@ -259,11 +257,11 @@ fn layout(mut builder: ArrayBuilder, arguments: &Arguments) -> ArrayBuilder {
 
 fn options(finest: &AnyArray, arguments: &Arguments, global: &Global) -> (Bar, RunOptions) {
     let bar = Bar::new(global, describe::byte_len(finest).unwrap_or(0));
-    let options = global.run().bytes_in_flight(arguments.memory).progress(bar.hear());
+    let options = global.run_options().bytes_in_flight(arguments.memory).progress(bar.callback());
     (bar, options)
 }
 
-/// The axes of an image of an array.
+/// The axes for the image of an array.
 fn axes(array: &AnyArray, arguments: &Arguments, global: &Global) -> Result<Vec<Axis>, Failure> {
     let n_axes = array.shape().len();
     let names: Vec<String> = if arguments.axes.is_empty() {

@@ -1,5 +1,5 @@
-//! `ndzarr repair`: removes what killed writers have left, puts damaged chunks aside, renews
-//! consolidated metadata.
+//! `ndzarr repair`: removes leftovers of killed writers, moves damaged chunks to a quarantine,
+//! renews consolidated metadata.
 
 use std::fs;
 use std::ops::Range;
@@ -30,54 +30,73 @@ pub(crate) struct Arguments {
     /// Do it. Otherwise it is only said.
     #[arg(short, long)]
     yes: bool,
-    /// Look at sizes and the indices of shards alone, instead of decoding every chunk.
+    /// Look only at sizes and the indices of shards, instead of decoding every chunk.
     #[arg(long)]
     quick: bool,
-    /// Folder for damaged chunks, as they are stored. By default beside the hierarchy that the array or
-    /// group is in, with `.quarantine` behind its name.
+    /// Folder for damaged chunks, as they are stored. By default next to the hierarchy that the
+    /// array or group is in, with `.quarantine` after its name.
     #[arg(long, value_name = "FOLDER")]
     quarantine: Option<PathBuf>,
 }
 
-/// Something to be done.
+/// A repair.
 enum Action {
     /// Remove a lock file or temporary of a killed writer.
     Leftover(Leftover),
-    /// Remove what a copy has left beside an array that is complete.
+    /// Remove a file that a copy has left next to a complete array.
     OfCopy { key: String },
-    /// Put a chunk, or an inner chunk, aside.
+    /// Move a chunk, or an inner chunk, to the quarantine.
     Chunk { array: Box<AnyArray>, finding: Finding },
     /// Write the consolidated metadata of a group again.
     Consolidate { path: String, why: String },
 }
 
+/// The state of an action.
+enum Status {
+    /// It needs `--yes`.
+    Planned,
+    Done,
+    /// It was not done, for this reason.
+    Left(String),
+}
+
+impl Status {
+    fn left(reason: &str) -> Self {
+        Self::Left(reason.to_owned())
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
     let nodes = Nodes::open(&arguments.path, global)?;
     let (actions, others) = plan(arguments, &nodes, global)?;
-    // What is wrong and cannot be repaired.
-    others.iter().try_for_each(|finding| print(finding, output))?;
+    // These cannot be repaired.
+    for finding in &others {
+        print(finding, output)?;
+    }
     let local = local_folder(&arguments.path);
     let mut quarantine = Quarantine::new(arguments.quarantine.clone(), local.as_deref());
     let is_chunk = |action: &Action| matches!(action, Action::Chunk { .. });
-    if arguments.yes && !quarantine.is_somewhere() && actions.iter().any(is_chunk) {
+    if arguments.yes && !quarantine.has_folder() && actions.iter().any(is_chunk) {
         let what = "--quarantine says where damaged chunks are kept; it is a local folder";
         return Err(Failure::usage(what));
     }
-    let (mut n_done, mut n_left) = (0, 0);
+    let mut n_done = 0;
+    let mut n_left = 0;
     for action in &actions {
-        let done = match arguments.yes {
-            false => None,
-            // One that fails is left, and says why.
-            true => Some(
-                act(action, arguments, &nodes, &mut quarantine, global)
-                    .unwrap_or_else(|failure| Some(failure.message().to_owned())),
-            ),
+        let status = if arguments.yes {
+            match perform(action, arguments, &nodes, &mut quarantine, global) {
+                Ok(status) => status,
+                // The other actions go on.
+                Err(failure) => Status::Left(failure.message().to_owned()),
+            }
+        } else {
+            Status::Planned
         };
-        match done {
-            Some(None) => n_done += 1,
-            _ => n_left += 1,
+        match status {
+            Status::Done => n_done += 1,
+            Status::Planned | Status::Left(_) => n_left += 1,
         }
-        say(action, done, output)?;
+        print_action(action, status, output)?;
     }
     if output.json() {
         output
@@ -97,6 +116,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(if n_left == 0 && others.is_empty() { Outcome::Good } else { Outcome::Found })
 }
 
+/// The repairs to be made, and the findings that cannot be repaired.
 fn plan(
     arguments: &Arguments,
     nodes: &Nodes,
@@ -120,8 +140,8 @@ fn plan(
             }
         }
         if let Some(root) = &nodes.root {
-            // Only where the document is there the copy has ended. Beside a group the note stays until
-            // all arrays are copied, so that a copy that was killed can be resumed.
+            // The copy of an array has ended if the array has its document. The note of a group
+            // stays until all arrays are copied, so that a killed copy can be resumed.
             let is_complete = |key: &String| {
                 nodes.arrays.iter().any(|array| {
                     key.strip_prefix(&array.spec().keys.prefix)
@@ -135,10 +155,10 @@ fn plan(
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     for array in &nodes.arrays {
         let bar = Bar::new(global, describe::byte_len(array).unwrap_or(0));
-        let checked = check(array, depth, global.workers(&[&arguments.path]), bar.hear())?;
+        let checked = check(array, depth, global.workers(&[&arguments.path]), bar.callback())?;
         bar.finish();
         for finding in checked.findings {
-            // What others may read stays.
+            // Chunks that others may read stay.
             match finding.kind {
                 Kind::Damaged if finding.chunk.is_some() => {
                     actions.push(Action::Chunk { array: Box::new(array.clone()), finding });
@@ -154,141 +174,143 @@ fn plan(
     Ok((actions, others))
 }
 
-/// Does it; the answer is why it was not done.
-fn act(
+/// Performs an action.
+fn perform(
     action: &Action,
     arguments: &Arguments,
     nodes: &Nodes,
     quarantine: &mut Quarantine,
     global: &Global,
-) -> Result<Option<String>, Failure> {
+) -> Result<Status, Failure> {
     match action {
         Action::Leftover(leftover) => {
-            let Some(folder) = local_folder(&arguments.path) else { return Ok(Some("not local".to_owned())) };
-            let removed = FsStore::new(folder).remove_leftover(leftover);
-            let removed = removed.map_err(|error| Failure::new(with_causes(&error)))?;
-            Ok((!removed).then(|| "a writer holds it".to_owned()))
+            let Some(folder) = local_folder(&arguments.path) else { return Ok(Status::left("not local")) };
+            let is_removed = FsStore::new(folder).remove_leftover(leftover);
+            let is_removed = is_removed.map_err(|error| Failure::new(with_causes(&error)))?;
+            Ok(if is_removed { Status::Done } else { Status::left("a writer holds it") })
         }
         Action::OfCopy { key } => {
             let Some(path) = local_path(arguments, nodes, key) else {
-                return Ok(Some("not local".to_owned()));
+                return Ok(Status::left("not local"));
             };
             fs::remove_file(&path).map_err(|error| Failure::of_file(&path, &error))?;
             // A folder that is not empty stays.
             let folders = path.ancestors().skip(1);
             let is_temporary = |folder: &&Path| {
-                folder.ancestors().any(|it| {
-                    it.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".ndzarr-temporary"))
-                })
+                folder
+                    .ancestors()
+                    .filter_map(Path::file_name)
+                    .any(|name| name.to_string_lossy().starts_with(".ndzarr-temporary"))
             };
             for folder in folders.take_while(is_temporary) {
                 if fs::remove_dir(folder).is_err() {
                     break;
                 }
             }
-            Ok(None)
+            Ok(Status::Done)
         }
-        Action::Chunk { array, finding } => put_aside(array, finding, arguments, nodes, quarantine),
+        Action::Chunk { array, finding } => quarantine_chunk(array, finding, arguments, nodes, quarantine),
         Action::Consolidate { path, .. } => {
             let Some(AnyNode::Group(root)) = &nodes.root else {
-                return Ok(Some("it is not a group".to_owned()));
+                return Ok(Status::left("it is not a group"));
             };
             let group = global.open_options().open_group((root.storage(), &**path))?;
-            let mut group = group.with_options(global.run());
+            let mut group = group.with_options(global.run_options());
             group.consolidate()?;
-            Ok(None)
+            Ok(Status::Done)
         }
     }
 }
 
-/// Copies a damaged chunk into the quarantine, and takes it out of the array: its elements become the
-/// fill value. Of a shard only what is damaged goes.
-fn put_aside(
+/// Copies a damaged chunk into the quarantine, and removes it from the array: its elements become
+/// the fill value. Only the damaged inner chunks of a shard are removed.
+fn quarantine_chunk(
     array: &AnyArray,
     finding: &Finding,
     arguments: &Arguments,
     nodes: &Nodes,
     quarantine: &mut Quarantine,
-) -> Result<Option<String>, Failure> {
-    let Some(chunk) = &finding.chunk else { return Ok(Some("its place is not known".to_owned())) };
+) -> Result<Status, Failure> {
+    let Some(chunk) = &finding.chunk else { return Ok(Status::left("its place is not known")) };
     let Some(unit) = unit_at(array, chunk) else {
-        return Ok(Some("it is outside of the array".to_owned()));
+        return Ok(Status::left("it is outside of the array"));
     };
     if quarantine.rebuilt.contains(&finding.key) {
-        return Ok(None);
+        return Ok(Status::Done);
     }
     let part = inner_part(array, &unit.ranges, &finding.inner_chunk);
-    let mut looked_at = unit.clone();
+    let mut to_check = unit.clone();
     if let Some(part) = &part {
-        (looked_at.ranges, looked_at.overlap) = (part.clone(), part.clone());
+        to_check.ranges.clone_from(part);
+        to_check.overlap.clone_from(part);
     }
-    if !is_broken(array, &looked_at, &finding.inner_chunk)? {
-        return Ok(Some("it has been written again meanwhile".to_owned()));
+    if !is_broken(array, &to_check, &finding.inner_chunk)? {
+        return Ok(Status::left("it has been written again meanwhile"));
     }
-    // A shard is kept as it was before its first inner chunk was taken out.
-    if !quarantine.kept.contains(&finding.key) {
-        // Of the draft, whose chunks are not below the folder of the array, the whole key.
+    // A shard is stored as it was before its first inner chunk was removed.
+    if !quarantine.keys.contains(&finding.key) {
+        // Chunks of the draft are not below the folder of the array, and have the whole key as a
+        // name.
         let name = below_root(nodes, &finding.key).unwrap_or(&finding.key);
         if !is_below(name) {
-            return Ok(Some("its key leads out of the folder".to_owned()));
+            return Ok(Status::left("its key leads out of the folder"));
         }
         let local = local_path(arguments, nodes, &finding.key).filter(|from| from.is_file());
         let value = match local {
             Some(path) => Value::File(path),
             None => match array.units().encoded(chunk)? {
                 Some(bytes) => Value::Bytes(bytes),
-                None => return Ok(Some("it is not stored any more".to_owned())),
+                None => return Ok(Status::left("it is not stored any more")),
             },
         };
-        quarantine.keep(name, &value)?;
-        quarantine.kept.insert(finding.key.clone());
+        quarantine.store(name, &value)?;
+        quarantine.keys.insert(finding.key.clone());
     }
     let Some(ranges) = part else {
         array.units().erase(chunk)?;
-        return Ok(None);
+        return Ok(Status::Done);
     };
-    // All of its elements are written, so that nothing of it is decoded.
+    // This writes all elements of the inner chunk, so that it is not decoded.
     if array.fill(&ranges[..], array.fill_value()).is_ok() {
-        return Ok(None);
+        return Ok(Status::Done);
     }
-    // The rest of the shard cannot be kept as it is stored: some of it is damaged as well.
-    if let Some(why) = rebuild(array, &unit)? {
-        return Ok(Some(why));
+    // The rest of the shard cannot stay as it is stored: other parts are damaged as well.
+    let status = rebuild(array, &unit)?;
+    if matches!(status, Status::Done) {
+        quarantine.rebuilt.insert(finding.key.clone());
     }
-    quarantine.rebuilt.insert(finding.key.clone());
-    Ok(None)
+    Ok(status)
 }
 
-/// Writes a shard again with what can be decoded of it, and removes it if that is nothing; the answer is
-/// why it was not done.
-fn rebuild(array: &AnyArray, shard: &Chunk) -> Result<Option<String>, Failure> {
+/// Writes a shard again with the elements that can be decoded, and removes it if there are none.
+fn rebuild(array: &AnyArray, shard: &Chunk) -> Result<Status, Failure> {
     let damage = DamageReport::new();
     let run = RunOptions::default().fill_damaged(&damage);
-    let sound = array.clone().with_options(run);
-    let is_odd = || damage.take().iter().any(|damaged| damaged.may_be_read);
-    let odd = || Some("other programs may read other parts of this shard".to_owned());
+    let reader = array.clone().with_options(run);
+    let others_may_read = || damage.take().iter().any(|damaged| damaged.may_be_read);
+    let left = || Ok(Status::left("other programs may read other parts of this shard"));
     let Ok(writer) = array.shard_writer(&shard.index) else {
-        // Behind further codecs a shard is one value.
-        let elements = sound.read(shard)?;
-        if is_odd() {
-            return Ok(odd());
+        // A shard that further codecs encode is one value.
+        let elements = reader.read(shard)?;
+        if others_may_read() {
+            return left();
         }
         array.write(shard, &elements)?;
-        return Ok(None);
+        return Ok(Status::Done);
     };
     for chunk in writer.chunks() {
-        let elements = sound.read(&chunk)?;
-        if is_odd() {
-            return Ok(odd());
+        let elements = reader.read(&chunk)?;
+        if others_may_read() {
+            return left();
         }
         writer.write_chunk(&chunk.index, &elements)?;
     }
     writer.finish()?;
-    Ok(None)
+    Ok(Status::Done)
 }
 
-/// Whether a path from the folder of the node may be that of a document or a chunk, also of an array that
-/// is gone.
+/// True if a path from the folder of the node may be that of a document or a chunk, even of an
+/// array that was removed.
 fn may_be_key(path: &str, nodes: &Nodes) -> bool {
     let above = nodes.root.as_ref().map_or_else(String::new, |root| below(root.path()));
     let key = format!("{above}{path}");
@@ -302,7 +324,7 @@ fn may_be_key(path: &str, nodes: &Nodes) -> bool {
 
 /// The unit with this index.
 fn unit_at(array: &AnyArray, index: &[u64]) -> Option<Chunk> {
-    // As far as one step reaches: with 32 bits, not to the end of every grid.
+    // `nth` takes a usize, which may have 32 bits: less than the number of units of some grids.
     const STEP: usize = usize::MAX / 2;
     let mut units = array.units().iter();
     let lengths = units.grid_shape();
@@ -317,7 +339,7 @@ fn unit_at(array: &AnyArray, index: &[u64]) -> Option<Chunk> {
     units.get(usize::try_from(number).ok()?).filter(|unit| unit.index == index)
 }
 
-/// The part of the array that an inner chunk is; `None` for the whole value.
+/// The ranges of an inner chunk in the array; `None` for the whole value.
 fn inner_part(array: &AnyArray, shard: &[Range<u64>], inner_chunk: &[Vec<u64>]) -> Option<Vec<Range<u64>>> {
     let levels = array.spec().inner_chunks();
     let mut ranges = shard.to_vec();
@@ -332,18 +354,18 @@ fn inner_part(array: &AnyArray, shard: &[Range<u64>], inner_chunk: &[Vec<u64>]) 
     found.then_some(ranges)
 }
 
-/// A key from the folder of the node.
+/// The path of a key from the folder of the node.
 fn below_root<'k>(nodes: &Nodes, key: &'k str) -> Option<&'k str> {
     let prefix = below(nodes.root.as_ref()?.path());
     key.strip_prefix(&prefix).filter(|rest| is_below(rest))
 }
 
-/// Whether a key leads to a file below a folder.
+/// True if a key leads to a file below a folder.
 fn is_below(key: &str) -> bool {
     !key.split('/').any(|name| matches!(name, "" | "." | ".."))
 }
 
-/// The file of a key, where the place is a folder.
+/// The file of a key, if the place is a local folder.
 fn local_path(arguments: &Arguments, nodes: &Nodes, key: &str) -> Option<PathBuf> {
     if is_remote(&arguments.path) {
         return None;
@@ -351,7 +373,7 @@ fn local_path(arguments: &Arguments, nodes: &Nodes, key: &str) -> Option<PathBuf
     Some(local_folder(&arguments.path)?.join(below_root(nodes, key)?))
 }
 
-fn say(action: &Action, done: Option<Option<String>>, output: &mut Output) -> Result<(), Failure> {
+fn print_action(action: &Action, status: Status, output: &mut Output) -> Result<(), Failure> {
     let (name, key, what) = match action {
         Action::Leftover(leftover) => {
             ("remove", leftover.path.clone(), "left by a writer that was killed".to_owned())
@@ -361,19 +383,19 @@ fn say(action: &Action, done: Option<Option<String>>, output: &mut Output) -> Re
         Action::Consolidate { path, why } => ("consolidate", path.clone(), why.clone()),
     };
     if output.json() {
-        let (status, why) = match done {
-            None => ("planned", None),
-            Some(None) => ("done", None),
-            Some(Some(why)) => ("left", Some(why)),
+        let (status, why) = match status {
+            Status::Planned => ("planned", None),
+            Status::Done => ("done", None),
+            Status::Left(why) => ("left", Some(why)),
         };
         return output
             .value(&json!({"action": name, "key": key, "what": what, "status": status, "why": why}));
     }
     let key = if key.is_empty() { "." } else { &key };
     let what = what.strip_prefix(&format!("{key}: ")).unwrap_or(&what);
-    output.line(match done {
-        None => format!("would {name} {key}: {what}"),
-        Some(None) => format!("{name} {key}: {what}"),
-        Some(Some(why)) => format!("left {key}: {why}"),
+    output.line(match status {
+        Status::Planned => format!("would {name} {key}: {what}"),
+        Status::Done => format!("{name} {key}: {what}"),
+        Status::Left(why) => format!("left {key}: {why}"),
     })
 }

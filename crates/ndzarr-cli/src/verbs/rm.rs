@@ -33,12 +33,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let folder = local_folder(&arguments.path).and_then(|folder| folder.canonicalize().ok());
     let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
-    let run = if arguments.force { global.run().force() } else { global.run() };
+    let run = if arguments.force { global.run_options().force() } else { global.run_options() };
     let node = match global.open_by(&options, &arguments.path)? {
         AnyNode::Array(array) => AnyNode::Array(array.with_options(run)),
         AnyNode::Group(group) => AnyNode::Group(group.with_options(run)),
     };
-    let looked = || {
+    let checked_contents = || {
         let contents = node.contents()?;
         let n = plural(contents.foreign.len() as u64, "file", "files");
         if let Some(key) = contents.foreign.first().filter(|_| !arguments.force) {
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 "{place} holds {n} that do not belong to it, such as {key:?}; --force removes them too"
             )));
         }
-        // Any folder is a group of N5 for those who say so.
+        // With N5 as the format, any folder is a group.
         let is_stated = folder.as_ref().is_none_or(|folder| folder.ancestors().any(has_document));
         if let Some(key) = contents.foreign.first().filter(|_| !is_stated && contents.n_documents == 0) {
             return Err(Failure::new(format_args!(
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }
         Ok(contents)
     };
-    let contents = looked()?;
+    let contents = checked_contents()?;
     let what = format!(
         "{} and {} with {}, {}",
         plural(contents.n_arrays, "array", "arrays"),
@@ -74,13 +74,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         if !confirmed(&format!("{place}: remove {what}? [y/N] "))? {
             return Err(Failure::new("nothing was removed"));
         }
-        // Others may have put files there until the answer came.
-        looked()?;
+        // Others may have added files before the answer came.
+        checked_contents()?;
     }
     let is_root = node.path().is_empty();
     node.erase_self()?;
     if let Some(folder) = local_folder(&arguments.path).filter(|_| is_root) {
-        // The root of a store stays, and an empty one is of no use. Another writer may have used it again.
+        // `erase_self` leaves the folder of a store, which is of no use if it is empty. Another
+        // writer may have used it again.
         let _ = std::fs::remove_dir(folder);
     }
     if output.json() {
@@ -94,17 +95,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if global.verbose { output.line(format!("removed {what}")) } else { Ok(()) }
 }
 
-/// What a folder leads to, if it is a link itself.
+/// The target of a folder that is a link itself.
 fn target_of_link(folder: &Path) -> Option<PathBuf> {
-    // Without a slash behind it, which would follow the link.
+    // Without a trailing slash, which would follow the link.
     std::fs::read_link(folder.components().collect::<PathBuf>()).ok()
 }
 
-/// Whether a place says which format it means, as in `a.zarr|zarr2:`.
+/// True if a place names a format, as `a.zarr|zarr2:` does.
 fn names_format(place: &str) -> bool {
     place.rsplit_once('|').is_some_and(|(_, last)| last.starts_with("zarr") || last.starts_with("n5"))
 }
 
+/// Asks a question; returns true if the answer is yes.
 fn confirmed(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage("there is no terminal to ask on: --yes removes without asking"));

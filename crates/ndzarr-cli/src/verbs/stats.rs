@@ -1,4 +1,4 @@
-//! `ndzarr stats`: what numbers an array has.
+//! `ndzarr stats`: prints statistics of the numbers of an array.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use ndzarr::ndarray::ArrayViewMutD;
 use ndzarr::{AnyArray, Array, DataType, Progress, RunOptions, for_each_type};
 use serde_json::{Value, json};
 
-use crate::arguments::selection::{Along, Selected};
+use crate::arguments::selection::{AxisSelection, Selected};
 use crate::arguments::sizes::plural;
-use crate::arguments::{Found, Global};
-use crate::elements::ranks::{Ranked, Search, place};
+use crate::arguments::{FoundArray, Global};
+use crate::elements::ranks::{Ranked, Search, percentile_position};
 use crate::elements::sparse::Pass;
 use crate::elements::sums::Sums;
 use crate::elements::text::{Shown, float};
@@ -41,41 +41,42 @@ pub(crate) struct Arguments {
     per_axis: Option<usize>,
 }
 
-/// Along an axis; each takes some tens of bytes on each thread.
-const MOST_INDICES: u64 = 100_000;
+/// The most indices of `--per-axis`: each takes some tens of bytes on each thread.
+const MAX_INDICES: u64 = 100_000;
 
-/// Each takes up to a MiB on each thread.
-const MOST_PERCENTILES: usize = 100;
+/// The most percentiles: each takes up to a MiB on each thread.
+const MAX_PERCENTILES: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
     if let Some(wrong) = arguments.percentiles.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
         return Err(Failure::usage(format_args!("{wrong} is not between 0 and 100")));
     }
-    if arguments.percentiles.len() > MOST_PERCENTILES {
-        return Err(Failure::usage(format_args!("more than {MOST_PERCENTILES} percentiles")));
+    if arguments.percentiles.len() > MAX_PERCENTILES {
+        return Err(Failure::usage(format_args!("more than {MAX_PERCENTILES} percentiles")));
     }
     let arrays = global.open_arrays(&arguments.path)?;
-    let alone = arrays.len() == 1;
+    let is_single = arrays.len() == 1;
     let mut n_failed = 0;
-    for (number, Found { path, array }) in arrays.into_iter().enumerate() {
+    for (number, FoundArray { path, array }) in arrays.into_iter().enumerate() {
         let found = array.map_err(Failure::from).and_then(|array| {
             let found = for_each_type!(array.data_type(), T: Number => {
-                Some(of_array::<T>(&array, arguments, global)?)
+                Some(statistics::<T>(&array, arguments, global)?)
             }, _ => None);
             Ok((array.data_type().clone(), found))
         });
         let found = match found {
             Ok((_, Some(found))) => found,
-            Ok((data_type, None)) if alone => {
+            Ok((data_type, None)) if is_single => {
                 return Err(Failure::new(format_args!("the elements are {data_type}, not real numbers")));
             }
             Ok((_, None)) => continue,
-            // One array says nothing of the others.
-            Err(failure) if !alone && matches!(failure, Failure::Failed(_)) => {
+            // The other arrays are read all the same.
+            Err(failure) if !is_single && matches!(failure, Failure::Failed(_)) => {
                 n_failed += 1;
-                match output.json() {
-                    true => output.value(&json!({"path": path, "error": failure.message()}))?,
-                    false => output.line(format!("{path}: {}", failure.message()))?,
+                if output.json() {
+                    output.value(&json!({"path": path, "error": failure.message()}))?;
+                } else {
+                    output.line(format!("{path}: {}", failure.message()))?;
                 }
                 continue;
             }
@@ -90,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         if number > 0 {
             output.line("")?;
         }
-        if !alone {
+        if !is_single {
             output.line(format!("{path}:"))?;
         }
         print(&found, output)?;
@@ -102,35 +103,39 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(())
 }
 
-/// Reads pieces of an array, each thread into memory of its own.
+/// The pieces of an array, which each thread reads into memory of its own.
 struct Pieces<'a, T: ndzarr::Element> {
     array: Array<T>,
     selected: &'a Selected,
     pass: Pass,
-    /// How many elements are not read, since they have the fill value.
+    /// The number of elements that are not read, since they have the fill value.
     n_fill: u64,
     workers: NonZeroUsize,
     global: &'a Global,
 }
 
-/// Pieces are at least this large, in bytes, so that tiny chunks are read together, and at most.
-const LEAST: u64 = 1 << 18;
-const MOST: u64 = 32 << 20;
+/// Pieces are at least this large, in bytes, so that tiny chunks are read together.
+const MIN_PIECE_BYTES: u64 = 1 << 18;
+
+/// Pieces are at most this large, in bytes.
+const MAX_PIECE_BYTES: u64 = 32 << 20;
 
 impl<T: Ranked> Pieces<'_, T> {
-    /// Passes over the elements of all pieces. Each thread has a value of its own, made by `first`; the
-    /// result has those of all. `take` gets what `add` returns for each piece, always in the same order:
-    /// sums of floats depend on it.
+    /// Passes over the elements of all pieces. Each thread has a state of its own, made by
+    /// `new_state`. Returns the states of all threads. `take` gets the results of `add` for each
+    /// piece, always in the same order, on which sums of floats depend.
     fn pass<S: Send, R: Send>(
         &self,
-        first: impl Fn() -> S + Sync,
+        new_state: impl Fn() -> S + Sync,
         add: impl Fn(&mut S, &[T], &[Range<u64>]) -> R + Sync,
         take: impl FnMut(R) + Send,
     ) -> Result<Vec<S>, Failure> {
         let n_read = self.selected.n_elements().saturating_sub(self.n_fill);
         let bar = Bar::new(self.global, n_read.saturating_mul(size_of::<T>() as u64));
-        let (hear, done, total) = (bar.hear(), AtomicU64::new(0), self.pass.n_boxes());
-        let each = |(buffer, value): &mut (Vec<T>, S), ranges: Vec<Range<u64>>| {
+        let on_progress = bar.callback();
+        let done = AtomicU64::new(0);
+        let total = self.pass.n_boxes();
+        let each = |(buffer, state): &mut (Vec<T>, S), ranges: Vec<Range<u64>>| {
             let shape: Vec<usize> = ranges.iter().map(|range| (range.end - range.start) as usize).collect();
             let n = shape.iter().product();
             if buffer.len() < n {
@@ -140,32 +145,34 @@ impl<T: Ranked> Pieces<'_, T> {
             }
             let mut out = ArrayViewMutD::from_shape(shape, &mut buffer[..n]).map_err(Failure::new)?;
             self.array.read_into(&self.selected.window(&ranges)[..], &mut out)?;
-            let result = add(value, &buffer[..n], &ranges);
+            let result = add(state, &buffer[..n], &ranges);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            hear(Progress::new(done, total));
+            on_progress(Progress::new(done, total));
             Ok(result)
         };
-        let states = in_order(self.workers, self.pass.boxes(), || (Vec::new(), first()), each, take)?;
-        Ok(states.into_iter().map(|(_, value)| value).collect())
+        let states = in_order(self.workers, self.pass.boxes(), || (Vec::new(), new_state()), each, take)?;
+        Ok(states.into_iter().map(|(_, state)| state).collect())
     }
 }
 
-fn of_array<T: Ranked + Shown>(
+/// The statistics of an array, in the form that the reference describes.
+fn statistics<T: Ranked + Shown>(
     array: &AnyArray,
     arguments: &Arguments,
     global: &Global,
 ) -> Result<Value, Failure> {
-    let of = array.data_type();
+    let data_type = array.data_type();
     let selected = Selected::parse(arguments.selection.as_deref(), array.shape())?;
     let chunks = array.chunk_shape();
-    let (size, volume) = (size_of::<T>() as u64, chunks.iter().fold(1, |all: u64, &n| all.saturating_mul(n)));
-    let most = volume.max(LEAST / size).min(MOST / size);
-    let run = RunOptions::default().threads(NonZeroUsize::MIN);
-    let pass = Pass::new(selected.boxes(&chunks, most), &[(array, &selected)]);
+    let size = size_of::<T>() as u64;
+    let volume = chunks.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
+    let max_elements = volume.max(MIN_PIECE_BYTES / size).min(MAX_PIECE_BYTES / size);
+    let on_one_thread = RunOptions::default().threads(NonZeroUsize::MIN);
+    let pass = Pass::new(selected.boxes(&chunks, max_elements), &[(array, &selected)]);
     let pieces = Pieces {
-        array: array.clone().typed::<T>()?.with_options(run),
+        array: array.clone().typed::<T>()?.with_options(on_one_thread),
         selected: &selected,
-        n_fill: pass.n_left_out(),
+        n_fill: pass.n_unread(),
         pass,
         workers: global.workers(&[&arguments.path]),
         global,
@@ -173,17 +180,19 @@ fn of_array<T: Ranked + Shown>(
     let along = arguments.per_axis.map(|axis| position(axis, &selected)).transpose()?;
     let parts = sums(&pieces, along)?;
     let sums = parts.iter().fold(Sums::default(), |a: Sums<T>, b| a.and(b));
-    let mut found = described(&sums, of);
-    if let Some(Along::Range { first, step, .. }) = arguments.per_axis.map(|axis| selected.axes()[axis]) {
+    let mut found = described(&sums, data_type);
+    if let Some(AxisSelection::Range { first, step, .. }) =
+        arguments.per_axis.map(|axis| selected.axes()[axis])
+    {
         let rows = parts.iter().zip(0_i128..).map(|(part, i)| {
-            let mut row = described(part, of);
+            let mut row = described(part, data_type);
             row["index"] = ((i128::from(first) + i128::from(step) * i) as u64).into();
             row
         });
         found["per_axis"] = rows.collect();
     }
     if !arguments.percentiles.is_empty() && sums.n > 0 {
-        found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n, of)?;
+        found["percentiles"] = percentiles(&pieces, &arguments.percentiles, sums.n, data_type)?;
     }
     if let (Some(bins), Some((low, high))) = (arguments.histogram, sums.range) {
         found["histogram"] = histogram(&pieces, bins as usize, (low, high))?;
@@ -193,12 +202,12 @@ fn of_array<T: Ranked + Shown>(
 
 /// The axis of the result that is this axis of the array.
 fn position(axis: usize, selected: &Selected) -> Result<usize, Failure> {
-    let position = selected.kept().iter().position(|&kept| kept == axis).ok_or_else(|| {
+    let position = selected.remaining_axes().iter().position(|&kept| kept == axis).ok_or_else(|| {
         Failure::usage(format_args!("the selection has no axis {axis}, of {} axes", selected.axes().len()))
     })?;
     match selected.shape()[position] {
-        n if n > MOST_INDICES => {
-            Err(Failure::usage(format_args!("axis {axis} has {n} indices, more than {MOST_INDICES}")))
+        n if n > MAX_INDICES => {
+            Err(Failure::usage(format_args!("axis {axis} has {n} indices, more than {MAX_INDICES}")))
         }
         _ => Ok(position),
     }
@@ -207,7 +216,7 @@ fn position(axis: usize, selected: &Selected) -> Result<usize, Failure> {
 /// The sums of all elements, or of those at each index along an axis of the result.
 fn sums<T: Ranked>(pieces: &Pieces<'_, T>, axis: Option<usize>) -> Result<Vec<Sums<T>>, Failure> {
     let length = |range: &Range<u64>| (range.end - range.start) as usize;
-    let of = |there: &mut Vec<T>, elements: &[T], ranges: &[Range<u64>]| {
+    let sum_piece = |row: &mut Vec<T>, elements: &[T], ranges: &[Range<u64>]| {
         let sum = |elements: &[T]| {
             let mut sums = Sums::default();
             sums.add(elements);
@@ -217,9 +226,11 @@ fn sums<T: Ranked>(pieces: &Pieces<'_, T>, axis: Option<usize>) -> Result<Vec<Su
         let n = length(&ranges[axis]);
         let inner: usize = ranges[axis + 1..].iter().map(length).product();
         let rows = (0..n).map(|at| {
-            there.clear();
-            elements.chunks(n * inner).for_each(|all| there.extend_from_slice(&all[at * inner..][..inner]));
-            sum(there)
+            row.clear();
+            for all in elements.chunks(n * inner) {
+                row.extend_from_slice(&all[at * inner..][..inner]);
+            }
+            sum(row)
         });
         (ranges[axis].start as usize, rows.collect())
     };
@@ -230,27 +241,27 @@ fn sums<T: Ranked>(pieces: &Pieces<'_, T>, axis: Option<usize>) -> Result<Vec<Su
             *sums = sums.and(more);
         }
     };
-    pieces.pass(Vec::new, of, take)?;
+    pieces.pass(Vec::new, sum_piece, take)?;
     if pieces.n_fill > 0 {
         let fill = pieces.array.fill_value();
-        let each = pieces.selected.n_elements() / n;
+        let n_per_index = pieces.selected.n_elements() / n;
         for sums in &mut all {
-            *sums = sums.and(&Sums::of_same(fill, each - sums.n - sums.n_nan));
+            *sums = sums.and(&Sums::of_same(fill, n_per_index - sums.n - sums.n_nan));
         }
     }
     Ok(all)
 }
 
-fn described<T: Ranked + Shown>(sums: &Sums<T>, of: &DataType) -> Value {
-    let number = |value: Option<T>| value.map_or(Value::Null, |value| value.json(of));
+fn described<T: Ranked + Shown>(sums: &Sums<T>, data_type: &DataType) -> Value {
+    let number = |value: Option<T>| value.map_or(Value::Null, |value| value.json(data_type));
     json!({
         "n": sums.n + sums.n_nan,
         "nan": sums.n_nan,
         "zero": sums.n_zero,
         "min": number(sums.range.map(|(low, _)| low)),
         "max": number(sums.range.map(|(_, high)| high)),
-        "mean": if sums.n == 0 { Value::Null } else { sums.mean.json(of) },
-        "std": if sums.n == 0 { Value::Null } else { sums.deviation().json(of) },
+        "mean": if sums.n == 0 { Value::Null } else { sums.mean.json(data_type) },
+        "std": if sums.n == 0 { Value::Null } else { sums.deviation().json(data_type) },
     })
 }
 
@@ -258,10 +269,11 @@ fn percentiles<T: Ranked + Shown>(
     pieces: &Pieces<'_, T>,
     percents: &[f64],
     n: u64,
-    of: &DataType,
+    data_type: &DataType,
 ) -> Result<Value, Failure> {
-    let places: Vec<(u64, u64, f64)> = percents.iter().map(|&percent| place(percent, n)).collect();
-    let ranks: Vec<u64> = places.iter().flat_map(|&(low, high, _)| [low, high]).collect();
+    let positions: Vec<(u64, u64, f64)> =
+        percents.iter().map(|&percent| percentile_position(percent, n)).collect();
+    let ranks: Vec<u64> = positions.iter().flat_map(|&(low, high, _)| [low, high]).collect();
     let mut search = Search::new::<T>(&ranks);
     while !search.is_done() {
         let add = |counts: &mut _, elements: &[T], _: &[Range<u64>]| search.count(elements, 1, counts);
@@ -271,28 +283,31 @@ fn percentiles<T: Ranked + Shown>(
         search.narrow(&counts);
     }
     let found = search.found::<T>();
-    let values = percents.iter().zip(&places).zip(found.chunks(2)).map(|((percent, (.., part)), pair)| {
-        let (low, high) = (pair[0], pair[1]);
-        let value = match low == high {
-            // An element as itself: float64 does not have all integers.
-            true => low.json(of),
-            false => float(low.to_f64() + high.distance(low) * part),
+    let mut values = Vec::with_capacity(percents.len());
+    for ((percent, (.., part)), pair) in percents.iter().zip(&positions).zip(found.chunks(2)) {
+        let [low, high] = [pair[0], pair[1]];
+        let value = if low == high {
+            // The element itself, since float64 does not have all integers.
+            low.json(data_type)
+        } else {
+            float(low.to_f64() + high.distance(low) * part)
         };
-        json!({"percent": percent, "value": value})
-    });
-    Ok(values.collect())
+        values.push(json!({"percent": percent, "value": value}));
+    }
+    Ok(values.into())
 }
 
 fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)) -> Result<Value, Failure> {
-    let of = DataType::Float { bits: 64 };
+    let data_type = DataType::Float { bits: 64 };
     let least = low;
     let width = high.distance(least);
     if !width.is_finite() {
         return Err(Failure::new("a histogram needs finite numbers; there are infinities"));
     }
-    // As by NumPy, a single number is in the middle of a bin range of 1.
+    // As in NumPy, a single number is in the middle of a range of 1.
     let (below, width) = if width == 0.0 { (0.5, 1.0) } else { (0.0, width) };
-    let (low, high) = (low.to_f64() - below, high.to_f64() + below);
+    let low = low.to_f64() - below;
+    let high = high.to_f64() + below;
     let scale = bins as f64 / width;
     let add = |counts: &mut Vec<u64>, elements: &[T], times: u64| {
         for number in elements.iter().filter(|number| !number.is_not_a_number()) {
@@ -300,16 +315,18 @@ fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)
             counts[bin.min(bins - 1)] += times;
         }
     };
-    let of_piece = |counts: &mut _, elements: &[T], _: &[Range<u64>]| add(counts, elements, 1);
-    let parts = pieces.pass(|| vec![0; bins], of_piece, drop)?;
+    let add_piece = |counts: &mut _, elements: &[T], _: &[Range<u64>]| add(counts, elements, 1);
+    let parts = pieces.pass(|| vec![0; bins], add_piece, drop)?;
     let mut counts = vec![0; bins];
     for part in parts {
-        counts.iter_mut().zip(part).for_each(|(all, n)| *all += n);
+        for (all, n) in counts.iter_mut().zip(part) {
+            *all += n;
+        }
     }
     if pieces.n_fill > 0 {
         add(&mut counts, &[pieces.array.fill_value()], pieces.n_fill);
     }
-    Ok(json!({"low": low.json(&of), "high": high.json(&of), "counts": counts}))
+    Ok(json!({"low": low.json(&data_type), "high": high.json(&data_type), "counts": counts}))
 }
 
 fn print(found: &Value, output: &mut Output) -> Result<(), Failure> {
@@ -330,11 +347,11 @@ fn print(found: &Value, output: &mut Output) -> Result<(), Failure> {
     }
     let Some(counts) = found["histogram"]["counts"].as_array() else { return Ok(()) };
     let [low, high] = ["low", "high"].map(|name| found["histogram"][name].as_f64().unwrap_or(0.0));
-    let most = counts.iter().filter_map(Value::as_u64).max().unwrap_or(0).max(1);
+    let max_count = counts.iter().filter_map(Value::as_u64).max().unwrap_or(0).max(1);
     for (bin, count) in counts.iter().enumerate() {
         let from = low + (high - low) * bin as f64 / counts.len() as f64;
         let count = count.as_u64().unwrap_or(0);
-        let bar = "█".repeat((count as f64 / most as f64 * 40.0).round() as usize);
+        let bar = "█".repeat((count as f64 / max_count as f64 * 40.0).round() as usize);
         output.line(format!("{from:>12.6}  {count:>12}  {bar}"))?;
     }
     Ok(())

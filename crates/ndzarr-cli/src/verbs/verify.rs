@@ -1,4 +1,4 @@
-//! `ndzarr verify`: names each broken key, and what is wrong with it.
+//! `ndzarr verify`: reports each broken key, and its fault.
 
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use crate::checks::checksum;
 use crate::checks::consolidated::State;
 use crate::checks::damage::{Checked, Depth, Finding, Kind, Undecoded, check as check_array, of_document};
 use crate::failure::Failure;
+use crate::files::stored::cannot_list;
 use crate::outcome::Outcome;
 use crate::output::describe;
 use crate::output::progress::Bar;
@@ -22,7 +23,7 @@ use crate::output::{Output, Paint};
 pub(crate) struct Arguments {
     /// Path or URL of an array, or of a group, which is checked with everything below it.
     path: PathBuf,
-    /// Look at documents, sizes and the indices of shards alone.
+    /// Look only at documents, sizes and the indices of shards.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Decode every stored chunk. This is the default.
@@ -52,14 +53,16 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     for array in &nodes.arrays {
         let bar = Bar::new(global, describe::byte_len(array).unwrap_or(total));
-        let checked = check_array(array, depth, global.workers(&[&arguments.path]), bar.hear())?;
+        let checked = check_array(array, depth, global.workers(&[&arguments.path]), bar.callback())?;
         bar.finish();
         n_units += checked.n_units;
         n_found += checked.findings.len() as u64;
         if checked.n_units > 0 && !checksum::is_protected(array.spec()) {
             unprotected.push(array.path().to_owned());
         }
-        checked.findings.iter().try_for_each(|finding| print(finding, output))?;
+        for finding in &checked.findings {
+            print(finding, output)?;
+        }
         if arguments.expect_all {
             n_found = n_found.saturating_add(print_missing(array, output)?);
         }
@@ -115,17 +118,17 @@ fn names(paths: &[String]) -> String {
     }
 }
 
-/// The arrays of a place that can be opened, and what is wrong with the documents of others.
+/// The arrays of a place that can be opened, and findings about the documents of others.
 pub(crate) struct Nodes {
     pub(crate) root: Option<AnyNode>,
     pub(crate) arrays: Vec<AnyArray>,
     pub(crate) findings: Vec<Finding>,
-    /// What is odd about documents that could be read, each with the path of its node.
+    /// The oddities of documents that could be read, each with the path of its node.
     warnings: Vec<(String, String)>,
 }
 
 impl Nodes {
-    /// By the documents of the nodes, whatever consolidated metadata say about them.
+    /// Opens the documents of the nodes, without consolidated metadata.
     pub(crate) fn open(place: &Path, global: &Global) -> Result<Self, Failure> {
         let mut nodes = Self { root: None, arrays: Vec::new(), findings: Vec::new(), warnings: Vec::new() };
         let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
@@ -141,11 +144,9 @@ impl Nodes {
             AnyNode::Array(array) => nodes.arrays.push(array.clone()),
             AnyNode::Group(group) => {
                 let below = match group.walk() {
-                    // A web server does not list, and a bucket may deny it, but there may be consolidated
-                    // metadata.
-                    Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {
-                        global.open_options().open_group(place)?.walk()?
-                    }
+                    // A web server does not list, and a bucket may deny it, but consolidated
+                    // metadata may list the nodes.
+                    Err(error) if cannot_list(&error) => global.open_options().open_group(place)?.walk()?,
                     below => below?,
                 };
                 let mut groups = vec![group.clone()];
@@ -160,7 +161,7 @@ impl Nodes {
                 for group in &groups {
                     nodes.warn(group.path(), group.warnings());
                 }
-                // Each asks for one more document.
+                // Each takes one more request.
                 groups.truncate(if is_remote(place) { 1 } else { usize::MAX });
                 let is_broken = !nodes.findings.is_empty();
                 for group in groups {
@@ -171,7 +172,7 @@ impl Nodes {
                     let (kind, what) = match state {
                         State::Absent | State::Fresh => continue,
                         State::Stale(what) => (Kind::Stale, what),
-                        // Written again, they would lose it.
+                        // Writing them again would lose the only copy of a document.
                         State::Ahead(what) => (Kind::Document, what),
                     };
                     let name = if group.path().is_empty() { "." } else { group.path() };
@@ -188,12 +189,13 @@ impl Nodes {
             nodes.warn(array.path(), array.warnings());
             nodes.arrays.push(array);
         }
-        // Those of the store are findings.
+        // Warnings of the store become findings.
         nodes.warnings.retain(|(_, what)| !storage.warnings().contains(what));
         for what in storage.warnings() {
             nodes.findings.push(Finding::new(".", Kind::Orphan, what));
         }
-        nodes.arrays = nodes.arrays.into_iter().map(|array| array.with_options(global.run())).collect();
+        nodes.arrays =
+            nodes.arrays.into_iter().map(|array| array.with_options(global.run_options())).collect();
         nodes.root = Some(root);
         Ok(nodes)
     }
@@ -203,7 +205,7 @@ impl Nodes {
     }
 }
 
-/// Decodes an array and prints what is wrong.
+/// Decodes an array and prints its faults.
 pub(crate) fn check(
     array: &AnyArray,
     places: &[&Path],
@@ -211,24 +213,26 @@ pub(crate) fn check(
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
     let bar = Bar::new(global, describe::byte_len(array).unwrap_or(0));
-    let checked = check_array(array, Depth::Full, global.workers(places), bar.hear())?;
+    let checked = check_array(array, Depth::Full, global.workers(places), bar.callback())?;
     bar.finish();
     let Checked { findings, undecoded, .. } = checked;
-    findings.iter().try_for_each(|finding| print(finding, output))?;
+    for finding in &findings {
+        print(finding, output)?;
+    }
     print_undecoded(array, &undecoded, global, output)?;
     Ok(if findings.is_empty() { Outcome::Good } else { Outcome::Found })
 }
 
-/// How many chunks that are not stored are named; the others are counted.
-const NAMED: u64 = 100_000;
+/// The most missing chunks that are printed; the others are counted.
+const MAX_PRINTED: u64 = 100_000;
 
-/// Names chunks that are not stored; the answer is how many there are. Their number has no limit.
+/// Prints chunks that are not stored. Returns their number, which has no limit.
 fn print_missing(array: &AnyArray, output: &mut Output) -> Result<u64, Failure> {
     let units = array.units();
-    // What is in a folder that cannot be listed is not known to be missing.
+    // A chunk that is not listed may be in a folder that cannot be listed.
     let mut n_unlisted = 0;
     let stored = match units.stored_but(|_| n_unlisted += 1) {
-        // A finding of its own.
+        // `check_array` has reported it.
         Err(error) if error.kind() == ErrorKind::InvalidMetadata => return Ok(0),
         stored => stored?,
     };
@@ -238,25 +242,25 @@ fn print_missing(array: &AnyArray, output: &mut Output) -> Result<u64, Failure> 
     let n_all = units.iter().grid_shape().iter().fold(1_u64, |n, &len| n.saturating_mul(len));
     let n_missing = n_all.saturating_sub(stored.len() as u64);
     let mut stored = stored.peekable();
-    let mut n_named = 0;
+    let mut n_printed = 0;
     for unit in &units {
-        if n_named == n_missing.min(NAMED) {
+        if n_printed == n_missing.min(MAX_PRINTED) {
             break;
         }
-        if stored.next_if(|there| there.index == unit.index).is_none() {
+        if stored.next_if(|next| next.index == unit.index).is_none() {
             let finding = Finding::new(units.key(&unit.index), Kind::Missing, "it is not stored");
             print(&Finding { chunk: Some(unit.index), ..finding }, output)?;
-            n_named += 1;
+            n_printed += 1;
         }
     }
-    if n_named < n_missing {
-        let what = format!("{} more chunks are not stored", n_missing - n_named);
+    if n_printed < n_missing {
+        let what = format!("{} more chunks are not stored", n_missing - n_printed);
         print(&Finding::new(array.path(), Kind::Missing, what), output)?;
     }
     Ok(n_missing)
 }
 
-/// Says which values of an array are valid and could not be decoded all the same.
+/// Prints a note about the valid values of an array that have no elements to decode.
 fn print_undecoded(
     array: &AnyArray,
     undecoded: &Undecoded,
@@ -268,7 +272,7 @@ fn print_undecoded(
     print_note(array.path(), Kind::Undecoded, &what, global, output)
 }
 
-/// Says something of a node that is not a damage.
+/// Prints a note about a node that is not about damage.
 fn print_note(
     path: &str,
     kind: Kind,
@@ -277,11 +281,10 @@ fn print_note(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let path = if path.is_empty() { "." } else { path };
-    match output.json() {
-        true => output.value(&Finding::new(path, kind, what).json()),
-        false if global.quiet => Ok(()),
-        false => output.line(format!("{path}: {what}")),
+    if output.json() {
+        return output.value(&Finding::new(path, kind, what).json());
     }
+    if global.quiet { Ok(()) } else { output.line(format!("{path}: {what}")) }
 }
 
 pub(crate) fn print(finding: &Finding, output: &mut Output) -> Result<(), Failure> {

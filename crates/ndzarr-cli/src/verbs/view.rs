@@ -11,7 +11,7 @@ use ndzarr_ome::Multiscale;
 use serde_json::{Value, json};
 
 use crate::arguments::Global;
-use crate::arguments::selection::{Along, Boxes, Selected};
+use crate::arguments::selection::{AxisSelection, Boxes, Selected};
 use crate::elements::text::float;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -76,7 +76,8 @@ enum Projection {
 fn parse_pair(text: &str) -> Result<[f64; 2], String> {
     let (low, high) = text.split_once(',').ok_or("two numbers with a comma are needed")?;
     let number = |text: &str| text.trim().parse::<f64>().map_err(|_| format!("{text:?} is not a number"));
-    let (low, high) = (number(low)?, number(high)?);
+    let low = number(low)?;
+    let high = number(high)?;
     if low <= high { Ok([low, high]) } else { Err(format!("{low} is not below {high}")) }
 }
 
@@ -100,27 +101,29 @@ fn parse_percentiles(text: &str) -> Result<[f64; 2], String> {
     }
 }
 
-/// How many elements are read at a time, and how many bytes of decoded chunks are kept.
-const AT_ONCE: u64 = 4 << 20;
-const KEPT: u64 = 128 << 20;
+/// The number of elements that are read at a time.
+const ELEMENTS_PER_READ: u64 = 4 << 20;
+
+/// The bytes of decoded chunks that are cached.
+const CACHE_BYTES: u64 = 128 << 20;
 
 const PNG_WIDTH: usize = 1024;
 const TEXT_WIDTH: usize = 80;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
-    let options = global.open_options().cache(&Cache::new(KEPT));
+    let options = global.open_options().cache(&Cache::new(CACHE_BYTES));
     let to_stdout = arguments.output.as_deref().is_some_and(|path| path == Path::new("-"));
     if to_stdout && std::io::stdout().is_terminal() {
         return Err(Failure::usage("a PNG file is not for a terminal: redirect standard output"));
     }
-    let most = match (arguments.width, &arguments.output) {
+    let max_width = match (arguments.width, &arguments.output) {
         (Some(width), _) => width as usize,
         (None, Some(_)) => PNG_WIDTH,
         (None, None) => terminal_width(),
     };
-    let (array, plane) = Plane::open(arguments, most, &options, global)?;
+    let (array, plane) = Plane::open(arguments, max_width, &options, global)?;
     check_type(array.data_type())?;
-    let pixels = plane.read(&array, most, arguments.project, global)?;
+    let pixels = plane.read(&array, max_width, arguments.project, global)?;
     let is_bool = matches!(array.data_type(), DataType::Bool);
     let range = match arguments.range {
         Some(range) => Some(range),
@@ -161,7 +164,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     output.line(format!("{} of {}: {range}", plane.text, describe::shape(array.shape())))
 }
 
-/// A number in few digits: those of float32 if it is one.
+/// A number with the fewest digits: those of float32 if it is one.
 fn shortest(number: f64) -> String {
     let short = number as f32;
     if f64::from(short) == number { format!("{short:?}") } else { format!("{number:?}") }
@@ -198,22 +201,22 @@ impl Plane {
     /// The plane of an array, or of a level of an image, for a picture of at most this width.
     fn open(
         arguments: &Arguments,
-        most: usize,
+        max_width: usize,
         options: &OpenOptions,
         global: &Global,
     ) -> Result<(AnyArray, Self), Failure> {
-        let of = |array: AnyArray| {
-            // Axis 0 is to the right where it varies fastest.
+        let plane_of = |array: AnyArray| {
+            // Axis 0 goes to the right if it varies fastest.
             let is_reversed = array.format() == Format::N5 && global.n5_axes() == N5Axes::Native;
             let plane = Self::of(&array, arguments, is_reversed)?;
-            Ok((array.with_options(global.run()), plane))
+            Ok((array.with_options(global.run_options()), plane))
         };
         let is_of_image = arguments.level.is_some() || arguments.size.is_some();
         let group = match options.open_node(&arguments.path)? {
             AnyNode::Array(_) if is_of_image => {
                 return Err(Failure::usage("an array has no levels; name the group of the image"));
             }
-            AnyNode::Array(array) => return of(array),
+            AnyNode::Array(array) => return plane_of(array),
             AnyNode::Group(group) => group,
         };
         let image = Self::image(&group, arguments)?;
@@ -223,15 +226,15 @@ impl Plane {
             (None, None, Some(_)) => 0,
             (None, None, None) => {
                 for level in (1..image.levels.len()).rev() {
-                    let (array, plane) = of(image.array(level)?)?;
-                    if plane.selected.shape()[plane.right] >= most as u64 {
+                    let (array, plane) = plane_of(image.array(level)?)?;
+                    if plane.selected.shape()[plane.right] >= max_width as u64 {
                         return Ok((array, plane));
                     }
                 }
                 0
             }
         };
-        of(image.array(level)?)
+        plane_of(image.array(level)?)
     }
 
     fn image(group: &Group, arguments: &Arguments) -> Result<Multiscale, Failure> {
@@ -249,19 +252,16 @@ impl Plane {
         let selected = match &arguments.selection {
             Some(text) => Selected::parse(Some(text), shape)?,
             None => {
-                let is_shown = |axis: usize| match is_reversed {
-                    true => axis < 2,
-                    false => axis + 2 >= ndim,
-                };
+                let is_shown = |axis: usize| if is_reversed { axis < 2 } else { axis + 2 >= ndim };
                 let along = |(axis, &n): (usize, &u64)| match n {
-                    n if is_shown(axis) || arguments.project.is_some() || n == 0 => Along::whole(n),
-                    n => Along::Index(n / 2),
+                    n if is_shown(axis) || arguments.project.is_some() || n == 0 => AxisSelection::whole(n),
+                    n => AxisSelection::Index(n / 2),
                 };
                 Selected::new(shape.iter().enumerate().map(along).collect())
             }
         };
-        let kept = selected.shape();
-        let n = kept.len();
+        let remaining = selected.shape();
+        let n = remaining.len();
         let (down, right) = match (n, is_reversed) {
             (0, _) => {
                 return Err(Failure::usage("a single element is not a picture; `ndzarr cat` prints it"));
@@ -273,52 +273,53 @@ impl Plane {
         if n > 2 && arguments.project.is_none() {
             return Err(Failure::usage(format_args!(
                 "{n} axes are left, of {}; select an index of all but two, or say how to --project",
-                describe::shape(&kept)
+                describe::shape(&remaining)
             )));
         }
-        if kept.contains(&0) {
+        if remaining.contains(&0) {
             return Err(Failure::usage("the selection is empty"));
         }
         let text = words(&selected, shape);
         Ok(Self { selected, down, right, text })
     }
 
-    /// Reads it piece by piece.
+    /// Reads the plane tile by tile.
     fn read(
         &self,
         array: &AnyArray,
-        most: usize,
+        max_width: usize,
         project: Option<Projection>,
         global: &Global,
     ) -> Result<Pixels, Failure> {
         let shape = self.selected.shape();
         let rows = self.down.map_or(1, |down| shape[down]);
         let columns = shape[self.right];
-        let mut canvas = Canvas::new(rows, columns, most);
-        let kept = self.selected.kept();
+        let mut canvas = Canvas::new(rows, columns, max_width);
+        let axes = self.selected.remaining_axes();
         let chunks = array.chunk_shape();
-        let chunk = |axis: usize| chunks[kept[axis]].max(1);
-        // Tiles of the plane, of whole chunks where they fit.
+        let chunk = |axis: usize| chunks[axes[axis]].max(1);
+        // Tiles contain whole chunks, if these are small enough.
         let whole = |n: u64, chunk: u64| if n > chunk { n / chunk * chunk } else { n };
-        let across = whole(columns.min(AT_ONCE), chunk(self.right));
-        let down = (AT_ONCE / across).max(1).min(rows);
+        let across = whole(columns.min(ELEMENTS_PER_READ), chunk(self.right));
+        let down = (ELEMENTS_PER_READ / across).max(1).min(rows);
         let down = self.down.map_or(1, |axis| whole(down, chunk(axis)));
         let others: Vec<usize> =
             (0..shape.len()).filter(|&axis| axis != self.right && Some(axis) != self.down).collect();
         let tiles = rows.div_ceil(down).saturating_mul(columns.div_ceil(across));
         let bar = Bar::new(global, self.selected.n_elements());
-        let hear = bar.hear();
+        let on_progress = bar.callback();
         let mut done = 0;
         for y in (0..rows).step_by(down as usize) {
             for x in (0..columns).step_by(across as usize) {
-                let (ys, xs) = (y..(y + down).min(rows), x..(x + across).min(columns));
+                let ys = y..(y + down).min(rows);
+                let xs = x..(x + across).min(columns);
                 let tile = self.tile(array, &others, [ys.clone(), xs.clone()], project)?;
                 let width = (xs.end - xs.start) as usize;
                 for (row, numbers) in ys.zip(tile.chunks(width)) {
                     canvas.add(row, xs.start, numbers.iter().copied());
                 }
                 done += 1;
-                hear(Progress::new(done, tiles));
+                on_progress(Progress::new(done, tiles));
             }
         }
         bar.finish();
@@ -337,16 +338,16 @@ impl Plane {
         let n = (ys.end - ys.start) * (xs.end - xs.start);
         let mut folded: Vec<f64> = vec![f64::NAN; n as usize];
         let mut counts = vec![0_u32; if project == Some(Projection::Mean) { n as usize } else { 0 }];
-        // Along the first of the other axes a few at a time; each index of the rest.
-        let deep: Vec<u64> = others.iter().map(|&axis| shape[axis]).collect();
-        let at_once = (AT_ONCE / n.max(1)).max(1);
-        let mut sizes = vec![1; deep.len()];
+        // Several planes are read together, if they are small.
+        let depths: Vec<u64> = others.iter().map(|&axis| shape[axis]).collect();
+        let planes_per_read = (ELEMENTS_PER_READ / n.max(1)).max(1);
+        let mut sizes = vec![1; depths.len()];
         let mut volume = 1;
-        for (size, &n) in sizes.iter_mut().zip(&deep).rev() {
-            *size = (at_once / volume).clamp(1, n);
+        for (size, &n) in sizes.iter_mut().zip(&depths).rev() {
+            *size = (planes_per_read / volume).clamp(1, n);
             volume *= *size;
         }
-        for part in Boxes::new(deep, sizes) {
+        for part in Boxes::new(depths, sizes) {
             let mut ranges: Vec<Range<u64>> = shape.iter().map(|&n| 0..n).collect();
             for (&axis, range) in others.iter().zip(part) {
                 ranges[axis] = range;
@@ -371,12 +372,16 @@ impl Plane {
                             }
                         }
                     }
-                    // The other of a NaN and a number is the number.
+                    // `min` and `max` of a NaN and a number are the number.
                     Some(Projection::Min) => {
-                        folded.iter_mut().zip(plane).for_each(|(least, &number)| *least = least.min(number));
+                        for (least, &number) in folded.iter_mut().zip(plane) {
+                            *least = least.min(number);
+                        }
                     }
                     Some(Projection::Max) | None => {
-                        folded.iter_mut().zip(plane).for_each(|(most, &number)| *most = most.max(number));
+                        for (greatest, &number) in folded.iter_mut().zip(plane) {
+                            *greatest = greatest.max(number);
+                        }
                     }
                 }
             }
@@ -388,13 +393,13 @@ impl Plane {
     }
 }
 
-/// A selection of an array of this shape as it is written.
+/// The text of a selection of an array of this shape.
 fn words(selected: &Selected, shape: &[u64]) -> String {
-    let along = |(along, &len): (&Along, &u64)| match *along {
-        Along::Index(at) => at.to_string(),
-        Along::Range { first: 0, step: 1, n } if n == len => ":".to_owned(),
-        Along::Range { first, step: 1, n } => format!("{first}:{}", first + n),
-        Along::Range { first, step, n } => {
+    let along = |(along, &len): (&AxisSelection, &u64)| match *along {
+        AxisSelection::Index(at) => at.to_string(),
+        AxisSelection::Range { first: 0, step: 1, n } if n == len => ":".to_owned(),
+        AxisSelection::Range { first, step: 1, n } => format!("{first}:{}", first + n),
+        AxisSelection::Range { first, step, n } => {
             let end = i128::from(first) + i128::from(step) * i128::from(n);
             let end = if end < 0 { String::new() } else { end.to_string() };
             format!("{first}:{end}:{step}")

@@ -12,8 +12,8 @@ fn chunks_codecs_types_and_formats_change() {
     let folder = Folder::new();
     let array = Array::<u16>::builder([20, 30]).chunks([5, 30]).codecs([codec::gzip(5)]);
     folder.array("a.zarr", array, |index| (30 * index[0] + index[1]) as u16);
-    let said = folder.good(&["cp", "a.zarr", "b.n5", "--format", "n5", "--chunks", "20,3", "--verify"]);
-    assert!(said.contains("source and copy are equal"), "{said}");
+    let printed = folder.good(&["cp", "a.zarr", "b.n5", "--format", "n5", "--chunks", "20,3", "--verify"]);
+    assert!(printed.contains("source and copy are equal"), "{printed}");
     let arguments = ["--chunks", "4,4", "--shards", "8,8", "--codec", "zstd:3,crc32c", "--dtype", "float32"];
     folder.good(&[&["cp", "a.zarr", "c.zarr", "--scale", "0.5", "--offset", "-1"][..], &arguments].concat());
     let copy = Array::<f32>::open(folder.path("c.zarr")).expect("it is there");
@@ -44,11 +44,11 @@ fn a_part_is_copied_and_compared() {
         copy.read([2..3, 0..5]).expect("it is read").into_raw_vec_and_offset().0,
         [599, 592, 585, 578, 571]
     );
-    let said =
+    let printed =
         folder.good(&["cp", "a.zarr", "c.zarr", "--select", "[4:11, 5:6]", "--verify", "--dtype", "float32"]);
-    assert!(said.contains("every chunk of the copy can be read"), "{said}");
-    let said = folder.good(&["cp", "a.zarr", "d.zarr", "--select", "...", "--chunks", "7,7", "--verify"]);
-    assert!(said.contains("source and copy are equal"), "{said}");
+    assert!(printed.contains("every chunk of the copy can be read"), "{printed}");
+    let printed = folder.good(&["cp", "a.zarr", "d.zarr", "--select", "...", "--chunks", "7,7", "--verify"]);
+    assert!(printed.contains("source and copy are equal"), "{printed}");
 
     // As elsewhere, ranges are clipped, and an index outside is wrong; one inside would drop its axis.
     folder.good(&["cp", "a.zarr", "e.zarr", "--select", "18:100"]);
@@ -300,9 +300,9 @@ fn cli_10_a_dry_run_tells_of_the_temporary_and_of_space() {
     let array = Array::<u8>::builder([1024, 1024, 64]).chunks([1, 1024, 64]);
     array.create(folder.path("a.zarr")).expect("it is new");
     let copy = ["cp", "a.zarr", "b.zarr", "--chunks", "1024,8,8", "--memory", "8MiB", "--dry-run"];
-    let said = folder.good(&copy);
-    assert!(said.contains("temporary array of up to 67108864 bytes"), "{said}");
-    assert!(said.contains("free space at the target"), "{said}");
+    let printed = folder.good(&copy);
+    assert!(printed.contains("temporary array of up to 67108864 bytes"), "{printed}");
+    assert!(printed.contains("free space at the target"), "{printed}");
     assert!(!folder.path("b.zarr").exists());
     let would = folder.json(&copy).pop().expect("a last line");
     assert_eq!(would["would"]["temporary"], true);
@@ -447,8 +447,8 @@ fn a_dry_run_says_a_note_once_and_is_quiet() {
     root.create_array("t", text).expect("it is new");
     let copy = ["cp", "g.zarr", "h.zarr", "--dtype", "float32", "--dry-run"];
     for more in [&[][..], &["--verbose"]] {
-        let said = folder.good(&[&copy[..], more].concat());
-        assert_eq!(said.matches("t: its elements stay").count(), 1, "{said}");
+        let printed = folder.good(&[&copy[..], more].concat());
+        assert_eq!(printed.matches("t: its elements stay").count(), 1, "{printed}");
     }
     assert_eq!(folder.good(&[&copy[..], &["--quiet"]].concat()), "");
 }

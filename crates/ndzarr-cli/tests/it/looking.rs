@@ -123,17 +123,17 @@ fn a_file_that_comes_before_the_answer_stays() {
     rm.current_dir(folder.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut rm = rm.spawn().expect("Linux has it");
     let (mut input, mut output) = (rm.stdin.take().expect("a pipe"), rm.stdout.take().expect("a pipe"));
-    let mut said = Vec::new();
-    while !said.ends_with(b"[y/N] ") {
+    let mut printed = Vec::new();
+    while !printed.ends_with(b"[y/N] ") {
         let mut byte = [0];
         output.read_exact(&mut byte).expect("it asks");
-        said.extend(byte);
+        printed.extend(byte);
     }
     std::fs::write(folder.path("a.zarr/notes.txt"), "mine").expect("a file");
     input.write_all(b"y\n").expect("it reads");
-    output.read_to_end(&mut said).expect("it ends");
-    let said = String::from_utf8_lossy(&said);
-    assert!(said.contains("such as \"notes.txt\""), "{said}");
+    output.read_to_end(&mut printed).expect("it ends");
+    let printed = String::from_utf8_lossy(&printed);
+    assert!(printed.contains("such as \"notes.txt\""), "{printed}");
     assert_eq!(rm.wait().expect("its status").code(), Some(3));
     assert_eq!(files(&folder.path("a.zarr")), ["c/0", "notes.txt", "zarr.json"]);
 }
@@ -154,8 +154,8 @@ fn conversion_in_place_writes_documents_alone() {
     let array = Array::<u16>::builder([6]).chunks([2]).format(Format::Zarr2).codecs([codec::zlib(5)]);
     folder.array("a.zarr", array, |index| index[0] as u16);
     let before = files(&folder.path("a.zarr"));
-    let said = folder.good(&["convert", "a.zarr", "--to", "zarr3", "--dry-run"]);
-    assert!(said.contains("would write"), "{said}");
+    let printed = folder.good(&["convert", "a.zarr", "--to", "zarr3", "--dry-run"]);
+    assert!(printed.contains("would write"), "{printed}");
     assert_eq!(files(&folder.path("a.zarr")), before);
     folder.good(&["convert", "a.zarr", "--to", "zarr3"]);
     assert_eq!(files(&folder.path("a.zarr")).len(), before.len() + 1);

@@ -137,8 +137,8 @@ fn a_level_of_an_image_is_shown() {
         (&["image", "--size", "um"], "is not a length"),
         (&["a", "--level", "0"], "no levels"),
     ] {
-        let said = folder.bad(2, &[&["view"][..], arguments].concat());
-        assert!(said.contains(says), "{said}");
+        let printed = folder.bad(2, &[&["view"][..], arguments].concat());
+        assert!(printed.contains(says), "{printed}");
     }
     ndzarr::Group::create(folder.path("plain"), Format::Zarr3).expect("it is new");
     assert!(folder.bad(2, &["view", "plain"]).contains("a group without an image"));

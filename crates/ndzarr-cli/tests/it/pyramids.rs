@@ -24,8 +24,8 @@ fn an_array_becomes_an_image() {
     let folder = Folder::new();
     plain(&folder, "a.zarr");
     let more = "--levels 2 --scale 2,0.5 --translation -1,0 --unit micrometer --name cells";
-    let said = folder.good(&words(&format!("pyramid a.zarr image.zarr {more}")));
-    assert_eq!(said, "image.zarr: 2 levels, from 6 × 5 to 3 × 3\n");
+    let printed = folder.good(&words(&format!("pyramid a.zarr image.zarr {more}")));
+    assert_eq!(printed, "image.zarr: 2 levels, from 6 × 5 to 3 × 3\n");
     assert_eq!(folder.good(&["cat", "image.zarr/1"]), MEANS);
     folder.good(&["diff", "a.zarr", "image.zarr/0"]);
     folder.good(&["verify", "image.zarr"]);
@@ -123,8 +123,8 @@ fn an_image_of_one_level_gets_the_others_in_place() {
     folder.good(&["cp", "-q", "a.zarr", "image.zarr/1"]);
     let error = folder.bad(3, &["pyramid", "image.zarr", "--levels", "2"]);
     assert!(error.contains("exist"), "{error}");
-    let said = folder.good(&["pyramid", "image.zarr", "--levels", "2", "--overwrite"]);
-    assert_eq!(said, "image.zarr: 2 levels, from 6 × 5 to 3 × 3\n");
+    let printed = folder.good(&["pyramid", "image.zarr", "--levels", "2", "--overwrite"]);
+    assert_eq!(printed, "image.zarr: 2 levels, from 6 × 5 to 3 × 3\n");
     assert_eq!(folder.good(&["cat", "image.zarr/1"]), MEANS);
 
     let error = folder.bad(3, &["pyramid", "image.zarr"]);

@@ -40,8 +40,8 @@ fn verbs_work_on_a_bucket() {
         ran
     };
     let place = "s3://bucket/g.zarr/a";
-    let said = run(0, &["cp", "a.zarr", place, "--chunks", "16", "--verify"]).out;
-    assert!(said.contains("source and copy are equal"), "{said}");
+    let printed = run(0, &["cp", "a.zarr", place, "--chunks", "16", "--verify"]).out;
+    assert!(printed.contains("source and copy are equal"), "{printed}");
     // 128 elements in chunks of 16, and the document.
     let keys = server.objects().keys();
     assert_eq!(keys.iter().filter(|key| key.starts_with("g.zarr/a/c/")).count(), 8, "{keys:?}");
@@ -84,17 +84,17 @@ fn chunks_that_cannot_be_listed_are_asked_for() {
     run(0, &[], &["cp", "a.zarr", place]);
     let denied = || FaultRule::always(Fault::Status(403)).only_if(|it| it.query("list-type").is_some());
     server.faults([denied()]);
-    let said = run(0, &[], &["verify", place]);
-    assert!(said.contains("each of its 64 chunks was asked for"), "{said}");
+    let printed = run(0, &[], &["verify", place]);
+    assert!(printed.contains("each of its 64 chunks was asked for"), "{printed}");
     server.objects().put("a.zarr/c/3", "odd");
     server.objects().erase("a.zarr/c/5");
     // S3 then says "denied" for "missing" as well.
     server.faults([denied(), FaultRule::always(Fault::DeniedIfMissing)]);
-    let said = run(1, &[], &["verify", place]);
-    assert!(said.contains("c/3: damaged"), "{said}");
-    assert!(said.contains("c/5: unreadable") && said.contains("NDZARR_MISSING_IF_DENIED"), "{said}");
-    let said = run(1, &[("NDZARR_MISSING_IF_DENIED", "true")], &["verify", place]);
-    assert!(said.contains("c/3: damaged") && !said.contains("c/5"), "{said}");
+    let printed = run(1, &[], &["verify", place]);
+    assert!(printed.contains("c/3: damaged"), "{printed}");
+    assert!(printed.contains("c/5: unreadable") && printed.contains("NDZARR_MISSING_IF_DENIED"), "{printed}");
+    let printed = run(1, &[("NDZARR_MISSING_IF_DENIED", "true")], &["verify", place]);
+    assert!(printed.contains("c/3: damaged") && !printed.contains("c/5"), "{printed}");
 }
 
 /// That there are none is another matter.
@@ -142,9 +142,9 @@ fn cli_02_a_terminal_gets_the_progress_of_a_copy() {
         script.args(["-qec", &copy, "/dev/null"]).current_dir(folder.path("")).stdin(Stdio::null());
         script.env("TERM", "xterm").env_remove("NO_COLOR");
         let output = with_server(&mut script, &server).output().expect("Linux has it");
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{said}");
-        assert_eq!(said.contains("/64 chunks") && said.contains(" left"), is_shown, "{said}");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{printed}");
+        assert_eq!(printed.contains("/64 chunks") && printed.contains(" left"), is_shown, "{printed}");
     }
 }
 

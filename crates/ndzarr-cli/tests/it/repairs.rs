@@ -183,10 +183,13 @@ fn blocks_of_n5_without_an_element_for_each_place_are_no_damage() {
     let o = root.create_array("o", objects).expect("it is new");
     o.n5_blocks().write_object(&[1], &[9, 8, 7]).expect("it is written");
     root.create_array("z", array).expect("it is new").fill(.., 1).expect("it is written");
-    let said = folder.good(&["verify", "c.n5"]);
-    assert!(said.contains("o: 1 block is valid, and not decoded: objects"), "{said}");
-    assert!(said.contains("v: 1 block is valid, and not decoded: another number of elements"), "{said}");
-    assert!(said.contains("3 stored values of 3 arrays: nothing wrong"), "{said}");
+    let printed = folder.good(&["verify", "c.n5"]);
+    assert!(printed.contains("o: 1 block is valid, and not decoded: objects"), "{printed}");
+    assert!(
+        printed.contains("v: 1 block is valid, and not decoded: another number of elements"),
+        "{printed}"
+    );
+    assert!(printed.contains("3 stored values of 3 arrays: nothing wrong"), "{printed}");
     let done = folder.json(&["verify", "c.n5"]).pop().expect("a last line");
     assert_eq!((&done["done"]["found"], &done["done"]["undecoded"]), (&json!(0), &json!(2)));
     assert_eq!(folder.good(&["repair", "--yes", "c.n5"]), "nothing to repair\n");
@@ -235,7 +238,8 @@ fn missing_chunks_of_a_huge_array_are_counted() {
     assert_eq!(lines.last().expect("a last line")["done"]["found"], all);
 }
 
-/// An archive of stored files, by the layout of APPNOTE.TXT, with the CRC-32 that each is said to have.
+/// An archive of stored files, by the layout of APPNOTE.TXT, with the CRC-32 that each is printed
+/// to have.
 fn zip(files: &[(&str, &[u8], u32)]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut directory = Vec::new();

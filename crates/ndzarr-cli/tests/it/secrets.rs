@@ -117,6 +117,6 @@ fn name_of(letter: &str) -> &'static str {
 fn the_place_without_them_is_named() {
     let folder = Folder::new();
     let server = server(&folder);
-    let said = folder.good(&["info", &format!("{}/a.zarr?sig=SECRET", server.url())]);
-    assert!(said.starts_with(&format!("{}/a.zarr: an array", server.url())), "{said}");
+    let printed = folder.good(&["info", &format!("{}/a.zarr?sig=SECRET", server.url())]);
+    assert!(printed.starts_with(&format!("{}/a.zarr: an array", server.url())), "{printed}");
 }

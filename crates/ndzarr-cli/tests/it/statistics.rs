@@ -177,11 +177,11 @@ fn progress_is_told_on_a_terminal() {
     stats.current_dir(folder.path("")).env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::piped());
     let mut stats = stats.spawn().expect("Linux has it");
     let mut output = stats.stdout.take().expect("a pipe");
-    let (mut said, mut buffer) = (String::new(), [0; 256]);
-    while !said.contains(" chunks") {
+    let (mut printed, mut buffer) = (String::new(), [0; 256]);
+    while !printed.contains(" chunks") {
         let n = output.read(&mut buffer).expect("a pipe");
-        assert!(n > 0, "it has ended: {said}");
-        said += &String::from_utf8_lossy(&buffer[..n]);
+        assert!(n > 0, "it has ended: {printed}");
+        printed += &String::from_utf8_lossy(&buffer[..n]);
     }
     stats.kill().expect("it is killed");
     stats.wait().expect("its status");

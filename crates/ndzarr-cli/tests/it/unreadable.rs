@@ -61,12 +61,12 @@ fn each_strange_chunk_is_named_and_the_rest_is_looked_at() {
 #[test]
 fn strange_chunks_end_no_list() {
     let folder = array_with_strange_chunks();
-    let said = folder.good(&["info", "g.zarr/a"]);
-    assert!(said.contains("10 of 10 chunks, 4 values cannot be read"), "{said}");
+    let printed = folder.good(&["info", "g.zarr/a"]);
+    assert!(printed.contains("10 of 10 chunks, 4 values cannot be read"), "{printed}");
     let info = folder.json(&["info", "g.zarr/a"]);
     assert_eq!((&info[0]["stored"]["units"], &info[0]["stored"]["unreadable"]), (&json!(10), &json!(4)));
-    let said = folder.good(&["ls", "-r", "-s", "g.zarr"]);
-    assert!(said.starts_with("a  ") && said.contains("4 values cannot be read"), "{said}");
+    let printed = folder.good(&["ls", "-r", "-s", "g.zarr"]);
+    assert!(printed.starts_with("a  ") && printed.contains("4 values cannot be read"), "{printed}");
 }
 
 /// As DataLad and git-annex leave arrays whose content is elsewhere.
