@@ -1,4 +1,4 @@
-//! `RawArray`: an array for `ndzarr._array`, which gives it the face that Python knows.
+//! `RawArray`: an array for `ndzarr._array`, which builds the interface for users on it.
 
 use ndzarr::{AnyArray, AnyElements, RunOptions};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -31,7 +31,7 @@ impl RawArray {
         Ok(Self { known: Known::new(any), options, dtype, memory })
     }
 
-    /// The array as it is known.
+    /// The array with the metadata that are known.
     pub(crate) fn array(&self, py: Python<'_>) -> AnyArray {
         self.known.get(py)
     }
@@ -93,7 +93,8 @@ impl RawArray {
         self.dtype.clone_ref(py)
     }
 
-    /// What elements of variable size are: "string", "bytes", "json" or "list"; `None` for others.
+    /// The content of elements of variable size: "string", "bytes", "json" or "list"; `None` for
+    /// elements of a fixed size.
     #[getter]
     fn objects(&self, py: Python<'_>) -> Option<&'static str> {
         (self.memory == Memory::Objects).then(|| dtype::content(self.known.get(py).data_type()))
@@ -174,7 +175,8 @@ impl RawArray {
         Ok(out)
     }
 
-    /// Reads elements of a fixed size into `out`; `False` if that memory cannot be used as it is.
+    /// Reads elements of a fixed size into `out`. Returns `False` if that memory cannot be used as
+    /// it is.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -207,14 +209,14 @@ impl RawArray {
         Ok((contents(py, any.data_type(), elements)?, PyTuple::new(py, shape)?))
     }
 
-    /// The shape of what a key selects.
+    /// The shape of the selection of a key.
     fn selected<'py>(&self, py: Python<'py>, key: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let any = self.known.get(py);
         PyTuple::new(py, Self::shape_of(py, &any, &Key::new(key, any.shape())?)?)
     }
 
-    /// Writes an array of the dtype and of the selection's shape. `False` if its memory cannot be used
-    /// as it is.
+    /// Writes an array of the dtype and of the selection's shape. Returns `False` if its memory
+    /// cannot be used as it is.
     fn write(
         &self,
         py: Python<'_>,
@@ -233,7 +235,8 @@ impl RawArray {
         Ok(true)
     }
 
-    /// Sets a selection to the one element of an array; `False` if its type has to be written.
+    /// Sets a selection to the one element of an array. Returns `False` if elements of its type
+    /// have to be written instead.
     fn fill(&self, key: &Bound<'_, PyAny>, one: &Bound<'_, PyAny>, watch: Watch) -> PyResult<bool> {
         let any = self.known.get(key.py());
         if self.memory == Memory::Packed && !fills(any.data_type()) {
@@ -263,7 +266,7 @@ impl RawArray {
         self.call(&any, &watch).run(py, |any| any.fill(&key, text))
     }
 
-    /// Appends an array of the dtype; `False` if its memory cannot be used as it is.
+    /// Appends an array of the dtype. Returns `False` if its memory cannot be used as it is.
     fn append(
         &self,
         py: Python<'_>,
@@ -312,25 +315,25 @@ impl RawArray {
         Ok(stored.map(|unit| (unit.index, unit.byte_len)).collect())
     }
 
-    /// How many chunks, or shards, there are along each axis.
+    /// The number of chunks, or shards, along each axis.
     #[getter]
     fn grid_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let grid = self.known.get(py).spec().grid();
         PyTuple::new(py, grid.map_err(|error| PyValueError::new_err(error.to_string()))?.grid_shape())
     }
 
-    /// The range of elements of a range of chunks, or shards, along an axis.
-    fn block_range(&self, py: Python<'_>, axis: usize, first: u64, behind: u64) -> PyResult<(u64, u64)> {
-        if first >= behind {
+    /// The range of elements of the chunks, or shards, from `first` to before `end` along an axis.
+    fn block_range(&self, py: Python<'_>, axis: usize, first: u64, end: u64) -> PyResult<(u64, u64)> {
+        if first >= end {
             return Ok((0, 0));
         }
         let any = self.known.get(py);
         let grid = any.spec().grid().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let end = grid.range_along(axis, behind - 1).end;
-        Ok((grid.range_along(axis, first).start, end.min(any.shape()[axis])))
+        let last = grid.range_along(axis, end - 1);
+        Ok((grid.range_along(axis, first).start, last.end.min(any.shape()[axis])))
     }
 
-    /// Reads everything and returns what is damaged.
+    /// Reads everything and returns the damaged chunks.
     fn verify<'py>(&self, py: Python<'py>, watch: Watch) -> PyResult<Bound<'py, PyList>> {
         let any = self.known.get(py);
         let found = look(py, &watch, self.options.clone(), move |options| verify::damaged(&any, options))?;

@@ -14,7 +14,7 @@ use crate::key::Key;
 use crate::options::{Opening, codec, format, given, n5_axes};
 use crate::run::{Watch, run};
 
-/// What the target has that the source has not.
+/// The differences of the target from the source, and how it is copied.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Change<'py> {
@@ -116,7 +116,8 @@ pub(crate) fn copy<'py>(
     if change.metadata_only {
         options = options.at_most(CopyLevel::Metadata);
     }
-    let (source, target) = (from.place(source), to.place(target));
+    let source = from.place(source);
+    let target = to.place(target);
     let report = run(py, &watch, to.run(), |run| copy_nodes(source, target, &options.run(run)))?;
     let out = PyDict::new(py);
     out.set_item("is_complete", report.is_complete())?;
@@ -143,7 +144,7 @@ pub(crate) fn copy<'py>(
     Ok(out)
 }
 
-/// What became of the keys of the source.
+/// The use of the keys of the source.
 fn account_of(py: Python<'_>, account: CopyAccount) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("documents", account.n_documents)?;
@@ -151,8 +152,8 @@ fn account_of(py: Python<'_>, account: CopyAccount) -> PyResult<Bound<'_, PyDict
     out.set_item("remade", account.n_remade)?;
     out.set_item("files", keys_of(py, account.files)?)?;
     let left_out = PyDict::new(py);
-    for of in account.left_out {
-        left_out.set_item(of.reason.to_string(), keys_of(py, of.keys)?)?;
+    for group in account.left_out {
+        left_out.set_item(group.reason.to_string(), keys_of(py, group.keys)?)?;
     }
     out.set_item("left_out", left_out)?;
     Ok(out)

@@ -32,7 +32,7 @@ impl Memory {
     }
 }
 
-/// What elements of variable size are, for `RawArray.objects`.
+/// The content of elements of variable size, for `RawArray.objects`.
 pub(crate) fn content(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::String => "string",
@@ -90,14 +90,17 @@ fn time(letters: &str, unit: TimeUnit, scale: u32) -> String {
 
 /// Packed fields; padding is a gap between them.
 fn structure<'py>(py: Python<'py>, fields: &StructType) -> PyResult<Bound<'py, PyAny>> {
-    let (names, formats, offsets) = (PyList::empty(py), PyList::empty(py), PyList::empty(py));
+    let names = PyList::empty(py);
+    let formats = PyList::empty(py);
+    let offsets = PyList::empty(py);
     for (offset, field) in fields.places().filter(|(_, field)| !field.is_padding()) {
         names.append(&field.name)?;
         offsets.append(offset)?;
-        let of = dtype(py, &field.data_type)?;
-        match field.shape.is_empty() {
-            true => formats.append(of)?,
-            false => formats.append((of, PyTuple::new(py, &field.shape)?))?,
+        let format = dtype(py, &field.data_type)?;
+        if field.shape.is_empty() {
+            formats.append(format)?;
+        } else {
+            formats.append((format, PyTuple::new(py, &field.shape)?))?;
         }
     }
     let spec = PyDict::new(py);
@@ -108,7 +111,7 @@ fn structure<'py>(py: Python<'py>, fields: &StructType) -> PyResult<Bound<'py, P
     py.import("numpy")?.call_method1("dtype", (spec,))
 }
 
-/// The data type that a dtype, or a name, means; and whether its byte order is big.
+/// The data type of a dtype, or of a name; and true if its byte order is big.
 pub(crate) fn data_type(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<(DataType, bool)> {
     if let Ok(name) = given.cast::<PyString>() {
         let name = name.to_cow()?;
@@ -179,7 +182,8 @@ fn of_dtype(py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<DataType> {
 
 /// The fields of a structured dtype, packed.
 fn fields(py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<DataType> {
-    let (names, members) = (dtype.getattr("names")?, dtype.getattr("fields")?);
+    let names = dtype.getattr("names")?;
+    let members = dtype.getattr("fields")?;
     let mut fields = Vec::new();
     for name in names.try_iter()? {
         let name = name?;

@@ -28,7 +28,7 @@ pub(crate) fn of_kind(py: Python<'_>, kind: &str, message: &str) -> PyErr {
     made(py, kind, message, &Place::default(), None)
 }
 
-/// What an error concerns.
+/// The key and the chunks that an error concerns.
 #[derive(Default)]
 struct Place<'r> {
     key: Option<&'r str>,
@@ -36,7 +36,7 @@ struct Place<'r> {
     inner_chunk: &'r [Vec<u64>],
 }
 
-/// `ndzarr._errors.make` knows the class of each kind.
+/// An exception of the class that `ndzarr._errors.make` has for a kind.
 fn made(
     py: Python<'_>,
     kind: &str,

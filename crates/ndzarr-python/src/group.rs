@@ -40,7 +40,7 @@ impl RawGroup {
         Self { known: Known::new(group), options }
     }
 
-    /// The group as it is known, and how its calls run.
+    /// The group with the metadata that are known, and the options of its calls.
     pub(crate) fn parts(&self, py: Python<'_>) -> (Group, RunOptions) {
         (self.known.get(py), self.options.clone())
     }
@@ -115,8 +115,8 @@ impl RawGroup {
         json::text(self.known.get(py).attributes())
     }
 
-    /// The names, or paths, of what is in the group, and whether each is an "array", a "group", or
-    /// "unreadable": then opening it says why.
+    /// The names, or paths, of the nodes in the group, and the kind of each: "array", "group", or
+    /// "unreadable" if opening it is an error.
     fn members(
         &self,
         py: Python<'_>,
@@ -158,7 +158,7 @@ impl RawGroup {
         Ok(Self::new(group, self.options.clone()))
     }
 
-    /// Removes a node below it, forced also with files that do not belong to the node.
+    /// Removes a node below it; if forced, with files that do not belong to the node.
     fn erase(&self, py: Python<'_>, name: &str, force: bool, watch: Watch) -> PyResult<()> {
         let group = self.known.get(py);
         let options = if force { self.options.clone().force() } else { self.options.clone() };
@@ -175,7 +175,7 @@ impl RawGroup {
     }
 }
 
-/// Opens what is at a path or URL; `wanted` is "array", "group" or "any".
+/// Opens the node at a path or URL; `wanted` is "array", "group" or "any".
 #[pyfunction]
 pub(crate) fn open(
     py: Python<'_>,
@@ -195,8 +195,8 @@ pub(crate) fn open(
     Node::new(py, node, opening.run())
 }
 
-/// What is to be created, whose elements NumPy must have a dtype for: nothing is replaced by an array
-/// that cannot be opened.
+/// The builder of an array. NumPy must have a dtype for its elements: otherwise it could not be
+/// opened, and may have replaced another node.
 fn planned(py: Python<'_>, dtype: &Bound<'_, PyAny>, new: New, opening: &Opening) -> PyResult<ArrayBuilder> {
     let (data_type, is_big) = dtype::data_type(py, dtype)?;
     dtype::dtype(py, &data_type)?;

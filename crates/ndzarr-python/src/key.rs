@@ -1,4 +1,4 @@
-//! `Key`: what an index of Python selects.
+//! `Key`: the selection of an index of Python.
 
 use ndzarr::ndarray::{ArrayD, IxDyn, NewAxis, SliceInfoElem};
 use ndzarr::{Points, Resolved, Result, Selection};
@@ -45,9 +45,10 @@ impl Key {
         let mut lens = shape.iter();
         let mut axes = Vec::with_capacity(items.len());
         for item in items.iter() {
-            axes.push(match item.is_none() {
-                true => Axis::Basic(SliceInfoElem::NewAxis),
-                false => Axis::new(&item, lens.next().copied().unwrap_or(0))?,
+            axes.push(if item.is_none() {
+                Axis::Basic(SliceInfoElem::NewAxis)
+            } else {
+                Axis::new(&item, lens.next().copied().unwrap_or(0))?
             });
         }
         let basic = axes.iter().map(|axis| match axis {
@@ -72,7 +73,8 @@ impl Axis {
             }
             // The library walks a negative step from the end of the range.
             let last = found.start + (steps - 1) * found.step;
-            let (low, high) = (found.start.min(last), found.start.max(last));
+            let low = found.start.min(last);
+            let high = found.start.max(last);
             return Ok(Self::Basic(SliceInfoElem::Slice {
                 start: low,
                 end: Some(high + 1),
@@ -86,7 +88,7 @@ impl Axis {
             };
         }
         match item.extract::<isize>() {
-            // What the library does not take for a number of ours.
+            // The library does not take `isize::MIN` for an index.
             Ok(index) if index > isize::MIN => Ok(Self::Basic(SliceInfoElem::Index(index))),
             _ => Err(PyIndexError::new_err(format!("the index {item} does not fit an axis of length {len}"))),
         }

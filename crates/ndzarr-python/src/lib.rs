@@ -1,5 +1,5 @@
-//! The native part of the Python package `ndzarr`: calls of the library over memory of NumPy, without
-//! the GIL.
+//! The native part of the Python package `ndzarr`: calls of the library over memory of NumPy,
+//! without the GIL.
 #![forbid(unsafe_code)]
 // Keyword arguments of Python.
 #![allow(clippy::too_many_arguments)]

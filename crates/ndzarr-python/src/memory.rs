@@ -16,8 +16,8 @@ use crate::dtype::Memory;
 use crate::key::{Key, few_axes};
 use crate::run::{Watch, look, run};
 
-/// Loads what the crate `numpy` loads when it first needs it: a child of a fork could wait for ever for
-/// a thread that was about to.
+/// Loads what the crate `numpy` loads when it first needs it: a child of a fork could wait for ever
+/// for a thread that was about to.
 pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     PyArray1::<f16>::zeros(py, 0, false).try_readwrite()?;
     Ok(())
@@ -67,7 +67,8 @@ impl Call<'_> {
         run(py, self.watch, self.options.clone(), move |options| call(any.with_options(options)))
     }
 
-    /// As [`run`](Self::run), for a call that changes neither the store nor memory of Python.
+    /// Runs a call that changes neither the store nor memory of Python: an interrupt does not wait
+    /// for its end.
     pub(crate) fn look<R: Send + 'static>(
         self,
         py: Python<'_>,
@@ -148,8 +149,7 @@ pub(crate) fn append(
     })
 }
 
-/// One element of a type of fixed size, from an array of one, as what
-/// [`fill`](ndzarr::Array::fill) takes.
+/// The one element of an array, of a type of fixed size, as [`fill`](ndzarr::Array::fill) takes it.
 pub(crate) fn element(any: &AnyArray, one: &Bound<'_, PyAny>) -> PyResult<AnyElements<Ix0>> {
     let flat = bytes(one)?;
     let memory: PyReadonlyArray1<'_, u8> = flat.extract()?;
@@ -168,7 +168,7 @@ pub(crate) fn element(any: &AnyArray, one: &Bound<'_, PyAny>) -> PyResult<AnyEle
     })
 }
 
-/// Whether an element can be [filled](element) in as it is.
+/// True if selections can be set to an [element] of this type without writing an array.
 pub(crate) fn fills(data_type: &DataType) -> bool {
     matches!(
         data_type,
@@ -226,16 +226,16 @@ fn bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     array.call_method1("reshape", (-1,))?.call_method1("view", ("u1",))
 }
 
-/// What a call does with memory.
+/// The access of a call to memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// Whether a call can use an array of NumPy as it is: it has this dtype and is aligned; typed elements
-/// have strides of whole elements, which lead to each of them once if it is written; others are in C
-/// order.
+/// True if a call can use an array of NumPy as it is: it has this dtype and is aligned; typed
+/// elements have strides of whole elements, which lead to each of them once if the call writes;
+/// others are in C order.
 pub(crate) fn is_usable(
     array: &Bound<'_, PyUntypedArray>,
     dtype: &Bound<'_, PyAny>,
@@ -254,7 +254,8 @@ pub(crate) fn is_usable(
     Ok(array.is_aligned() && is_whole && (array.is_empty() || once()))
 }
 
-/// Whether no two indices lead to the same bytes; it may be too strict with odd strides.
+/// True if no two indices lead to the same bytes. It may be false for unusual strides that do not
+/// overlap either.
 fn leads_once(shape: &[usize], strides: &[isize], size: usize) -> bool {
     let axes = shape.iter().zip(strides).filter(|(len, _)| **len > 1);
     let mut axes: Vec<(usize, usize)> = axes.map(|(len, stride)| (stride.unsigned_abs(), *len)).collect();

@@ -37,7 +37,8 @@ fn run_on_image<R: Send>(
     run(py, watch, options, |options| Ok(call(options)))?.map_err(|error| raised_of_image(py, error))
 }
 
-/// As [`run_on_image`], for a call that changes nothing.
+/// Runs a call of the crate for images that changes nothing: an interrupt does not wait for its
+/// end.
 fn look_on_image<R: Send + 'static>(
     py: Python<'_>,
     watch: &Watch,
@@ -107,7 +108,7 @@ impl RawImage {
         run_on_image(py, &watch, self.options.clone(), |_| self.image.level_for(size, unit))
     }
 
-    /// The elements of a level that a box meets, given by coordinates along each axis.
+    /// The elements of a level that overlap a box, given by coordinates along each axis.
     fn region(&self, level: usize, bounds: Vec<(f64, f64)>, shape: Vec<u64>) -> PyResult<Vec<(u64, u64)>> {
         let levels = &self.image.levels;
         let level = levels.get(level).ok_or_else(|| {
@@ -212,7 +213,8 @@ pub(crate) fn create_image(
         let what = format!("{} axes for an array of {}", new.axes.len(), array.shape().len());
         return Err(PyValueError::new_err(what));
     }
-    let (image, format) = (new.image(&array)?, opening.format()?.unwrap_or(Format::Zarr3));
+    let image = new.image(&array)?;
+    let format = opening.format()?.unwrap_or(Format::Zarr3);
     let codecs = new.codecs.as_deref().map(|names| names.iter().map(|name| codec(name)).collect());
     let codecs: Option<Vec<_>> = codecs.transpose()?;
     let layout = |mut builder: ArrayBuilder| {

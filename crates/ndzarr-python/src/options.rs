@@ -1,4 +1,4 @@
-//! Keyword arguments that say how nodes are opened and created.
+//! Keyword arguments with which nodes are opened and created.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -33,8 +33,9 @@ pub(crate) fn n5_axes(name: &str) -> PyResult<N5Axes> {
     }
 }
 
-/// A path or URL; what `variables` has comes before the environment of the process. With credentials,
-/// an endpoint or a region of the caller's, other names of the same are not asked of it.
+/// A path or URL; `variables` take precedence over the environment of the process. If they contain
+/// credentials, an endpoint or a region, other names for the same are not read from the
+/// environment.
 fn place(path: PathBuf, variables: Option<HashMap<String, String>>) -> Place {
     match variables {
         None => Place::from(path),
@@ -49,8 +50,8 @@ fn place(path: PathBuf, variables: Option<HashMap<String, String>>) -> Place {
     }
 }
 
-/// Variables that stand instead of others: where one of the first is given, the environment is not asked
-/// for the second.
+/// Variables that replace others: if one of the first list is given, those of the second list are
+/// not read from the environment.
 const INSTEAD: [(&[&str], &[&str]); 6] = [
     (&["AWS_ENDPOINT_URL"], &["AWS_ENDPOINT_URL_S3"]),
     (&["AWS_REGION", "AWS_DEFAULT_REGION"], &["AWS_REGION", "AWS_DEFAULT_REGION"]),
@@ -107,7 +108,7 @@ pub(crate) fn given<'py, T: FromPyObjectOwned<'py>>(arguments: &Bound<'py, PyAny
         let py = arguments.py();
         let error: PyErr = error.into();
         let text = error.value(py).to_string();
-        // As the derived conversions say it: "failed to extract field New.shape".
+        // The derived conversions report "failed to extract field New.shape".
         let name = text.strip_prefix("failed to extract field ").and_then(|field| field.split('.').nth(1));
         let (Some(name), Some(cause)) = (name, error.cause(py)) else { return error };
         let value = arguments.get_item(name).and_then(|value| value.repr()).map(|text| text.to_string());
@@ -184,7 +185,7 @@ pub(crate) struct New {
 }
 
 impl New {
-    /// What is to be created, in the format and with the axes of `opening`.
+    /// The array to create, in the format and with the axes of `opening`.
     pub(crate) fn builder(
         self,
         data_type: DataType,
@@ -274,11 +275,11 @@ pub(crate) fn codec(text: &str) -> PyResult<CodecSpec> {
         u32::try_from(number)
             .map_err(|_| PyValueError::new_err(format!("the codec {text:?}: {number} is out of range")))
     };
-    let plain = |spec: CodecSpec| match parameters.is_empty() {
-        true => Ok(spec),
-        false => {
-            Err(PyValueError::new_err(format!("the codec {name:?} has no parameters, but there is {text:?}")))
+    let plain = |spec: CodecSpec| {
+        if parameters.is_empty() {
+            return Ok(spec);
         }
+        Err(PyValueError::new_err(format!("the codec {name:?} has no parameters, but there is {text:?}")))
     };
     match name {
         "zstd" => Ok(codec::zstd(within(3)?)),

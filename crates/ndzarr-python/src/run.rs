@@ -13,15 +13,16 @@ use pyo3::prelude::*;
 
 use crate::error::{of_kind, raised};
 
-/// How often a waiting caller asks for signals, and reports progress.
+/// The interval at which a waiting caller checks for signals, and reports progress.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What a caller does while a call runs.
+/// The work of a caller while a call runs.
 #[derive(FromPyObject)]
 pub(crate) struct Watch(
-    /// Whether it listens for Ctrl-C, which only the main thread of Python hears.
+    /// True if it listens for Ctrl-C, which only the main thread of Python receives.
     bool,
-    /// Called with the number of chunks that are done and of all chunks, on the calling thread alone.
+    /// Called with the number of chunks that are done and of all chunks, only on the calling
+    /// thread.
     Option<Py<PyAny>>,
     /// Stops the call from another thread.
     Option<Py<Stop>>,
@@ -51,7 +52,7 @@ impl Stop {
 }
 
 impl Watch {
-    /// Whether the call was stopped from another thread.
+    /// True if the call was stopped from another thread.
     pub(crate) fn is_stopped(&self) -> bool {
         self.cancel().is_some_and(|cancel| cancel.is_cancelled())
     }
@@ -60,7 +61,7 @@ impl Watch {
         self.2.as_ref().map(|stop| stop.get().0.clone())
     }
 
-    /// Whether another thread runs the call, so that its caller hears and reports.
+    /// True if another thread runs the call, so that its caller can listen and report.
     fn is_attentive(&self) -> bool {
         self.0 || self.1.is_some()
     }
@@ -68,8 +69,8 @@ impl Watch {
 
 type Caught = thread::Result<Result<()>>;
 
-/// Runs a call of the library. What it calls without its options, to open and create nodes, is cancelled
-/// with it.
+/// Runs a call of the library. Cancelling it also cancels the calls that it makes without its
+/// options, to open and create nodes.
 fn caught(call: impl FnOnce(RunOptions) -> Result<()>, options: RunOptions) -> Caught {
     let cancel = options.cancel.clone();
     let call = AssertUnwindSafe(|| match cancel {
@@ -126,8 +127,8 @@ fn run_once(
     watcher.returned(py, end)
 }
 
-/// As [`run`], for a call that changes nothing in a store or in memory of Python: an interrupt does not
-/// wait for its end, and what it returns then is dropped.
+/// Runs a call that changes nothing in a store or in memory of Python: an interrupt does not wait
+/// for its end, and drops its result.
 pub(crate) fn look<R: Send + 'static>(
     py: Python<'_>,
     watch: &Watch,
@@ -135,10 +136,10 @@ pub(crate) fn look<R: Send + 'static>(
     call: impl FnOnce(RunOptions) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
     let output = Arc::new(Mutex::new(None));
-    let theirs = Arc::clone(&output);
+    let shared = Arc::clone(&output);
     let once = move |options| {
         let found = call(options)?;
-        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
         Ok(())
     };
     look_once(py, watch, options, Box::new(once))?;
@@ -160,9 +161,9 @@ fn look_once(
     let work = Arc::new(Mutex::new(Some((call, options))));
     let end = py.detach(|| {
         let (send, receive) = channel();
-        let theirs = Arc::clone(&work);
+        let shared = Arc::clone(&work);
         let start = move || {
-            if let Some((call, options)) = taken(&theirs) {
+            if let Some((call, options)) = taken(&shared) {
                 let _ = send.send(caught(call, options));
             }
         };
@@ -178,7 +179,7 @@ fn taken<T>(work: &Mutex<Option<T>>) -> Option<T> {
     work.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// What becomes of a call that is interrupted.
+/// The treatment of a call that is interrupted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnInterrupt {
     Wait,
@@ -193,7 +194,7 @@ struct Watcher<'w> {
 }
 
 impl<'w> Watcher<'w> {
-    /// With the options of the call.
+    /// A watcher, and the options of the call with which it can be watched.
     fn new(watch: &'w Watch, options: RunOptions) -> (Self, RunOptions) {
         let watcher = Self { watch, cancel: watch.cancel().unwrap_or_default(), counts: Arc::default() };
         let mut options = options.cancel(watcher.cancel.clone());
@@ -207,19 +208,19 @@ impl<'w> Watcher<'w> {
         (watcher, options)
     }
 
-    /// Waits for the answer of the call, `None` if its thread ended without one; or fails with what
-    /// interrupted it.
+    /// Waits for the result of the call; `None` if its thread ended without one. Fails with the
+    /// exception that interrupted it.
     fn wait(&self, receive: &Receiver<Caught>, on_interrupt: OnInterrupt) -> PyResult<Option<Caught>> {
         let mut interrupt = None;
         loop {
             match receive.recv_timeout(TICK) {
                 Err(RecvTimeoutError::Timeout) if interrupt.is_some() => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    let heard = Python::attach(|py| {
+                    let reported = Python::attach(|py| {
                         py.check_signals()?;
                         self.counts.report(py, self.watch)
                     });
-                    let Err(error) = heard else { continue };
+                    let Err(error) = reported else { continue };
                     self.cancel.cancel();
                     if on_interrupt == OnInterrupt::Leave {
                         return Err(error);
@@ -268,7 +269,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Tells the caller, if anything was done since.
+    /// Reports to the caller if anything was done since the last report.
     fn report(&self, py: Python<'_>, watch: &Watch) -> PyResult<()> {
         let Some(progress) = &watch.1 else { return Ok(()) };
         let done = self.done.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What a handle knows of its node, and the calls that change it one after another.
+//! The node of a handle, and the calls that change it one after another.
 
 use std::process;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,12 +13,12 @@ use pyo3::prelude::*;
 use crate::error::of_kind;
 use crate::run::{Watch, run};
 
-/// An array or a group as a handle knows it. A call works on a clone, so that none waits for another,
-/// but for those that change it.
+/// An array or a group as a handle knows it. A call works on a clone, so that only calls that
+/// change it wait for each other.
 pub(crate) struct Known<N> {
     /// Locked only with the GIL, which a thread that forks holds: a child never finds it locked.
     node: RwLock<N>,
-    /// Held while the shape or the attributes change, so that the newest of them stay.
+    /// Held while the shape or the attributes change, so that the newest are stored last.
     changes: Turn,
 }
 
@@ -42,7 +42,7 @@ impl<N: Clone + Send + Sync> Known<N> {
         let _turn = self.changes.take(py, watch)?;
         let node = self.get(py);
         let mut changed = None;
-        // The thread that runs it has nothing to do with Python: at the end of the interpreter it could not.
+        // The thread that runs it must not use Python: at the end of the interpreter it could not.
         let ran = run(py, watch, options, |options| {
             changed = Some(change(node, options)?);
             Ok(())
@@ -50,8 +50,8 @@ impl<N: Clone + Send + Sync> Known<N> {
         let Some(changed) = changed else { return ran };
         *self.node.write().unwrap_or_else(PoisonError::into_inner) = changed;
         match ran {
-            // The progress failed. What is stored must not look as if it were not: who tries again
-            // would append twice.
+            // Only the report of progress failed. The change is stored and must not look as if it
+            // were not: a caller that tries again would append twice.
             Err(error) if error.is_instance_of::<PyException>(py) => {
                 error.write_unraisable(py, None);
                 Ok(())
@@ -61,11 +61,11 @@ impl<N: Clone + Send + Sync> Known<N> {
     }
 }
 
-/// The longest wait between two looks.
+/// The longest wait between two attempts to take a turn.
 const LONGEST: Duration = Duration::from_millis(20);
 
-/// Held by one call of a process at a time. A forked child may take one that was held in its parent:
-/// the thread that held it is not there.
+/// Held by one call of a process at a time. A forked child may take one that was held in its
+/// parent: the thread that held it does not exist in the child.
 #[derive(Default)]
 struct Turn {
     /// The process and the thread that hold it, or 0.
@@ -73,7 +73,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Waits for the turn; signals are heard meanwhile.
+    /// Waits for the turn, and handles signals meanwhile.
     fn take(&self, py: Python<'_>, watch: &Watch) -> PyResult<Held<'_>> {
         let own = caller();
         let mut pause = Duration::from_micros(50);

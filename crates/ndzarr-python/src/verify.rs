@@ -1,9 +1,9 @@
-//! Reads all of an array and lists what is damaged.
+//! Reads all of an array and lists the damaged chunks.
 
 use ndzarr::codec::CodecConfig;
 use ndzarr::{AnyArray, Chunk, DamageReport, DamagedChunk, ErrorKind, Result, RunOptions};
 
-/// How many bytes of elements are read by one call.
+/// The number of bytes of elements that one call reads.
 const BATCH: u64 = 64 << 20;
 
 /// The damaged chunks of an array, by their keys. Chunks that are not stored are not read.
@@ -11,14 +11,15 @@ pub(crate) fn damaged(any: &AnyArray, options: RunOptions) -> Result<Vec<Damaged
     let report = DamageReport::new();
     let any = any.clone().with_options(options.fill_damaged(&report));
     let units = match any.units().stored() {
-        // A web server lists nothing, and a bucket may deny it: then every chunk is asked for.
+        // A web server lists nothing, and a bucket may deny it: then every chunk is requested.
         Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {
             any.units().iter()
         }
         stored => stored?,
     };
     let size = any.data_type().elem_size().unwrap_or(1) as u64;
-    // A shard may not fit in memory: its inner chunks are read. Behind further codecs it is one value.
+    // A shard may not fit in memory: its inner chunks are read. With further codecs after it, it is
+    // one value.
     let last = any.spec().codecs.last().map(|codec| &codec.config);
     let is_sharded = any.shard_shape().is_some() && matches!(last, Some(CodecConfig::Sharding(_)));
     let of_unit = |unit: Chunk| -> Box<dyn Iterator<Item = Chunk> + '_> {
