@@ -59,8 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 }
 
 fn compare(listed: &str, found: &str) -> Result<(), String> {
-    let (listed, found): (BTreeSet<&str>, BTreeSet<&str>) =
-        (listed.lines().collect(), found.lines().collect());
+    let listed: BTreeSet<&str> = listed.lines().collect();
+    let found: BTreeSet<&str> = found.lines().collect();
     let mut changes = String::new();
     for line in listed.difference(&found) {
         let _ = writeln!(changes, "- {line}");
@@ -68,10 +68,10 @@ fn compare(listed: &str, found: &str) -> Result<(), String> {
     for line in found.difference(&listed) {
         let _ = writeln!(changes, "+ {line}");
     }
-    match changes.is_empty() {
-        true => Ok(()),
-        false => Err(format!("the public API is not that of {LIST}; `cargo xtask api --write`:\n{changes}")),
+    if changes.is_empty() {
+        return Ok(());
     }
+    Err(format!("the public API is not that of {LIST}; `cargo xtask api --write`:\n{changes}"))
 }
 
 /// The list, a line for each item and each of its public parts.
@@ -94,11 +94,11 @@ fn list(root: &Path) -> Result<String, String> {
         }
     }
     let unnamed = unnamed(&out, &sources.types()?);
-    let lines = unnamed.iter().fold(String::new(), |lines, (name, line)| format!("{lines}\n{name}: {line}"));
-    match unnamed.is_empty() {
-        true => Ok(out),
-        false => Err(format!("users of the facade cannot name these types of public signatures:{lines}")),
+    if unnamed.is_empty() {
+        return Ok(out);
     }
+    let lines: String = unnamed.iter().map(|(name, line)| format!("\n{name}: {line}")).collect();
+    Err(format!("users of the facade cannot name these types of public signatures:{lines}"))
 }
 
 /// The crates of the workspace, read when they are first asked for.

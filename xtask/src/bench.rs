@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: ndzarr beside its peers, row by row, turn by turn.
+//! `cargo xtask bench`: measures ndzarr and its peers, row by row, turn by turn.
 //!
 //! A peer writes the data, each turn of an engine is a process, and the ratio of two turns of a
 //! round counts.
@@ -73,9 +73,10 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         None => None,
     };
     let pinned = python::interpreter("bench")?;
-    let with_wheel = match chosen.iter().any(|(definition, _)| definition.python) {
-        true => wheel::installed("bench", false)?,
-        false => PathBuf::new(),
+    let with_wheel = if chosen.iter().any(|(definition, _)| definition.python) {
+        wheel::installed("bench", false)?
+    } else {
+        PathBuf::new()
     };
     let data = Data::new()?;
     for (definition, row) in &chosen {
@@ -96,7 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         let finished = bench.run(&bar)?;
         bar.suspend(|| {
             eprintln!("{}", finished.line());
-            finished.failures.iter().chain(&finished.gives_up).for_each(|note| eprintln!("  {note}"));
+            for note in finished.failures.iter().chain(&finished.gives_up) {
+                eprintln!("  {note}");
+            }
         });
         bar.inc(1);
         done.push(finished);
@@ -133,7 +136,7 @@ fn build_engine(engine: &str, repository: &Path, target: &Path) -> Result<(), St
     )
 }
 
-/// Builds the engine of another commit, beside that of this one.
+/// Builds the engine of another commit, next to that of this one.
 fn build_before(commit: &str) -> Result<(), String> {
     let folder = turn::before();
     let git = |arguments: &[&str]| {
@@ -349,7 +352,7 @@ struct Done {
     verdict: Verdict,
     /// Beside another commit: why it may be slower.
     gives_up: Option<String>,
-    /// Whether the other commit has no such row, and cannot run it.
+    /// True if the other commit has no such row, and cannot run it.
     is_new: bool,
     failures: Vec<String>,
 }

@@ -76,7 +76,7 @@ impl Args {
     }
 }
 
-/// Where the outcomes of the last full run are kept.
+/// The file of the outcomes of the last full run.
 fn record() -> PathBuf {
     python::target().join("conformance-outcomes.jsonl")
 }
@@ -111,11 +111,11 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         Some(programs) => all_outcomes(args, programs)?,
         None => fs::read_to_string(record()).map_err(|e| format!("{}: {e}", record().display()))?,
     };
-    let kept = if args.is_full() { record() } else { python::target().join("conformance-some.jsonl") };
-    fs::write(&kept, &lines).map_err(|e| format!("{}: {e}", kept.display()))?;
+    let outcomes = if args.is_full() { record() } else { python::target().join("conformance-some.jsonl") };
+    fs::write(&outcomes, &lines).map_err(|e| format!("{}: {e}", outcomes.display()))?;
     eprintln!("{} outcomes in {:.0} s", lines.lines().count(), start.elapsed().as_secs_f64());
     // Disagreements are shown first, and end the task last.
-    let judged = report("report.py", &[&kept], args.is_full());
+    let judged = report("report.py", &[&outcomes], args.is_full());
     if let Some(programs) = programs.filter(|_| args.only.is_none()) {
         conversions(&programs.ndzarr)?;
         archives(&programs.ndzarr)?;
@@ -186,7 +186,8 @@ fn all_outcomes(args: &Args, programs: &Programs) -> Result<String, String> {
         jobs = ENVIRONMENTS.iter().map(|&(environment, _)| (environment, 0, 1)).collect();
     }
     let n_workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-    let (jobs, results) = (Mutex::new(jobs), Mutex::new(Ok(String::new())));
+    let jobs = Mutex::new(jobs);
+    let results = Mutex::new(Ok(String::new()));
     std::thread::scope(|scope| {
         for _ in 0..n_workers {
             scope.spawn(|| {

@@ -51,7 +51,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         println!("| {} | {outcome} | {} min {:02} s |", system.describe(), time / 60, time % 60);
     }
     for (system, outcome, _) in &rows {
-        outcome.failures.iter().for_each(|failure| println!("{}: {failure}", system.describe()));
+        for failure in &outcome.failures {
+            println!("{}: {failure}", system.describe());
+        }
     }
     match rows.iter().filter(|(_, outcome, _)| !outcome.is_good()).count() {
         0 => Ok(()),

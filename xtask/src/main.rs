@@ -25,7 +25,7 @@ use clap::Parser;
 enum Task {
     /// Compare the public API with its list, crates/ndzarr/public-api.txt.
     Api(api::Args),
-    /// Measure ndzarr beside its peers and a floor, on the workloads of benchmarks/definitions.
+    /// Measure ndzarr, its peers and a floor, on the workloads of benchmarks/definitions.
     Bench(bench::Args),
     /// Compare ndzarr with other implementations in both directions and write docs/internals/support.md.
     Conformance(conformance::Args),

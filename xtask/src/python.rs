@@ -1,4 +1,4 @@
-//! Pinned virtual environments for the Python peers, kept below `target/xtask-venvs`.
+//! Pinned virtual environments for the Python peers, below `target/xtask-venvs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -115,8 +115,8 @@ fn pass(tests: &mut Command) -> Result<(), String> {
     let text = String::from_utf8_lossy(&output.stdout);
     eprint!("{text}{}", String::from_utf8_lossy(&output.stderr));
     let has_some = |line: &&str| line.starts_with("test result:") && !line.contains(" 0 passed");
-    match output.status.success() && text.lines().filter(has_some).count() == 2 {
-        true => Ok(()),
-        false => Err("tests failed, or there are none of this name".to_owned()),
+    if output.status.success() && text.lines().filter(has_some).count() == 2 {
+        return Ok(());
     }
+    Err("tests failed, or there are none of this name".to_owned())
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask torture`: builds and runs the torture program beside the pinned Python libraries, and the Python
-//! package under Dask.
+//! `cargo xtask torture`: builds and runs the torture program with the pinned Python libraries, and
+//! the Python package under Dask.
 
 mod machine;
 

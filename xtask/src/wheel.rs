@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 fn plan(versions: &[&str], quick: bool) -> Vec<(usize, &'static [&'static str])> {
     let used = versions.iter().enumerate().filter(|(at, _)| !quick || at + 1 == versions.len());
     used.map(|(at, version)| {
-        // NumPy 1.26, the oldest that the wheel takes, has wheels for these alone.
+        // NumPy 1.26, the oldest that the wheel takes, has wheels only for these.
         let has_oldest = matches!(*version, "3.11" | "3.12");
         let sets: &[&str] = if has_oldest && !quick { &["numpy1", "full"] } else { &["full"] };
         (at, sets)
@@ -127,10 +127,10 @@ fn build(dev: bool) -> Result<PathBuf, String> {
     }
     let size = fs::metadata(&wheel).map_err(|e| format!("{}: {e}", wheel.display()))?.len();
     eprintln!("{}: {:.2} MiB", wheel.display(), size as f64 / f64::from(1 << 20));
-    match dev || size <= LARGEST {
-        true => Ok(wheel),
-        false => Err(format!("the wheel is larger than {LARGEST} bytes")),
+    if !dev && size > LARGEST {
+        return Err(format!("the wheel is larger than {LARGEST} bytes"));
     }
+    Ok(wheel)
 }
 
 /// The wheel that users get.
@@ -206,7 +206,8 @@ fn test(python: &Path, set: &str, more: &[OsString]) -> Result<(), String> {
     python::succeed(pytest.current_dir(package()).env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null()))
 }
 
-/// zarr-python's own tests, from a checkout that is not changed, with what they need beside pytest.
+/// zarr-python's own tests, from an unchanged checkout, with the packages that they need as well as
+/// pytest.
 fn zarr_tests(python: &Path, folder: &Path) -> Result<(), String> {
     let needed =
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "hypothesis", "pytest-asyncio"];

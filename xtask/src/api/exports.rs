@@ -5,7 +5,7 @@
 pub(super) struct Export {
     /// As users of the file write it.
     pub(super) public: String,
-    /// The crate that it comes from, and its name there.
+    /// The crate that it comes from, and its name in that crate.
     pub(super) from: String,
     pub(super) name: String,
 }
@@ -14,7 +14,8 @@ pub(super) struct Export {
 /// modules are followed. What the documentation hides is left out.
 pub(super) fn exports(text: &str, module: &str, own: &str) -> Vec<Export> {
     let mut found = Vec::new();
-    let (mut inline, mut pending) = (String::new(), String::new());
+    let mut inline = String::new();
+    let mut pending = String::new();
     let mut hidden = false;
     for line in text.lines().map(str::trim) {
         hidden |= line == "#[doc(hidden)]";

@@ -72,7 +72,8 @@ impl Parts {
     /// Adds those of a file.
     fn add(&mut self, text: &str) {
         self.add_macros(text);
-        let (mut block, mut statement): (Option<Block>, String) = (None, String::new());
+        let mut block: Option<Block> = None;
+        let mut statement = String::new();
         let mut attributes = Vec::new();
         let mut hidden = false;
         for line in text.lines() {
@@ -82,8 +83,9 @@ impl Parts {
             }
             if trimmed.starts_with('#') {
                 hidden |= trimmed == "#[doc(hidden)]";
-                let told = ["#[non_exhaustive", "#[derive("].iter().any(|start| trimmed.starts_with(start));
-                if told && line == trimmed {
+                let is_listed =
+                    ["#[non_exhaustive", "#[derive("].iter().any(|start| trimmed.starts_with(start));
+                if is_listed && line == trimmed {
                     attributes.push(trimmed.to_owned());
                 }
                 continue;
@@ -158,7 +160,8 @@ impl Parts {
                 None
             }
             None => {
-                let (name, label) = (first_word(of), format!("{signature}: "));
+                let name = first_word(of);
+                let label = format!("{signature}: ");
                 head.ends_with('{').then_some(Block { name, label, kind: Kind::Impl })
             }
         }
@@ -184,13 +187,13 @@ impl Parts {
                 continue;
             }
             let starts = ["pub ", "impl ", "impl<", "#[derive("];
-            let told = body.filter(|line| starts.iter().any(|start| line.starts_with(start)));
-            let told: Vec<String> = told.map(finished).map(|line| without_private(&line)).collect();
+            let public = body.filter(|line| starts.iter().any(|start| line.starts_with(start)));
+            let public: Vec<String> = public.map(finished).map(|line| without_private(&line)).collect();
             let (_, calls) = text.split_once(&format!("\n{name}! {{\n")).unwrap_or_default();
             let calls = calls.lines().take_while(|line| *line != "}");
             let calls = calls.map(|line| first_word(line.trim())).filter(|word| !word.is_empty()).collect();
-            if told.iter().any(|line| line.starts_with("pub struct ")) {
-                self.macros.push((told, calls));
+            if public.iter().any(|line| line.starts_with("pub struct ")) {
+                self.macros.push((public, calls));
             }
         }
     }

@@ -147,9 +147,11 @@ impl Data {
         } else if row.operation == "mask" {
             let elements = bytes.chunks_exact(2).zip(0_u64..);
             // As `masked` of benchmarks/protocol has it.
-            elements
-                .filter(|(_, number)| (number.wrapping_mul(2_654_435_761) & 0xffff_ffff) % 100 == 0)
-                .for_each(|(element, _)| hasher.update(element));
+            for (element, number) in elements {
+                if (number.wrapping_mul(2_654_435_761) & 0xffff_ffff) % 100 == 0 {
+                    hasher.update(element);
+                }
+            }
         } else if !chunks.is_empty() {
             let side = base.layout.as_ref().and_then(|layout| layout["inner"].as_u64()).unwrap_or(1);
             for chunk in chunks {
@@ -200,7 +202,7 @@ impl Data {
             .collect()
     }
 
-    /// The target of an engine's writes: nothing for a copy, the documents alone, or a copy of the
+    /// The target of an engine's writes: nothing for a copy, only the documents, or a copy of the
     /// dataset.
     pub(super) fn target(&self, dataset: &Path, row: &Row) -> Result<PathBuf, String> {
         // Synced rows need a disk.

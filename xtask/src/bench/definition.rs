@@ -24,7 +24,7 @@ pub(super) struct Definition {
     /// The region, as start and end along each axis; everything if absent.
     #[serde(default)]
     pub(super) region: Vec<[u64; 2]>,
-    /// Whether all engines are called from Python, ndzarr as its wheel.
+    /// True if all engines are called from Python, ndzarr as its wheel.
     #[serde(default)]
     pub(super) python: bool,
     /// How many random inner chunks are read.
@@ -85,7 +85,7 @@ pub(super) struct Row {
     pub(super) locking: String,
     /// The memory limit, in bytes.
     pub(super) memory_bytes: Option<u64>,
-    /// Whether an N5 array is shown with reversed axes.
+    /// True if an N5 array is shown with reversed axes.
     #[serde(default)]
     pub(super) reversed_axes: bool,
     /// Of a copy: the shape of the chunks that it has, and that of its shards.
@@ -95,10 +95,10 @@ pub(super) struct Row {
     pub(super) to_shards: Vec<u64>,
     /// The workload that `ndzarr-into-c` reads, into an array of order C.
     pub(super) into_c: Option<String>,
-    /// Whether the engine without a library can do it.
+    /// True if the engine without a library can do it.
     #[serde(default = "yes")]
     pub(super) floor: bool,
-    /// Whether a short run leaves it out.
+    /// True if a short run leaves it out.
     #[serde(default)]
     pub(super) full_only: bool,
 }
@@ -140,7 +140,7 @@ impl Definition {
 }
 
 impl Row {
-    /// Its name behind the workload's.
+    /// Its name after the workload's.
     pub(super) fn title<'r>(&'r self, definition: &'r Definition) -> String {
         title(&definition.name, self.name.as_ref(), &self.operation)
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench --remote`: ndzarr beside its peers in a bucket behind a slow network.
+//! `cargo xtask bench --remote`: measures ndzarr and its peers in a bucket behind a slow network.
 //!
 //! `benchmarks/remote` has the server with its proxy and the engines in Rust, `rows.toml` there the
 //! rows.
@@ -121,16 +121,17 @@ fn rounds(
 ) -> Result<Turns, String> {
     let peers = row.peers.iter().filter(|peer| args.vs.is_empty() || args.vs.contains(peer));
     let mut engines: Vec<&str> = std::iter::once("ndzarr").chain(peers.map(String::as_str)).collect();
-    let (mut turns, mut expected) = (Turns::new(), None);
+    let mut turns = Turns::new();
+    let mut expected = None;
     for _ in 0..args.rounds {
         for engine in engines.clone() {
             let turn = turn(row, engine, server, folder).and_then(|(report, counts)| {
                 // The engines have to agree.
                 let found = report.checksum;
-                match *expected.get_or_insert(found) == found {
-                    true => Ok((report, counts)),
-                    false => Err(format!("the checksum is {found:?}, not {expected:?}")),
+                if *expected.get_or_insert(found) == found {
+                    return Ok((report, counts));
                 }
+                Err(format!("the checksum is {found:?}, not {expected:?}"))
             });
             if let Err(error) = &turn {
                 wrong.push(format!("{}, {engine}: {error}", row.name));
@@ -144,7 +145,7 @@ fn rounds(
 
 fn turn(row: &Row, engine: &str, server: &Server, folder: &Path) -> Result<(Report, Counts), String> {
     let request = folder.join("remote-request.json");
-    let Told { endpoint, bucket, control } = &server.told;
+    let Addresses { endpoint, bucket, control } = &server.addresses;
     let text = json!({
         "operation": row.operation,
         "endpoint": endpoint,
@@ -178,7 +179,8 @@ fn program(name: &str) -> PathBuf {
 fn made(folder: &Path) -> Result<PathBuf, String> {
     let script = python::engines().join("remote_make.py");
     let text = fs::read_to_string(&script).map_err(|e| format!("{}: {e}", script.display()))?;
-    let (data, done) = (folder.join("remote"), folder.join("remote.made"));
+    let data = folder.join("remote");
+    let done = folder.join("remote.made");
     if fs::read_to_string(&done).is_ok_and(|made| made == text) {
         return Ok(data);
     }
@@ -265,9 +267,9 @@ fn measured(row: &Row, at: usize, latency: u32, turns: &Turns) -> Measured {
     }
 }
 
-/// Where the server is.
+/// The addresses of the server.
 #[derive(Debug, Deserialize)]
-struct Told {
+struct Addresses {
     endpoint: String,
     bucket: String,
     control: String,
@@ -276,7 +278,7 @@ struct Told {
 /// The server with its proxy. It ends when this is dropped.
 struct Server {
     child: Child,
-    told: Told,
+    addresses: Addresses,
 }
 
 impl Server {
@@ -288,14 +290,14 @@ impl Server {
         if let Some(output) = child.stdout.take() {
             BufReader::new(output).read_line(&mut line).map_err(|e| format!("remote-server: {e}"))?;
         }
-        let told = serde_json::from_str(&line).map_err(|e| format!("remote-server: {e}"))?;
-        Ok(Self { child, told })
+        let addresses = serde_json::from_str(&line).map_err(|e| format!("remote-server: {e}"))?;
+        Ok(Self { child, addresses })
     }
 
     /// Sends a line to the control port.
     fn ask(&self, what: &str) -> Result<Counts, String> {
         let mut answer = String::new();
-        TcpStream::connect(&self.told.control)
+        TcpStream::connect(&self.addresses.control)
             .and_then(|mut stream| {
                 writeln!(stream, "{what}")?;
                 BufReader::new(stream).read_line(&mut answer)

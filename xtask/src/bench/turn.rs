@@ -43,9 +43,9 @@ impl Report {
         self.frames.map_or(self.wall_ns, |frames| frames.p99_ns)
     }
 
-    /// Whether other programs disturbed it: they took processor time while it waited for a
-    /// processor. Waiting alone proves nothing: an engine with more threads than processors waits
-    /// for itself.
+    /// True if other programs disturbed it: they took processor time while it waited for a
+    /// processor. Waiting by itself proves nothing: an engine with more threads than processors
+    /// waits for itself.
     pub(super) fn is_disturbed(&self) -> bool {
         let others = self.other_cpu_ns > self.wall_ns / 10 + 2 * TICK_NS;
         let waited = self.waited_ns > self.wall_ns / 20;

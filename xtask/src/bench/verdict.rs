@@ -28,7 +28,7 @@ pub(super) struct Target {
     pub(super) time: Time,
 }
 
-/// The target of each row beside another commit.
+/// The target of each row against another commit.
 pub(super) const BESIDE_BEFORE: Target = Target { ratio: 1.03, time: Time::Processor };
 
 /// A ratio of ndzarr's time to another's, round by round.
@@ -48,7 +48,7 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// Whether four fifths of the rounds are on one side of a target, so that the median is hardly
+    /// True if four fifths of the rounds are on one side of a target, so that the median is hardly
     /// there by chance.
     pub(super) fn is_clear_of(&self, target: f64) -> bool {
         let met = self.pairs.iter().filter(|&&ratio| ratio <= target).count();

@@ -73,7 +73,9 @@ fn write(path: &Path, shape: &[u64], seed: u64) -> std::io::Result<()> {
     let wave = |n: u64, period: f64| -> Vec<f64> {
         (0..n).map(|i| (i as f64 / period * std::f64::consts::TAU + phase).sin()).collect()
     };
-    let (wz, wy, wx) = (wave(nz, 311.0), wave(ny, 173.0), wave(nx, 229.0));
+    let wz = wave(nz, 311.0);
+    let wy = wave(ny, 173.0);
+    let wx = wave(nx, 229.0);
     for z in &wz {
         for y in &wy {
             for x in &wx {

@@ -96,7 +96,7 @@ fn neuroglancer() -> Result<(PathBuf, String), String> {
          print(d.version, d.locate_file('neuroglancer/static/client'))",
     ]);
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let (version, client) = said.trim().split_once(' ').ok_or("neuroglancer is not installed")?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let (version, client) = printed.trim().split_once(' ').ok_or("neuroglancer is not installed")?;
     Ok((PathBuf::from(client), version.to_owned()))
 }

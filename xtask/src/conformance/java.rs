@@ -41,10 +41,10 @@ pub(super) fn run(class_path: &str, only: Option<&str>) -> Result<(), String> {
     if !output.status.success() {
         return Err(format!("java.py: {}", output.status));
     }
-    let kept = python::target().join("java.jsonl");
-    fs::write(&kept, &output.stdout).map_err(|e| format!("{}: {e}", kept.display()))?;
+    let outcomes = python::target().join("java.jsonl");
+    fs::write(&outcomes, &output.stdout).map_err(|e| format!("{}: {e}", outcomes.display()))?;
     eprintln!("done in {:.0} s", start.elapsed().as_secs_f64());
-    report("java_report.py", &[&kept], only.is_none())
+    report("java_report.py", &[&outcomes], only.is_none())
 }
 
 /// The compiled program.

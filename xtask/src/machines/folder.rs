@@ -38,7 +38,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Makes it, unless it is there already: a file that is written last says so.
+    /// Makes it, unless it exists already, which a file that is written last shows.
     pub(crate) fn at(path: &Path, contents: &Contents) -> Result<Self, String> {
         let say = |error: std::io::Error| format!("{}: {error}", path.display());
         fs::create_dir_all(path).map_err(say)?;
@@ -62,7 +62,8 @@ impl Folder {
                 .arg(mirror),
         )?;
         for file in ["etc/ssl/certs/ca-certificates.crt", "etc/resolv.conf", "etc/hosts"] {
-            let (from, to) = (Path::new("/").join(file), self.root.join(file));
+            let from = Path::new("/").join(file);
+            let to = self.root.join(file);
             fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
         }
         for folder in ["src/home", &PROJECT[1..]] {
@@ -103,7 +104,7 @@ impl Folder {
 
     /// A command inside the folder, to be followed by its name and arguments. It sees the working
     /// copy, which it cannot change. The mounts are its own and end with it, so that
-    /// deleting the folder does not reach what is mounted there.
+    /// deleting the folder does not delete the mounted files.
     pub(crate) fn inside(&self) -> Command {
         self.entered_by("exec chroot")
     }
@@ -148,7 +149,7 @@ impl Folder {
     }
 }
 
-/// Installs a package of Debian on this machine, if its program is not there.
+/// Installs a package of Debian on this machine, if its program does not exist.
 pub(crate) fn need(program: &str, package: &str) -> Result<(), String> {
     if Command::new(program).arg("--version").output().is_ok() {
         return Ok(());

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) builds: bool,
-    /// Whether tests were run at all.
+    /// True if tests were run at all.
     pub(super) ran: bool,
     pub(super) passed: u64,
     pub(super) failed: u64,
@@ -67,7 +67,7 @@ impl Outcome {
         outcome
     }
 
-    /// A program that ended before it said how many tests passed.
+    /// A program that ended before it printed how many tests passed.
     fn died(&mut self, program: Option<&str>) {
         self.failures.extend(program.map(|program| format!("{program} ended without a result")));
     }

@@ -184,7 +184,7 @@ struct Cargo<'f> {
 }
 
 impl Cargo<'_> {
-    /// Whether the command succeeds.
+    /// True if the command succeeds.
     fn passes(&self, command: &str, arguments: &[&str]) -> Result<bool, String> {
         self.output(command, arguments).map(|(passes, _)| passes)
     }

@@ -18,7 +18,7 @@ fn folder(name: &str) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Makes a program that is not there; `make` is given the folder.
+/// Makes a program that does not exist; `make` is called with the folder.
 fn once(
     name: &str,
     program: &str,

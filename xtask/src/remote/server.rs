@@ -1,4 +1,4 @@
-//! A server on a free port of the loopback interface, and what its clients are told.
+//! A server on a free port of the loopback interface, and the settings of its clients.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -51,7 +51,8 @@ impl Kind {
 
     /// The command that runs it in the foreground, as one process.
     fn command(self, port: u16, folder: &Path, served: &Path) -> Result<Command, String> {
-        let (host, port) = (Ipv4Addr::LOCALHOST.to_string(), port.to_string());
+        let host = Ipv4Addr::LOCALHOST.to_string();
+        let port = port.to_string();
         let configured = |text: String| {
             let path = folder.join("server.conf");
             fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -110,7 +110,7 @@ fn asking<'m>(packages: &'m [Value], name: &str, feature: &str) -> Vec<&'m Value
     asking.collect()
 }
 
-/// Whether no program can depend on the package: crates.io does not have it.
+/// True if no program can depend on the package: crates.io does not have it.
 fn is_program(package: &Value) -> bool {
     package["publish"].as_array().is_some_and(Vec::is_empty)
 }

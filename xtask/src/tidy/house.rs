@@ -54,7 +54,7 @@ fn name(path: &str) -> Option<Violation> {
     Some(Violation::new(path, 1, what))
 }
 
-/// Whether this is a source file of a crate of the workspace, not one of its tests or benchmarks.
+/// True if this is a source file of a crate of the workspace, not one of its tests or benchmarks.
 fn is_source(path: &str) -> bool {
     let in_crate = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
     path.starts_with("xtask/src/") || in_crate.is_some_and(|(_, path)| path.starts_with("src/"))
@@ -124,7 +124,7 @@ fn excused<'l>(
     (excused, violations)
 }
 
-/// Whether a text contains a name by itself, not as the start of a longer one.
+/// True if a text contains a name by itself, not as the start of a longer one.
 fn mentions(text: &str, name: &str) -> bool {
     let part = |c: char| c == '-' || c == '_' || c.is_alphanumeric();
     text.match_indices(name).any(|(at, _)| {

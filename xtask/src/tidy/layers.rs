@@ -20,7 +20,7 @@ pub(super) struct Package {
     pub(super) name: String,
     /// Its folder from the root of the repository.
     pub(super) folder: String,
-    /// Whether it can be published.
+    /// True if it can be published.
     pub(super) published: bool,
     pub(super) description: String,
     /// Entries that a page of crates.io shows and that its manifest lacks.
@@ -119,7 +119,7 @@ const LAYERS: &[(&str, May)] = &[
     ("xtask", May::Name(&[])),
 ];
 
-/// Edges that exist only behind a feature: without it, a build does not include the crate.
+/// Edges that exist only with a feature: without it, a build does not include the crate.
 const OPTIONAL: &[(&str, &str)] = &[
     ("ndzarr-array", "ndzarr-store-fs"),
     ("ndzarr-array", "ndzarr-store-object"),
@@ -223,7 +223,7 @@ fn parse(metadata: &Value) -> Option<Workspace> {
     Some(Workspace { packages })
 }
 
-/// What crates.io shows of a crate, beside its description.
+/// The entries of a manifest that crates.io shows, except for the description.
 const SHOWN: &[&str] = &["license", "repository", "readme", "documentation", "keywords", "categories"];
 
 fn is_empty(entry: &Value) -> bool {
@@ -265,7 +265,8 @@ fn broken_edges(package: &Package) -> Vec<(String, String)> {
     };
     let mut broken = Vec::new();
     for dependency in &package.dependencies {
-        let (to, dev) = (&dependency.name, dependency.kind == DependencyKind::Dev);
+        let to = &dependency.name;
+        let dev = dependency.kind == DependencyKind::Dev;
         if is_ours(to) {
             let for_tests = dev && FOR_TESTS.contains(&to.as_str()) && name != "xtask";
             let allowed = match may {

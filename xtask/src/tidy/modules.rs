@@ -38,13 +38,13 @@ type Path = Vec<String>;
 #[derive(Debug)]
 struct Import {
     path: Path,
-    /// `*` for all that are there.
+    /// `*` for all that exist.
     name: String,
-    /// Whether other modules can name it here: `pub use`, `pub(crate) use`.
+    /// True if other modules can name it here: `pub use`, `pub(crate) use`.
     is_reexport: bool,
 }
 
-/// What a path leads to, and the modules that re-export it on the way.
+/// The item of a path, and the modules that re-export it along the path.
 struct Found {
     module: usize,
     is_item: bool,
@@ -334,7 +334,7 @@ mod tests {
             ]),
             ["a -> b", "a -> b/c"]
         );
-        // What one module re-exports of another beside it.
+        // The items that one module re-exports of another one next to it.
         assert_eq!(
             edges(&[
                 ("lib.rs", "mod a; mod b;"),

@@ -124,7 +124,7 @@ fn io(tokens: &[Token<'_>]) -> Found {
     found
 }
 
-/// The first segment behind `std::`, or that of every member of a group `{a, b::c, d::{e, f}}`.
+/// The first segment after `std::`, or that of every member of a group `{a, b::c, d::{e, f}}`.
 fn heads<'t, 's>(rest: &'t [Token<'s>]) -> Vec<&'t Token<'s>> {
     let Some(first) = rest.first() else { return Vec::new() };
     if !first.is("{") {

@@ -46,7 +46,7 @@ fn untested(page: &str, is_there: &dyn Fn(&str) -> bool) -> Vec<(usize, String)>
     found
 }
 
-/// Whether a case of `testdata/` or a function of a file is there.
+/// True if a case of `testdata/` or a function of a file exists.
 fn is_there(test: &str, tree: &Tree) -> bool {
     match test.split_once("::") {
         Some((path, function)) => tree.text(path).contains(&format!("fn {function}(")),

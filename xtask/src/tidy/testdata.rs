@@ -7,7 +7,7 @@ use super::violation::Violation;
 
 const FAMILIES: [&str; 7] = ["zarr2", "zarr3", "draft", "n5", "bad", "cf", "regression"];
 
-/// Cases are kept small: 200 KB a file.
+/// The limit of a file of a case: 200 KB.
 const MAX_BYTES: u64 = 200_000;
 
 /// Checks `testdata/`.
@@ -18,7 +18,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
 
 fn rules<'p>(files: impl Iterator<Item = (&'p str, u64)>) -> Vec<Violation> {
     let mut violations = Vec::new();
-    // Whether a case has its case.toml; one file of it to name.
+    // True if a case has its case.toml; and one of its files, for messages.
     let mut cases: BTreeMap<(&str, &str), (bool, &str)> = BTreeMap::new();
     for (path, byte_len) in files {
         let Some(below) = path.strip_prefix("testdata/").filter(|below| *below != "README.md") else {

@@ -25,13 +25,13 @@ pub(super) struct Token<'s> {
 }
 
 impl Token<'_> {
-    /// Whether this is the word or the punctuation character `text`.
+    /// True if this is the word or the punctuation character `text`.
     pub(super) fn is(&self, text: &str) -> bool {
         matches!(self.kind, Kind::Word | Kind::Punct) && self.text == text
     }
 }
 
-/// Whether the tokens from `at` on are these words and punctuation characters.
+/// True if the tokens from `at` on are these words and punctuation characters.
 pub(super) fn starts_with(tokens: &[Token<'_>], at: usize, texts: &[&str]) -> bool {
     texts.iter().enumerate().all(|(i, text)| tokens.get(at + i).is_some_and(|token| token.is(text)))
 }

@@ -64,7 +64,7 @@ fn rules(list: &str, named: &BTreeMap<String, (String, usize)>) -> Vec<Violation
     violations
 }
 
-/// Whether this is a number like `V2-T04` or `PY-22`.
+/// True if this is a number like `V2-T04` or `PY-22`.
 fn is_trap(text: &str) -> bool {
     let Some((family, item)) = text.split_once('-') else { return false };
     let number = match family {

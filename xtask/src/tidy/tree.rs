@@ -61,7 +61,7 @@ impl Tree {
         fs::symlink_metadata(self.root.join(path)).map_or(0, |metadata| metadata.len())
     }
 
-    /// Whether there is a file or folder.
+    /// True if a file or folder exists.
     pub(super) fn exists(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
         path.is_empty() || self.paths.iter().any(|known| known == path || known.starts_with(&folder))

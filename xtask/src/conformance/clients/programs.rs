@@ -17,16 +17,16 @@ const PACKAGES: [&[&str]; 2] = [&["nodejs", "chromium"], &["python3-gdal", "pyth
 /// The scripts in JavaScript, from the root of the repository.
 pub(super) const SCRIPTS: &str = "xtask/src/conformance/clients";
 
-/// What `client_reads.py` and `client_writes.py` exit with if their program is not there.
+/// The exit code of `client_reads.py` and `client_writes.py` if their program does not exist.
 const NOT_THERE: i32 = 3;
 
 /// What a command prints: lines, each an outcome.
 pub(super) fn lines(command: &mut Command) -> Result<String, String> {
     let output = command.stderr(Stdio::piped()).output().map_err(|e| format!("{command:?}: {e}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+        let printed = String::from_utf8_lossy(&output.stderr);
         let why = if output.status.code() == Some(NOT_THERE) { "not installed" } else { "failed" };
-        return Err(format!("{why}: {}", said.trim()));
+        return Err(format!("{why}: {}", printed.trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

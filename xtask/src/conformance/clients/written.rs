@@ -28,8 +28,8 @@ pub(super) fn run(program: &Path, data: &Path, debian: &Result<Folder, String>) 
     for client in OF_PYPI {
         let stores = data.join(format!("by-{client}"));
         let mut command = script("clients", "client_writes.py")?;
-        let said = lines(command.arg(data).arg(client).arg(&stores));
-        written.push(line(client, said.map(|said| json!([client, stores, said]))));
+        let printed = lines(command.arg(data).arg(client).arg(&stores));
+        written.push(line(client, printed.map(|printed| json!([client, stores, printed]))));
     }
     for client in OF_DEBIAN {
         let run =
@@ -53,7 +53,8 @@ fn line(client: &str, written: Result<Value, String>) -> String {
     format!("{written}\n")
 }
 
-/// Runs a client in Debian's folder, where it cannot change the working copy and writes beside it.
+/// Runs a client in Debian's folder, where it cannot change the working copy and writes to other
+/// folders.
 fn in_debian(
     debian: &Result<Folder, String>,
     client: &str,
@@ -65,6 +66,6 @@ fn in_debian(
     if stores.exists() {
         fs::remove_dir_all(&stores).map_err(|e| format!("{}: {e}", stores.display()))?;
     }
-    let said = run(&inside, &format!("/{name}"))?;
-    Ok(json!([client, stores, said]))
+    let printed = run(&inside, &format!("/{name}"))?;
+    Ok(json!([client, stores, printed]))
 }
