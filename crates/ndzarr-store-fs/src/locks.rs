@@ -50,6 +50,9 @@ enum Attempt {
     Busy(Option<String>),
     /// The lock file went away in the meantime.
     Again,
+    /// The same, or it had gone before, and this system only remembers its name: Linux does, of SMB,
+    /// for as long as it caches attributes.
+    Gone,
     /// It may have gone away in the meantime.
     Refused(io::Error),
     Unsupported,
@@ -124,13 +127,20 @@ impl Locks {
         let start = self.sys.now();
         let mut pause = FIRST_PAUSE;
         let mut refused = 0;
+        let mut was_gone = false;
         loop {
-            let holder = match self.attempt(&path, wait)? {
+            let attempt = self.attempt(&path, wait)?;
+            let is_remembered = was_gone;
+            was_gone = matches!(attempt, Attempt::Gone);
+            let holder = match attempt {
                 Attempt::Locked(lock) => return Ok(Take::Held(FileLock::Local(lock))),
                 Attempt::Leased(lease) => return Ok(Take::Held(FileLock::Portable(lease))),
                 Attempt::Unsupported => return Ok(Take::Unsupported),
                 Attempt::NoFolder => return Ok(Take::NoFolder),
                 Attempt::Again => continue,
+                Attempt::Gone if !is_remembered => continue,
+                // Without pauses, those who wait would take the server's time from other writers.
+                Attempt::Gone => None,
                 Attempt::Refused(e) if refused >= max_refused(&e) => return Err(blame_leases(e)),
                 Attempt::Refused(_) => {
                     refused += 1;
@@ -215,7 +225,7 @@ impl Locks {
         }
         let file = match again(|| sys.reopen(path)) {
             Ok(file) => file,
-            Err(e) if is_not_found(&e) => return Ok(Attempt::Again),
+            Err(e) if is_not_found(&e) => return Ok(Attempt::Gone),
             Err(e) if e.kind() == ErrorKind::PermissionDenied => return self.attempt_unwritable(path, e),
             Err(e) if is_refusal(&e) => return Ok(Attempt::Refused(e)),
             Err(e) => return Err(e),

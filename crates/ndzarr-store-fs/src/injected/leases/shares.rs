@@ -82,3 +82,36 @@ fn a_share_that_refuses_a_lock_file_for_its_leases_is_an_error_that_says_so() ->
     assert!(source.to_string().contains("`nolease`"), "{source}");
     Ok(())
 }
+
+/// Linux remembers, of SMB, the name of a lock file that another host has removed: who would create it
+/// is told that it exists, and who opens it that it does not.
+#[test]
+fn a_lock_file_that_is_only_remembered_is_waited_for_with_pauses() -> Outcome {
+    let setup = Setup::new()?;
+    let faults = Faulty::always("create", Errno::EXIST);
+    let remembered = faults.always.clone();
+    let machine = Machine::with("here", faults);
+    let store = FsStore::builder(setup.folder.path())
+        .locking(Locking::Portable)
+        .lock_timeout(Duration::from_secs(3))
+        .build_on(machine.clone());
+    assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
+    assert!(matches!(store.lock(&key()?, Wait::While(&|| false))?, Locked::Busy), "cancelled");
+    let Err(StoreError::Busy { waited, holder: None, .. }) = put(&store, Precondition::None) else {
+        panic!("it waits without end")
+    };
+    assert_eq!(waited, Duration::from_secs(3));
+    assert_eq!(setup.value()?.as_deref(), Some("old value"));
+
+    // The system forgets it after a second.
+    let forgets_at = machine.now() + Duration::from_secs(1);
+    let clock = Arc::downgrade(&machine);
+    *held(&machine.at_pause) = Some(AtPause(Box::new(move || {
+        if clock.upgrade().is_some_and(|machine| machine.now() >= forgets_at) {
+            held(&remembered).clear();
+        }
+    })));
+    put(&store, Precondition::None)?;
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    Ok(())
+}
