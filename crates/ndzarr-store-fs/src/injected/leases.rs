@@ -29,6 +29,8 @@ struct Machine {
     is_locked: AtomicBool,
     /// True if its locks of files reach the other machines.
     locks_meet: AtomicBool,
+    /// Whether it finds a removed file by its name, as a process that has it open does on SMB.
+    keeps_names: AtomicBool,
     faults: Faulty,
     /// What happens at each pause.
     at_pause: Mutex<Option<AtPause>>,
@@ -49,8 +51,16 @@ impl Machine {
 
     fn with(boot: &'static str, faults: Faulty) -> Arc<Self> {
         let millis = AtomicU64::new(boot.len() as u64 * 1_000_000);
-        let (is_dead, is_locked, locks_meet) = Default::default();
-        Arc::new(Self { boot, millis, is_dead, is_locked, locks_meet, faults, at_pause: Mutex::default() })
+        Arc::new(Self {
+            boot,
+            millis,
+            is_dead: AtomicBool::default(),
+            is_locked: AtomicBool::default(),
+            locks_meet: AtomicBool::default(),
+            keeps_names: AtomicBool::default(),
+            faults,
+            at_pause: Mutex::default(),
+        })
     }
 
     fn pass(&self, time: Duration) {
@@ -77,6 +87,13 @@ impl Syscalls for Machine {
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.faults.check("link")?;
         System.link(from, to)
+    }
+    fn link_stat(&self, path: &Path) -> io::Result<Stat> {
+        match System.link_stat(path) {
+            // Of any file, since nothing but its existence matters.
+            Err(_) if self.keeps_names.load(Ordering::Relaxed) => System.link_stat(&path.with_file_name("b")),
+            found => found,
+        }
     }
     fn read_at(&self, file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
         self.faults.read_at(file, at, len, into)

@@ -17,7 +17,7 @@ use crate::locks::owner::Owner;
 use crate::locks::renewal::{self, Held, Lost};
 use crate::names::lock_names::{lock_path, temporary_path};
 use crate::new_value::NewValue;
-use crate::system::os_error::is_gone;
+use crate::system::os_error::{is_gone, is_in_use};
 use crate::system::syscalls::{Syscalls, again, once_free, replace};
 
 /// The lock of a path, and the temporary that becomes its value.
@@ -128,7 +128,7 @@ impl Lease {
         };
         // Under the name that a writer taking over the lock removes.
         let name = temporary_path(&lock_path(path), held.mark());
-        gone_is_lost(replace(&*self.sys, own, &name))?;
+        renamed(replace(&*self.sys, own, &name), &self.held)?;
         *own = name;
         self.publish_as(&held, path)
     }
@@ -137,7 +137,7 @@ impl Lease {
         let Some(temporary) = &self.temporary else { return Err(io::Error::other(Lost)) };
         gone_is_lost(again(|| self.sys.flush(&temporary.file)))?;
         held.check()?;
-        gone_is_lost(replace(&*self.sys, &temporary.path, path))?;
+        renamed(replace(&*self.sys, &temporary.path, path), held)?;
         self.temporary = None;
         Ok(())
     }
@@ -167,6 +167,18 @@ impl Drop for Lease {
 fn gone_is_lost(done: io::Result<()>) -> io::Result<()> {
     match done {
         Err(e) if is_gone(&e) => Err(io::Error::other(Lost)),
+        other => other,
+    }
+}
+
+/// The outcome of renaming the temporary of a lock.
+fn renamed(done: io::Result<()>, held: &Held) -> io::Result<()> {
+    match gone_is_lost(done) {
+        // On SMB a removed file keeps its name for the process that has it open.
+        Err(e) if is_in_use(&e) => {
+            held.check()?;
+            Err(e)
+        }
         other => other,
     }
 }

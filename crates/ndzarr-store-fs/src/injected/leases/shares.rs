@@ -115,3 +115,26 @@ fn a_lock_file_that_is_only_remembered_is_waited_for_with_pauses() -> Outcome {
     assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
     Ok(())
 }
+
+/// The owner is stopped before it renames its temporary, which another host then removes. It has the
+/// temporary open, so SMB still shows it, and the renaming looks as if the value were open elsewhere.
+#[test]
+fn a_temporary_that_is_removed_while_it_is_open_is_a_lost_lock() -> Outcome {
+    let setup = Setup::new()?;
+    let here = Machine::new("here");
+    let store = here.store(&setup);
+    let meanwhile = Faulty::meanwhile("rename", move || {
+        let key = key().expect("a key");
+        assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));
+        here.pass(LEASE);
+        store.put(&key, &["of the other".into()], Precondition::None).expect("its lease is over");
+    });
+    let there = Machine::with("over there", meanwhile);
+    there.keeps_names.store(true, Ordering::Relaxed);
+    let mut lock = locked(&there.store(&setup))?;
+    lock.append(b"late")?;
+    let Err(error) = lock.publish() else { panic!("an update is undone") };
+    assert!(matches!(error, StoreError::LockLost { .. }), "{error:?}");
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("of the other"), vec!["b".to_owned()]));
+    Ok(())
+}
