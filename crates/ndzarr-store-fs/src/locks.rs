@@ -19,12 +19,12 @@ use ndzarr_store::Wait;
 use crate::locks::file_lock::{FileLock, LocalLock, State};
 use crate::locks::lease::Lease;
 use crate::locks::lock_error::{Shadowed, TooLong};
-use crate::locks::lock_file::{Found, Watched, set_aside};
+use crate::locks::lock_file::{Found, Watched, give_up, set_aside};
 use crate::names::lock_names::{LOCK_SUFFIX, has_lock_suffix, lock_path, temporary_path};
 use crate::system::devices::Devices;
 use crate::system::file_system::{FileSystem, Locking};
 use crate::system::os_error::{
-    blame_leases, is_gone, is_in_use, is_not_found, is_refusal, is_unsupported, never_locks,
+    blame_leases, is_gone, is_in_use, is_lost, is_not_found, is_refusal, is_unsupported, never_locks,
 };
 use crate::system::stat::Stat;
 use crate::system::syscalls::part::OWNER_BYTES;
@@ -209,7 +209,9 @@ impl Locks {
         match locked {
             Ok(false) => return Ok(Attempt::Busy(None)),
             Err(e) if is_gone(&e) => return Ok(Attempt::Again),
-            Err(e) if !is_unsupported(&e) => return Err(e),
+            Err(e) if !is_unsupported(&e) => {
+                return give_up(sys, path, &file, e).map(|()| Attempt::Again);
+            }
             _ => {}
         }
         let lease = Lease::begin(&self.sys, self.lease, path, file)?;
@@ -344,7 +346,11 @@ impl Locks {
     /// Checks another writer's lock file: its owner may be alive, or the lock can be taken over.
     fn judge(&self, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &*self.sys;
-        let Some(found) = Found::of(sys, file)? else { return Ok(Attempt::Again) };
+        let found = match Found::of(sys, file) {
+            Err(e) if is_lost(&e) => return Ok(Attempt::Refused(e)),
+            found => found?,
+        };
+        let Some(found) = found else { return Ok(Attempt::Again) };
         let owner = found.owner();
         let is_old = self.watched.unchanged_for(path, &found.state, sys.now()) >= self.lease;
         if !is_old && !owner.as_ref().is_some_and(|owner| owner.is_dead(sys)) {

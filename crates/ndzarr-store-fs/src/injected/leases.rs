@@ -103,6 +103,7 @@ impl Syscalls for Machine {
     }
     /// Where the locks of two machines do not meet, nothing is locked at all.
     fn lock(&self, file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
+        self.faults.check("lock")?;
         if self.locks_meet.load(Ordering::Relaxed) { System.lock(file, part, wait) } else { Ok(true) }
     }
     fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {

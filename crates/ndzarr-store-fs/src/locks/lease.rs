@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::locks::lock_file::give_up;
 use crate::locks::owner::Owner;
 use crate::locks::renewal::{self, Held, Lost};
 use crate::names::lock_names::{lock_path, temporary_path};
@@ -68,11 +69,7 @@ impl Lease {
             Ok(()) => {}
             // It was taken over, after this process had been stopped.
             Err(e) if is_gone(&e) => return Ok(None),
-            Err(e) => {
-                // A full disk, say. It was made a moment ago, so it is still this process's.
-                let _ = again(|| sys.unlink(path));
-                return Err(e);
-            }
+            Err(e) => return give_up(&**sys, path, &file, e).map(|()| None),
         }
         let held = Held::new(sys, path, device, &owner, lease);
         Ok(Some(Self {

@@ -83,6 +83,28 @@ impl Found {
     }
 }
 
+/// Gives up a lock file that this process has made, after a failure: a full disk, say. It is no failure
+/// if another writer has taken it over while this process was stopped: Linux says EIO of a file of
+/// NFS 4 whose locks it has lost.
+pub(crate) fn give_up(sys: &dyn Syscalls, path: &Path, file: &File, failure: io::Error) -> io::Result<()> {
+    match leads_to(sys, path, file) {
+        Ok(false) => return Ok(()),
+        Ok(true) => drop(again(|| sys.unlink(path))),
+        Err(_) => {}
+    }
+    Err(failure)
+}
+
+/// Whether a path leads to this file, which is open.
+fn leads_to(sys: &dyn Syscalls, path: &Path, file: &File) -> io::Result<bool> {
+    let Some(found) = Found::at(sys, path)? else { return Ok(false) };
+    let named = again(|| sys.file_stat(&found.file));
+    match named.and_then(|named| Ok(again(|| sys.file_stat(file))?.file == named.file)) {
+        Err(e) if is_gone(&e) => Ok(false),
+        leads => leads,
+    }
+}
+
 /// Lock files that were found held, and since when each has not changed.
 #[derive(Debug, Default)]
 pub(crate) struct Watched(PerProcess<Mutex<HashMap<PathBuf, Seen>>>);

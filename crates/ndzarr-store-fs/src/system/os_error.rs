@@ -21,6 +21,17 @@ pub(crate) fn is_gone(e: &io::Error) -> bool {
     is_not_found(e) || e.kind() == ErrorKind::StaleNetworkFileHandle
 }
 
+/// True if this error may mean that an open file is gone: Linux gives EIO for one of NFS 4 of which
+/// it has lost the state.
+pub(crate) fn is_lost(e: &io::Error) -> bool {
+    #[cfg(unix)]
+    if e.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) {
+        return true;
+    }
+    let _ = e;
+    false
+}
+
 /// True if this error means that the system cannot lock, not even later: ENOSYS, EOPNOTSUPP,
 /// ENOTSUP or EINVAL.
 pub(crate) fn never_locks(e: &io::Error) -> bool {

@@ -32,6 +32,51 @@ fn a_locked_lock_file_that_names_no_owner_is_taken_over_after_the_lease() -> Out
     Ok(())
 }
 
+/// Linux gives EIO for a file of NFS 4 whose locks it has lost, as it may while its process is stopped.
+#[test]
+fn whoever_loses_the_lock_file_that_it_makes_waits_for_the_other() -> Outcome {
+    for call in ["lock", "write_at"] {
+        let setup = Setup::new()?;
+        let here = Machine::new("here");
+        let store = here.store(&setup);
+        let (give, take) = std::sync::mpsc::channel();
+        let faults = Faulty::meanwhile(call, move || {
+            let key = key().expect("a key");
+            assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));
+            here.pass(LEASE);
+            let _ = give.send(store.lock(&key, Wait::Try));
+        });
+        held(&faults.once).push_back((call, Errno::IO));
+        let there = Machine::with("over there", faults);
+        assert!(matches!(there.store(&setup).lock(&key()?, Wait::Try)?, Locked::Busy), "{call}");
+        let Locked::Held(mut lock) = take.recv()?? else { panic!("its lease is over") };
+        lock.append(b"of the other")?;
+        lock.publish()?;
+        assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("of the other"), vec!["b".to_owned()]));
+
+        // A fault of the disk is an error.
+        let broken = Machine::with("over there", Faulty::once(call, Errno::IO));
+        let Err(error) = put(&broken.store(&setup), Precondition::None) else { panic!("unnoticed") };
+        assert_eq!(errno(&error), Some(Errno::IO.raw_os_error()));
+    }
+    Ok(())
+}
+
+/// The lock file that a process looked at when it was stopped has been removed.
+#[test]
+fn a_lock_file_that_is_lost_while_it_is_looked_at_is_looked_at_again() -> Outcome {
+    let setup = Setup::new()?;
+    let there = Machine::new("over there");
+    let lock = locked(&there.store(&setup))?;
+    let here = Machine::with("here", Faulty::once("read_at", Errno::IO));
+    assert!(matches!(here.store(&setup).lock(&key()?, Wait::Try)?, Locked::Busy));
+    let broken = Machine::with("here", Faulty::always("read_at", Errno::IO));
+    let Err(error) = put(&broken.store(&setup), Precondition::None) else { panic!("unnoticed") };
+    assert_eq!(errno(&error), Some(Errno::IO.raw_os_error()));
+    lock.publish()?;
+    Ok(())
+}
+
 /// As tensorstore does. It names no owner, and where a lock forbids to read, as on SMB, nothing is read.
 #[test]
 fn a_program_that_locks_all_of_the_lock_file_is_waited_for() -> Outcome {
