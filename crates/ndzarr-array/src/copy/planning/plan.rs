@@ -302,7 +302,7 @@ impl Run<'_> {
             let is_kept = kept.is_some();
             let mut request = match kept.take() {
                 Some(request) => request,
-                None => requests.from_scratch(spec, layout, conversion, &mut out.notes)?,
+                None => requests.encode_again(spec, layout, conversion, &mut out.notes)?,
             };
             requests.describe_remaining(spec, conversion, &mut request, out)?;
             let made = check_request(path, &request, create)?;

@@ -56,7 +56,7 @@ impl Requests<'_> {
     }
 
     /// The request for an array whose chunks are encoded again.
-    pub(crate) fn from_scratch(
+    pub(crate) fn encode_again(
         &self,
         spec: &ArraySpec,
         layout: &Layout,
