@@ -178,7 +178,7 @@ mod tests {
         let list = list(&python::repository()).expect("a list");
         for line in [
             "ConcurrentUpdate: Merge",
-            "CustomGrid: fn max_chunk_shape(&self) -> Vec<u64>",
+            "ChunkEdges: impl ChunkEdges: pub fn max(&self) -> u64",
             "ArrayInfo: impl ArrayInfo: pub fn shape(&self) -> &[u64]",
             "Float8E5M2: pub fn to_bits(self) -> u8",
             "store::StoreError: Io { action: &'static str, key: String, source: Arc<std::io::Error> }",

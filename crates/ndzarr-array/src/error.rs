@@ -373,7 +373,6 @@ impl From<EngineError> for Error {
             cause @ EngineCause::KeepsChanging => Self::new(ErrorKind::Conflict, cause),
             EngineCause::Cancelled => Self::new(ErrorKind::Cancelled, EngineCause::Cancelled),
             EngineCause::NoLocking => Self::new(ErrorKind::NoLocking, EngineCause::NoLocking),
-            cause @ EngineCause::Grid(_) => Self::new(ErrorKind::InvalidMetadata, cause),
             cause @ EngineCause::CannotList { .. } => Self::new(ErrorKind::Unsupported, cause),
             other => Self::new(ErrorKind::Store, other),
         };

@@ -119,8 +119,8 @@ pub use ndzarr_metadata::{
     Limits, MemberKind, N5Axes, N5GroupDocuments, Order, UnknownType,
 };
 pub use ndzarr_model::{
-    Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,
-    ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
+    Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomType, DataType, EdgeBlocks, ElemKind, Endian,
+    Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
 pub use operations::par::{par_fold, par_fold_stored, par_map, par_write};
 pub use places::blocking::OpenOptions;

@@ -49,9 +49,6 @@ pub enum EngineCause {
          overwrite whole chunks, or let the last writer win"
     )]
     NoLocking,
-    /// A custom chunk grid covers elements twice or not at all.
-    #[error("invalid chunk grid: {0}")]
-    Grid(String),
     /// This store cannot make an array smaller.
     #[error("this store cannot list its keys, and {n_chunks} chunks are too many to try one by one")]
     CannotList {
@@ -153,7 +150,6 @@ impl EngineCause {
             Self::KeepsChanging
             | Self::NoLocking
             | Self::CannotList { .. }
-            | Self::Grid(_)
             | Self::Tile(_)
             | Self::Cancelled => false,
         }

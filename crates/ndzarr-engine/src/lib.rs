@@ -126,7 +126,6 @@ pub use ndzarr_model::{ConcurrentUpdate, Foreign};
 pub use ndzarr_pool::{HAS_THREADS, is_change_thread};
 pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
 pub use reading::chunk_read::{ChunkRead, ReadStep};
-pub use reading::cover::check_cover;
 pub use reading::damage::{DamageReport, Damaged, DamagedChunk};
 pub use reading::level::Jobs;
 pub use reading::read::{read, read_async};

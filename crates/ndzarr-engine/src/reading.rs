@@ -1,7 +1,6 @@
 //! Reads regions: from the pieces of a call to its tiles.
 
 pub(crate) mod chunk_read;
-pub(crate) mod cover;
 pub(crate) mod damage;
 pub(crate) mod inner_chunks;
 pub(crate) mod level;

@@ -92,6 +92,16 @@ impl<'t> Output<'t> {
     }
 }
 
+/// The elements of a region before the element `at` of an axis, and those from there on.
+pub(crate) fn sides(region: &Region, axis: usize, at: u64) -> [Region; 2] {
+    let range = &region.ranges()[axis];
+    [range.start..at, at..range.end].map(|side| {
+        let mut ranges = region.ranges().to_vec();
+        ranges[axis] = side;
+        Region::new(ranges)
+    })
+}
+
 /// Like [`Tile::put`], beginning anywhere along the first axis: see [`begin_of`].
 pub(crate) fn put_from_anywhere(
     tile: &mut dyn Tile,

@@ -18,7 +18,6 @@
 
 mod chunk_edges;
 mod chunk_grid;
-mod custom_grid;
 mod error;
 mod met_along;
 mod picks;
@@ -28,7 +27,6 @@ mod windows;
 
 pub use chunk_edges::ChunkEdges;
 pub use chunk_grid::{ChunkGrid, Overlap, Overlaps};
-pub use custom_grid::CustomGrid;
 pub use error::GridError;
 pub use met_along::MetAlong;
 pub use picks::{Listed, Picks, Run};

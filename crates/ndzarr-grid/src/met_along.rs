@@ -36,7 +36,7 @@ enum Chunks {
 }
 
 impl MetAlong {
-    /// The chunks of a grid that is not custom. The picks are relative to the start of the range.
+    /// The chunks of a grid. The picks are relative to the start of the range.
     #[must_use]
     pub fn new(grid: &ChunkGrid, axis: usize, range: Range<u64>, picks: &Picks) -> Self {
         if range.is_empty() {

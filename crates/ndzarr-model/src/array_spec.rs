@@ -25,7 +25,7 @@ pub struct ArraySpec {
     pub unit_shape: Vec<u64>,
     /// The lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
-    /// A custom chunk grid; `chunk_edges` is then `None`.
+    /// A custom chunk grid, which has the lengths of its chunks; `chunk_edges` is then `None`.
     pub custom_grid: Option<CustomChunkGrid>,
     /// Type of an element in memory, without a stored byte order.
     pub data_type: DataType,
@@ -48,10 +48,19 @@ impl ArraySpec {
     /// # Errors
     /// Shapes that do not form a grid.
     pub fn grid(&self) -> Result<ChunkGrid, GridError> {
-        match (&self.custom_grid, &self.chunk_edges) {
-            (Some(custom), _) => ChunkGrid::custom(&self.shape, Arc::clone(custom.grid())),
-            (None, None) => ChunkGrid::regular(&self.shape, &self.unit_shape),
-            (None, Some(edges)) => ChunkGrid::rectilinear(&self.shape, edges),
+        match self.edges() {
+            None => ChunkGrid::regular(&self.shape, &self.unit_shape),
+            Some(edges) => ChunkGrid::rectilinear(&self.shape, edges),
+        }
+    }
+
+    /// The lengths of the chunks along each axis of a rectilinear or custom grid; `None` for a regular
+    /// one.
+    #[must_use]
+    pub fn edges(&self) -> Option<&[ChunkEdges]> {
+        match &self.custom_grid {
+            Some(custom) => Some(custom.edges()),
+            None => self.chunk_edges.as_deref(),
         }
     }
 

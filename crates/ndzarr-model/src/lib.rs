@@ -58,6 +58,6 @@ pub use filter_spec::{
 pub use floats::{SmallFloat, odd_f32, odd_f32_of_int, odd_f32_of_uint};
 pub use foreign::Foreign;
 pub use key_encoding::{ChunkKeys, KeyEncoding};
-pub use ndzarr_grid::{ChunkEdges, ChunkGrid, CustomGrid, Region};
+pub use ndzarr_grid::{ChunkEdges, ChunkGrid, Region};
 pub use struct_type::{Field, StructError, StructType};
 pub use time_unit::TimeUnit;

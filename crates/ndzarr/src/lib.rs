@@ -77,9 +77,8 @@ pub use ndzarr_metadata::{
     Limits, MemberKind, N5Axes, Order,
 };
 pub use ndzarr_model::{
-    Attributes, ChunkEdges, ChunkGrid, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType,
-    EdgeBlocks, ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructError, StructType, TimeUnit,
-    TypeRules,
+    Attributes, ChunkEdges, ChunkGrid, ComplexPart, CustomChunkGrid, CustomType, DataType, EdgeBlocks,
+    ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructError, StructType, TimeUnit, TypeRules,
 };
 pub use ndzarr_store::{AsyncStore, MemoryStore, Store};
 #[cfg(feature = "fs")]

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndzarr_grid::{ChunkGrid, MetAlong, Overlap, Overlaps, Region};
-use ndzarr_store::PerProcess;
+use ndzarr_grid::{ChunkGrid, MetAlong, Overlaps, Region};
 
 use crate::error::Result;
 use crate::selections::point_list::ChunkPoints;
@@ -59,8 +58,6 @@ enum Met {
     Listed(Arc<[u64]>, Option<Arc<[Option<u64>]>>),
     /// All but those of these numbers, which are ascending.
     But(Arc<[u64]>),
-    /// Those that a custom grid has. They are counted when it first matters.
-    Custom(Arc<PerProcess<Vec<u64>>>),
 }
 
 /// A chunk: its index, and the part of it that is inside the array. As a selection, it is that part.
@@ -99,15 +96,14 @@ impl Chunks {
 
     /// The chunks that a region of the array overlaps.
     pub(crate) fn within(grid: ChunkGrid, region: &Region) -> Self {
-        let met = if grid.is_custom() { Met::Custom(Arc::default()) } else { Met::All };
-        Self { overlaps: grid.overlaps(region), grid, met, next: 0 }
+        Self { overlaps: grid.overlaps(region), grid, met: Met::All, next: 0 }
     }
 
     /// The chunks that have selected elements.
     pub(crate) fn meeting(grid: ChunkGrid, selected: &Resolved) -> Result<Self> {
         match &selected.0 {
             Resolution::Axes(axes) => Ok(Self::of_axes(grid, axes)),
-            Resolution::Mask(mask) if mask.is_large(&grid) => {
+            Resolution::Mask(mask) if mask.is_large() => {
                 let all = Self::new(grid);
                 let numbers = mask.chunks(&all.grid).filter_map(|(chunk, _)| all.number(&chunk)).collect();
                 Ok(all.listed(numbers))
@@ -130,19 +126,6 @@ impl Chunks {
         let all = Self::within(grid, &region);
         if axes.axes.iter().all(|axis| axis.picks.is_all()) {
             return all;
-        }
-        if all.grid.is_custom() {
-            let has_picks = |overlap: &Overlap| {
-                let common = overlap.region();
-                let hits = |(axis, range): (&ResolvedAxis, &Range<u64>)| {
-                    let start = (range.start - axis.range.start) as usize;
-                    axis.picks.hit(start, (range.end - range.start) as usize).1 > 0
-                };
-                axes.axes.iter().zip(common.ranges()).all(hits)
-            };
-            let is_met = |number: &u64| all.overlaps.nth_index(*number).is_some_and(|it| has_picks(&it));
-            let numbers = (0..all.overlaps.n_indices()).filter(is_met).collect();
-            return all.listed(numbers);
         }
         let along = |(axis, resolved): (usize, &ResolvedAxis)| {
             MetAlong::new(&all.grid, axis, resolved.range.clone(), &resolved.picks)
@@ -215,7 +198,7 @@ impl Chunks {
         Self { met: Met::Listed(numbers, Some(byte_lens)), ..self }
     }
 
-    /// The number of a chunk among all indices of the box; `None` beyond u64.
+    /// The number of a chunk among all of the box; `None` beyond u64.
     pub(crate) fn number(&self, chunk: &[u64]) -> Option<u64> {
         let first = self.overlaps.first();
         self.number_of(chunk.iter().zip(first).map(|(index, first)| index.checked_sub(first)))
@@ -228,8 +211,7 @@ impl Chunks {
         })
     }
 
-    /// How many chunks there are along each axis of the whole array; for a custom grid, a number
-    /// that no index reaches.
+    /// How many chunks there are along each axis of the whole array.
     #[must_use]
     pub fn grid_shape(&self) -> Vec<u64> {
         self.grid.grid_shape()
@@ -264,7 +246,6 @@ impl Chunks {
                 }
                 (n + low as u64, None)
             }
-            Met::Custom(numbers) => (self.counted(numbers)[n as usize], None),
         };
         let overlap = self.overlaps.nth_index(number)?;
         let ranges = self.grid.clipped_region(&overlap.chunk)?.ranges().to_vec();
@@ -279,14 +260,7 @@ impl Chunks {
             Met::Along(axes) => axes.iter().fold(1, |n, axis| axis.len().saturating_mul(n)),
             Met::Listed(numbers, _) => numbers.len() as u64,
             Met::But(gone) => self.overlaps.n_indices() - gone.len() as u64,
-            Met::Custom(numbers) => self.counted(numbers).len() as u64,
         }
-    }
-
-    fn counted<'n>(&self, numbers: &'n PerProcess<Vec<u64>>) -> &'n [u64] {
-        let has_chunk = |number: &u64| self.overlaps.nth_index(*number).is_some();
-        let count = || (0..self.overlaps.n_indices()).filter(has_chunk).collect();
-        numbers.inherited(count, |numbers| Some(&numbers[..]), |numbers| &numbers[..])
     }
 }
 

@@ -173,7 +173,7 @@ impl ArrayInfo {
                 let tile = values.tile(axes.unfold(out), selected(axes), fresh == Fresh::Yes);
                 Ok(vec![(axes.region(), made(tile))])
             }
-            Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
+            Resolution::Mask(mask) if mask.is_large() => {
                 let result = self.named(shared(out))?;
                 let tile = |(_, region)| {
                     let places = Places::of_mask(mask, &region);
@@ -270,7 +270,7 @@ impl ArrayInfo {
                 let source = T::source(BoxInput { elements, axes: axes.picks(), stored });
                 Ok(vec![(axes.region(), source)])
             }
-            Resolution::Mask(mask) if mask.is_large(self.data()?.grid()) => {
+            Resolution::Mask(mask) if mask.is_large() => {
                 let to_bytes = T::to_bytes(stored);
                 let data = self.named(data.into_dimensionality().map_err(wrong))?;
                 let source = |(_, region)| {

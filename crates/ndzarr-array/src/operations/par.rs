@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use ndzarr_engine::{RunOptions, check_cover, n_threads};
+use ndzarr_engine::{RunOptions, n_threads};
 use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::arrays::array::Array;
@@ -315,8 +315,6 @@ fn all<'f, F: Future<Output = Result<()>> + Send + 'f>(
     regions: impl Iterator<Item = Region> + Send,
     each: impl Fn(Region) -> F + Sync,
 ) -> Result<()> {
-    // Otherwise elements that no chunk of a custom grid has would be left out.
-    target.named(check_cover(target.data()?))?;
     let stores = [&source.storage, &target.storage];
     // One loop for all types of elements.
     let boxed = |region| -> BoxFuture<'f, Result<()>> { Box::pin(each(region)) };

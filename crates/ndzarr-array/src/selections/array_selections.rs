@@ -6,7 +6,7 @@ use ndarray::IxDyn;
 use ndzarr_grid::Region;
 
 use crate::arrays::info::ArrayInfo;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::selections::axis_selection::{AxisBounds, AxisSelection, Bounds};
 use crate::selections::resolved::Resolved;
 use crate::selections::selection::{Selection, bounds, wrong};
@@ -91,8 +91,7 @@ impl ArrayInfo {
     /// array, these are the inner chunks.
     ///
     /// # Errors
-    /// The selection does not fit the grid of the chunks, or selects otherwise; the grid is a custom
-    /// one.
+    /// The selection does not fit the grid of the chunks, or selects otherwise.
     ///
     /// ```
     /// use ndzarr::{Array, MemoryStore};
@@ -103,10 +102,6 @@ impl ArrayInfo {
     /// ```
     pub fn blocks(&self, chunks: impl Selection) -> Result<Region> {
         let grid = self.inner_grid()?;
-        if grid.is_custom() {
-            let what = "the chunks of a custom grid have no order along each axis";
-            return Err(self.name(Error::new(ErrorKind::Unsupported, what)));
-        }
         let region = self.named(chunks.resolve(&grid.grid_shape()))?.dense_region();
         let region = region.ok_or_else(|| {
             self.name(wrong("blocks are selected by an index or a range for each axis".to_owned()))

@@ -94,9 +94,8 @@ impl Mask {
     }
 
     /// Returns `true` if it is taken chunk by chunk, rather than as a list of points.
-    pub(crate) fn is_large(&self, grid: &ChunkGrid) -> bool {
-        // A custom grid may have no chunk for a point.
-        self.n > FEW && !grid.is_custom()
+    pub(crate) fn is_large(&self) -> bool {
+        self.n > FEW
     }
 
     /// Returns `true` if it has the shape of the array.

@@ -45,11 +45,6 @@ impl PointList {
     /// The points in a chunk span more than this machine can address.
     pub(crate) fn by_chunk(&self, grid: &ChunkGrid) -> Result<Vec<ChunkPoints>> {
         let chunk_of = |point: &[u64]| -> Vec<u64> {
-            if grid.is_custom() {
-                // One that is in no chunk is an error when it is read.
-                let element = Region::new(point.iter().map(|&at| at..at + 1));
-                return grid.overlaps(&element).next().map(|overlap| overlap.chunk).unwrap_or_default();
-            }
             point.iter().enumerate().map(|(axis, &at)| grid.n_chunks_along(axis, at + 1) - 1).collect()
         };
         let mut chunks: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();

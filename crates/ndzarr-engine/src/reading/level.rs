@@ -227,7 +227,6 @@ impl<'r, 't> Jobs<'r, 't> {
                 let Some(mut pieces) = grid.pieces(tile) else { return Ok(()) };
                 let mut shards = shards.iter();
                 while let Some(piece) = pieces.next() {
-                    let piece = piece?;
                     if grid.meets(&piece.overlap.chunk) {
                         let shard = shards.next().ok_or_else(bad_answer)?;
                         self.add(shard, piece.output.tile()?)?;
@@ -256,12 +255,10 @@ impl<'t> Iterator for Jobs<'_, 't> {
                 Group::One(job) => return Some(Ok(job)),
                 Group::Inner(inner, mut pieces) => {
                     while let Some(piece) = pieces.next() {
-                        let piece = match piece {
-                            Ok(piece) if !inner.shard.meets(&piece.overlap.chunk) => continue,
-                            piece => piece,
-                        };
-                        self.0.push(Group::Inner(inner, pieces));
-                        return Some(piece.and_then(|piece| inner.job(piece)));
+                        if inner.shard.meets(&piece.overlap.chunk) {
+                            self.0.push(Group::Inner(inner, pieces));
+                            return Some(inner.job(piece));
+                        }
                     }
                 }
             }

@@ -15,9 +15,6 @@ impl MetBox {
     /// `None` where every chunk may have some.
     pub(crate) fn new(grid: &ChunkGrid, region: &Region, picked: &Picked) -> Option<Self> {
         let Picked::Along(axes) = picked else { return None };
-        if grid.is_custom() {
-            return None;
-        }
         let axes = region.ranges().iter().zip(axes).enumerate();
         let along = axes.map(|(axis, (range, picks))| MetAlong::new(grid, axis, range.clone(), picks));
         Some(Self { along: along.collect(), origin: grid.overlaps(region).first() })

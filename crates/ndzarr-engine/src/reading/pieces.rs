@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use ndzarr_grid::{ChunkGrid, Overlap, Region};
 
-use crate::reading::cover::{self, Division};
 use crate::reading::met_box::MetBox;
 use crate::reading::several::Shared;
 use crate::threads::for_each::Sequence;
-use crate::tile::{MakeTile, Output, Piece};
+use crate::tile::{MakeTile, Output, Piece, sides};
 use crate::{ChunkedArray, EngineCause, Tile};
 
 /// Regions with more pieces are cut as they are read, each for itself: it takes memory to know which
@@ -38,11 +37,9 @@ pub(crate) fn pieces_of<'r, 't>(
                 shared.add(piece);
             }
         } else {
-            let is_custom = array.grid.is_custom();
-            let n_custom = if is_custom { cover::check(array, &region)? } else { 0 };
             let mut pieces = Pieces::new(&array.grid);
             pieces.add_picked(region, make()?);
-            let n = if is_custom { n_custom } else { pieces.len() as u64 };
+            let n = pieces.len() as u64;
             if alone || n > SHARED_PIECES || n_shared + n > SHARED_IN_ALL {
                 total = total.saturating_add(n);
                 all.append(pieces);
@@ -50,7 +47,7 @@ pub(crate) fn pieces_of<'r, 't>(
             }
             n_shared += n;
             while let Some(piece) = pieces.next() {
-                shared.add(piece?);
+                shared.add(piece);
             }
         }
     }
@@ -63,14 +60,10 @@ pub(crate) fn pieces_of<'r, 't>(
 
 /// The chunk that contains a whole region, and its position there.
 fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<Overlap> {
-    // Chunks of a custom grid are examined more closely.
-    if array.grid.is_custom() {
-        return None;
-    }
     array.grid.overlaps(region).next().filter(|overlap| overlap.in_chunk.shape() == region.shape())
 }
 
-/// Pieces, made as they are taken: in C order, or in the order of the cuts of a custom grid.
+/// Pieces, made as they are taken, in C order.
 pub(crate) struct Pieces<'g, 't> {
     grid: &'g ChunkGrid,
     parts: VecDeque<Part<'t>>,
@@ -81,14 +74,12 @@ pub(crate) struct Pieces<'g, 't> {
 enum Part<'t> {
     Block(Block<'t>),
     One(Piece<'t>),
-    /// A part of a region that a custom grid does not cover.
-    Failed(EngineCause),
 }
 
 /// A box of pieces.
 struct Block<'t> {
     region: Region,
-    /// The number of pieces along each axis; in a custom grid, of the indices that they may have.
+    /// The number of pieces along each axis.
     counts: Vec<u64>,
     /// Where the pieces are, if only some chunks of the region have wanted elements: all of these, and
     /// the number of the first one here along each axis.
@@ -154,11 +145,10 @@ impl<'g, 't> Pieces<'g, 't> {
         parts.into_iter().for_each(|part| self.push(end, part));
     }
 
-    fn take(&mut self, end: End) -> Option<Result<Piece<'t>, EngineCause>> {
+    fn take(&mut self, end: End) -> Option<Piece<'t>> {
         loop {
             match self.pop(end)? {
-                Part::One(piece) => return Some(Ok(piece)),
-                Part::Failed(cause) => return Some(Err(cause)),
+                Part::One(piece) => return Some(piece),
                 Part::Block(block) => self.put_back(end, block, Cut::At(end)),
             }
         }
@@ -166,9 +156,8 @@ impl<'g, 't> Pieces<'g, 't> {
 }
 
 impl<'t> Sequence for Pieces<'_, 't> {
-    type Item = Result<Piece<'t>, EngineCause>;
+    type Item = Piece<'t>;
 
-    /// In a custom grid, at least the number of pieces.
     fn len(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
@@ -219,34 +208,18 @@ impl Part<'_> {
     fn len(&self) -> u64 {
         match self {
             Self::Block(block) => block.len(),
-            Self::One(_) | Self::Failed(_) => 1,
+            Self::One(_) => 1,
         }
     }
 }
 
 impl<'t> Block<'t> {
     fn len(&self) -> u64 {
-        // A block without any index is one failed piece.
-        self.counts.iter().fold(1u64, |len, &n| len.saturating_mul(n)).max(1)
+        self.counts.iter().fold(1u64, |len, &n| len.saturating_mul(n))
     }
 
     /// It as a piece, or in smaller parts.
     fn parts(self, grid: &ChunkGrid, cut: Cut) -> Vec<Part<'t>> {
-        if grid.is_custom() {
-            return match cover::divide(grid, &self.region) {
-                Division::Cut(axis, at) => {
-                    let counts = |region: &Region| grid.overlaps(region).counts();
-                    let part = |(region, tile)| {
-                        Part::Block(Self { counts: counts(&region), region, met: None, tile })
-                    };
-                    split(&self.region, self.tile, axis, at).map(part).into()
-                }
-                Division::Few(overlaps) => match cover::pieces(&self.region, &overlaps, self.tile) {
-                    Ok(pieces) => pieces.into_iter().map(Part::One).collect(),
-                    Err(cause) => vec![Part::Failed(cause)],
-                },
-            };
-        }
         let Some(axis) = self.counts.iter().position(|&n| n > 1) else {
             let (region, tile) = self.narrowed(grid);
             let piece = |overlap| Part::One(Piece { overlap, output: Output::Tile(tile) });
@@ -306,7 +279,7 @@ fn split<'t>(
 ) -> [(Region, Box<dyn Tile + 't>); 2] {
     let start = region.ranges()[axis].start;
     let (front, back) = tile.split_at(axis, (at - start) as usize);
-    let [before, behind] = cover::sides(region, axis, at);
+    let [before, behind] = sides(region, axis, at);
     [(before, front), (behind, back)]
 }
 
@@ -377,8 +350,7 @@ mod tests {
     }
 
     /// The overlap of a piece, whose tile has its shape.
-    fn overlap(piece: Result<Piece<'_>, EngineCause>) -> Overlap {
-        let Ok(Piece { overlap, output }) = piece else { panic!("the grid covers the region") };
+    fn overlap(Piece { overlap, output }: Piece<'_>) -> Overlap {
         let Ok(tile) = output.tile() else { panic!("it is there") };
         let shape: Vec<u64> = tile.shape().iter().map(|&n| n as u64).collect();
         assert_eq!(shape, overlap.in_chunk.shape());

@@ -101,21 +101,17 @@ struct Opened {
 const JOBS_AT_ONCE: usize = 2048;
 
 impl<I: Io> Call<'_, I> {
-    async fn chunk(&self, piece: Result<Piece<'_>, EngineCause>) -> Result<(), EngineError> {
-        let (opened, tile) = self.open(piece?).await?;
+    async fn chunk(&self, piece: Piece<'_>) -> Result<(), EngineError> {
+        let (opened, tile) = self.open(piece).await?;
         self.finish(&opened, self.jobs(&opened, tile)?).await
     }
 
     /// Reads two chunks and decodes them together if that is faster.
-    async fn chunks(
-        &self,
-        first: Result<Piece<'_>, EngineCause>,
-        second: Option<Result<Piece<'_>, EngineCause>>,
-    ) -> Result<(), EngineError> {
-        let (first, tile) = self.open(first?).await?;
+    async fn chunks(&self, first: Piece<'_>, second: Option<Piece<'_>>) -> Result<(), EngineError> {
+        let (first, tile) = self.open(first).await?;
         let mut jobs = self.jobs(&first, tile)?;
         let Some(second) = second else { return self.finish(&first, jobs).await };
-        let (second, tile) = self.open(second?).await?;
+        let (second, tile) = self.open(second).await?;
         let mut others = self.jobs(&second, tile)?;
         decode_two(jobs.only(), others.only());
         self.finish(&first, jobs).await?;

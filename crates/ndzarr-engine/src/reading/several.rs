@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use ndzarr_codec::{Elements, Layout};
 use ndzarr_grid::{Overlap, Region};
 
-use crate::tile::{Output, Piece};
+use crate::tile::{Output, Piece, sides};
 use crate::{EngineCause, Picked, Tile};
 
 /// The pieces of several regions, by chunk.
@@ -48,13 +48,8 @@ struct Several<'t> {
 fn joined<'t>(pieces: Vec<Piece<'t>>) -> Option<Piece<'t>> {
     let first = &pieces.first()?.overlap;
     let (chunk, within) = (first.chunk.clone(), &first.in_chunk);
-    // Where the chunk begins; negative in some custom grids.
-    let origin: Vec<i128> = first
-        .start
-        .iter()
-        .zip(within.start())
-        .map(|(&at, within)| i128::from(at) - i128::from(within))
-        .collect();
+    // Where the chunk begins.
+    let origin: Vec<u64> = first.start.iter().zip(within.start()).map(|(at, within)| at - within).collect();
     let mut ranges = within.ranges().to_vec();
     for piece in &pieces {
         for (all, range) in ranges.iter_mut().zip(piece.overlap.in_chunk.ranges()) {
@@ -63,7 +58,7 @@ fn joined<'t>(pieces: Vec<Piece<'t>>) -> Option<Piece<'t>> {
     }
     let in_chunk = Region::new(ranges);
     let corner = in_chunk.start();
-    let start = origin.iter().zip(&corner).map(|(origin, &at)| (origin + i128::from(at)) as u64).collect();
+    let start = origin.iter().zip(&corner).map(|(origin, at)| origin + at).collect();
     let shape = in_chunk.shape().iter().map(|&n| n as usize).collect();
     let make = move || {
         let tile = |piece: Piece<'t>| Ok((piece.overlap.in_chunk.relative_to(&corner), piece.output.tile()?));
@@ -140,7 +135,7 @@ impl Tile for Several<'_> {
                 behind.tiles.push((region.relative_to(&origin), tile));
             } else {
                 let (head, tail) = tile.split_at(axis, at - range.start as usize);
-                let [front, back] = crate::reading::cover::sides(&region, axis, at as u64);
+                let [front, back] = sides(&region, axis, at as u64);
                 before.tiles.push((front, head));
                 behind.tiles.push((back.relative_to(&origin), tail));
             }

@@ -298,13 +298,6 @@ impl<'a> ShrinkPlan<'a> {
     /// The chunks of the old grid that may be affected, as disjoint boxes of indices.
     fn boxes(&self) -> Vec<Vec<Range<u64>>> {
         let now = self.grid.array_shape();
-        if self.grid.is_custom() {
-            // If its chunks are not in rows, any may be affected.
-            return match self.grid.resized(self.was) {
-                Ok(old) => vec![old.grid_shape().into_iter().map(|n| 0..n).collect()],
-                Err(_) => Vec::new(),
-            };
-        }
         let per = |shape: &[u64], up: bool| -> Vec<u64> {
             let count = |(axis, &n): (usize, &u64)| {
                 let met = self.grid.n_chunks_along(axis, n);

@@ -12,7 +12,6 @@ use ndzarr_pool::Queue;
 use ndzarr_store::{AsyncStore, Fetched, Key, Of, Precondition, Prefix, Put, Store, StoreError, Wait, Want};
 
 use crate::cache::with_files;
-use crate::reading::cover;
 use crate::reading::met_box::MetBox;
 use crate::reading::reread::Reread;
 use crate::threads::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_cancel, publishing};
@@ -72,7 +71,7 @@ pub async fn write_pooled(
     options: &RunOptions,
 ) -> Result<(), EngineError> {
     let (_stop, options) = &options.part();
-    let touched = &Touched::new(array, parts)?;
+    let touched = &Touched::new(array, parts);
     let (total, done) = (touched.count(), &AtomicU64::new(0));
     let name = &store.name();
     let queue = Queue::of_store(name);
@@ -119,7 +118,7 @@ fn write_by<I: Io>(
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
     let touched = Touched::new(array, parts);
     async move {
-        let touched = &touched?;
+        let touched = &touched;
         let (total, done) = (touched.count(), &AtomicU64::new(0));
         let lanes = io.inner_lanes(total);
         let write = |number, patience| async move {
@@ -174,24 +173,19 @@ struct Touch<'s> {
 }
 
 impl<'g, 's> Touched<'g, 's> {
-    /// # Errors
-    /// A custom grid does not cover a region.
-    fn new(array: &'g ChunkedArray, parts: &[Part<'s>]) -> Result<Self, EngineCause> {
+    fn new(array: &'g ChunkedArray, parts: &[Part<'s>]) -> Self {
         let grid = &array.grid;
         let (mut regions, mut end) = (Vec::with_capacity(parts.len()), 0_u64);
         for (region, source) in parts.iter().filter(|(region, _)| !region.is_empty()) {
-            if grid.is_custom() {
-                cover::check(array, region)?;
-            }
             let overlaps = grid.overlaps(region);
             let met = MetBox::new(grid, region, &source.picked());
             end = end.saturating_add(met.as_ref().map_or(overlaps.n_indices(), MetBox::n));
             regions.push(TouchedRegion { overlaps, start: region.start(), source: *source, met, end });
         }
-        Ok(Self { grid, regions })
+        Self { grid, regions }
     }
 
-    /// The numbers of all indices that the chunks may have.
+    /// The numbers of all chunks of the regions.
     fn numbers(&self) -> Range<u64> {
         0..self.regions.last().map_or(0, |last| last.end)
     }
@@ -199,7 +193,7 @@ impl<'g, 's> Touched<'g, 's> {
     /// How many chunks there are.
     fn count(&self) -> u64 {
         let is_known = |region: &TouchedRegion<'_>| region.source.is_dense() || region.met.is_some();
-        match self.regions.iter().all(is_known) && !self.grid.is_custom() {
+        match self.regions.iter().all(is_known) {
             true => self.numbers().end,
             false => self.numbers().filter(|&number| self.piece(number).is_some()).count() as u64,
         }

@@ -1,21 +1,21 @@
 //! Changes of an array's shape.
 
 use bytes::Bytes;
-use ndzarr_model::{ArraySpec, ChunkEdges};
+use ndzarr_model::ArraySpec;
 
 use crate::json::{Json, Members};
 use crate::{Format, MetadataError, Node, NodeKind, attributes_key, draft, n5, v2, v3};
 
 /// How a document changes when the shape of its array changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ShapeChange {
     /// The new value of the document.
     pub document: Bytes,
     /// The shape in the old document, in elements, by the axes of the array.
     pub was: Vec<u64>,
-    /// Lengths of the new chunks if the grid is rectilinear: growing behind the last one adds
-    /// another.
-    pub chunk_edges: Option<Vec<ChunkEdges>>,
+    /// The array in the new document. Its grid may have more chunks: in a rectilinear one, growing
+    /// beyond the last chunk adds another.
+    pub now: ArraySpec,
 }
 
 /// Key of the document that holds an array's shape.
@@ -92,7 +92,7 @@ pub fn change_shape(
     // The format's other requirements on a shape are checked by reading it.
     let after =
         lower(node, &key, &document).map_err(|error| MetadataError::inexpressible(node.format, error))?;
-    Ok(ShapeChange { document, was: before.shape, chunk_edges: after.chunk_edges })
+    Ok(ShapeChange { document, was: before.shape, now: after })
 }
 
 /// The array's shape in the document under [`shape_key`], in elements, by the axes of the array.
@@ -148,14 +148,12 @@ pub fn is_same_array(was: &ArraySpec, is: &ArraySpec) -> bool {
 
 /// Whether the chunks that both have are the same.
 fn same_chunks(was: &ArraySpec, is: &ArraySpec) -> bool {
-    match (&was.chunk_edges, &is.chunk_edges) {
-        (None, None) => {
-            was.custom_grid == is.custom_grid
-                && (was.custom_grid.is_some() || was.unit_shape == is.unit_shape)
-        }
+    let agree = match (was.edges(), is.edges()) {
+        (None, None) => was.unit_shape == is.unit_shape,
         (Some(was), Some(is)) => {
             was.len() == is.len() && was.iter().zip(is).all(|(was, is)| was.agrees_with(is))
         }
         _ => false,
-    }
+    };
+    agree && was.custom_grid == is.custom_grid
 }

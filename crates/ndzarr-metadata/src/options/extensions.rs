@@ -80,33 +80,15 @@ impl Extensions {
 
     /// Adds a chunk grid under the name that documents use for it. `make` receives the
     /// configuration, an object (empty if the document states none), and the shape of the array,
-    /// and returns the grid or an error message.
+    /// and returns the grid or an error message. Another shape may need more chunks, but it must not
+    /// change those that both have: an array is not resized then.
     ///
     /// ```
-    /// use std::ops::Range;
+    /// use ndzarr::{ChunkEdges, CustomChunkGrid, Extensions};
     ///
-    /// use ndzarr::{CustomChunkGrid, CustomGrid, Extensions, Region};
-    ///
-    /// /// One chunk for each element.
-    /// #[derive(Debug)]
-    /// struct Single(usize);
-    ///
-    /// impl CustomGrid for Single {
-    ///     fn chunk(&self, index: &[u64]) -> Option<Region> {
-    ///         Some(Region::new(index.iter().map(|&at| at..at.saturating_add(1))))
-    ///     }
-    ///
-    ///     fn indices(&self, region: &Region) -> Vec<Range<u64>> {
-    ///         region.ranges().to_vec()
-    ///     }
-    ///
-    ///     fn max_chunk_shape(&self) -> Vec<u64> {
-    ///         vec![1; self.0]
-    ///     }
-    /// }
-    ///
+    /// // One chunk for each element.
     /// let extensions = Extensions::new().with_chunk_grid("example.single", |_configuration, shape| {
-    ///     Ok(CustomChunkGrid::new("example.single", Single(shape.len())))
+    ///     Ok(CustomChunkGrid::new("example.single", shape.iter().map(|_| ChunkEdges::Repeated(1))))
     /// });
     /// assert!(!extensions.is_empty());
     /// ```

@@ -38,10 +38,8 @@ impl Alike {
         };
         // A warning names the node, custom types and grids are made for each array, and a list of
         // lengths has to fit the shape.
-        let is_plain = node.warnings.is_empty()
-            && node.context.extensions.is_empty()
-            && spec.chunk_edges.is_none()
-            && spec.custom_grid.is_none();
+        let is_plain =
+            node.warnings.is_empty() && node.context.extensions.is_empty() && spec.edges().is_none();
         if node.format != Format::Zarr3 || !is_plain {
             return None;
         }

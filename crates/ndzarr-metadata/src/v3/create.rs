@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use ndzarr_model::{
-    ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, KeyEncoding, PayloadBounds, ShardingConfig,
-    VlenConfig,
+    ChecksumLocation, ChunkEdges, CodecConfig, CodecSpec, DataType, Endian, KeyEncoding, PayloadBounds,
+    ShardingConfig, VlenConfig,
 };
 
 use crate::json::{Json, Members, json};
@@ -106,7 +106,7 @@ fn array_document(
 
 fn grid(request: &ArrayRequest) -> Result<grid::Grid, MetadataError> {
     if let Some(custom) = &request.custom_grid {
-        let chunk_shape = custom.grid().max_chunk_shape();
+        let chunk_shape = custom.edges().iter().map(ChunkEdges::max).collect();
         return Ok(grid::Grid { chunk_shape, edges: None, custom: Some(custom.clone()) });
     }
     let Some(edges) = &request.chunk_edges else {

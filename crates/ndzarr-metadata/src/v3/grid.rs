@@ -1,7 +1,5 @@
 //! The `chunk_grid` of a document (Zarr v3 specification, "Chunk grid").
 
-use std::sync::Arc;
-
 use ndzarr_model::{ChunkEdges, ChunkGrid, CustomChunkGrid};
 
 use crate::json::{Json, as_u64, as_u64_list, json, show};
@@ -39,7 +37,7 @@ pub(crate) fn parse(
         name => match extensions.chunk_grid(name, &extension.raw_configuration(), shape) {
             Some(made) => {
                 let custom = made.map_err(|what| configuration.invalid(what))?;
-                let grid = ChunkGrid::custom(shape, Arc::clone(custom.grid()))
+                let grid = ChunkGrid::rectilinear(shape, custom.edges())
                     .map_err(|error| configuration.invalid(error))?;
                 Ok(Grid { chunk_shape: grid.chunk_shape().to_vec(), edges: None, custom: Some(custom) })
             }

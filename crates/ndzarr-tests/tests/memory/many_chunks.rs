@@ -1,13 +1,10 @@
 //! A call over very many chunks.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use ndzarr::{
-    Array, CopyOptions, CustomChunkGrid, CustomGrid, MemoryStore, Region, Storage, asynchronous, copy,
-};
+use ndzarr::{Array, ChunkEdges, CopyOptions, CustomChunkGrid, MemoryStore, Storage, asynchronous, copy};
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Pin, Precondition, Prefix, Put, Store, StoreError, Want,
 };
@@ -35,24 +32,6 @@ fn chunks_of_a_regular_grid() {
 }
 
 const CHUNKS: u64 = 1_000_000;
-
-/// Chunks of one element.
-#[derive(Debug)]
-struct Single;
-
-impl CustomGrid for Single {
-    fn chunk(&self, index: &[u64]) -> Option<Region> {
-        Some(Region::new([index[0]..index[0].checked_add(1)?]))
-    }
-
-    fn indices(&self, region: &Region) -> Vec<Range<u64>> {
-        region.ranges().to_vec()
-    }
-
-    fn max_chunk_shape(&self) -> Vec<u64> {
-        vec![1]
-    }
-}
 
 fn chunks(a: &Array<u8>) {
     const RESULT: usize = CHUNKS as usize;
@@ -197,7 +176,9 @@ mod long {
     #[ignore = "long; `.ci/run all` runs it"]
     fn chunks_of_a_custom_grid() {
         in_own_process!();
-        let a = Array::<u8>::builder([CHUNKS]).chunk_grid(CustomChunkGrid::new("example.single", Single));
+        // Each has a run of its own.
+        let single = ChunkEdges::Listed(vec![(1, 1); CHUNKS as usize]);
+        let a = Array::<u8>::builder([CHUNKS]).chunk_grid(CustomChunkGrid::new("example.single", [single]));
         chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
     }
 

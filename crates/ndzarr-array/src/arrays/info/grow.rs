@@ -258,7 +258,7 @@ fn row_start(info: &ArrayInfo, axis: usize, at: u64) -> Result<u64> {
 /// Returns `true` if the chunks past the end depend on what is appended, or on the grid.
 fn follows_appends(grid: &ChunkGrid, axis: usize) -> bool {
     let is_listed = |edges: &[ChunkEdges]| matches!(edges[axis], ChunkEdges::Listed(_));
-    grid.is_custom() || grid.edges().is_some_and(is_listed)
+    grid.edges().is_some_and(is_listed)
 }
 
 /// Elements one after the other along an axis.

@@ -12,7 +12,6 @@ use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
     DocumentChange, MetadataError, NodeKind, ShapeChange, change_shape, document_shape, shape_key,
 };
-use ndzarr_model::ChunkEdges;
 
 use super::ArrayInfo;
 use super::unfinished::Unfinished;
@@ -65,7 +64,7 @@ impl ArrayInfo {
             if loses {
                 // Anything that prevents trimming chunks or changing the document is detected
                 // before either.
-                reshaped.check_shrink(shape, &change.was).await?;
+                reshaped.check_shrink(&change.was).await?;
                 if change.was != shape {
                     held.check(policy).await?;
                 }
@@ -73,7 +72,7 @@ impl ArrayInfo {
             let work = self.named(Unfinished::new(held))?;
             if loses {
                 let part = Self { options: work.options(&self.options), ..reshaped.clone() };
-                part.trim(shape, &change.was, Some(&work)).await?;
+                part.trim(&change.was, Some(&work)).await?;
                 trimmed = Some(change.was.clone());
             }
             if change.was == shape || work.publish(&change.document, policy).await? == Published::Yes {
@@ -262,7 +261,7 @@ impl ArrayInfo {
         let mut all = self.reshaped(&now, &change)?;
         all.options.cancel = None;
         let was: Vec<u64> = now.iter().zip(written).map(|(&now, &written)| now.max(written)).collect();
-        all.trim(&now, &was, None).await
+        all.trim(&was, None).await
     }
 
     /// The array for writing, with this assumption about the elements outside of it.
@@ -319,26 +318,21 @@ impl ArrayInfo {
     /// The array with another shape; affects only this handle.
     fn reshaped(&self, shape: &[u64], change: &ShapeChange) -> Result<Self> {
         let mut node = (*self.node).clone();
-        let mut grid = None;
         if let NodeKind::Array(spec) = &mut node.kind {
             shape.clone_into(&mut spec.shape);
-            if let Some(edges) = &change.chunk_edges {
-                spec.unit_shape = edges.iter().map(ChunkEdges::max).collect();
-                spec.chunk_edges = Some(edges.clone());
-                grid =
-                    Some(self.named(spec.grid().map_err(|error| Error::new(ErrorKind::WrongShape, error)))?);
-            }
+            spec.unit_shape.clone_from(&change.now.unit_shape);
+            spec.chunk_edges.clone_from(&change.now.chunk_edges);
+            spec.custom_grid.clone_from(&change.now.custom_grid);
         }
         let key = shape_key(&node);
         for (_, bytes) in node.documents.iter_mut().filter(|(name, _)| *name == key) {
             bytes.clone_from(&change.document);
         }
         let data = match &self.data {
-            Ok(data) => Ok(Arc::new(match grid {
-                // The edges in the document, whose number may have grown.
-                Some(grid) => self.regridded(data, grid)?,
-                None => self.resized(data, shape)?,
-            })),
+            Ok(data) => {
+                let grid = change.now.grid().map_err(|error| Error::new(ErrorKind::WrongShape, error));
+                Ok(Arc::new(self.regridded(data, self.named(grid)?)?))
+            }
             Err(error) => Err(error.clone()),
         };
         Ok(Self {
@@ -350,32 +344,29 @@ impl ArrayInfo {
         })
     }
 
-    fn resized(&self, data: &ChunkedArray, shape: &[u64]) -> Result<ChunkedArray> {
-        let grid = data.grid().resized(shape).map_err(|error| Error::new(ErrorKind::WrongShape, error));
-        self.regridded(data, self.named(grid)?)
-    }
-
     fn regridded(&self, data: &ChunkedArray, grid: ChunkGrid) -> Result<ChunkedArray> {
         self.named(data.regridded(grid).map_err(|error| Error::from(error).of_shape()))
     }
 
-    async fn check_shrink(&self, shape: &[u64], was: &[u64]) -> Result<()> {
-        let data = self.resized(self.writable()?, shape)?;
+    /// Checks that [`trim`](Self::trim) is possible.
+    async fn check_shrink(&self, was: &[u64]) -> Result<()> {
+        let data = self.writable()?;
         self.named(match &self.storage.store {
-            AnyStore::Blocking(store) => check_shrink(&data, &**store, was),
-            AnyStore::Async(store) => check_shrink_async(&data, &**store, was).await,
+            AnyStore::Blocking(store) => check_shrink(data, &**store, was),
+            AnyStore::Async(store) => check_shrink_async(data, &**store, was).await,
         })
     }
 
-    /// Removes what is outside a shape, for a change that holds the document or to undo one.
-    async fn trim(&self, shape: &[u64], was: &[u64], work: Option<&Unfinished>) -> Result<()> {
-        let data = self.resized(self.writable()?, shape)?;
+    /// Removes what is outside the shape and was inside of another, for a change that holds the document
+    /// or to undo one.
+    async fn trim(&self, was: &[u64], work: Option<&Unfinished>) -> Result<()> {
+        let data = self.writable()?;
         self.named(match &self.storage.store {
             AnyStore::Blocking(store) => {
-                let shrink = || shrink(&data, &**store, was, &self.options);
+                let shrink = || shrink(data, &**store, was, &self.options);
                 work.map_or_else(&shrink, |work| work.in_place(shrink))
             }
-            AnyStore::Async(store) => shrink_async(&data, &**store, was, &self.options).await,
+            AnyStore::Async(store) => shrink_async(data, &**store, was, &self.options).await,
         })
     }
 }

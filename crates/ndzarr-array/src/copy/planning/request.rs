@@ -31,7 +31,7 @@ impl Layout {
         let inner = spec.inner_chunk_shape();
         let chunks = inner.as_ref().unwrap_or(&spec.unit_shape);
         let shards = inner.is_some().then_some(&spec.unit_shape);
-        let is_grid = spec.chunk_edges.is_none() && spec.custom_grid.is_none();
+        let is_grid = spec.edges().is_none();
         self.chunks.as_ref().is_none_or(|own| own == chunks && (is_grid || inner.is_some()))
             && self.shards.as_ref().is_none_or(|own| own.as_ref() == shards && (is_grid || own.is_none()))
             && self.codecs.is_none()
@@ -358,7 +358,7 @@ impl Requests<'_> {
 /// What becomes different though the options do not say so.
 fn unsaid(spec: &ArraySpec, layout: &Layout, made: &ArraySpec) -> Vec<String> {
     let mut notes = Vec::new();
-    let is_regular = |spec: &ArraySpec| spec.chunk_edges.is_none() && spec.custom_grid.is_none();
+    let is_regular = |spec: &ArraySpec| spec.edges().is_none();
     if !is_regular(spec) && is_regular(made) && layout.chunks.is_none() && layout.shards.is_none() {
         let chunks = made.inner_chunk_shape().unwrap_or_else(|| made.unit_shape.clone());
         notes.push(format!("its chunks become regular, of {chunks:?}"));
