@@ -74,16 +74,40 @@ fn print_group(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let members = members(group)?;
+    let mut warning = None;
+    if !arguments.quick && members.as_ref().is_some_and(Vec::is_empty) {
+        warning = arrays_in_folders(group)?;
+    }
     let effort = if arguments.quick { Effort::Little } else { Effort::Full };
     let images = image::find(group, effort);
     if output.json() {
         let mut value = describe::group(group);
         value["members"] = members_json(members.as_deref());
+        if let Some(what) = warning {
+            warn(&mut value, &what);
+        }
         add_images(&mut value, &images, effort);
         return output.value(&value);
     }
     group_text(group, &shown(path), members.as_deref(), output)?;
+    if let Some(what) = warning {
+        fact("warning", &what, output)?;
+    }
     images_text(&images, effort, output)
+}
+
+/// Says where arrays lie below a group without members: in folders for which a writer has left out the
+/// documents of groups.
+fn arrays_in_folders(group: &Group) -> Result<Option<String>, Failure> {
+    let mut paths = Vec::new();
+    for child in group.walk()? {
+        if child.kind() == Some(MemberKind::Array) {
+            paths.push(child.path());
+        }
+    }
+    let Some(first) = paths.first() else { return Ok(None) };
+    let arrays = plural(paths.len() as u64, "array", "arrays");
+    Ok(Some(format!("{arrays} below folders without a document, which are no members: {first}")))
 }
 
 /// The name of a member, and its kind if its document shows it.

@@ -41,6 +41,23 @@ fn odd_documents_are_named_and_nothing_is_wrong() {
     assert!(folder.good(&["info", place]).contains(odd));
 }
 
+/// As tensorstore and old zarr-python leave them: no document in the folder between a group and its array.
+#[test]
+fn info_says_that_arrays_lie_below_folders_without_a_document() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("root/raw")).expect("folders");
+    fs::write(folder.path("root/.zgroup"), r#"{"zarr_format":2}"#).expect("a document");
+    fs::write(folder.path("root/raw/note.txt"), "-").expect("a file");
+    assert!(!folder.good(&["info", "root"]).contains("warning"));
+    nested(&folder, "root/raw/channel", r#","dimension_separator":"/""#);
+    let warning = "1 array below folders without a document, which are no members: raw/channel";
+    let text = folder.good(&["info", "root"]);
+    assert!(text.contains("0 arrays, 0 groups") && text.contains(warning), "{text}");
+    let value = &folder.json(&["info", "root"])[0];
+    assert_eq!((&value["members"], &value["warnings"]), (&json!([]), &json!([warning])));
+    assert!(!folder.good(&["info", "--quick", "root"]).contains("warning"));
+}
+
 #[test]
 fn nested_chunks_that_the_metadata_do_not_state_are_named() {
     let folder = Folder::new();
