@@ -56,10 +56,10 @@ impl Folder {
 }
 
 impl Storage {
-    /// A folder of the local file system, which need not exist yet. The variable `NDZARR_DURABILITY` of
-    /// the process names the [level](ndzarr_store_fs::Durability) of its writes, as for the path of a
-    /// [`Place`](crate::Place). With another value, opening or creating a node in the folder is an error.
-    /// An `FsStore` has the level with which it was built.
+    /// A folder of the local file system, which need not exist yet. The variable `NDZARR_DURABILITY`
+    /// of the process names the [level](ndzarr_store_fs::Durability) of its writes, as for the path of
+    /// a [`Place`](crate::Place). With another value, opening or creating a node in the folder is an
+    /// error. An `FsStore` has the level with which it was built.
     pub fn folder(root: impl AsRef<Path>) -> Self {
         let root = root.as_ref();
         match folder_store::open(root, &Environment::Process) {

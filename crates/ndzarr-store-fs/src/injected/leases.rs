@@ -19,7 +19,7 @@ const LEASE: Duration = Duration::from_secs(30);
 
 /// A machine: its boot id, and its clock, which shows another time than that of every other
 /// machine.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Machine {
     boot: &'static str,
     millis: AtomicU64,
@@ -51,16 +51,7 @@ impl Machine {
 
     fn with(boot: &'static str, faults: Faulty) -> Arc<Self> {
         let millis = AtomicU64::new(boot.len() as u64 * 1_000_000);
-        Arc::new(Self {
-            boot,
-            millis,
-            is_dead: AtomicBool::default(),
-            is_locked: AtomicBool::default(),
-            locks_meet: AtomicBool::default(),
-            keeps_names: AtomicBool::default(),
-            faults,
-            at_pause: Mutex::default(),
-        })
+        Arc::new(Self { boot, millis, faults, ..Self::default() })
     }
 
     fn pass(&self, time: Duration) {
@@ -449,19 +440,6 @@ fn a_renewal_shows() -> Outcome {
     assert_eq!(fs::metadata(setup.lock_file())?.modified()?, before);
     assert!(matches!(lock.publish(), Err(StoreError::LockLost { .. })));
     assert_eq!(setup.value()?.as_deref(), Some("old value"));
-    Ok(())
-}
-
-/// As sshfs says it of a file that is there already: SFTP has one word for everything.
-#[test]
-fn a_file_that_is_there_may_not_be_permitted() -> Outcome {
-    let setup = Setup::new()?;
-    let here = Machine::with("here", Faulty::once("create", Errno::PERM));
-    put(&here.store(&setup), Precondition::None)?;
-    assert_eq!(setup.value()?.as_deref(), Some("new value"));
-    let never = Machine::with("here", Faulty::always("create", Errno::PERM));
-    let Err(error) = put(&never.store(&setup), Precondition::None) else { panic!("unnoticed") };
-    assert_eq!(errno(&error), Some(Errno::PERM.raw_os_error()));
     Ok(())
 }
 

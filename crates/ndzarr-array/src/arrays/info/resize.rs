@@ -159,7 +159,7 @@ impl ArrayInfo {
         writer.write_added(axis, start, added, &work).await
     }
 
-    /// Writes elements while the document is held, or while nobody else writes. Then publishes the
+    /// Writes elements while the document is held, or while no other writer exists. Then publishes the
     /// new document, if the shape changes.
     async fn append_held(
         &self,

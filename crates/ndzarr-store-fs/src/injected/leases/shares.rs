@@ -113,6 +113,19 @@ fn the_owner_that_a_lock_file_names_is_not_locked() -> Outcome {
     Ok(())
 }
 
+/// As sshfs says it of a file that is there already: SFTP has one word for everything.
+#[test]
+fn a_file_that_is_there_may_not_be_permitted() -> Outcome {
+    let setup = Setup::new()?;
+    let here = Machine::with("here", Faulty::once("create", Errno::PERM));
+    put(&here.store(&setup), Precondition::None)?;
+    assert_eq!(setup.value()?.as_deref(), Some("new value"));
+    let never = Machine::with("here", Faulty::always("create", Errno::PERM));
+    let Err(error) = put(&never.store(&setup), Precondition::None) else { panic!("unnoticed") };
+    assert_eq!(errno(&error), Some(Errno::PERM.raw_os_error()));
+    Ok(())
+}
+
 /// Linux gives EINVAL for a file of SMB that it has open under another name, by a lease.
 #[test]
 fn a_share_that_refuses_a_lock_file_for_its_leases_is_an_error_that_says_so() -> Outcome {
