@@ -99,7 +99,7 @@ impl Encoding {
             None => fill_value(attributes, stored)?.map(|number| number.to_element()),
         };
         // `_FillValue` has the stored bits, `missing_value` the numbers in memory.
-        let fill = fill.map(|fill| encoding.from_stored_bits(fill));
+        let fill = fill.map(|fill| encoding.number_of_bits(fill));
         let missing = attributes.numbers("missing_value")?.into_iter().map(|number| number.to_element());
         let missing: Vec<_> = fill.iter().cloned().chain(missing).collect();
         encoding.states_missing = !missing.is_empty();
@@ -134,7 +134,7 @@ impl Encoding {
     }
 
     /// The number in memory for an integer with these stored bits.
-    fn from_stored_bits(&self, number: AnyElements<Ix0>) -> AnyElements<Ix0> {
+    fn number_of_bits(&self, number: AnyElements<Ix0>) -> AnyElements<Ix0> {
         let is_whole = to_f64(&number).fract() == 0.0;
         if self.other_sign && is_whole { with_other_sign(number, &self.stored) } else { number }
     }
@@ -198,11 +198,7 @@ impl ValidRange {
         let any_float = [min, max].into_iter().flatten().any(|number| number.is_float());
         let of_unpacked = is_integer && any_float && encoding.is_packed();
         let bound = |number: Number| {
-            if of_unpacked {
-                number.to_f64()
-            } else {
-                to_f64(&encoding.from_stored_bits(number.to_element()))
-            }
+            if of_unpacked { number.to_f64() } else { to_f64(&encoding.number_of_bits(number.to_element())) }
         };
         Ok(Some(Self {
             min: min.map_or(f64::NEG_INFINITY, bound),

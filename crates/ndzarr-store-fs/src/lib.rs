@@ -110,6 +110,7 @@ mod names;
 mod new_value;
 mod options;
 mod paths;
+mod pins;
 mod read;
 mod store;
 

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use ndzarr_store::{DirListing, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Want};
+use ndzarr_store::{DirListing, Fetched, FetchedPieces, Key, Of, Prefix, StoreError, Want};
 
+use crate::pins::Value;
 use crate::system::file_system::FileSystem;
 use crate::system::identity::{Identity, Pinned};
 use crate::system::os_error::{blame_leases, is_absent, is_gone};
@@ -65,7 +66,7 @@ impl FsStore {
                 None => return Ok(Fetched::Changed),
             },
         };
-        let size = value.identity.size();
+        let size = value.size();
         let parts = self.parts(key, &value.file, size, want)?;
         Ok(Fetched::Parts { pin, size, parts })
     }
@@ -83,7 +84,7 @@ impl FsStore {
         }
         let failed = |e| StoreError::io("read", key, e);
         let Some(value) = self.open(key)? else { return Ok(FetchedPieces::Missing) };
-        let size = value.identity.size();
+        let size = value.size();
         if size != byte_len {
             return Ok(FetchedPieces::OtherSize(size));
         }
@@ -104,27 +105,6 @@ impl FsStore {
             }
         }
         Ok(FetchedPieces::All)
-    }
-
-    /// The file of a pin, if it still exists; for [`Of::IfCurrent`] under its key.
-    fn pinned(&self, key: &Key, pin: &Pin, of: &Of) -> Result<Option<Value>, StoreError> {
-        // A pin of another store is unknown here.
-        let Some(Pinned { file, identity, is_settled }) = pin.get::<Pinned>() else { return Ok(None) };
-        let Some(file) = file else {
-            return Ok(unless_folder(self.open(key))?.filter(|value| value.identity == *identity));
-        };
-        if matches!(of, Of::IfCurrent(_)) {
-            match self.path_to_read(key)? {
-                Some(path) if self.is_current(key, &path, pin)? => {}
-                _ => return Ok(None),
-            }
-        }
-        Ok(Some(Value {
-            file: file.clone(),
-            identity: identity.clone(),
-            keeping: Keeping::Open,
-            is_settled: *is_settled,
-        }))
     }
 
     pub(crate) fn open(&self, key: &Key) -> Result<Option<Value>, StoreError> {
@@ -148,23 +128,6 @@ impl FsStore {
         Ok(Some(Value::new(Arc::new(file), &stat, &file_system)))
     }
 
-    /// The pin of a value that was just published: of nothing, if its file cannot be looked at any
-    /// more, on a network file system where another host has replaced it. It was published all the
-    /// same.
-    pub(crate) fn pin(&self, file: Arc<File>) -> Pin {
-        let looked = || -> io::Result<Value> {
-            let stat = again(|| self.sys.file_stat(&file))?;
-            let file_system = self.devices.of(&*self.sys, stat.device(), &file)?;
-            Ok(Value::new(Arc::clone(&file), &stat, &file_system))
-        };
-        let Ok(mut value) = looked() else { return Pin::new(()) };
-        // It was opened to write, which on Windows keeps out programs that want exclusive access.
-        if cfg!(windows) && value.identity.is_precise() {
-            value.keeping = Keeping::Closed;
-        }
-        value.pin()
-    }
-
     fn fresh_stat(&self, file: &File) -> io::Result<(Stat, FileSystem)> {
         let stat = again(|| self.sys.file_stat(file))?;
         let file_system = self.devices.of(&*self.sys, stat.device(), file)?;
@@ -183,19 +146,6 @@ impl FsStore {
             Err(e) if is_absent(&e) => self.absent(key, path),
             Err(e) => Err(StoreError::io("look up", key, e)),
         }
-    }
-
-    /// True if the key still has the pinned value. If the pin keeps the file open, its number
-    /// cannot be that of another file by now.
-    pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
-        let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
-        if self.devices.is_portable(pinned.identity.device()) {
-            // Metadata of a file that is not open may be outdated there.
-            let is_it = |now: Value| now.identity == pinned.identity;
-            return Ok(pinned.identity.is_precise() && unless_folder(self.open(key))?.is_some_and(is_it));
-        }
-        let now = unless_folder(self.current(key, path))?;
-        Ok(now.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
     }
 
     /// Checks that the folder that a key leads to is not empty: then it is the folder of other
@@ -289,45 +239,6 @@ impl FsStore {
     }
 }
 
-/// A value, open.
-#[derive(Debug)]
-pub(crate) struct Value {
-    file: Arc<File>,
-    identity: Identity,
-    keeping: Keeping,
-    /// As in [`Pinned`].
-    is_settled: bool,
-}
-
-/// The treatment of the file of a value by a pin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keeping {
-    /// The pin keeps it open.
-    Open,
-    /// The pin has only its identity.
-    Closed,
-}
-
-impl Value {
-    /// A value of an open file. Where an open file cannot be replaced, pins do not keep it open:
-    /// its identity distinguishes it from the values after it, see [`FsStore::time_of_next`].
-    fn new(file: Arc<File>, stat: &Stat, file_system: &FileSystem) -> Self {
-        let identity = Identity::of(stat);
-        let keeping = if file_system.replaces_open() { Keeping::Open } else { Keeping::Closed };
-        // Clocks of other hosts and of this one cannot be compared, and the number of a file of FAT is
-        // its place in the folder.
-        let is_settled =
-            file_system.locking() == Locking::Local && file_system.replaces_open() && identity.is_settled();
-        Self { file, identity, keeping, is_settled }
-    }
-
-    fn pin(&self) -> Pin {
-        let file = (self.keeping == Keeping::Open).then(|| self.file.clone());
-        let pinned = Pinned { file, identity: self.identity.clone(), is_settled: self.is_settled };
-        Pin::holding(pinned, Pinned::light)
-    }
-}
-
 /// A dangling symbolic link.
 #[derive(Debug)]
 struct Dangling {
@@ -343,14 +254,6 @@ impl fmt::Display for Dangling {
 }
 
 impl Error for Dangling {}
-
-/// The value of a key, for a pin: an empty folder in its place is no error but another value.
-fn unless_folder<T>(found: Result<Option<T>, StoreError>) -> Result<Option<T>, StoreError> {
-    match found {
-        Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => Ok(None),
-        found => found,
-    }
-}
 
 fn is_dangling(e: &io::Error) -> bool {
     e.get_ref().is_some_and(|inner| inner.is::<Dangling>())

@@ -454,6 +454,10 @@ mod tests {
 
     use super::*;
 
+    fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Another writer holds the locks of all eight items, and lets go of them at one moment.
     #[test]
     fn after_a_wait_the_items_left_are_tried_together() {
@@ -462,16 +466,16 @@ mod tests {
         let (waited_for, done) = (Mutex::new(Vec::new()), Mutex::new(BTreeSet::new()));
         let each = |item: u64, patience| {
             if patience == Patience::Wait {
-                waited_for.lock().unwrap().push(item);
+                held(&waited_for).push(item);
             }
-            let is_busy = waited_for.lock().unwrap().is_empty();
+            let is_busy = held(&waited_for).is_empty();
             if !is_busy {
-                done.lock().unwrap().insert(item);
+                held(&done).insert(item);
             }
             ready(Ok(is_busy.then_some(item)))
         };
-        now(in_turns(&io, 0..8, each)).unwrap();
-        assert_eq!(done.into_inner().unwrap(), BTreeSet::from_iter(0..8));
-        assert_eq!(waited_for.into_inner().unwrap().len(), 1);
+        now(in_turns(&io, 0..8, each)).expect("all are done");
+        assert_eq!(*held(&done), BTreeSet::from_iter(0..8));
+        assert_eq!(held(&waited_for).len(), 1);
     }
 }
