@@ -245,7 +245,7 @@ impl NewMultiscale {
         if self.factors.iter().any(|factor| !(1..=1024).contains(factor)) {
             return wrong(format!("the factors {:?} are not from 1 to 1024", self.factors));
         }
-        // `make_levels` adds so many elements exactly.
+        // `make_levels` adds that many elements exactly.
         if n_per_element(&self.factors).is_none() {
             return wrong(format!(
                 "the factors {:?} make one element of more than {MAX_PER_ELEMENT}",

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::levels::downsample::{Downsample, Sample, advance, reduce};
 use crate::levels::level::Level;
 
-/// The most elements of a level that make one of the next: sums of so many are exact.
+/// The most elements of a level that make one of the next: sums of that many are exact.
 pub(crate) const MAX_PER_ELEMENT: u64 = 1 << 20;
 
 /// Makes all levels of the image at `path` except for the finest.
