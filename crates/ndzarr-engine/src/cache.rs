@@ -190,7 +190,7 @@ impl ArrayCache {
         }
     }
 
-    /// Whether a chunk of this decoded size would leave room for others.
+    /// True if a chunk of this decoded size would leave room for others.
     pub(crate) fn admits(&self, byte_len: u64) -> bool {
         byte_len <= self.cache.capacity / 2
     }
@@ -255,7 +255,7 @@ impl Slot {
         self.cache.using(attempt, |entries| entries.insert(self.key.clone(), Arc::clone(&entry)));
     }
 
-    /// Whether encoded chunks are kept.
+    /// True if encoded chunks are kept.
     pub(crate) fn keeps_encoded(&self) -> bool {
         self.cache.keeps == Keeps::Encoded
     }

@@ -92,7 +92,7 @@ impl ChunkedArray {
         Self { outside, ..self }
     }
 
-    /// Whether its chunks lie under its keys, as far as reads have shown.
+    /// True if its chunks lie under its keys, as far as reads have shown.
     #[must_use]
     pub fn presence(&self) -> &Presence {
         &self.presence

@@ -137,7 +137,7 @@ impl EngineCause {
         }
     }
 
-    /// Whether the stored value is at fault, not the store, the configuration or the caller.
+    /// True if the stored value is at fault, not the store, the configuration or the caller.
     #[must_use]
     pub fn is_corrupt(&self) -> bool {
         match self {
@@ -155,7 +155,7 @@ impl EngineCause {
         }
     }
 
-    /// Whether other programs may read a broken value all the same: its codecs give all elements, of
+    /// True if other programs may read a broken value all the same: its codecs give all elements, of
     /// which some are not valid in their type, or it goes on after its end.
     pub(crate) fn may_be_read(&self) -> bool {
         match self {

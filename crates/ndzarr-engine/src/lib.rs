@@ -56,8 +56,8 @@
 //!         Self: 's,
 //!     {
 //!         let Line(bytes) = *self;
-//!         let (before, behind) = bytes.split_at_mut(at * 2);
-//!         (Box::new(Line(before)), Box::new(Line(behind)))
+//!         let (before, after) = bytes.split_at_mut(at * 2);
+//!         (Box::new(Line(before)), Box::new(Line(after)))
 //!     }
 //! }
 //!

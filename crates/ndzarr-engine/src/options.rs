@@ -228,7 +228,7 @@ pub enum MemoryOrder {
     Stored,
 }
 
-/// Whether to store chunks that contain only the fill value.
+/// When chunks that contain only the fill value are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FillChunks {

@@ -14,7 +14,7 @@ pub trait Tile: Send {
     /// Its length along each axis, in elements.
     fn shape(&self) -> Vec<usize>;
 
-    /// Whether none of it is wanted, so that its chunk need not be read.
+    /// True if none of it is wanted, so that its chunk need not be read.
     fn is_empty(&self) -> bool {
         self.shape().contains(&0)
     }
@@ -37,7 +37,7 @@ pub trait Tile: Send {
     /// The type does not allow the fill value.
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause>;
 
-    /// Whether its memory consists of zero bytes that were never touched.
+    /// True if its memory consists of zero bytes that were never touched.
     fn is_blank(&self) -> bool {
         false
     }
@@ -163,12 +163,12 @@ pub trait Source: Send + Sync {
         Err(EngineCause::Element("elements of a fixed size from the source".to_owned()))
     }
 
-    /// Whether it has every element of its box; if not, missing ones keep their stored values.
+    /// True if it has every element of its box; if not, missing ones keep their stored values.
     fn is_dense(&self) -> bool {
         true
     }
 
-    /// Whether its elements are in memory in C order, possibly with gaps, so that copying a few at
+    /// True if its elements are in memory in C order, possibly with gaps, so that copying a few at
     /// a time is as fast as copying many.
     fn is_c_order(&self) -> bool {
         false

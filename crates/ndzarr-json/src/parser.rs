@@ -139,7 +139,7 @@ pub struct Parser<'a> {
     text: JsonText<'a>,
     room: Room,
     non_finite: NonFinite,
-    /// Whether the parser is inside a top-level member that may contain non-finite numbers.
+    /// True if the parser is inside a top-level member that may contain non-finite numbers.
     may_be_non_finite: bool,
     /// The top-level member that is read separately, and its value.
     separate: Option<&'static str>,

@@ -92,13 +92,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether it is `null`.
+    /// True if it is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Whether it is a string.
+    /// True if it is a string.
     #[must_use]
     pub fn is_string(&self) -> bool {
         matches!(self, Self::String(_))
@@ -128,7 +128,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether it is a number that standard JSON cannot express.
+    /// True if it is a number that standard JSON cannot express.
     #[must_use]
     pub fn is_token(&self) -> bool {
         matches!(self.number(), Some("NaN" | "Infinity" | "-Infinity"))
@@ -200,7 +200,7 @@ impl<'a> Members<'a> {
         self.position(name).map(|i| &mut self.items[i].1)
     }
 
-    /// Whether there is a member of this name.
+    /// True if there is a member of this name.
     #[must_use]
     pub fn contains_key(&self, name: &str) -> bool {
         self.position(name).is_some()
@@ -232,7 +232,7 @@ impl<'a> Members<'a> {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()

@@ -41,7 +41,7 @@ pub struct ChunkRead {
     /// The index of the outermost shard as read, to be cached.
     found: Option<CachedIndex>,
     attempts: u32,
-    /// Whether to check first that the cached index belongs to the current value.
+    /// True if it is checked first that the cached index belongs to the current value.
     look_first: bool,
     /// Broken parts, which will be filled.
     damage: Damage,
@@ -59,7 +59,7 @@ pub enum ReadStep {
 #[derive(Debug)]
 enum Asked {
     Nothing,
-    /// Whether what is known still belongs to the current value.
+    /// True if what is known still belongs to the current value.
     Revalidation,
     /// The value, or the index at its end.
     Value,

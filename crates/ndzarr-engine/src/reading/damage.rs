@@ -40,7 +40,7 @@ pub struct DamagedChunk {
     pub codec: Option<String>,
     /// The problem.
     pub what: String,
-    /// Whether other programs may read it all the same: its codecs give all elements, of which some are
+    /// True if other programs may read it all the same: its codecs give all elements, of which some are
     /// not valid in their type (a bool of 2), or it goes on after its end.
     pub may_be_read: bool,
 }
@@ -95,7 +95,7 @@ impl<'r> OnDamage<'r> {
         Self { report, place, again }
     }
 
-    /// Whether broken parts are filled and not errors.
+    /// True if broken parts are filled and not errors.
     pub(crate) fn is_filled(&self) -> bool {
         self.report.is_some()
     }

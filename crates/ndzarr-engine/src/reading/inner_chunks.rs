@@ -90,7 +90,7 @@ impl ShardGrid {
         (range.start - self.want.ranges()[axis].start) as usize
     }
 
-    /// Whether an inner chunk of the wanted region may have picked elements, by its position along
+    /// True if an inner chunk of the wanted region may have picked elements, by its position along
     /// an axis.
     fn meets_along(&self, axis: usize, at: u64) -> bool {
         let InnerPicked::Along(axes) = &self.picked else { return true };
@@ -98,7 +98,7 @@ impl ShardGrid {
         axes[axis].hit(self.in_want(axis, &wanted), (wanted.end - wanted.start) as usize).1 > 0
     }
 
-    /// Whether an inner chunk of the wanted region has picked elements.
+    /// True if an inner chunk of the wanted region has picked elements.
     pub(crate) fn meets(&self, chunk: &[u64]) -> bool {
         match &self.picked {
             InnerPicked::All => true,

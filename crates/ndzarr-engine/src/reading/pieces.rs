@@ -15,7 +15,7 @@ use crate::{ChunkedArray, EngineCause, Tile};
 /// chunks they share with others.
 const SHARED_PIECES: u64 = 4096;
 
-/// So are all regions of a call behind this many pieces, which take some 300 bytes each.
+/// So are all regions of a call after this many pieces, which take some 300 bytes each.
 const SHARED_IN_ALL: u64 = 1 << 17;
 
 /// The pieces of several regions, and their number. A chunk that several regions meet is one piece.
@@ -234,14 +234,14 @@ impl<'t> Block<'t> {
         let at = grid.range_along(axis, self.chunk(grid, axis, before - 1)).end;
         let (mut front, mut back) = (self.counts.clone(), self.counts.clone());
         (front[axis], back[axis]) = (before, n - before);
-        let mut met_behind = self.met.clone();
-        if let Some((_, first)) = &mut met_behind {
+        let mut met_after = self.met.clone();
+        if let Some((_, first)) = &mut met_after {
             first[axis] += before;
         }
         let Self { region, met, tile, .. } = self;
-        let [(region, tile), (region_behind, tile_behind)] = split(&region, tile, axis, at);
-        let behind = Self { region: region_behind, counts: back, met: met_behind, tile: tile_behind };
-        vec![Part::Block(Self { region, counts: front, met, tile }), Part::Block(behind)]
+        let [(region, tile), (region_after, tile_after)] = split(&region, tile, axis, at);
+        let after = Self { region: region_after, counts: back, met: met_after, tile: tile_after };
+        vec![Part::Block(Self { region, counts: front, met, tile }), Part::Block(after)]
     }
 
     /// The chunk along an axis of its piece with this number there.
@@ -279,8 +279,8 @@ fn split<'t>(
 ) -> [(Region, Box<dyn Tile + 't>); 2] {
     let start = region.ranges()[axis].start;
     let (front, back) = tile.split_at(axis, (at - start) as usize);
-    let [before, behind] = sides(region, axis, at);
-    [(before, front), (behind, back)]
+    let [before, after] = sides(region, axis, at);
+    [(before, front), (after, back)]
 }
 
 #[cfg(test)]

@@ -263,7 +263,7 @@ impl<I: Io> Call<'_, I> {
         io.for_each(Twos(jobs.into_iter()), lanes, both).await
     }
 
-    /// Whether `n` items are enough for `lanes` threads that each take two at a time.
+    /// True if `n` items are enough for `lanes` threads that each take two at a time.
     fn takes_two(&self, n: usize, lanes: usize) -> bool {
         self.io.blocking().is_some() && n >= 4 * lanes
     }

@@ -124,7 +124,7 @@ impl Tile for Several<'_> {
     {
         let (mut front, mut back) = (self.shape.clone(), self.shape);
         (front[axis], back[axis]) = (at, back[axis] - at);
-        let [mut before, mut behind] = [front, back].map(|shape| Self { shape, tiles: Vec::new() });
+        let [mut before, mut after] = [front, back].map(|shape| Self { shape, tiles: Vec::new() });
         let mut origin = vec![0; before.shape.len()];
         origin[axis] = at as u64;
         for (region, tile) in self.tiles {
@@ -132,14 +132,14 @@ impl Tile for Several<'_> {
             if range.end <= at as u64 {
                 before.tiles.push((region, tile));
             } else if range.start >= at as u64 {
-                behind.tiles.push((region.relative_to(&origin), tile));
+                after.tiles.push((region.relative_to(&origin), tile));
             } else {
                 let (head, tail) = tile.split_at(axis, at - range.start as usize);
                 let [front, back] = sides(&region, axis, at as u64);
                 before.tiles.push((front, head));
-                behind.tiles.push((back.relative_to(&origin), tail));
+                after.tiles.push((back.relative_to(&origin), tail));
             }
         }
-        (Box::new(before), Box::new(behind))
+        (Box::new(before), Box::new(after))
     }
 }

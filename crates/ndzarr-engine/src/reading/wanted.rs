@@ -61,7 +61,7 @@ impl Wanted {
         self.want.ranges().iter().zip(&self.shape).all(|(range, &n)| range.start == 0 && range.end >= n)
     }
 
-    /// Whether only a part of the chunk is wanted, and can be read without the rest.
+    /// True if only a part of the chunk is wanted, and can be read without the rest.
     fn has_windows(&self) -> bool {
         let is_part = !self.is_all() || matches!(self.picked, Picked::Boxes(_));
         matches!(self.chain.access(), Access::Raw { .. }) && self.slot.is_none() && is_part
@@ -284,7 +284,7 @@ impl<'t> Job<'t> {
         self.content = Content::Whole(part);
     }
 
-    /// Whether [`decode_two`](Self::decode_two) may be worth a try.
+    /// True if [`decode_two`](Self::decode_two) may be worth a try.
     pub(crate) fn decodes_two(&self) -> bool {
         matches!(self.content, Content::Whole(_))
             && self.wanted.slot.is_none()
@@ -305,7 +305,7 @@ impl<'t> Job<'t> {
         }
     }
 
-    /// Whether it decodes a whole stored value.
+    /// True if it decodes a whole stored value.
     pub(crate) fn is_for_whole_value(&self) -> bool {
         self.wanted.at.is_none() && matches!(self.content, Content::Whole(_))
     }

@@ -102,7 +102,7 @@ impl Cancel {
         }
     }
 
-    /// Whether cancellation was requested.
+    /// True if cancellation was requested.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::SeqCst) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
@@ -143,7 +143,7 @@ impl Cancel {
         }
     }
 
-    /// Whether nothing is being published at this moment.
+    /// True if nothing is being published at this moment.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.turns().publishing == 0
@@ -299,7 +299,7 @@ pub struct Publishing {
     under: Under,
 }
 
-/// Whether the lock of a key is held during a publication.
+/// What is held during a publication: the lock of its key, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Under {
     Lock,
@@ -352,7 +352,7 @@ impl Drop for Publishing {
     }
 }
 
-/// Whether to wait for a lock.
+/// What is done about a lock that another writer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     Try,

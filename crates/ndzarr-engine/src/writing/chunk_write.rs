@@ -133,7 +133,7 @@ impl ChunkWrite {
         }
     }
 
-    /// Whether the value that it was to be merged with has been written again, or is being written.
+    /// True if the value that it was to be merged with has been written again, or is being written.
     pub(crate) fn is_outdated(&self, reread: &Reread<'_>) -> Result<bool, EngineCause> {
         match &self.old {
             Old::Value(pin, _) => reread.is_due(&self.key, Some(pin)),
@@ -141,12 +141,12 @@ impl ChunkWrite {
         }
     }
 
-    /// Whether it is a block of N5, which Java writes in place under a lock of the file.
+    /// True if it is a block of N5, which Java writes in place under a lock of the file.
     pub(crate) fn is_block(&self) -> bool {
         self.job.chain.is_n5_block()
     }
 
-    /// Whether it is a shard that is better written in pieces of about `piece` bytes, under its
+    /// True if it is a shard that is better written in pieces of about `piece` bytes, under its
     /// lock.
     pub(crate) fn is_large(&self, piece: u64) -> bool {
         let decoded = Region::whole(&self.job.shape).n_elements().unwrap_or(u64::MAX);

@@ -188,7 +188,7 @@ impl Out<'_> {
         Self::Memory { parts: Vec::new(), small: Vec::new() }
     }
 
-    /// Whether it keeps a part of this length without copying.
+    /// True if it keeps a part of this length without copying.
     fn takes(&self, len: usize) -> bool {
         matches!(self, Self::Memory { .. }) && len >= SMALL
     }

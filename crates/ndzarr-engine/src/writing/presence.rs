@@ -49,7 +49,7 @@ impl Presence {
         }
     }
 
-    /// Whether there can be no doubt any more.
+    /// True if there can be no doubt any more.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.state.load(Ordering::Relaxed) == SETTLED

@@ -41,7 +41,7 @@ pub struct ShardWriter {
 struct InnerStates {
     /// For each inner chunk, in C order of the stored axes.
     list: Vec<InnerState>,
-    /// Whether the temporary contains bytes that no inner chunk uses.
+    /// True if the temporary contains bytes that no inner chunk uses.
     holes: bool,
 }
 
@@ -198,7 +198,7 @@ impl ShardWriter {
         (!region.is_empty()).then(|| region.shape())
     }
 
-    /// Whether an inner chunk, by its number, is inside the array.
+    /// True if an inner chunk, by its number, is inside the array.
     fn is_inside(&self, number: usize) -> bool {
         let mut rest = number as u64;
         let mut stored = self.grid.grid_shape();

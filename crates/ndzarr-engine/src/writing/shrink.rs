@@ -280,7 +280,7 @@ impl<'a> ShrinkPlan<'a> {
         Self { grid: array.grid(), was }
     }
 
-    /// Whether elements at the end of an axis have to go. In an array that keeps its shape, that is
+    /// True if elements at the end of an axis have to go. In an array that keeps its shape, that is
     /// everything outside, which completes an interrupted shrink.
     fn shrinks(&self, axis: usize) -> bool {
         let now = self.grid.array_shape();
@@ -331,7 +331,7 @@ impl<'a> ShrinkPlan<'a> {
         self.boxes().iter().map(lens).fold(0, u64::saturating_add)
     }
 
-    /// Whether they are few enough to try.
+    /// True if they are few enough to try.
     fn enumerate_is_possible(&self) -> bool {
         self.n_tries() <= MAX_TRIES
     }

@@ -159,7 +159,7 @@ struct TouchedRegion<'s> {
     source: &'s dyn Source,
     /// The chunks that the source has elements for, if that is known without a look at each.
     met: Option<MetBox>,
-    /// The number behind that of its last chunk.
+    /// The number after that of its last chunk.
     end: u64,
 }
 
@@ -215,7 +215,7 @@ impl<'g, 's> Touched<'g, 's> {
     }
 }
 
-/// Whether it was this writer's turn.
+/// The outcome of an attempt to write a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     Done,

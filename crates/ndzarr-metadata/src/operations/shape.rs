@@ -132,7 +132,7 @@ fn lower(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataErro
     Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
 }
 
-/// Whether an array is still the one that was opened: only its shape, what follows from that, and the
+/// True if an array is still the one that was opened: only its shape, what follows from that, and the
 /// names of its dimensions may have changed.
 #[must_use]
 pub fn is_same_array(was: &ArraySpec, is: &ArraySpec) -> bool {
@@ -146,7 +146,7 @@ pub fn is_same_array(was: &ArraySpec, is: &ArraySpec) -> bool {
     changed == *is && was.shape.len() == is.shape.len() && same_chunks(was, is)
 }
 
-/// Whether the chunks that both have are the same.
+/// True if the chunks that both have are the same.
 fn same_chunks(was: &ArraySpec, is: &ArraySpec) -> bool {
     let agree = match (was.edges(), is.edges()) {
         (None, None) => was.unit_shape == is.unit_shape,

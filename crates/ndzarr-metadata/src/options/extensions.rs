@@ -59,7 +59,7 @@ impl Extensions {
         Self::default()
     }
 
-    /// Whether it contains no extensions.
+    /// True if it contains no extensions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()

@@ -29,7 +29,7 @@ struct Machine {
     is_locked: AtomicBool,
     /// True if its locks of files reach the other machines.
     locks_meet: AtomicBool,
-    /// Whether it finds a removed file by its name, as a process that has it open does on SMB.
+    /// True if it finds a removed file by its name, as a process that has it open does on SMB.
     keeps_names: AtomicBool,
     faults: Faulty,
     /// What happens at each pause.

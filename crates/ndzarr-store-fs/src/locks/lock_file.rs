@@ -95,7 +95,7 @@ pub(crate) fn give_up(sys: &dyn Syscalls, path: &Path, file: &File, failure: io:
     Err(failure)
 }
 
-/// Whether a path leads to this file, which is open.
+/// True if a path leads to this file, which is open.
 fn leads_to(sys: &dyn Syscalls, path: &Path, file: &File) -> io::Result<bool> {
     let Some(found) = Found::at(sys, path)? else { return Ok(false) };
     let named = again(|| sys.file_stat(&found.file));

@@ -181,7 +181,7 @@ impl ShardWriter {
         })
     }
 
-    /// Whether an inner chunk stays as stored: one inside the array, or any that others may add.
+    /// True if an inner chunk stays as stored: one inside the array, or any that others may add.
     fn missing(&self) -> bool {
         let stays = |number| self.array.outside == Outside::Shared || self.is_inside(number);
         let states = self.states();
