@@ -317,7 +317,7 @@ pub(crate) fn is_folder(node: &Node) -> bool {
     node.kind == NodeKind::ImplicitGroup && matches!(node.format, Format::Zarr2 | Format::Zarr3)
 }
 
-/// Returns `true` if a name that is no child of a group may be that of such a folder.
+/// Returns `true` if a folder of this name below a group may lead to nodes, though it is no child.
 pub(crate) fn may_be_folder(group: &Node, name: &str) -> bool {
     match group.format {
         Format::Zarr2 => group.path.child(name).is_ok(),

@@ -254,7 +254,8 @@ mod tests {
         let mut workspace = Workspace::default();
         assert!(workspace.context(|| None::<Compressor>).is_none());
         assert!(workspace.context(|| None::<Decompressor>).is_none());
-        let (mut encoded, mut decoded) = (Vec::new(), [0; 5]);
+        let mut encoded = Vec::new();
+        let mut decoded = [0; 5];
         LEVEL_1.encode(b"hello", &mut encoded, &mut workspace).expect("a frame");
         LEVEL_1.decode(&encoded, Dst::Exact(&mut decoded), &mut workspace).expect("its content");
         assert_eq!(&decoded, b"hello");

@@ -461,9 +461,11 @@ mod tests {
     /// Another writer holds the locks of all eight items, and lets go of them at one moment.
     #[test]
     fn after_a_wait_the_items_left_are_tried_together() {
-        let (store, options) = (MemoryStore::new(), RunOptions::default());
+        let store = MemoryStore::new();
+        let options = RunOptions::default();
         let io = Here::new(&store, &options);
-        let (waited_for, done) = (Mutex::new(Vec::new()), Mutex::new(BTreeSet::new()));
+        let waited_for = Mutex::new(Vec::new());
+        let done = Mutex::new(BTreeSet::new());
         let each = |item: u64, patience| {
             if patience == Patience::Wait {
                 held(&waited_for).push(item);
