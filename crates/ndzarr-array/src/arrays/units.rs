@@ -56,8 +56,8 @@ impl<M> Units<M> {
         Self { info: info.clone(), side: PhantomData }
     }
 
-    /// All of them, in C order of their indices, whether they are stored or not. They contain every
-    /// element, unless a custom grid has elements in no chunk, which calls that read or write them refuse.
+    /// All of them, in C order of their indices, whether they are stored or not. Each element lies in
+    /// one of them.
     pub fn iter(&self) -> Chunks {
         Chunks::new(self.info.unit_grid())
     }

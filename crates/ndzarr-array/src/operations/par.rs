@@ -33,8 +33,7 @@ use crate::operations::each::{Counter, each_on_threads, lock};
 /// tasks: there, call it from a thread for blocking work.
 ///
 /// # Errors
-/// A chunk is corrupt; a custom grid does not have each element in one chunk; the store fails; the call was
-/// cancelled.
+/// A chunk is corrupt; the store fails; the call was cancelled.
 ///
 /// ```
 /// use ndarray::ArrayD;

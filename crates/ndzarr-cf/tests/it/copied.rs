@@ -90,6 +90,24 @@ fn by_the_stored_attributes() {
     }
 }
 
+/// The stored attributes of Zarr v2 lack `_FillValue`, which is the fill value of the array: the error says
+/// where it is, before an element is written.
+#[test]
+fn stored_attributes_without_a_missing_value() {
+    let source = made(Format::Zarr2);
+    let t = source.variable("t").expect("it was made");
+    for format in FORMATS {
+        let mut target = Dataset::create(MemoryStore::new(), format).expect("memory never fails");
+        let stored = t.array().attributes().clone();
+        let new = target.create_variable("t", INT16, [("x", 3)], stored.into(), |layout| layout);
+        let new = new.expect("the attributes are valid");
+        let error = new.write(t.read().expect("it reads")).expect_err("NaN is not packed").to_string();
+        assert!(error.contains(r#""_FillValue" of the variable "t""#), "{error}");
+        assert!(error.contains("`Variable::attributes`"), "{error}");
+        assert_eq!(new.array().units().stored().expect("memory never fails").count(), 0, "{format}");
+    }
+}
+
 /// xarray takes `false` for missing if it is the fill value of Zarr v2 or `_FillValue` of v3, and `""` if
 /// it is the fill value of v2: it reads no such attribute of text.
 #[test]
