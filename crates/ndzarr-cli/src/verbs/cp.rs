@@ -293,22 +293,22 @@ pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Fai
 /// The name of the note that a copy leaves until it has ended.
 const NOTE: &str = ".ndzarr-copy";
 
-/// Checks a folder without a node: only the files of an interrupted copy are replaced.
+/// Checks a folder without a node. Returns true if an interrupted copy has left files to replace. A copy that
+/// was killed before it began leaves a lock at most, which is no file of others.
 fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool, Failure> {
     let Some(folder) = local_folder(target) else { return Ok(false) };
-    if !folder.join(NOTE).is_file() {
-        return match std::fs::read_dir(&folder).map(|mut entries| entries.next().is_none()) {
-            Ok(true) => Ok(false),
-            Ok(false) => Err(refuse("the folder is not an array or a group")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(Failure::of_file(&folder, &error)),
-        };
+    match std::fs::metadata(&folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(Failure::of_file(&folder, &error)),
+        Ok(_) => {}
     }
+    let has_copy = folder.join(NOTE).is_file();
     match Storage::folder(&folder).contents("")?.foreign.first() {
-        None => Ok(true),
-        Some(name) => Err(refuse(&format!(
+        None => Ok(has_copy),
+        Some(name) if has_copy => Err(refuse(&format!(
             "beside what an interrupted copy has left, it holds files that do not belong to it, such as {name:?}"
         ))),
+        Some(_) => Err(refuse("the folder is not an array or a group")),
     }
 }
 

@@ -49,6 +49,21 @@ fn files_of_others_are_copied_and_what_is_left_out_is_said() {
     assert_eq!(keys["left_out"][0]["first"][0], "0/5");
 }
 
+/// A copy that is killed before it has begun leaves the lock of its note, and nothing else.
+#[test]
+fn a_lock_of_a_killed_copy_is_no_file_of_others() {
+    let folder = Folder::new();
+    put(
+        &folder,
+        &[("a/.zarray", ARRAY), ("a/0", "123"), ("b/.ndzarr-copy.__lock", "of a process that is gone")],
+    );
+    folder.good(&["cp", "a", "b", "--overwrite", "--verify"]);
+    put(&folder, &[("c/.ndzarr-copy.__lock", "of a process that is gone"), ("c/notes.txt", "of others")]);
+    let said = folder.bad(3, &["cp", "a", "c", "--overwrite"]);
+    assert!(said.contains("the folder is not an array or a group"), "{said}");
+    assert_eq!(std::fs::read(folder.path("c/notes.txt")).expect("a file"), b"of others");
+}
+
 #[test]
 fn an_array_that_cannot_be_decoded_stops_no_verb() {
     let folder = Folder::new();
