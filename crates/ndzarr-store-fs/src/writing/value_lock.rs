@@ -13,7 +13,7 @@ use crate::FsStore;
 use crate::locks::lock_error::{TooLong, failure};
 use crate::names::lock_names::lock_path;
 use crate::system::identity::Identity;
-use crate::system::os_error::{is_absent, is_unsupported};
+use crate::system::os_error::{is_absent, is_gone, is_lost, is_unsupported};
 use crate::system::syscalls::{Part, Syscalls, again};
 
 /// A value that no program that locks it can write.
@@ -43,6 +43,9 @@ const MOMENT: Duration = Duration::from_millis(250);
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
+/// How often a value is opened again because its open file was lost, before that is an error.
+const MAX_LOST: u32 = 8;
+
 const HOLDER: &str = "a program that locks the file itself, as Java N5 does,";
 
 impl FsStore {
@@ -61,23 +64,14 @@ impl FsStore {
         let sys = &*self.sys;
         let start = sys.now();
         let mut pause = FIRST_PAUSE;
+        let mut n_lost = 0;
         loop {
-            // Opened again each time: another file may have its name by now.
-            let file = match again(|| sys.open(path)) {
-                Ok(file) => file,
-                Err(e) if is_absent(&e) => return Ok(TakeValue::None),
-                Err(e) => return Err(e),
-            };
-            match again(|| sys.lock_to_read(&file, Part::Whole)) {
-                Ok(true) => {
-                    let lock = ValueLock { sys: Arc::clone(&self.sys), file, process: process::id() };
-                    if lock.is_at(path)? {
-                        return Ok(TakeValue::Held(lock));
-                    }
-                    continue;
-                }
-                Ok(false) => {}
-                Err(e) if is_unsupported(&e) => return Ok(TakeValue::None),
+            match self.try_to_lock_value(path) {
+                Ok(Some(TakeValue::Busy)) => {}
+                Ok(Some(taken)) => return Ok(taken),
+                Ok(None) => continue,
+                // Another host has replaced it since it was opened here.
+                Err(e) if n_lost < MAX_LOST && (is_gone(&e) || is_lost(&e)) => n_lost += 1,
                 Err(e) => return Err(e),
             }
             match wait {
@@ -94,6 +88,23 @@ impl FsStore {
             sys.pause(pause.min(left));
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// Opens and locks it; `None` if another file has its name by then.
+    fn try_to_lock_value(&self, path: &Path) -> io::Result<Option<TakeValue>> {
+        let sys = &*self.sys;
+        let file = match again(|| sys.open(path)) {
+            Err(e) if is_absent(&e) => return Ok(Some(TakeValue::None)),
+            file => file?,
+        };
+        match again(|| sys.lock_to_read(&file, Part::Whole)) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Some(TakeValue::Busy)),
+            Err(e) if is_unsupported(&e) => return Ok(Some(TakeValue::None)),
+            Err(e) => return Err(e),
+        }
+        let lock = ValueLock { sys: Arc::clone(&self.sys), file, process: process::id() };
+        Ok(lock.is_at(path)?.then_some(TakeValue::Held(lock)))
     }
 
     /// True if the value of a pin is final: no program is writing it in place.
