@@ -7,7 +7,7 @@ use ndzarr_store::{
     StoreError, Wait,
 };
 
-/// An async store with blocking calls, which wait in the way of [`AsyncStore::block_on`].
+/// An asynchronous store with blocking calls, which wait as [`AsyncStore::block_on`] does.
 #[derive(Debug)]
 pub struct BlockOn<S: ?Sized>(pub Box<S>);
 

@@ -1,41 +1,23 @@
 //! A server of objects for tests: S3, Google Cloud Storage, Azure and plain HTTP over memory, with
 //! faults on demand.
 
-mod answer;
-mod azure;
-mod connection;
-mod dates;
-mod dialect;
-mod faults;
-mod gzip;
-mod listing;
-mod md5;
-mod multipart;
-mod objects;
-mod range;
-mod request;
-mod server;
-mod service;
-mod stream;
-mod traffic;
-mod web;
-mod xml;
-mod xml_api;
-mod xml_call;
+mod connections;
+mod dialects;
+mod stored;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use connection::Connection;
-pub use dialect::Dialect;
-pub use faults::{Fault, FaultRule};
-pub use objects::{BUCKET, Objects};
-pub use request::Request;
-use server::Server;
-use traffic::Shared;
-pub use traffic::{Met, Traffic};
+use connections::connection::Connection;
+pub use connections::faults::{Fault, FaultRule};
+pub use connections::request::Request;
+use connections::server::Server;
+use connections::traffic::Shared;
+pub use connections::traffic::{Met, Traffic};
+pub use dialects::dialect::Dialect;
+pub use stored::objects::{BUCKET, Objects};
 
 /// A server on a free port of the loopback interface. It ends when it is dropped.
 ///

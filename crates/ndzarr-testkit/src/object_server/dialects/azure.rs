@@ -2,15 +2,14 @@
 
 use bytes::Bytes;
 
-use super::answer::Answer;
-use super::dates::http_date;
-use super::faults::Twist;
-use super::listing::{Entry, From, Wanted, page};
-use super::objects::{Object, Objects, State, Upload};
-use super::range::{Selected, Suffixes, Verdict, matches, read_conditions, select};
-use super::request::Request;
-use super::xml::{contents, element, unescaped};
-use super::xml_api::{hidden, unhidden};
+use crate::object_server::connections::answer::Answer;
+use crate::object_server::connections::faults::Twist;
+use crate::object_server::connections::request::Request;
+use crate::object_server::dialects::dates::http_date;
+use crate::object_server::dialects::listing::{Entry, From, Wanted, hidden, page, unhidden};
+use crate::object_server::dialects::range::{Selected, Suffixes, Verdict, matches, read_conditions, select};
+use crate::object_server::dialects::xml::{contents, element, unescaped};
+use crate::object_server::stored::objects::{Object, Objects, State, Upload};
 
 /// The account, with which each path begins, as in emulators.
 const ACCOUNT: &str = "devstoreaccount1";
@@ -25,7 +24,7 @@ struct Call<'r> {
 }
 
 /// Answers a request.
-pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
+pub(crate) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
     let Some(path) = request.path() else { return error(400, "InvalidUri") };
     let path = path.strip_prefix(ACCOUNT).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&path);
     let (container, name) = path.split_once('/').unwrap_or((path, ""));
@@ -35,7 +34,7 @@ pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: 
 }
 
 /// An error as the service words it, with its code also in a header.
-pub(super) fn error(status: u16, code: &str) -> Answer {
+pub(crate) fn error(status: u16, code: &str) -> Answer {
     let xml = element("Code", code) + &element("Message", format!("{code}, says the test server"));
     let xml = format!("<?xml version=\"1.0\" encoding=\"utf-8\"?><Error>{xml}</Error>");
     common(Answer::xml(status, xml)).with("x-ms-error-code", code)

@@ -1,11 +1,12 @@
 //! Multipart uploads of S3 and of the XML API of Google Cloud Storage.
 
-use super::answer::Answer;
-use super::dialect::Dialect;
-use super::md5::{hex, md5};
-use super::objects::{Upload, content_hash};
-use super::xml::{contents, element, text};
-use super::xml_call::{Call, error};
+use crate::object_server::connections::answer::Answer;
+use crate::object_server::dialects::dialect::Dialect;
+use crate::object_server::dialects::xml::{contents, element, text};
+use crate::object_server::dialects::xml_api::call::{Call, error};
+use crate::object_server::dialects::xml_api::write::{store, stored_headers, write_conditions};
+use crate::object_server::stored::md5::{hex, md5};
+use crate::object_server::stored::objects::{Upload, content_hash};
 
 /// The least length of a part that is not the last, in bytes.
 const MIN_PART: usize = 5 << 20;
@@ -14,7 +15,7 @@ pub(super) fn begin(call: &Call<'_>) -> Answer {
     let upload = Upload {
         bucket: call.bucket.clone(),
         key: call.key.clone(),
-        headers: call.stored_headers(),
+        headers: stored_headers(call),
         parts: Default::default(),
     };
     let id = call.objects.lock().begin(upload);
@@ -72,7 +73,7 @@ pub(super) fn complete(call: &Call<'_>) -> Answer {
     }
     // Google ignores conditions here.
     if call.dialect == Dialect::S3
-        && let Err(refusal) = call.write_conditions(&state)
+        && let Err(refusal) = write_conditions(call, &state)
     {
         return refusal;
     }
@@ -80,7 +81,7 @@ pub(super) fn complete(call: &Call<'_>) -> Answer {
     let hash = format!("{}-{}", hex(&md5(&hashes)), listed.len());
     let object = state.object(whole.into(), hash, upload.headers);
     let etag = object.etag.clone();
-    let mut answer = call.store(&mut state, object);
+    let mut answer = store(call, &mut state, object);
     answer.drop_headers(&["ETag"]);
     let xml = element("Bucket", &call.bucket) + &element("Key", &call.key) + &element("ETag", etag);
     answer

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::faults::{Fault, FaultRule};
-use super::request::Request;
+use crate::object_server::connections::faults::{Fault, FaultRule};
+use crate::object_server::connections::request::Request;
 
 /// The most requests that are remembered; older ones are forgotten.
 const MAX_REMEMBERED: usize = 65_536;
@@ -25,7 +25,7 @@ pub struct Met {
     pub status: Option<u16>,
 }
 
-/// Counts since the start, or since [`ObjectServer::forget`](super::ObjectServer::forget).
+/// Counts since the start, or since [`ObjectServer::forget`](crate::ObjectServer::forget).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Requests.
@@ -42,7 +42,7 @@ pub struct Traffic {
 
 /// The state that the connections of a server share, apart from its objects.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -70,7 +70,7 @@ impl Shared {
     }
 
     /// Counts a connection; `None` once the server has ended.
-    pub(super) fn connect(&self, stream: &TcpStream) -> Option<u64> {
+    pub(crate) fn connect(&self, stream: &TcpStream) -> Option<u64> {
         let mut state = self.lock();
         if state.ended.load(Ordering::Relaxed) {
             return None;
@@ -82,12 +82,12 @@ impl Shared {
         Some(id)
     }
 
-    pub(super) fn disconnect(&self, id: u64) {
+    pub(crate) fn disconnect(&self, id: u64) {
         self.lock().streams.retain(|(other, _)| *other != id);
     }
 
     /// Ends all connections.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let state = self.lock();
         state.ended.store(true, Ordering::Relaxed);
         for (_, stream) in &state.streams {
@@ -99,13 +99,13 @@ impl Shared {
     }
 
     /// The flag that is set when the server has ended.
-    pub(super) fn ended(&self) -> Arc<AtomicBool> {
+    pub(crate) fn ended(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.lock().ended)
     }
 
     /// Counts a request, and chooses its fault. It is in flight until what is returned is dropped: before the
     /// client has the whole answer, after which it may send the next one.
-    pub(super) fn begin(&self, request: &Request, body_len: usize) -> InFlight<'_> {
+    pub(crate) fn begin(&self, request: &Request, body_len: usize) -> InFlight<'_> {
         let mut state = self.lock();
         let fault = state.rules.iter_mut().find_map(|rule| rule.fault_for(request));
         state.traffic.requests += 1;
@@ -124,7 +124,7 @@ impl Shared {
     }
 
     /// Waits for the latency and while requests are held. Returns `false` once the server has ended.
-    pub(super) fn delay(&self) -> bool {
+    pub(crate) fn delay(&self) -> bool {
         let latency = self.lock().latency;
         if !latency.is_zero() && !self.sleep(latency) {
             return false;
@@ -140,25 +140,25 @@ impl Shared {
     }
 
     /// Sleeps, but not past the end of the server. Returns `false` once it has ended.
-    pub(super) fn sleep(&self, time: Duration) -> bool {
+    pub(crate) fn sleep(&self, time: Duration) -> bool {
         let state =
             self.changed.wait_timeout_while(self.lock(), time, |state| !state.ended.load(Ordering::Relaxed));
         !state.unwrap_or_else(PoisonError::into_inner).0.ended.load(Ordering::Relaxed)
     }
 
-    pub(super) fn sent(&self, byte_len: usize) {
+    pub(crate) fn sent(&self, byte_len: usize) {
         self.lock().traffic.bytes_sent += byte_len as u64;
     }
 
-    pub(super) fn traffic(&self) -> Traffic {
+    pub(crate) fn traffic(&self) -> Traffic {
         self.lock().traffic
     }
 
-    pub(super) fn requests(&self) -> Vec<Met> {
+    pub(crate) fn requests(&self) -> Vec<Met> {
         self.lock().requests.iter().cloned().collect()
     }
 
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         let mut state = self.lock();
         let in_flight = state.in_flight;
         state.traffic = Traffic { most_in_flight: in_flight, ..Traffic::default() };
@@ -166,20 +166,20 @@ impl Shared {
         state.requests.clear();
     }
 
-    pub(super) fn set_rules(&self, rules: Vec<FaultRule>) {
+    pub(crate) fn set_rules(&self, rules: Vec<FaultRule>) {
         self.lock().rules = rules;
     }
 
-    pub(super) fn set_latency(&self, latency: Duration) {
+    pub(crate) fn set_latency(&self, latency: Duration) {
         self.lock().latency = latency;
     }
 
-    pub(super) fn hold(&self, held: bool) {
+    pub(crate) fn hold(&self, held: bool) {
         self.lock().held = held;
         self.changed.notify_all();
     }
 
-    pub(super) fn wait_held(&self, n: usize) {
+    pub(crate) fn wait_held(&self, n: usize) {
         drop(
             self.changed
                 .wait_while(self.lock(), |state| state.n_held < n && !state.ended.load(Ordering::Relaxed)),
@@ -188,14 +188,14 @@ impl Shared {
 }
 
 /// A request without an answer.
-pub(super) struct InFlight<'s> {
+pub(crate) struct InFlight<'s> {
     shared: &'s Shared,
     number: u64,
-    pub(super) fault: Option<Fault>,
+    pub(crate) fault: Option<Fault>,
 }
 
 impl InFlight<'_> {
-    pub(super) fn answered(&self, status: u16) {
+    pub(crate) fn answered(&self, status: u16) {
         let mut state = self.shared.lock();
         let at = self.number.checked_sub(state.first).and_then(|at| usize::try_from(at).ok());
         if let Some(met) = at.and_then(|at| state.requests.get_mut(at)) {

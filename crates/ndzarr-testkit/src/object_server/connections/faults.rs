@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::answer::Answer;
-use super::request::Request;
+use crate::object_server::connections::answer::Answer;
+use crate::object_server::connections::request::Request;
 use crate::random::Random;
 
 /// Something that a server, or the network before it, does wrong.
@@ -83,14 +83,14 @@ pub enum Fault {
 
 /// A fault that the code of the service must know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Twist {
+pub(crate) enum Twist {
     EndlessList,
     RefusedInside(&'static str),
 }
 
 impl Fault {
     /// Changes a request before it is carried out.
-    pub(super) fn change(&self, request: &mut Request) {
+    pub(crate) fn change(&self, request: &mut Request) {
         match self {
             Self::NoRange => request.drop_headers(&["range", "x-ms-range"]),
             Self::NoStartAfter => request.drop_parameter("start-after"),
@@ -105,7 +105,7 @@ impl Fault {
         }
     }
 
-    pub(super) fn twist(&self) -> Option<Twist> {
+    pub(crate) fn twist(&self) -> Option<Twist> {
         match self {
             Self::EndlessList => Some(Twist::EndlessList),
             Self::RefusedInside(code) => Some(Twist::RefusedInside(code)),
@@ -115,7 +115,7 @@ impl Fault {
 
     /// The answer to a range outside of a value, which the service answers with `refusal`. `whole` answers
     /// the request without its range.
-    pub(super) fn outside(&self, refusal: Answer, whole: impl FnOnce() -> Answer) -> Answer {
+    pub(crate) fn outside(&self, refusal: Answer, whole: impl FnOnce() -> Answer) -> Answer {
         match self {
             Self::NoSize => {
                 let mut refusal = refusal.with_body("");
@@ -212,7 +212,7 @@ impl FaultRule {
     }
 
     /// Counts a request. Returns the fault that is due.
-    pub(super) fn fault_for(&mut self, request: &Request) -> Option<Fault> {
+    pub(crate) fn fault_for(&mut self, request: &Request) -> Option<Fault> {
         let matches = (self.methods.is_empty() || self.methods.contains(&request.method.as_str()))
             && self.only_if.as_ref().is_none_or(|holds| holds(request));
         if !matches || self.times == 0 {

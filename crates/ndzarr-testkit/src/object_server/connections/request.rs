@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 
 use bytes::Bytes;
 
-use super::stream::Stream;
+use crate::object_server::connections::stream::Stream;
 
 /// The longest head that is read; services have similar limits.
 const MAX_HEAD: usize = 64 << 10;
@@ -40,7 +40,7 @@ impl Request {
     }
 
     /// The parameters of the query.
-    pub(super) fn parameters(&self) -> impl Iterator<Item = (String, String)> + '_ {
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let query = self.target.split_once('?').map_or("", |(_, query)| query);
         query.split('&').filter(|pair| !pair.is_empty()).filter_map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -49,12 +49,12 @@ impl Request {
     }
 
     /// Removes headers.
-    pub(super) fn drop_headers(&mut self, names: &[&str]) {
+    pub(crate) fn drop_headers(&mut self, names: &[&str]) {
         self.headers.retain(|(name, _)| !names.contains(&name.as_str()));
     }
 
     /// Removes a parameter of the query.
-    pub(super) fn drop_parameter(&mut self, name: &str) {
+    pub(crate) fn drop_parameter(&mut self, name: &str) {
         let Some((path, query)) = self.target.split_once('?') else { return };
         let is_other = |pair: &&str| pair.split('=').next() != Some(name);
         let rest: Vec<&str> = query.split('&').filter(is_other).collect();
@@ -80,13 +80,13 @@ impl Request {
 
 /// The meaning of `+`: a blank in queries.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Plus {
+pub(crate) enum Plus {
     IsPlus,
     IsBlank,
 }
 
 /// Decodes percent signs once.
-pub(super) fn decoded(text: &str, plus: Plus) -> Option<String> {
+pub(crate) fn decoded(text: &str, plus: Plus) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -103,9 +103,9 @@ pub(super) fn decoded(text: &str, plus: Plus) -> Option<String> {
 }
 
 /// A request whose last byte is still unread.
-pub(super) struct Arrived {
-    pub(super) request: Request,
-    pub(super) body: Bytes,
+pub(crate) struct Arrived {
+    pub(crate) request: Request,
+    pub(crate) body: Bytes,
 }
 
 impl Arrived {
@@ -115,7 +115,7 @@ impl Arrived {
     /// # Errors
     ///
     /// Those of the connection, and `InvalidData` for what is not a request.
-    pub(super) fn read(stream: &mut Stream) -> io::Result<Option<Self>> {
+    pub(crate) fn read(stream: &mut Stream) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         let head_len = loop {
             let len_before = bytes.len();
@@ -154,7 +154,7 @@ impl Arrived {
     }
 
     /// Reads the last byte.
-    pub(super) fn finish(stream: &mut Stream) -> io::Result<()> {
+    pub(crate) fn finish(stream: &mut Stream) -> io::Result<()> {
         stream.read_exact(&mut [0])
     }
 }

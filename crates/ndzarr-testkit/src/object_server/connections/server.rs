@@ -2,22 +2,22 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::objects::Objects;
-use super::request::Request;
-use super::traffic::Shared;
+use crate::object_server::connections::request::Request;
+use crate::object_server::connections::traffic::Shared;
+use crate::object_server::stored::objects::Objects;
 
 /// The state that the threads of a server share.
-pub(super) struct Server {
-    pub(super) objects: Objects,
-    pub(super) shared: Shared,
-    pub(super) hook: Mutex<Option<Hook>>,
+pub(crate) struct Server {
+    pub(crate) objects: Objects,
+    pub(crate) shared: Shared,
+    pub(crate) hook: Mutex<Option<Hook>>,
 }
 
 /// Runs before a request is carried out.
-pub(super) type Hook = Arc<dyn Fn(&Request) + Send + Sync>;
+pub(crate) type Hook = Arc<dyn Fn(&Request) + Send + Sync>;
 
 impl Server {
-    pub(super) fn hook(&self) -> Option<Hook> {
+    pub(crate) fn hook(&self) -> Option<Hook> {
         self.hook.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::dialect::Dialect;
-use super::gzip::deflated;
-use super::md5::{hex, md5};
+use crate::object_server::dialects::dialect::Dialect;
+use crate::object_server::stored::gzip::deflated;
+use crate::object_server::stored::md5::{hex, md5};
 
 /// The bucket that every server has.
 pub const BUCKET: &str = "bucket";
@@ -21,14 +21,14 @@ pub struct Objects {
 
 /// The state of a server, under its lock.
 #[derive(Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     dialect: Dialect,
-    pub(super) buckets: BTreeMap<String, Bucket>,
-    pub(super) uploads: BTreeMap<String, Upload>,
+    pub(crate) buckets: BTreeMap<String, Bucket>,
+    pub(crate) uploads: BTreeMap<String, Upload>,
     /// Keys that may not be removed.
-    pub(super) protected: BTreeSet<String>,
+    pub(crate) protected: BTreeSet<String>,
     /// The most entries of a page of a list.
-    pub(super) page_len: usize,
+    pub(crate) page_len: usize,
     clock: Clock,
     /// Counts writes.
     generation: u64,
@@ -40,33 +40,33 @@ struct Clock {
     held: bool,
 }
 
-pub(super) type Bucket = BTreeMap<String, Object>;
+pub(crate) type Bucket = BTreeMap<String, Object>;
 
 /// A stored value.
 #[derive(Clone, Debug)]
-pub(super) struct Object {
-    pub(super) data: Bytes,
+pub(crate) struct Object {
+    pub(crate) data: Bytes,
     /// With its quotes.
-    pub(super) etag: String,
-    pub(super) generation: u64,
+    pub(crate) etag: String,
+    pub(crate) generation: u64,
     /// Seconds since 1970.
-    pub(super) modified: u64,
+    pub(crate) modified: u64,
     /// Headers that come back with the value: content type, user metadata.
-    pub(super) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 /// A value that is being uploaded in parts.
 #[derive(Clone, Debug)]
-pub(super) struct Upload {
-    pub(super) bucket: String,
-    pub(super) key: String,
-    pub(super) headers: Vec<(String, String)>,
+pub(crate) struct Upload {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) headers: Vec<(String, String)>,
     /// The parts by number or block id, with their ETags.
-    pub(super) parts: BTreeMap<String, (Bytes, String)>,
+    pub(crate) parts: BTreeMap<String, (Bytes, String)>,
 }
 
 impl Objects {
-    pub(super) fn new(dialect: Dialect) -> Self {
+    pub(crate) fn new(dialect: Dialect) -> Self {
         let state = State {
             dialect,
             buckets: BTreeMap::from([(BUCKET.to_owned(), Bucket::new())]),
@@ -82,11 +82,11 @@ impl Objects {
         Self { dialect, state: Arc::new(Mutex::new(state)) }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> Dialect {
         self.dialect
     }
 
@@ -167,14 +167,14 @@ impl Objects {
 const FOLDER: (&str, &str) = ("x-ms-resource-type", "directory");
 
 impl Object {
-    pub(super) fn is_folder(&self) -> bool {
+    pub(crate) fn is_folder(&self) -> bool {
         self.headers.iter().any(|(name, value)| (&**name, &**value) == FOLDER)
     }
 }
 
 impl State {
     /// A value that is written now. `hash` is its [`content_hash`].
-    pub(super) fn object(&mut self, data: Bytes, hash: String, headers: Vec<(String, String)>) -> Object {
+    pub(crate) fn object(&mut self, data: Bytes, hash: String, headers: Vec<(String, String)>) -> Object {
         self.generation += 1;
         self.clock.seconds += u64::from(!self.clock.held);
         let generation = self.generation;
@@ -188,8 +188,8 @@ impl State {
         Object { data, etag, generation, modified, headers }
     }
 
-    /// A name for an upload.
-    pub(super) fn begin(&mut self, upload: Upload) -> String {
+    /// Begins an upload. Returns its name.
+    pub(crate) fn begin(&mut self, upload: Upload) -> String {
         self.generation += 1;
         let id = format!("upload-{}", self.generation);
         self.uploads.insert(id.clone(), upload);
@@ -198,7 +198,7 @@ impl State {
 }
 
 /// The hash in an ETag: MD5 where the service uses it.
-pub(super) fn content_hash(dialect: Dialect, data: &[u8]) -> String {
+pub(crate) fn content_hash(dialect: Dialect, data: &[u8]) -> String {
     match dialect {
         Dialect::S3 | Dialect::Gcs => hex(&md5(data)),
         Dialect::Azure | Dialect::Http => String::new(),

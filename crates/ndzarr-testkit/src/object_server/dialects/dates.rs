@@ -6,20 +6,20 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Seconds since 1970 as in RFC 9110: `Sun, 06 Nov 1994 08:49:37 GMT`.
-pub(super) fn http_date(seconds: u64) -> String {
+pub(crate) fn http_date(seconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
     let weekday = DAYS[(seconds / 86_400 % 7) as usize];
     format!("{weekday}, {day:02} {} {year:04} {} GMT", MONTHS[month as usize - 1], time(seconds))
 }
 
 /// Seconds since 1970 as in ISO 8601: `1994-11-06T08:49:37.000Z`.
-pub(super) fn iso_date(seconds: u64) -> String {
+pub(crate) fn iso_date(seconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
     format!("{year:04}-{month:02}-{day:02}T{}.000Z", time(seconds))
 }
 
 /// The reverse of [`http_date`].
-pub(super) fn parse_http_date(text: &str) -> Option<u64> {
+pub(crate) fn parse_http_date(text: &str) -> Option<u64> {
     let mut words = text.split_once(", ")?.1.split(' ');
     let day: u64 = words.next()?.parse().ok()?;
     let month = words.next()?;

@@ -10,14 +10,14 @@ use std::time::Duration;
 /// connection wakes the call; under wine it does not.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-pub(super) struct Stream {
+pub(crate) struct Stream {
     tcp: TcpStream,
     /// Set when the server has ended.
     ended: Arc<AtomicBool>,
 }
 
 impl Stream {
-    pub(super) fn new(tcp: TcpStream, ended: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(tcp: TcpStream, ended: Arc<AtomicBool>) -> Self {
         // These calls fail if the client has closed the connection, which the first read finds.
         let _ = tcp.set_nodelay(true);
         let _ = tcp.set_read_timeout(Some(CHECK_INTERVAL));
@@ -26,7 +26,7 @@ impl Stream {
     }
 
     /// Reads bytes that have arrived without consuming them. Returns their number.
-    pub(super) fn peek(&self, bytes: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn peek(&self, bytes: &mut [u8]) -> io::Result<usize> {
         self.wait(|tcp| tcp.peek(bytes))
     }
 

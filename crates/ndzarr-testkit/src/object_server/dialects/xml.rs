@@ -1,7 +1,7 @@
 //! The subset of XML that the services use.
 
 /// Text as the content of an element.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -17,12 +17,12 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// `<name>text</name>`, escaped.
-pub(super) fn element(name: &str, text: impl ToString) -> String {
+pub(crate) fn element(name: &str, text: impl ToString) -> String {
     format!("<{name}>{}</{name}>", escaped(&text.to_string()))
 }
 
 /// The contents of all elements of this name, in order, as they stand in the document.
-pub(super) fn contents<'x>(xml: &'x str, name: &str) -> Vec<&'x str> {
+pub(crate) fn contents<'x>(xml: &'x str, name: &str) -> Vec<&'x str> {
     let open = format!("<{name}>");
     let close = format!("</{name}>");
     let mut found = Vec::new();
@@ -37,11 +37,11 @@ pub(super) fn contents<'x>(xml: &'x str, name: &str) -> Vec<&'x str> {
 }
 
 /// The content of the first element of this name, with its entities resolved.
-pub(super) fn text(xml: &str, name: &str) -> Option<String> {
+pub(crate) fn text(xml: &str, name: &str) -> Option<String> {
     contents(xml, name).first().map(|text| unescaped(text))
 }
 
-pub(super) fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {

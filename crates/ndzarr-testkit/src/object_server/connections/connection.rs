@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::answer::Answer;
-use super::faults::Fault;
-use super::gzip::gzip_bomb;
-use super::request::Arrived;
-use super::server::{Hook, Server};
-use super::service;
-use super::stream::Stream;
-use super::traffic::{InFlight, Shared};
+use crate::object_server::connections::answer::Answer;
+use crate::object_server::connections::faults::Fault;
+use crate::object_server::connections::request::Arrived;
+use crate::object_server::connections::server::{Hook, Server};
+use crate::object_server::connections::stream::Stream;
+use crate::object_server::connections::traffic::{InFlight, Shared};
+use crate::object_server::dialects::service;
+use crate::object_server::stored::gzip::gzip_bomb;
 
 /// The last bytes of an answer, which are counted before they are sent.
 const PIECE: usize = 1 << 16;
 
 /// A connection; dropped, it is closed.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     stream: Stream,
     server: Arc<Server>,
     id: u64,
@@ -33,13 +33,13 @@ enum Next {
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, server: Arc<Server>) -> Option<Self> {
+    pub(crate) fn new(stream: TcpStream, server: Arc<Server>) -> Option<Self> {
         let id = server.shared.connect(&stream)?;
         Some(Self { stream: Stream::new(stream, server.shared.ended()), server, id })
     }
 
     /// Serves requests until one side closes the connection.
-    pub(super) fn serve(mut self) {
+    pub(crate) fn serve(mut self) {
         // A client that goes away is not the server's concern.
         while matches!(self.serve_request(), Ok(Next::Request)) {}
     }

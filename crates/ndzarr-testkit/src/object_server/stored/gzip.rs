@@ -3,7 +3,7 @@
 
 /// A gzip stream (RFC 1952) of this text in one stored block (RFC 1951, section 3.2.4). `None` if it is
 /// too long for one.
-pub(super) fn deflated(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn deflated(text: &[u8]) -> Option<Vec<u8>> {
     let len = u16::try_from(text.len()).ok()?;
     let mut stream = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1];
     stream.extend([len, !len].iter().flat_map(|n| n.to_le_bytes()));
@@ -19,14 +19,14 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 /// The reverse of [`deflated`]; `None` for any other stream.
-pub(super) fn inflated(stream: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn inflated(stream: &[u8]) -> Option<Vec<u8>> {
     let text = stream.get(15..stream.len().checked_sub(8)?)?;
     (deflated(text)? == stream).then(|| text.to_vec())
 }
 
 /// The beginning of a gzip stream (RFC 1952) of about this length, in bytes, that inflates to 158 times
 /// as many zeros and has no end.
-pub(super) fn gzip_bomb(byte_len: usize) -> Vec<u8> {
+pub(crate) fn gzip_bomb(byte_len: usize) -> Vec<u8> {
     // Deflate with fixed codes (RFC 1951, section 3.2.6): the head of the block, a zero, then "repeat
     // the last byte 258 times" in 13 bits.
     let head = [false, true, false].into_iter().chain(bits(0b0011_0000, 8));

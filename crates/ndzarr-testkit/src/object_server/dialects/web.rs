@@ -1,14 +1,14 @@
 //! A web server of files that answers as nginx does: values can only be read, and the lists of folders
 //! are for people.
 
-use super::answer::Answer;
-use super::dates::http_date;
-use super::objects::{BUCKET, Object, Objects};
-use super::range::{Selected, Suffixes, Verdict, read_conditions, select};
-use super::request::Request;
+use crate::object_server::connections::answer::Answer;
+use crate::object_server::connections::request::Request;
+use crate::object_server::dialects::dates::http_date;
+use crate::object_server::dialects::range::{Selected, Suffixes, Verdict, read_conditions, select};
+use crate::object_server::stored::objects::{BUCKET, Object, Objects};
 
 /// Answers a request. The query does not matter, as for presigned addresses.
-pub(super) fn answer(objects: &Objects, request: &Request) -> Answer {
+pub(crate) fn answer(objects: &Objects, request: &Request) -> Answer {
     let answer = match (request.method.as_str(), request.path()) {
         ("GET" | "HEAD", Some(path)) => get(objects, request, &path),
         (_, None) => error(400),
@@ -17,7 +17,7 @@ pub(super) fn answer(objects: &Objects, request: &Request) -> Answer {
     if request.method == "HEAD" { answer.for_head() } else { answer }
 }
 
-pub(super) fn error(status: u16) -> Answer {
+pub(crate) fn error(status: u16) -> Answer {
     Answer::new(status).with("Content-Type", "text/html").with_body(format!("<html>{status}</html>"))
 }
 

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::dates::parse_http_date;
-use super::objects::Object;
-use super::request::Request;
+use crate::object_server::connections::request::Request;
+use crate::object_server::dialects::dates::parse_http_date;
+use crate::object_server::stored::objects::Object;
 
-/// The bytes of a value that a `Range` header selects.
+/// What a `Range` header selects of a value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Selected {
+pub(crate) enum Selected {
     /// All bytes: without a header, or with one that is not understood.
     Whole,
     Part(Range<usize>),
@@ -17,7 +17,7 @@ pub(super) enum Selected {
 
 /// The meaning of a suffix, `bytes=-5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Suffixes {
+pub(crate) enum Suffixes {
     Supported,
     Unsupported,
 }
@@ -27,7 +27,7 @@ pub(super) enum Suffixes {
 /// # Errors
 ///
 /// A suffix where they are not supported.
-pub(super) fn select(header: Option<&str>, byte_len: usize, suffixes: Suffixes) -> Result<Selected, ()> {
+pub(crate) fn select(header: Option<&str>, byte_len: usize, suffixes: Suffixes) -> Result<Selected, ()> {
     let Some((first, last)) =
         header.and_then(|header| header.strip_prefix("bytes=")).and_then(|range| range.split_once('-'))
     else {
@@ -49,7 +49,7 @@ pub(super) fn select(header: Option<&str>, byte_len: usize, suffixes: Suffixes) 
 
 /// The outcome of the conditions of a read for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Holds,
     NotModified,
     Failed,
@@ -57,7 +57,7 @@ pub(super) enum Verdict {
 
 /// Checks `If-Match`, `If-Unmodified-Since`, `If-None-Match` and `If-Modified-Since`, in the order of
 /// RFC 9110, section 13.2.2.
-pub(super) fn read_conditions(request: &Request, object: &Object) -> Verdict {
+pub(crate) fn read_conditions(request: &Request, object: &Object) -> Verdict {
     let date = |name: &str| request.header(name).and_then(parse_http_date);
     match request.header("if-match") {
         Some(tags) if !matches(tags, &object.etag) => return Verdict::Failed,
@@ -76,7 +76,7 @@ pub(super) fn read_conditions(request: &Request, object: &Object) -> Verdict {
 }
 
 /// Compares a list of tags with one by the strong comparison: weak tags match nothing.
-pub(super) fn matches(tags: &str, etag: &str) -> bool {
+pub(crate) fn matches(tags: &str, etag: &str) -> bool {
     tags == "*" || tags.split(',').any(|tag| tag.trim() == etag && !etag.starts_with("W/"))
 }
 

@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 
-use super::answer::Answer;
-use super::dialect::Dialect;
-use super::faults::Twist;
-use super::objects::Objects;
-use super::request::Request;
-use super::{azure, web, xml_api, xml_call};
+use crate::object_server::connections::answer::Answer;
+use crate::object_server::connections::faults::Twist;
+use crate::object_server::connections::request::Request;
+use crate::object_server::dialects::dialect::Dialect;
+use crate::object_server::dialects::{azure, web, xml_api};
+use crate::object_server::stored::objects::Objects;
 
 /// Answers a request.
-pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
+pub(crate) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
     match objects.dialect() {
         Dialect::S3 | Dialect::Gcs => xml_api::answer(objects, request, body, twist),
         Dialect::Azure => azure::answer(objects, request, body, twist),
@@ -19,7 +19,7 @@ pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: 
 }
 
 /// An error that has nothing to do with the request.
-pub(super) fn refusal(dialect: Dialect, status: u16) -> Answer {
+pub(crate) fn refusal(dialect: Dialect, status: u16) -> Answer {
     match dialect {
         Dialect::S3 | Dialect::Gcs => {
             let code = match status {
@@ -29,7 +29,7 @@ pub(super) fn refusal(dialect: Dialect, status: u16) -> Answer {
                 503 => "SlowDown",
                 _ => "InternalError",
             };
-            xml_call::error(status, code, "").with("x-amz-request-id", "4442587FB7D0A2F9")
+            xml_api::call::error(status, code, "").with("x-amz-request-id", "4442587FB7D0A2F9")
         }
         Dialect::Azure => {
             let code = match status {

@@ -4,49 +4,49 @@ use bytes::Bytes;
 
 /// Status, headers and body.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Bytes,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
     /// The length that an answer to HEAD states, in bytes; its body is not sent.
-    pub(super) head_body_len: Option<usize>,
+    pub(crate) head_body_len: Option<usize>,
 }
 
 impl Answer {
-    pub(super) fn new(status: u16) -> Self {
+    pub(crate) fn new(status: u16) -> Self {
         Self { status, headers: Vec::new(), body: Bytes::new(), head_body_len: None }
     }
 
-    pub(super) fn xml(status: u16, xml: String) -> Self {
+    pub(crate) fn xml(status: u16, xml: String) -> Self {
         Self::new(status).with("Content-Type", "application/xml").with_body(xml)
     }
 
-    pub(super) fn with(mut self, name: &str, value: impl ToString) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.headers.push((name.to_owned(), value.to_string()));
         self
     }
 
-    pub(super) fn with_body(mut self, body: impl Into<Bytes>) -> Self {
+    pub(crate) fn with_body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 
     /// Removes the body, whose length is still stated, as in an answer to HEAD.
-    pub(super) fn for_head(mut self) -> Self {
+    pub(crate) fn for_head(mut self) -> Self {
         self.head_body_len = Some(std::mem::take(&mut self.body).len());
         self
     }
 
-    pub(super) fn header_mut(&mut self, name: &str) -> Option<&mut String> {
+    pub(crate) fn header_mut(&mut self, name: &str) -> Option<&mut String> {
         self.headers.iter_mut().find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    pub(super) fn drop_headers(&mut self, names: &[&str]) {
+    pub(crate) fn drop_headers(&mut self, names: &[&str]) {
         self.headers.retain(|(have, _)| !names.iter().any(|name| have.eq_ignore_ascii_case(name)));
     }
 
     /// The head with these lines of framing.
-    pub(super) fn head(&self, framing: &str) -> Vec<u8> {
+    pub(crate) fn head(&self, framing: &str) -> Vec<u8> {
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");
@@ -57,7 +57,7 @@ impl Answer {
     }
 
     /// The line that states the length. Answers 204 and 304 have none.
-    pub(super) fn content_length(&self) -> String {
+    pub(crate) fn content_length(&self) -> String {
         match self.status {
             204 | 304 => String::new(),
             _ => format!("Content-Length: {}\r\n", self.head_body_len.unwrap_or(self.body.len())),

@@ -2,20 +2,21 @@
 
 use std::ops::Bound;
 
-use super::objects::{Bucket, Object};
+use crate::object_server::stored::md5::hex;
+use crate::object_server::stored::objects::{Bucket, Object};
 
 /// The parameters of a list.
 #[derive(Debug)]
-pub(super) struct Wanted<'w> {
-    pub(super) prefix: &'w str,
-    pub(super) delimiter: &'w str,
-    pub(super) from: From<'w>,
-    pub(super) page_len: usize,
+pub(crate) struct Wanted<'w> {
+    pub(crate) prefix: &'w str,
+    pub(crate) delimiter: &'w str,
+    pub(crate) from: From<'w>,
+    pub(crate) page_len: usize,
 }
 
 /// Where a page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum From<'w> {
+pub(crate) enum From<'w> {
     Start,
     /// At the first key after this one.
     AfterKey(&'w str),
@@ -27,21 +28,21 @@ pub(super) enum From<'w> {
 
 /// An entry of a page.
 #[derive(Debug)]
-pub(super) enum Entry<'b> {
+pub(crate) enum Entry<'b> {
     Object(&'b str, &'b Object),
     Prefix(&'b str),
 }
 
 impl<'b> Entry<'b> {
-    pub(super) fn name(&self) -> &'b str {
+    pub(crate) fn name(&self) -> &'b str {
         match self {
             Self::Object(name, _) | Self::Prefix(name) => name,
         }
     }
 }
 
-/// The entries of a page, in the order of their bytes, and whether there are more.
-pub(super) fn page<'b>(bucket: &'b Bucket, wanted: &Wanted<'_>) -> (Vec<Entry<'b>>, bool) {
+/// The entries of a page, in the order of their bytes, and true if there are more.
+pub(crate) fn page<'b>(bucket: &'b Bucket, wanted: &Wanted<'_>) -> (Vec<Entry<'b>>, bool) {
     let mut entries: Vec<Entry<'b>> = Vec::new();
     let first = match wanted.from {
         From::Start => "",
@@ -70,4 +71,17 @@ pub(super) fn page<'b>(bucket: &'b Bucket, wanted: &Wanted<'_>) -> (Vec<Entry<'b
         entries.push(entry);
     }
     (entries, false)
+}
+
+/// A name as a token from which clients learn nothing.
+pub(crate) fn hidden(name: &str) -> String {
+    hex(name.as_bytes())
+}
+
+/// The reverse of [`hidden`].
+pub(crate) fn unhidden(token: &str) -> Option<String> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let (pairs, rest) = token.as_bytes().as_chunks::<2>();
+    let bytes: Option<Vec<u8>> = pairs.iter().map(|[a, b]| Some(digit(a)? * 16 + digit(b)?)).collect();
+    String::from_utf8(bytes.filter(|_| rest.is_empty())?).ok()
 }

@@ -3,7 +3,7 @@
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
 /// The digest of these bytes.
-pub(super) fn md5(bytes: &[u8]) -> [u8; 16] {
+pub(crate) fn md5(bytes: &[u8]) -> [u8; 16] {
     // T[i] of the RFC: the integer part of 2^32 * |sin(i + 1)|.
     let table: [u32; 64] = std::array::from_fn(|i| ((i as f64 + 1.0).sin().abs() * 4_294_967_296.0) as u32);
     let mut state = [0x6745_2301_u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
@@ -43,12 +43,12 @@ fn add(state: &mut [u32; 4], block: &[u8; 64], table: &[u32; 64]) {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Base64 with padding (RFC 4648), for `Content-MD5`.
-pub(super) fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for three in bytes.chunks(3) {
