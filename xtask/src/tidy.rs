@@ -21,6 +21,7 @@ mod undeclared;
 mod unsafe_code;
 mod violation;
 mod words;
+mod workspace;
 
 use std::path::Path;
 
@@ -34,7 +35,7 @@ use violation::Violation;
 /// The number of violations, or why the task could not run.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let tree = Tree::of(root)?;
-    let workspace = layers::workspace(root)?;
+    let workspace = workspace::workspace(root)?;
     let mut violations = layers::check(&workspace, &tree);
     let built = cargo::metadata(root, "--all-features")?;
     violations.extend(features::check(&built).ok_or("cargo metadata: unexpected output")?);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::layers::Workspace;
 use super::modules::Modules;
 use super::tree::Tree;
 use super::violation::Violation;
+use super::workspace::Workspace;
 
 /// Existing circles, as `folder: file file …: reason`, one a line; `#` starts a comment.
 const LIST: &str = "xtask/tidy-circles.txt";

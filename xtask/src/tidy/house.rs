@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::layers::Workspace;
 use super::tree::Tree;
 use super::violation::Violation;
+use super::workspace::Workspace;
 
 /// Longer source files need a line with a reason in [`LONG_FILES`].
 const MAX_LINES: usize = 500;

@@ -1,8 +1,8 @@
 //! The required entries of every crate's manifest.
 
-use super::layers::{Package, Workspace};
 use super::tree::Tree;
 use super::violation::Violation;
+use super::workspace::{Package, Workspace};
 
 /// The most programs that `cargo test --workspace` may build: each takes seconds to link.
 const MAX_TEST_PROGRAMS: usize = 12;
@@ -17,7 +17,7 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
         // A package is its folder: what is outside is not in it.
         let readme = format!("{}/README.md", package.folder);
         if package.published && !tree.exists(&readme) {
-            violations.push(Violation::new(&manifest, 1, "README.md is not beside it"));
+            violations.push(Violation::new(&manifest, 1, "README.md is missing next to it"));
         }
         // crates.io and docs.rs have only the page.
         let page = if package.published { tree.text(&readme) } else { String::new() };
@@ -27,7 +27,7 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
         }
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"].iter().filter(|_| package.published) {
             if !tree.exists(&format!("{}/{licence}", package.folder)) {
-                violations.push(Violation::new(&manifest, 1, format!("{licence} is not beside it")));
+                violations.push(Violation::new(&manifest, 1, format!("{licence} is missing next to it")));
             }
         }
     }

@@ -1,12 +1,12 @@
 //! Rules on the code of the crates: no I/O in pure crates, reasons of `expect`, no changes of the process.
 //! Clippy refuses `unwrap`, printing and unfinished code (`[workspace.lints]` of Cargo.toml).
 
-use super::layers::Workspace;
 use super::messages::rust_names;
 use super::tests_in_src::{test_modules, without_tests};
 use super::tokens::{Kind, Token, starts_with, tokens};
 use super::tree::Tree;
 use super::violation::Violation;
+use super::workspace::Workspace;
 
 /// Crates that do no I/O of any kind.
 const PURE: [&str; 5] = ["ndzarr-grid", "ndzarr-json", "ndzarr-model", "ndzarr-metadata", "ndzarr-codec"];

@@ -13,7 +13,7 @@ const HEADS: &str = "| | ndzarr | why | tested by |";
 /// Checks both pages.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let page = tree.text(PAGE);
-    let mut violations: Vec<Violation> = untested(&page, &|test| is_there(test, tree))
+    let mut violations: Vec<Violation> = untested(&page, &|test| exists(test, tree))
         .into_iter()
         .map(|(line, what)| Violation::new(PAGE, line, what))
         .collect();
@@ -26,7 +26,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
 }
 
 /// Rows whose tests are missing, with their lines.
-fn untested(page: &str, is_there: &dyn Fn(&str) -> bool) -> Vec<(usize, String)> {
+fn untested(page: &str, exists: &dyn Fn(&str) -> bool) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let lines = page.lines().enumerate().skip_while(|(_, line)| *line != HEADS).skip(2);
     let mut n_rows = 0;
@@ -37,7 +37,7 @@ fn untested(page: &str, is_there: &dyn Fn(&str) -> bool) -> Vec<(usize, String)>
         if tests.is_empty() {
             found.push((at + 1, "names no test".to_owned()));
         }
-        let missing = tests.into_iter().filter(|test| !is_there(test));
+        let missing = tests.into_iter().filter(|test| !exists(test));
         found.extend(missing.map(|test| (at + 1, format!("there is no test {test}"))));
     }
     if n_rows == 0 {
@@ -47,7 +47,7 @@ fn untested(page: &str, is_there: &dyn Fn(&str) -> bool) -> Vec<(usize, String)>
 }
 
 /// True if a case of `testdata/` or a function of a file exists.
-fn is_there(test: &str, tree: &Tree) -> bool {
+fn exists(test: &str, tree: &Tree) -> bool {
     match test.split_once("::") {
         Some((path, function)) => tree.text(path).contains(&format!("fn {function}(")),
         None => tree.exists(&format!("testdata/{test}/case.toml")),

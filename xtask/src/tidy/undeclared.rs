@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::layers::Workspace;
 use super::tokens::{Kind, starts_with, tokens};
 use super::tree::Tree;
 use super::violation::Violation;
+use super::workspace::Workspace;
 
 /// Checks the sources and the integration tests of every crate.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
