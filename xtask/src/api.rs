@@ -42,7 +42,7 @@ const ASYNCHRONOUS: &str = "ndzarr-array/asynchronous";
 /// Compare the list of the public API with the sources.
 #[derive(ClapArgs)]
 pub(crate) struct Args {
-    /// Write the list anew.
+    /// Rewrite the list.
     #[arg(long)]
     write: bool,
 }
@@ -101,7 +101,7 @@ fn list(root: &Path) -> Result<String, String> {
     Err(format!("users of the facade cannot name these types of public signatures:{lines}"))
 }
 
-/// The crates of the workspace, read when they are first asked for.
+/// The crates of the workspace, read when they are first needed.
 struct Sources<'r> {
     root: &'r Path,
     crates: BTreeMap<String, (Vec<Export>, Parts)>,

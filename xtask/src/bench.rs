@@ -26,7 +26,7 @@ pub(crate) use args::Args;
 use dataset::Data;
 use definition::{Definition, Row};
 use turn::Report;
-use verdict::{BESIDE_BEFORE, ENOUGH, Job, Samples, Target, Verdict};
+use verdict::{AGAINST_COMMIT, ENOUGH, Job, Samples, Target, Verdict};
 
 /// Runs the task.
 ///
@@ -264,7 +264,7 @@ impl Bench<'_> {
 
     fn target(&self) -> Target {
         match self.before {
-            Some(_) => BESIDE_BEFORE,
+            Some(_) => AGAINST_COMMIT,
             None => Target { ratio: self.row.target, time: self.row.time },
         }
     }
@@ -350,7 +350,7 @@ struct Done {
     memory_bytes: Option<u64>,
     writes: bool,
     verdict: Verdict,
-    /// Beside another commit: why it may be slower.
+    /// Compared with another commit: why it may be slower.
     gives_up: Option<String>,
     /// True if the other commit has no such row, and cannot run it.
     is_new: bool,

@@ -1,4 +1,4 @@
-//! `cargo xtask remote`: the store suite, arrays, writers that meet, and reads by other programs on
+//! `cargo xtask remote`: the store suite, arrays, concurrent writers, and reads by other programs on
 //! servers of S3, Azure and HTTP that others made.
 
 pub(crate) mod install;
@@ -34,14 +34,14 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let kinds = if args.only.is_empty() { Kind::USUAL.to_vec() } else { args.only.clone() };
     for kind in kinds {
         eprintln!("\n==> {}", kind.name());
-        on(kind).map_err(|error| format!("{}: {error}", kind.name()))?;
+        test_on(kind).map_err(|error| format!("{}: {error}", kind.name()))?;
     }
     Ok(())
 }
 
 const BUCKET_TESTS: &str = "real_servers::real_bucket";
 const WEB_TESTS: &str = "real_servers::real_web";
-/// Of those who meet in one chunk; without waits between their attempts they make twice as many.
+/// The most requests of writers of one chunk; without waits between their attempts they make twice as many.
 const MOST_REQUESTS: usize = 600;
 const LOSERS: &str = "real_servers::real_bucket_of_writers_that_meet";
 
@@ -56,7 +56,7 @@ pub(crate) fn moto() -> Result<Server, String> {
 
 fn start(kind: Kind) -> Result<Server, String> {
     let folder = python::target().join("remote").join(kind.name());
-    // What an earlier run left would be met by this one.
+    // An earlier run may have left values.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
@@ -64,16 +64,16 @@ fn start(kind: Kind) -> Result<Server, String> {
     Server::start(kind, &folder)
 }
 
-fn on(kind: Kind) -> Result<(), String> {
+fn test_on(kind: Kind) -> Result<(), String> {
     let server = start(kind)?;
     match kind {
         Kind::Nginx | Kind::Lighttpd | Kind::Python => {
-            pass(server.tell(&mut tests(WEB_TESTS)).env("NDZARR_REMOTE_FOLDER", server.served()))?;
+            pass(server.configure(&mut tests(WEB_TESTS)).env("NDZARR_REMOTE_FOLDER", server.served()))?;
         }
-        Kind::S3sFs => return loses(server.tell(&mut tests(LOSERS))),
-        Kind::Azurite => pass(server.tell(&mut tests(BUCKET_TESTS)))?,
+        Kind::S3sFs => return loses(server.configure(&mut tests(LOSERS))),
+        Kind::Azurite => pass(server.configure(&mut tests(BUCKET_TESTS)))?,
         Kind::Moto => {
-            pass(server.tell(&mut tests(BUCKET_TESTS)))?;
+            pass(server.configure(&mut tests(BUCKET_TESTS)))?;
             let n = server.n_requests("/tests/writers/chunk/")?;
             eprintln!("{n} requests for 120 updates of one chunk by 8 writers");
             if !(240..MOST_REQUESTS).contains(&n) {
@@ -86,10 +86,10 @@ fn on(kind: Kind) -> Result<(), String> {
     cross
         .env("NDZARR_CONFORMANCE", tested::program("ndzarr-conformance")?)
         .env("PYTHONDONTWRITEBYTECODE", "1");
-    python::succeed(server.tell(&mut cross))
+    python::succeed(server.configure(&mut cross))
 }
 
-/// Runs a test that must fail: s3s-fs checks conditions too late, so of writers that meet some lose.
+/// Runs a test that must fail: s3s-fs checks conditions too late, so concurrent writers lose values.
 fn loses(test: &mut Command) -> Result<(), String> {
     let output = test.output().map_err(|e| format!("{}: {e}", test.get_program().display()))?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -102,7 +102,7 @@ fn loses(test: &mut Command) -> Result<(), String> {
     }
 }
 
-/// The tests with these names. They are ignored where no server is named.
+/// The tests with these names, which are ignored unless a server is named.
 fn tests(names: &str) -> Command {
     let mut cargo = tested::cargo_test(&["--lib", "--test", "it"]);
     cargo.args(["--", "--ignored", names]);

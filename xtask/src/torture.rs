@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
-    /// For how many seconds writers and readers meet a server with faults, after a fifth of that without
+    /// For how many seconds writers and readers use a server with faults, after a fifth of that without
     /// any: 600 for a thorough run. Default: 60, or 6 in the short form.
     #[arg(long, value_name = "SECONDS")]
     soak_for: Option<u64>,
@@ -121,7 +121,7 @@ fn dask_distributed(args: &Args) -> Result<(), String> {
     let mut script = Command::new(python);
     script.arg(python::scripts().join("torture").join("dask_distributed.py")).arg(&folder);
     script.env("PYTHONDONTWRITEBYTECODE", "1");
-    let result = remote::moto().and_then(|server| python::succeed(server.tell(&mut script)));
+    let result = remote::moto().and_then(|server| python::succeed(server.configure(&mut script)));
     fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     result
 }

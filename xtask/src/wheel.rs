@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// under the pipeline. `FOLDER` is a checkout of zarr-python of the version that is installed.
     #[arg(long, value_name = "FOLDER")]
     zarr_tests: Option<PathBuf>,
-    /// What pytest is given: `-- -k fork`.
+    /// Arguments of pytest: `-- -k fork`.
     #[arg(last = true)]
     pytest: Vec<OsString>,
 }
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Which of these interpreters are used, by their place in the list, with which sets of packages.
+/// The interpreters that are used, by their index in the list, with their sets of packages.
 fn plan(versions: &[&str], quick: bool) -> Vec<(usize, &'static [&'static str])> {
     let used = versions.iter().enumerate().filter(|(at, _)| !quick || at + 1 == versions.len());
     used.map(|(at, version)| {

@@ -54,7 +54,7 @@ fn types(line: &str) -> Vec<String> {
     words
 }
 
-/// What stands before a name that a line defines.
+/// Words before a name that a line defines.
 const DEFINE: [&str; 5] = ["struct", "enum", "trait", "type", "const"];
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Instead: what ndzarr's operations cost as work grows, as a table for docs/internals/lab/growth.md.
     #[arg(long)]
     pub(super) growth: bool,
-    /// Instead: arrays in a bucket behind a network of 10 and of 50 ms, see benchmarks/remote.
+    /// Instead: arrays in a bucket in a network of 10 and of 50 ms, see benchmarks/remote.
     #[arg(long, conflicts_with_all = ["against", "quick", "growth"])]
     pub(super) remote: bool,
 }

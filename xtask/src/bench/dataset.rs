@@ -11,7 +11,7 @@ use super::definition::{Definition, Row};
 use super::volume::{Random, Volume, runs};
 use crate::python::{self, succeed};
 
-/// The folder with everything that the rows need, and room for their output.
+/// The folder with everything that the rows need, and space for their output.
 #[derive(Debug)]
 pub(super) struct Data {
     /// On a disk, read through the page cache.
@@ -49,7 +49,7 @@ impl Data {
         self.folder.join(format!("{}.{suffix}", definition.name)).join("a")
     }
 
-    /// Makes the dataset of a row, unless it is there.
+    /// Makes the dataset of a row, unless it exists.
     pub(super) fn make(
         &self,
         definition: &Definition,

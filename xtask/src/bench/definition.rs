@@ -19,7 +19,7 @@ pub(super) struct Definition {
     /// Shape of the array, of uint16 elements.
     #[serde(default)]
     pub(super) shape: Vec<u64>,
-    /// The workload whose dataset this one has.
+    /// The workload whose dataset this one uses.
     pub(super) of: Option<String>,
     /// The region, as start and end along each axis; everything if absent.
     #[serde(default)]
@@ -33,7 +33,7 @@ pub(super) struct Definition {
     /// Groups of arrays instead of an array.
     pub(super) listing: Option<Listing>,
     pub(super) dataset: Option<Dataset>,
-    /// The same, for the engine without a library.
+    /// The layout of the dataset, for the engine without a library.
     pub(super) layout: Option<serde_json::Value>,
     #[serde(rename = "row")]
     pub(super) rows: Vec<Row>,
@@ -68,7 +68,7 @@ pub(super) struct Row {
     pub(super) by: String,
     /// The greatest allowed ratio of the time to the best peer's.
     pub(super) target: f64,
-    /// The time that it is of.
+    /// The kind of time that the target is of.
     #[serde(default)]
     pub(super) time: Time,
     /// Why it may be slower than at an earlier commit.

@@ -1,4 +1,4 @@
-//! What was measured, as `xtask/python/bench/present.py` shows it.
+//! Shows what was measured, by `xtask/python/bench/present.py`.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::args::Args;
 use crate::python;
 
-/// Prints the table of these rows; keeps them if they are to be recorded, as the record of today or of this name.
+/// Prints the table of these rows. If they are to be recorded, writes them as the record of today or of this
+/// name.
 ///
 /// # Errors
 /// A file cannot be written, or the script fails.
@@ -24,7 +25,7 @@ pub(super) fn show(rows: &impl Serialize, args: &Args, name: Option<&str>) -> Re
 /// Draws the README's picture and the page of the records from the latest ones.
 ///
 /// # Errors
-/// As above.
+/// A file cannot be written, or the script fails.
 pub(super) fn draw() -> Result<(), String> {
     present("draw", None, None)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench --remote`: measures ndzarr and its peers in a bucket behind a slow network.
+//! `cargo xtask bench --remote`: measures ndzarr and its peers in a bucket in a slow network.
 //!
 //! `benchmarks/remote` has the server with its proxy and the engines in Rust, `rows.toml` there the
 //! rows.
@@ -22,7 +22,7 @@ use crate::python::{self, repository, succeed};
 
 /// Latencies, in milliseconds: each row runs at both.
 const LATENCIES: [u32; 2] = [10, 50];
-/// What all connections share, in bytes for a millisecond.
+/// The bandwidth that all connections share, in bytes for a millisecond.
 const BANDWIDTH: f64 = 100e3;
 
 #[derive(Debug, Deserialize)]
@@ -44,12 +44,12 @@ struct Row {
     target: Option<[f64; 2]>,
     /// The most requests.
     requests: Option<f64>,
-    /// Of the ideal.
+    /// The number of rounds of the ideal time.
     rounds: f64,
     peers: Vec<String>,
 }
 
-/// What the proxy counted in a turn.
+/// The counts of the proxy in a turn.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Counts {
     requests: u64,
@@ -57,7 +57,7 @@ struct Counts {
     most_in_flight: u64,
 }
 
-/// What a turn has measured; none where it failed.
+/// The measurements of a turn; `None` if it failed.
 type Turn = Option<(Report, Counts)>;
 
 /// The turns of each engine.
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<(), String> {
     let mut wrong = Vec::new();
     let bar = ProgressBar::new(2 * chosen.len() as u64);
     for (at, latency) in LATENCIES.into_iter().enumerate() {
-        server.ask(&format!("latency {latency}"))?;
+        server.send(&format!("latency {latency}"))?;
         for row in &chosen {
             let turns = rounds(row, args, &server, &folder, &mut wrong)?;
             let done = measured(row, at, latency, &turns);
@@ -165,10 +165,10 @@ fn turn(row: &Row, engine: &str, server: &Server, folder: &Path) -> Result<(Repo
         }
     };
     command.arg(&request).env("AWS_ACCESS_KEY_ID", "an-id").env("AWS_SECRET_ACCESS_KEY", "a-secret");
-    // As in `turn`.
+    // As `turn::command` sets it.
     command.env("AWS_REGION", "us-east-1").env("OPENBLAS_NUM_THREADS", "1");
     let report = turn::run(command)?;
-    Ok((report, server.ask("counts")?))
+    Ok((report, server.send("counts")?))
 }
 
 fn program(name: &str) -> PathBuf {
@@ -192,7 +192,7 @@ fn made(folder: &Path) -> Result<PathBuf, String> {
     Ok(data)
 }
 
-/// What was measured of a row, as the record has it: medians of all rounds.
+/// The measurements of a row, as the record has them: medians of all rounds.
 #[derive(Clone, Debug, Serialize)]
 struct Measured {
     name: String,
@@ -295,7 +295,7 @@ impl Server {
     }
 
     /// Sends a line to the control port.
-    fn ask(&self, what: &str) -> Result<Counts, String> {
+    fn send(&self, what: &str) -> Result<Counts, String> {
         let mut answer = String::new();
         TcpStream::connect(&self.addresses.control)
             .and_then(|mut stream| {

@@ -61,7 +61,7 @@ pub(super) fn before() -> PathBuf {
     python::target().join("bench-before")
 }
 
-/// The files and properties of an engine; those in Python run with this interpreter.
+/// The command of an engine; those in Python run with this interpreter.
 pub(super) fn command(engine: &str, python: &Path, request: &Path) -> Result<Command, String> {
     let script = match engine {
         "ndzarr" | "ndzarr-file-locks" | "ndzarr-into-c" | "ndzarr-one-call" => {
@@ -106,10 +106,10 @@ fn tools() -> PathBuf {
     python::target().join("bench-tools")
 }
 
-/// Installs what these engines need of their own.
+/// Installs the programs and packages that only these engines need.
 ///
 /// # Errors
-/// It cannot be had or built.
+/// They cannot be downloaded or built.
 pub(super) fn install<'e>(engines: impl Iterator<Item = &'e String>) -> Result<(), String> {
     for engine in engines {
         if engine == "rechunker" {

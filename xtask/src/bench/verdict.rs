@@ -29,7 +29,7 @@ pub(super) struct Target {
 }
 
 /// The target of each row against another commit.
-pub(super) const BESIDE_BEFORE: Target = Target { ratio: 1.03, time: Time::Processor };
+pub(super) const AGAINST_COMMIT: Target = Target { ratio: 1.03, time: Time::Processor };
 
 /// A ratio of ndzarr's time to another's, round by round.
 #[derive(Clone, Debug, Serialize)]
@@ -48,8 +48,8 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// True if four fifths of the rounds are on one side of a target, so that the median is hardly
-    /// there by chance.
+    /// True if four fifths of the rounds are on one side of a target, so that the median is
+    /// hardly due to chance.
     pub(super) fn is_clear_of(&self, target: f64) -> bool {
         let met = self.pairs.iter().filter(|&&ratio| ratio <= target).count();
         5 * met.min(self.pairs.len() - met) <= self.pairs.len()
@@ -178,7 +178,7 @@ pub(super) enum Job {
     Reads,
     /// It may store 1 % less.
     Writes,
-    /// The same, within the memory of the row.
+    /// It may store 1 % less, and use no more than the memory of the row.
     Copies,
 }
 
@@ -241,7 +241,7 @@ mod tests {
             let mut samples = Samples::new();
             samples.insert("ndzarr".into(), vec![of(ours); 5]);
             samples.insert("ndzarr-before".into(), vec![of(100); 5]);
-            judge(&samples, BESIDE_BEFORE, None, Job::Reads).met
+            judge(&samples, AGAINST_COMMIT, None, Job::Reads).met
         };
         assert_eq!((met(103), met(104)), (Met::Yes, Met::No));
     }

@@ -41,7 +41,7 @@ pub(super) struct Volume {
 }
 
 impl Volume {
-    /// Makes the file, unless it is there.
+    /// Makes the file, unless it exists.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -93,7 +93,9 @@ pub(super) fn runs<'v>(
     shape: &'v [u64],
     region: &'v [[u64; 2]],
 ) -> impl Iterator<Item = std::ops::Range<usize>> + 'v {
-    let (z, y, x) = (region[0], region[1], region[2]);
+    let z = region[0];
+    let y = region[1];
+    let x = region[2];
     let len = bytes.len();
     (z[0]..z[1]).flat_map(move |z| {
         (y[0]..y[1]).map(move |y| {

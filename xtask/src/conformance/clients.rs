@@ -1,5 +1,5 @@
 //! Programs that people read arrays with: each reads what ndzarr wrote, element by element; those that can
-//! write do so, and ndzarr reads. `docs/internals/support.md` says what came of it.
+//! write do so, and ndzarr reads. `docs/internals/support.md` shows the results.
 
 mod programs;
 mod written;
@@ -14,7 +14,7 @@ use programs::{Inside, OF_DEBIAN, SCRIPTS, debian, lines, npm};
 use super::script::{report, script};
 use crate::python;
 
-/// Those of the environment `clients`.
+/// The clients of PyPI, in the environment `clients`.
 const OF_PYPI: [&str; 4] = ["xarray", "Dask", "rasterio", "netCDF4"];
 
 const OF_NPM: [&str; 2] = ["zarrita.js", "ome-zarr.js"];

@@ -1,5 +1,5 @@
 //! Java N5 and n5-zarr, from the class path that the user gives: each side reads what the other wrote, both write one
-//! dataset at once, and `docs/internals/support.md` says what came of it.
+//! dataset at once, and `docs/internals/support.md` shows the results.
 
 use std::fs;
 use std::io::Write;
@@ -49,7 +49,7 @@ pub(super) fn run(class_path: &str, only: Option<&str>) -> Result<(), String> {
 
 /// The compiled program.
 struct Java {
-    /// It, and what the user gave.
+    /// The program, and the class path of the user.
     class_path: String,
     folder: PathBuf,
 }
@@ -83,7 +83,7 @@ impl Java {
             .map_err(|e| format!("{e}: is n5 4 or newer on the class path?"))
     }
 
-    /// What the program finds on the class path.
+    /// The libraries that the program finds on the class path.
     fn libraries(&self) -> Result<Value, String> {
         let mut java = Command::new("java");
         java.args(["-cp", &self.class_path, "Peer"]).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -9,15 +9,15 @@ use crate::python;
 /// Debian's mirror, if the machine's own list does not name one.
 const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// What a folder is made of.
+/// The suite and the packages of a folder.
 pub(crate) struct Contents {
     pub(crate) suite: &'static str,
-    /// Those besides the machine's own.
+    /// Architectures besides the machine's own.
     pub(crate) architectures: &'static [&'static str],
     pub(crate) packages: &'static [&'static str],
 }
 
-/// What every system needs that is tested in the folder.
+/// The contents that all systems need that are tested in the folder.
 pub(crate) const COMPILERS: Contents = Contents {
     suite: "sid",
     architectures: &["i386", "s390x"],
@@ -85,7 +85,7 @@ impl Folder {
         &self.root
     }
 
-    /// Installs what a system needs besides, unless it was: in steps that fit together, since apt
+    /// Installs the further packages of a system, unless it did so before: in steps that fit together, since apt
     /// gives up on all packages of a step at once.
     pub(crate) fn add(&self, system: &str, steps: &[&[&str]]) -> Result<(), String> {
         let added = self.root.join(format!("src/added-{system}"));
@@ -109,7 +109,7 @@ impl Folder {
         self.entered_by("exec chroot")
     }
 
-    /// The same, for programs of s390x that start others. The kernel runs them by the emulator, only
+    /// A command inside the folder, for programs of s390x that start others. The kernel runs them by the emulator, only
     /// here: the namespace of users has a table of its own for that.
     pub(super) fn inside_with_emulator(&self) -> Command {
         self.entered_by(

@@ -1,4 +1,4 @@
-//! What building and testing for a system gave.
+//! The outcome of building and testing for a system.
 
 use std::fmt;
 

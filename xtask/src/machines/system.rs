@@ -137,7 +137,7 @@ impl System {
         }
     }
 
-    /// What cargo has to know: linkers, C compilers, and what runs programs.
+    /// The environment of cargo: linkers, C compilers, and what runs programs.
     fn environment(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Windows => &[
@@ -196,8 +196,8 @@ impl Cargo<'_> {
         self.output("test", &[&["--no-fail-fast"], arguments].concat()).map(|(_, text)| Outcome::read(&text))
     }
 
-    /// Runs cargo inside the folder; returns whether it succeeded, and both of its outputs, which
-    /// are shown too.
+    /// Runs cargo inside the folder. Returns true if it succeeded, and both of its outputs, which are
+    /// shown too.
     fn output(&self, command: &str, arguments: &[&str]) -> Result<(bool, String), String> {
         let mut inside = match self.system {
             System::S390x => self.folder.inside_with_emulator(),
@@ -214,7 +214,7 @@ impl Cargo<'_> {
     }
 }
 
-/// Runs a command; returns whether it succeeded, and its output, which is shown too.
+/// Runs a command. Returns true if it succeeded, and its output, which is shown too.
 fn shown(mut command: Command) -> Result<(bool, String), String> {
     let mut child =
         command.stdout(Stdio::piped()).spawn().map_err(|error| format!("{command:?}: {error}"))?;

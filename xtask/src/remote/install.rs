@@ -54,7 +54,7 @@ pub(super) fn azurite() -> Result<PathBuf, String> {
 ///
 /// # Errors
 ///
-/// npm is not there or fails.
+/// npm does not exist or fails.
 pub(crate) fn npm(name: &str, file: &str, packages: &[&str]) -> Result<PathBuf, String> {
     once(name, file, |folder| {
         let mut npm = Command::new("npm");

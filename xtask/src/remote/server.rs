@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Lighttpd,
     /// HTTP without ranges and ETags: what people try first.
     Python,
-    /// S3 over files, where writers that meet lose values: a control.
+    /// S3 over files, where writers of one value lose some: a control.
     S3sFs,
 }
 
@@ -152,7 +152,7 @@ impl Server {
         if matches!(kind, Kind::Moto | Kind::Azurite) {
             let mut make = Command::new(python::interpreter("remote")?);
             make.arg(python::scripts().join("remote").join("bucket.py")).arg(BUCKET);
-            python::succeed(server.tell(&mut make))?;
+            python::succeed(server.configure(&mut make))?;
         }
         Ok(server)
     }
@@ -177,7 +177,7 @@ impl Server {
         &self.served
     }
 
-    /// How many requests for such addresses are in its log.
+    /// The number of requests in its log whose lines contain `part`.
     ///
     /// # Errors
     ///
@@ -187,8 +187,8 @@ impl Server {
         Ok(String::from_utf8_lossy(&log).lines().filter(|line| line.contains(part)).count())
     }
 
-    /// Tells a client by its environment where the server is. No proxy stands between them.
-    pub(crate) fn tell<'c>(&self, client: &'c mut Command) -> &'c mut Command {
+    /// Sets the environment of a client, so that it uses this server without a proxy.
+    pub(crate) fn configure<'c>(&self, client: &'c mut Command) -> &'c mut Command {
         for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
             client.env_remove(name);
         }

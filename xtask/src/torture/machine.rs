@@ -33,7 +33,7 @@ const SYSTEM: Contents = Contents {
     ],
 };
 
-/// What runs first in the virtual machine: it unpacks the second disk, an archive.
+/// The program that runs first in the virtual machine: it unpacks the second disk, an archive.
 const START: &str = "#!/bin/sh
 mkdir -p /opt/torture
 tar -xf /dev/vdb -C /opt/torture

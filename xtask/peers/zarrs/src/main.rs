@@ -118,7 +118,9 @@ fn answer(line: &str) -> Result<Value, Failure> {
 }
 
 fn variable_elements(bytes: &[u8]) -> Result<ArrayBytes<'static>, Failure> {
-    let (mut all, mut offsets, mut rest) = (Vec::new(), vec![0], bytes);
+    let mut all = Vec::new();
+    let mut offsets = vec![0];
+    let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first_chunk::<4>() {
         let (element, tail) =
             tail.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or("ends within an element")?;

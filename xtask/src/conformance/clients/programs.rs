@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::machines::folder::{self, COMPILERS, Folder};
 use crate::{python, remote::install};
 
-/// Those of Debian's Python.
+/// The clients of Debian's Python.
 pub(super) const OF_DEBIAN: [&str; 2] = ["GDAL", "netCDF4 of Debian"];
 
 const NPM_PACKAGES: [&str; 2] = ["zarrita@0.7.5", "ome-zarr.js@0.0.19"];
@@ -18,14 +18,14 @@ const PACKAGES: [&[&str]; 2] = [&["nodejs", "chromium"], &["python3-gdal", "pyth
 pub(super) const SCRIPTS: &str = "xtask/src/conformance/clients";
 
 /// The exit code of `client_reads.py` and `client_writes.py` if their program does not exist.
-const NOT_THERE: i32 = 3;
+const NOT_INSTALLED: i32 = 3;
 
-/// What a command prints: lines, each an outcome.
+/// The output of a command: lines, each an outcome.
 pub(super) fn lines(command: &mut Command) -> Result<String, String> {
     let output = command.stderr(Stdio::piped()).output().map_err(|e| format!("{command:?}: {e}"))?;
     if !output.status.success() {
         let printed = String::from_utf8_lossy(&output.stderr);
-        let why = if output.status.code() == Some(NOT_THERE) { "not installed" } else { "failed" };
+        let why = if output.status.code() == Some(NOT_INSTALLED) { "not installed" } else { "failed" };
         return Err(format!("{why}: {}", printed.trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

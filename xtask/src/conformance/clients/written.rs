@@ -1,4 +1,4 @@
-//! Has the clients write that can, and ndzarr read.
+//! Has those clients write that can, and ndzarr read.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::conformance::script::script;
 use crate::machines::folder::Folder;
 use crate::python;
 
-/// Those of the environment `clients`. xarray and Dask write by zarr-python, which other parts compare.
+/// The clients of PyPI that write. xarray and Dask write by zarr-python, which other parts compare.
 const OF_PYPI: [&str; 2] = ["rasterio", "netCDF4"];
 
 const ZARRITA: &str = "zarrita.js";
