@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RECORDS = Path(__file__).parents[3] / "docs" / "internals" / "records"
-# Of the rows in buckets there is one record.
+# The rows in buckets have one record.
 REMOTE = "remote.json"
-# They write into the value that readers see, so that a crash or a reader sees half of it.
+# They write in place, so that a crash or a reader may find half of a value.
 IN_PLACE = {"zarrs", "zarrs_reencode", "zarr-python-zarrs", "zarrista", "z5py"}
 
 
@@ -52,7 +52,8 @@ def status(row):
 
 def run_row(row):
     verdict = row["verdict"]
-    ours, best = verdict["engines"].get("ndzarr"), verdict["best_peer"]
+    ours = verdict["engines"].get("ndzarr")
+    best = verdict["best_peer"]
     theirs = verdict["engines"].get(best["to"]) if best else None
     in_place = row["writes"] and best and best["to"] in IN_PLACE
 
@@ -122,7 +123,8 @@ def engines(rows):
 
 
 def remote_row(row):
-    best, target = row["best_peer"], row["target_ms"]
+    best = row["best_peer"]
+    target = row["target_ms"]
     peer = ["–"] * 4
     if best:
         peer = [best["name"], f"{best['ms']:.0f}", f"{best['requests']:.0f}", f"{best['ratio']:.2f}"]
@@ -190,7 +192,8 @@ def about(record):
 
 def page():
     name = latest()
-    run, in_buckets = read(name), read(REMOTE)
+    run = read(name)
+    in_buckets = read(REMOTE)
     rows = run["rows"]
     what = "".join(f"- {row['title']}: {row['what']}\n" for row in rows)
     return f"""\
@@ -239,7 +242,9 @@ SHOWN = {
 # The row from a bucket, at the first latency.
 SHOWN_REMOTE = ("1,000 chunks", "Read 1,000 chunks from S3, 10 ms away")
 
-WIDTH, MARGIN, TOP = 640, 16, 62
+WIDTH = 640
+MARGIN = 16
+TOP = 62
 # From one workload to the next: a line of text and a bar.
 STEP = 42
 # Greater ratios end here, with an arrow.
@@ -272,7 +277,8 @@ def bar(name, ms, peer, peer_ms, y):
     yield f'<rect x="{MARGIN}" y="{y + 18}" width="{width}" height="12" rx="2" class="{kind}"/>'
     # Beside the bar only, so that no line crosses the text.
     for tick in range(MOST + 1):
-        at, kind = x(tick), "one" if tick == 1 else "grid"
+        at = x(tick)
+        kind = "one" if tick == 1 else "grid"
         yield f'<line x1="{at:g}" x2="{at:g}" y1="{y + 15}" y2="{y + 33}" class="{kind}"/>'
 
 
@@ -282,7 +288,8 @@ def in_ms(ms):
 
 def local(row, name):
     """A workload of a run: the times of ndzarr and of the best peer."""
-    best, of = row["verdict"]["best_peer"], row["verdict"]["engines"]
+    best = row["verdict"]["best_peer"]
+    of = row["verdict"]["engines"]
 
     def ms(engine):
         # Of an append, nearly every frame counts.
@@ -294,7 +301,8 @@ def local(row, name):
 
 def picture():
     """The README's picture: how long the best peer takes for what users do, where ndzarr takes 1. As SVG."""
-    run, in_buckets = read(latest()), read(REMOTE)
+    run = read(latest())
+    in_buckets = read(REMOTE)
     titled = {row["title"]: row for row in run["rows"]}
     workloads = [local(titled[title], name) for title, name in SHOWN.items()]
     row = next(row for row in in_buckets["rows"] if row["name"] == SHOWN_REMOTE[0])

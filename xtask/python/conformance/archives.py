@@ -1,7 +1,7 @@
 """ZIP archives of ndzarr read by zipfile, `zip -T`, zarr-python and tensorstore, and theirs read by ndzarr.
 
-Usage: archives.py. Prints what was compared; the exit status is 1 if anything differs. `zip -T` is left out where there
-is no program `zip`.
+Usage: archives.py. Prints what was compared; the exit status is 1 if anything differs. `zip -T` is left out if the
+program `zip` is not installed.
 """
 
 import io
@@ -40,7 +40,7 @@ def ndzarr(*words):
 
 
 def ndzarr_reads(archive, node, expected, attributes=None):
-    """Whether ndzarr reads these elements out of an archive, and these attributes."""
+    """True if ndzarr reads these elements and attributes from an archive."""
     out = archive + ".elements"
     try:
         about = json.loads(ndzarr("read", archive, node, "--out", out))

@@ -1,7 +1,7 @@
-"""The cells of `cargo xtask conformance`: every format x data type x codec x layout, without a word about any program.
+"""The cells of `cargo xtask conformance`: every format x data type x codec x layout, independent of any program.
 
-A cell says what an array is, in the terms of the formats, and holds the numpy array that every writer is handed and
-every reader has to give back.
+A cell describes an array in the terms of the formats, and has the numpy array that every writer gets and every
+reader has to return.
 """
 
 import itertools
@@ -32,11 +32,11 @@ class Layout:
     order: str = "C"
     separator: str | None = None
     key_encoding: str | None = None
-    # Codecs of v3: array→array ones in front, `sharding_indexed` with `inner`, bytes→bytes ones behind it.
+    # Codecs of v3: array→array ones in front, `sharding_indexed` with `inner`, bytes→bytes ones after it.
     before: list = field(default_factory=list)
     sharding: dict | None = None
     behind: list = field(default_factory=list)
-    # Elements outside of `written` stay what the fill value says.
+    # Elements outside of `written` have the fill value.
     written: tuple = ()
     # "zero", "other" (not zero) or "null"
     fill: str = "zero"
@@ -61,7 +61,7 @@ def transpose(*order):
 BIG = {"name": "bytes", "configuration": {"endian": "big"}}
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 CRC32C = {"name": "crc32c"}
-# Chunks of which codecs have ways of their own: large ones, of noise.
+# Large chunks of noise, for which codecs have code paths of their own.
 NOISY = {"shape": (700, 600), "chunks": (512, 600), "noisy": True}
 MISSING = {"written": np.s_[2:4, 3:6], "fill": "other"}
 ATTRIBUTES = {"text": "ü \" \\", "list": [1, 2.5, None, True], "nested": {"a": {"b": -3}}}
@@ -193,7 +193,7 @@ class Filtered:
     behind: list = field(default_factory=list)
     # What reaches the codec `bytes`, if it is not what the array has.
     stored: str | None = None
-    # Codecs of v3 alone: array→array ones, and what stands in the place of `bytes`.
+    # Codecs of v3 only: array→array ones, and one that replaces `bytes`.
     before: list = field(default_factory=list)
     array_codec: dict | None = None
     # Numbers of dimensions.
@@ -368,17 +368,23 @@ class Cell:
     """One array."""
 
     def __init__(self, format, type, codec, layout, config):
-        self.format, self.type, self.codec, self.layout, self.config = format, type, codec, layout, config
+        self.format = format
+        self.type = type
+        self.codec = codec
+        self.layout = layout
+        self.config = config
         self.is_v3 = format == "zarr3"
         self.how = LAYOUTS[format][layout]
         # A type of kinds.py.
         self.kind = None if type in TYPES[format] else KINDS[format][type]
         how = self.how
         if self.kind is not None:
-            dtype, self.fill = self.kind.dtype, self.kind.fill(how.fill)
+            dtype = self.kind.dtype
+            self.fill = self.kind.fill(how.fill)
             values = self.kind.ramp(how.shape)
         else:
-            dtype, self.fill = dtype_of(type), fill_of(type, how.fill)
+            dtype = dtype_of(type)
+            self.fill = fill_of(type, how.fill)
             values = np.arange(np.prod(how.shape)).reshape(how.shape).astype(dtype) if type == "bfloat16" else ramp(how.shape, dtype)
             if how.noisy and dtype.kind in "iuf":
                 values = noise(how.shape, dtype)
@@ -392,7 +398,7 @@ class Cell:
 
     @property
     def is_written(self):
-        """Whether ndzarr writes such arrays; it reads them all."""
+        """True if ndzarr writes such arrays; it reads them all."""
         if self.how.consolidated and self.format == "zarr3-draft-b":
             return False
         return self.kind is None or self.kind.written
@@ -408,7 +414,7 @@ class Cell:
         return fill_json(self.type, self.fill) if self.kind is None else self.kind.fill_json(self.fill)
 
     def packed(self, values):
-        """Elements as ndzarr-conformance takes them and gives them out."""
+        """Elements as ndzarr-conformance reads and prints them."""
         return packed(values) if self.kind is None else as_bytes(self.kind, values)
 
     @property
@@ -442,9 +448,12 @@ class Cell:
 
     def v3_codecs(self):
         """The list of codecs of a v3 document."""
-        how, config, kind = self.how, self.config, self.kind
+        how = self.how
+        config = self.config
+        kind = self.kind
         endian = {"name": "bytes"}
-        before, behind = [], config
+        before = []
+        behind = config
         if isinstance(config, Filtered):
             before, behind = ([named(codec) for codec in codecs] for codecs in (config.filters(self.values.dtype.str), self.steps()))
             before = [*config.before, *before]
@@ -478,7 +487,7 @@ class Cell:
         return {"name": how.key_encoding or "default", "configuration": {"separator": how.separator or "/"}}
 
     def spec(self):
-        """What `ndzarr-conformance write` is told."""
+        """The specification for `ndzarr-conformance write`."""
         how = self.how
         spec = {
             "format": self.format,
@@ -493,7 +502,7 @@ class Cell:
             return {**spec, "codecs": self.config, "n5_axes": how.axes, "edge_blocks": how.edge, "n5_group_documents": "all"}
         if self.is_v3:
             spec |= {"codecs": self.v3_codecs(), "chunk_key_encoding": self.v3_key_encoding()}
-            # The list is the whole truth: nothing is left for the option that makes shards.
+            # The list is complete: the option that makes shards is not used.
             return {**spec, "chunk_shape": how.shards or how.chunks, "chunk_edges": how.edges}
         codecs = {"compressor": self.compressor, "filters": self.filters or None}
         return {**spec, "codecs": codecs, "order": how.order, "endian": how.endian, "dimension_separator": how.separator, "shard_shape": how.shards}
@@ -512,10 +521,12 @@ def cells(which, formats):
 def cells_of_type(which, format, type, itemsize, kind):
     codecs = {"n5": n5_codecs, "zarr3": lambda: v3_codecs(itemsize)}.get(format, v2_codecs)()
     more = {"zarr2": v2_filtered, "zarr3": v3_filtered}.get(format, dict)()
-    few, rare = FEW.get(format, []), RARE.get(format, {})
+    few = FEW.get(format, [])
+    rare = RARE.get(format, {})
     of_all_kinds = [layout for layout in [*few, *rare] if not LAYOUTS[format][layout].noisy]
     layouts = [layout for layout in LAYOUTS[format] if kind is None or layout in of_all_kinds]
-    first_layout, first_codec = layouts[0], next(iter(codecs))
+    first_layout = layouts[0]
+    first_codec = next(iter(codecs))
 
     def fits(layout):
         how = LAYOUTS[format][layout]
@@ -528,7 +539,7 @@ def cells_of_type(which, format, type, itemsize, kind):
         if kind is not None and (kind.codecs == "first" or which != "full"):
             continue
         how = LAYOUTS[format][layout]
-        # numcodecs takes no big-endian elements for these two.
+        # numcodecs does not accept big-endian elements for these two.
         unswapped = codec == "pcodec" or codec.endswith("bitround")
         if unswapped and format == "zarr2" and how.endian == "big":
             continue

@@ -111,7 +111,7 @@ def by_xarray(folder, zarr_format):
 
 
 def text(label):
-    """A label of a coordinate as ndzarr takes it."""
+    """A label of a coordinate, in the form that ndzarr reads."""
     if isinstance(label, cftime.datetime):
         return label.strftime("%Y-%m-%dT%H:%M:%S.%f").strip()
     if isinstance(label, np.datetime64):
@@ -171,7 +171,8 @@ def by_ndzarr(folder, zarr_format):
     """A dataset that ndzarr writes, and what xarray is to show of it."""
     sizes, coords, encoding = made()
     chunks = {dim: R.randint(1, n) for dim, n in sizes.items()}
-    expected, lines = xr.Dataset(coords=coords), []
+    expected = xr.Dataset(coords=coords)
+    lines = []
 
     def add(name, dims, data_type, attributes, values):
         dimensions = [[dim, sizes[dim]] for dim in dims]
@@ -193,7 +194,8 @@ def by_ndzarr(folder, zarr_format):
         if isinstance(attributes.get("_FillValue"), float) and np.isnan(attributes["_FillValue"]):
             attributes["_FillValue"] = "NaN"
         if options["dtype"][0] != "f":
-            scale, offset = options.get("scale_factor", 1.0), options.get("add_offset", 0.0)
+            scale = options.get("scale_factor", 1.0)
+            offset = options.get("add_offset", 0.0)
             stored = np.round((values - offset) / scale)
             expected[f"v{number}"] = (dims, stored * scale + offset)
         else:
@@ -215,7 +217,7 @@ def by_ndzarr(folder, zarr_format):
 
 
 def same(found, expected):
-    """Whether both show the same; unpacked numbers may differ in the last digit, as they were not rounded alike."""
+    """True if both are the same; unpacked numbers may differ in the last digit, as they were not rounded alike."""
     if found["dimensions"] != expected["dimensions"] or found["shape"] != expected["shape"]:
         return False
     for one, other in zip(found["values"], expected["values"], strict=True):
@@ -228,7 +230,8 @@ def same(found, expected):
 
 
 def main():
-    counts, wrong = {}, []
+    counts = {}
+    wrong = []
 
     def check(what, is_right, *details):
         counts[what] = counts.get(what, 0) + 1
@@ -243,7 +246,8 @@ def main():
             by_xarray(folder, zarr_format)
             with opened(folder) as dataset:
                 theirs = whole(dataset)
-                requests, expected = [{}], [None]
+                requests = [{}]
+                expected = [None]
                 for name in theirs:
                     requests.append({"variable": name})
                     expected.append(theirs[name])
@@ -270,12 +274,13 @@ def main():
                 warnings.filterwarnings("ignore", message=".*cftime.datetime objects instead.*")
                 warnings.filterwarnings("ignore", message=".*(Zarr format 3|Zarr V3) spec.*")
                 with xr.open_zarr(folder, chunks=None) as dataset:
-                    theirs, ours = whole(dataset), whole(original)
+                    theirs = whole(dataset)
+                    ours = whole(original)
                     coords = sorted(map(str, dataset.coords)) == sorted(map(str, original.coords))
             check(f"v{zarr_format} of ndzarr: variables", coords and sorted(theirs) == sorted(ours), sorted(theirs), sorted(ours))
             for name, wanted in ours.items():
                 check(f"v{zarr_format} of ndzarr: {wanted['type']}", same(theirs[name], wanted), name, theirs[name], wanted)
-            # And once more through xarray, which cannot keep the filters of texts that it turned into an index.
+            # And once more through xarray, which cannot write the filters of texts that it converted to an index.
             again = os.path.join(root, f"again-{number}")
             with opened(folder) as dataset:
                 dataset.drop_encoding().to_zarr(again, zarr_format=zarr_format, consolidated=True)

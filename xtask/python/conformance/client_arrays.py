@@ -1,7 +1,7 @@
 """Has ndzarr write the arrays that other programs read: `cargo xtask conformance --clients`.
 
-Usage: client_arrays.py FOLDER. The values are formulas of this script. Beside each store lies what is expected of it, as
-little-endian elements in C order, and cases.json says what they are.
+Usage: client_arrays.py FOLDER. The values are formulas of this script. Next to each store is a file of the expected
+elements, little-endian and in C order; cases.json describes them.
 """
 
 import json
@@ -17,7 +17,8 @@ from fixture import data_type_of, fill_of, packed
 PROGRAM = os.environ["NDZARR_CONFORMANCE"]
 TYPES = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8"]
 N5_TYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
-SHAPE, CHUNKS = (20, 33), (8, 10)
+SHAPE = (20, 33)
+CHUNKS = (8, 10)
 ZSTD = {"name": "zstd", "configuration": {"level": 3, "checksum": False}}
 
 
@@ -45,13 +46,14 @@ def with_missing(dtype, fill):
 
 
 def slug(name):
-    """A name without spaces, which some programs do not take in a path."""
+    """A name without spaces, which some programs do not accept in a path."""
     return name.replace(",", "").replace(" ", "-")
 
 
 class Writer:
     def __init__(self, folder):
-        self.folder, self.cases = Path(folder), []
+        self.folder = Path(folder)
+        self.cases = []
 
     def expect(self, name, store, node, array, **fields):
         if array.size == 0:
@@ -201,7 +203,9 @@ def datasets(writer):
     stored[1, 2, 3] = stored[3, 0] = -999
     unpacked = np.where(stored == -999, np.nan, stored * 0.5 + 280.0)
     times = ["2000-02-28T00:00:00", "2000-02-28T06:00:00", "2000-02-28T12:00:00", "2000-02-29T06:00:00"]
-    hours, lat, lon = [0, 6, 12, 30], [-20, -10, 0, 10, 20], [0, 10, 20, 30, 40, 50]
+    hours = [0, 6, 12, 30]
+    lat = [-20, -10, 0, 10, 20]
+    lon = [0, 10, 20, 30, 40, 50]
     variables = {
         "time": ("int32", ["time"], times, {"units": "hours since 2000-02-28 00:00:00", "calendar": "standard"}),
         "lat": ("float32", ["lat"], lat, {"units": "degrees_north", "standard_name": "latitude"}),

@@ -2,7 +2,7 @@
 
 Usage: client_reads.py FOLDER CLIENT. Prints a line for each array: client, version, array, outcome, detail. The interpreter
 is that of the environment `clients` or Debian's, so nothing but NumPy is imported for all. Exits with 3 if the
-program is not there.
+program is not installed.
 """
 
 import json
@@ -20,10 +20,11 @@ class Xarray:
         import xarray
         import zarr
 
-        self.xarray, self.version = xarray, f"{xarray.__version__} with zarr-python {zarr.__version__}"
+        self.xarray = xarray
+        self.version = f"{xarray.__version__} with zarr-python {zarr.__version__}"
 
     def open(self, store, **options):
-        # It warns and goes on if there is no consolidated metadata, unless told.
+        # It warns and goes on without consolidated metadata, unless this is set.
         return self.xarray.open_dataset(store, engine="zarr", consolidated=is_consolidated(store), **options)
 
     def read(self, store, case):
@@ -44,7 +45,8 @@ class Dask:
         import dask.array
         import zarr
 
-        self.array, self.version = dask.array, f"{dask.__version__} with zarr-python {zarr.__version__}"
+        self.array = dask.array
+        self.version = f"{dask.__version__} with zarr-python {zarr.__version__}"
 
     def read(self, store, case):
         return self.array.from_zarr(str(store), component=case["node"]).compute()
@@ -58,7 +60,8 @@ class Rasterio:
     def __init__(self):
         import rasterio
 
-        self.rasterio, self.version = rasterio, f"{rasterio.__version__} with GDAL {rasterio.__gdal_version__}"
+        self.rasterio = rasterio
+        self.version = f"{rasterio.__version__} with GDAL {rasterio.__gdal_version__}"
 
     def bands(self, store, case):
         for plane in np.ndindex(*case["shape"][:-2]):
@@ -84,7 +87,8 @@ class Gdal:
         from osgeo import gdal
 
         gdal.UseExceptions()
-        self.gdal, self.version = gdal, gdal.__version__
+        self.gdal = gdal
+        self.version = gdal.__version__
 
     def array(self, store, case):
         self.opened = self.gdal.OpenEx(f'ZARR:"{store}"', self.gdal.OF_MULTIDIM_RASTER)
@@ -108,7 +112,8 @@ class NetCdf:
     def __init__(self):
         import netCDF4
 
-        self.netcdf, self.version = netCDF4, f"{netCDF4.__version__} with netCDF-C {netCDF4.__netcdf4libversion__}"
+        self.netcdf = netCDF4
+        self.version = f"{netCDF4.__version__} with netCDF-C {netCDF4.__netcdf4libversion__}"
 
     def open(self, store):
         return self.netcdf.Dataset(f"file://{store}#mode=zarr,file")
@@ -120,7 +125,8 @@ class NetCdf:
 
     def unpacked(self, store, case):
         with self.open(store) as data:
-            variable, time = data[case["node"]], data["time"]
+            variable = data[case["node"]]
+            time = data["time"]
             times = [date.isoformat() for date in self.netcdf.num2date(time[...], time.units, time.calendar)]
             axes = {name: np.asarray(data[name][...]) for name in ("lat", "lon")}
             return variable[...].filled(np.nan), {"units": variable.units, "times": times, **axes}
@@ -162,7 +168,8 @@ def outcome(client, folder, case):
         if case["format"] == "cf":
             got, about = client.unpacked(store, case)
         else:
-            got, about = client.read(store, case), {}
+            got = client.read(store, case)
+            about = {}
     except Exception as error:
         return "refuses", f"{type(error).__name__}: {error}".splitlines()[0]
     differs, remark = difference(got, wanted)
@@ -175,7 +182,8 @@ def outcome(client, folder, case):
 
 
 def main():
-    folder, name = Path(sys.argv[1]).resolve(), sys.argv[2]
+    folder = Path(sys.argv[1]).resolve()
+    name = sys.argv[2]
     cases = json.loads((folder / "cases.json").read_text())
     try:
         client = CLIENTS[name]()

@@ -55,8 +55,8 @@ class Known(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a client did with an array: it `agrees`, `differs` or `refuses`. Of one that it wrote, whether it
-    agrees is what ndzarr found, which may also be that `ndzarr refuses`."""
+    """What a client did with an array: it `agrees`, `differs` or `refuses`. Of an array that it wrote,
+    ndzarr decides whether it agrees, or it is one that `ndzarr refuses`."""
 
     client: str
     version: str
@@ -186,7 +186,8 @@ def section(outcomes, head):
     text = head.format(programs=programs)
     text += "".join(f" {client} |" for client in versions)
     text += "\n|---|" + "---|" * len(versions) + "\n"
-    numbers, rows = {}, {}
+    numbers = {}
+    rows = {}
     found = {(outcome.client, outcome.array): outcome for outcome in reversed(outcomes)}
     for array in dict.fromkeys(it.array for it in outcomes if not it.is_control):
         row = ""
@@ -243,7 +244,10 @@ def parsed(path, direction):
 
 def main():
     read, written, page = sys.argv[1:]
-    text, n_wrong, n_unmet, n_not_run = TITLE, 0, 0, 0
+    text = TITLE
+    n_wrong = 0
+    n_unmet = 0
+    n_not_run = 0
     for path, direction, head in [(read, "reads", HEAD), (written, "writes", HEAD_WRITTEN)]:
         outcomes, not_run = parsed(path, direction)
         show(outcomes)

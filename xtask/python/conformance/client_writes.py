@@ -2,7 +2,7 @@
 
 Usage: client_writes.py FOLDER CLIENT TARGET. Of each case whose type, codec and layout the program has, it writes an array
 with the elements that FOLDER has of it, into TARGET/<name of the case>. Prints a line for each: client, version, array,
-"wrote" or "refuses", and where the array is in its store, or why not. Exits with 3 if the program is not there.
+"wrote" or "refuses", and where the array is in its store, or why not. Exits with 3 if the program is not installed.
 
 The interpreter is that of the environment `clients` or Debian's, as for client_reads.py.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from client_reads import expected
 
-# What a case of this name has besides type and elements; those of types are not compressed.
+# The codecs and fill values of cases of these names; cases of types are not compressed.
 CODECS = {
     "zlib": "zlib", "gzip": "gzip", "bz2": "bz2", "zstd": "zstd", "lz4": "lz4", "lzma": "lzma", "blosc lz4": "blosc",
     "filter shuffle, zlib": "shuffle",
@@ -26,7 +26,9 @@ class Case:
     """An array that is to be written."""
 
     def __init__(self, folder, case):
-        self.name, self.format, self.chunks = case["name"], case["format"], case["chunks"]
+        self.name = case["name"]
+        self.format = case["format"]
+        self.chunks = case["chunks"]
         self.what = self.name.partition(" ")[2]
         self.codec = CODECS.get(self.what)
         self.fill = FILLS.get(self.what)
@@ -65,7 +67,9 @@ class GdalArrays(Gdal):
         from osgeo import gdal, gdal_array
 
         gdal.UseExceptions()
-        self.gdal, self.types, self.version = gdal, gdal_array, gdal.__version__
+        self.gdal = gdal
+        self.types = gdal_array
+        self.version = gdal.__version__
 
     def write(self, store, case):
         options = self.options(case)
@@ -91,7 +95,8 @@ class Rasterio(Gdal):
     def __init__(self):
         import rasterio
 
-        self.rasterio, self.version = rasterio, f"{rasterio.__version__} with GDAL {rasterio.__gdal_version__}"
+        self.rasterio = rasterio
+        self.version = f"{rasterio.__version__} with GDAL {rasterio.__gdal_version__}"
 
     def write(self, store, case):
         options = self.options(case)
@@ -114,7 +119,8 @@ class NetCdf:
     def __init__(self):
         import netCDF4
 
-        self.netcdf, self.version = netCDF4, f"{netCDF4.__version__} with netCDF-C {netCDF4.__netcdf4libversion__}"
+        self.netcdf = netCDF4
+        self.version = f"{netCDF4.__version__} with netCDF-C {netCDF4.__netcdf4libversion__}"
 
     def write(self, store, case):
         options = {}
@@ -142,7 +148,7 @@ class NetCdf:
 
 
 def has_codec(array):
-    """Whether the document of an array names a codec besides the one that makes bytes."""
+    """True if the document of an array names a codec other than the one that makes bytes."""
     if (array / ".zarray").exists():
         document = json.loads((array / ".zarray").read_text())
         return bool(document["compressor"] or document["filters"])
@@ -154,7 +160,9 @@ CLIENTS = {"rasterio": Rasterio, "GDAL": GdalArrays, "netCDF4": NetCdf, "netCDF4
 
 
 def main():
-    folder, name, target = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3]).resolve()
+    folder = Path(sys.argv[1]).resolve()
+    name = sys.argv[2]
+    target = Path(sys.argv[3]).resolve()
     cases = json.loads((folder / "cases.json").read_text())
     try:
         client = CLIENTS[name]()
@@ -165,7 +173,8 @@ def main():
     for case in cases:
         if "chunks" not in case or case["format"] not in ("zarr2", "zarr3"):
             continue
-        store, asked = target / case["store"], Case(folder, case)
+        store = target / case["store"]
+        asked = Case(folder, case)
         try:
             node = client.write(store, asked)
             if node is None:

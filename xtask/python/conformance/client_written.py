@@ -45,7 +45,8 @@ def outcomes(ndzarr, stores, case, wrote, folder):
     if did != "wrote":
         yield wrote
         return
-    wanted, out = expected(folder, case), folder / "out.bin"
+    wanted = expected(folder, case)
+    out = folder / "out.bin"
     array = stores / case["store"] / detail
     yield [*who, *read(ndzarr, array, case, wanted, out)]
     if case["name"].endswith(f" {CONTROL}"):
@@ -55,7 +56,8 @@ def outcomes(ndzarr, stores, case, wrote, folder):
 
 
 def main():
-    folder, written = Path(sys.argv[1]), Path(sys.argv[2])
+    folder = Path(sys.argv[1])
+    written = Path(sys.argv[2])
     cases = {case["name"]: case for case in json.loads((folder / "cases.json").read_text())}
     ndzarr = Ndzarr(os.environ["NDZARR_CONFORMANCE"])
     for line in written.read_text().splitlines():

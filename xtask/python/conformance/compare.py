@@ -44,7 +44,7 @@ class Differs(Exception):
 
 
 def isolated(peer, cell, function, *arguments):
-    """The outcome of a function, in a process of its own where the peer may take ours down with it."""
+    """The outcome of a function, in a process of its own if the peer may crash."""
     if not getattr(peer, "may_crash", lambda cell: False)(cell):
         return function(*arguments)
     reader, writer = os.pipe()
@@ -79,13 +79,13 @@ def same_elements(found, expected):
 
 
 def same_fill(data_type, found, expected):
-    """Fill values in the form of v3; None = no fill value, which v3 cannot say."""
+    """Fill values in the form of v3; None = no fill value, which v3 cannot express."""
     if expected is not None and (found is None or rounded(data_type, found) != rounded(data_type, expected)):
         raise Differs(f"fill value: {found!r}, not {expected!r}")
 
 
 def same_info(cell, info):
-    """What `info` says of a store that a peer has written."""
+    """Compares what `info` reports of a store that a peer has written."""
     how = cell.how
     same("format", info["format"], "zarr3-draft" if cell.format == "zarr3-draft-b" else cell.format)
     same("shape", info["shape"], list(how.shape))
@@ -97,8 +97,8 @@ def same_info(cell, info):
     same_fill(cell.data_type, info["fill_value"], cell.fill_json)
 
 
-def leave_consolidated_alone(store):
-    """Takes away what consolidated metadata stand for."""
+def remove_consolidated(store):
+    """Removes the documents that consolidated metadata contain."""
     documents = [".zarray", ".zattrs", "zarr.json", "*.array.json", "*.group.json"]
     for path in sorted(pathlib.Path(store).rglob("*")):
         is_root = path.parent == pathlib.Path(store)
@@ -121,7 +121,7 @@ def they_write(ndzarr, peer, cell, folder):
         peer.write(cell, store)
         if cell.how.consolidated:
             peer.consolidate(cell, store)
-            leave_consolidated_alone(store)
+            remove_consolidated(store)
     except Exception as error:
         return "peer refuses", f"{type(error).__name__}: {error}"
     try:
@@ -137,9 +137,10 @@ def they_write(ndzarr, peer, cell, folder):
 
 
 def we_write(ndzarr, cell, folder):
-    """The store, or why there is none."""
+    """Writes the store and returns its path."""
     store = os.path.join(folder, "ours." + ("n5" if cell.format == "n5" else "zarr"))
-    spec, data = os.path.join(folder, "spec.json"), os.path.join(folder, "in.bin")
+    spec = os.path.join(folder, "spec.json")
+    data = os.path.join(folder, "in.bin")
     shutil.rmtree(store, ignore_errors=True)
     with open(spec, "w", encoding="utf-8") as file:
         json.dump(cell.spec(), file)
@@ -148,7 +149,7 @@ def we_write(ndzarr, cell, folder):
     ndzarr("write", store, cell.how.node, "--spec", spec, "--in", data)
     if cell.how.consolidated:
         ndzarr("consolidate", store)
-        leave_consolidated_alone(store)
+        remove_consolidated(store)
     return store
 
 

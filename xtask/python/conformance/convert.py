@@ -1,8 +1,8 @@
-"""Has ndzarr convert every array of Zarr v2 in testdata to Zarr v3, beside its document and elsewhere, and compares what
-zarr-python 3 reads of the result with what it reads of the original.
+"""Has ndzarr convert every array of Zarr v2 in testdata to Zarr v3, in place and elsewhere, and compares what zarr-python 3
+reads of the result with what it reads of the original.
 
-Usage: convert.py. Prints how many went which way; the exit status is 1 if any differs, and if a difference
-that is said to be known is none any more or has another reason.
+Usage: convert.py. Prints how many went which way; the exit status is 1 if any differs, or if a known difference
+no longer exists or has another reason.
 """
 
 import collections
@@ -24,8 +24,8 @@ from fixture import TESTDATA
 
 warnings.simplefilter("ignore")
 
-def says(function, text):
-    """Whether zarr-python refuses with these words."""
+def refuses(function, text):
+    """True if zarr-python raises an error with this text."""
     try:
         function()
     except Exception as error:
@@ -54,7 +54,7 @@ def opened(folder, **members):
 def has_no_raw_bits(folder):
     raw = {"codecs": [{"name": "bytes"}], "fill_value": [0, 0]}
     opened(folder)
-    return says(lambda: opened(folder, data_type="r16", **raw), "data type found that matches 'r16'")
+    return refuses(lambda: opened(folder, data_type="r16", **raw), "data type found that matches 'r16'")
 
 
 def has_another_struct(folder):
@@ -62,17 +62,17 @@ def has_another_struct(folder):
     struct = {"name": "struct", "configuration": {"fields": fields}}
     structured = {"name": "structured", "configuration": {"fields": [["a", "int16"]]}}
     opened(folder, data_type=structured, fill_value="AAA=")
-    return says(lambda: opened(folder, data_type=struct, fill_value={"a": 0}), "data type found that matches {'name': 'struct'")
+    return refuses(lambda: opened(folder, data_type=struct, fill_value={"a": 0}), "data type found that matches {'name': 'struct'")
 
 
 def mistakes_quantized(folder):
-    """An array of its own, with a type that takes less room behind the filter."""
+    """A small array with a filter that makes a smaller type."""
     quantize = {"name": "numcodecs.quantize", "configuration": {"digits": 1, "dtype": "<f8", "astype": "<f4"}}
     codecs = [quantize, {"name": "bytes", "configuration": {"endian": "little"}}]
     array = zarr.create((3,), store=folder, chunks=(3,), dtype="float64", codecs=codecs, zarr_format=3, overwrite=True)
 
     array[...] = np.array([0.5, 1.5, 2.5])
-    return says(lambda: array[...], "larger dtype")
+    return refuses(lambda: array[...], "larger dtype")
 
 
 def shuffles_nothing(folder):
@@ -101,12 +101,12 @@ class Known:
     """Where zarr-python does not read the result, or reads the original otherwise."""
 
     case: str
-    # Part of what is said of it.
+    # Part of the message.
     part: str
     why: str
-    # Shows the reason with zarr-python alone, in an empty folder.
+    # Returns true if zarr-python by itself has this behaviour; gets an empty folder.
     shown: object
-    met: int = 0
+    n_found: int = 0
 
 
 KNOWN = [
@@ -120,13 +120,13 @@ KNOWN = [
 
 
 def unfounded():
-    """What is said of known differences and does not hold: none may be out of date, nor have another reason."""
+    """Known differences that no longer exist, or that have another reason."""
     for known in KNOWN:
         with tempfile.TemporaryDirectory() as folder:
             if not known.shown(folder):
                 yield f"{known.case}: zarr-python shows no sign that it {known.why}"
-        if known.met == 0:
-            yield f"{known.case}: no conversion meets this known difference any more: {known.why}"
+        if known.n_found == 0:
+            yield f"{known.case}: no conversion has this known difference any more: {known.why}"
 
 
 def read(store, node, zarr_format):
@@ -135,7 +135,8 @@ def read(store, node, zarr_format):
 
 def same(found, expected):
     """Bit by bit, whatever the byte order; texts by what they are."""
-    found, expected = np.asarray(found), np.asarray(expected)
+    found = np.asarray(found)
+    expected = np.asarray(expected)
     if found.shape != expected.shape:
         return False
     if found.dtype.kind in "OT" or expected.dtype.kind in "OT":
@@ -176,7 +177,7 @@ def outcome(program, case, folder, node, place):
 def judged(case, how, what, why):
     for known in KNOWN:
         if fnmatch.fnmatch(case, known.case) and known.part in why:
-            known.met += 1
+            known.n_found += 1
             return f"{how}, {what}, as is known", None
     return f"{how}, {what}", why
 

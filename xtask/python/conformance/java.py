@@ -1,7 +1,7 @@
 """Compares Java N5 and n5-zarr with ndzarr in both directions: `cargo xtask conformance --java`.
 
-Usage: java.py SECONDS FILTER. Prints the libraries on the class path, outcomes like compare.py, and what writers beside each
-other did for some seconds.
+Usage: java.py SECONDS FILTER. Prints the libraries on the class path, outcomes like compare.py, and what concurrent writers
+did for some seconds.
 """
 
 import json
@@ -17,8 +17,10 @@ from peers_java import Java, peers
 
 
 def main():
-    seconds, pattern = int(sys.argv[1]), sys.argv[2]
-    ndzarr, java = Ndzarr(os.environ["NDZARR_CONFORMANCE"]), Java()
+    seconds = int(sys.argv[1])
+    pattern = sys.argv[2]
+    ndzarr = Ndzarr(os.environ["NDZARR_CONFORMANCE"])
+    java = Java()
     found = java("libraries")
     print(json.dumps(found))
     with temporary_folder() as folder:

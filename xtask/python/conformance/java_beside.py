@@ -1,6 +1,6 @@
-"""A Java writer, two of ndzarr and a reader on one dataset at once, compared with what docs/guarantees.md says of them.
+"""A Java writer, two of ndzarr and a reader on one dataset at once, compared with docs/guarantees.md.
 
-The workers are those of `ndzarr-torture`, and Java itself plays the part that one of them plays there.
+The workers are those of `ndzarr-torture`, and Java takes the place of one of them.
 """
 
 import json
@@ -24,7 +24,8 @@ def workers(what, root):
 def beside(ndzarr, folder, what, seconds):
     """Figures of Java, of ndzarr's writers together, and of the reader."""
     root = Path(folder, f"beside-{what}.n5")
-    spec, data = Path(folder, "beside.json"), Path(folder, "beside.bin")
+    spec = Path(folder, "beside.json")
+    data = Path(folder, "beside.bin")
     spec.write_text(json.dumps({"format": "n5", "shape": [ELEMENTS], "chunk_shape": [ELEMENTS], "data_type": "uint32", "codecs": {"type": "gzip", "level": 1}}))
     # A block of nothing but the fill value is not stored. This element is no writer's.
     data.write_bytes(bytes(16) + b"\1" + bytes(4 * ELEMENTS - 17))
@@ -49,7 +50,9 @@ def beside(ndzarr, folder, what, seconds):
 
 def wrong(figures):
     """What guarantees.md rules out, in words."""
-    java, ndzarr, reader = figures["java"], figures["ndzarr"], figures["reader"]
+    java = figures["java"]
+    ndzarr = figures["ndzarr"]
+    reader = figures["reader"]
     never = {
         "Java's changes lost": java["lost"], "ndzarr's changes failed": ndzarr["failed"], "reads failed": reader["failed"],
         "torn values": java["torn"] + ndzarr["torn"] + reader["torn"],

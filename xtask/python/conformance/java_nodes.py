@@ -41,7 +41,8 @@ def named(format, data_type, layout, codec=None):
     """A cell that is not of cells.py, but is reported like those."""
     name, config = FIRST[format]
     cell = Cell(format, "uint16", codec or name, FIRST_LAYOUT[format], n5_codecs()[codec] if codec else config)
-    cell.type, cell.layout = data_type, layout
+    cell.type = data_type
+    cell.layout = layout
     return cell
 
 
@@ -114,10 +115,11 @@ def groups(ndzarr, peer, format, folder, show):
 
 
 def defaults(ndzarr, peer, format, folder, show):
-    """Datasets of which Java N5 is told no more than it asks for, with the level of gzip that it has by itself."""
+    """Datasets made by Java N5 with required parameters only, and its default level of gzip."""
     for data_type in TYPES["n5"]:
         cell = Cell(format, data_type, FIRST[format][0], FIRST_LAYOUT[format], FIRST[format][1])
-        store, out = fresh(folder, "defaults." + ("n5" if format == "n5" else "zarr")), Path(folder, "out.bin")
+        store = fresh(folder, "defaults." + ("n5" if format == "n5" else "zarr"))
+        out = Path(folder, "out.bin")
 
         def write():
             peer.java("write", defaults=True, format=format, store=store, node="a", data_type=data_type, padded=False, attributes={},
@@ -136,7 +138,8 @@ class Replacing:
     """A peer in whose arrays a chunk is replaced by another afterwards."""
 
     def __init__(self, peer, *keys):
-        self.peer, self.keys = peer, keys
+        self.peer = peer
+        self.keys = keys
 
     def write(self, cell, store):
         self.peer.write(cell, store)
@@ -148,7 +151,7 @@ def replace(cell, store, source, to):
 
 
 def controls(ndzarr, peer, format, folder, show):
-    """Whoever does not see that a chunk was replaced compares nothing."""
+    """A comparison that does not detect a replaced chunk compares nothing."""
     layout, *keys = CONTROLS[format]
     cell = Cell(format, "uint16", FIRST[format][0], layout, FIRST[format][1])
     reported = named(format, "uint16", CONTROL)

@@ -48,7 +48,9 @@ def cell(figure, must_be_none=True):
 
 
 def row(it):
-    java, ndzarr, reader = it["java"], it["ndzarr"], it["reader"]
+    java = it["java"]
+    ndzarr = it["ndzarr"]
+    reader = it["reader"]
     torn = java["torn"] + ndzarr["torn"] + reader["torn"]
     return (
         f"| {it['beside']} | {java['done']:,} | {cell(java['lost'])} | {ndzarr['done']:,} | {cell(ndzarr['failed'])} |"

@@ -1,4 +1,4 @@
-"""Data types of `cargo xtask conformance` besides plain numbers: what each is called in the formats, and its elements."""
+"""Data types of `cargo xtask conformance` other than plain numbers: their names in the formats, and elements."""
 
 import json
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Kind:
     """A data type. Elements of types that numpy does not know are given as bytes or `V`."""
 
     dtype: np.dtype
-    # As `data_type` of Zarr v3, in the wider form that ndzarr-conformance takes.
+    # As `data_type` of Zarr v3, in the wider form that ndzarr-conformance reads.
     data_type: object = None
     # Values to go round in, and the fill values; None: those of `ramp`, zeros and no other fill value.
     values: object = None
@@ -38,15 +38,15 @@ class Kind:
     array_codec: str | None = None
     # What ndzarr calls it, where it reads one name as another.
     read_as: str | None = None
-    # What zarr-python 3 calls it, if numpy's dtype does not say it.
+    # Its name in zarr-python 3, if it does not follow from numpy's dtype.
     zarr_python_3: str | None = None
     # What tensorstore calls it.
     tensorstore: str | None = None
     # The data type has a byte order.
     swaps: bool = True
-    # numpy's dtype says the data type.
+    # The data type follows from numpy's dtype.
     native: bool = True
-    # The byte orders of the dtype are meant, whatever the layout says.
+    # The byte orders are those of the dtype, not of the layout.
     keeps_order: bool = False
     # ndzarr writes it in this format.
     written: bool = True
@@ -150,7 +150,7 @@ def elements(n, dtype):
 
 
 def rounded(data_type, value):
-    """A fill value in the form of v3, with numbers as the type has them: 0.33 may stand for 0.328125."""
+    """A fill value in the form of v3, with numbers as the type has them: 0.33 may mean 0.328125."""
     name = data_type if isinstance(data_type, str) else data_type["name"]
     base = {"complex64": "float32", "complex128": "float64"}.get(name, name.removeprefix("complex_"))
     if isinstance(value, list) and name.startswith("complex"):
@@ -210,7 +210,8 @@ def structs():
 
 def padded_data_type(dtype):
     """With padding as fields without a name."""
-    fields, end = [], 0
+    fields = []
+    end = 0
     for name in dtype.names:
         field, offset = dtype.fields[name][:2]
         if offset > end:

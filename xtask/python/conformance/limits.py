@@ -8,7 +8,9 @@ import functools
 import re
 from typing import NamedTuple
 
-BOTH, WRITES, READS = ("writes", "reads"), ("writes",), ("reads",)
+BOTH = ("writes", "reads")
+WRITES = ("writes",)
+READS = ("reads",)
 DIFFERS = "differs"
 
 TS = "tensorstore"
@@ -30,7 +32,7 @@ class Limit(NamedTuple):
     layout: str
     # The result of these cells.
     result: str
-    # Whether none of these cells agrees; otherwise it depends on the elements.
+    # True if none of these cells agrees; otherwise it depends on the elements.
     always: bool
 
     def __str__(self):
@@ -43,7 +45,7 @@ class Limit(NamedTuple):
         return f"{text} ({'; '.join(narrowed)})" if narrowed else text
 
     def covers(self, outcome):
-        """Whether it speaks of the cell, peer and direction of an outcome."""
+        """True if it is about the cell, peer and direction of an outcome."""
         return (
             self.peer == outcome.peer_name and outcome.direction in self.directions
             and fits(self.format, outcome.format) and fits(self.data_type, outcome.data_type)
@@ -53,7 +55,7 @@ class Limit(NamedTuple):
 
 @functools.cache
 def fits(patterns, text):
-    """Whether a text fits one of the patterns in a list like `int*|bool`."""
+    """True if a text fits one of the patterns in a list like `int*|bool`."""
     expressions = [".*".join(map(re.escape, pattern.split("*"))) for pattern in patterns.split("|")]
     return any(re.fullmatch(expression, text, re.DOTALL) for expression in expressions)
 
@@ -221,7 +223,7 @@ LIMITS = [
         "checks that inner chunks divide the shard before it transposes the shard's axes",
         layout="shards of unequal sides, transpose outside",
     ),
-    # Types besides plain numbers, consolidated metadata, rectilinear grids
+    # Types other than plain numbers, consolidated metadata, rectilinear grids
     limit(
         TS, "zarr2", "has no dates, texts and objects in Zarr v2",
         data_type="datetime64*|timedelta64*|U3|O *",

@@ -1,4 +1,5 @@
-"""Multiscale images: ndzarr beside ome-zarr-py, ngff-zarr, ome-zarr-models and tensorstore, and the documents of ngff-spec.
+"""Multiscale images: ndzarr compared with ome-zarr-py, ngff-zarr, ome-zarr-models and tensorstore, and the documents of
+ngff-spec.
 
 Usage: ome.py [NGFF_SPEC]; without a folder, no documents are compared. Prints how many documents, images and levels were
 compared; the exit status is 1 if any differs.
@@ -38,7 +39,7 @@ RANK_DIFFERS = "valid/image/mismatch_axes_units"
 # The hierarchies state a version in which inputs and outputs are objects, and have texts.
 OF_ANOTHER_VERSION = re.compile(r"\.(input|output) must be an object")
 
-# How many comparisons there are at least, by the beginnings of their names: a list that is empty agrees with anything.
+# The least number of comparisons, by the beginnings of their names: an empty list would agree with anything.
 LEAST = {
     **{f"{version} of ndzarr: {method} of": 5 for version in ["0.4", "0.5"] for method in ["mean", "mode", "stride"]},
     **{f"{version} of ndzarr: ngff-zarr": 30 for version in ["0.4", "0.5"]},
@@ -66,7 +67,8 @@ def documents(spec, check):
         paths = sorted(path for path in paths if not path.name.startswith("."))
         for path, answer in zip(paths, ndzarr("--validate", *paths), strict=True):
             strict, valid = path.relative_to(spec / "tests").parts[1:3]
-            must, should = answer["must"], answer["should"] if strict == "strict" else []
+            must = answer["must"]
+            should = answer["should"] if strict == "strict" else []
             if kind == "hierarchies":
                 must = [finding for finding in must if not OF_ANOTHER_VERSION.search(finding)]
             if valid == "valid":
@@ -90,7 +92,8 @@ def scales_of(entry):
     placed = {}
     n = len(entry["axes"])
     for dataset in entry["datasets"]:
-        scale, translation = np.ones(n), np.zeros(n)
+        scale = np.ones(n)
+        translation = np.zeros(n)
         for transformation in dataset["coordinateTransformations"] + entry.get("coordinateTransformations", []):
             if transformation["type"] == "scale":
                 scale = scale * transformation["scale"]
@@ -107,7 +110,7 @@ def entry_of(folder):
 
 
 def same_as_stored(folder, image):
-    """Whether ndzarr shows an image as zarr-python does."""
+    """True if ndzarr reads an image as zarr-python does."""
     entry = entry_of(folder)
     placed = scales_of(entry)
     stated = [(axis["name"], axis.get("type"), axis.get("unit")) for axis in entry["axes"]]
@@ -126,12 +129,14 @@ def same_as_stored(folder, image):
 
 
 def by_ndzarr(folder, number, check):
-    """An image that ndzarr writes: its elements, and what others say of it."""
+    """Checks an image that ndzarr writes: its elements, and what the other programs report of it."""
     names = AXES[number % len(AXES)]
     shape = [R.randint(1, 3) if name in "tc" else R.randint(9, 40) for name in names]
-    data_type, method = R.choice(DTYPES), R.choice(["mean", "mode", "stride"])
+    data_type = R.choice(DTYPES)
+    method = R.choice(["mean", "mode", "stride"])
     factors = [R.choice([1, 2, 3]) if name in "zyx" else 1 for name in names]
-    levels, version = 1 + number // 2 % 3, ["0.4", "0.5"][number % 2]
+    levels = 1 + number // 2 % 3
+    version = ["0.4", "0.5"][number % 2]
     values = np.random.default_rng(number).integers(0, 100 if method != "mode" else 4, shape).astype(data_type)
     chunks = [R.randint(1, n) for n in shape]
     new = {"axes": [{"name": name, "len": n, "unit": "micrometer" if name in "zyx" else None} for name, n in zip(names, shape)],
@@ -167,7 +172,7 @@ def by_ndzarr(folder, number, check):
         right = right and [image.translation.get(name) for name in names] == translation
         right = right and np.array_equal(np.asarray(image.data), group[str(level)][...])
         check(f"{what}: ngff-zarr", right, new, image.scale, scale, image.translation, translation)
-        # An element stands for f**level of the finest level along an axis, and a mean lies in their middle.
+        # An element covers f**level elements of the finest level along an axis, and a mean has the position of their middle.
         elements = np.array(factors, dtype=float) ** level
         middle = 0 if method == "stride" else new["scale"] * (elements - 1) / 2
         right = np.allclose(scale, new["scale"] * elements, rtol=1e-12, atol=0)
@@ -208,7 +213,8 @@ def by_ngff_zarr(folder, number, check):
 
 
 def main():
-    counts, wrong = {}, []
+    counts = {}
+    wrong = []
 
     def check(what, is_right, *details):
         counts[what] = counts.get(what, 0) + 1

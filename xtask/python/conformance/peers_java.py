@@ -14,7 +14,7 @@ SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
 
 
 class Unable(Exception):
-    """The interface of the peer has no way to ask for this."""
+    """The interface of the peer cannot request this."""
 
 
 class Failed(Exception):
@@ -38,7 +38,7 @@ class Java:
 
 
 def compression(config):
-    """A codec of N5, v2 or v3 as Java N5 has it, and what more there is in a list of v3."""
+    """A codec of N5, v2 or v3 as Java N5 has it, and what else a list of v3 has."""
     if isinstance(config, list):
         rest = [codec for codec in config if codec != CRC32C]
         if len(rest) > 1:
@@ -68,10 +68,14 @@ class Peer:
     """One library. Its dimension 0 varies fastest; Zarr's last one does."""
 
     def __init__(self, java, library, version, formats, found):
-        self.java, self.name, self.formats, self.found = java, f"{library} {version}", formats, found
+        self.java = java
+        self.name = f"{library} {version}"
+        self.formats = formats
+        self.found = found
 
     def takes(self, cell):
-        """Each type with every codec, each with every layout, and uint16 with all of both; plain types alone, and texts of N5."""
+        """True for each type with every codec, each with every layout, and uint16 with all of both; for plain types and texts
+        of N5 only."""
         library = {"blosc": "n5-blosc", "zstd": "n5-zstandard"}.get(cell.codec.split(" ")[0], "n5")
         is_plain = cell.kind is None and not isinstance(cell.config, Filtered) and not cell.codec.startswith("numcodecs.")
         is_odd = cell.how.edges is not None or cell.how.consolidated
@@ -79,7 +83,7 @@ class Peer:
         return library in self.found and not is_odd and (is_plain and is_base or cell.type == "string" and cell.format == "n5")
 
     def is_native(self, cell):
-        """Whether axes are in the order of the document; so are those of order F to n5-zarr."""
+        """True if axes are in the order of the document; n5-zarr has those of order F so, too."""
         return cell.format == "n5" and cell.how.axes == "native" or cell.format == "zarr2" and cell.how.order == "F"
 
     def lengths(self, cell, lengths):
@@ -119,7 +123,8 @@ class Peer:
         self.java("write", **fields, blocks=self.blocks(cell), elements=self.elements(cell, path, cell.values))
 
     def of_v3(self, cell):
-        how, sharding = cell.how, cell.how.sharding or {}
+        how = cell.how
+        sharding = cell.how.sharding or {}
         if how.key_encoding:
             # n5-zarr puts a separator before them, and `/0/0` is not in the store.
             raise Unable("keys of v2 would be written to the root of the file system")

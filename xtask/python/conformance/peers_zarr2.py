@@ -23,7 +23,7 @@ warnings.simplefilter("ignore")
 
 
 class Unable(Exception):
-    """The interface of the peer has no way to ask for this."""
+    """The interface of the peer cannot request this."""
 
 
 class ZarrPython2:
@@ -60,9 +60,13 @@ class ZarrPython2:
         how = cell.how
         if cell.kind is not None and (cell.kind.tensorstore or not cell.kind.native):
             raise Unable("numpy has no such data type")
-        values, chunks, region = cell.values, how.chunks, how.written or ...
+        values = cell.values
+        chunks = how.chunks
+        region = how.written or ...
         if cell.format == "n5" and how.axes == "native":
-            values, chunks, region = values.T, chunks[::-1], region if region == ... else region[::-1]
+            values = values.T
+            chunks = chunks[::-1]
+            region = region if region == ... else region[::-1]
         options = {"compressor": self.compressor(cell), "fill_value": cell.fill, "dtype": cell.stored_dtype}
         if cell.format == "n5":
             options["dtype"] = values.dtype
@@ -95,7 +99,8 @@ class ZarrPython2:
             zarr.consolidate_metadata(self.store(cell, path))
 
     def open(self, cell, path):
-        store, options = self.store(cell, path), {}
+        store = self.store(cell, path)
+        options = {}
         if cell.how.consolidated:
             return zarr.open_consolidated(store, mode="r")[cell.how.node]
         if cell.format == "zarr3-draft-b":
@@ -113,7 +118,8 @@ class ZarrPython2:
             # The filters stand there, and it shows them.
             del says["attributes"]["filters"]
         if cell.format == "n5" and cell.how.axes == "native":
-            values, says["chunks"] = values.T, says["chunks"][::-1]
+            values = values.T
+            says["chunks"] = says["chunks"][::-1]
         return values, says
 
 

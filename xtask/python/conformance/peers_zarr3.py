@@ -1,5 +1,6 @@
 """What zarr-python 3, tensorstore and z5 do with a cell. Each peer has `write(cell, store)` and `read(cell, store)`;
-`read` gives the elements and what the peer says of the array."""
+`read` returns the elements and what the peer
+reports of the array."""
 
 import base64
 import json
@@ -23,7 +24,7 @@ CONTEXT = ts.Context({"data_copy_concurrency": {"limit": 1}, "file_io_concurrenc
 
 
 class Unable(Exception):
-    """The interface of the peer has no way to ask for this."""
+    """The interface of the peer cannot request this."""
 
 
 class ZarrPython3:
@@ -31,7 +32,8 @@ class ZarrPython3:
     formats = ("zarr2", "zarr3")
 
     def write(self, cell, store):
-        how, kind = cell.how, cell.kind
+        how = cell.how
+        kind = cell.kind
         if how.edges:
             raise Unable("no option for rectilinear grids")
         if kind is not None and (kind.tensorstore or not kind.native or kind.is_variable and not kind.zarr_python_3):
@@ -202,7 +204,7 @@ class Z5:
 
 
 class Zarrs:
-    """The crate, behind a program of its own: xtask/peers/zarrs. It takes documents and packed elements."""
+    """The crate, called by the program xtask/peers/zarrs, which reads documents and packed elements."""
 
     name = "zarrs 0.23.14"
     formats = ("zarr2", "zarr3")

@@ -27,10 +27,10 @@ TITLES = {
     "zarr3-draft-b": "The draft of Zarr v3 of May 2022, dialect B", "n5": "N5",
 }
 
-# The ways in which cells differ.
+# The axes by which cells differ.
 AXES = {"data_type": "Data type", "codec": "Codec", "layout": "Layout"}
 
-# What follows in the page is not of this script: the section of the clients, and texts by hand.
+# The rest of the page is not written by this script: the section of the clients, and manual texts.
 NEXT_SECTION = "\n## Programs that read what ndzarr wrote\n"
 
 HEAD = """\
@@ -105,7 +105,8 @@ class Tally:
     """All outcomes, each judged by the known limits."""
 
     def __init__(self, outcomes, limits=LIMITS):
-        self.limits, self.judged = limits, []
+        self.limits = limits
+        self.judged = []
         # Agreements that a limit rules out.
         self.learned = {}
         for outcome in sorted(outcomes, key=order):
@@ -163,7 +164,7 @@ class Page:
 
     def __init__(self, tally):
         self.tally = tally
-        # Numbers of limits, in the order in which they are first met. Limits of one reason share
+        # Numbers of limits, in the order of their first use. Limits of one reason share
         # one if they are about the same axes.
         self.numbers = {}
 
@@ -239,12 +240,12 @@ class Page:
 
 
 def narrowed(limit):
-    """The axes that a limit is about: it holds for some of their values only."""
+    """The axes that a limit is about: it applies to some of their values only."""
     return [title.lower() for axis, title in AXES.items() if getattr(limit, axis) != "*"]
 
 
 def is_absence(limit):
-    """Whether a row says by itself what the peer does not have."""
+    """True if the row by itself shows what the peer does not have."""
     return limit.why.startswith("has no ") and len(narrowed(limit)) == 1
 
 
@@ -257,7 +258,8 @@ def reason(limit):
 
 def joined(names, all_names):
     """The names of a line; for most of a kind, its name."""
-    here, everywhere = Counter(map(kind, names)), Counter(map(kind, all_names))
+    here = Counter(map(kind, names))
+    everywhere = Counter(map(kind, all_names))
     shown = {}
     for name in names:
         of_kind = kind(name)

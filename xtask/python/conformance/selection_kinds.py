@@ -1,4 +1,5 @@
-"""Kinds of random selections: what ndzarr is asked, and what NumPy, tensorstore and zarr-python do with it."""
+"""Kinds of random selections: the request to ndzarr, and the same selection in NumPy, tensorstore
+and zarr-python."""
 
 import numpy as np
 import tensorstore
@@ -7,24 +8,30 @@ NAMES = ["t", "z", "y", "x"]
 
 
 class Kind:
-    """One selection. `take` and `put` are NumPy's; the rest is for the peers, who may have no such selection."""
+    """One selection. `take` and `put` are NumPy's; the rest is for the peers, which may have no such selection."""
 
     def __init__(self, name, request, take, put):
-        self.name, self.request, self.take, self.put = name, request, take, put
+        self.name = name
+        self.request = request
+        self.take = take
+        self.put = put
         self.by_tensorstore = self.by_zarr = ""
         self.in_tensorstore = self.zarr_get = self.zarr_set = None
-        # Whether the peers drop the same axes.
+        # True if the peers drop the same axes.
         self.same_shape = True
-        # Moves one index outside the array, if there is any.
+        # Moves one index outside the array, if it has one.
         self.spoil = None
 
     def with_tensorstore(self, how, view):
         """A view of an array, which is read and written."""
-        self.by_tensorstore, self.in_tensorstore = how, view
+        self.by_tensorstore = how
+        self.in_tensorstore = view
         return self
 
     def with_zarr(self, how, get, put):
-        self.by_zarr, self.zarr_get, self.zarr_set = how, get, put
+        self.by_zarr = how
+        self.zarr_get = get
+        self.zarr_set = put
         return self
 
 
@@ -104,7 +111,8 @@ def a_slice(r, n):
 
 
 def slices(r, stored, _):
-    chosen, python = [], []
+    chosen = []
+    python = []
     for n in stored.shape:
         if r.random() < 0.3:
             at = r.randrange(-n, n)
@@ -138,10 +146,13 @@ def slices(r, stored, _):
 def names(r, stored, distinct):
     """In any order; the result has the array's, as in xarray."""
     shape = stored.shape
-    chosen, dropped, labels = [], [], {}
+    chosen = []
+    dropped = []
+    labels = {}
     there = [list(range(n)) for n in shape]
     for axis in r.sample(range(len(shape)), len(shape)):
-        n, what = shape[axis], r.choice(["index", "mask", "list", "slice", "all"])
+        n = shape[axis]
+        what = r.choice(["index", "mask", "list", "slice", "all"])
         if what == "index":
             along = r.randrange(-n, n)
             there[axis] = [along % n]

@@ -31,7 +31,9 @@ class Stored:
     """An array with random shape, chunks and shards in a folder, its elements, and the peers that read it."""
 
     def __init__(self, folder, name, data_format):
-        self.folder, self.name, self.format = folder, name, data_format
+        self.folder = folder
+        self.name = name
+        self.format = data_format
         ndim = R.randint(1, 4)
         self.shape = tuple(R.randint(1, 12) for _ in range(ndim))
         self.chunks = tuple(R.randint(1, 5) for _ in range(ndim))
@@ -96,7 +98,9 @@ class Stored:
 
 class Report:
     def __init__(self):
-        self.counts, self.refused, self.wrong = {}, {}, set()
+        self.counts = {}
+        self.refused = {}
+        self.wrong = set()
 
     def check(self, what, is_right, stored, request):
         self.counts[what] = self.counts.get(what, 0) + 1
@@ -113,7 +117,8 @@ class Report:
             print(f"zarr-python fails: {what} ({count})")
 
 
-def side():
+def interface():
+    """The interface of ndzarr that is used, by chance."""
     return {"asynchronous": R.random() < 0.5}
 
 
@@ -125,7 +130,7 @@ def new_values(kind, elements):
 def reads(stored, makers, report):
     chosen = [make(R, stored, False) for make in makers for _ in range(ROUNDS)]
     other = stored.tensorstore()
-    answers = stored.ndzarr([{**kind.request, **side()} for kind in chosen])
+    answers = stored.ndzarr([{**kind.request, **interface()} for kind in chosen])
     for kind, found in zip(chosen, answers):
         if not report.check(f"reads {kind.name}: without an error", "values" in found, stored, [kind.request, found]):
             continue
@@ -152,9 +157,9 @@ def ndzarr_writes(stored, makers, report):
             if what == "fills":
                 number = R.randrange(1 << 30)
                 values[...] = number
-                request = {**kind.request, **side(), "fill": number}
+                request = {**kind.request, **interface(), "fill": number}
             else:
-                request = {**kind.request, **side(), "values": values.ravel().tolist()}
+                request = {**kind.request, **interface(), "values": values.ravel().tolist()}
             answer = stored.ndzarr([request])
             kind.put(stored.elements, values)
             what = f"{what} {kind.name}"
@@ -167,7 +172,7 @@ def ndzarr_writes(stored, makers, report):
 
 
 def peers_write(stored, makers, report):
-    """Each index once, since the peers do not say which value stays."""
+    """Each index once, since the peers do not define which value stays."""
     for make in makers:
         kind = make(R, stored, True)
         values = new_values(kind, stored.elements)
@@ -207,7 +212,7 @@ def refused(stored, makers, report):
         else:
             continue
         requests = [kind.request, {**kind.request, "fill": 5}, {**kind.request, "values": [5]}]
-        answers = stored.ndzarr([{**request, **side()} for request in requests])
+        answers = stored.ndzarr([{**request, **interface()} for request in requests])
         is_right = all(answer is not None and "error" in answer for answer in answers)
         report.check(f"refuses {kind.name} outside", is_right, stored, kind.request)
         is_right = np.array_equal(stored.tensorstore().read().result(), stored.elements)

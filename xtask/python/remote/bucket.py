@@ -1,6 +1,6 @@
 """Makes a bucket of moto or a container of azurite.
 
-Usage: bucket.py NAME, with the variables of the service that say where it is.
+Usage: bucket.py NAME, with the variables of the service's address.
 """
 
 import base64
@@ -14,8 +14,10 @@ import urllib.request
 
 def container(name):
     """The request for a container, signed with the key of the account."""
-    endpoint, account = os.environ["AZURE_STORAGE_ENDPOINT"], os.environ["AZURE_STORAGE_ACCOUNT_NAME"]
-    date, version = email.utils.formatdate(usegmt=True), "2021-12-02"
+    endpoint = os.environ["AZURE_STORAGE_ENDPOINT"]
+    account = os.environ["AZURE_STORAGE_ACCOUNT_NAME"]
+    date = email.utils.formatdate(usegmt=True)
+    version = "2021-12-02"
     path = urllib.request.urlparse(endpoint).path
     signed = f"PUT{chr(10) * 12}x-ms-date:{date}\nx-ms-version:{version}\n/{account}{path}/{name}\nrestype:container"
     key = base64.b64decode(os.environ["AZURE_STORAGE_ACCOUNT_KEY"])

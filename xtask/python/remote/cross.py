@@ -53,7 +53,8 @@ def ndzarr(*words):
 
 def ndzarr_writes(place, node, layout):
     with tempfile.TemporaryDirectory() as scratch:
-        spec, elements = os.path.join(scratch, "spec"), os.path.join(scratch, "elements")
+        spec = os.path.join(scratch, "spec")
+        elements = os.path.join(scratch, "elements")
         with open(spec, "w", encoding="utf-8") as file:
             json.dump({"shape": DATA.shape, "data_type": "uint16", "chunk_shape": [8, 25], **LAYOUTS[layout]}, file)
         DATA.tofile(elements)
@@ -152,7 +153,7 @@ def tensorstore_by(kvstore):
 
 
 def keys_of_s3():
-    """What the bucket has, by a client that does not know of Zarr."""
+    """What the bucket has, by a client without knowledge of Zarr."""
     import botocore.session
 
     client = botocore.session.get_session().create_client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])

@@ -1,5 +1,5 @@
-"""moto's server, with puts one after the other: its own threads look at the condition of a put and carry it out later, so
-that of two writers both succeed.
+"""moto's server, with puts one after the other: its own threads check the condition of a put and carry it out later, so
+that two writers may both succeed.
 
 Usage: moto_server.py, with the arguments of moto_server.
 """
@@ -14,7 +14,7 @@ from moto.server import main
 LOCK = threading.Lock()
 
 
-def alone(method):
+def serialized(method):
     @functools.wraps(method)
     def call(*args, **kwargs):
         with LOCK:
@@ -23,9 +23,9 @@ def alone(method):
     return call
 
 
-# The metadata of a value are set behind it: who looks at it waits, too.
-S3Response.put_object = alone(S3Response.put_object)
-S3Response.head_object = alone(S3Response.head_object)
+# The metadata of a value are set after it, so HEAD requests wait, too.
+S3Response.put_object = serialized(S3Response.put_object)
+S3Response.head_object = serialized(S3Response.head_object)
 
 if __name__ == "__main__":
     main(sys.argv[1:])

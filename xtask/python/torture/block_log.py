@@ -1,6 +1,6 @@
 """What was written to a block device, by the log of dm-log-writes, a part of the Linux kernel.
 
-The device loses what it was told since it was last flushed: when a flush of the log is reached, everything that was
+The device loses what was written since the last flush: when a flush of the log is reached, everything that was
 written before the one before it is on the disk.
 """
 
@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 SECTOR = 512
 
-#: What a power cut leaves or loses as a whole.
+#: The unit that a power cut leaves or loses.
 BLOCK = 4096
 
 #: The flags of an entry.
-FLUSH, WRITE_THROUGH, DISCARD, MARK = 1, 2, 4, 8
+FLUSH = 1
+WRITE_THROUGH = 2
+DISCARD = 4
+MARK = 8
 
 MAGIC = 0x6A736677736872
 
@@ -40,7 +43,8 @@ def entries(log):
     magic, _version, count, sector = struct.unpack("<QQQL", log.read(28))
     if magic != MAGIC or sector != SECTOR:
         raise ValueError(f"no log of dm-log-writes: {magic:#x}, sectors of {sector}")
-    at, found = SECTOR, []
+    at = SECTOR
+    found = []
     for _ in range(count):
         log.seek(at)
         start, n_sectors, flags, length = struct.unpack("<QQQQ", log.read(32))
@@ -55,7 +59,9 @@ class Replay:
     """A file that becomes what the device was, entry by entry."""
 
     def __init__(self, log, entries):
-        self._log, self._entries, self._n_done = log, entries, 0
+        self._log = log
+        self._entries = entries
+        self._n_done = 0
 
     def until(self, disk, end):
         """Brings the file to where all entries before `end` were written."""

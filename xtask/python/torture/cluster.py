@@ -32,9 +32,10 @@ class Mounts:
     """A folder that each host mounts by sshfs, at one path, with a boot id of its own."""
 
     def __init__(self, folder):
-        self._folder, self._programs = folder, []
+        self._folder = folder
+        self._programs = []
         self.data = folder / "data"
-        #: Where hosts see the folder.
+        #: The path of the folder on the hosts.
         self.shared = folder / "shared"
         try:
             for name in ("data", "shared", "keys", "host0", "host1"):
@@ -76,7 +77,7 @@ class Mounts:
     def _mount(self, host, port):
         at = self._folder / f"host{host}"
         options = [f"IdentityFile={self._folder}/keys/user", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
-        # It must not answer from its cache what the other host has changed.
+        # Its cache must not hide what the other host has changed.
         options += ["BatchMode=yes", "dir_cache=no"]
         user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
         self._start("sshfs", "-f", "-p", port, *(f"-o{option}" for option in options), f"{user}@127.0.0.1:{self.data}", at)
@@ -101,7 +102,9 @@ class Cluster:
     """A scheduler and a worker of four threads on each host. The workers have no nanny: what is killed stays dead."""
 
     def __init__(self, folder, network, mounts=None, environment=None):
-        self._folder, self._network, self._mounts = folder, network, mounts
+        self._folder = folder
+        self._network = network
+        self._mounts = mounts
         folder.mkdir()
         self._environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__) + ":" + os.environ.get("PYTHONPATH", "")}
         self._environment.update(environment or {})
@@ -136,7 +139,7 @@ class Cluster:
         self._workers[host] = self._start(command, "worker", options)
 
     def revive(self):
-        """Starts the workers again that ended: killed, or given up by a scheduler that heard nothing of them."""
+        """Starts the workers again that ended: killed, or given up by a scheduler without heartbeats from them."""
         for host, worker in enumerate(self._workers):
             if worker.poll() is not None:
                 self.start(host)
@@ -147,7 +150,7 @@ class Cluster:
         return future.result()
 
     def wait(self):
-        """Waits until all workers are there."""
+        """Waits until all workers are connected."""
         until(lambda: self.revive() or self.n_known() == N_HOSTS, "the workers")
 
     def n_known(self):

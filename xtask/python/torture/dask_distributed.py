@@ -1,7 +1,7 @@
 """Lets tasks of Dask that share chunks store an array from several processes, and counts what is lost.
 
-Usage: dask_distributed.py FOLDER [PART]..., a folder on a local disk. S3 is where the variables of `cargo xtask remote`
-say.
+Usage: dask_distributed.py FOLDER [PART]..., a folder on a local disk. The address of S3 is in the variables
+of `cargo xtask remote`.
 Prints rows as ndzarr-torture does, and fails if one is not what it must be.
 """
 
@@ -43,7 +43,7 @@ LAYOUTS = {
 
 @dataclass
 class Pieces:
-    """A target of `da.store` that opens the array in each task, writes a few rows at a time, and keeps a log of that."""
+    """A target of `da.store` that opens the array in each task, writes a few rows at a time, and writes a log of that."""
 
     path: str
     log: str
@@ -54,7 +54,8 @@ class Pieces:
 
     def __setitem__(self, index, value):
         array = opened(self.library, self.path, self.options)
-        task, worker = index[0].start // ROWS, distributed.get_worker().name
+        task = index[0].start // ROWS
+        worker = distributed.get_worker().name
         note(self.log, f"begin {task} {worker}")
         for start in range(0, ROWS, 16):
             array[index[0].start + start : index[0].start + start + 16, index[1]] = value[start : start + 16]
@@ -105,7 +106,7 @@ def together(cluster, folder, layout, library, rounds):
     wrong = 0
     for _ in range(rounds):
         create(folder / "r", layout)
-        # An array of zarr-python takes its pipeline along, as the process has it that opened the array.
+        # An array of zarr-python has the pipeline of the process that opened it.
         with zarr.config.set({"codec_pipeline.path": PIPELINE} if library == "pipeline" else {}):
             target = opened(library, f"{folder}/r/a", {})
         cluster.finish(store(cluster.client, target))
@@ -116,7 +117,8 @@ def together(cluster, folder, layout, library, rounds):
 
 def piecewise(cluster, created, seen, layout, rounds, library="ndzarr", options=None, **of_tasks):
     """Stores to an array that is created at one path and seen by workers at another."""
-    wrong, options = 0, options or {}
+    wrong = 0
+    options = options or {}
     for number in range(rounds):
         name = f"{layout.replace(' ', '-')}-{library}-{len(of_tasks)}-{number}"
         create(f"{created}/{name}", layout, **options)
@@ -128,9 +130,11 @@ def piecewise(cluster, created, seen, layout, rounds, library="ndzarr", options=
 
 def killed(cluster, created, seen, layout, library, rounds):
     """Kills a worker in each round. Returns what is lost, and how many were killed in the middle of a task."""
-    wrong, in_work = 0, 0
+    wrong = 0
+    in_work = 0
     for number in range(rounds):
-        log, victim = f"{cluster.log}-{number}", number % N_HOSTS
+        log = f"{cluster.log}-{number}"
+        victim = number % N_HOSTS
         create(f"{created}/k{number}", layout)
         running = store(cluster.client, Pieces(f"{seen}/k{number}/a", log, library))
 
@@ -152,9 +156,11 @@ def killed(cluster, created, seen, layout, library, rounds):
 
 def twice(cluster, folder, layout, rounds):
     """Stops a worker until Dask gives it up and its tasks to the other, and lets it go on."""
-    wrong, n_twice = 0, 0
+    wrong = 0
+    n_twice = 0
     for number in range(rounds):
-        log, victim = f"{cluster.log}-{number}", number % N_HOSTS
+        log = f"{cluster.log}-{number}"
+        victim = number % N_HOSTS
         create(folder / "t", layout)
         running = store(cluster.client, Pieces(f"{folder}/t/a", log))
         process = cluster.process(victim)
@@ -228,7 +234,8 @@ def on_two_mounts(table, folder, network):
         mounts = Mounts(folder / "mounts")
     except (OSError, TimeoutError) as why:
         return print(f"   did not run: sshfs cannot mount a folder twice here ({why})", flush=True)
-    data, shared = mounts.data, mounts.shared
+    data = mounts.data
+    shared = mounts.shared
     try:
         with cluster(folder, network, mounts) as workers:
             for layout in LAYOUTS:
@@ -251,7 +258,7 @@ def in_a_bucket(table, folder):
         return print("   did not run: no server of S3", flush=True)
     url = os.environ["NDZARR_REMOTE"]
     names = {"key": "ACCESS_KEY_ID", "secret": "SECRET_ACCESS_KEY", "endpoint_url": "ENDPOINT_URL", "region": "REGION"}
-    # Workers know no more than what the array takes along.
+    # Workers have only the options of the array.
     options = {"storage_options": {name: os.environ.pop(f"AWS_{variable}") for name, variable in names.items()}}
     with cluster(folder, Loopback()) as workers:
         for layout in LAYOUTS:
@@ -283,7 +290,8 @@ def of_children(table, folder):
 
 
 def main():
-    folder, only = Path(sys.argv[1]).resolve(), sys.argv[2:]
+    folder = Path(sys.argv[1]).resolve()
+    only = sys.argv[2:]
     table = Table()
     try:
         network = Network()

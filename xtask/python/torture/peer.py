@@ -1,4 +1,4 @@
-"""Writes elements of an array of uint32 as ndzarr-torture tells it to: peer.py LIBRARY, one command a line.
+"""Writes elements of an array of uint32 as ndzarr-torture commands: peer.py LIBRARY, one command a line.
 
 open INDEX PATH   opens an array, in which the element INDEX is this process's own; answers "ready"
 N                 increments that element N times; answers with the number of its increments that it found undone
@@ -50,7 +50,7 @@ class Own:
         for _ in range(times):
             try:
                 found = self.read(self.index)
-                # Nobody else writes this element: whatever else is there is lost, or torn.
+                # No other process writes this element: another value is lost, or torn.
                 lost += 1 if found > self.value else self.value - found
                 self.value = min(found, self.value) + 1
                 self.write(self.index, self.value)

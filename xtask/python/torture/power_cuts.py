@@ -1,7 +1,7 @@
 """Cuts the power of a file system while it is written to, and counts what is missing afterwards.
 
 A device below the file system logs what is written to it (dm-log-writes). From the log a disk is made as it is after a
-cut at any moment: what was flushed is there, of the rest some blocks, by chance. So a writer runs once for many cuts.
+cut at any moment: it has what was flushed, and of the rest some blocks, by chance. So a writer runs once for many cuts.
 """
 
 import random
@@ -16,7 +16,8 @@ from network import run
 WORK = Path("/work")
 
 MIB = 1 << 20
-DISK_SIZE, LOG_SIZE = 512 * MIB, 1024 * MIB
+DISK_SIZE = 512 * MIB
+LOG_SIZE = 1024 * MIB
 
 #: How each is made and mounted. Journals are committed each second, not each five or thirty.
 FILE_SYSTEMS = {
@@ -28,7 +29,7 @@ FILE_SYSTEMS = {
 
 LEVELS = ("none", "documents", "data", "full")
 
-#: What the guarantees say of each figure, by level.
+#: The figures of the guarantees, by level.
 EXPECTED = {
     "arrays that do not open": {"documents": "0", "data": "0", "full": "0"},
     "acknowledged arrays without a document": {"full": "0"},
@@ -62,10 +63,14 @@ class Cuts:
     """The cuts of a file system and a level."""
 
     def __init__(self, program, name, level):
-        self._program, self._name, self._level = program, name, level
+        self._program = program
+        self._name = name
+        self._level = level
         self._make, self._options = FILE_SYSTEMS[name]
         self._random = random.Random(f"{name} {level}")
-        self._disk, self._log, self._cut = WORK / "disk", WORK / "log", WORK / "cut"
+        self._disk = WORK / "disk"
+        self._log = WORK / "log"
+        self._cut = WORK / "cut"
         self._mounted = WORK / "mounted"
         self._mounted.mkdir(exist_ok=True)
 
@@ -78,7 +83,8 @@ class Cuts:
         self._copy(self._disk, base)
         self._write(n_writes)
         figures = dict.fromkeys(EXPECTED, 0)
-        n_acknowledged, unmounted = 0, 0
+        n_acknowledged = 0
+        unmounted = 0
         with open(self._log, "rb") as log, open(base, "r+b") as disk:
             found = entries(log)
             replay = Replay(log, found)
@@ -91,7 +97,7 @@ class Cuts:
                 acknowledged = sum(entry.is_acknowledgement() for entry in found[:end])
                 n_acknowledged += acknowledged
                 try:
-                    numbers = self._look(acknowledged)
+                    numbers = self._check(acknowledged)
                 except OSError as error:
                     print(f"   {self._name}, {self._level}: {error}", flush=True)
                     unmounted += 1
@@ -132,26 +138,27 @@ class Cuts:
             f" {sum(entry.length for entry in found) / MIB:.1f} MiB",
             flush=True,
         )
-        first, last = bisect_left(flushes, marks[0]), bisect_left(flushes, marks[-1])
+        first = bisect_left(flushes, marks[0])
+        last = bisect_left(flushes, marks[-1])
         # Also the moment after the last of them.
         last = min(last + 1, len(flushes))
         chosen = sorted(self._random.choices(range(first, last), k=n_cuts))
         return [(flushes[at - 1] + 1 if at else 0, flushes[at]) for at in chosen]
 
-    def _look(self, acknowledged):
+    def _check(self, acknowledged):
         """Mounts the disk of a cut; returns the numbers of what is wrong."""
         device = loop(self._cut)
         try:
-            # It knows a file system by its number, and the first disk has the same.
+            # It identifies a file system by its number, and the first disk has the same.
             if self._name == "Btrfs":
                 subprocess.run(["btrfs", "device", "scan", "--forget"], capture_output=True)
             run("mount", "-o", self._options, device, self._mounted)
             try:
                 check = [self._program, "--worker", "check-after-power-cut", self._mounted, str(acknowledged)]
-                said = subprocess.run(check, capture_output=True, text=True)
-                if said.returncode:
-                    raise OSError(said.stderr)
-                *numbers, examples = said.stdout.split(" ", 4)
+                result = subprocess.run(check, capture_output=True, text=True)
+                if result.returncode:
+                    raise OSError(result.stderr)
+                *numbers, examples = result.stdout.split(" ", 4)
                 if examples.strip():
                     print(f"   {self._name}, {self._level}, {acknowledged} writes{examples.rstrip()}", flush=True)
                 return [int(number) for number in numbers]

@@ -14,8 +14,8 @@ PASSWORD = "torture"
 
 SMB_OPTIONS = f"vers=3.1.1,username=root,password={PASSWORD}"
 
-#: The options of each kind of mount, and what is mounted. By leases, which Linux's client of SMB takes unless it
-#: is told otherwise, it keeps files open that are closed: another host then gets EINVAL for what was renamed, and
+#: The options of each kind of mount, and what is mounted. With leases, the default of Linux's client of SMB,
+#: it leaves closed files open: another host then gets EINVAL for what was renamed, and
 #: waits for what was removed.
 KINDS = {
     "NFS 3, nolock": ("nfs", "vers=3,nolock", f"{{server}}:{EXPORTED}"),
@@ -39,7 +39,7 @@ def torture(program, table, kinds):
     EXPORTED.mkdir(exist_ok=True)
     network = Network()
     for host in range(N_HOSTS):
-        # Servers of NFS 4 would take two hosts of one name for one that has started again.
+        # To servers of NFS 4, two hosts of one name are one that has started again.
         name = f"echo host{host} > /sys/fs/nfs/net/nfs_client/identifier"
         run(*network.command(host), "sh", "-c", name)
     serve_nfs()
@@ -82,14 +82,14 @@ def serve_smb():
 
 
 def listens(port):
-    """Whether a server of this machine has the port: the kernel's table has it in hexadecimal, with state 0A."""
+    """True if a server of this machine has the port: the kernel's table has it in hexadecimal, with state 0A."""
     lines = Path("/proc/net/tcp").read_text().split("\n") + Path("/proc/net/tcp6").read_text().split("\n")
     words = [line.split() for line in lines]
     return any(len(it) > 3 and it[1].endswith(f":{port:04X}") and it[3] == "0A" for it in words)
 
 
 def writers(program, table, name, mounts):
-    """Runs the workload `hosts` in its short form, since the machine is slow, and takes over its figures."""
+    """Runs the workload `hosts` in its short form, since the machine is slow, and counts its figures."""
     print(f"   {name}:", flush=True)
     # A folder of its own, below which nothing is left of others.
     folder = f"{len(list(EXPORTED.iterdir()))}"

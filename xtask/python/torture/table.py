@@ -7,7 +7,9 @@ import traceback
 
 class Table:
     def __init__(self):
-        self.start, self.n_rows, self.n_missed = time.monotonic(), 0, 0
+        self.start = time.monotonic()
+        self.n_rows = 0
+        self.n_missed = 0
 
     def row(self, name, figure, of, expected):
         """`expected` is "0", "> 0", "> 0, mostly": a race that a run may not lose, or "-": anything."""

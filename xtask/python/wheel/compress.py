@@ -24,7 +24,7 @@ class Zopfli:
 
 
 def main(wheel: str) -> None:
-    # It has no way to say which compressor.
+    # It has no option for the compressor.
     zipfile._get_compressor = lambda *_: Zopfli()  # type: ignore[attr-defined]
     smaller = wheel + ".part"
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(smaller, "w") as new:

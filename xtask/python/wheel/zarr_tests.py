@@ -54,7 +54,7 @@ def pytest_unconfigure(config):
     shutil.rmtree(pytest.ndzarr_folder, ignore_errors=True)
 '''
 
-# What tests/test_indexing.py asks for that is meant to differ, by the name of the test.
+# Expectations of tests/test_indexing.py that ndzarr does not share on purpose, by the name of the test.
 MEANT = {
     "test_get_basic_selection_1d_raises[negative-step]": "negative steps work as in NumPy",
     "test_get_basic_selection_2d_raises[negative-step]": "negative steps work as in NumPy",
