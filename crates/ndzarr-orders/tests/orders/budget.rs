@@ -53,7 +53,8 @@ fn contend() {
     let held = Arc::new(AtomicU64::new(0));
     let mut tasks = Vec::new();
     for units in [1, 2, 3, 7] {
-        let (budget, held) = (budget.clone(), Arc::clone(&held));
+        let budget = budget.clone();
+        let held = Arc::clone(&held);
         tasks.push(spawn(async move {
             for _ in 0..2 {
                 let share = budget.take(units).await;

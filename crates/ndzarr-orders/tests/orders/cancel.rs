@@ -161,7 +161,7 @@ struct Lock {
 impl Lock {
     /// Runs an action under the lock that takes time.
     fn using(&self, action: impl FnOnce()) {
-        assert!(self.store.state().in_use.insert(self.key.clone()), "two use one lock");
+        assert!(self.store.state().in_use.insert(self.key.clone()), "two threads use one lock");
         thread::yield_now();
         action();
         self.store.state().in_use.remove(&self.key);
@@ -215,7 +215,7 @@ fn write(
     write_after(store, name, value, patience, options, thread::yield_now)
 }
 
-/// Like [`write`], with a computation under the lock.
+/// Publishes a value after a computation under the lock.
 fn write_after(
     store: &Model,
     name: &str,
@@ -252,22 +252,23 @@ enum GivenUp {
     Cancelled,
 }
 
-const WAYS: [GivenUp; 2] = [GivenUp::Dropped, GivenUp::Cancelled];
+const GIVEN_UP: [GivenUp; 2] = [GivenUp::Dropped, GivenUp::Cancelled];
 const LOCKS: [Locks; 2] = [Locks::OfKeys, Locks::None];
 
 /// The abandoned call, one that runs at the same time, and one that begins afterwards.
 const OLD: u8 = 1;
-const BESIDE: u8 = 2;
+const CONCURRENT: u8 = 2;
 const NEW: u8 = 3;
 
 /// A call of several jobs, two of which need the same key, is abandoned at any moment; then others
 /// write.
-fn given_up(locks: Locks, way: GivenUp) {
+fn given_up(locks: Locks, how: GivenUp) {
     let store = Model::new(locks);
     let cancel = Cancel::new();
     let (stop, part) = RunOptions { cancel: Some(cancel.clone()) }.part();
     let job = |name: &'static str, patience, value, options: &RunOptions| {
-        let (store, options) = (store.clone(), options.clone());
+        let store = store.clone();
+        let options = options.clone();
         thread::spawn(move || write(&store, name, value, patience, &options))
     };
     let jobs = [
@@ -275,9 +276,9 @@ fn given_up(locks: Locks, way: GivenUp) {
         job("b", Patience::Wait, OLD, &part),
         job("a", Patience::Try, OLD, &part),
     ];
-    let beside = job("b", Patience::Wait, BESIDE, &RunOptions::default());
+    let concurrent = job("b", Patience::Wait, CONCURRENT, &RunOptions::default());
     thread::yield_now();
-    match way {
+    match how {
         GivenUp::Dropped => drop(stop),
         GivenUp::Cancelled => {
             cancel.cancel();
@@ -301,9 +302,9 @@ fn given_up(locks: Locks, way: GivenUp) {
             Err(EngineCause::Store(error)) => panic!("{error}"),
         }
     }
-    assert!(matches!(beside.join().expect("no panic"), Ok(true)), "others go on");
+    assert!(matches!(concurrent.join().expect("no panic"), Ok(true)), "others continue");
     assert_eq!(store.published(OLD), done, "each is published once if it says so, else not at all");
-    assert_eq!((store.published(BESIDE), store.published(NEW)), (1, 2));
+    assert_eq!((store.published(CONCURRENT), store.published(NEW)), (1, 2));
     assert_eq!(store.value("a"), Some(NEW));
     assert_ne!(store.value("b"), Some(OLD));
     if locks == Locks::None {
@@ -313,13 +314,14 @@ fn given_up(locks: Locks, way: GivenUp) {
     assert!(state.locked.is_empty() && state.in_use.is_empty(), "all locks are free");
 }
 
-/// Nothing is published after [`Cancel::settle`], with locks as well.
+/// Nothing is published after [`Cancel::settle`], with or without locks.
 fn settled(locks: Locks) {
     let store = Model::new(locks);
     let cancel = Cancel::new();
     let part = RunOptions { cancel: Some(Cancel::part_of(Some(&cancel))) };
     let jobs = ["a", "b"].map(|name| {
-        let (store, part) = (store.clone(), part.clone());
+        let store = store.clone();
+        let part = part.clone();
         thread::spawn(move || write(&store, name, OLD, Patience::Wait, &part))
     });
     thread::yield_now();
@@ -333,17 +335,18 @@ fn settled(locks: Locks) {
 }
 
 /// An abandoned computation under a lock keeps no writer waiting, even if it never ends.
-fn frees_locks(way: GivenUp) {
+fn frees_locks(how: GivenUp) {
     let store = Model::new(Locks::OfKeys);
     let cancel = Cancel::new();
     let (stop, part) = RunOptions { cancel: Some(cancel.clone()) }.part();
     let (goes_on, computes) = shuttle::sync::mpsc::channel();
     let job = {
-        let (store, compute) = (store.clone(), move || computes.recv().expect("it is told to go on"));
+        let store = store.clone();
+        let compute = move || computes.recv().expect("the test lets it go on");
         thread::spawn(move || write_after(&store, "a", OLD, Patience::Wait, &part, compute))
     };
     thread::yield_now();
-    match way {
+    match how {
         GivenUp::Dropped => drop(stop),
         GivenUp::Cancelled => cancel.cancel(),
     }
@@ -354,7 +357,7 @@ fn frees_locks(way: GivenUp) {
     assert_eq!(store.value("a"), Some(NEW));
 }
 
-/// A part is stopped alone; its whole and other parts continue.
+/// Only one part is stopped; its whole and other parts continue.
 fn parts(locks: Locks) {
     let store = Model::new(locks);
     let whole = RunOptions { cancel: Some(Cancel::new()) };
@@ -378,8 +381,8 @@ fn check(model: impl Fn() + Copy + Send + Sync + 'static) {
 
 #[test]
 fn nothing_of_a_call_that_was_given_up_comes_after_a_later_one() {
-    for (locks, way) in LOCKS.into_iter().flat_map(|locks| WAYS.map(|way| (locks, way))) {
-        check(move || given_up(locks, way));
+    for (locks, how) in LOCKS.into_iter().flat_map(|locks| GIVEN_UP.map(|how| (locks, how))) {
+        check(move || given_up(locks, how));
     }
 }
 
@@ -392,8 +395,8 @@ fn nothing_is_published_once_it_has_settled() {
 
 #[test]
 fn locks_are_free_at_once() {
-    for way in WAYS {
-        check(move || frees_locks(way));
+    for how in GIVEN_UP {
+        check(move || frees_locks(how));
     }
 }
 

@@ -31,23 +31,29 @@ const STORE: &str = "a store";
 
 /// Something that happens once.
 #[derive(Clone, Default)]
-struct Event(Arc<(Mutex<bool>, Condvar)>);
+struct Event(Arc<EventState>);
+
+#[derive(Default)]
+struct EventState {
+    has_happened: Mutex<bool>,
+    changed: Condvar,
+}
 
 impl Event {
     fn happen(&self) {
-        *self.0.0.lock().expect("no panic") = true;
-        self.0.1.notify_all();
+        *self.0.has_happened.lock().expect("no panic") = true;
+        self.0.changed.notify_all();
     }
 
     fn wait(&self) {
-        let mut has_happened = self.0.0.lock().expect("no panic");
+        let mut has_happened = self.0.has_happened.lock().expect("no panic");
         while !*has_happened {
-            has_happened = self.0.1.wait(has_happened).expect("no panic");
+            has_happened = self.0.changed.wait(has_happened).expect("no panic");
         }
     }
 }
 
-/// Counts how often jobs ran, and what they held.
+/// The number of runs of each job, and a value that each job holds.
 #[derive(Clone, Default)]
 struct Jobs {
     runs: Arc<[AtomicUsize; 3]>,
@@ -72,7 +78,7 @@ impl Jobs {
     }
 }
 
-/// All threads have ended, so that nothing is kept for the store.
+/// Waits until all threads have ended: then nothing is kept for the store.
 fn until_unused(changes: &Changes) {
     while !changes.is_unused() {
         thread::yield_now();
@@ -81,10 +87,13 @@ fn until_unused(changes: &Changes) {
 
 /// Several callers at once, with fewer threads than jobs.
 fn each_runs_once(usual: usize) {
-    let (changes, jobs) = (Changes::new(usual, 0), Jobs::default());
+    let changes = Changes::new(usual, 0);
+    let jobs = Jobs::default();
     let callers: Vec<_> = (0..3)
         .map(|i| {
-            let (changes, jobs, done) = (Arc::clone(&changes), jobs.clone(), Event::default());
+            let changes = Arc::clone(&changes);
+            let jobs = jobs.clone();
+            let done = Event::default();
             thread::spawn(move || {
                 jobs.push(&changes, i, done.clone(), None);
                 done.wait();
@@ -96,9 +105,10 @@ fn each_runs_once(usual: usize) {
     until_unused(&changes);
 }
 
-/// The first job waits for the last one, which queues behind it and another that waits, too.
+/// The first job waits for the last one, which is in the queue after it and another one that waits, too.
 fn a_job_waits_for_a_later_one() {
-    let (changes, jobs) = (Changes::new(1, 0), Jobs::default());
+    let changes = Changes::new(1, 0);
+    let jobs = Jobs::default();
     let events: [Event; 3] = Default::default();
     jobs.push(&changes, 0, events[0].clone(), Some(events[2].clone()));
     jobs.push(&changes, 1, events[1].clone(), Some(events[2].clone()));
@@ -108,9 +118,10 @@ fn a_job_waits_for_a_later_one() {
     until_unused(&changes);
 }
 
-/// One of the jobs is taken back: it runs or is dropped, and never both.
+/// One of the jobs is withdrawn: it either runs or is dropped.
 fn one_is_withdrawn() {
-    let (changes, jobs) = (Changes::new(1, 0), Jobs::default());
+    let changes = Changes::new(1, 0);
+    let jobs = Jobs::default();
     let events: [Event; 3] = Default::default();
     let numbers = [0, 1, 2].map(|i| jobs.push(&changes, i, events[i].clone(), None));
     let withdrawn = changes.withdraw(STORE, numbers[1]);

@@ -40,7 +40,7 @@ impl Moments {
         Storage::blocking(Self { inner: MemoryStore::new(), turns, locked })
     }
 
-    /// Runs a write when it is its turn.
+    /// Runs a write under the lock, if there are locks.
     fn in_turn<T>(&self, key: &Key, write: impl FnOnce() -> T) -> T {
         thread::yield_now();
         if self.turns == Turns::Conditions {
@@ -112,9 +112,10 @@ impl KeyLock for Held {
     }
 
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        let (at, end) = (at as usize, at as usize + part.len());
+        let start = at as usize;
+        let end = start + part.len();
         self.value.resize(self.value.len().max(end), 0);
-        self.value[at..end].copy_from_slice(part);
+        self.value[start..end].copy_from_slice(part);
         Ok(())
     }
 
@@ -153,7 +154,7 @@ fn in_many_orders(run: impl Fn() + Send + Sync + Copy + 'static) {
     Runner::new(PctScheduler::new(3, ORDERS), config()).run(run);
 }
 
-fn alone<T>(array: Array<T>) -> Array<T>
+fn on_own_thread<T>(array: Array<T>) -> Array<T>
 where
     T: ndzarr::Element,
 {
@@ -163,7 +164,7 @@ where
 /// One shard of four inner chunks.
 fn one_shard(turns: Turns) -> Array<u16> {
     let builder = Array::<u16>::builder([8]).chunks([2]).shards([8]);
-    alone(builder.create((Moments::storage(turns), "a")).expect("a new array"))
+    on_own_thread(builder.create((Moments::storage(turns), "a")).expect("a new array"))
 }
 
 fn join(threads: Vec<thread::JoinHandle<()>>) {
@@ -176,7 +177,7 @@ fn join(threads: Vec<thread::JoinHandle<()>>) {
 const VALUES: [[u16; 8]; 4] =
     [[0; 8], [11, 12, 13, 14, 15, 16, 17, 18], [0, 0, 0, 0, 25, 26, 0, 0], [31, 32, 0, 0, 35, 36, 37, 38]];
 
-fn readers_beside_a_writer(turns: Turns) {
+fn readers_during_writes(turns: Turns) {
     let a = one_shard(turns);
     let mut threads = Vec::new();
     let writer = a.clone();
@@ -207,15 +208,15 @@ fn readers_beside_a_writer(turns: Turns) {
 
 #[test]
 fn readers_with_a_warm_index_see_one_value_and_never_an_older_one() {
-    in_many_orders(|| readers_beside_a_writer(Turns::Conditions));
-    in_many_orders(|| readers_beside_a_writer(Turns::Locks));
+    in_many_orders(|| readers_during_writes(Turns::Conditions));
+    in_many_orders(|| readers_during_writes(Turns::Locks));
 }
 
 fn writers_of_one_shard(turns: Turns) {
     let a = one_shard(turns);
     a.fill([0..8], 1).expect("a write");
     let mut threads = Vec::new();
-    // Two in one inner chunk, one beside it, and one that sets its part to the fill value.
+    // Two in one inner chunk, one in the next one, and one that sets its element to the fill value.
     for (at, value) in [(0, 10), (1, 20), (2, 30), (5, 0)] {
         let writer = a.clone();
         threads.push(thread::spawn(move || writer.fill([at..at + 1], value).expect("a write")));
@@ -237,7 +238,8 @@ fn writers_of_one_shard_lose_nothing() {
 
 fn growing_and_shrinking(turns: Turns) {
     let storage = Moments::storage(turns);
-    let a = alone(Array::<u16>::builder([2]).chunks([4]).create((&storage, "a")).expect("a new array"));
+    let a =
+        on_own_thread(Array::<u16>::builder([2]).chunks([4]).create((&storage, "a")).expect("a new array"));
     a.fill([0..2], 9).expect("a write");
     let mut threads = Vec::new();
     for writer in 1..=2u16 {
@@ -248,13 +250,14 @@ fn growing_and_shrinking(turns: Turns) {
         }));
     }
     join(threads);
-    let mut a = alone(Array::<u16>::open((&storage, "a")).expect("it is there"));
+    let mut a = on_own_thread(Array::<u16>::open((&storage, "a")).expect("it exists"));
     let all = a.read([0..8]).expect("a read").to_vec();
     assert!(all == [9, 9, 1, 1, 1, 2, 2, 2] || all == [9, 9, 2, 2, 2, 1, 1, 1], "{all:?}");
     assert_eq!(a.attributes().len(), 2);
 
     // Shrinking during an append: one after the other, and elements that were cut off are gone.
-    let (mut shrinking, mut appending) = (a.clone(), a.clone());
+    let mut shrinking = a.clone();
+    let mut appending = a.clone();
     let threads = vec![
         thread::spawn(move || shrinking.resize([1]).expect("a resize")),
         thread::spawn(move || appending.append(0, &array![5, 6]).expect("an append")),
@@ -264,10 +267,11 @@ fn growing_and_shrinking(turns: Turns) {
     let found = a.read([0..12]).expect("a read").to_vec();
     match turns {
         Turns::Locks => {
-            let (one, other) = ([9, 5, 6, 0, 0, 0, 0, 0], [9, 0, 0, 0, 0, 0, 0, 0]);
+            let one = [9, 5, 6, 0, 0, 0, 0, 0];
+            let other = [9, 0, 0, 0, 0, 0, 0, 0];
             assert!(found[..8] == one || found[..8] == other, "{found:?}");
         }
-        // The append is not held up: it may write into its place after that was cut off.
+        // The append does not wait: it may write its elements after their place was cut off.
         Turns::Conditions => assert!(found[3..8].iter().all(|&element| element == 0), "{found:?}"),
     }
 }
@@ -278,7 +282,7 @@ fn appends_and_attributes_and_shapes_take_turns() {
     in_many_orders(|| growing_and_shrinking(Turns::Locks));
 }
 
-/// The same without serialization, to show that these orders reveal lost writes.
+/// Writers that are not serialized, to show that these orders reveal lost writes.
 #[test]
 #[should_panic(expected = "assertion `left == right` failed")]
 fn what_is_lost_without_turns_is_found() {

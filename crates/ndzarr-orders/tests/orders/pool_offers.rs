@@ -30,7 +30,8 @@ fn helped(interrupted: bool) {
         .collect();
     {
         // Gone when the call has returned: no helper may be inside then.
-        let (inside, left) = (AtomicUsize::new(0), AtomicUsize::new(4));
+        let inside = AtomicUsize::new(0);
+        let left = AtomicUsize::new(4);
         run_with_helpers(
             2,
             &|lane| {
