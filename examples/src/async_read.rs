@@ -41,7 +41,7 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
     volume.write(s![.., .., ..], &elements).await?;
     report("created and written in 8 shards", store, started);
 
-    // The indexes of the shards that the plane meets, then its inner chunks, with neighbours
+    // The indexes of the shards that the plane overlaps, then its inner chunks, with neighbours
     // merged.
     let volume = Array::<u16>::open((&storage, "volume")).await?;
     store.reset();
@@ -75,6 +75,7 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
 fn report(what: &str, store: &AsyncMemoryStore, started: Instant) {
     let took = started.elapsed();
     let counts = store.reset();
-    let (requests, at_once) = (counts.fetches + counts.puts, counts.max_in_flight);
+    let requests = counts.fetches + counts.puts;
+    let at_once = counts.max_in_flight;
     println!("{what:<34} {:>4} ms, {requests:>2} requests, up to {at_once} at once", took.as_millis());
 }

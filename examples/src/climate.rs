@@ -12,16 +12,16 @@ use ndarray::ArrayD;
 use ndzarr::AnyElements;
 use ndzarr_cf::{Dataset, Result, Time};
 
-/// What the datasets have.
+/// What is read from the datasets.
 #[derive(Debug)]
 pub struct Climate {
-    /// Over the last three days of June, and over middle Europe.
+    /// The mean temperature of the last three days of June in middle Europe.
     pub mean: f64,
     /// The times of these days.
     pub times: ArrayD<Option<Time>>,
     /// The heights of two stations in metres.
     pub heights: ArrayD<i16>,
-    /// Their codes.
+    /// The codes of these stations.
     pub codes: AnyElements,
 }
 

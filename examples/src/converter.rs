@@ -28,7 +28,7 @@ pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 /// Converts from one folder into another.
 ///
 /// # Errors
-/// The source is not there or damaged; the target is another array; it was cancelled.
+/// The source does not exist or is damaged; the target is another array; it was cancelled.
 pub fn convert(source: &Path, target: &Path, cancel: &Cancel) -> Result<()> {
     let run = RunOptions::default()
         .cancel(cancel.clone())

@@ -23,7 +23,7 @@ pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 /// A line for each array.
 ///
 /// # Errors
-/// Nothing is there, or the store fails. What is wrong with one array is in its line.
+/// The place has no node, or the store fails. What is wrong with one array is in its line.
 pub fn dump(place: impl Into<Place>) -> Result<String> {
     let mut out = String::new();
     match OpenOptions::new().read_only().open_node(place)? {
@@ -41,7 +41,8 @@ pub fn dump(place: impl Into<Place>) -> Result<String> {
 
 fn add(out: &mut String, path: &str, array: Result<AnyArray>) {
     let line = array.and_then(|array| {
-        let (shape, chunks) = (array.shape(), array.chunk_shape());
+        let shape = array.shape();
+        let chunks = array.chunk_shape();
         Ok(format!("{} {} {shape:?} in {chunks:?}: {}", array.format(), array.data_type(), content(&array)?))
     });
     let line = line.unwrap_or_else(|error| format!("cannot be read: {error}"));
@@ -50,14 +51,20 @@ fn add(out: &mut String, path: &str, array: Result<AnyArray>) {
 
 /// Chunk by chunk, so that no more than one is in memory.
 fn content(array: &AnyArray) -> Result<String> {
-    let (mut least, mut most, mut sum, mut n) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0_u64);
+    let mut least = f64::INFINITY;
+    let mut most = f64::NEG_INFINITY;
+    let mut sum = 0.0;
+    let mut n = 0_u64;
     for chunk in array.chunks() {
         let elements = array.read(&chunk)?;
         let Ok(numbers) = elements.cast::<f64>(Cast::Saturating) else {
             return Ok(for_each_type!(&elements, |array| format!("{:?} …", array.first())));
         };
         for number in numbers.into_iter().filter(|number| !number.is_nan()) {
-            (least, most, sum, n) = (least.min(number), most.max(number), sum + number, n + 1);
+            least = least.min(number);
+            most = most.max(number);
+            sum += number;
+            n += 1;
         }
     }
     Ok(format!("{least} to {most}, mean {}", sum / n as f64))

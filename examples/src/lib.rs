@@ -21,7 +21,7 @@ pub mod tour;
 /// Runs the example with this name, other than the tour.
 ///
 /// # Errors
-/// There is no such example, it lacks an argument, or it reads or writes in vain.
+/// There is no such example, it lacks an argument, or it cannot read or write.
 #[cfg(feature = "all")]
 pub fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
     match name {

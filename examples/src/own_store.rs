@@ -67,7 +67,7 @@ impl<S: Store> Overlay<S> {
         })
     }
 
-    /// Whether a write may proceed; the changes stay locked, so that no other comes between.
+    /// True if a write may proceed; the changes stay locked, so that no other comes between.
     fn holds(
         &self,
         changes: &BTreeMap<Key, Change>,

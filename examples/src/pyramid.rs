@@ -30,7 +30,7 @@ pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 /// Makes an image of an array of three axes, with elements of 1 x 0.25 x 0.25 micrometers.
 ///
 /// # Errors
-/// The array cannot be read, or something is at the target already.
+/// The array cannot be read, or the target has a node already.
 pub fn pyramid(source: &Path, target: &Path) -> Result<Multiscale> {
     let volume = Array::<u16>::open(source)?;
     let &[z, y, x] = volume.shape() else {

@@ -75,7 +75,7 @@ class Ndzarr {
   #put(...parts) {
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     // The memory may have moved after any call.
-    let at = this.#wasm.room(length);
+    let at = this.#wasm.input(length);
     for (const part of parts) {
       new Uint8Array(this.#wasm.memory.buffer).set(part, at);
       at += part.length;

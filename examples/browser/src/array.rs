@@ -1,4 +1,4 @@
-//! What the page can ask: to open an array, and to read part of it.
+//! The two calls of the page: to open an array, and to read part of it.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(crate) async fn open(place: String) -> Result<AnyArray, String> {
     AnyArray::open((&storage, path.as_str())).await.map_err(chain)
 }
 
-/// What the page shows of an array, as JSON.
+/// The description of an array that the page shows, as JSON.
 pub(crate) fn about(array: &AnyArray) -> Vec<u8> {
     let about = json!({
         "format": format!("{:?}", array.format()),

@@ -1,6 +1,6 @@
 //! The functions that the page calls.
 //!
-//! The page writes what it passes into memory that [`room`] makes, and finds results in memory that
+//! The page writes what it passes into memory that [`input`] makes, and finds results in memory that
 //! [`output`] names. Then it alternates between [`next_request`], until there is none, and
 //! [`answer`], until [`is_done`].
 #![allow(unsafe_code, reason = "only for functions to have a name outside: none has an unsafe block")]
@@ -15,12 +15,12 @@ use crate::array;
 use crate::request::{self, Answer};
 use crate::task::Task;
 
-/// What a task leaves behind: bytes for the page, and the array if it opened one.
+/// The result of a task: bytes for the page, and the array if it opened one.
 type Done = Result<(Vec<u8>, Option<AnyArray>), String>;
 
 #[derive(Default)]
 struct Page {
-    room: Vec<u8>,
+    input: Vec<u8>,
     output: Vec<u8>,
     array: Option<AnyArray>,
     task: Option<Task<Done>>,
@@ -33,7 +33,7 @@ thread_local! {
 
 impl Page {
     fn take_text(&mut self) -> String {
-        String::from_utf8_lossy(&std::mem::take(&mut self.room)).into_owned()
+        String::from_utf8_lossy(&std::mem::take(&mut self.input)).into_owned()
     }
 
     fn run(&mut self) {
@@ -50,28 +50,28 @@ impl Page {
     }
 }
 
-/// Memory of this many bytes, which the next call takes.
+/// Makes memory of this many bytes for the input of the next call.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
-pub extern "C" fn room(byte_len: usize) -> *mut u8 {
+pub extern "C" fn input(byte_len: usize) -> *mut u8 {
     PAGE.with_borrow_mut(|page| {
-        page.room = vec![0; byte_len];
-        page.room.as_mut_ptr()
+        page.input = vec![0; byte_len];
+        page.input.as_mut_ptr()
     })
 }
 
-/// Where the last result is.
+/// The address of the last result.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn output() -> *const u8 {
     PAGE.with_borrow(|page| page.output.as_ptr())
 }
 
-/// How long the last result is, in bytes.
+/// The length of the last result, in bytes.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn output_len() -> usize {
     PAGE.with_borrow(|page| page.output.len())
 }
 
-/// Begins to open the array whose place is in the room. What was begun before is given up.
+/// Begins to open the array whose place is in the input. A task that was begun before is dropped.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn open() {
     PAGE.with_borrow_mut(|page| {
@@ -84,11 +84,12 @@ pub extern "C" fn open() {
     });
 }
 
-/// Begins to read the region that is in the room. What was begun before is given up.
+/// Begins to read the region that is in the input. A task that was begun before is dropped.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn read() {
     PAGE.with_borrow_mut(|page| {
-        let (region, array) = (page.take_text(), page.array.clone());
+        let region = page.take_text();
+        let array = page.array.clone();
         page.task = Some(Task::new(async move {
             let array = array.ok_or("no array is open")?;
             Ok((array::read(array, region).await?, None))
@@ -105,11 +106,11 @@ pub extern "C" fn next_request() -> bool {
     true
 }
 
-/// Takes an answer from the room: `head_len` bytes of JSON, then the body.
+/// Takes an answer from the input: `head_len` bytes of JSON, then the body.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn answer(id: u32, status: u16, head_len: usize) {
     PAGE.with_borrow_mut(|page| {
-        let mut head = Bytes::from(std::mem::take(&mut page.room));
+        let mut head = Bytes::from(std::mem::take(&mut page.input));
         let body = head.split_off(head_len.min(head.len()));
         let head = serde_json::from_slice(&head).unwrap_or_default();
         request::arrived(id, Answer { status, head, body });

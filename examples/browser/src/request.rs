@@ -41,7 +41,7 @@ pub(crate) fn next() -> Option<Value> {
     REQUESTS.with_borrow_mut(|requests| {
         loop {
             let (mut request, sender) = requests.new.pop_front()?;
-            // The call that asked was given up.
+            // The call that made the request was dropped.
             if sender.is_canceled() {
                 continue;
             }
@@ -53,7 +53,7 @@ pub(crate) fn next() -> Option<Value> {
     })
 }
 
-/// Hands over an answer. It is dropped if the call that asked was given up.
+/// Hands over an answer. It is dropped if the call that made the request was.
 pub(crate) fn arrived(id: u32, answer: Answer) {
     let sender = REQUESTS.with_borrow_mut(|requests| requests.sent.remove(&id));
     if let Some(sender) = sender {

@@ -1,4 +1,4 @@
-//! A store behind `fetch`: values below a URL, read only.
+//! A store of values below a URL, which the page fetches: read only.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::request::{Answer, answer_to};
 #[derive(Debug)]
 pub(crate) struct WebStore(pub(crate) String);
 
-/// What tells one state of a value from another.
+/// Distinguishes one state of a value from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     /// The ETag, or else the time of the last change, if the server says either.
@@ -32,7 +32,8 @@ struct Part {
 
 impl Part {
     fn cut(&self, key: &Key, range: Range<u64>) -> Result<Bytes, StoreError> {
-        let (Range { start, end }, size) = (range, self.state.size);
+        let Range { start, end } = range;
+        let size = self.state.size;
         if start > end || end > size {
             return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
         }
@@ -40,14 +41,14 @@ impl Part {
         match (to(start), to(end)) {
             _ if start == end => Ok(Bytes::new()),
             (Some(from), Some(to)) if to <= self.body.len() => Ok(self.body.slice(from..to)),
-            _ => Err(failure(key, "the server sent other bytes than were asked for")),
+            _ => Err(failure(key, "the server sent other bytes than were requested")),
         }
     }
 }
 
 impl WebStore {
     /// Makes one request; `None` for no value.
-    async fn ask(&self, key: &Key, mut request: Value) -> Result<Option<Answer>, StoreError> {
+    async fn send(&self, key: &Key, mut request: Value) -> Result<Option<Answer>, StoreError> {
         request["store"] = json!(self.0);
         request["key"] = json!(key.as_str());
         let answer = answer_to(request).await;
@@ -62,20 +63,21 @@ impl WebStore {
 
     /// Makes one request, for what begins at `start`; `None` for no value.
     async fn get(&self, key: &Key, request: Value, start: u64) -> Result<Option<Part>, StoreError> {
-        let Some(answer) = self.ask(key, request).await? else { return Ok(None) };
+        let Some(answer) = self.send(key, request).await? else { return Ok(None) };
         let version = |answer: &Answer| answer.head["version"].as_str().map(str::to_owned);
         let size = match answer.head["size"].as_u64() {
             Some(size) => size,
-            // Beside a range, a server of another origin has to allow that it is seen, and few do.
+            // After a range request the size is in a header, which a server of another origin has to
+            // expose, and few do.
             None => {
-                let Some(head) = self.ask(key, json!({"method": "HEAD"})).await? else { return Ok(None) };
+                let Some(head) = self.send(key, json!({"method": "HEAD"})).await? else { return Ok(None) };
                 if version(&head) != version(&answer) {
                     return Err(failure(key, "it changed while it was read"));
                 }
                 head.head["size"].as_u64().ok_or_else(|| failure(key, "the server does not say its size"))?
             }
         };
-        // Servers that ignore ranges send all of it.
+        // Servers that ignore ranges send the whole value.
         let start = if answer.status == 206 { start } else { 0 };
         Ok(Some(Part { state: State { version: version(&answer), size }, start, body: answer.body }))
     }
@@ -128,7 +130,7 @@ impl WebStore {
     async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let pinned = match &fetch.of {
             Of::Any => None,
-            // Where the server says nothing of the state, it may have changed without a trace.
+            // If the server states no version, the value may have changed without a trace.
             Of::IfCurrent(pin) => match pin.get::<State>().filter(|state| state.version.is_some()) {
                 None => return Ok(Fetched::Changed),
                 state => state,

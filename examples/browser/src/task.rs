@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake};
 
-/// A future and whether it can go on.
+/// A future, and a flag that is set while it can continue.
 pub(crate) struct Task<T> {
     future: Pin<Box<dyn Future<Output = T>>>,
     woken: Arc<Woken>,
