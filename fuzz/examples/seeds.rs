@@ -81,7 +81,8 @@ impl Seeds {
     }
 }
 
-fn behind(first: u8, value: &[u8]) -> Vec<u8> {
+/// A value after a first byte, which chooses how the target reads it.
+fn after_byte(first: u8, value: &[u8]) -> Vec<u8> {
     [&[first], value].concat()
 }
 
@@ -91,19 +92,19 @@ fn documents(seeds: &mut Seeds, format: &str, name: &str, key: &str, value: &[u8
         "zarr2" => {
             for (kind, end) in ndzarr_tests::zarr2_document::KINDS.iter().enumerate() {
                 if key.ends_with(end) {
-                    seeds.add("zarr2_document", format!("{kind}-{name}"), behind(kind as u8, value));
+                    seeds.add("zarr2_document", format!("{kind}-{name}"), after_byte(kind as u8, value));
                 }
             }
         }
         "n5" if key.ends_with("attributes.json") => {
             for place in 0..3 {
-                seeds.add("n5_document", format!("{place}-{name}"), behind(place, value));
+                seeds.add("n5_document", format!("{place}-{name}"), after_byte(place, value));
             }
         }
         "zarr3-draft-a" | "zarr3-draft-b" => {
             for (kind, (dialect, end)) in draft_document::KINDS.iter().enumerate() {
                 if key.ends_with(end) && format.ends_with(*dialect) {
-                    seeds.add("draft_document", format!("{kind}-{name}"), behind(kind as u8, value));
+                    seeds.add("draft_document", format!("{kind}-{name}"), after_byte(kind as u8, value));
                 }
             }
         }
@@ -120,7 +121,7 @@ fn n5_blocks(seeds: &mut Seeds, store: &Path, name: &str, key: &str, value: &[u8
     for choice in 0..64u8 {
         let same_type = document["dataType"] == n5_block::TYPES[usize::from(choice % 8)];
         if same_type && n5_block::compression(choice)["type"] == document["compression"]["type"] {
-            seeds.add("n5_block", format!("{choice}-{name}"), behind(choice, value));
+            seeds.add("n5_block", format!("{choice}-{name}"), after_byte(choice, value));
         }
     }
 }
@@ -161,7 +162,7 @@ fn encoded(seeds: &mut Seeds) {
         for (name, end) in [("half", 4), ("whole", 8)] {
             array.fill([0..8, 0..end], 0x1234).expect("the array can be filled");
             let value = array.units().encoded(&[0, 0]).expect("it is stored").expect("it is stored");
-            seeds.add("shard", format!("{choice}-{name}"), behind(choice, &value));
+            seeds.add("shard", format!("{choice}-{name}"), after_byte(choice, &value));
         }
     }
 }
@@ -192,7 +193,7 @@ fn chunks_of_elements(seeds: &mut Seeds) {
             if written.is_ok()
                 && let Some(chunk) = store.get("0")
             {
-                seeds.add("elements", format!("{choice}-{i}"), behind(choice, &chunk));
+                seeds.add("elements", format!("{choice}-{i}"), after_byte(choice, &chunk));
             }
         }
     }
@@ -232,7 +233,7 @@ fn names(seeds: &mut Seeds) {
     ];
     for (i, name) in names.iter().enumerate() {
         for place in [0, 1, 2, 3, 4, 0x82, 0x83] {
-            seeds.add("keys", format!("{place}-{i}"), behind(place, name.as_bytes()));
+            seeds.add("keys", format!("{place}-{i}"), after_byte(place, name.as_bytes()));
         }
     }
 }

@@ -69,7 +69,8 @@ fn two_values(c: &mut Criterion) {
     let shape = [128; 3];
     let elements = image(128 * 128 * 128);
     let chain = bind([bytes(), CodecConfig::Zlib { level: 1 }]);
-    let (mut workspace, mut encoded) = (Workspace::new(), Vec::new());
+    let mut workspace = Workspace::new();
+    let mut encoded = Vec::new();
     chain.encode(&elements, &shape, &mut workspace, &mut encoded).expect("it encodes");
     let keep = |elements: Elements<'_>| {
         std::hint::black_box(elements);
@@ -110,7 +111,8 @@ fn blosc_of(shuffle: BloscShuffle, typesize: Option<usize>) -> CodecChain {
 fn blosc_encode(c: &mut Criterion) {
     let shape = [128; 3];
     let elements = image(128 * 128 * 128);
-    let (mut workspace, mut out) = (Workspace::new(), Vec::new());
+    let mut workspace = Workspace::new();
+    let mut out = Vec::new();
     let mut group = c.benchmark_group("blosc, encode 128^3");
     group.throughput(Throughput::Bytes(elements.len() as u64));
     for shuffle in [BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit] {

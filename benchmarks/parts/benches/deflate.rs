@@ -1,4 +1,4 @@
-//! Measures encoding and decoding of ndzarr-deflate against libdeflate alone.
+//! Measures encoding and decoding of ndzarr-deflate against libdeflate.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
@@ -26,11 +26,12 @@ fn codecs(c: &mut Criterion) {
         let mut group = c.benchmark_group("encode at level 1");
         group.throughput(Throughput::Bytes(src.len() as u64));
         let mut theirs = Compressor::new(CompressionLvl::fastest());
-        let mut room = vec![0; theirs.zlib_compress_bound(src.len())];
+        let mut buffer = vec![0; theirs.zlib_compress_bound(src.len())];
         group.bench_function(BenchmarkId::new("libdeflate", name), |b| {
-            b.iter(|| theirs.zlib_compress(&src, &mut room));
+            b.iter(|| theirs.zlib_compress(&src, &mut buffer));
         });
-        let (mut ours, mut dst) = (Deflater::new(), Vec::new());
+        let mut ours = Deflater::new();
+        let mut dst = Vec::new();
         group.bench_function(BenchmarkId::new("ours", name), |b| {
             b.iter(|| {
                 dst.clear();

@@ -1,4 +1,4 @@
-//! The chunks that a region meets.
+//! The chunks that a region overlaps.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ndzarr_grid::{ChunkGrid, Region, WindowCost, windows};

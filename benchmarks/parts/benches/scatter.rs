@@ -1,4 +1,4 @@
-//! What lies between a fetched chunk and the result: the first touch of the result and the copy into it.
+//! The work between a fetched chunk and the result: the first touch of the result and the copy into it.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ndarray::{ArrayD, IxDyn};

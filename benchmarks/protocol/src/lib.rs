@@ -21,7 +21,7 @@ pub enum Operation {
     ReadStored,
     /// Read `region` of the array at `path` into an existing array of order C, zeroed while the clock runs.
     ReadInto,
-    /// Like `ReadInto`, of order F.
+    /// Read `region` into an existing array of order F, zeroed while the clock runs.
     ReadIntoF,
     /// Open the array at `path`, which has a document and no chunks, and write `data` to all of it.
     Write,
@@ -30,7 +30,7 @@ pub enum Operation {
     /// Empty the array at `path` along its first axis, which is not measured. Then append `data`, an
     /// index of that axis at a time, each of which readers can see before the next comes.
     Append,
-    /// Like `Append`, but readers may see frames later, where that costs less.
+    /// Append as `Append` does, but readers may see frames later, where that costs less.
     AppendIfDue,
     /// Copy the array at `source` into a new one at `path`, in chunks of `to_chunks` and shards of
     /// `to_shards`, if there are, encoded in the same way, within `memory` bytes.
@@ -50,7 +50,7 @@ pub enum Operation {
     Planes,
     /// Open the group at `path`, list its groups, and open every array in each.
     List,
-    /// Like `List`, from consolidated metadata.
+    /// List as `List` does, from consolidated metadata.
     ListConsolidated,
     /// Read `region` with 16 threads that each read a part of it concurrently, from one opened
     /// array.
@@ -59,14 +59,14 @@ pub enum Operation {
     Open,
 }
 
-/// Whether written data must have reached the disk when the clock stops.
+/// What must have reached the disk when the clock stops.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
-    /// It need not have reached the disk.
+    /// Nothing.
     #[default]
     None,
-    /// File and folder must have.
+    /// File and folder.
     Full,
 }
 
@@ -81,7 +81,7 @@ pub enum Locking {
     Portable,
 }
 
-/// Whether a mask selects the element with this number, in C order: about one in a hundred.
+/// True if a mask selects the element with this number, in C order: about one in a hundred.
 #[must_use]
 pub fn masked(number: u64) -> bool {
     (number.wrapping_mul(2_654_435_761) & 0xffff_ffff) % 100 == 0
@@ -126,7 +126,7 @@ pub struct Request {
     pub locking: Locking,
     /// Maximum number of threads.
     pub threads: usize,
-    /// Whether the axes of an N5 array are shown in reverse order.
+    /// True if the axes of an N5 array are shown in reverse order.
     #[serde(default)]
     pub reversed_axes: bool,
     /// Storage layout of the array, for the engine that uses no library.
@@ -221,13 +221,13 @@ pub struct FrameTimes {
 }
 
 impl FrameTimes {
-    /// Before the first frame.
+    /// Starts before the first frame.
     #[must_use]
     pub fn start() -> Self {
         Self { written: written_bytes(), times: Vec::new() }
     }
 
-    /// Runs what appends a frame.
+    /// Runs and times the call that appends a frame.
     pub fn frame<T>(&mut self, append: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let done = append();
@@ -235,7 +235,7 @@ impl FrameTimes {
         done
     }
 
-    /// After the last frame.
+    /// Ends after the last frame.
     #[must_use]
     pub fn end(mut self) -> Frames {
         let written = written_bytes() - self.written;
@@ -246,7 +246,7 @@ impl FrameTimes {
     }
 }
 
-/// What this process passed to write calls so far.
+/// The bytes that this process has passed to write calls so far.
 fn written_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("wchar:"));

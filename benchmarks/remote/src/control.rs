@@ -1,4 +1,4 @@
-//! The port by which engines and the harness speak to the server: a line, and a line back.
+//! The port at which engines and the harness control the server: each line is answered with a line.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -36,12 +36,12 @@ fn answer(proxy: &Proxy, mut stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Has the counts begin anew: what follows is measured.
+/// Resets the counts: what follows is measured.
 ///
 /// # Panics
-/// The server is not there.
+/// The server does not run.
 pub fn forget(address: &str) {
-    let mut stream = TcpStream::connect(address).expect("the server is there");
+    let mut stream = TcpStream::connect(address).expect("the server runs");
     writeln!(stream, "forget").expect("it reads");
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).expect("it answers");

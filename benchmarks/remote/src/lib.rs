@@ -1,4 +1,4 @@
-//! What the programs of the remote rows share: the proxy, and what an engine is told.
+//! What the programs of the remote rows share: the proxy, its control port, and the request to an engine.
 
 pub mod control;
 pub mod proxy;

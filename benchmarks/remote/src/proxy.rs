@@ -25,7 +25,7 @@ pub struct Network {
     pub latency: Duration,
     /// Bytes in a second, of all answers.
     pub bandwidth: f64,
-    /// Of those on one connection.
+    /// Bytes in a second, of answers on one connection.
     pub each: f64,
 }
 
@@ -42,7 +42,7 @@ pub struct Counts {
     pub most_in_flight: u64,
 }
 
-/// What the connections share.
+/// A proxy, which its connections share.
 #[derive(Debug)]
 pub struct Proxy {
     server: SocketAddr,
@@ -54,7 +54,7 @@ struct State {
     network: Network,
     counts: Counts,
     in_flight: u64,
-    /// When the bandwidth of all is free again.
+    /// When the bandwidth of all connections is free again.
     free_at: Instant,
 }
 
@@ -93,7 +93,7 @@ impl Proxy {
         self.state().counts
     }
 
-    /// Begins the counts anew.
+    /// Resets the counts.
     pub fn forget(&self) {
         let mut state = self.state();
         state.counts = Counts { most_in_flight: state.in_flight, ..Counts::default() };
@@ -103,7 +103,8 @@ impl Proxy {
         client.set_nodelay(true)?;
         let server = TcpStream::connect(self.server)?;
         server.set_nodelay(true)?;
-        let (mut requests, mut answers) = (BufReader::new(client), BufReader::new(&server));
+        let mut requests = BufReader::new(client);
+        let mut answers = BufReader::new(&server);
         let mut is_first = true;
         while let Some(head) = head(&mut requests)? {
             let latency = self.begin(is_first);
@@ -120,7 +121,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Counts a request; how long it is under way.
+    /// Counts a request. Returns how long it is to wait.
     fn begin(&self, is_first: bool) -> Duration {
         let mut state = self.state();
         state.in_flight += 1;
@@ -152,10 +153,11 @@ impl Proxy {
         }
     }
 
-    /// When this many bytes have been sent; `mine` is when those of the connection before them were.
+    /// The time at which this many bytes will have been sent; `mine` is that of earlier bytes of the connection.
     fn until(&self, byte_len: usize, mine: &mut Instant) -> Instant {
         let mut state = self.state();
-        let (now, Network { bandwidth, each, .. }) = (Instant::now(), state.network);
+        let now = Instant::now();
+        let Network { bandwidth, each, .. } = state.network;
         state.counts.bytes += byte_len as u64;
         state.free_at = state.free_at.max(now) + Duration::from_secs_f64(byte_len as f64 / bandwidth);
         *mine = (*mine).max(now - SHORT) + Duration::from_secs_f64(byte_len as f64 / each);
@@ -243,10 +245,10 @@ mod tests {
         let listener = listener().expect("a port");
         let address = listener.local_addr().expect("it is bound");
         let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(30));
-        let _waiting: Vec<_> = (0..300).map(|_| connect().expect("there is room")).collect();
+        let _waiting: Vec<_> = (0..300).map(|_| connect().expect("the queue has space")).collect();
     }
 
-    /// Lower limits alone: a busy machine takes longer.
+    /// Only lower limits: a busy machine takes longer.
     #[test]
     fn requests_wait_for_latency_and_bandwidth() {
         let network = Network { latency: Duration::from_millis(20), bandwidth: 10e6, each: 5e6 };

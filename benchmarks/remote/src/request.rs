@@ -1,8 +1,8 @@
-//! What an engine is told, as JSON in a file that its argument names.
+//! The request to an engine, as JSON in a file that its argument names.
 
 use serde::Deserialize;
 
-/// What is done at one row. Only `open` and the lists begin without a connection.
+/// The operation of a row. Only `open` and the lists begin without a connection.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -14,22 +14,22 @@ pub enum Operation {
     Everything,
     /// Read each tenth index of the first axis, as one selection.
     Strided,
-    /// Read the same in one call for several regions.
+    /// Read each tenth index of the first axis, in one call for several regions.
     Batch,
     /// Open a group and all arrays in it.
     List,
     /// Read planes across the first axis, one after the other, with a cache.
     Planes,
-    /// The same, without a writer.
+    /// Read planes as `Planes` does, with a frozen cache.
     PlanesFrozen,
     /// Open an archive, without anything in it.
     Archive,
 }
 
-/// One turn.
+/// The request of one run.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
     /// `http://host:port` of the proxy.
     pub endpoint: String,
@@ -37,7 +37,7 @@ pub struct Request {
     pub bucket: String,
     /// The path of the array or group.
     pub path: String,
-    /// `zarr2`, `zarr3` or `n5`: peers are told.
+    /// `zarr2`, `zarr3` or `n5`, for peers that do not detect it.
     pub format: String,
     /// An array that is read first: its requests open the connections.
     pub warm: Option<String>,

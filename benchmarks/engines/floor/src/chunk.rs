@@ -36,12 +36,12 @@ pub(crate) struct Layout {
     header: usize,
     #[serde(default)]
     pub(crate) big_endian: bool,
-    /// Whether the axes are stored in reverse order.
+    /// True if the axes are stored in reverse order.
     #[serde(default)]
     reversed: bool,
     #[serde(default)]
     level: i32,
-    /// Whether the indices of a key are in reverse order.
+    /// True if the indices of a key are in reverse order.
     #[serde(default)]
     reversed_keys: bool,
 }
@@ -68,7 +68,8 @@ impl Layout {
         if self.codec == Codec::Raw && !self.reversed {
             // Plane by plane: bytes that were just read are still in the cache when they are
             // copied.
-            let (y0, y1) = (inside[1][0], inside[1][1]);
+            let y0 = inside[1][0];
+            let y1 = inside[1][1];
             let planes = (256 * 1024 / (side * side * 2)).clamp(1, side);
             scratch.decoded.resize(scratch.decoded.len().max(planes * side * side), 0);
             let whole_planes = y0 == 0 && y1 == side;
@@ -141,7 +142,7 @@ impl Layout {
         }
     }
 
-    /// Encodes into the front of `out`; returns the length.
+    /// Encodes to the start of `out`. Returns the length.
     pub(crate) fn encode(&self, chunk: &[u16], out: &mut Vec<u8>, scratch: &mut Scratch) -> usize {
         let src = copy::bytes(chunk);
         out.resize(out.len().max(src.len() + src.len() / 8 + (64 << 10)), 0);

@@ -59,13 +59,14 @@ unsafe fn stream_avx(src: &[u16], dst: *mut u16) {
     }
 }
 
-/// Like [`scatter`], for a chunk whose axes are stored in reverse order.
+/// Copies `inside` of a chunk whose axes are stored in reverse order to `start` of the output.
 pub(crate) fn scatter_reversed(chunk: &[u16], side: usize, inside: &Box3, out: Shared, start: [usize; 3]) {
     const TILE: usize = 32;
     for y in inside[1][0]..inside[1][1] {
         for z0 in (inside[0][0]..inside[0][1]).step_by(TILE) {
             for x0 in (inside[2][0]..inside[2][1]).step_by(TILE) {
-                let (z1, x1) = ((z0 + TILE).min(inside[0][1]), (x0 + TILE).min(inside[2][1]));
+                let z1 = (z0 + TILE).min(inside[0][1]);
+                let x1 = (x0 + TILE).min(inside[2][1]);
                 for z in z0..z1 {
                     let at = ((start[0] + z - inside[0][0]) * out.shape[1] + start[1] + y - inside[1][0]) * out.shape[2]
                         + start[2]

@@ -220,7 +220,7 @@ fn write(request: &Request, layout: &Layout, region: &Box3, data: &[u16]) {
         let (inside, start) = overlap(region, layout.chunk, at);
         let path = layout.path(&request.path, at);
         let full = crate::shape(&inside) == [layout.chunk; 3];
-        let (chunk, start) = (&inside, start);
+        let chunk = &inside;
         match layout.inner {
             None => {
                 let mut buffer = std::mem::take(&mut scratch.decoded);
@@ -292,7 +292,7 @@ fn publish(path: &Path, parts: &[&[u8]], durability: Durability) {
     let file = file.expect("a temporary");
     let mut at = 0;
     for part in parts {
-        file.write_all_at(part, at).expect("room");
+        file.write_all_at(part, at).expect("space on the disk");
         at += part.len() as u64;
     }
     if durability == Durability::Full {

@@ -8,7 +8,7 @@ pub(crate) struct Output {
     len: usize,
 }
 
-/// The same, for threads that write disjoint parts.
+/// The elements of an [`Output`], for threads that write disjoint parts.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared {
     pub(crate) pointer: *mut u16,

@@ -154,7 +154,8 @@ fn main() -> Result<(), Failure> {
         Operation::Callers => {
             let measure = Measure::start();
             let array = open(&request)?;
-            let (from, to) = (region[0].start, region[0].end);
+            let from = region[0].start;
+            let to = region[0].end;
             let n = (to - from).div_ceil(16);
             let parts: Vec<ArrayD<u16>> = std::thread::scope(|scope| {
                 let callers: Vec<_> = (0..16u64)

@@ -34,7 +34,7 @@ fn main() -> Result<(), Failure> {
         }
         Operation::Archive => {
             let measure = start();
-            // The directory says that it is not there.
+            // The directory of the archive shows that it does not exist.
             let found = open().map_err(|error: Error| error.kind());
             let report = measure.stop();
             assert!(matches!(found, Err(ErrorKind::NotFound)), "{found:?}");

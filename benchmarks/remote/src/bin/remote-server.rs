@@ -1,4 +1,4 @@
-//! A bucket behind a slow network: `remote-server FOLDER` serves what is in a folder as S3.
+//! A bucket in a slow network: `remote-server FOLDER` serves the files of a folder as S3.
 //!
 //! Prints one line of JSON, the endpoint and the port for control, and ends with its input.
 
@@ -30,9 +30,10 @@ fn load(objects: &Objects, folder: &Path, prefix: &str) -> Result<(), Box<dyn Er
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_str().ok_or("a name that is not UTF-8")?);
-        match entry.file_type()?.is_dir() {
-            true => load(objects, &entry.path(), &format!("{name}/"))?,
-            false => objects.put(&name, fs::read(entry.path())?),
+        if entry.file_type()?.is_dir() {
+            load(objects, &entry.path(), &format!("{name}/"))?;
+        } else {
+            objects.put(&name, fs::read(entry.path())?);
         }
     }
     Ok(())

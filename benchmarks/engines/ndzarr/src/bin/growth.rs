@@ -26,7 +26,8 @@ fn image(shape: &[u64]) -> ArrayD<u16> {
 
 /// Runs it three times; the row has the shortest time and the highest memory.
 fn row<R>(what: &str, size: &str, mut run: impl FnMut() -> Result<R, Failure>) -> Result<(), Failure> {
-    let (mut best, mut peak) = (u64::MAX, 0);
+    let mut best = u64::MAX;
+    let mut peak = 0;
     for _ in 0..3 {
         let measure = Measure::start();
         let result = run()?;
