@@ -15,7 +15,10 @@ use crate::{
     OpenOptions, Order, Wanted,
 };
 
+mod changes;
+mod compressions;
 mod create;
+mod groups;
 mod names;
 mod open;
 
@@ -155,4 +158,34 @@ pub(super) fn changed(
     let mut text = Vec::new();
     JsonText::canonical(&bytes, &mut text).expect("documents are JSON");
     Ok(String::from_utf8(text).expect("documents are text"))
+}
+
+pub(super) fn create(
+    store: &[(&str, &str)],
+    at: &str,
+    request: &ArrayRequest,
+    options: &CreateOptions,
+) -> Result<Creation, MetadataError> {
+    try_with(store, |known| super::create_array(&path(at), request, known, options))
+}
+
+pub(super) fn create_group(
+    store: &[(&str, &str)],
+    at: &str,
+    given: Value,
+    options: &CreateOptions,
+) -> Result<Creation, MetadataError> {
+    let given = attributes(given);
+    try_with(store, |known| super::create_group(&path(at), &given, known, options))
+}
+
+pub(super) fn n5() -> CreateOptions {
+    CreateOptions::new(Format::N5)
+}
+
+pub(super) const RAW: &str =
+    r#"{"dataType":"uint8","compression":{"type":"raw"},"blockSize":[5,4],"dimensions":[7,5],"k":1}"#;
+
+pub(super) fn node(store: &[(&str, &str)], at: &str) -> Node {
+    open(store, at).expect("valid").expect("there")
 }

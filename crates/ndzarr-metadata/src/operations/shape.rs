@@ -64,7 +64,8 @@ pub fn change_shape(
     let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
     let before = lower(node, &key, current)?;
     if shape.len() != before.shape.len() {
-        let (new, old) = (shape.len(), before.shape.len());
+        let new = shape.len();
+        let old = before.shape.len();
         let what = format_args!("a shape of {new} dimensions for an array of {old} dimensions");
         return Err(MetadataError::inexpressible(node.format, what));
     }

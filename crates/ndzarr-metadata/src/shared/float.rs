@@ -186,7 +186,8 @@ fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
         finite.push((0.0, 0));
     }
     finite.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (&(lowest, _), &(highest, top)) = (finite.first()?, finite.last()?);
+    let &(lowest, _) = finite.first()?;
+    let &(highest, top) = finite.last()?;
     // The next binade step after the highest value: from half of it on, a number is beyond the
     // range.
     let step = highest - finite.iter().rev().find(|(value, _)| *value < highest)?.0;

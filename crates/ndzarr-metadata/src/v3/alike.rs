@@ -90,15 +90,18 @@ impl Alike {
     /// The values that may differ, from a document that is otherwise identical.
     fn read(&self, document: &[u8]) -> Option<(Vec<u64>, Option<Value>)> {
         // Checked before reading attributes, which may be many.
-        let (begin, end) = (self.differing.first()?.1.start, self.differing.last()?.1.end);
+        let begin = self.differing.first()?.1.start;
+        let end = self.differing.last()?.1.end;
         if !document.starts_with(self.document.get(..begin)?)
             || !document.ends_with(self.document.get(end..)?)
         {
             return None;
         }
         let text = str::from_utf8(document).ok()?;
-        let (mut shape, mut attributes) = (None, None);
-        let (mut at, mut own_at) = (0, 0);
+        let mut shape = None;
+        let mut attributes = None;
+        let mut at = 0;
+        let mut own_at = 0;
         for (what, own) in &self.differing {
             let same = self.document.get(own_at..own.start)?;
             if !document.get(at..)?.starts_with(same) {

@@ -124,7 +124,7 @@ fn spec_of(edges: &ChunkEdges) -> Json<'static> {
 }
 
 /// Extends a document's lists of lengths to the end of an array of this shape or beyond: one more
-/// chunk covers the rest, as in zarr-python. Inner chunks have to divide it, so it may end behind
+/// chunk covers the rest, as in zarr-python. Inner chunks have to divide it, so it may end after
 /// the array.
 pub(crate) fn extend(grid: &mut Json<'_>, shape: &[u64], inner_chunk_shape: Option<&[u64]>) {
     if grid.get("name").and_then(Json::as_str) != Some("rectilinear") {

@@ -1,4 +1,4 @@
-//! Arrays opened next to similar ones equal the same arrays opened alone, whatever their documents
+//! Arrays opened next to similar ones equal the same arrays opened by themselves, whatever their documents
 //! are.
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn node(path: &str, document: &str, options: &OpenOptions) -> Node {
     }
 }
 
-/// The child `b` of the group `g`: alone, and after its sibling `a`.
+/// The child `b` of the group `g`: opened first, and after its sibling `a`.
 fn both(document: &[u8], options: &OpenOptions, first: &str) -> [Option<Node>; 2] {
     let group = node("g", r#"{"zarr_format": 3, "node_type": "group"}"#, options);
     let mut listed = Known::new();

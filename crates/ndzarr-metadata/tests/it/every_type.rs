@@ -95,7 +95,7 @@ fn elements(data_type: &DataType) -> Vec<Vec<u8>> {
     }
 }
 
-/// Whether an element of floats contains a NaN.
+/// True if an element of floats contains a NaN.
 fn is_nan(data_type: &DataType, element: &[u8]) -> bool {
     let nan = |part: &[u8]| match part.len() {
         2 => u16::from_ne_bytes(part.try_into().expect("two bytes")) & 0x7fff > 0x7c00,

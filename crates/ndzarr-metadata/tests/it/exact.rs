@@ -174,7 +174,8 @@ fn tokens_of_python_as_a_fill_value() {
 /// Fill values of `S` and of byte strings are Base64; this one is not.
 #[test]
 fn the_text_0_as_a_fill_value_of_zarr2() {
-    let (bytes, texts) = (r#"[{"id": "vlen-bytes"}]"#, r#"[{"id": "vlen-utf8"}]"#);
+    let bytes = r#"[{"id": "vlen-bytes"}]"#;
+    let texts = r#"[{"id": "vlen-utf8"}]"#;
     for (dtype, filters, fill, expected) in [
         ("\"|S3\"", "null", "\"0\"", &[0; 3][..]),
         ("\"|S3\"", "null", "0", &[0; 3]),

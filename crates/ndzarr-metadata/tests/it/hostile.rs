@@ -39,7 +39,8 @@ fn survives(key: &str, text: &[u8]) {
         // Compared by their debug output, since a fill value may be NaN.
         (Ok(first), Ok(second)) => assert_eq!(format!("{first:?}"), format!("{second:?}"), "{}", shown()),
         (Err(first), Err(second)) => {
-            let (first, second) = (first.to_string(), second.to_string());
+            let first = first.to_string();
+            let second = second.to_string();
             assert_eq!(first, second, "{}", shown());
             assert!(first.contains(key), "{first}: {}", shown());
         }
@@ -155,7 +156,8 @@ fn numbers_that_json_does_not_have() {
     assert!(shown.contains("[\"NaN\"]"), "{shown}");
 
     for format in [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5] {
-        let (empty, path) = (Store::new(&[]), NodePath::new("new").expect("a path"));
+        let empty = Store::new(&[]);
+        let path = NodePath::new("new").expect("a path");
         let options =
             CreateOptions { attributes_of: Some(Arc::new(node.clone())), ..CreateOptions::new(format) };
         let mut request = ArrayRequest::new(vec![4], vec![2], DataType::UInt { bits: 8 });

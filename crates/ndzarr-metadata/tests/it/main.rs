@@ -11,13 +11,8 @@ macro_rules! request_with {
 }
 
 mod alike;
-mod create_zarr2;
-mod create_zarr3;
 mod detection;
 mod draft;
-mod draft_create;
-mod draft_hierarchy;
-mod draft_values;
 mod every_type;
 mod exact;
 mod hostile;
@@ -26,8 +21,4 @@ mod shape;
 mod spellings;
 mod store;
 mod zarr2;
-mod zarr2_codecs;
 mod zarr3;
-mod zarr3_arrays;
-mod zarr3_codecs;
-mod zarr3_values;

@@ -110,7 +110,8 @@ fn d3_both_dialects() {
         "attributes": {"shape": 1.50, "filters": [{"id": "gzip", "level": 1}]}}"#;
     let store = store_a(&[("meta/a.array.json", a)]);
     check(&store, &OpenOptions::default(), "meta/a.array.json", "[10, 7]", "[11,6]", &[10, 7], &[11, 6]);
-    let (store, key) = (store_b(&[("meta/root/a.array.json", b)]), "meta/root/a.array.json");
+    let store = store_b(&[("meta/root/a.array.json", b)]);
+    let key = "meta/root/a.array.json";
     check(&store, &OpenOptions::default(), key, "[10, 7]", "[11,6]", &[10, 7], &[11, 6]);
 }
 

@@ -1,3 +1,5 @@
+//! Zarr v3: new nodes.
+
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Existing, ExistingDocument, FillRequest, Format, NodePath,
     Order, create_array, create_group,

@@ -107,7 +107,7 @@ fn v3_061_read_aliases() {
     }
 }
 
-/// A name alone is short for an object with nothing else.
+/// A plain name is short for an object with nothing else.
 #[test]
 fn v3_052_short_names_at_every_extension_point() {
     let long = opens(&[]);
