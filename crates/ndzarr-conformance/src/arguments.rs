@@ -50,7 +50,7 @@ pub(crate) enum Command {
         /// Look only for this format.
         #[arg(long, value_enum)]
         format: Option<FormatArgument>,
-        /// Whether consolidated metadata are used.
+        /// How consolidated metadata are used.
         #[arg(long, value_enum, default_value_t)]
         consolidated: Consolidated,
     },
@@ -105,7 +105,7 @@ pub(crate) enum Command {
         /// Create it in this format.
         #[arg(long, value_enum)]
         create: Option<FormatArgument>,
-        /// Print a line for each path: whether it opens, what it must and should have.
+        /// Print a line for each path: if it opens, what it must and should have.
         #[arg(long, conflicts_with = "create")]
         validate: bool,
     },
@@ -134,12 +134,12 @@ pub(crate) struct NodeArguments {
     /// this way.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArgument>,
-    /// Whether consolidated metadata are used.
+    /// How consolidated metadata are used.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) consolidated: Consolidated,
 }
 
-/// Whether consolidated metadata are used.
+/// How consolidated metadata are used.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Consolidated {
     /// If a group has any.
@@ -178,7 +178,7 @@ impl NodeArguments {
     }
 }
 
-/// In a folder, in an archive, or behind a URL.
+/// The place of a node in a folder, in an archive, or at a URL.
 pub(crate) fn place(store: &Path, node: &str) -> Place {
     match store.to_str() {
         Some(url) if url.contains("://") => Place::from(format!("{url}/{node}")),

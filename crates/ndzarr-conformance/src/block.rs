@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// The size of the only block.
 const SIZE: [u64; 2] = [5, 2];
 
-/// Creates a dataset of one block with these elements, or prints those of the block that is there.
+/// Creates a dataset of one block with these elements, or prints those of the existing block.
 pub(crate) fn run(arguments: &BlockArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let place = place(&arguments.store, &arguments.node);
     let array = match &arguments.create {

@@ -17,16 +17,17 @@ pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(
     if matches!(arguments.loss, LossArgument::Record) {
         options = options.record_losses();
     }
-    let (source, path, into) = (arguments.node.place(), &arguments.node.node, &arguments.into);
+    let source = arguments.node.place();
+    let path = &arguments.node.node;
+    let into = &arguments.into;
     let is_archive = into.extension().is_some_and(|ending| ending == "zip" || ending == "ozx");
-    let report = match is_archive && !into.is_dir() {
-        true => {
-            let archive = ZipWriter::create_file(into)?;
-            let report = copy(source, (&archive, path), &options)?;
-            archive.finish()?;
-            report
-        }
-        false => copy(source, (Storage::folder(into), path), &options)?,
+    let report = if is_archive && !into.is_dir() {
+        let archive = ZipWriter::create_file(into)?;
+        let report = copy(source, (&archive, path), &options)?;
+        archive.finish()?;
+        report
+    } else {
+        copy(source, (Storage::folder(into), path), &options)?
     };
     for node in report.nodes {
         let level = match node.level {

@@ -50,7 +50,7 @@ struct New {
     values: Vec<Value>,
 }
 
-/// Answers each line of the input, a request, by a line of JSON, with `error` where it fails.
+/// Answers each line of the input, a request, with a line of JSON, which has `error` if it fails.
 pub(crate) fn read(store: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let dataset = Dataset::open(place(store, ""))?;
     for line in io::stdin().lines() {

@@ -101,7 +101,7 @@ fn values(array: &AnyArray) -> Result<Vec<Value>, Failure> {
     )
 }
 
-/// Validates documents of attributes and hierarchies, each with a line of JSON: whether it opens, and
+/// Validates documents of attributes and hierarchies, each with a line of JSON: if it opens, and
 /// what it must and should have.
 pub(crate) fn validate(paths: &[std::path::PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
     for path in paths {

@@ -78,7 +78,7 @@ fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     if let Some((shape, _)) = spec.inner_chunks().pop() {
         return shape;
     }
-    // Where chunks have lengths of their own, that of the first one.
+    // Chunks may differ in shape.
     let first = spec.grid().ok().and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
     first.unwrap_or_else(|| spec.unit_shape.clone())
 }

@@ -21,7 +21,7 @@ struct Request {
     values: Option<Vec<i32>>,
     /// To be written to all of its elements.
     fill: Option<i32>,
-    /// By the calls of `asynchronous`.
+    /// True to use the calls of `asynchronous`.
     #[serde(default)]
     asynchronous: bool,
 }
@@ -29,7 +29,7 @@ struct Request {
 /// An array, and what to do with a selection of it.
 struct Call {
     array: Array<i32>,
-    later: asynchronous::Array<i32>,
+    async_array: asynchronous::Array<i32>,
     values: Option<Vec<i32>>,
     fill: Option<i32>,
     asynchronous: bool,
@@ -74,15 +74,16 @@ enum Along {
     },
 }
 
-/// Answers each line of the input, a request, by a line: the shape and the elements in C order;
-/// nothing but a line after a write; or the error about a selection that does not fit.
+/// Answers each line of the input, a request, with a line: the shape and the elements in C order; an
+/// empty line after a write; or the error about a selection that does not fit.
 pub(crate) fn run(store: &Path, node: &str, out: &mut dyn Write) -> std::result::Result<(), Failure> {
     let array = Array::<i32>::open(place(store, node))?;
-    let later = block_on(asynchronous::Array::<i32>::open(place(store, node)))?;
+    let async_array = block_on(asynchronous::Array::<i32>::open(place(store, node)))?;
     let shape: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
     for line in io::stdin().lines() {
         let Request { selection, values, fill, asynchronous } = serde_json::from_str(&line?)?;
-        let call = Call { array: array.clone(), later: later.clone(), values, fill, asynchronous };
+        let call =
+            Call { array: array.clone(), async_array: async_array.clone(), values, fill, asynchronous };
         let answer = match selection {
             Selected::Lists(lists) => call.run(lists),
             Selected::Masks(masks) => call.run(masks),
@@ -124,11 +125,12 @@ pub(crate) fn run(store: &Path, node: &str, out: &mut dyn Write) -> std::result:
 
 impl Call {
     fn run<S: Selection>(self, selection: S) -> Result<Value> {
-        let Self { array, later, values, fill, asynchronous } = self;
+        let Self { array, async_array, values, fill, asynchronous } = self;
         if let Some(value) = fill {
-            match asynchronous {
-                true => block_on(later.fill(selection, value))?,
-                false => array.fill(selection, value)?,
+            if asynchronous {
+                block_on(async_array.fill(selection, value))?;
+            } else {
+                array.fill(selection, value)?;
             }
             return Ok(Value::Null);
         }
@@ -137,15 +139,17 @@ impl Call {
             let shape = selection.resolve(array.shape()).map_or_else(|_| vec![values.len()], |of| of.shape());
             let values = Array1::from(values).into_dyn();
             let values = values.to_shape(IxDyn(&shape)).unwrap_or_else(|_| values.view().into());
-            match asynchronous {
-                true => block_on(later.write(selection, &values))?,
-                false => array.write(selection, &values)?,
+            if asynchronous {
+                block_on(async_array.write(selection, &values))?;
+            } else {
+                array.write(selection, &values)?;
             }
             return Ok(Value::Null);
         }
-        let found = match asynchronous {
-            true => block_on(later.read(selection))?.into_dyn(),
-            false => array.read(selection)?.into_dyn(),
+        let found = if asynchronous {
+            block_on(async_array.read(selection))?.into_dyn()
+        } else {
+            array.read(selection)?.into_dyn()
         };
         Ok(json!({ "shape": found.shape(), "values": found.iter().collect::<Vec<_>>() }))
     }

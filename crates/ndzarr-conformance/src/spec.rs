@@ -129,7 +129,7 @@ impl Spec {
         if let Some(codecs) = &self.codecs {
             request.codecs = CodecRequest::Json(codecs.clone());
             if self.format == FormatName::Zarr3 {
-                self.settle_whole_list(&mut request, codecs)?;
+                self.complete_codec_list(&mut request, codecs)?;
             }
         }
         Ok(request)
@@ -186,9 +186,9 @@ impl Spec {
         Ok((name, separator.or(self.dimension_separator)))
     }
 
-    /// A v3 list says order and byte order itself. `endian` and `order` beside it fill in what it
-    /// leaves out: a list of compressors alone gets its array→bytes codec from them.
-    fn settle_whole_list(&self, request: &mut ArrayRequest, codecs: &Value) -> Result<(), Failure> {
+    /// Completes a v3 list of codecs by `endian` and `order`: a list of only compressors gets its
+    /// array→bytes codec from them. A whole list states order and byte order itself.
+    fn complete_codec_list(&self, request: &mut ArrayRequest, codecs: &Value) -> Result<(), Failure> {
         let Some(list) = codecs.as_array() else { return Ok(()) };
         let name = |codec: &Value| codec.get("name").unwrap_or(codec).as_str().unwrap_or_default().to_owned();
         const ARRAY_TO_BYTES: [&str; 9] = [
@@ -206,11 +206,11 @@ impl Spec {
         let whole = bytes.is_some() || list.iter().any(|codec| name(codec) == "sharding_indexed");
         if whole {
             let stated = bytes.and_then(|codec| codec["configuration"]["endian"].as_str());
-            let asked = self.endian.map(|endian| match endian {
+            let requested = self.endian.map(|endian| match endian {
                 EndianName::Little => "little",
                 EndianName::Big => "big",
             });
-            if stated.is_none() || asked == stated {
+            if stated.is_none() || requested == stated {
                 request.endian = None;
             }
             return Ok(());
@@ -231,7 +231,8 @@ impl Spec {
         });
         all.extend(list.iter().filter(|codec| !is_array_codec(codec)).cloned());
         request.codecs = CodecRequest::Json(all.into());
-        (request.endian, request.order) = (None, Order::C);
+        request.endian = None;
+        request.order = Order::C;
         Ok(())
     }
 }

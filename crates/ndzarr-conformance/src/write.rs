@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Like [`run`], of elements of variable size, each of which has its length as u32 before it.
+/// Creates an array of elements of variable size, each of which has its length before it in the file, as
+/// u32, and writes them.
 fn write_vlen(arguments: &WriteArguments, spec: &Spec, request: ArrayRequest) -> Result<(), Failure> {
     let bytes = fs::read(&arguments.input).map_err(|error| Failure::of_file(&arguments.input, &error))?;
     let mut elements = Vec::new();

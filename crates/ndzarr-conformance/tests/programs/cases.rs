@@ -11,7 +11,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     let mut trials = Vec::new();
     for family in ["zarr2", "zarr3", "draft", "n5", "bad"] {
-        for entry in fs::read_dir(testdata.join(family)).expect("testdata/ is there") {
+        for entry in fs::read_dir(testdata.join(family)).expect("testdata/ exists") {
             let folder = entry.expect("a folder").path();
             let name = format!("{family}/{}", folder.file_name().expect("a name").to_string_lossy());
             trials.push(Trial::test(name, move || check(&folder)));
@@ -43,8 +43,7 @@ impl Case {
         self.field("format").trim_end_matches("-a").trim_end_matches("-b")
     }
 
-    /// Whether being refused in this way is an answer, because not every reader has what the case
-    /// needs.
+    /// True if a case may be answered by this refusal, because not every reader has what it needs.
     fn may_be_refused(&self, output: &Output) -> bool {
         let features = self.fields.get("features").and_then(toml::Value::as_array);
         let message = String::from_utf8_lossy(&output.stderr);
@@ -53,24 +52,22 @@ impl Case {
                 || NOT_YET.iter().any(|what| message.contains(what)))
     }
 
-    /// What `info` and `list` have to be told: a container of N5 without a version is found by
-    /// those alone who ask; what consolidated metadata lack by those who do without.
-    fn format_option(&self) -> &'static [&'static str] {
+    /// The options that `info` and `list` need: a container of N5 without a version is found only by its
+    /// format, and nodes that consolidated metadata lack only without these.
+    fn options(&self) -> &'static [&'static str] {
         let is_bare = self.format() == "n5" && !self.store.join("attributes.json").exists();
-        match self.field("note").contains("without consolidated metadata") {
-            true => &["--consolidated", "ignore"],
-            false if is_bare => &["--format", "n5"],
-            false => &[],
+        if self.field("note").contains("without consolidated metadata") {
+            &["--consolidated", "ignore"]
+        } else if is_bare {
+            &["--format", "n5"]
+        } else {
+            &[]
         }
     }
 
     fn info(&self, node: &str) -> Result<Output, Failed> {
-        let output = Command::new(program())
-            .arg("info")
-            .arg(&self.store)
-            .arg(node)
-            .args(self.format_option())
-            .output();
+        let output =
+            Command::new(program()).arg("info").arg(&self.store).arg(node).args(self.options()).output();
         Ok(output?)
     }
 }
@@ -130,7 +127,7 @@ fn array(case: &Case) -> Result<(), Failed> {
 }
 
 fn hierarchy(case: &Case) -> Result<(), Failed> {
-    let output = Command::new(program()).arg("list").arg(&case.store).args(case.format_option()).output()?;
+    let output = Command::new(program()).arg("list").arg(&case.store).args(case.options()).output()?;
     if case.may_be_refused(&output) {
         return refused(&output);
     }
@@ -185,7 +182,7 @@ fn line(output: &Output) -> Result<Value, Failed> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// Whether bad data was answered as it has to be.
+/// Checks that bad data was refused as it has to be.
 fn refused(output: &Output) -> Result<(), Failed> {
     let message = String::from_utf8_lossy(&output.stderr);
     let in_one_line = message.starts_with("error: ") && message.trim_end().lines().count() == 1;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(crate) fn trials() -> Vec<Trial> {
     let family = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/cf");
     let folders =
-        fs::read_dir(family).expect("testdata/ is there").map(|entry| entry.expect("a folder").path());
+        fs::read_dir(family).expect("testdata/ exists").map(|entry| entry.expect("a folder").path());
     let trial = |folder: std::path::PathBuf| {
         let name = format!("cf/{}", folder.file_name().expect("a name").to_string_lossy());
         Trial::test(name, move || check(&folder))
@@ -33,7 +33,7 @@ fn check(folder: &Path) -> Result<(), Failed> {
         requests.push(json!({"variable": selection["variable"], "sel": how(&selection["sel"])}));
         wanted.push(selection.clone());
     }
-    let answers = ask(&folder.join("store"), &requests)?;
+    let answers = answers_to(&folder.join("store"), &requests)?;
     for ((request, wanted), answer) in requests.iter().zip(&wanted).zip(&answers) {
         let keys: &[&str] = match (request.get("variable"), request.get("sel")) {
             (None, _) => &["coordinates", "data_variables"],
@@ -59,7 +59,7 @@ fn how(sel: &Value) -> Value {
     sel.as_array().map(|sel| sel.iter().map(one).collect()).unwrap_or_default()
 }
 
-fn ask(store: &Path, requests: &[Value]) -> Result<Vec<Value>, Failed> {
+fn answers_to(store: &Path, requests: &[Value]) -> Result<Vec<Value>, Failed> {
     let program = env!("CARGO_BIN_EXE_ndzarr-conformance");
     let mut child = Command::new(program)
         .arg("dataset")

@@ -26,13 +26,16 @@ fn write(folder: &TempDir, node: &str, spec: &Value, elements: &[u8]) -> Output 
     let path = |name: &str| folder.path().join(name);
     fs::write(path("spec.json"), spec.to_string()).expect("a file");
     fs::write(path("in.bin"), elements).expect("a file");
-    let (store, spec, input) = (path("store"), path("spec.json"), path("in.bin"));
+    let store = path("store");
+    let spec = path("spec.json");
+    let input = path("in.bin");
     run(&["write", text(&store), node, "--spec", text(&spec), "--in", text(&input)])
 }
 
 /// The line of `info` and the elements.
 fn read(folder: &TempDir, node: &str, options: &[&str]) -> (Value, Vec<u8>) {
-    let (store, out) = (folder.path().join("store"), folder.path().join("out.bin"));
+    let store = folder.path().join("store");
+    let out = folder.path().join("out.bin");
     let mut args = vec!["read", text(&store), node, "--out", text(&out)];
     args.extend(options);
     let info = line(&run(&args));
@@ -51,7 +54,7 @@ fn ramp() -> Vec<u8> {
     (1..=15u16).flat_map(u16::to_le_bytes).collect()
 }
 
-/// The spec of a 5x3 array of uint16 with these members besides.
+/// The spec of a 5x3 array of uint16 with these further members.
 fn spec(format: &str, others: Value) -> Value {
     let mut spec = json!({"format": format, "shape": [5, 3], "chunk_shape": [2, 2], "data_type": "uint16"});
     for (name, value) in others.as_object().into_iter().flatten() {
@@ -120,7 +123,7 @@ pub(crate) fn a_region_is_part_of_the_whole() {
     assert!(elements.is_empty());
 }
 
-/// The documents below the root are gone: what is read stands in the consolidated one.
+/// The documents below the root are gone, so that the consolidated one is read.
 pub(crate) fn consolidated_metadata_stand_for_the_documents() {
     for (format, gone) in [
         ("zarr2", &["g/.zgroup", "g/a/.zarray", "g/a/.zattrs"][..]),
@@ -210,7 +213,8 @@ pub(crate) fn bad_usage_is_status_2() {
 pub(crate) fn unknown_codecs_of_v2_do_not_hide_the_metadata() {
     let folder = TempDir::new().expect("a folder");
     assert!(write(&folder, "", &spec("zarr2", json!({})), &ramp()).status.success());
-    let (store, out) = (folder.path().join("store"), folder.path().join("out.bin"));
+    let store = folder.path().join("store");
+    let out = folder.path().join("out.bin");
     let document = store.join(".zarray");
     let mut members: Value = serde_json::from_slice(&fs::read(&document).expect("a document")).expect("JSON");
     members["compressor"] = json!({"id": "brotli", "level": 3});

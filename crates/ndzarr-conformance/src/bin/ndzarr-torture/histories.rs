@@ -3,14 +3,14 @@
 //! caller's own threads, links, copies of documents, locks that others hold, stores that read other
 //! arrays, and calls that must be refused.
 
-mod beside;
+mod caller_threads;
 mod growth;
 mod machine;
 mod model;
 mod setting;
-mod sides;
 mod together;
-mod whole;
+mod unchanged;
+mod whole_array;
 mod writes;
 
 use std::collections::BTreeSet;
@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 
 use ndzarr_testkit::Random;
 
-use crate::table::{Expect, Table};
-use crate::torture::{Outcome, Torture};
+use crate::common::table::{Expect, Table};
+use crate::common::torture::{Outcome, Torture};
 
 use machine::{Machine, Tally};
 use model::Checked;
@@ -38,7 +38,9 @@ const SHOWN: u64 = 5;
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let log = Arc::new(Mutex::new(Log::default()));
     watch(&log, torture);
-    let (mut tally, mut n, mut failed) = (Tally::default(), 0, 0);
+    let mut tally = Tally::default();
+    let mut n = 0;
+    let mut failed = 0;
     let begin = Instant::now();
     for seed in seeds(torture) {
         if torture.duration.is_some_and(|duration| begin.elapsed() >= duration) || failed == SHOWN {
@@ -56,7 +58,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     table.row("  calls that failed, as they should", tally.refused, "", Expect::Anything)
 }
 
-/// One that was asked for; as many as there is time for, each time others; or the same ones in
+/// The seed that was asked for; or as many as there is time for, others in each run; or the same ones in
 /// every run.
 fn seeds(torture: &Torture) -> Box<dyn Iterator<Item = u64>> {
     match (torture.seed, torture.duration) {
@@ -74,7 +76,7 @@ fn seeds(torture: &Torture) -> Box<dyn Iterator<Item = u64>> {
 struct Log {
     seed: u64,
     lines: Vec<String>,
-    /// When the step began that is under way.
+    /// When the step that is under way began.
     since: Option<Instant>,
 }
 
@@ -105,19 +107,19 @@ fn steps(
     log: &Arc<Mutex<Log>>,
     tally: &mut Tally,
 ) -> Checked {
-    let said = |line: String| {
+    let add_line = |line: String| {
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
         log.lines.push(line);
         log.since = Some(Instant::now());
     };
     let mut machine = Machine::begin(&mut Random::seeded(&format!("{seed}")), folder)?;
-    said(machine.describe());
+    add_line(machine.describe());
     let n_steps = Random::seeded(&format!("{seed} steps")).below(STEPS as u64) as usize + 1;
     for step in (0..n_steps).filter(|step| !without.contains(step)) {
         // Each step has its own random numbers, so that leaving one out changes no other.
         machine.random = Random::seeded(&format!("{seed} {step}"));
-        said(format!("{step}:"));
-        let outcome = machine.step(&mut |line| said(format!("{step}: {line}")));
+        add_line(format!("{step}:"));
+        let outcome = machine.step(&mut |line| add_line(format!("{step}: {line}")));
         outcome.map_err(|why| format!("step {step}: {why}"))?;
     }
     // Anything still pending would be visible now.
@@ -131,7 +133,8 @@ fn steps(
 
 /// Prints a failure with the fewest steps that show it, and how to repeat it.
 fn report(torture: &Torture, seed: u64, why: &str, log: &Arc<Mutex<Log>>) -> Outcome {
-    let (mut why, mut without) = (why.to_owned(), torture.without.clone());
+    let mut why = why.to_owned();
+    let mut without = torture.without.clone();
     let mut shown = log.lock().unwrap_or_else(PoisonError::into_inner).text();
     for step in (0..STEPS).rev() {
         let mut fewer = without.clone();
@@ -163,7 +166,8 @@ fn again(seed: u64, without: &BTreeSet<usize>) -> String {
 
 /// Ends this process when a step does not end, and prints the history.
 fn watch(log: &Arc<Mutex<Log>>, torture: &Torture) {
-    let (patience, folders) = (torture.patience, [torture.folder.clone(), torture.quick_folder.clone()]);
+    let patience = torture.patience;
+    let folders = [torture.folder.clone(), torture.quick_folder.clone()];
     let log = Arc::clone(log);
     thread::spawn(move || {
         loop {
@@ -172,7 +176,8 @@ fn watch(log: &Arc<Mutex<Log>>, torture: &Torture) {
             if log.since.is_none_or(|since| since.elapsed() < patience) {
                 continue;
             }
-            let (text, seed) = (log.text(), log.seed);
+            let text = log.text();
+            let seed = log.seed;
             let again = again(seed, &BTreeSet::new());
             let _ = writeln!(std::io::stderr(), "history {seed} does not end\n{text}    again: {again}");
             for folder in folders {

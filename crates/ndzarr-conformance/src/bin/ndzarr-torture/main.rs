@@ -4,30 +4,13 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr, reason = "it says what goes wrong")]
 
-mod appends;
-mod attributes;
-mod cancel;
-mod create;
-mod dask;
-mod drive;
-mod faults;
+mod common;
+mod concurrent;
+mod failing;
 mod histories;
-mod hosts;
-#[cfg(target_os = "linux")]
-mod java;
-mod kills;
-mod layout;
+mod interrupted;
 mod memory;
-mod peers;
-mod power;
-mod process;
-mod shared;
-mod soak;
-mod table;
-mod torn;
-mod torture;
 mod worker;
-mod write_log;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -37,8 +20,13 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use crate::table::Table;
-use crate::torture::{Outcome, Peers, Torture};
+use crate::common::table::Table;
+use crate::common::torture::{Outcome, Peers, Torture};
+#[cfg(target_os = "linux")]
+use crate::concurrent::java;
+use crate::concurrent::{appends, attributes, create, dask, hosts, one_unit, peers, torn};
+use crate::failing::{faults, soak};
+use crate::interrupted::{cancel, kills, write_log};
 
 /// Tortures ndzarr and prints a table of figures.
 #[derive(Parser)]
@@ -51,7 +39,7 @@ struct Arguments {
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Where the arrays are made, in a temporary folder that is removed at the end. Default: the
-    /// system's temporary folder, or `/dev/shm` where writers should meet often.
+    /// system's temporary folder, or `/dev/shm` where writers should overlap often.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// How many calls are dropped while they are pending, by the workload `cancel`. Default:
@@ -62,7 +50,7 @@ struct Arguments {
     /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
-    /// For how many seconds writers and readers meet a server with faults, after a fifth of that without
+    /// For how many seconds writers and readers use a server with faults, after a fifth of that without
     /// any. Default: 60, or 6 in the short form.
     #[arg(long, value_name = "SECONDS")]
     soak_for: Option<u64>,
@@ -75,7 +63,7 @@ struct Arguments {
     /// After how many seconds without a step a history hangs.
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     patience: u64,
-    /// A Python with tensorstore and zarr-python, to write beside ndzarr.
+    /// A Python with tensorstore and zarr-python, to write together with ndzarr.
     #[arg(long, value_name = "FILE", requires = "peer_script")]
     python: Option<PathBuf>,
     /// The script that drives them.
@@ -93,7 +81,7 @@ struct Arguments {
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
 const WORKLOADS: &[(&str, Workload)] = &[
-    ("shared", shared::run),
+    ("shared", one_unit::run),
     ("appends", appends::run),
     ("attributes", attributes::run),
     ("create", create::run),

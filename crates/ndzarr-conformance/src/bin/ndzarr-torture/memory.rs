@@ -6,10 +6,10 @@ use ndzarr::ndarray::Array3;
 use ndzarr::{Array, codec};
 use ndzarr_testkit::Random;
 
-use crate::layout::Layout;
-use crate::process::{Worker, say};
-use crate::table::{Expect, Table};
-use crate::torture::{Outcome, Torture};
+use crate::common::layout::Layout;
+use crate::common::process::{Worker, send_line};
+use crate::common::table::{Expect, Table};
+use crate::common::torture::{Outcome, Torture};
 
 /// How large the arrays are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ fn mib(shape: [u64; 3]) -> u64 {
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     if !cfg!(target_os = "linux") {
-        return say("   did not run: only Linux tells the peak memory of a process");
+        return send_line("   did not run: only Linux tells the peak memory of a process");
     }
     let scale = if torture.minute { Scale::Minute } else { Scale::Full };
     let all = [Layout::V3, Layout::V3Shards, Layout::V2, Layout::N5];
@@ -76,7 +76,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
             }
             let words = ["memory", what, layout.name(), &root.to_string_lossy(), scale.name()];
             let mut worker = Worker::start(&words)?;
-            let peak = worker.hear_number()?;
+            let peak = worker.receive_number()?;
             worker.end()?;
             let name = format!("MiB of memory, {} of {} MiB {verb}", layout.unit(), mib(scale.unit()));
             let of = format!("for {} MiB", mib(scale.shape()));
@@ -87,7 +87,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let root = torture.folder.join("memory-large-shard");
     let words = ["memory", "large-shard", Layout::V3Shards.name(), &root.to_string_lossy(), scale.name()];
     let mut worker = Worker::start(&words)?;
-    let peak = worker.hear_number()?;
+    let peak = worker.receive_number()?;
     worker.end()?;
     std::fs::remove_dir_all(&root)?;
     table.row(
@@ -100,7 +100,8 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 
 /// Writes a shard half of which is stored.
 fn write_large_shard(layout: Layout, root: &Path, scale: Scale) -> Outcome {
-    let (shape, inner) = (scale.large_shard(), scale.inner());
+    let shape = scale.large_shard();
+    let inner = scale.inner();
     let builder = layout.builder(&shape, &shape).chunks(inner).codecs([codec::zstd(1)]);
     let array = builder.create((root, "a"))?;
     let writer = array.shard_writer(&[0, 0, 0])?;
@@ -123,10 +124,10 @@ fn write_large_shard(layout: Layout, root: &Path, scale: Scale) -> Outcome {
 pub(crate) fn work(what: &str, layout: Layout, root: &Path, scale: Scale) -> Outcome {
     if what == "large-shard" {
         write_large_shard(layout, root, scale)?;
-        return say(&peak()?.to_string());
+        return send_line(&peak()?.to_string());
     }
     let array = match what {
-        "read" => crate::layout::open(root)?,
+        "read" => crate::common::layout::open(root)?,
         _ => {
             let builder = layout.builder(&scale.shape(), &scale.unit()).overwrite().codecs([codec::zstd(1)]);
             let builder = if layout.has_shards() { builder.chunks(scale.inner()) } else { builder };
@@ -138,11 +139,12 @@ pub(crate) fn work(what: &str, layout: Layout, root: &Path, scale: Scale) -> Out
     } else {
         through(&array, what, scale)?;
     }
-    say(&peak()?.to_string())
+    send_line(&peak()?.to_string())
 }
 
 fn through(array: &Array<u32>, what: &str, scale: Scale) -> Outcome {
-    let (shape, extent) = (scale.shape(), scale.unit());
+    let shape = scale.shape();
+    let extent = scale.unit();
     let mut unit = Array3::from_shape_fn(extent.map(|n| n as usize), |(z, y, x)| (z + y / 8 + x / 64) as u32);
     for i in 0..shape[0] / extent[0] {
         let region = [i * extent[0]..(i + 1) * extent[0], 0..shape[1], 0..shape[2]];

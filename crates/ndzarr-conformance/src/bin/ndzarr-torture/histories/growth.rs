@@ -6,78 +6,82 @@ use ndzarr::{Group, asynchronous};
 use serde_json::json;
 
 use super::Checked;
-use super::machine::{Machine, Said, failed};
+use super::machine::{LogLine, Machine, failed};
 use super::model::Region;
 use super::together::{Together, call};
-use crate::drive::Drive;
+use crate::common::drive::Drive;
 
 impl Machine {
-    pub(super) fn append(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn append(&mut self, log: LogLine<'_>) -> Checked {
         let (axis, block) = self.block();
         let fails = self.fail_once();
         let mut array = self.handle().with_options(self.options());
-        said(format!("append {:?} along {axis}, a fault: {fails}", block.shape()));
+        log(format!("append {:?} along {axis}, a fault: {fails}", block.shape()));
         self.tally.calls += 1;
         let result = array.append(axis, &block);
         self.heal();
-        self.keep(array);
-        self.grown(result, axis, block, fails, said)
+        self.add_handle(array);
+        self.append_returned(result, axis, block, fails, log)
     }
 
-    pub(super) fn append_async(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn append_async(&mut self, log: LogLine<'_>) -> Checked {
         let (axis, block) = self.block();
-        let (fails, drive) = (self.fail_once(), Drive::any(&mut self.random));
+        let fails = self.fail_once();
+        let drive = Drive::any(&mut self.random);
         let mut array = asynchronous::Array::from(self.handle().with_options(self.options()));
-        said(format!("append_async {:?} along {axis}, {drive:?}, a fault: {fails}", block.shape()));
+        log(format!("append_async {:?} along {axis}, {drive:?}, a fault: {fails}", block.shape()));
         self.tally.calls += 1;
         let result = drive.run(array.append(axis, &block));
         self.heal();
         match result {
             Some(result) => {
-                self.keep(array.into());
-                self.grown(result, axis, block, fails, said)
+                self.add_handle(array.into());
+                self.append_returned(result, axis, block, fails, log)
             }
             None => {
                 self.tally.dropped += 1;
-                self.tidied(fails)?;
-                self.adopt_append(axis, &block, said)
+                self.resize_again(fails)?;
+                self.adopt_append(axis, &block, log)
             }
         }
     }
 
     /// After a dropped call whose store may have failed while the call removed what it had written:
     /// no caller saw the error, and a resize to the same shape tries again.
-    fn tidied(&mut self, fails: bool) -> Checked {
+    fn resize_again(&mut self, fails: bool) -> Checked {
         if !fails || self.may_be_refused() {
             return Ok(());
         }
-        self.ended()?;
+        self.change_document()?;
         let mut array = self.fresh()?;
         let shape = array.shape().to_vec();
         array.resize(&shape).map_err(failed)
     }
 
     /// Two appends at once on one thread.
-    pub(super) fn join_appends(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn join_appends(&mut self, log: LogLine<'_>) -> Checked {
         if !self.place.takes_turns() || self.may_be_refused() {
             return Ok(());
         }
         let (axis, one) = self.block();
         let mut shape = self.model.shape();
         shape[axis] = self.random.below(3) + 1;
-        let (two, together) = (self.elements(&shape), Together::any(&mut self.random));
-        said(format!("append_async {:?} and {:?} along {axis}, {together:?}", one.shape(), two.shape()));
-        let (first, second) = (self.append_call(axis, &one)?, self.append_call(axis, &two)?);
+        let two = self.elements(&shape);
+        let together = Together::any(&mut self.random);
+        log(format!("append_async {:?} and {:?} along {axis}, {together:?}", one.shape(), two.shape()));
+        let first = self.append_call(axis, &one)?;
+        let second = self.append_call(axis, &two)?;
         self.both(together, first, second)?;
         self.appended(axis, vec![one, two])
     }
 
-    /// An append beside another change of the document, or of elements that were there before.
-    pub(super) fn join_different(&mut self, said: Said<'_>) -> Checked {
+    /// An append at the same time as another change of the document, or of older elements.
+    pub(super) fn join_different(&mut self, log: LogLine<'_>) -> Checked {
         if !self.place.takes_turns() || self.may_be_refused() {
             return Ok(());
         }
-        let ((axis, block), together) = (self.block(), Together::any(&mut self.random));
+        let (axis, block) = self.block();
+        let together = Together::any(&mut self.random);
         let first = self.append_call(axis, &block)?;
         let mut array = self.fresh()?;
         let others: Vec<&str> = ["merge_attributes", "write_async", "append", "shard writer"]
@@ -85,7 +89,7 @@ impl Machine {
             .filter(|&other| other != "shard writer" || self.spec.has_shards())
             .collect();
         let other = others[self.random.below(others.len() as u64) as usize];
-        said(format!("append_async {:?} along {axis} and {other}, {together:?}", block.shape()));
+        log(format!("append_async {:?} along {axis} and {other}, {together:?}", block.shape()));
         match other {
             "merge_attributes" => {
                 let second = call(async move { array.merge_attributes(json!({"joined": 1})) });
@@ -95,7 +99,8 @@ impl Machine {
             "write_async" => {
                 // Not in the chunks that the append writes, whose shape this handle does not see.
                 let mut region = self.random.region(&self.model.shape());
-                let (n, unit) = (self.model.shape()[axis], self.spec.unit[axis]);
+                let n = self.model.shape()[axis];
+                let unit = self.spec.unit[axis];
                 region[axis].end = region[axis].end.min((n - 1) / unit * unit);
                 region[axis].start = region[axis].start.min(region[axis].end);
                 let elements = self.elements_of(&region);
@@ -128,7 +133,8 @@ impl Machine {
         axis: usize,
         block: &ArrayD<u32>,
     ) -> Checked<LocalBoxFuture<'static, ndzarr::Result<()>>> {
-        let (array, block) = (self.fresh()?, block.clone());
+        let array = self.fresh()?;
+        let block = block.clone();
         Ok(call(async move { asynchronous::Array::from(array).append(axis, &block).await }))
     }
 
@@ -143,46 +149,49 @@ impl Machine {
         first.and(second).map_err(failed)
     }
 
-    pub(super) fn resize(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn resize(&mut self, log: LogLine<'_>) -> Checked {
         let shape = self.other_shape();
         let fails = self.fail_once();
         let mut array = self.handle().with_options(self.options());
-        said(format!("resize {shape:?}, a fault: {fails}"));
+        log(format!("resize {shape:?}, a fault: {fails}"));
         self.tally.calls += 1;
         let result = array.resize(&shape);
         self.heal();
-        self.keep(array);
-        self.resized(result, &shape, fails, said)
+        self.add_handle(array);
+        self.resize_returned(result, &shape, fails, log)
     }
 
-    pub(super) fn resize_async(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn resize_async(&mut self, log: LogLine<'_>) -> Checked {
         let shape = self.other_shape();
-        let (fails, drive) = (self.fail_once(), Drive::any(&mut self.random));
+        let fails = self.fail_once();
+        let drive = Drive::any(&mut self.random);
         let mut array = asynchronous::Array::from(self.handle().with_options(self.options()));
-        said(format!("resize_async {shape:?}, {drive:?}, a fault: {fails}"));
+        log(format!("resize_async {shape:?}, {drive:?}, a fault: {fails}"));
         self.tally.calls += 1;
         let result = drive.run(array.resize(&shape));
         self.heal();
         match result {
             Some(result) => {
-                self.keep(array.into());
-                self.resized(result, &shape, fails, said)
+                self.add_handle(array.into());
+                self.resize_returned(result, &shape, fails, log)
             }
             None => {
                 self.tally.dropped += 1;
-                self.tidied(fails)?;
-                self.adopt_resize(&shape, said)
+                self.resize_again(fails)?;
+                self.adopt_resize(&shape, log)
             }
         }
     }
 
-    pub(super) fn join_resizes(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn join_resizes(&mut self, log: LogLine<'_>) -> Checked {
         if !self.place.takes_turns() || self.may_be_refused() {
             return Ok(());
         }
-        let (shapes, together) = ([self.other_shape(), self.other_shape()], Together::any(&mut self.random));
-        let (first, second) = (self.handle(), self.fresh()?);
-        said(format!("resize_async {:?} and {:?}, {together:?}", shapes[0], shapes[1]));
+        let shapes = [self.other_shape(), self.other_shape()];
+        let together = Together::any(&mut self.random);
+        let first = self.handle();
+        let second = self.fresh()?;
+        log(format!("resize_async {:?} and {:?}, {together:?}", shapes[0], shapes[1]));
         let [one, two] = shapes.clone();
         let first = call(async move { asynchronous::Array::from(first).resize(&one).await });
         let second = call(async move { asynchronous::Array::from(second).resize(&two).await });
@@ -191,13 +200,14 @@ impl Machine {
         // The current shape came last.
         let order = if fresh.shape() == shapes[1] { [0, 1] } else { [1, 0] };
         order.into_iter().for_each(|i| self.model.resize(&shapes[i]));
-        self.settle();
+        self.add_fresh_handle();
         self.model.check(&self.found(&fresh)?)
     }
 
-    pub(super) fn attributes(&mut self, said: Said<'_>) -> Checked {
-        let (name, value) = (format!("k{}", self.random.below(4)), self.random.below(100));
-        said(format!("merge_attributes {name}: {value}"));
+    pub(super) fn attributes(&mut self, log: LogLine<'_>) -> Checked {
+        let name = format!("k{}", self.random.below(4));
+        let value = self.random.below(100);
+        log(format!("merge_attributes {name}: {value}"));
         self.tally.calls += 1;
         let mut array = self.handle().with_options(self.options());
         array.merge_attributes(json!({ &name: value })).map_err(failed)?;
@@ -221,9 +231,9 @@ impl Machine {
         shape.iter().zip(unit).map(|(&n, unit)| self.random.below(n + unit) + 1).collect()
     }
 
-    /// A handle of the new shape. Chunks of varying lengths have moved by then, which older handles
-    /// do not know.
-    pub(super) fn keep(&mut self, array: ndzarr::Array<u32>) {
+    /// Adds a handle of the new shape. If chunks have varying lengths, they have moved by then, which
+    /// older handles do not know.
+    pub(super) fn add_handle(&mut self, array: ndzarr::Array<u32>) {
         if self.spec.is_rectilinear() {
             self.handles.clear();
         }
@@ -233,21 +243,22 @@ impl Machine {
         self.handles.push(array);
     }
 
-    /// After shapes that no handle here has seen.
-    fn settle(&mut self) {
+    /// Adds a handle after changes of shape that no handle here has seen.
+    fn add_fresh_handle(&mut self) {
         if self.spec.is_rectilinear()
             && let Ok(fresh) = self.fresh()
         {
-            self.keep(fresh);
+            self.add_handle(fresh);
         }
     }
 
-    /// After an abandoned call: anything it still does, it does under the document's lock. It may
-    /// have changed the document and not its copies, like a killed process.
-    fn ended(&mut self) -> Checked {
-        self.settle();
+    /// Changes the document after an abandoned call, which works under the document's lock: it has then
+    /// ended. It may have changed the document and not its copies, like a killed process.
+    fn change_document(&mut self) -> Checked {
+        self.add_fresh_handle();
         let after = self.tally.calls;
-        let (mut array, options) = (self.fresh()?, self.options());
+        let mut array = self.fresh()?;
+        let options = self.options();
         if !self.may_be_refused() {
             // In Zarr v2 the shape is in another document than the attributes.
             let mut shape = array.shape().to_vec();
@@ -271,27 +282,27 @@ impl Machine {
         self.model.appended(axis, blocks, found)
     }
 
-    fn grown(
+    fn append_returned(
         &mut self,
         result: ndzarr::Result<()>,
         axis: usize,
         block: ArrayD<u32>,
         fails: bool,
-        said: Said<'_>,
+        log: LogLine<'_>,
     ) -> Checked {
         match result {
             Ok(()) => self.appended(axis, vec![block]),
             Err(_) if fails || self.may_be_refused() => {
                 self.tally.refused += 1;
-                self.adopt_append(axis, &block, said)
+                self.adopt_append(axis, &block, log)
             }
             Err(error) => Err(failed(error)),
         }
     }
 
     /// After an append that was abandoned or failed.
-    fn adopt_append(&mut self, axis: usize, block: &ArrayD<u32>, said: Said<'_>) -> Checked {
-        self.ended()?;
+    fn adopt_append(&mut self, axis: usize, block: &ArrayD<u32>, log: LogLine<'_>) -> Checked {
+        self.change_document()?;
         let fresh = self.fresh()?;
         let old = self.model.shape();
         if fresh.shape() == old {
@@ -300,13 +311,13 @@ impl Machine {
             let mut shape = old;
             shape[axis] += block.shape()[axis] as u64;
             return match self.random.below(3) {
-                0 => self.append(said),
+                0 => self.append(log),
                 1 if !self.may_be_refused() => {
-                    said(format!("resize {shape:?} to look at the place"));
+                    log(format!("resize {shape:?} to look at the place"));
                     let mut array = fresh.clone();
                     array.resize(&shape).map_err(failed)?;
                     self.model.resize(&shape);
-                    self.keep(array);
+                    self.add_handle(array);
                     Ok(())
                 }
                 _ => Ok(()),
@@ -325,10 +336,16 @@ impl Machine {
             self.model.set(&region, block);
             return self.model.check(&self.found(&fresh)?);
         }
-        self.adopt(&region, block, said)
+        self.adopt(&region, block, log)
     }
 
-    fn resized(&mut self, result: ndzarr::Result<()>, shape: &[u64], fails: bool, said: Said<'_>) -> Checked {
+    fn resize_returned(
+        &mut self,
+        result: ndzarr::Result<()>,
+        shape: &[u64],
+        fails: bool,
+        log: LogLine<'_>,
+    ) -> Checked {
         match result {
             Ok(()) => {
                 self.model.resize(shape);
@@ -336,15 +353,15 @@ impl Machine {
             }
             Err(_) if fails || self.may_be_refused() => {
                 self.tally.refused += 1;
-                self.adopt_resize(shape, said)
+                self.adopt_resize(shape, log)
             }
             Err(error) => Err(failed(error)),
         }
     }
 
     /// After a resize that was abandoned or failed.
-    fn adopt_resize(&mut self, shape: &[u64], said: Said<'_>) -> Checked {
-        self.ended()?;
+    fn adopt_resize(&mut self, shape: &[u64], log: LogLine<'_>) -> Checked {
+        self.change_document()?;
         let fresh = self.fresh()?;
         if fresh.shape() == shape && fresh.shape() != self.model.shape() {
             self.model.resize(shape);
@@ -352,6 +369,6 @@ impl Machine {
         }
         let all: Region = self.model.shape().iter().map(|&n| 0..n).collect();
         let cut = self.model.cut(shape);
-        self.adopt(&all, &cut, said)
+        self.adopt(&all, &cut, log)
     }
 }

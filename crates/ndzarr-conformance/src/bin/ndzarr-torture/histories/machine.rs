@@ -11,7 +11,7 @@ use super::Checked;
 use super::model::{Model, Region};
 use super::setting::{Kind, Place, Spec};
 
-/// How many calls there were.
+/// The numbers of calls, and of those that were dropped or refused.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) calls: u64,
@@ -40,10 +40,11 @@ pub(super) struct Machine {
     written: u32,
 }
 
-pub(super) type Said<'s> = &'s mut dyn FnMut(String);
+/// Logs what a step does, before it does it.
+pub(super) type LogLine<'s> = &'s mut dyn FnMut(String);
 
 /// A step and how often it is taken.
-type Step = (u64, fn(&mut Machine, Said<'_>) -> Checked);
+type Step = (u64, fn(&mut Machine, LogLine<'_>) -> Checked);
 
 const STEPS: [Step; 26] = [
     (4, Machine::read),
@@ -68,7 +69,7 @@ const STEPS: [Step; 26] = [
     (3, Machine::join_different),
     (2, Machine::read_virtual),
     (3, Machine::wait_for_lock),
-    (1, Machine::many_ways),
+    (1, Machine::linked_folders),
     (2, Machine::convert_onto_itself),
     (2, Machine::erase_by_mistake),
     (1, Machine::erase_a_group),
@@ -80,7 +81,8 @@ impl Machine {
         let spec = Spec::any(random);
         let array = spec.create(&place, place.options(random))?;
         let model = Model::new(&spec.shape, spec.fill, spec.regular_unit());
-        let (random, tally) = (random.clone(), Tally::default());
+        let random = random.clone();
+        let tally = Tally::default();
         Ok(Self { place, spec, model, handles: vec![array], random, tally, written: 0 })
     }
 
@@ -95,12 +97,12 @@ impl Machine {
     }
 
     /// Takes a step and compares everything.
-    pub(super) fn step(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn step(&mut self, log: LogLine<'_>) -> Checked {
         let all = STEPS.iter().map(|(weight, _)| weight).sum();
         let mut at = self.random.below(all);
         for (weight, step) in STEPS {
             if at < weight {
-                step(self, said)?;
+                step(self, log)?;
                 return self.check();
             }
             at -= weight;
@@ -129,12 +131,12 @@ impl Machine {
     /// No lock file stays.
     fn no_leftovers(&self) -> Checked {
         let Some(root) = &self.place.root else { return Ok(()) };
-        let left = crate::layout::leftovers(root).map_err(|error| error.to_string())?;
+        let left = crate::common::layout::leftovers(root).map_err(|error| error.to_string())?;
         // An abandoned job may be about to remove its own.
         if left.is_empty() || self.tally.dropped > 0 { Ok(()) } else { Err(format!("{left:?} is left")) }
     }
 
-    /// The array as it is now, opened in one of the ways.
+    /// A new handle of the array, opened by its path or through the storage.
     pub(super) fn fresh(&mut self) -> Checked<Array<u32>> {
         let path = self.place.root.as_ref().map(|root| root.join("a"));
         let array = match path {
@@ -162,7 +164,8 @@ impl Machine {
     /// A handle that can write to the region without undoing what it does not see, and a region.
     pub(super) fn handle_and_region(&mut self) -> Checked<(Array<u32>, Region)> {
         let handle = self.handle();
-        let (seen, shape) = (handle.shape().to_vec(), self.model.shape());
+        let seen = handle.shape().to_vec();
+        let shape = self.model.shape();
         let both: Vec<u64> = seen.iter().zip(&shape).map(|(&seen, &n)| seen.min(n)).collect();
         let region = self.random.region(&both);
         if self.model.hides_some(&region, &seen) {
@@ -195,14 +198,15 @@ impl Machine {
     /// A chunk that was being published when the call was abandoned may still appear, under its
     /// lock. So each one is written to before it is examined, or all of it afterwards: acknowledged
     /// elements must not be lost.
-    pub(super) fn adopt(&mut self, region: &Region, new: &ArrayD<u32>, said: Said<'_>) -> Checked {
+    pub(super) fn adopt(&mut self, region: &Region, new: &ArrayD<u32>, log: LogLine<'_>) -> Checked {
         let fresh = self.fresh()?;
         let mut new = self.model.with(region, new);
         let writes_all = self.random.below(2) == 0 || self.spec.is_rectilinear();
         if !writes_all {
             for at in self.model.one_of_each_unit(&new) {
-                let (one, element) = (at.iter().map(|&at| at..at + 1).collect(), self.elements(&[1]));
-                said(format!("write to {at:?}"));
+                let one = at.iter().map(|&at| at..at + 1).collect();
+                let element = self.elements(&[1]);
+                log(format!("write to {at:?}"));
                 let element =
                     element.into_shape_with_order(vec![1; at.len()]).map_err(|error| error.to_string())?;
                 fresh.write(&one, &element).map_err(failed)?;
@@ -215,14 +219,14 @@ impl Machine {
         self.model.adopt(found, &new)?;
         if writes_all {
             let elements = self.elements_of(region);
-            said(format!("write of {region:?} over it"));
+            log(format!("write of {region:?} over it"));
             fresh.write(region, &elements).map_err(failed)?;
             self.model.set(region, &elements);
         }
         Ok(())
     }
 
-    /// A call that must not fail, or one that a grid of varying lengths may refuse.
+    /// True if calls may be refused, as by a grid of chunks of varying lengths.
     pub(super) fn may_be_refused(&self) -> bool {
         self.spec.is_rectilinear()
     }

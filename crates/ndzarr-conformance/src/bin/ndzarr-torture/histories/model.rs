@@ -45,8 +45,7 @@ impl Model {
         self.set(&kept, &elements);
     }
 
-    /// The elements after they were all `region`'s other ones, as [`set`](Self::set) would leave
-    /// them.
+    /// The elements as [`set`](Self::set) would leave them.
     pub(super) fn with(&self, region: &Region, elements: &ArrayD<u32>) -> ArrayD<u32> {
         let mut all = self.elements.clone();
         all.slice_each_axis_mut(|axis| slice(&region[axis.axis.index()])).assign(elements);
@@ -95,7 +94,7 @@ impl Model {
         units.into_values().collect()
     }
 
-    /// Whether the content is exactly this.
+    /// Checks that the content is exactly this.
     pub(super) fn check(&self, found: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
             return Err(format!("the shape is {:?}, not {:?}", found.shape(), self.elements.shape()));
@@ -103,7 +102,7 @@ impl Model {
         differs(found, &self.elements)
     }
 
-    /// Takes over blocks that were appended concurrently: each must be there, in one piece, in some
+    /// Takes over blocks that were appended concurrently: each must be found as one block, in any
     /// order.
     pub(super) fn appended(
         &mut self,
@@ -137,7 +136,7 @@ impl Model {
         self.check(&found)
     }
 
-    /// Whether a write of `region` through a handle of another shape replaces a whole unit as the
+    /// True if a write of `region` through a handle of another shape replaces a whole unit as the
     /// handle sees it, though others see more of it: what others have appended there is lost then,
     /// as the guarantees say.
     pub(super) fn hides_some(&self, region: &Region, seen: &[u64]) -> bool {

@@ -42,7 +42,8 @@ impl Place {
     pub(super) fn any(random: &mut Random, folder: &Path) -> Self {
         let kinds = [Kind::Folder, Kind::Folder, Kind::Memory, Kind::Futures, Kind::Plain];
         let kind = kinds[random.below(kinds.len() as u64) as usize];
-        let (mut root, mut faults) = (None, None);
+        let mut root = None;
+        let mut faults = None;
         let storage = match kind {
             Kind::Folder => {
                 let store = FaultStore::new(FsStore::new(folder));
@@ -64,7 +65,7 @@ impl Place {
         Self { kind, storage, root, faults }
     }
 
-    /// Whether several writers may be at work.
+    /// True if several writers may be at work.
     pub(super) fn takes_turns(&self) -> bool {
         self.kind != Kind::Plain
     }
@@ -144,7 +145,7 @@ impl Spec {
                 builder.chunk_edges(self.shape.iter().zip(&self.unit).map(|(&n, &edge)| edges(n, edge, 1)))
             }
             "rectilinear shards" => {
-                // Lengths that inner chunks divide, the last of which may end behind the array.
+                // Lengths that inner chunks divide, the last of which may extend past the array.
                 let edges = |((&n, &unit), &inner)| edges(n, unit, inner);
                 let edges = self.shape.iter().zip(&self.unit).zip(&self.inner).map(edges);
                 builder.chunks(&self.inner).shards(&self.unit).chunk_edges(edges)

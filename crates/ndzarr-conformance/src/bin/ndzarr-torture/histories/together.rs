@@ -33,7 +33,8 @@ impl Together {
                 let runtime = tokio::runtime::Builder::new_current_thread().build();
                 let runtime = runtime.map_err(|error| error.to_string())?;
                 let (one, two) = tokio::task::LocalSet::new().block_on(&runtime, async {
-                    let (one, two) = (tokio::task::spawn_local(one), tokio::task::spawn_local(two));
+                    let one = tokio::task::spawn_local(one);
+                    let two = tokio::task::spawn_local(two);
                     // The later one first: waiting for a task does not poll the other.
                     let two = two.await;
                     (one.await, two)
@@ -42,7 +43,8 @@ impl Together {
             }
             Self::LocalExecutor => {
                 let executor = smol::LocalExecutor::new();
-                let (one, two) = (executor.spawn(one), executor.spawn(two));
+                let one = executor.spawn(one);
+                let two = executor.spawn(two);
                 Ok(smol::block_on(executor.run(async {
                     let two = two.await;
                     (one.await, two)

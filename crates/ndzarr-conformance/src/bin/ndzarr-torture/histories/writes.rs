@@ -6,18 +6,18 @@ use ndzarr::store::StoreError;
 use ndzarr_testkit::{Call, block_on};
 
 use super::Checked;
-use super::machine::{Machine, Said, failed};
+use super::machine::{LogLine, Machine, failed};
 use super::model::{Region, differs};
 use super::setting::Faults;
-use crate::drive::Drive;
+use crate::common::drive::Drive;
 
 impl Machine {
-    pub(super) fn read(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn read(&mut self, log: LogLine<'_>) -> Checked {
         let array = self.fresh()?;
         let region = self.random.region(&self.model.shape());
         let drive = Drive::any(&mut self.random);
         let expected = self.model.get(&region);
-        said(format!("read {region:?}, and by futures: {drive:?}"));
+        log(format!("read {region:?}, and by futures: {drive:?}"));
         self.tally.calls += 2;
         differs(&array.read(&region).map_err(failed)?, &expected)?;
         match drive.run(asynchronous::Array::from(array.clone()).read(&region)) {
@@ -29,20 +29,20 @@ impl Machine {
         }
     }
 
-    pub(super) fn write(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn write(&mut self, log: LogLine<'_>) -> Checked {
         let (array, region) = self.handle_and_region()?;
         let elements = self.elements_of(&region);
         let fails = self.fail_once();
-        said(format!("write {region:?} by a handle of {:?}, a fault: {fails}", array.shape()));
+        log(format!("write {region:?} by a handle of {:?}, a fault: {fails}", array.shape()));
         self.tally.calls += 1;
         let result = array.with_options(self.options()).write(&region, &elements);
-        self.written(result, &region, &elements, fails, said)
+        self.write_returned(result, &region, &elements, fails, log)
     }
 
-    pub(super) fn fill(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn fill(&mut self, log: LogLine<'_>) -> Checked {
         let (array, region) = self.handle_and_region()?;
         let value = if self.random.below(2) == 0 { self.spec.fill } else { self.elements(&[1])[[0]] };
-        said(format!("fill {region:?} with {value} by a handle of {:?}", array.shape()));
+        log(format!("fill {region:?} with {value} by a handle of {:?}", array.shape()));
         self.tally.calls += 1;
         array.with_options(self.options()).fill(&region, value).map_err(failed)?;
         let elements = self.model.get(&region).mapv(|_| value);
@@ -50,28 +50,29 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn write_async(&mut self, said: Said<'_>) -> Checked {
+    pub(super) fn write_async(&mut self, log: LogLine<'_>) -> Checked {
         let (array, region) = self.handle_and_region()?;
-        let (elements, drive) = (self.elements_of(&region), Drive::any(&mut self.random));
+        let elements = self.elements_of(&region);
+        let drive = Drive::any(&mut self.random);
         let fails = self.fail_once();
-        said(format!(
+        log(format!(
             "write_async {region:?} by a handle of {:?}, {drive:?}, a fault: {fails}",
             array.shape()
         ));
         self.tally.calls += 1;
         let array = asynchronous::Array::from(array.with_options(self.options()));
         match drive.run(array.write(&region, &elements)) {
-            Some(result) => self.written(result, &region, &elements, fails, said),
+            Some(result) => self.write_returned(result, &region, &elements, fails, log),
             None => {
                 self.heal();
                 self.tally.dropped += 1;
-                self.adopt(&region, &elements, said)
+                self.adopt(&region, &elements, log)
             }
         }
     }
 
-    /// Two at once on one thread.
-    pub(super) fn join_writes(&mut self, said: Said<'_>) -> Checked {
+    /// Joins two writes on one thread.
+    pub(super) fn join_writes(&mut self, log: LogLine<'_>) -> Checked {
         if !self.place.takes_turns() {
             return Ok(());
         }
@@ -79,7 +80,7 @@ impl Machine {
         let shape = self.model.shape();
         let regions = [self.random.region(&shape), self.random.region(&shape)];
         let elements = [self.elements_of(&regions[0]), self.elements_of(&regions[1])];
-        said(format!("join write_async {:?} and {:?}", regions[0], regions[1]));
+        log(format!("join write_async {:?} and {:?}", regions[0], regions[1]));
         self.tally.calls += 2;
         let array = asynchronous::Array::from(array);
         let (first, second) =
@@ -94,7 +95,7 @@ impl Machine {
         self.model.adopt(found, &second_last)
     }
 
-    /// Sometimes sets a fault; returns whether it did.
+    /// Sometimes sets a fault. Returns true if it did.
     pub(super) fn fail_once(&mut self) -> bool {
         if self.random.below(6) > 0 {
             return false;
@@ -120,13 +121,13 @@ impl Machine {
         }
     }
 
-    fn written(
+    fn write_returned(
         &mut self,
         result: ndzarr::Result<()>,
         region: &Region,
         elements: &ndzarr::ndarray::ArrayD<u32>,
         fails: bool,
-        said: Said<'_>,
+        log: LogLine<'_>,
     ) -> Checked {
         self.heal();
         match result {
@@ -136,7 +137,7 @@ impl Machine {
             }
             Err(_) if fails => {
                 self.tally.refused += 1;
-                self.adopt(region, elements, said)
+                self.adopt(region, elements, log)
             }
             Err(error) => Err(failed(error)),
         }

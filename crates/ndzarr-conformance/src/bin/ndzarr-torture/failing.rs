@@ -1,0 +1,4 @@
+//! Stores and servers that fail.
+
+pub(crate) mod faults;
+pub(crate) mod soak;
