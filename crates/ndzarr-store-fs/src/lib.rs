@@ -80,8 +80,8 @@
 //! DataLad leave these for files that are not fetched. So are pipes, sockets and devices, which are
 //! not read either. A key that leads to a folder is absent if something is in the folder, as it may be
 //! in a bucket; an empty folder in the place of a value is an error.
-//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once behind links, however
-//! many lead there. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any
+//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once, however many links
+//! lead there. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any
 //! other, and are listed.
 //!
 //! # Limits

@@ -6,7 +6,7 @@ use ndzarr_store::{Key, is_numbered};
 ///
 /// At every level other processes see either the old value or the new one, and a program that
 /// crashes loses nothing. The levels differ in what a crash of the operating system or a power cut
-/// may leave behind.
+/// may leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
@@ -63,7 +63,7 @@ impl Durability {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Links {
-    /// They are followed anywhere: git-annex and DataLad keep each chunk behind a link, and
+    /// They are followed anywhere: git-annex and DataLad make each chunk a link, and
     /// clusters link whole data sets. The default.
     #[default]
     Follow,

@@ -291,7 +291,7 @@ impl Store for FsStore {
     }
 
     fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
-        self.folder_behind_link(prefix)
+        self.linked_folder(prefix)
     }
 
     fn links_up(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {

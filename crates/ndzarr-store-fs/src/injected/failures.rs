@@ -5,7 +5,7 @@ use ndzarr_store::{Locked, Prefix};
 use super::*;
 use crate::Locking;
 
-/// Every errno at every step of a replacement: the old value stays, nothing is left behind, and the
+/// Every errno at every step of a replacement: the old value stays, nothing else is left, and the
 /// error says which key it was and what was tried.
 #[test]
 fn a_put_that_fails_leaves_the_old_value_alone() -> Outcome {
@@ -112,7 +112,7 @@ fn short_reads_and_writes_are_carried_on() -> Outcome {
     put(&store, Precondition::None)?;
     assert_eq!(read(&store)?.as_deref(), Some("new value"));
     let fetch = Fetch { key: key()?, of: Of::Any, want: Want::Ranges(vec![4..9, 0..3, 5..5]) };
-    let Fetched::Parts { parts, .. } = store.fetch(&fetch)? else { panic!("it is there") };
+    let Fetched::Parts { parts, .. } = store.fetch(&fetch)? else { panic!("it exists") };
     assert_eq!(parts, ["value", "new", ""]);
     Ok(())
 }
@@ -166,7 +166,7 @@ fn a_part_of_the_old_value_is_copied_or_nothing_is() -> Outcome {
         let setup = Setup::new()?;
         let store = setup.faulty(faulty);
         let Locked::Held(mut lock) = store.lock(&key()?, Wait::Block)? else { panic!("it is free") };
-        let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Tail(1))? else { panic!("it is there") };
+        let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Tail(1))? else { panic!("it exists") };
         lock.write_at(0, b"a ")?;
         let copied = lock.copy_at(2, &pin, 4..9);
         match (&copied, expected) {
@@ -193,12 +193,12 @@ fn a_part_of_the_old_value_is_copied_or_nothing_is() -> Outcome {
     // A range that the value does not have is left to the caller, who reads and finds out.
     let setup = Setup::new()?;
     let Locked::Held(mut lock) = setup.good.lock(&key()?, Wait::Block)? else { panic!("it is free") };
-    let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Tail(1))? else { panic!("it is there") };
+    let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Tail(1))? else { panic!("it exists") };
     assert!(!lock.copy_at(0, &pin, 4..1000)?);
     Ok(())
 }
 
-/// The new value is there, only not known to stay after a power cut.
+/// The new value exists, only not known to stay after a power cut.
 #[test]
 fn a_folder_that_cannot_be_synced_is_an_error() -> Outcome {
     let setup = Setup::new()?;

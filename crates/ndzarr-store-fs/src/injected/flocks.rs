@@ -53,7 +53,7 @@ fn threads_lose_no_update() -> Outcome {
             let Fetched::Parts { parts, .. } = lock.fetch(Of::Any, Want::Whole { limit: 100 })? else {
                 panic!("nobody erases it")
             };
-            let count: usize = String::from_utf8_lossy(&parts[0]).parse().expect("whole numbers alone");
+            let count: usize = String::from_utf8_lossy(&parts[0]).parse().expect("only whole numbers");
             lock.append((count + 1).to_string().as_bytes())?;
             lock.publish()?;
             held(&flock.copies).clear();

@@ -31,7 +31,7 @@ fn folded(name: &OsStr) -> String {
 }
 
 impl Folding {
-    /// The path as it is stored, as far as it is there.
+    /// The path as it is stored, as far as it exists.
     fn stored(self, path: &Path) -> PathBuf {
         let mut found = PathBuf::new();
         for name in path {

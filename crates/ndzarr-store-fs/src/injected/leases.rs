@@ -1,127 +1,20 @@
 //! Tests of the portable protocol, with a clock that advances when the store pauses, and with
 //! simulated hosts.
 
+mod lost_locks;
+mod machine;
 #[cfg(target_os = "linux")]
 mod shares;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use ndzarr_store::{Locked, Prefix, Wait};
 
 use super::*;
 use crate::Locking;
+use crate::injected::leases::machine::{AtPause, LEASE, Machine};
 use crate::locks::renewal::held_by_this_process;
 use crate::names::lock_names::lock_path;
-use crate::system::file_system::FileSystem;
-use crate::system::host::Host;
-
-const LEASE: Duration = Duration::from_secs(30);
-
-/// A machine: its boot id, and its clock, which shows another time than that of every other
-/// machine.
-#[derive(Debug, Default)]
-struct Machine {
-    boot: &'static str,
-    millis: AtomicU64,
-    /// True if its processes were killed.
-    is_dead: AtomicBool,
-    /// True if a process of it holds the locks of files.
-    is_locked: AtomicBool,
-    /// True if its locks of files reach the other machines.
-    locks_meet: AtomicBool,
-    /// True if it finds a removed file by its name, as a process that has it open does on SMB.
-    keeps_names: AtomicBool,
-    faults: Faulty,
-    /// What happens at each pause.
-    at_pause: Mutex<Option<AtPause>>,
-}
-
-struct AtPause(Box<dyn FnMut() + Send>);
-
-impl std::fmt::Debug for AtPause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("AtPause")
-    }
-}
-
-impl Machine {
-    fn new(boot: &'static str) -> Arc<Self> {
-        Self::with(boot, Faulty::default())
-    }
-
-    fn with(boot: &'static str, faults: Faulty) -> Arc<Self> {
-        let millis = AtomicU64::new(boot.len() as u64 * 1_000_000);
-        Arc::new(Self { boot, millis, faults, ..Self::default() })
-    }
-
-    fn pass(&self, time: Duration) {
-        // A pause is shorter than what this clock tells apart at first.
-        self.millis.fetch_add((time.as_millis() as u64).max(1), Ordering::Relaxed);
-    }
-
-    fn store(self: &Arc<Self>, setup: &Setup) -> FsStore {
-        let portable = FsStore::builder(setup.folder.path()).locking(Locking::Portable);
-        portable.lease(LEASE).build_on(self.clone())
-    }
-}
-
-impl Syscalls for Machine {
-    fn create(&self, path: &Path) -> io::Result<File> {
-        self.faults.create(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.faults.rename(from, to)
-    }
-    fn unlink(&self, path: &Path) -> io::Result<()> {
-        self.faults.unlink(path)
-    }
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.faults.check("link")?;
-        System.link(from, to)
-    }
-    fn link_stat(&self, path: &Path) -> io::Result<Stat> {
-        match System.link_stat(path) {
-            // Of any file, since nothing but its existence matters.
-            Err(_) if self.keeps_names.load(Ordering::Relaxed) => System.link_stat(&path.with_file_name("b")),
-            found => found,
-        }
-    }
-    fn read_at(&self, file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
-        self.faults.read_at(file, at, len, into)
-    }
-    fn write_at(&self, file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
-        self.faults.write_at(file, at, from)
-    }
-    /// Where the locks of two machines do not meet, nothing is locked at all.
-    fn lock(&self, file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
-        self.faults.check("lock")?;
-        if self.locks_meet.load(Ordering::Relaxed) { System.lock(file, part, wait) } else { Ok(true) }
-    }
-    fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {
-        if self.locks_meet.load(Ordering::Relaxed) {
-            return System.lock_to_read(file, part);
-        }
-        Ok(!self.is_locked.load(Ordering::Relaxed))
-    }
-    fn now(&self) -> Duration {
-        Duration::from_millis(self.millis.load(Ordering::Relaxed))
-    }
-    fn pause(&self, time: Duration) {
-        self.pass(time);
-        if let Some(AtPause(happens)) = &mut *held(&self.at_pause) {
-            happens();
-        }
-    }
-    fn host(&self) -> Host {
-        Host { boot: self.boot.to_owned(), space: "pid:[1]".to_owned() }
-    }
-    fn process_start(&self, process: u32) -> io::Result<Option<String>> {
-        if self.is_dead.load(Ordering::Relaxed) { Ok(None) } else { System.process_start(process) }
-    }
-    fn file_system(&self, file: &File) -> io::Result<FileSystem> {
-        System.file_system(file)
-    }
-}
 
 fn locked(store: &FsStore) -> Result<Box<dyn ndzarr_store::KeyLock>, Box<dyn Error>> {
     match store.lock(&key()?, Wait::Block)? {
@@ -137,7 +30,7 @@ fn renew(setup: &Setup) {
 }
 
 #[test]
-fn a_value_is_written_beside_the_lock_file() -> Outcome {
+fn a_value_is_written_next_to_the_lock_file() -> Outcome {
     let setup = Setup::new()?;
     let machine = Machine::new("a");
     let store = machine.store(&setup);
@@ -235,23 +128,6 @@ fn whoever_is_stopped_before_the_very_renaming_publishes_nothing() -> Outcome {
     let Err(error) = lock.publish() else { panic!("an update is undone") };
     assert!(matches!(error, StoreError::LockLost { .. }), "{error:?}");
     assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("of the other"), vec!["b".to_owned()]));
-    Ok(())
-}
-
-/// A whole value needs nothing that was read before, so it is written again.
-#[test]
-fn a_put_that_loses_its_lock_begins_again() -> Outcome {
-    let setup = Setup::new()?;
-    let here = Machine::new("here");
-    let store = here.store(&setup);
-    let meanwhile = Faulty::meanwhile("rename", move || {
-        let key = key().expect("a key");
-        assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));
-        here.pass(LEASE);
-        store.put(&key, &["of the other".into()], Precondition::None).expect("its lease is over");
-    });
-    put(&Machine::with("over there", meanwhile).store(&setup), Precondition::None)?;
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
     Ok(())
 }
 
@@ -375,71 +251,6 @@ fn a_wait_ends_at_the_limit_and_says_who_holds_the_lock() -> Outcome {
     }
     drop(lock);
     put(&waiting, Precondition::None)?;
-    Ok(())
-}
-
-/// A host that was asleep may have lost its lock; an erasure would remove the value of another
-/// writer.
-#[test]
-fn an_erasure_looks_at_its_lock_first() -> Outcome {
-    let setup = Setup::new()?;
-    let (here, there) = (Machine::new("here"), Machine::new("over there"));
-    let store = here.store(&setup);
-    let lost = locked(&there.store(&setup))?;
-    assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
-    here.pass(LEASE);
-    there.pass(LEASE);
-    put(&store, Precondition::None)?;
-    assert!(matches!(lost.erase(), Err(StoreError::LockLost { .. })));
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
-    Ok(())
-}
-
-/// The owner that was asleep does not remove the lock that is another's by now.
-#[test]
-fn a_lost_lock_is_let_go_without_harm() -> Outcome {
-    let setup = Setup::new()?;
-    let (here, there) = (Machine::new("here"), Machine::new("over there"));
-    let store = here.store(&setup);
-    let lost = locked(&there.store(&setup))?;
-    assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
-    here.pass(LEASE);
-    there.pass(LEASE);
-    let lock = locked(&store)?;
-    drop(lost);
-    assert!(setup.lock_file().exists());
-    lock.publish()?;
-    Ok(())
-}
-
-/// A renewal changes what a waiter sees even if no clock moves, and never a lock file that is
-/// another's.
-#[test]
-fn a_renewal_shows() -> Outcome {
-    let setup = Setup::new()?;
-    let (here, there) = (Machine::new("here"), Machine::new("over there"));
-    let store = here.store(&setup);
-    let lock = locked(&there.store(&setup))?;
-    for _ in 0..5 {
-        let before = fs::metadata(setup.lock_file())?.modified()?;
-        there.pass(LEASE / 4);
-        renew(&setup);
-        let after = fs::metadata(setup.lock_file())?.modified()?;
-        assert!(after.duration_since(before)? >= Duration::from_secs(1), "as far as some file systems tell");
-        here.pass(LEASE - Duration::from_millis(1));
-        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
-    }
-    // Too early to do it again.
-    let before = fs::metadata(setup.lock_file())?.modified()?;
-    renew(&setup);
-    assert_eq!(fs::metadata(setup.lock_file())?.modified()?, before);
-    fs::write(setup.lock_file(), "of a program that knows nothing of all this")?;
-    let before = fs::metadata(setup.lock_file())?.modified()?;
-    there.pass(LEASE / 4);
-    renew(&setup);
-    assert_eq!(fs::metadata(setup.lock_file())?.modified()?, before);
-    assert!(matches!(lock.publish(), Err(StoreError::LockLost { .. })));
-    assert_eq!(setup.value()?.as_deref(), Some("old value"));
     Ok(())
 }
 

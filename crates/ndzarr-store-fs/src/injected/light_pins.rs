@@ -77,7 +77,7 @@ fn a_light_pin_is_checked_without_opening_the_file() {
     assert_eq!(sys.opened.load(Ordering::Relaxed), opened);
     let whole = Want::Whole { limit: 10 };
     let Fetched::Parts { pin, parts, .. } = fetch(&store, Of::Snapshot(light.clone()), whole.clone()) else {
-        panic!("it is there");
+        panic!("it exists");
     };
     assert_eq!((&parts[0][..], pin.is_light()), (&b"first"[..], false), "the file is open from now on");
     put(&store, "other");

@@ -172,7 +172,7 @@ fn an_update_on_nfs_does_not_keep_the_old_value_open() -> Outcome {
     let store = setup.faulty(Faulty { file_system: Some(0x6969), ..meanwhile });
     let Locked::Held(mut lock) = store.lock(&key()?, Wait::Try)? else { panic!("it is free") };
     let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Whole { limit: 100 })? else {
-        panic!("it is there")
+        panic!("it exists")
     };
     lock.append(b"newer")?;
     lock.publish()?;

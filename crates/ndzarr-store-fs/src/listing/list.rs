@@ -81,7 +81,7 @@ impl FsStore {
             _ => return Ok(Some(Kind::Value)),
         };
         // Without the links that lead to a folder on their own path, every descent ends. A walk
-        // enters each folder behind links once, see `folder_behind_link`, which limits the number
+        // enters each folder that links lead to once, see `linked_folder`, which limits the number
         // of descents.
         let above = match above {
             Some(above) => above,
@@ -96,7 +96,7 @@ impl FsStore {
 
     /// A number for the folder that a prefix leads to by a symbolic link; `None` if there is no
     /// link below the root.
-    pub(crate) fn folder_behind_link(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
+    pub(crate) fn linked_folder(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
         // A walk has listed the link before.
         if !self.has_linked_folders.load(Ordering::Relaxed) {
             return Ok(None);

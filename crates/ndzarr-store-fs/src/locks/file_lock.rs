@@ -18,8 +18,7 @@ pub(crate) enum FileLock {
 }
 
 /// The write lock of a path on a local file system. Its file becomes the new value, so there is no
-/// other temporary, and a killed writer leaves at most this one behind, which the next writer takes
-/// over.
+/// other temporary, and a killed writer leaves at most this one, which the next writer takes over.
 #[derive(Debug)]
 pub(crate) struct LocalLock {
     sys: Arc<dyn Syscalls>,

@@ -24,7 +24,7 @@ pub(crate) struct Held {
     path: PathBuf,
     mark: String,
     lease: Duration,
-    /// Process that took it. A forked child has a copy, and must leave the lock alone.
+    /// Process that took it. A forked child has a copy, and must not touch the lock.
     process: u32,
     lost: AtomicBool,
     /// The time that the file was last given.

@@ -96,12 +96,12 @@ mod tests {
         assert!(exists(std::process::id()));
         // Of another user, unless the tests run as root.
         assert!(exists(1));
-        assert_eq!(process_start(child.id()).expect("/proc is there"), None);
+        assert_eq!(process_start(child.id()).expect("/proc exists"), None);
     }
 
     #[test]
     fn a_thread_knows_when_its_process_was_started() {
-        let start = || process_start(std::process::id()).expect("/proc is there").expect("it runs");
+        let start = || process_start(std::process::id()).expect("/proc exists").expect("it runs");
         std::thread::sleep(std::time::Duration::from_millis(30));
         assert_eq!(std::thread::spawn(start).join().expect("no panic"), start());
     }

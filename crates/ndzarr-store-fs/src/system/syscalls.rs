@@ -170,7 +170,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         locks::unlock(file)
     }
 
-    /// Tries to lock a part of a file, open to read alone, against writers that lock it; `false` when
+    /// Tries to lock a part of a file that is open only to read, against writers that lock it; `false` when
     /// one of them holds it.
     fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {
         locks::lock_to_read(file, part)

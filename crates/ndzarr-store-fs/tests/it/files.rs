@@ -171,7 +171,7 @@ fn a_value_larger_than_memory_is_refused() -> Outcome {
     let whole = fetch(&store, "a", Of::Any, Want::Whole { limit: 1 << 20 });
     assert!(matches!(whole, Err(StoreError::TooLarge { size, .. }) if size == 1 << 43), "{whole:?}");
     let Fetched::Parts { parts, .. } = fetch(&store, "a", Of::Any, Want::Tail(4))? else {
-        panic!("it is there")
+        panic!("it exists")
     };
     assert_eq!(parts[0][..], [0; 4]);
     Ok(())
@@ -242,7 +242,7 @@ fn a_lock_on_a_folder_can_be_dropped() -> Outcome {
 /// A writer below a prefix that is being erased comes before or after, and finds or makes the
 /// folder.
 #[test]
-fn erasing_a_prefix_beside_writers() -> Outcome {
+fn erasing_a_prefix_while_others_write() -> Outcome {
     let folder = tempfile::tempdir()?;
     let store = FsStore::new(folder.path());
     thread::scope(|scope| -> Outcome {

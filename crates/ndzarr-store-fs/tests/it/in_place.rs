@@ -34,14 +34,14 @@ fn open(path: &Path) -> Outcome<File> {
 }
 
 /// A store with a value, a program that has locked and cut it, and what that program goes on to write.
-struct Beside {
+struct BlankValue {
     _folder: tempfile::TempDir,
     store: FsStore,
     path: PathBuf,
     writer: Option<File>,
 }
 
-impl Beside {
+impl BlankValue {
     fn new() -> Outcome<Self> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a");
@@ -67,7 +67,7 @@ fn key() -> Key {
 
 fn read(store: &FsStore) -> Outcome<(Pin, String)> {
     let fetch = Fetch { key: key(), of: Of::Any, want: Want::Whole { limit: 100 } };
-    let Fetched::Parts { pin, parts, .. } = store.fetch(&fetch)? else { return Err("it is there".into()) };
+    let Fetched::Parts { pin, parts, .. } = store.fetch(&fetch)? else { return Err("it exists".into()) };
     Ok((pin, String::from_utf8(parts[0].to_vec())?))
 }
 
@@ -92,10 +92,10 @@ fn when_waited_for(done: impl FnOnce() + Send) -> impl Fn() -> bool + Sync {
 
 #[test]
 fn a_reader_waits_for_the_writer_of_a_blank_value() -> Outcome {
-    let Beside { store, mut writer, _folder, .. } = Beside::new()?;
+    let BlankValue { store, mut writer, _folder, .. } = BlankValue::new()?;
     let (pin, value) = read(&store)?;
     assert_eq!(value, "");
-    let goes_on = when_waited_for(move || Beside::end(&mut writer));
+    let goes_on = when_waited_for(move || BlankValue::end(&mut writer));
     assert!(!store.stays(&key(), &pin, Wait::While(&goes_on))?, "it was written meanwhile");
     assert_eq!(read(&store)?.1, "new value");
     Ok(())
@@ -103,18 +103,18 @@ fn a_reader_waits_for_the_writer_of_a_blank_value() -> Outcome {
 
 #[test]
 fn a_reader_that_is_stopped_waits_no_longer() -> Outcome {
-    let beside = Beside::new()?;
-    let (pin, _) = read(&beside.store)?;
-    assert!(beside.store.stays(&key(), &pin, Wait::Try)?);
-    assert!(beside.store.stays(&key(), &pin, Wait::While(&|| false))?);
-    assert!(beside.writer.is_some(), "it still has the lock");
+    let blank = BlankValue::new()?;
+    let (pin, _) = read(&blank.store)?;
+    assert!(blank.store.stays(&key(), &pin, Wait::Try)?);
+    assert!(blank.store.stays(&key(), &pin, Wait::While(&|| false))?);
+    assert!(blank.writer.is_some(), "it still has the lock");
     Ok(())
 }
 
 #[test]
 fn waits_for_locks_of_values_have_the_limit_of_others() -> Outcome {
-    let beside = Beside::new()?;
-    let store = FsStore::builder(beside.store.root()).lock_timeout(Duration::from_millis(1)).build();
+    let blank = BlankValue::new()?;
+    let store = FsStore::builder(blank.store.root()).lock_timeout(Duration::from_millis(1)).build();
     let (pin, _) = read(&store)?;
     let error = store.stays(&key(), &pin, Wait::Block).expect_err("it is locked");
     assert!(matches!(&error, StoreError::Busy { key, .. } if key == "a"), "{error:?}");
@@ -144,13 +144,13 @@ fn a_value_that_no_program_writes_stays() -> Outcome {
 
 #[test]
 fn a_writer_reads_what_the_other_has_written() -> Outcome {
-    let Beside { store, path, mut writer, _folder } = Beside::new()?;
+    let BlankValue { store, path, mut writer, _folder } = BlankValue::new()?;
     let mut ours = lock(&store)?;
     assert!(!ours.lock_value(Wait::Try)?, "the other has it");
-    let goes_on = when_waited_for(move || Beside::end(&mut writer));
+    let goes_on = when_waited_for(move || BlankValue::end(&mut writer));
     assert!(ours.lock_value(Wait::While(&goes_on))?);
     let Fetched::Parts { parts, .. } = ours.fetch(Of::Any, Want::Whole { limit: 100 })? else {
-        return Err("it is there".into());
+        return Err("it exists".into());
     };
     assert_eq!(&parts[0][..], b"new value");
     let other = open(&path)?;
@@ -165,12 +165,12 @@ fn a_writer_reads_what_the_other_has_written() -> Outcome {
 /// The value that it waited for is not the one that has the name in the end.
 #[test]
 fn a_lock_is_that_of_the_present_value() -> Outcome {
-    let Beside { store, path, mut writer, _folder } = Beside::new()?;
+    let BlankValue { store, path, mut writer, _folder } = BlankValue::new()?;
     let replacement = path.with_file_name("replacement");
     fs::write(&replacement, "replaced")?;
     let goes_on = when_waited_for(|| {
-        fs::rename(&replacement, &path).expect("it is there");
-        Beside::end(&mut writer);
+        fs::rename(&replacement, &path).expect("it exists");
+        BlankValue::end(&mut writer);
     });
     let mut ours = lock(&store)?;
     assert!(ours.lock_value(Wait::While(&goes_on))?);
@@ -193,10 +193,10 @@ fn who_waited_for_a_replaced_value_writes_the_next_one() -> Outcome {
     let other = thread::spawn({
         let path = path.clone();
         move || {
-            let locked = open(&path).expect("it is there");
+            let locked = open(&path).expect("it exists");
             tell.send(()).expect("it is heard");
             lock_file(&locked, true).expect("a lock");
-            let mut file = open(&path).expect("it is there");
+            let mut file = open(&path).expect("it exists");
             file.set_len(0).expect("it can be cut");
             file.write_all(b"theirs").expect("room for it");
         }
@@ -214,7 +214,7 @@ fn who_waited_for_a_replaced_value_writes_the_next_one() -> Outcome {
 fn an_absent_value_and_one_on_several_hosts_need_no_lock() -> Outcome {
     let folder = tempfile::tempdir()?;
     assert!(lock(&FsStore::new(folder.path()))?.lock_value(Wait::Try)?);
-    let Beside { store, _folder, writer, .. } = Beside::new()?;
+    let BlankValue { store, _folder, writer, .. } = BlankValue::new()?;
     let store = FsStore::builder(store.root()).locking(Locking::Portable).build();
     assert!(lock(&store)?.lock_value(Wait::Try)?, "their locks are not known there");
     drop(writer);

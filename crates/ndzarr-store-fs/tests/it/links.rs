@@ -140,7 +140,7 @@ fn v3_t65_cycles_end() -> Outcome {
     Ok(())
 }
 
-/// git-annex keeps values behind links: replacing one replaces the link.
+/// A value of git-annex is a link: replacing one replaces the link.
 #[test]
 fn writing_replaces_the_link() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -180,7 +180,7 @@ fn erasing_a_prefix_does_not_follow_links() -> Outcome {
         store.erase_prefix(&Prefix::new("link/")?, Wait::Block)?;
         assert!(!root.join("link").is_symlink());
         store.erase_prefix(&Prefix::new("key/")?, Wait::Block)?;
-        assert!(root.join("key").is_symlink(), "a value beside the prefix");
+        assert!(root.join("key").is_symlink(), "a value next to the prefix");
         store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
         assert!(!root.join("a").exists());
         store.erase_prefix(&Prefix::root(), Wait::Block)?;

@@ -1,4 +1,4 @@
-//! The store on files of all kinds, and beside other threads and processes.
+//! The store on files of all kinds, and at the same time as other threads and processes.
 #![forbid(unsafe_code)]
 
 mod files;

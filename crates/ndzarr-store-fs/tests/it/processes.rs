@@ -19,7 +19,7 @@ const SLOTS: usize = 4;
 /// Enough for a value that is written while it is read to show.
 const PADDING: usize = 100_000;
 
-/// What a process does that a test has started. It is this program, told to run [`ACTOR`] alone.
+/// What a process does that a test has started. It is this program, which runs only [`ACTOR`].
 const ROLE: &str = "NDZARR_STORE_FS_CHILD";
 const ACTOR: &str = "it::processes::processes_lose_nothing_and_read_nothing_torn";
 
@@ -177,7 +177,7 @@ fn threads_lose_nothing_and_read_nothing_torn() -> Outcome {
 /// The same, with a writer that empties the key when it is done with a round: what a reader sees is
 /// whole or absent.
 #[test]
-fn erasing_beside_writing_loses_nothing() -> Outcome {
+fn erasing_while_others_write_loses_nothing() -> Outcome {
     let folder = tempfile::tempdir()?;
     thread::scope(|scope| -> Outcome {
         let writers: Vec<_> = (0..SLOTS)
@@ -243,7 +243,7 @@ fn processes_lose_nothing_and_read_nothing_torn() -> Outcome {
     assert_clean(folder.path())
 }
 
-/// Writers killed at any moment: what they said they had written is there, at most one update more,
+/// Writers killed at any moment: what they reported as written exists, at most one update more,
 /// and the next writer goes on.
 #[test]
 fn killed_writers_do_no_harm() -> Outcome {

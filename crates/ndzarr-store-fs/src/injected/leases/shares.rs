@@ -8,7 +8,7 @@ use super::*;
 fn a_locked_lock_file_that_names_no_owner_is_taken_over_after_the_lease() -> Outcome {
     let setup = Setup::new()?;
     let here = Machine::new("here");
-    here.locks_meet.store(true, Ordering::Relaxed);
+    here.locks_reach_others.store(true, Ordering::Relaxed);
     let (store, waiter, file) = (here.store(&setup), here.clone(), setup.lock_file());
     let (give, take) = std::sync::mpsc::channel();
     let meanwhile = Faulty::meanwhile("write_at", move || {
@@ -21,7 +21,7 @@ fn a_locked_lock_file_that_names_no_owner_is_taken_over_after_the_lease() -> Out
         let _ = give.send((size, store.lock(&key, Wait::Try)));
     });
     let there = Machine::with("over there", meanwhile);
-    there.locks_meet.store(true, Ordering::Relaxed);
+    there.locks_reach_others.store(true, Ordering::Relaxed);
     // It goes on: its file has no name any more.
     let stopped = locked(&there.store(&setup))?;
     let (0, Ok(Locked::Held(mut lock))) = take.recv()? else { panic!("its lease is over") };
@@ -83,7 +83,7 @@ fn a_program_that_locks_all_of_the_lock_file_is_waited_for() -> Outcome {
     for reads in [Faulty::default(), Faulty::always("read_at", Errno::ACCESS)] {
         let setup = Setup::new()?;
         let machine = Machine::with("here", reads);
-        machine.locks_meet.store(true, Ordering::Relaxed);
+        machine.locks_reach_others.store(true, Ordering::Relaxed);
         let store = machine.store(&setup);
         let file = File::create_new(setup.lock_file())?;
         assert!(System.lock(&file, Part::Whole, Wait::Try)?);
@@ -104,7 +104,7 @@ fn a_program_that_locks_all_of_the_lock_file_is_waited_for() -> Outcome {
 fn the_owner_that_a_lock_file_names_is_not_locked() -> Outcome {
     let setup = Setup::new()?;
     let machine = Machine::new("here");
-    machine.locks_meet.store(true, Ordering::Relaxed);
+    machine.locks_reach_others.store(true, Ordering::Relaxed);
     let lock = locked(&machine.store(&setup))?;
     let file = File::open(setup.lock_file())?;
     assert!(System.lock_to_read(&file, Part::Owner)?);
@@ -113,9 +113,9 @@ fn the_owner_that_a_lock_file_names_is_not_locked() -> Outcome {
     Ok(())
 }
 
-/// As sshfs says it of a file that is there already: SFTP has one word for everything.
+/// The error of sshfs for a file that exists already: SFTP has one word for everything.
 #[test]
-fn a_file_that_is_there_may_not_be_permitted() -> Outcome {
+fn a_file_that_exists_may_not_be_permitted() -> Outcome {
     let setup = Setup::new()?;
     let here = Machine::with("here", Faulty::once("create", Errno::PERM));
     put(&here.store(&setup), Precondition::None)?;

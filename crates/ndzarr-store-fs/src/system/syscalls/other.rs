@@ -1,4 +1,4 @@
-//! System calls of systems that are neither Unix nor Windows, by the standard library alone.
+//! System calls of systems that are neither Unix nor Windows, only by the standard library.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -69,7 +69,7 @@ pub(crate) fn link_stat(path: &Path) -> io::Result<Stat> {
     fs::symlink_metadata(path).map(|metadata| stat_of(&metadata))
 }
 
-/// By the times alone: the standard library tells no more on every system.
+/// Only with the times: the standard library has no more on every system.
 fn stat_of(metadata: &Metadata) -> Stat {
     let nanos = |time: io::Result<SystemTime>| {
         let since = time.ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());

@@ -83,7 +83,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// The standard library syncs with `F_FULLFSYNC` on Apple's systems, since `fsync` does not reach
-/// the disk there. File systems that cannot do it, such as SMB, have `fsync` alone.
+/// the disk there. File systems that cannot do it, such as SMB, have only `fsync`.
 #[cfg(target_vendor = "apple")]
 fn or_plain(synced: io::Result<()>, file: &File) -> io::Result<()> {
     use rustix::io::Errno;

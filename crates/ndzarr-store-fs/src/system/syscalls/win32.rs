@@ -55,7 +55,7 @@ fn lock_range(file: &File, flags: u32) -> io::Result<()> {
 }
 
 /// The byte that tensorstore locks too. Locks are mandatory here, and the lock file becomes the
-/// value, so it lies behind every byte that is read.
+/// value, so it lies after every byte that is read.
 fn locked_range() -> OVERLAPPED {
     let at = OVERLAPPED_0_0 { Offset: 0xffff_fffe, OffsetHigh: 0xffff_ffff };
     OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: at }, ..OVERLAPPED::default() }
@@ -70,7 +70,7 @@ fn at_once(locked: io::Result<()>) -> io::Result<Option<()>> {
     }
 }
 
-/// What Windows tells about an open file beside its metadata.
+/// What Windows tells about an open file in addition to its metadata.
 pub(crate) struct Information {
     pub(crate) file: FileId,
     /// In units of 100 ns.
@@ -175,7 +175,7 @@ fn verbatim(path: Vec<u16>) -> Vec<u16> {
 }
 
 /// # Safety
-/// `T` must be the type that the call fills for this class: numbers alone.
+/// `T` must be the type that the call fills for this class: only numbers.
 unsafe fn of_class<T: Default>(file: &File, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
     let mut info = T::default();
     let size = mem::size_of::<T>() as u32;

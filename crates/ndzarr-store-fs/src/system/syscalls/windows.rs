@@ -99,7 +99,7 @@ pub(crate) fn link_stat(path: &Path) -> io::Result<Stat> {
 /// NTFS ignores case unless a folder is told otherwise, and has short names.
 pub(crate) const FOLDS_NAMES: bool = true;
 
-/// Opens anything, even what others have opened for themselves alone, to look at its attributes.
+/// Opens anything, even what others have opened only for themselves, to look at its attributes.
 fn open_to_look(path: &Path, flags: u32) -> io::Result<File> {
     let flags = FILE_FLAG_BACKUP_SEMANTICS | flags;
     OpenOptions::new().access_mode(FILE_READ_ATTRIBUTES).custom_flags(flags).open(path)
