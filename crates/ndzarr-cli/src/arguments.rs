@@ -1,6 +1,7 @@
 //! The arguments that all verbs share, and the options for opening and running that follow from
 //! them.
 
+pub(crate) mod boxes;
 pub(crate) mod codecs;
 pub(crate) mod formats;
 pub(crate) mod selection;

@@ -3,3 +3,4 @@
 pub(crate) mod checksum;
 pub(crate) mod consolidated;
 pub(crate) mod damage;
+pub(crate) mod finding;

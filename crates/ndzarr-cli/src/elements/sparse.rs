@@ -7,7 +7,8 @@ use std::path::Path;
 
 use ndzarr::AnyArray;
 
-use crate::arguments::selection::{AxisSelection, Boxes, Selected};
+use crate::arguments::boxes::Boxes;
+use crate::arguments::selection::{AxisSelection, Selected};
 
 /// The boxes of a pass.
 pub(crate) struct Pass {

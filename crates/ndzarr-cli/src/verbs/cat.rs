@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use ndzarr::{AnyArray, Cache};
 
 use crate::arguments::Global;
-use crate::arguments::selection::{Boxes, Selected};
+use crate::arguments::boxes::Boxes;
+use crate::arguments::selection::Selected;
 use crate::elements::text::{for_each, nested};
 use crate::failure::Failure;
 use crate::files::npy;

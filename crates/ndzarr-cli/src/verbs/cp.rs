@@ -1,5 +1,7 @@
 //! `ndzarr cp`: copies arrays and groups, in other chunks, codecs, types and formats.
 
+mod forecast;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -19,10 +21,11 @@ use crate::files::memory;
 use crate::files::space::{Change, Space};
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::output::copies::{Copied, Copies, compare_files, run_copy, storage};
+use crate::output::copies::{Copies, compare_files, run_copy, storage};
 use crate::output::describe;
 use crate::output::progress::Bar;
 use crate::places::{below, shown};
+use crate::verbs::cp::forecast::print_forecast;
 use crate::verbs::{diff, verify};
 
 #[derive(Args, Debug)]
@@ -343,46 +346,6 @@ fn with_advice(error: ndzarr::Error, arguments: &Arguments, replaces: bool, glob
 /// True if an error is about something that may be left out.
 fn is_optional(error: &str) -> bool {
     ["the fill value", "dimension names", "attribute"].iter().any(|what| error.contains(what))
-}
-
-/// Prints the end of a dry run: the size of the copy, and the free space.
-fn print_forecast(
-    space: &Space,
-    global: &Global,
-    nodes: &[Copied],
-    bytes: u64,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
-    if output.json() {
-        return output.value(&json!({"would": {
-            "arrays": nodes.iter().filter(|node| node.kind == MemberKind::Array).count(),
-            "chunks": n_chunks,
-            "byte_len": bytes,
-            "expected": space.copy(),
-            "temporary": nodes.iter().any(|node| node.temporary_bytes > 0),
-            "free_space": space.free(),
-        }}));
-    }
-    if global.quiet {
-        return Ok(());
-    }
-    // With `--verbose` the notes are printed already.
-    if !global.verbose {
-        for node in nodes {
-            for note in &node.notes {
-                output.line(format!("{}: {note}", node.name()))?;
-            }
-        }
-    }
-    output.line(format!("would copy {} in {}", sizes::shown(bytes), plural(n_chunks, "chunk", "chunks")))?;
-    if let Some(free) = space.free() {
-        output.line(format!("free space at the target: {}", sizes::shown(free)))?;
-    }
-    match space.shortage() {
-        Some(what) => output.line(format!("it would need --force: {what}")),
-        None => Ok(()),
-    }
 }
 
 /// Compares the copied nodes with their sources.

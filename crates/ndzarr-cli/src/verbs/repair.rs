@@ -13,7 +13,8 @@ use serde_json::json;
 
 use crate::arguments::sizes::plural;
 use crate::arguments::{Global, is_remote, local_folder};
-use crate::checks::damage::{Depth, Finding, Kind, check, is_broken};
+use crate::checks::damage::{Depth, check, is_broken};
+use crate::checks::finding::{Finding, Kind};
 use crate::failure::{Failure, with_causes};
 use crate::files::quarantine::{Quarantine, Value};
 use crate::outcome::Outcome;

@@ -139,7 +139,7 @@ fn an_import_that_is_killed_leaves_no_array() {
     let import = ["import", "x.raw", "a.zarr", "--dtype", "uint8", "--shape", "4"];
     folder.good(&import);
     assert_eq!(folder.good(&["cat", "a.zarr"]), "1\t2\t3\t4\n");
-    // An array that is there stays, and nothing is beside it.
+    // An array that exists stays, and the folder has no other file.
     folder.bad(3, &import);
     assert_eq!(files(&folder.path("")), ["a.zarr/c/0", "a.zarr/zarr.json", "x.raw"]);
     assert!(!folder.path("a.zarr.importing").exists());

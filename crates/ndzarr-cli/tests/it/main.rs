@@ -4,6 +4,8 @@
 mod accounts;
 mod cat_and_import;
 mod copies;
+mod copies_into_folders;
+mod copies_planned;
 mod damage;
 mod differences;
 mod foreign_layouts;
@@ -11,6 +13,7 @@ mod help;
 mod looking;
 mod pictures;
 mod pyramids;
+mod quarantines;
 mod reference;
 mod remote;
 mod repairs;

@@ -23,7 +23,7 @@ fn cli_01_a_closed_pipe_ends_it_quietly() {
     assert_eq!(&first, b"0\t1\t2");
 }
 
-/// As a stranger: in an empty folder beside a clone. `cargo install` has been done.
+/// As a stranger: in an empty folder next to a clone. `cargo install` has been done.
 #[cfg(unix)]
 #[test]
 fn the_commands_of_the_readme_do_what_they_say() {
@@ -108,7 +108,7 @@ fn cli_16_a_selection_may_begin_with_a_minus() {
     for selection in ["-5:", "[-5:]", "-5:9", "4:"] {
         assert_eq!(folder.good(&["cat", "a.zarr", selection]), "4\t5\t6\t7\t8\n", "{selection}");
     }
-    // Flags behind it are flags.
+    // Flags after it are flags.
     let lines = folder.json(&["cat", "a.zarr", "-2:"]);
     assert_eq!(lines, [json!([7, 8])]);
     assert!(folder.bad(2, &["cat", "a.zarr", "9"]).contains("outside of an axis of 9"));
@@ -132,11 +132,11 @@ fn cli_17_control_characters_are_not_printed() {
 }
 
 #[test]
-fn cli_19_global_flags_are_before_the_verb_or_behind_it() {
+fn cli_19_global_flags_are_before_the_verb_or_after_it() {
     let folder = Folder::new();
     Array::<u8>::builder([3]).create(folder.path("a.zarr")).expect("it is new");
-    let behind = folder.good(&["info", "a.zarr", "--json"]);
-    assert_eq!(folder.good(&["--json", "info", "a.zarr"]), behind);
+    let after = folder.good(&["info", "a.zarr", "--json"]);
+    assert_eq!(folder.good(&["--json", "info", "a.zarr"]), after);
     let error: Value = serde_json::from_str(&folder.bad(3, &["--json", "info", "none.zarr"])).expect("JSON");
     assert_eq!(error["error"]["kind"], "not_found");
     let error: Value = serde_json::from_str(&folder.bad(2, &["cp", "--json"])).expect("JSON");

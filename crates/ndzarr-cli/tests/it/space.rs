@@ -45,7 +45,7 @@ fn cli_10_a_copy_that_does_not_fit_is_refused() {
     let what = "small/b.zarr: the target has 2.0 MiB of free space, and about 4.0 MiB are needed";
     assert_eq!(err.trim_end(), format!("ndzarr: {what}; --force copies all the same"));
     let lines: Vec<&str> = out.lines().collect();
-    // Nothing is there.
+    // Nothing exists at the target.
     assert_eq!(lines[..2], ["status 3", "would copy 4.0 MiB in 4 chunks"], "{out}");
     assert!(out.contains("it would need --force: the target has 2.0 MiB of free space"), "{out}");
     // It fits as it is compressed.
@@ -68,7 +68,7 @@ fn cli_10_what_a_copy_takes_is_expected_as_the_source_is_stored() {
         let would = folder.json(&copy).pop().expect("a last line");
         assert_eq!(would["would"]["expected"], json!(bytes), "{more:?}");
     }
-    // Documents beside the others take next to nothing.
+    // Documents in another format take next to nothing.
     let array = Array::<u16>::builder([2]).format(Format::Zarr2);
     array.create(folder.path("v2.zarr")).expect("it is new").fill(.., 7).expect("it is written");
     let would = folder.json(&["cp", "v2.zarr", "v2.zarr", "--format", "zarr3", "--dry-run"]).pop();

@@ -168,8 +168,8 @@ fn progress_is_told_on_a_terminal() {
     use std::process::{Command, Stdio};
 
     let folder = Folder::new();
-    // It takes longer than the half second before which nothing is shown: beside a link each chunk is
-    // looked for.
+    // It takes longer than the half second before which nothing is shown: where a folder has a link, each
+    // chunk is looked for.
     Array::<u8>::builder([1_u64 << 36]).chunks([1 << 20]).create(folder.path("a")).expect("it is new");
     std::os::unix::fs::symlink("zarr.json", folder.path("a/link")).expect("it is new");
     let mut stats = Command::new("script");
