@@ -8,6 +8,7 @@ mod memory;
 mod n5;
 mod plain_data;
 mod reading;
+mod series;
 mod validation;
 mod versions;
 mod writing;

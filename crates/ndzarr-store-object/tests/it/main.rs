@@ -8,6 +8,7 @@ mod erasures;
 mod google;
 mod hedged;
 mod hostile;
+mod ignored_ranges;
 mod large_values;
 mod long_lists;
 mod outside;
