@@ -43,7 +43,7 @@ const BUCKET_TESTS: &str = "real_servers::real_bucket";
 const WEB_TESTS: &str = "real_servers::real_web";
 /// The most requests of writers of one chunk; without waits between their attempts they make twice as many.
 const MOST_REQUESTS: usize = 600;
-const LOSERS: &str = "real_servers::real_bucket_of_writers_that_meet";
+const LOSERS: &str = "real_servers::real_bucket_of_concurrent_writers";
 
 /// A server of S3.
 ///

@@ -26,8 +26,9 @@ pub fn check(data: &[u8]) {
         assert!(store.has(&key).expect("the directory says so"));
         let Ok((size, whole)) = read(&store, &key, Want::Whole { limit: LARGEST }) else { continue };
         assert_eq!((whole.len(), whole[0].len() as u64), (1, size));
-        let (middle, whole) = (size / 3, &whole[0]);
-        // By one that does not know yet where values begin, and by one that does.
+        let whole = &whole[0];
+        let middle = size / 3;
+        // `fresh` has not read where values begin, `store` has.
         for store in [&fresh, &store] {
             let ranges = vec![middle..size, 0..middle, size..size];
             let (_, parts) = read(store, &key, Want::Ranges(ranges)).expect("it was read before");

@@ -70,7 +70,7 @@ pub fn codecs(choice: u8) -> Vec<CodecConfig> {
     }
 }
 
-/// Whether pco is among the codecs of a first byte: it can encode neither bytes nor big-endian
+/// True if pco is among the codecs of a first byte: it can encode neither bytes nor big-endian
 /// numbers.
 #[must_use]
 pub fn is_pcodec(choice: u8) -> bool {
@@ -119,7 +119,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The elements in native byte order.
+/// Decodes all elements, to native byte order.
 fn decode(
     chain: &CodecChain,
     encoded: &[u8],
@@ -137,7 +137,7 @@ fn decode(
     Ok(decoded)
 }
 
-/// Like [`decode`], for the first half only.
+/// Decodes the first half of the elements, to native byte order.
 fn decode_half(
     chain: &CodecChain,
     encoded: &[u8],

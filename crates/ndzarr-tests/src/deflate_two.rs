@@ -1,10 +1,10 @@
-//! Two streams decoded together, compared with decoding each alone. A few bytes describe their
+//! Two streams decoded together, compared with decoding each by itself. A few bytes describe their
 //! content and damage.
 
 use arbitrary::{Result, Unstructured};
 use ndzarr_deflate::{Container, Deflater, Inflater};
 
-use super::large_chunk::content;
+use super::large_chunk::{content, damage};
 
 /// Memory limit for an input: contents have up to 4 MiB.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -23,18 +23,7 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
     for (stream, out) in streams.iter_mut().zip(&mut out) {
         let content = content(choices)?;
         Deflater::new().append(&content, level, container, stream).expect("the level exists");
-        for _ in 0..choices.int_in_range(0..=3)? {
-            let (place, byte): (usize, u8) = (choices.arbitrary()?, choices.arbitrary()?);
-            match choices.int_in_range(0..=3)? {
-                0 => stream.truncate(place % (stream.len() + 1)),
-                1 => stream.push(byte),
-                _ if stream.is_empty() => {}
-                _ => {
-                    let place = place % stream.len();
-                    stream[place] ^= byte;
-                }
-            }
-        }
+        damage(stream, choices)?;
         out.resize(content.len(), 0);
     }
     let mut inflater = Inflater::new();

@@ -89,12 +89,14 @@ fn extended() -> Vec<(Value, Value, Value)> {
 /// The document of a first byte, and the key it is stored under.
 #[must_use]
 pub fn document(choice: u8) -> (&'static str, Value) {
-    let (filtered, mut extended) = (filtered(), extended());
+    let filtered = filtered();
+    let mut extended = extended();
     let count = 2 * filtered.len() + extended.len();
     let choice = usize::from(choice) % count;
     if choice < 2 * filtered.len() {
         let (dtype, filters) = &filtered[choice / 2];
-        let compressor = if choice % 2 == 0 { Value::Null } else { json!({"id": "zlib", "level": 1}) };
+        let compressor =
+            if choice.is_multiple_of(2) { Value::Null } else { json!({"id": "zlib", "level": 1}) };
         let document = json!({"zarr_format": 2, "shape": [8], "chunks": [8], "order": "C", "dtype": dtype,
             "fill_value": null, "filters": filters, "compressor": compressor});
         return (".zarray", document);
@@ -133,7 +135,7 @@ fn read(array: &AnyArray, start: u64, end: u64) -> ndzarr::Result<Vec<Vec<u8>>> 
     Ok(bytes.chunks(bytes.len() / (end - start) as usize).map(<[u8]>::to_vec).collect())
 }
 
-/// Whether the elements have variable sizes.
+/// True if the elements have variable sizes.
 #[must_use]
 pub fn is_vlen(data_type: &DataType) -> bool {
     matches!(data_type, DataType::String | DataType::Bytes | DataType::Json | DataType::VlenArray(_))

@@ -81,7 +81,7 @@ fn create(format: Format, name: &str) {
     }
     let opened = Array::<u8>::open((&store, name)).unwrap_or_else(|error| panic!("{name:?}: {error:?}"));
     assert_eq!(opened.path(), created.path());
-    let root = Group::open(&store).expect("the root is there");
+    let root = Group::open(&store).expect("the root exists");
     let found = root.walk().expect("the store lists");
     if !opened.path().is_empty() {
         assert!(found.iter().any(|child| child.path() == opened.path()), "{name:?} is not among {found:?}");

@@ -34,7 +34,8 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
     let fill = FillValue::zero(&data_type);
     let chain =
         CodecChain::bind(&specs, &data_type, &fill, 1, &CodecRegistry::new()).expect("the chain is valid");
-    let (mut workspace, mut encoded) = (Workspace::new(), Vec::new());
+    let mut workspace = Workspace::new();
+    let mut encoded = Vec::new();
     chain.encode(&content, &[n], &mut workspace, &mut encoded).expect("the chain encodes any numbers");
     chain
         .decode(&encoded, &[n], &mut workspace, |elements, layout| {
@@ -95,6 +96,24 @@ pub(crate) fn content(choices: &mut Unstructured<'_>) -> Result<Vec<u8>> {
         }
     }
     Ok(all)
+}
+
+/// Changes, adds or cuts off bytes of a value, at most three times.
+pub(crate) fn damage(value: &mut Vec<u8>, choices: &mut Unstructured<'_>) -> Result<()> {
+    for _ in 0..choices.int_in_range(0..=3)? {
+        let place: usize = choices.arbitrary()?;
+        let byte: u8 = choices.arbitrary()?;
+        match choices.int_in_range(0..=3)? {
+            0 => value.truncate(place % (value.len() + 1)),
+            1 => value.push(byte),
+            _ if value.is_empty() => {}
+            _ => {
+                let place = place % value.len();
+                value[place] ^= byte;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Random-looking numbers of a given number of bits, by Lehmer's generator.

@@ -62,18 +62,18 @@ pub fn check(data: &[u8]) {
         all_good &= part.is_ok();
         if let (Ok(whole), Ok(part)) = (&whole, &part) {
             let start = [y as isize, x as isize];
-            let there = whole.slice_each_axis(|axis| {
+            let expected = whole.slice_each_axis(|axis| {
                 let start = start[axis.axis.index()];
                 Slice::from(start..start + 4)
             });
-            assert_eq!(part, there);
+            assert_eq!(part, expected);
         }
     }
     assert_eq!(all_good, whole.is_ok());
     check_in_memory(&array, shard, whole.ok());
 }
 
-/// The other way to decode a shard: with all of it in memory.
+/// Decodes the shard with all of it in memory, as a shard within further codecs is.
 fn check_in_memory(array: &Array<u16>, shard: &[u8], whole: Option<ndzarr::ndarray::Array2<u16>>) {
     let spec = array.spec();
     let chain = ndzarr_codec::CodecChain::bind(

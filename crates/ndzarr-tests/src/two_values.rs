@@ -8,7 +8,7 @@ use ndzarr::{DataType, FillValue};
 use ndzarr_codec::CodecChain;
 use ndzarr_codec::Elements;
 
-use super::large_chunk::content;
+use super::large_chunk::{content, damage};
 
 /// Memory limit for an input: values have up to 4 MiB.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -21,9 +21,10 @@ pub fn check(data: &[u8]) {
 }
 
 fn run(choices: &mut Unstructured<'_>) -> Result<()> {
-    let codec = match choices.arbitrary()? {
-        true => CodecConfig::Gzip { level: choices.int_in_range(0..=9)? },
-        false => CodecConfig::Zlib { level: choices.int_in_range(0..=9)? },
+    let codec = if choices.arbitrary()? {
+        CodecConfig::Gzip { level: choices.int_in_range(0..=9)? }
+    } else {
+        CodecConfig::Zlib { level: choices.int_in_range(0..=9)? }
     };
     let data_type = DataType::UInt { bits: 8 };
     let specs = [CodecConfig::Bytes { endian: None }, codec].map(CodecSpec::from);
@@ -37,18 +38,7 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
         let content = content(choices)?;
         *shape = [content.len() as u64];
         chain.encode(&content, shape, &mut workspace, value).expect("the chain encodes any numbers");
-        for _ in 0..choices.int_in_range(0..=3)? {
-            let (place, byte): (usize, u8) = (choices.arbitrary()?, choices.arbitrary()?);
-            match choices.int_in_range(0..=3)? {
-                0 => value.truncate(place % (value.len() + 1)),
-                1 => value.push(byte),
-                _ if value.is_empty() => {}
-                _ => {
-                    let place = place % value.len();
-                    value[place] ^= byte;
-                }
-            }
-        }
+        damage(value, choices)?;
     }
     let encoded = values.each_ref().map(|value| &value[..]);
     let Some(both) = chain.decode_two(encoded, shapes.each_ref().map(|shape| &shape[..]), &mut workspace)

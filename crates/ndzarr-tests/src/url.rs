@@ -91,7 +91,7 @@ mod meanings {
         text.bytes().map(|byte| if byte == b'/' { "/".to_owned() } else { format!("%{byte:02X}") }).collect()
     }
 
-    /// Neither queries nor passwords show in what is said of a URL.
+    /// Neither queries nor passwords show in the meaning of a URL, or in its error.
     fn hides_secrets(text: &str) {
         let text = text.replace(['?', '#', '@', '|'], "");
         if text.contains(SECRET) {
@@ -105,11 +105,11 @@ mod meanings {
             format!("s3://b/{text}?key={SECRET}"),
             format!("zip::https://h/{text}?key={SECRET}"),
         ] {
-            let said = match meaning(&url) {
+            let text = match meaning(&url) {
                 Ok(meaning) => format!("{meaning:?}"),
                 Err(error) => format!("{error} {error:?}"),
             };
-            assert!(!said.contains(SECRET), "{url}: {said}");
+            assert!(!text.contains(SECRET), "{url}: {text}");
         }
     }
 }

@@ -33,13 +33,13 @@ fn main() {
         let name = format!("{}::{}{traps}", case.family, case.name);
         trials.push(Trial::ignorable_test(name, move || completion(check_all(&case))));
     }
-    let alone = Arguments { test_threads: Some(1), ..arguments.clone() };
+    let one_at_a_time = Arguments { test_threads: Some(1), ..arguments.clone() };
     #[cfg(not(target_family = "wasm"))]
     {
         let regressions = regression::trials().expect("testdata can be read");
-        libtest_mimic::run(&alone, regressions).exit_if_failed();
+        libtest_mimic::run(&one_at_a_time, regressions).exit_if_failed();
     }
-    let arguments = if cfg!(target_family = "wasm") { alone } else { arguments };
+    let arguments = if cfg!(target_family = "wasm") { one_at_a_time } else { arguments };
     libtest_mimic::run(&arguments, trials).exit();
 }
 

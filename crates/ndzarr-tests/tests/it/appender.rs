@@ -1,22 +1,18 @@
-//! Appenders: what they publish, and what readers, other writers and the store see of them.
+//! Appenders: what they publish, what they refuse, and what they leave in the store.
 
-use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
 use ndarray::{Array2, Array3, ArrayD, Axis, IxDyn, Slice, array};
-use ndzarr::store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, StoreError, Wait, Want};
 use ndzarr::{
     AnyArray, AnyElements, Array, ArrayBuilder, Cancel, ChunkEdges, ConcurrentUpdate, ErrorKind, Format,
-    FsStore, MemoryStore, N5Axes, OpenOptions, Order, Result, RunOptions, Storage, Store, asynchronous,
-    codec,
+    MemoryStore, N5Axes, OpenOptions, Order, Result, RunOptions, Storage, asynchronous, codec,
 };
-use ndzarr_store::Temporary;
-use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, Random, block_on, forward};
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, Random, block_on};
+
+use crate::folder_files::files_below;
 
 /// Arrays of two frames of 5 x 4 along axis 0, whose chunks end within frames or after several.
-fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
+pub(crate) fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     let array = |chunks: [u64; 3]| Array::<u16>::builder([2, 5, 4]).chunks(chunks);
     let edges = [ChunkEdges::Repeated(6), ChunkEdges::Listed(vec![(4, 1), (2, 1)]), ChunkEdges::Repeated(4)];
     let grows = [ChunkEdges::Listed(vec![(2, 1)]), ChunkEdges::Repeated(2), ChunkEdges::Repeated(4)];
@@ -98,19 +94,19 @@ fn what_is_published_is_what_was_pushed() {
                 }
                 assert_eq!(stored(storage), frames(0..published).into_dyn(), "{name} {round}");
             }
-            // Nothing that was not published shows behind the end.
+            // No element that was not published shows beyond the end.
             let mut a = Array::<u16>::open((storage, "a")).expect("the array");
             if name != "chunks as appended" {
                 a.resize([published as u64 + 9, 5, 4]).expect("a resize");
-                let behind = a.read((published.., .., ..)).expect("a read");
-                assert!(behind.iter().all(|element| *element == 0), "{name} in {}", storage.name());
+                let beyond = a.read((published.., .., ..)).expect("a read");
+                assert!(beyond.iter().all(|element| *element == 0), "{name} in {}", storage.name());
             }
         }
     }
 }
 
 #[test]
-fn appenders_of_futures_and_of_any_type() -> Result<()> {
+fn appenders_as_futures_and_of_any_type_publish_what_was_pushed() -> Result<()> {
     for (name, builder) in layouts() {
         let folder = tempfile::tempdir().expect("a folder");
         let storages = [
@@ -197,147 +193,6 @@ fn any_axis_grows_and_texts_too() -> Result<()> {
     Ok(())
 }
 
-/// A store with locks that calls back after each publication.
-struct Watched {
-    inner: Arc<dyn Store>,
-    watch: Arc<Watch>,
-}
-
-type Watch = dyn Fn() + Send + Sync;
-
-impl fmt::Debug for Watched {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Watched")
-    }
-}
-
-struct WatchedLock(Box<dyn KeyLock>, Arc<Watch>);
-
-struct WatchedTemporary(Box<dyn Temporary>, Arc<Watch>);
-
-impl fmt::Debug for WatchedTemporary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WatchedTemporary")
-    }
-}
-
-impl Store for Watched {
-    forward!(inner: name, fetch, list_dir, list_prefix, can);
-
-    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        let put = self.inner.put(key, parts, only_if);
-        (self.watch)();
-        put
-    }
-
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.inner.erase(key, only_if)
-    }
-
-    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-        Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(lock) => Locked::Held(Box::new(WatchedLock(lock, Arc::clone(&self.watch)))),
-            other => other,
-        })
-    }
-
-    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
-        let watched = |temporary| -> Box<dyn Temporary> {
-            Box::new(WatchedTemporary(temporary, Arc::clone(&self.watch)))
-        };
-        Ok(self.inner.temporary(key)?.map(watched))
-    }
-}
-
-impl KeyLock for WatchedLock {
-    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
-        self.0.fetch(of, want)
-    }
-
-    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
-        self.0.append(part)
-    }
-
-    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        self.0.write_at(at, part)
-    }
-
-    fn publish(self: Box<Self>) -> Result<Pin, StoreError> {
-        let pin = self.0.publish();
-        (self.1)();
-        pin
-    }
-
-    fn erase(self: Box<Self>) -> Result<(), StoreError> {
-        let erased = self.0.erase();
-        (self.1)();
-        erased
-    }
-}
-
-impl Temporary for WatchedTemporary {
-    fn append(&self, part: &[u8]) -> Result<u64, StoreError> {
-        self.0.append(part)
-    }
-
-    fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        self.0.write_at(at, part)
-    }
-
-    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
-        self.0.read(range)
-    }
-
-    fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
-        let pin = self.0.publish(lock);
-        (self.1)();
-        pin
-    }
-}
-
-/// A reader at each moment at which anything changed: in stores without locks, if no one else writes.
-#[test]
-fn no_reader_ever_sees_a_frame_that_is_not_there() {
-    let alone = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
-    for (name, builder) in layouts() {
-        let (folder, memory) = (tempfile::tempdir().expect("a folder"), MemoryStore::new());
-        let stores: [(Arc<dyn Store>, _); 2] = [
-            (Arc::new(FsStore::new(folder.path())), RunOptions::default()),
-            (Arc::new(memory), alone.clone()),
-        ];
-        for (inner, options) in stores {
-            let plain = Storage::blocking(Arc::clone(&inner));
-            let a = builder.clone().create((&plain, "a")).expect("a new array");
-            a.write(.., &frames(0..2)).expect("a write");
-            let seen = Arc::new(Mutex::new(Vec::new()));
-            let watch = {
-                let seen = Arc::clone(&seen);
-                move || {
-                    let now = stored(&plain);
-                    let n = now.shape()[0];
-                    assert_eq!(now, frames(0..n).into_dyn(), "{name}");
-                    seen.lock().expect("no panic").push(n);
-                }
-            };
-            let watched = Watched { inner, watch: Arc::new(watch) };
-            let a = Array::<u16>::open((Storage::blocking(watched), "a")).expect("the array");
-            let mut a = a.with_options(options);
-            let mut appender = a.appender(0).expect("an appender");
-            for n in 2..19 {
-                appender.push(&frame(n)).expect("a push");
-                if n % 5 != 0 {
-                    appender.publish().expect("published");
-                }
-            }
-            appender.finish().expect("published");
-            a.refresh().expect("the array");
-            a.append(0, &frames(19..26)).expect("an append");
-            let seen = seen.lock().expect("no panic");
-            assert!(seen.is_sorted() && seen.contains(&3) && seen.last() == Some(&26), "{name}: {seen:?}");
-        }
-    }
-}
-
 pub(crate) fn movie(storage: &Storage) -> Array<u16> {
     let movie = Array::<u16>::builder([0, 5, 4]).chunks([1, 5, 4]).shards([4, 5, 4]);
     movie.create((storage, "a")).expect("a new array")
@@ -347,7 +202,7 @@ pub(crate) fn movie(storage: &Storage) -> Array<u16> {
 fn a_dropped_appender_leaves_no_file() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let files = || -> Vec<String> {
-        let mut names: Vec<String> = walkdir(folder.path());
+        let mut names: Vec<String> = files_below(folder.path());
         names.sort();
         names
     };
@@ -365,17 +220,6 @@ fn a_dropped_appender_leaves_no_file() -> Result<()> {
     block_on(appender.finish())?;
     assert_eq!(stored(&Storage::folder(folder.path())), frames(0..1).into_dyn());
     Ok(())
-}
-
-pub(crate) fn walkdir(folder: &std::path::Path) -> Vec<String> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
-        match entry.file_type().expect("a type").is_dir() {
-            true => names.extend(walkdir(&entry.path())),
-            false => names.push(entry.path().display().to_string()),
-        }
-    }
-    names
 }
 
 #[test]
@@ -431,32 +275,5 @@ fn what_does_not_fit_is_refused_and_the_appender_goes_on() -> Result<()> {
     appender.push(&whole.slice_axis(Axis(0), Slice::from(0..9)))?;
     appender.finish()?;
     assert_eq!(stored(&storage), whole.into_dyn());
-    Ok(())
-}
-
-/// Two processes' worth of threads: one appends, one follows.
-#[test]
-fn a_follower_reads_every_frame_once_it_is_there() -> Result<()> {
-    const FRAMES: u64 = 60;
-    let folder = tempfile::tempdir().expect("a folder");
-    let a = movie(&Storage::folder(folder.path()));
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut appender = a.appender(0).expect("an appender");
-            for n in 0..FRAMES as usize {
-                appender.push(&frame(n)).expect("a push");
-                appender.publish().expect("published");
-            }
-        });
-        let mut follower = Array::<u16>::open((folder.path(), "a")).expect("the array");
-        let mut seen = 0;
-        while seen < FRAMES {
-            follower.refresh().expect("the array");
-            for n in seen..follower.shape()[0] {
-                assert_eq!(follower.read((n, .., ..)).expect("a read"), frame(n as usize));
-            }
-            seen = follower.shape()[0];
-        }
-    });
     Ok(())
 }

@@ -31,8 +31,8 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     ]
 }
 
-/// Lets threads append three equal elements at a time, and checks that all are there, each three
-/// together.
+/// Lets threads append three equal elements at a time, and checks that all are stored, each three next
+/// to each other.
 fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) -> Outcome {
     const THREADS: u16 = 4;
     const TIMES: u16 = 12;
@@ -44,7 +44,7 @@ fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) ->
                 scope.spawn(move || -> Outcome {
                     for i in 1..=TIMES {
                         let element = writer * 100 + i;
-                        // Some append along the other axis.
+                        // One appends by futures.
                         if writer == 0 {
                             block_on(
                                 asynchronous::Array::from(a.clone())
@@ -94,13 +94,13 @@ fn each_append_has_a_place_of_its_own_by_conditional_writes() -> Outcome {
 }
 
 #[test]
-fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
+fn an_append_without_locks_writes_nothing_unless_the_last_writer_may_win() -> Outcome {
     for (name, builder) in layouts() {
         let memory = MemoryStore::new();
         let storage = Storage::blocking(PlainStore::new(memory.clone()));
         let mut a = builder.create((&storage, "a"))?;
         let keys = memory.keys();
-        let error = a.append(0, &array![1, 2, 3]).expect_err("nobody can take turns here");
+        let error = a.append(0, &array![1, 2, 3]).expect_err("the store has no locks");
         assert_eq!(error.kind(), ErrorKind::NoLocking, "{name}");
         assert!(error.to_string().contains("the last writer"), "{name}: {error}");
         assert_eq!((memory.keys(), a.shape()), (keys, &[0][..]), "{name}");
@@ -122,15 +122,15 @@ fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
 /// Other writers have enlarged the array since it was opened: their elements in the chunk at its
 /// end stay.
 #[test]
-fn a_handle_that_is_behind_keeps_what_others_appended() -> Outcome {
+fn a_write_through_a_stale_handle_keeps_what_others_appended() -> Outcome {
     for (name, builder) in layouts() {
         let storage = Storage::from(MemoryStore::new());
         let mut a = builder.create((&storage, "a"))?;
         a.append(0, &array![1, 2, 3])?;
-        let behind = a.clone();
+        let stale = a.clone();
         a.append(0, &array![4, 5, 6])?;
-        behind.write([1..2], &array![20])?;
-        block_on(asynchronous::Array::from(behind.clone()).write([2..3], &array![30]))?;
+        stale.write([1..2], &array![20])?;
+        block_on(asynchronous::Array::from(stale.clone()).write([2..3], &array![30]))?;
         assert_eq!(a.read(..)?, array![1, 20, 30, 4, 5, 6].into_dyn(), "{name}");
     }
     // In two dimensions, where a block is larger along one axis and equal along the other.
@@ -138,9 +138,9 @@ fn a_handle_that_is_behind_keeps_what_others_appended() -> Outcome {
         let storage = Storage::from(MemoryStore::new());
         let mut a = Array::<u16>::builder([3, 2]).chunks([4, 4]).format(format).create((&storage, "a"))?;
         a.fill([0..3, 0..2], 1)?;
-        let behind = a.clone();
+        let stale = a.clone();
         a.append(1, &ArrayD::from_elem(IxDyn(&[3, 1]), 2))?;
-        behind.fill([0..1, 0..1], 7)?;
+        stale.fill([0..1, 0..1], 7)?;
         assert_eq!(a.read(..)?, array![[7, 1, 2], [1, 1, 2], [1, 1, 2]].into_dyn(), "{format}");
     }
     Ok(())
@@ -161,23 +161,28 @@ fn a_shard_writer_keeps_what_others_append_meanwhile() -> Outcome {
     Ok(())
 }
 
-/// The same values, with futures that are ready at once and without locks; whether they are listed.
+/// A store without locks whose futures are ready at once.
 #[derive(Debug)]
-struct Ready(FaultStore<Arc<dyn Store>>, bool);
+struct Ready {
+    inner: FaultStore<Arc<dyn Store>>,
+    lists: bool,
+}
 
 impl AsyncStore for Ready {
     fn name(&self) -> String {
-        Store::name(&self.0)
+        Store::name(&self.inner)
     }
 
-    ready!(0);
+    ready!(inner);
 
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
-        Box::pin(ready(if self.1 { self.0.list_dir(prefix) } else { Err(StoreError::Unsupported("list")) }))
+        let listing =
+            if self.lists { self.inner.list_dir(prefix) } else { Err(StoreError::Unsupported("list")) };
+        Box::pin(ready(listing))
     }
 
     fn can(&self) -> Can {
-        Can { lock: false, list: self.1, ..self.0.can() }
+        Can { lock: false, list: self.lists, ..self.inner.can() }
     }
 
     fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
@@ -202,8 +207,8 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
                 };
                 let store = FaultStore::new(inner);
                 let storage = match kind {
-                    "asynchronous" => Storage::asynchronous(Ready(store.clone(), true)),
-                    "without lists" => Storage::asynchronous(Ready(store.clone(), false)),
+                    "asynchronous" => Storage::asynchronous(Ready { inner: store.clone(), lists: true }),
+                    "without lists" => Storage::asynchronous(Ready { inner: store.clone(), lists: false }),
                     _ => Storage::blocking(store.clone()),
                 };
                 // Creating an array of the draft takes a list.

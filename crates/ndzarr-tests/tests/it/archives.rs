@@ -92,7 +92,7 @@ fn arrays_of_each_format_are_written_into_archives_and_read() {
 }
 
 #[test]
-fn places_in_archives() {
+fn places_in_archives_are_opened_or_refused() {
     let folder = folder();
     let path = folder.path().join("a b.ozx");
     written(&path, Format::Zarr3);
@@ -234,9 +234,13 @@ fn a_copy_to_the_name_of_an_archive_makes_one() -> Result<(), Box<dyn std::error
     std::fs::write(folder.path().join("g/notes.txt"), "-")?;
     for (name, is_future) in [("b.zip", false), ("b.ozx", false), ("c.ZIP", true)] {
         let target = folder.path().join(name);
-        let copied = |options: &CopyOptions| match is_future {
-            false => copy(folder.path().join("g"), &target, options),
-            true => block_on(asynchronous::copy(folder.path().join("g"), &target, options)),
+        let copied = |options: &CopyOptions| {
+            let source = folder.path().join("g");
+            if is_future {
+                block_on(asynchronous::copy(source, &target, options))
+            } else {
+                copy(source, &target, options)
+            }
         };
         copied(&CopyOptions::new().dry_run())?;
         assert!(!target.exists(), "nothing is written");
@@ -245,7 +249,7 @@ fn a_copy_to_the_name_of_an_archive_makes_one() -> Result<(), Box<dyn std::error
         let copy = Group::open(&target)?;
         assert_eq!(copy.array::<u8>("a")?.read(..)?.sum(), 28);
         assert_eq!(copy.storage().read_key("notes.txt", 9)?.as_deref(), Some(&b"-"[..]));
-        let error = copied(&CopyOptions::new()).expect_err("something is there");
+        let error = copied(&CopyOptions::new()).expect_err("the target exists");
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
         copied(&CopyOptions::new().existing(Existing::Replace))?;
         let onto = ndzarr::copy(&target, &target, &CopyOptions::new().existing(Existing::Replace));

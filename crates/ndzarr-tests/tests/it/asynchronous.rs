@@ -19,28 +19,31 @@ use ndzarr::{
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 use serde_json::json;
 
-/// A store that must not be called by the thread that polls the futures.
+/// A store, or a lock of it, that must not be called by the thread that polls the futures.
 #[derive(Debug)]
-struct Off<S>(S, ThreadId);
+struct OffThread<S> {
+    inner: S,
+    polling: ThreadId,
+}
 
-impl<S> Off<S> {
+impl<S> OffThread<S> {
     fn new(store: S) -> Self {
-        Self(store, thread::current().id())
+        Self { inner: store, polling: thread::current().id() }
     }
 
     fn get(&self) -> &S {
-        assert_ne!(thread::current().id(), self.1, "a request blocks the polling task");
-        &self.0
+        assert_ne!(thread::current().id(), self.polling, "a request blocks the polling task");
+        &self.inner
     }
 
     fn get_mut(&mut self) -> &mut S {
-        assert_ne!(thread::current().id(), self.1, "a lock blocks the polling task");
-        &mut self.0
+        assert_ne!(thread::current().id(), self.polling, "a lock blocks the polling task");
+        &mut self.inner
     }
 }
 
-impl Store for Off<FsStore> {
-    forward!(0: name, range_merging, writes_wait);
+impl Store for OffThread<FsStore> {
+    forward!(inner: name, range_merging, writes_wait);
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         self.get().fetch(fetch)
@@ -56,7 +59,7 @@ impl Store for Off<FsStore> {
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         Ok(match self.get().lock(key, wait)? {
-            Locked::Held(lock) => Locked::Held(Box::new(Off(lock, self.1))),
+            Locked::Held(inner) => Locked::Held(Box::new(OffThread { inner, polling: self.polling })),
             other => other,
         })
     }
@@ -66,7 +69,7 @@ impl Store for Off<FsStore> {
     }
 }
 
-impl KeyLock for Off<Box<dyn KeyLock>> {
+impl KeyLock for OffThread<Box<dyn KeyLock>> {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         self.get_mut().fetch(of, want)
     }
@@ -81,22 +84,23 @@ impl KeyLock for Off<Box<dyn KeyLock>> {
 
     fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {
         self.get_mut();
-        self.0.publish()
+        self.inner.publish()
     }
 
     fn erase(mut self: Box<Self>) -> Result<(), StoreError> {
         self.get_mut();
-        self.0.erase()
+        self.inner.erase()
     }
 }
 
 /// Runs calls on stores of each kind.
 fn on_each(run: impl AsyncFn(&Storage) -> Result<()>) {
-    let (folder, off) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let off_thread = tempfile::tempdir().expect("a folder");
     let storages = [
         Storage::from(MemoryStore::new()),
         Storage::folder(folder.path()),
-        Storage::blocking(Off::new(FsStore::new(off.path()))),
+        Storage::blocking(OffThread::new(FsStore::new(off_thread.path()))),
         Storage::asynchronous(AsyncMemoryStore::new(Latency::default())),
     ];
     for storage in &storages {
@@ -109,7 +113,7 @@ fn paths(nodes: &[Child]) -> Vec<String> {
 }
 
 #[test]
-fn arrays() {
+fn arrays_work_without_blocking_the_polling_task() {
     on_each(async |storage| {
         let mut a = Array::<u16>::builder([4, 6]).chunks([2, 3]).fill_value(7).create((storage, "a")).await?;
         a.write([0..2, 0..2], &array![[1, 2], [3, 4]]).await?;
@@ -143,7 +147,7 @@ fn arrays() {
 }
 
 #[test]
-fn shards_texts_and_blocks() {
+fn shards_texts_and_blocks_work_without_blocking_the_polling_task() {
     on_each(async |storage| {
         let s = Array::<u8>::builder([8]).chunks([2]).shards([4]).create((storage, "s")).await?;
         let writer = s.shard_writer(&[1]).await?;
@@ -166,7 +170,7 @@ fn shards_texts_and_blocks() {
 }
 
 #[test]
-fn groups_and_conversions() {
+fn groups_and_copies_work_without_blocking_the_polling_task() {
     on_each(async |storage| {
         let mut g = Group::create((storage, "g"), Format::Zarr3).await?;
         g.create_array("a", Array::<u8>::builder([3])).await?.fill(.., 1).await?;

@@ -1,4 +1,4 @@
-//! Processes that set different attributes of one node: all are there afterwards.
+//! Processes that set different attributes of one node: all are kept.
 
 use std::env;
 use std::error::Error;
@@ -44,7 +44,8 @@ fn processes_keep_each_others_attributes() -> Outcome {
         for mut child in [start("one")?, start("two")?, start("three")?] {
             assert!(child.wait()?.success());
         }
-        let (array, group) = (Array::<u8>::open((root, "a"))?, Group::open((root, "g"))?);
+        let array = Array::<u8>::open((root, "a"))?;
+        let group = Group::open((root, "g"))?;
         assert_eq!(array.attributes()["kept"], json!([1, 2]), "{format}");
         for name in ["one", "two", "three"] {
             for i in 0..UPDATES {

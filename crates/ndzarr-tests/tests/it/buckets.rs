@@ -11,11 +11,11 @@ use serde_json::json;
 
 type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// What one format calls itself in a URL, and whether it has shards and consolidated metadata.
+/// Formats, and their names in a URL.
 const FORMATS: [(Format, &str); 3] = [(Format::Zarr3, "zarr3"), (Format::Zarr2, "zarr2"), (Format::N5, "n5")];
 
-/// What users do with arrays and groups, below a URL.
-pub(crate) fn use_them(root: &str) -> Outcome {
+/// Does what users do with arrays and groups, below a URL.
+pub(crate) fn use_arrays_and_groups(root: &str) -> Outcome {
     for (format, name) in FORMATS {
         let base = format!("{root}/{name}");
         let mut group = Group::create(&base, format)?;
@@ -59,7 +59,7 @@ pub(crate) fn use_them(root: &str) -> Outcome {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
 
-    // The zeros that the second call leaves are stored: an erasure would meet other writers.
+    // The zeros that the second call leaves are stored: an erasure could remove what another writer stored.
     let fill = Array::<u16>::builder([4]).chunks([4]).create(format!("{root}/fill"))?;
     fill.write([0..2], &array![5, 6])?;
     fill.write([0..2], &array![0, 0])?;
@@ -67,29 +67,29 @@ pub(crate) fn use_them(root: &str) -> Outcome {
     Ok(())
 }
 
-/// What must hold of a bucket after [`use_them`], at `data/set`.
-fn look_into(server: &ObjectServer) {
+/// Checks a bucket after [`use_arrays_and_groups`] at `data/set`.
+fn check_bucket(server: &ObjectServer) {
     let keys = server.objects().keys();
     assert!(keys.iter().all(|key| key.starts_with("data/set/")), "{keys:?}");
     assert!(keys.iter().any(|key| key == "data/set/fill/c/0"), "{keys:?}");
-    for met in server.requests().iter().filter(|met| met.request.method == "DELETE") {
-        let condition = met.request.headers.iter().find(|(name, _)| name.contains("if-"));
-        assert_eq!(condition, None, "{}", met.request.target);
+    for received in server.requests().iter().filter(|received| received.request.method == "DELETE") {
+        let condition = received.request.headers.iter().find(|(name, _)| name.contains("if-"));
+        assert_eq!(condition, None, "{}", received.request.target);
     }
 }
 
-/// Whether all requests were signed, each with this in one of its headers.
-fn all_have(server: &ObjectServer, name: &str, part: &str) {
-    for met in server.requests() {
-        let value = met.request.header(name).unwrap_or_default();
-        assert!(value.contains(part), "{} {name}: {value:?}", met.request.target);
+/// Checks that this header of each request has this part.
+fn check_headers(server: &ObjectServer, name: &str, part: &str) {
+    for received in server.requests() {
+        let value = received.request.header(name).unwrap_or_default();
+        assert!(value.contains(part), "{} {name}: {value:?}", received.request.target);
     }
 }
 
 #[test]
 fn rs_05_rs_33_arrays_in_a_bucket_of_amazon() -> Outcome {
     if has_started() {
-        return use_them(&format!("s3://{BUCKET}/data/set"));
+        return use_arrays_and_groups(&format!("s3://{BUCKET}/data/set"));
     }
     let server = ObjectServer::start(Dialect::S3);
     let variables = [
@@ -100,10 +100,10 @@ fn rs_05_rs_33_arrays_in_a_bucket_of_amazon() -> Outcome {
         ("AWS_ENDPOINT_URL", &server.url()),
     ];
     run_with_variables("buckets::rs_05_rs_33_arrays_in_a_bucket_of_amazon", &variables);
-    look_into(&server);
-    all_have(&server, "authorization", "Credential=an-id/");
-    all_have(&server, "authorization", "/eu-central-1/s3/");
-    all_have(&server, "x-amz-security-token", "a-session");
+    check_bucket(&server);
+    check_headers(&server, "authorization", "Credential=an-id/");
+    check_headers(&server, "authorization", "/eu-central-1/s3/");
+    check_headers(&server, "x-amz-security-token", "a-session");
     Ok(())
 }
 
@@ -122,13 +122,13 @@ fn a_place_has_variables_of_its_own() -> Outcome {
         })
     };
     Array::<u8>::builder([2]).create(place("first"))?.write([0..2], &[1, 2])?;
-    all_have(&server, "authorization", "Credential=first/");
+    check_headers(&server, "authorization", "Credential=first/");
     let before = server.requests().len();
     assert_eq!(Array::<u8>::open(place("second"))?.read([0..2])?, array![1, 2]);
     let after = server.requests();
     assert!(after.len() > before);
-    for met in &after[before..] {
-        let signed = met.request.header("authorization").unwrap_or_default();
+    for received in &after[before..] {
+        let signed = received.request.header("authorization").unwrap_or_default();
         assert!(signed.contains("Credential=second/"), "{signed}");
     }
     assert!(!format!("{:?}", place("first")).contains("first"));
@@ -156,8 +156,8 @@ fn a_place_has_options_of_its_own() -> Outcome {
     Array::<u8>::builder([2]).create(&set)?.write([0..2], &array![1, 2])?;
     assert_eq!(Array::<u8>::open(&set)?.read(..)?, array![1, 2].into_dyn());
     assert_eq!(Array::<u8>::open(inside)?.read(..)?, array![3, 4].into_dyn());
-    all_have(&server, "authorization", "Credential=an-id/");
-    all_have(&server, "x-lab-project", "volumes");
+    check_headers(&server, "authorization", "Credential=an-id/");
+    check_headers(&server, "x-lab-project", "volumes");
     assert!(!format!("{set:?}").contains("hidden"));
 
     // What the URL says of the service stays.
@@ -165,7 +165,7 @@ fn a_place_has_options_of_its_own() -> Outcome {
     let url = format!("s3+{endpoint}/{BUCKET}/data/set");
     let none = |_| RemoteOptions::new().endpoint("http://127.0.0.1:1");
     assert_eq!(Array::<u8>::open(Place::with_options(url, none))?.read(..)?, array![1, 2].into_dyn());
-    assert!(server.requests().iter().all(|met| met.request.header("authorization").is_none()));
+    assert!(server.requests().iter().all(|received| received.request.header("authorization").is_none()));
     let azure = ObjectServer::start(Dialect::Azure);
     let endpoint = azure.url();
     let key = move |options: RemoteOptions| {
@@ -173,23 +173,23 @@ fn a_place_has_options_of_its_own() -> Outcome {
     };
     let url = format!("abfss://{BUCKET}@lab.dfs.core.windows.net/set");
     Array::<u8>::builder([2]).create(Place::with_options(url, key))?;
-    all_have(&azure, "authorization", "SharedKey lab:");
+    check_headers(&azure, "authorization", "SharedKey lab:");
     Ok(())
 }
 
 #[test]
 fn rs_05_rs_33_rs_36_arrays_in_a_bucket_of_google() -> Outcome {
     if has_started() {
-        return use_them(&format!("gs://{BUCKET}/data/set"));
+        return use_arrays_and_groups(&format!("gs://{BUCKET}/data/set"));
     }
     let server = ObjectServer::start(Dialect::Gcs);
     let variables = [("GOOGLE_BASE_URL", &*server.url()), ("GOOGLE_SKIP_SIGNATURE", "true")];
     run_with_variables("buckets::rs_05_rs_33_rs_36_arrays_in_a_bucket_of_google", &variables);
-    look_into(&server);
+    check_bucket(&server);
     // Google's caches keep what does not say so for an hour.
-    for met in server.requests().iter().filter(|met| met.request.method == "PUT") {
-        let control = met.request.header("cache-control");
-        assert_eq!(control, Some("no-cache, max-age=0"), "{}", met.request.target);
+    for received in server.requests().iter().filter(|received| received.request.method == "PUT") {
+        let control = received.request.header("cache-control");
+        assert_eq!(control, Some("no-cache, max-age=0"), "{}", received.request.target);
     }
     Ok(())
 }
@@ -197,7 +197,7 @@ fn rs_05_rs_33_rs_36_arrays_in_a_bucket_of_google() -> Outcome {
 #[test]
 fn rs_05_rs_33_arrays_in_a_container_of_azure() -> Outcome {
     if has_started() {
-        return use_them(&format!("az://{BUCKET}/data/set"));
+        return use_arrays_and_groups(&format!("az://{BUCKET}/data/set"));
     }
     let server = ObjectServer::start(Dialect::Azure);
     let variables = [
@@ -206,8 +206,8 @@ fn rs_05_rs_33_arrays_in_a_container_of_azure() -> Outcome {
         ("AZURE_STORAGE_ENDPOINT", &server.url()),
     ];
     run_with_variables("buckets::rs_05_rs_33_arrays_in_a_container_of_azure", &variables);
-    look_into(&server);
-    all_have(&server, "authorization", "SharedKey lab:");
+    check_bucket(&server);
+    check_headers(&server, "authorization", "SharedKey lab:");
     Ok(())
 }
 
@@ -236,7 +236,7 @@ fn rs_35_web_servers_are_read() -> Outcome {
     group.create_array("a", Array::<u16>::builder([3]))?.write([0..3], &array![1, 2, 3])?;
     group.consolidate()?;
     for key in store.keys() {
-        server.objects().put(&format!("my data%/{key}"), store.get(&key).expect("it is there"));
+        server.objects().put(&format!("my data%/{key}"), store.get(&key).expect("it is stored"));
     }
     let base = format!("{}/my%20data%25", server.url());
     for query in ["", "?token=hidden"] {
@@ -244,24 +244,24 @@ fn rs_35_web_servers_are_read() -> Outcome {
             server.forget();
             let a = Array::<u16>::open(format!("{base}{path}{query}"))?;
             assert_eq!(a.read(..)?, array![1, 2, 3].into_dyn());
-            assert!(server.requests().iter().all(|met| met.request.target.ends_with(query)));
+            assert!(server.requests().iter().all(|received| received.request.target.ends_with(query)));
             let error = a.write([0..3], &array![4, 5, 6]).expect_err("nothing can be written");
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
             assert!(!format!("{error} {error:?} {a:?}").contains("hidden"));
         }
         assert_eq!(Group::open(format!("{base}{query}"))?.array::<u16>("a")?.shape(), [3]);
     }
-    let error = Array::<u16>::open(format!("{base}/b?token=hidden")).expect_err("it is not there");
+    let error = Array::<u16>::open(format!("{base}/b?token=hidden")).expect_err("it does not exist");
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     assert!(!format!("{error} {error:?}").contains("hidden"));
     Ok(())
 }
 
-/// Of what stands in a URL only the server knows what it means.
+/// Only the server knows what a path means.
 #[test]
 fn rs_35_a_web_server_is_asked_for_the_path_as_it_was_written() -> Outcome {
     let server = ObjectServer::start(Dialect::Http);
-    for (path, asked) in [
+    for (path, requested) in [
         ("/a%2Fb/c", "/a%2Fb/c"),
         ("/a%2fb%20c%7E/", "/a%2fb%20c%7E"),
         ("/a+b,c;d=e@f:g!$&'()*", "/a+b,c;d=e@f:g!$&'()*"),
@@ -270,9 +270,9 @@ fn rs_35_a_web_server_is_asked_for_the_path_as_it_was_written() -> Outcome {
     ] {
         server.forget();
         let opened = Array::<u16>::open(format!("{}{path}|zarr3:", server.url()));
-        assert_eq!(opened.expect_err("it is not there").kind(), ErrorKind::NotFound);
-        let targets: Vec<_> = server.requests().into_iter().map(|met| met.request.target).collect();
-        assert_eq!(targets, [format!("{asked}/zarr.json")], "{path}");
+        assert_eq!(opened.expect_err("it does not exist").kind(), ErrorKind::NotFound);
+        let targets: Vec<_> = server.requests().into_iter().map(|received| received.request.target).collect();
+        assert_eq!(targets, [format!("{requested}/zarr.json")], "{path}");
     }
     for path in ["/a%2F%2Fb", "/a/%2E%2e/b", "/a%2F..%2Fb", "/a/%2e"] {
         server.forget();
@@ -329,9 +329,9 @@ fn another_root_of_a_bucket_is_the_same_place() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
     let endpoint = server.url();
     let place = |path: &str| {
-        let (endpoint, url) = (endpoint.clone(), format!("s3://{BUCKET}/{path}"));
-        Place::with_options(url, move |it| {
-            it.endpoint(&endpoint).credentials(Credentials::key("id", "secret"))
+        let endpoint = endpoint.clone();
+        Place::with_options(format!("s3://{BUCKET}/{path}"), move |options| {
+            options.endpoint(&endpoint).credentials(Credentials::key("id", "secret"))
         })
     };
     Group::create(place("g"), Format::Zarr3)?;

@@ -4,9 +4,9 @@ use ndzarr::codec::{self, CodecError};
 use ndzarr::{Array, CodecRegistry, ErrorKind, Group, MemoryStore};
 use serde_json::json;
 
-/// Also a registry without any custom codec.
+/// Even a registry without custom codecs.
 #[test]
-fn the_registry_of_the_builder_holds() {
+fn the_registry_of_the_builder_replaces_that_of_the_group() {
     let of_group = CodecRegistry::new().with("own", |_| Err(CodecError::config("own", "is the group's")));
     let group = Group::builder().codecs(of_group).create(MemoryStore::new()).expect("a new group");
     let builder = || Array::<u8>::builder([1]).codecs([codec::named("own", json!({}))]);

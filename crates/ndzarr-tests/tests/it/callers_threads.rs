@@ -8,15 +8,11 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::json;
 
-/// Runs work on a separate thread named after it, so that a debugger shows where it hangs.
-fn ends(what: &str, work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().name(what.to_owned()).spawn(work).expect("a thread");
-    thread.join().expect("no panic");
-}
+use crate::named_thread::ends;
 
-/// The ways in which callers spread their calls.
+/// How a caller spreads its calls over threads.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Spread {
     ParIter,
     ParBridge,
     Join,
@@ -25,10 +21,11 @@ enum Way {
     Nested,
 }
 
-const WAYS: [Way; 5] = [Way::ParIter, Way::ParBridge, Way::Join, Way::Scope, Way::Nested];
+const SPREADS: [Spread; 5] =
+    [Spread::ParIter, Spread::ParBridge, Spread::Join, Spread::Scope, Spread::Nested];
 
 /// Runs `each` for all numbers below `n` on a pool of `threads` threads.
-fn spread(way: Way, threads: usize, n: u64, each: impl Fn(u64) + Send + Sync) {
+fn call_each(spread: Spread, threads: usize, n: u64, each: impl Fn(u64) + Send + Sync) {
     fn halves(range: std::ops::Range<u64>, each: &(impl Fn(u64) + Sync)) {
         let middle = range.start + (range.end - range.start) / 2;
         match range.end - range.start {
@@ -38,11 +35,11 @@ fn spread(way: Way, threads: usize, n: u64, each: impl Fn(u64) + Send + Sync) {
         }
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-    pool.install(|| match way {
-        Way::ParIter => (0..n).into_par_iter().for_each(&each),
-        Way::ParBridge => (0..n).par_bridge().for_each(&each),
-        Way::Join => halves(0..n, &each),
-        Way::Scope => rayon::scope(|scope| {
+    pool.install(|| match spread {
+        Spread::ParIter => (0..n).into_par_iter().for_each(&each),
+        Spread::ParBridge => (0..n).par_bridge().for_each(&each),
+        Spread::Join => halves(0..n, &each),
+        Spread::Scope => rayon::scope(|scope| {
             (0..n).for_each(|i| {
                 scope.spawn({
                     let each = &each;
@@ -50,7 +47,7 @@ fn spread(way: Way, threads: usize, n: u64, each: impl Fn(u64) + Send + Sync) {
                 })
             })
         }),
-        Way::Nested => {
+        Spread::Nested => {
             let inner = ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
             (0..4u64).into_par_iter().for_each(|part| {
                 inner.install(|| (part * n / 4..(part + 1) * n / 4).into_par_iter().for_each(&each));
@@ -83,31 +80,31 @@ fn planes_of(array: &Array<u16>) -> Vec<u16> {
         .collect()
 }
 
-fn in_all_ways(what: &'static str, run: impl Fn(Way, usize, &Path) + Send + Sync + Copy + 'static) {
-    for way in WAYS {
+fn with_each_spread(what: &'static str, run: impl Fn(Spread, usize, &Path) + Send + Sync + Copy + 'static) {
+    for spread in SPREADS {
         for threads in [1, 2, 8] {
-            ends(&format!("{what}, {way:?} on {threads} threads"), move || {
+            ends(&format!("{what}, {spread:?} on {threads} threads"), move || {
                 let folder = tempfile::tempdir().expect("a folder");
-                run(way, threads, folder.path());
+                run(spread, threads, folder.path());
             });
         }
     }
 }
 
 #[test]
-fn parts_of_shared_shards() {
-    in_all_ways("writing", |way, threads, folder| {
+fn writes_of_parts_of_shared_shards_lose_nothing() {
+    with_each_spread("writing", |spread, threads, folder| {
         let a = sharded(folder, 40);
-        spread(way, threads, 40, |z| a.write([z..z + 1, 0..24, 0..24], &plane(z)).expect("a write"));
+        call_each(spread, threads, 40, |z| a.write([z..z + 1, 0..24, 0..24], &plane(z)).expect("a write"));
         assert_eq!(planes_of(&a), (1..=40).collect::<Vec<u16>>());
     });
 }
 
 #[test]
-fn appends() {
-    in_all_ways("appending", |way, threads, folder| {
+fn appends_lose_nothing() {
+    with_each_spread("appending", |spread, threads, folder| {
         let a = sharded(folder, 0);
-        spread(way, threads, 24, |z| a.clone().append(0, &plane(z)).expect("an append"));
+        call_each(spread, threads, 24, |z| a.clone().append(0, &plane(z)).expect("an append"));
         let mut all = planes_of(&Array::open((folder, "a")).expect("the array"));
         all.sort_unstable();
         assert_eq!(all, (1..=24).collect::<Vec<u16>>());
@@ -115,11 +112,11 @@ fn appends() {
 }
 
 #[test]
-fn resizes_beside_reads() {
-    in_all_ways("resizing", |way, threads, folder| {
+fn resizes_and_reads_at_the_same_time_end() {
+    with_each_spread("resizing", |spread, threads, folder| {
         let a = sharded(folder, 40);
         a.fill(.., 7).expect("a fill");
-        spread(way, threads, 16, |i| {
+        call_each(spread, threads, 16, |i| {
             if i % 2 == 0 {
                 a.clone().resize([20 + i, 24, 24]).expect("a resize");
             } else {
@@ -132,10 +129,10 @@ fn resizes_beside_reads() {
 }
 
 #[test]
-fn attributes() {
-    in_all_ways("changing attributes", |way, threads, folder| {
+fn changes_of_attributes_lose_nothing() {
+    with_each_spread("changing attributes", |spread, threads, folder| {
         let group = Group::create(folder, Format::Zarr3).expect("a group");
-        spread(way, threads, 24, |i| {
+        call_each(spread, threads, 24, |i| {
             let mut attributes = serde_json::Map::new();
             attributes.insert(format!("k{i}"), json!(i));
             group.clone().merge_attributes(attributes.into()).expect("a change");
@@ -145,10 +142,10 @@ fn attributes() {
 }
 
 #[test]
-fn shard_writers() {
-    in_all_ways("shard writers", |way, threads, folder| {
+fn shard_writers_lose_nothing() {
+    with_each_spread("shard writers", |spread, threads, folder| {
         let a = sharded(folder, 40);
-        spread(way, threads, 12, |i| {
+        call_each(spread, threads, 12, |i| {
             let writer = a.shard_writer(&[i % 3, 0, 0]).expect("a writer");
             for chunk in writer.chunks() {
                 let shape: Vec<usize> = chunk.ranges.iter().map(|r| (r.end - r.start) as usize).collect();
@@ -163,11 +160,11 @@ fn shard_writers() {
 }
 
 #[test]
-fn conversions() {
-    in_all_ways("converting", |way, threads, folder| {
+fn copies_are_complete() {
+    with_each_spread("converting", |spread, threads, folder| {
         let a = sharded(folder, 20);
         a.fill(.., 7).expect("a fill");
-        spread(way, threads, 4, |i| {
+        call_each(spread, threads, 4, |i| {
             let target = FsStore::new(folder.join(format!("copy-{i}")));
             copy((folder, "a"), (target, "a"), &CopyOptions::new().format(Format::Zarr2))
                 .expect("a conversion");
@@ -180,7 +177,7 @@ fn conversions() {
 }
 
 #[test]
-fn blocking_calls_on_a_runtime() {
+fn blocking_calls_on_a_runtime_lose_nothing() {
     ends("tokio", || {
         let folder = tempfile::tempdir().expect("a folder");
         let a = sharded(folder.path(), 40);
@@ -206,7 +203,7 @@ fn blocking_calls_on_a_runtime() {
 }
 
 #[test]
-fn futures_in_tasks() {
+fn futures_in_tasks_lose_nothing() {
     ends("futures on both runtimes", || {
         for threads in [0, 2] {
             let runtime = match threads {
@@ -245,7 +242,8 @@ fn futures_are_send() {
     let store = ndzarr::MemoryStore::new();
     let a = ndzarr::Array::<u8>::builder([4, 4]).chunks([2, 2]).shards([4, 4]);
     let mut a = Array::from(a.create((&store, "a")).expect("an array"));
-    let (data, all) = (Array2::<u8>::zeros((1, 4)), Array2::<u8>::zeros((4, 4)).into_dyn());
+    let data = Array2::<u8>::zeros((1, 4));
+    let all = Array2::<u8>::zeros((4, 4)).into_dyn();
     send(Array::<u8>::open((&store, "a")));
     send(Array::<u8>::builder([4]).create((&store, "b")));
     send(OpenOptions::new().open_array::<u8>((&store, "a")));

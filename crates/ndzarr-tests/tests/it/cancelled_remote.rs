@@ -9,7 +9,7 @@ use ndzarr::{Array, Cancel, Error, ErrorKind, Format, Group, RunOptions, par_fol
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 use serde_json::json;
 
-/// A test that fails ends, too.
+/// Ends a test that fails, too.
 const LONG: Duration = Duration::from_secs(120);
 
 type Call = fn(&str, Group, Array<u8>) -> Result<(), Error>;
@@ -54,11 +54,14 @@ fn a_cancelled_call_does_not_wait_for_a_silent_server() -> Result<(), Error> {
     {
         let cancel = Cancel::new();
         let run = RunOptions::default().cancel(cancel.clone());
-        let (own_group, own_array) = match has_options {
-            true => (group.clone().with_options(run.clone()), array.clone().with_options(run)),
-            false => (group.clone(), array.clone()),
-        };
-        let (root, scope) = (root.clone(), cancel.clone());
+        let mut own_group = group.clone();
+        let mut own_array = array.clone();
+        if has_options {
+            own_group = own_group.with_options(run.clone());
+            own_array = own_array.with_options(run);
+        }
+        let root = root.clone();
+        let scope = cancel.clone();
         let held = server.hold();
         let (ended, end) = channel();
         let thread = thread::spawn(move || {

@@ -55,7 +55,7 @@ fn planes_of_one_chunk_are_fetched_once() {
 }
 
 #[test]
-fn asynchronous_calls_share_it_with_blocking_ones() {
+fn asynchronous_calls_share_a_cache_with_blocking_ones() {
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()));
     let cache = Cache::new(1 << 20);
     let storage = Storage::asynchronous(Arc::clone(&store)).cached(&cache);
@@ -201,9 +201,9 @@ fn errors_are_not_kept() {
     }
 }
 
-/// The same stored bytes, described by another document.
+/// Stored bytes that two documents describe differently.
 #[test]
-fn chunks_are_those_of_the_document() {
+fn chunks_are_cached_by_what_their_document_says() {
     let (store, storage) = counting();
     let storage = storage.cached(&Cache::new(1 << 20));
     let make = |path: &str, endian| {
@@ -244,7 +244,7 @@ fn calls_that_are_given_up_leave_no_false_chunks() {
 }
 
 #[test]
-fn nodes_opened_through_a_group_use_it() {
+fn nodes_opened_through_a_group_use_its_cache() {
     let (store, storage) = counting();
     Group::create(&storage, Format::Zarr3).expect("a new group");
     create(&storage, Format::Zarr3);

@@ -42,7 +42,7 @@ fn each_layout(check: impl Fn(&str, Array<u16>) -> Outcome) -> Outcome {
 }
 
 #[test]
-fn whole_chunks_are_overwritten_without_turns() -> Outcome {
+fn whole_chunks_are_overwritten_without_locks() -> Outcome {
     each_layout(|name, a| {
         a.write([0..8], &Array1::from_iter(1..9))?;
         // The whole part inside the array of the chunk at its end.
@@ -59,13 +59,13 @@ fn whole_chunks_are_overwritten_without_turns() -> Outcome {
 }
 
 #[test]
-fn a_partial_update_without_turns_is_an_error_that_names_the_option() -> Outcome {
+fn a_partial_update_without_locks_is_an_error_that_names_the_option() -> Outcome {
     each_layout(|name, a| {
         a.write([0..8], &Array1::from_iter(1..9))?;
-        let blocking = a.write([2..5], &array![0, 0, 0]).expect_err("nobody can take turns here");
+        let blocking = a.write([2..5], &array![0, 0, 0]).expect_err("the store has no locks");
         let pooled =
             ndzarr_store::block_on(asynchronous::Array::from(a.clone()).write([2..5], &array![0, 0, 0]));
-        for error in [blocking, pooled.expect_err("nobody can take turns here")] {
+        for error in [blocking, pooled.expect_err("the store has no locks")] {
             assert_eq!(error.kind(), ErrorKind::NoLocking, "{name}");
             assert!(error.to_string().contains("the last writer"), "{name}: {error}");
             assert_eq!(
@@ -92,10 +92,10 @@ fn the_last_writer_wins_where_that_is_wanted() -> Outcome {
 }
 
 #[test]
-fn attributes_are_not_changed_without_turns() -> Outcome {
+fn attributes_are_not_changed_without_locks() -> Outcome {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
     let mut group = Group::create((&storage, "g"), Format::Zarr3)?;
-    let error = group.merge_attributes(json!({"a": 1})).expect_err("nobody can take turns here");
+    let error = group.merge_attributes(json!({"a": 1})).expect_err("the store has no locks");
     assert_eq!((error.kind(), error.store()), (ErrorKind::NoLocking, Some("memory")));
     assert!(error.to_string().contains("the last writer"), "{error}");
     assert_eq!(error.key(), Some("g/zarr.json"));
@@ -103,7 +103,7 @@ fn attributes_are_not_changed_without_turns() -> Outcome {
 }
 
 #[test]
-fn attributes_and_shapes_are_changed_without_turns_where_that_is_wanted() -> Outcome {
+fn attributes_and_shapes_are_changed_without_locks_where_that_is_wanted() -> Outcome {
     each_layout(|name, a| {
         let storage = a.storage().clone();
         let mut a = a.with_options(last_writer_wins());
@@ -135,13 +135,13 @@ fn attributes_and_shapes_are_changed_without_turns_where_that_is_wanted() -> Out
 
 /// A call that cannot be completed is not begun.
 #[test]
-fn shrinking_without_turns_removes_nothing() -> Outcome {
+fn shrinking_without_locks_removes_nothing() -> Outcome {
     each_layout(|name, mut a| {
         a.write([0..8], &Array1::from_iter(1..9))?;
         a.write([8..10], &array![9, 10])?;
         // Removes a whole chunk, which needs no lock, or half of one as well.
         for shape in [8, 4] {
-            let error = a.resize([shape]).expect_err("nobody can take turns here");
+            let error = a.resize([shape]).expect_err("the store has no locks");
             assert_eq!(error.kind(), ErrorKind::NoLocking, "{name}");
             assert_eq!(a.read([0..10])?, Array1::from_iter(1..11), "{name}");
         }

@@ -1,24 +1,23 @@
 //! Copies to another chunking, sharding, encoding, type and place, compared with the elements.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
 
-use ndarray::{Array1, Array3, array};
+use ndarray::{Array1, Array3};
 use ndzarr::{
-    Any, AnyArray, Array, ArrayBuilder, Cancel, ChunkEdges, CopyLevel, CopyOptions, DataType, ErrorKind,
-    Format, Group, MemoryStore, Order, Progress, RunOptions, Storage, asynchronous, codec, copy, s,
+    Any, AnyArray, Array, ArrayBuilder, ChunkEdges, CopyLevel, CopyOptions, DataType, ErrorKind, Format,
+    Group, MemoryStore, Order, RunOptions, Storage, asynchronous, codec, copy, s,
 };
-use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, block_on};
+use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
 use serde_json::json;
 
-/// What a call keeps beside elements, for two threads.
-const BESIDE: u64 = 2 << 20;
+/// Memory that a call with two threads takes besides that of elements, in bytes.
+pub(crate) const OVERHEAD: u64 = 2 << 20;
 
-fn two() -> RunOptions {
+pub(crate) fn two_threads() -> RunOptions {
     RunOptions::default().threads(NonZeroUsize::new(2))
 }
 
-fn numbers(shape: [usize; 3]) -> Array3<u16> {
+pub(crate) fn numbers(shape: [usize; 3]) -> Array3<u16> {
     let mut next = 0u32;
     Array3::from_shape_simple_fn(shape, || {
         next = next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -72,13 +71,13 @@ fn any_layout_becomes_any_other() {
                 if shards.is_some() && format == Format::Zarr2 {
                     continue;
                 }
-                for room in [12_000, 40_000, 1 << 20] {
-                    let mut options = CopyOptions::new().format(format).chunks(chunks).run(two());
-                    options = options.memory(BESIDE + 40_000 + 40 * 34 * 27 + room);
+                for extra in [12_000, 40_000, 1 << 20] {
+                    let mut options = CopyOptions::new().format(format).chunks(chunks).run(two_threads());
+                    options = options.memory(OVERHEAD + 40_000 + 40 * 34 * 27 + extra);
                     if let Some(shards) = shards {
                         options = options.shards(shards);
                     }
-                    let what = format!("{name} to {format} {chunks:?} {shards:?} {room}");
+                    let what = format!("{name} to {format} {chunks:?} {shards:?} {extra}");
                     let other = MemoryStore::new();
                     let report = copy((&store, "a"), (&other, "b"), &options);
                     let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -105,7 +104,8 @@ fn any_layout_becomes_any_other() {
 #[test]
 fn n5_becomes_other_n5_and_back() {
     let data = numbers([40, 34, 27]);
-    let (store, other) = (MemoryStore::new(), MemoryStore::new());
+    let store = MemoryStore::new();
+    let other = MemoryStore::new();
     let a = Array::<u16>::builder(SHAPE).format(Format::N5).chunks([7, 8, 9]).codecs([codec::gzip(1)]);
     a.create((&store, "a")).expect("a new array").write(.., &data).expect("elements");
     let options = CopyOptions::new().chunks([9, 40, 4]);
@@ -183,7 +183,7 @@ fn cli_08_codecs_are_those_of_the_source() {
     for key in ["compressor", "order"] {
         assert_eq!(document("d/.zarray")[key], document("c/.zarray")[key], "{key}");
     }
-    // N5 has no checksums behind its compression.
+    // N5 has no checksums after its compression.
     let report = copy((&store, "a"), (MemoryStore::new(), "e"), &CopyOptions::new().format(Format::N5));
     let notes = report.expect("a copy").nodes.remove(0).notes;
     assert!(notes.iter().any(|note| note.contains("without [crc32c]")), "{notes:?}");
@@ -210,7 +210,7 @@ fn the_layout_of_a_group_applies_where_it_fits() {
     assert_eq!((line.chunk_shape(), line.read(..).expect("elements").sum()), (vec![4], 10.0));
     assert_eq!(copied.array::<String>("names").expect("texts").read(..).expect("elements")[[1, 1]], "n");
     assert!(!store.keys().iter().any(|key| key.contains(".ndzarr")), "{:?}", store.keys());
-    // One array alone must fit.
+    // A layout for a single array must fit.
     let error = copy((&store, "g/line"), (&store, "i"), &options).expect_err("two axes");
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
@@ -231,157 +231,6 @@ fn a_report_says_what_becomes_different() {
 }
 
 #[test]
-fn cli_06_too_little_memory_is_told_with_what_is_needed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let store = MemoryStore::new();
-    let a = Array::<u8>::builder([64, 64]).chunks([8, 64]).create((&store, "a")).expect("a new array");
-    a.fill(.., 9).expect("elements");
-    for (target, shards) in [(Storage::from(&store), false), (Storage::folder(folder.path()), true)] {
-        let mut options = CopyOptions::new().chunks([64, 8]).run(two());
-        if shards {
-            options = options.shards([64, 64]);
-        }
-        let few = options.clone().memory(10);
-        let error = copy((&store, "a"), (&target, "b"), &few).expect_err("too little");
-        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
-        assert!(AnyArray::open((&target, "b")).is_err());
-        let said = error.to_string();
-        let needed =
-            said.split("take ").nth(1).and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
-        let needed: u64 = needed.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{said}"));
-        copy((&store, "a"), (&target, "b"), &options.clone().memory(needed - 1)).expect_err("one byte less");
-        copy((&store, "a"), (&target, "b"), &options.memory(needed)).expect("it is enough");
-        let b = Array::<u8>::open((&target, "b")).expect("the copy");
-        assert_eq!(b.read(..).expect("elements").iter().map(|&n| u64::from(n)).sum::<u64>(), 9 * 64 * 64);
-    }
-}
-
-/// Units of 16 rows into units of 10, in blocks that hold few of them.
-#[test]
-fn what_the_next_block_needs_is_carried_over() {
-    let memory = MemoryStore::new();
-    let data = numbers([320, 32, 16]);
-    let a = Array::<u16>::builder([320, 32, 16]).chunks([16, 32, 16]).create((&memory, "a"));
-    a.expect("a new array").write(.., &data).expect("elements");
-    let counted = CountingStore::new(memory);
-    let counters = counted.clone();
-    let source = Storage::blocking(counted);
-    // A unit of the source takes 16 KiB, one of the target 10 KiB.
-    let options = CopyOptions::new().chunks([10, 32, 16]).run(two());
-    let options = options.memory(BESIDE + 6 * (16 << 10) + 4 * (10 << 10) + 2 * (40 + 15) * 1024);
-    counters.reset();
-    let other = MemoryStore::new();
-    let report = copy((&source, "a"), (&other, "b"), &options).expect("a copy");
-    // Each chunk once, and the document.
-    let fetches = counters.counts().fetches;
-    assert!((20..=23).contains(&fetches), "{fetches} {report:?}");
-    let b = Array::<u16>::open((&other, "b")).expect("the copy");
-    assert_eq!(b.read(..).expect("elements"), data.into_dyn());
-}
-
-#[test]
-fn what_is_not_stored_is_neither_read_nor_written() {
-    let memory = MemoryStore::new();
-    let a =
-        Array::<u16>::builder([1 << 40, 8]).chunks([1 << 10, 8]).create((&memory, "a")).expect("a new array");
-    a.fill([1 << 30..(1 << 30) + 10, 0..8], 5).expect("elements");
-    let counted = CountingStore::new(memory);
-    let counters = counted.clone();
-    let other = MemoryStore::new();
-    let options = CopyOptions::new().chunks([1 << 11, 4]);
-    copy((Storage::blocking(counted), "a"), (&other, "b"), &options).expect("a copy");
-    assert!(counters.counts().fetches < 5, "{:?}", counters.counts());
-    let row = (1u64 << 30) >> 11;
-    assert_eq!(
-        other.keys(),
-        [format!("b/c/{row}/0"), format!("b/c/{row}/1"), "b/zarr.json".to_owned(), "zarr.json".to_owned()]
-    );
-    let b = Array::<u16>::open((&other, "b")).expect("the copy");
-    assert_eq!(b.read([(1 << 30) - 1..(1 << 30) + 2, 0..1]).expect("elements"), array![[0], [5], [5]]);
-}
-
-#[test]
-fn one_progress_and_one_cancel_for_the_whole() {
-    let store = MemoryStore::new();
-    let root = Group::create((&store, "g"), Format::Zarr3).expect("a new group");
-    for name in ["a", "b"] {
-        let array = Array::<u8>::builder([64]).chunks([8]);
-        root.create_array(name, array).expect("a new array").fill(.., 1).expect("elements");
-    }
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let hears = Arc::clone(&heard);
-    let run = two().progress(move |progress: Progress| hears.lock().expect("no panic").push(progress));
-    let options = CopyOptions::new().chunks([16]).run(run.clone());
-    copy((&store, "g"), (&store, "h"), &options).expect("a copy");
-    let heard = std::mem::take(&mut *heard.lock().expect("no panic"));
-    assert!(heard.iter().all(|progress| progress.total == 8), "{heard:?}");
-    assert_eq!(heard.last().map(|progress| progress.done), Some(8));
-    assert!(heard.is_sorted_by_key(|progress| progress.done));
-
-    let cancel = Cancel::new();
-    let stop = cancel.clone();
-    let run = two().cancel(cancel).progress(move |_| stop.cancel());
-    let error = copy((&store, "g"), (&store, "i"), &options.run(run)).expect_err("it is cancelled");
-    assert_eq!(error.kind(), ErrorKind::Cancelled);
-    assert!(Array::<u8>::open((&store, "i/b")).is_err());
-}
-
-/// Planes into columns: in a folder through a temporary array, which is removed; otherwise not.
-#[test]
-fn planes_become_columns() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let data = numbers([64, 64, 64]);
-    let store = MemoryStore::new();
-    let a =
-        Array::<u16>::builder([64, 64, 64]).chunks([1, 64, 64]).create((&store, "a")).expect("a new array");
-    a.write(.., &data).expect("elements");
-    // Less than a sixth of the array for blocks.
-    let options = CopyOptions::new().chunks([64, 4, 4]).run(two()).memory(BESIDE + (200 << 10));
-    let other = MemoryStore::new();
-    let given = MemoryStore::new();
-    for (target, temporary, twice) in [
-        (Storage::folder(folder.path()), None, true),
-        (Storage::from(&other), None, false),
-        (Storage::from(MemoryStore::new()), Some(&given), true),
-    ] {
-        let mut options = options.clone();
-        if let Some(temporary) = temporary {
-            options = options.temporary((temporary, "t"));
-        }
-        let report = copy((&store, "a"), (&target, "b"), &options).expect("a copy");
-        let notes = &report.nodes[0].notes;
-        assert_eq!(
-            notes.iter().any(|note| note.contains("temporary array of up to 524288 bytes")),
-            twice,
-            "{notes:?}"
-        );
-        let b = Array::<u16>::open((&target, "b")).expect("the copy");
-        assert!(b.read(..).expect("elements") == data.clone().into_dyn());
-    }
-    assert!(given.keys().is_empty(), "{:?}", given.keys());
-    assert!(!folder.path().join("b/.ndzarr-temporary").exists());
-    assert!(!folder.path().join("b/.ndzarr-copy").exists());
-}
-
-#[test]
-fn large_shards_are_put_together_piece_by_piece() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let data = numbers([128, 64, 64]);
-    let a = Array::<u16>::builder([128, 64, 64]).chunks([8, 64, 64]).create((folder.path(), "a"));
-    a.expect("a new array").write(.., &data).expect("elements");
-    // A shard takes 512 KiB.
-    let options = CopyOptions::new().chunks([8, 8, 8]).shards([64, 64, 64]).run(two());
-    let options = options.memory(BESIDE + (256 << 10) * 5 + (500 << 10)).codecs([codec::zstd(1)]);
-    let source = (folder.path(), "a");
-    copy(source, (folder.path(), "b"), &options).expect("a copy");
-    let b = Array::<u16>::open((folder.path(), "b")).expect("the copy");
-    assert!(b.read(..).expect("elements") == data.into_dyn());
-    // A store in memory has no temporaries.
-    let error = copy((folder.path(), "a"), (MemoryStore::new(), "b"), &options).expect_err("too little");
-    assert_eq!(error.kind(), ErrorKind::OutOfMemory);
-}
-
-#[test]
 fn futures_copy_between_all_kinds_of_stores() {
     let data = numbers([40, 34, 27]);
     let memory = MemoryStore::new();
@@ -390,7 +239,8 @@ fn futures_copy_between_all_kinds_of_stores() {
     let slow = Storage::asynchronous(AsyncMemoryStore::new(Latency::default()));
     copy((&memory, "a"), (&slow, "a"), &CopyOptions::new()).expect("a copy");
     let stores = [Storage::from(&memory), slow];
-    let options = CopyOptions::new().chunks([10, 10, 10]).data_type(DataType::Float { bits: 32 }).run(two());
+    let options =
+        CopyOptions::new().chunks([10, 10, 10]).data_type(DataType::Float { bits: 32 }).run(two_threads());
     let options = options.memory(6 << 20);
     let mut copies = Vec::new();
     for (i, from) in stores.iter().enumerate() {

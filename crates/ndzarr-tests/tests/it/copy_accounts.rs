@@ -11,7 +11,7 @@ use ndzarr::{
     RunOptions, Storage, asynchronous, codec, copy,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What zarr-python, bioformats2raw and SpatialData put into one folder: an image of one array, a file of
 /// OME-XML, a table, an array in an array; and what killed and careless writers leave.
@@ -36,7 +36,7 @@ const KEYS: [(&str, &str); 14] = [
 const ARRAY: &str = r#"{"zarr_format": 2, "shape": [3], "chunks": [2], "dtype": "|u1", "compressor": null,
     "filters": null, "order": "C", "fill_value": 0}"#;
 
-/// Those of others, and of the array in an array.
+/// Files of other programs, and of the array in an array.
 const FILES: [&str; 5] = [
     "0/inner/.zarray",
     "0/inner/0",
@@ -57,7 +57,7 @@ fn filled(keys: &[(&str, &str)]) -> MemoryStore {
 type Set = Box<dyn Fn(&str, &[u8])>;
 
 /// The stores that a hierarchy may be in, and its copy.
-fn stores(keys: &[(&str, &str)], folder: &Path) -> Vec<(Storage, Set)> {
+pub(crate) fn stores(keys: &[(&str, &str)], folder: &Path) -> Vec<(Storage, Set)> {
     let of_memory = |store: MemoryStore| -> Set {
         Box::new(move |key: &str, value: &[u8]| store.set(key, value.to_vec()).expect("a key"))
     };
@@ -67,11 +67,12 @@ fn stores(keys: &[(&str, &str)], folder: &Path) -> Vec<(Storage, Set)> {
         fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
         fs::write(file, value).expect("a file");
     });
-    let (memory, behind) = (MemoryStore::new(), MemoryStore::new());
-    let asynchronous = Storage::asynchronous(AsyncMemoryStore::over(behind.clone(), Latency::default()));
+    let memory = MemoryStore::new();
+    let served = MemoryStore::new();
+    let asynchronous = Storage::asynchronous(AsyncMemoryStore::over(served.clone(), Latency::default()));
     let stores = vec![
         (Storage::from(&memory), of_memory(memory)),
-        (asynchronous, of_memory(behind)),
+        (asynchronous, of_memory(served)),
         (Storage::folder(folder), of_folder),
     ];
     for (_, set) in &stores {
@@ -81,14 +82,14 @@ fn stores(keys: &[(&str, &str)], folder: &Path) -> Vec<(Storage, Set)> {
 }
 
 /// Copies by a call that blocks, and by a future.
-fn copies(storage: &Storage, options: &CopyOptions, check: impl Fn(&CopyReport, &str)) {
+pub(crate) fn copies(storage: &Storage, options: &CopyOptions, check: impl Fn(&CopyReport, &str)) {
     let report = copy((storage, "from"), (storage, "to"), options).expect("a copy");
     check(&report, "to/");
     let copied = asynchronous::copy((storage, "from"), (storage, "then"), options);
     check(&block_on(copied).expect("a copy"), "then/");
 }
 
-fn values(storage: &Storage, prefix: &str) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn values(storage: &Storage, prefix: &str) -> BTreeMap<String, Vec<u8>> {
     let mut keys = Vec::new();
     storage
         .each_key(prefix, |key, listed| {
@@ -104,7 +105,7 @@ fn values(storage: &Storage, prefix: &str) -> BTreeMap<String, Vec<u8>> {
     keys.into_iter().map(value).collect()
 }
 
-fn names(list: &KeyList) -> Vec<&str> {
+pub(crate) fn names(list: &KeyList) -> Vec<&str> {
     assert_eq!(list.n, list.first.len() as u64);
     let mut names: Vec<&str> =
         list.first.iter().map(|key| key.strip_prefix("from/").expect("below")).collect();
@@ -118,7 +119,7 @@ fn left_out(report: &CopyReport, reason: LeftOutReason) -> Vec<&str> {
         .left_out
         .iter()
         .filter(|left_out| left_out.reason == reason)
-        .flat_map(|it| names(&it.keys))
+        .flat_map(|left_out| names(&left_out.keys))
         .collect()
 }
 
@@ -146,9 +147,9 @@ fn every_key_of_a_group_is_copied_remade_or_left_out_with_the_reason() {
                 assert_eq!(left_out(report, LeftOutReason::OutsideShape), ["0/7"]);
                 assert_eq!(left_out(report, LeftOutReason::Unfinished), ["0/.ndzarr-temporary/2/0"]);
                 assert!(report.is_complete());
-                let [from, there] = ["from/", to].map(|prefix| values(&storage, prefix));
-                FILES.iter().for_each(|file| assert_eq!(there.get(*file), from.get(*file), "{file}"));
-                assert!(!there.keys().any(|key| key.contains(".ndzarr")), "{there:?}");
+                let [from, target] = ["from/", to].map(|prefix| values(&storage, prefix));
+                FILES.iter().for_each(|file| assert_eq!(target.get(*file), from.get(*file), "{file}"));
+                assert!(!target.keys().any(|key| key.contains(".ndzarr")), "{target:?}");
                 let copied = Group::open((&storage, to.trim_end_matches('/'))).expect("a group");
                 let zero = copied.array::<u8>("0").expect("an array");
                 assert_eq!(zero.read(..).expect("elements").into_raw_vec_and_offset().0, [1, 2, 0]);
@@ -165,15 +166,15 @@ fn files_of_others_stay_if_the_user_says_so() {
             let account = report.account.as_ref().expect("an account");
             assert_eq!((account.n_keys(), account.files.n), (KEYS.len() as u64, 0));
             assert_eq!(left_out(report, LeftOutReason::OtherFile), FILES);
-            let there = values(&storage, to);
-            let names: Vec<&str> = there.keys().map(String::as_str).collect();
+            let target = values(&storage, to);
+            let names: Vec<&str> = target.keys().map(String::as_str).collect();
             assert_eq!(names, [".zattrs", ".zgroup", ".zmetadata", "0/.zarray", "0/0", "OME/.zgroup"]);
         });
     }
 }
 
 #[test]
-fn an_array_alone_accounts_for_its_keys_by_the_list_of_its_chunks() {
+fn a_single_array_accounts_for_its_keys_by_the_list_of_its_chunks() {
     let folder = tempfile::tempdir().expect("a folder");
     let of_array: Vec<(&str, &str)> =
         KEYS.iter().filter_map(|(key, value)| Some((key.strip_prefix("0/")?, *value))).collect();
@@ -186,8 +187,8 @@ fn an_array_alone_accounts_for_its_keys_by_the_list_of_its_chunks() {
                 assert_eq!((account.n_keys(), account.n_documents, account.n_chunks), (6, 1, 1));
                 assert_eq!(names(&account.files), ["inner/.zarray", "inner/0"]);
                 assert_eq!(left_out(report, LeftOutReason::OutsideShape), ["7"]);
-                let [from, there] = ["from/", to].map(|prefix| values(&storage, prefix));
-                assert_eq!(there.get("inner/0"), from.get("inner/0"));
+                let [from, target] = ["from/", to].map(|prefix| values(&storage, prefix));
+                assert_eq!(target.get("inner/0"), from.get("inner/0"));
                 let inner = Array::<u8>::open((&storage, &format!("{to}inner")[..])).expect("an array");
                 assert_eq!(inner.read(..).expect("elements")[1], 6);
             });
@@ -206,7 +207,7 @@ fn an_array_alone_accounts_for_its_keys_by_the_list_of_its_chunks() {
     assert_eq!(store.counts().lists, 1, "{:?}", store.counts());
 }
 
-/// What is at the target already is not the copy's, and a copy that was interrupted is.
+/// A file that was at the target before stays; one that an interrupted copy left is replaced.
 #[test]
 fn a_file_of_the_source_replaces_no_other() {
     let store = filled(&KEYS);
@@ -218,7 +219,7 @@ fn a_file_of_the_source_replaces_no_other() {
     assert!(Group::open((&store, "to")).is_err(), "it is not whole");
     store.set("to/ro-crate-metadata.json", "half").expect("a key");
     copy((&store, "from"), (&store, "to"), &CopyOptions::new().resume()).expect("it goes on");
-    assert_eq!(store.get("to/ro-crate-metadata.json").expect("it is there"), "{}");
+    assert_eq!(store.get("to/ro-crate-metadata.json").expect("it was copied"), "{}");
     let again = CopyOptions::new().existing(Existing::Replace);
     let error = copy((&store, "from"), (&store, "to"), &again).expect_err("files of others");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
@@ -242,7 +243,7 @@ fn a_large_file_is_copied_in_pieces() {
     copy((&store, "from"), (&bucket, "then"), &options.more_memory()).expect("a copy");
 }
 
-fn group(format: u8) -> (&'static str, String, &'static str, String) {
+pub(crate) fn group(format: u8) -> (&'static str, String, &'static str, String) {
     match format {
         2 => (".zgroup", r#"{"zarr_format": 2}"#.to_owned(), ".zarray", ARRAY.to_owned()),
         _ => {
@@ -254,148 +255,6 @@ fn group(format: u8) -> (&'static str, String, &'static str, String) {
             });
             let group = r#"{"zarr_format": 3, "node_type": "group"}"#.to_owned();
             ("zarr.json", group, "zarr.json", array.to_string())
-        }
-    }
-}
-
-/// As tensorstore and zarr-python 3.0.2 make them: an array two levels below its group, and no document between.
-#[test]
-fn arrays_below_folders_without_a_document_are_listed_and_copied() {
-    for format in [2, 3] {
-        let (of_group, group, of_array, array) = group(format);
-        let raw = format!("raw/channel/{of_array}");
-        let keys =
-            [(of_group, &group[..]), (&raw, &array), ("raw/channel/0", "\u{1}\u{2}"), ("notes/a.txt", "-")];
-        let folder = tempfile::tempdir().expect("a folder");
-        for (storage, _) in stores(&keys, folder.path()) {
-            let from = Group::open((&storage, "from")).expect("a group");
-            let paths = |group: &Group| -> Vec<String> {
-                group.walk().expect("a list").iter().map(|child| child.path()).collect()
-            };
-            assert_eq!(paths(&from), ["raw", "raw/channel"]);
-            for to in [Format::Zarr2, Format::Zarr3] {
-                let options = CopyOptions::new().format(to).existing(Existing::Replace);
-                let options = options.run(RunOptions::default().force());
-                copies(&storage, &options, |report, to| {
-                    assert_eq!(report.nodes.len(), 3, "{report:?}");
-                    let account = report.account.as_ref().expect("an account");
-                    assert_eq!((account.n_keys(), names(&account.files)), (4, vec!["notes/a.txt"]));
-                    let to = Group::open((&storage, to.trim_end_matches('/'))).expect("a group");
-                    let channel = to.array::<u8>("raw/channel").expect("an array");
-                    assert_eq!(channel.read(..).expect("elements").into_raw_vec_and_offset().0, [1, 2, 0]);
-                    // Others find it, since the group between has a document now.
-                    assert!(to.children().expect("children").iter().any(|child| child.name() == "raw"));
-                });
-            }
-        }
-    }
-}
-
-/// zarr-python 3 opens no group whose consolidated metadata name a node and not the group that it is in.
-#[test]
-fn consolidated_metadata_have_the_groups_above_such_arrays() {
-    for format in [2, 3] {
-        let (of_group, group, of_array, array) = group(format);
-        let raw = format!("raw/channel/{of_array}");
-        let keys =
-            [(of_group, &group[..]), (&raw, &array), ("raw/channel/0", "\u{1}\u{2}"), ("notes/a.txt", "-")];
-        let folder = tempfile::tempdir().expect("a folder");
-        for (storage, _) in stores(&keys, folder.path()) {
-            Group::open((&storage, "from")).expect("a group").consolidate().expect("it is consolidated");
-            let read = |key: &str| -> Value {
-                let text = storage.read_key(key, 1 << 20).expect("a read").expect("a document");
-                serde_json::from_slice(&text).expect("JSON")
-            };
-            let (metadata, expected) = match format {
-                2 => (
-                    read("from/.zmetadata")["metadata"].clone(),
-                    [".zgroup", "raw/.zgroup", "raw/channel/.zarray"],
-                ),
-                _ => (
-                    read("from/zarr.json")["consolidated_metadata"]["metadata"].clone(),
-                    ["raw", "raw/channel", ""],
-                ),
-            };
-            let names: Vec<&String> = metadata.as_object().expect("a map").keys().collect();
-            assert_eq!(names, expected.iter().filter(|name| !name.is_empty()).collect::<Vec<_>>());
-            let group = Group::open((&storage, "from")).expect("a group");
-            assert_eq!(group.array::<u8>("raw/channel").expect("an array").shape(), [3]);
-            assert_eq!(group.walk().expect("nodes").len(), 2);
-        }
-    }
-}
-
-/// Consolidated metadata that are older than the hierarchy: "new" is missing, "old" was removed.
-#[test]
-fn a_copy_follows_documents_and_not_stale_consolidated_metadata() {
-    for format in [Format::Zarr2, Format::Zarr3] {
-        let folder = tempfile::tempdir().expect("a folder");
-        for (storage, set) in stores(&[], folder.path()) {
-            let mut from = Group::create((&storage, "from"), format).expect("a group");
-            let array = || Array::<u8>::builder([3]).chunks([2]);
-            from.create_array("old", array()).expect("an array");
-            from.consolidate().expect("it is consolidated");
-            let key = if format == Format::Zarr2 { "from/.zmetadata" } else { "from/zarr.json" };
-            let stale = storage.read_key(key, 1 << 20).expect("a read").expect("a document");
-            from.erase("old").expect("it is removed");
-            from.create_array("new", array()).expect("an array").fill(.., 8).expect("elements");
-            set(key, &stale);
-            copies(&storage, &CopyOptions::new(), |report, to| {
-                let paths: Vec<&str> = report.nodes.iter().map(|node| &node.source[..]).collect();
-                assert_eq!(paths, ["from", "from/new"]);
-                let notes = report.nodes[0].notes.join("; ");
-                assert!(notes.contains("\"old\"") && notes.contains("\"new\""), "{notes}");
-                // Those of the copy are right.
-                let to = Group::open((&storage, to.trim_end_matches('/'))).expect("a group");
-                let children = to.children().expect("children");
-                assert_eq!(children.iter().map(|child| child.name()).collect::<Vec<_>>(), ["new"]);
-                assert_eq!(to.array::<u8>("new").expect("an array").read(..).expect("elements").sum(), 24);
-            });
-        }
-    }
-}
-
-#[test]
-fn the_copy_of_a_consolidated_group_is_consolidated() {
-    for (format, to) in [
-        (Format::Zarr2, Format::Zarr2),
-        (Format::Zarr3, Format::Zarr3),
-        (Format::Zarr2, Format::Zarr3),
-        (Format::Zarr3, Format::Zarr2),
-        (Format::Zarr3, Format::N5),
-    ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        for (storage, _) in stores(&[], folder.path()) {
-            let mut from = Group::create((&storage, "from"), format).expect("a group");
-            from.create_group("g").expect("a group");
-            from.create_array("g/a", Array::<u8>::builder([3]).chunks([2]).codecs([codec::zstd(1)]))
-                .expect("an array")
-                .fill(.., 8)
-                .expect("elements");
-            from.consolidate().expect("it is consolidated");
-            copies(&storage, &CopyOptions::new().format(to).resume(), |report, place| {
-                let notes = report.nodes[0].notes.join("; ");
-                assert_eq!(notes.contains("consolidated"), to == Format::N5, "{notes}");
-                let own = match to {
-                    Format::Zarr2 => format!("{place}.zmetadata"),
-                    Format::Zarr3 => format!("{place}zarr.json"),
-                    _ => return,
-                };
-                let own = storage.read_key(&own, 1 << 20).expect("a read").expect("a document");
-                let own: Value = serde_json::from_slice(&own).expect("JSON");
-                let (metadata, names) = match to {
-                    Format::Zarr2 => (&own["metadata"], vec![".zgroup", "g/.zgroup", "g/a/.zarray"]),
-                    _ => (&own["consolidated_metadata"]["metadata"], vec!["g", "g/a"]),
-                };
-                let found: Vec<&String> = metadata.as_object().expect("a map").keys().collect();
-                assert_eq!(found, names);
-                // Each copy says what the document says.
-                let there = values(&storage, place);
-                if let Some(document) = there.get("g/a/.zarray") {
-                    let document: Value = serde_json::from_slice(document).expect("JSON");
-                    assert_eq!(metadata["g/a/.zarray"], document);
-                }
-            });
         }
     }
 }
@@ -434,12 +293,12 @@ fn arrays_that_cannot_be_decoded_are_copied_as_they_are_or_named() {
                     .map(|node| (&node.source[..], node.n_chunks))
                     .collect();
                 assert_eq!(as_files, [("from/pickles", 1), ("from/wavpack", 1)]);
-                let [from, there] = ["from/", to].map(|prefix| values(&storage, prefix));
+                let [from, target] = ["from/", to].map(|prefix| values(&storage, prefix));
                 for (key, _) in OPAQUE
                     .iter()
                     .filter(|(key, _)| key.starts_with("pickles/") || key.starts_with("wavpack/"))
                 {
-                    assert_eq!(there.get(*key), from.get(*key), "{key}");
+                    assert_eq!(target.get(*key), from.get(*key), "{key}");
                 }
                 let a = Array::<u8>::open((&storage, &format!("{to}a")[..])).expect("an array");
                 assert_eq!(a.read(..).expect("elements").sum(), 3);
@@ -457,7 +316,7 @@ fn arrays_that_cannot_be_decoded_are_copied_as_they_are_or_named() {
             assert_eq!(to.walk().expect("a list").len(), 1);
         });
     }
-    // Alone, it is an error.
+    // A copy of only such an array is an error.
     let store = filled(&OPAQUE);
     let error =
         copy((&store, "from/pickles"), (&store, "to"), &CopyOptions::new()).expect_err("it is unknown");

@@ -44,7 +44,7 @@ struct Watched {
     inner: AsyncMemoryStore,
     odd: Odd,
     threads: Arc<Mutex<HashSet<ThreadId>>>,
-    /// Whether it was asked for what it never answers.
+    /// It got a request that it never answers.
     is_waiting: Arc<AtomicBool>,
 }
 
@@ -246,7 +246,7 @@ fn no_lock_is_held_while_the_source_is_read() {
 
 /// A thread for changes polls this copy, and has to make its requests while it works.
 #[test]
-fn a_copy_within_a_change() {
+fn a_copy_within_a_change_makes_its_requests() {
     let from = Storage::asynchronous(Watched::new(&source(), Odd::Nothing));
     let to = MemoryStore::new();
     let changed = MemoryStore::new();

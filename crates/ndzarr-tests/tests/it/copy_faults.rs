@@ -1,5 +1,6 @@
-//! A store fails at each request of a copy in turn, or from it on, on either side: what looks like a copy is whole, the
-//! source stays, and a resumed copy is the one that would have been made, with nothing besides.
+//! A store fails at each request of a copy in turn, or from it on, on either side: what looks like a
+//! copy is whole, the source stays, and a resumed copy is the one that would have been made, with nothing
+//! else.
 
 mod side;
 
@@ -30,11 +31,11 @@ fn source() -> MemoryStore {
 
 /// Copies, as a future or not.
 fn copied(from: &Side, to: &Side, options: &CopyOptions, as_future: bool) -> Result<(), ndzarr::Error> {
-    let (from, to) = ((&from.storage, "from"), (&to.storage, "to"));
-    match as_future {
-        true => block_on(asynchronous::copy(from, to, options)).map(drop),
-        false => copy(from, to, options).map(drop),
-    }
+    let from = (&from.storage, "from");
+    let to = (&to.storage, "to");
+    let report =
+        if as_future { block_on(asynchronous::copy(from, to, options)) } else { copy(from, to, options) };
+    report.map(drop)
 }
 
 fn on_one_thread(options: &CopyOptions) -> CopyOptions {
@@ -81,8 +82,8 @@ fn at_each_request(options: &CopyOptions, kinds: [Kind; 2], as_future: bool) {
                     }
                     continue;
                 }
-                // All but the note's removal was done; or consolidated metadata are there, which show a group by
-                // themselves, and its own document is not.
+                // All but the note's removal was done; or consolidated metadata exist, which show a group by
+                // themselves, and its own document does not.
                 Err(_) if is_open => {
                     let mut made = to.keys();
                     made.retain(|key, _| !key.ends_with(".ndzarr-copy"));
@@ -147,7 +148,7 @@ fn into_an_archive(options: &CopyOptions, kind_from: Kind) {
     assert!(failed > 50, "{failed} requests failed");
 }
 
-fn ways() -> [CopyOptions; 4] {
+fn option_sets() -> [CopyOptions; 4] {
     [
         CopyOptions::new(),
         CopyOptions::new().format(Format::Zarr3),
@@ -157,19 +158,19 @@ fn ways() -> [CopyOptions; 4] {
 }
 
 #[test]
-fn blocking_stores() {
+fn a_fault_of_blocking_stores_leaves_a_whole_copy_or_none() {
     at_each_request(&CopyOptions::new(), [Kind::Blocking; 2], false);
     at_each_request(&CopyOptions::new().format(Format::Zarr3), [Kind::Blocking; 2], false);
 }
 
 #[test]
-fn asynchronous_stores() {
+fn a_fault_of_asynchronous_stores_leaves_a_whole_copy_or_none() {
     at_each_request(&CopyOptions::new(), [Kind::Asynchronous; 2], false);
     at_each_request(&CopyOptions::new(), [Kind::Asynchronous; 2], true);
 }
 
 #[test]
-fn archives() {
+fn a_fault_of_archives_leaves_a_whole_copy_or_none() {
     at_each_request(&CopyOptions::new(), [Kind::Archive, Kind::Blocking], false);
     into_an_archive(&CopyOptions::new(), Kind::Blocking);
 }
@@ -182,9 +183,9 @@ mod long {
     fn stores_of_each_kind() {
         for from in [Kind::Blocking, Kind::Asynchronous, Kind::Archive] {
             for to in [Kind::Blocking, Kind::Asynchronous] {
-                ways().iter().for_each(|options| at_each_request(options, [from, to], false));
+                option_sets().iter().for_each(|options| at_each_request(options, [from, to], false));
             }
-            ways().iter().for_each(|options| into_an_archive(options, from));
+            option_sets().iter().for_each(|options| into_an_archive(options, from));
         }
     }
 
@@ -193,7 +194,7 @@ mod long {
     fn as_futures() {
         for from in [Kind::Blocking, Kind::Asynchronous, Kind::Archive] {
             for to in [Kind::Blocking, Kind::Asynchronous] {
-                ways().iter().for_each(|options| at_each_request(options, [from, to], true));
+                option_sets().iter().for_each(|options| at_each_request(options, [from, to], true));
             }
         }
     }
@@ -201,7 +202,7 @@ mod long {
     #[test]
     #[ignore = "long; `.ci/run all` runs it"]
     fn buckets() {
-        for options in &ways()[..3] {
+        for options in &option_sets()[..3] {
             at_each_request(options, [Kind::Bucket; 2], false);
         }
         into_an_archive(&CopyOptions::new(), Kind::Bucket);

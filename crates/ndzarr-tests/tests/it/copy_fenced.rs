@@ -1,5 +1,5 @@
-//! A copy that goes on while others work on its target: it publishes nothing over what they have acknowledged, and
-//! succeeds only if all of it is there.
+//! A copy that goes on while other calls work on its target: it publishes nothing over what they have
+//! acknowledged, and succeeds only if all of it exists.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -20,8 +20,8 @@ fn make(storage: &Storage, path: &str, value: u8) {
     array.create((storage, path)).expect("a new array").fill(.., value).expect("elements");
 }
 
-/// Everything at `to` that has another value, if it opens.
-fn others(storage: &Storage, value: u8) -> Option<usize> {
+/// How many elements at `to` have another value; `None` if it does not open.
+fn count_others(storage: &Storage, value: u8) -> Option<usize> {
     let array = Array::<u8>::open((storage, "to")).ok()?;
     Some(array.read(..).expect("elements").iter().filter(|element| **element != value).count())
 }
@@ -31,11 +31,11 @@ fn stores(folder: &Path) -> [Storage; 3] {
     [Storage::folder(folder), Storage::from(MemoryStore::new()), Storage::from(slow)]
 }
 
-/// One thread, which does this after the given step: what others do meanwhile.
+/// One thread, which does this after the given step, in place of other calls.
 fn with(step: u64, meanwhile: impl Fn() + Send + Sync + 'static) -> RunOptions {
-    let heard = AtomicU64::new(0);
+    let n_steps = AtomicU64::new(0);
     RunOptions::default().threads(NonZeroUsize::new(1)).progress(move |_: Progress| {
-        if heard.fetch_add(1, Ordering::SeqCst) + 1 == step {
+        if n_steps.fetch_add(1, Ordering::SeqCst) + 1 == step {
             std::thread::scope(|scope| scope.spawn(&meanwhile).join()).expect("it goes well");
         }
     })
@@ -50,8 +50,8 @@ fn cancelled(storage: &Storage, options: CopyOptions) {
     assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
 }
 
-/// Does something after each step of a copy, which may go on with one that was cancelled, in each kind of store;
-/// and looks at the result.
+/// Does something after each step of a copy, which may go on with one that was cancelled, in each kind of
+/// store; and checks the result.
 fn at_each_step(meanwhile: fn(&Storage, &CopyOptions), check: fn(&Storage, Result<(), Error>)) {
     let as_they_are = CopyOptions::new();
     let encoded = CopyOptions::new().chunks([2, 4]);
@@ -68,10 +68,12 @@ fn at_each_step(meanwhile: fn(&Storage, &CopyOptions), check: fn(&Storage, Resul
                         own = own.resume();
                     }
                     let happened = Arc::new(AtomicBool::new(false));
-                    let (others, same, happens) = (storage.clone(), options.clone(), Arc::clone(&happened));
+                    let of_others = storage.clone();
+                    let same = options.clone();
+                    let happens = Arc::clone(&happened);
                     let own = own.run(with(step, move || {
                         happens.store(true, Ordering::SeqCst);
-                        meanwhile(&others, &same);
+                        meanwhile(&of_others, &same);
                     }));
                     let copied = copy((&storage, "from"), (&storage, "to"), &own).map(drop);
                     if !happened.load(Ordering::SeqCst) {
@@ -95,7 +97,7 @@ fn what_is_written_to_a_copy_that_another_call_has_ended_stays() {
         copy((storage, "from"), (storage, "to"), &options.clone().resume()).expect("it goes on");
         Array::<u8>::open((storage, "to")).expect("the copy").fill(.., 9).expect("elements");
     };
-    at_each_step(ends_and_writes, |storage, _| assert_eq!(others(storage, 9), Some(0)));
+    at_each_step(ends_and_writes, |storage, _| assert_eq!(count_others(storage, 9), Some(0)));
 }
 
 #[test]
@@ -110,18 +112,18 @@ fn what_is_appended_to_a_copy_that_another_call_has_ended_stays() {
         let to = Array::<u8>::open((storage, "to")).expect("the copy");
         assert_eq!(to.shape(), [ROWS + 2, 4]);
         assert!(to.attributes().contains_key("checked"));
-        assert_eq!(others(storage, 7), Some(0));
+        assert_eq!(count_others(storage, 7), Some(0));
     });
 }
 
 #[test]
-fn a_copy_that_succeeds_is_whole_though_another_call_began_it_anew() {
+fn a_copy_that_succeeds_is_whole_though_another_call_began_it_again() {
     let begins_anew = |storage: &Storage, options: &CopyOptions| {
         cancelled(storage, options.clone().existing(Existing::Replace));
     };
     at_each_step(begins_anew, |storage, copied| {
-        assert!(copied.is_err() || others(storage, 7) == Some(0), "{copied:?}");
-        assert!(copied.is_ok() || others(storage, 7).is_none());
+        assert!(copied.is_err() || count_others(storage, 7) == Some(0), "{copied:?}");
+        assert!(copied.is_ok() || count_others(storage, 7).is_none());
     });
 }
 
@@ -132,7 +134,7 @@ fn a_copy_of_another_source_stays() {
         let options = options.clone().existing(Existing::Replace);
         copy((storage, "other"), (storage, "to"), &options).expect("a copy");
     };
-    at_each_step(copies_another, |storage, _| assert_eq!(others(storage, 5), Some(0)));
+    at_each_step(copies_another, |storage, _| assert_eq!(count_others(storage, 5), Some(0)));
 }
 
 #[test]
@@ -141,11 +143,11 @@ fn an_array_that_is_made_in_its_place_stays() {
         let array = Array::<u8>::builder([ROWS, 4]).chunks([1, 4]).overwrite();
         array.create((storage, "to")).expect("a new array").fill(.., 9).expect("elements");
     };
-    at_each_step(makes_one, |storage, _| assert_eq!(others(storage, 9), Some(0)));
+    at_each_step(makes_one, |storage, _| assert_eq!(count_others(storage, 9), Some(0)));
 }
 
 #[test]
-fn a_target_that_was_removed_is_not_half_there() {
+fn a_removed_target_is_whole_or_missing() {
     for step in 1..=ROWS {
         let folder = tempfile::tempdir().expect("a folder");
         let storage = Storage::folder(folder.path());
@@ -153,7 +155,7 @@ fn a_target_that_was_removed_is_not_half_there() {
         let to = folder.path().join("to");
         let run = with(step, move || std::fs::remove_dir_all(&to).expect("it is removed"));
         let copied = copy((&storage, "from"), (&storage, "to"), &CopyOptions::new().run(run));
-        assert!(copied.is_err() || others(&storage, 7) == Some(0), "{step}");
+        assert!(copied.is_err() || count_others(&storage, 7) == Some(0), "{step}");
     }
 }
 
@@ -169,7 +171,9 @@ fn copies_that_share_a_place_for_temporaries_do_not_share_a_temporary() {
     let options = options.run(RunOptions::default().threads(NonZeroUsize::new(1)));
     for step in [1, 2, 3, 5, 8] {
         let [first, second] = ["first", "second"].map(|name| folder.path().join(format!("{name}{step}")));
-        let (source, target, same) = (from.clone(), second.clone(), options.clone());
+        let source = from.clone();
+        let target = second.clone();
+        let same = options.clone();
         let own = RunOptions::default().threads(NonZeroUsize::new(1));
         let run = with(step, move || {
             let same = same.clone().run(own.clone());

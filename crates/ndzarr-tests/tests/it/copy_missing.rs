@@ -1,27 +1,18 @@
 //! What xarray shows as missing stays so in a copy to another format.
 //!
-//! xarray takes the fill value of Zarr v2 for `_FillValue`, and without one the attribute; of Zarr v3 the
-//! attribute alone, as `xarray.backends.zarr.FillValueCoder` writes it. The engine "ndzarr" does the same.
+//! xarray takes the fill value of Zarr v2 for `_FillValue`, and without one the attribute; of Zarr v3
+//! only the attribute, as `xarray.backends.zarr.FillValueCoder` writes it. The engine "ndzarr" does the same.
 
-use std::fs;
 use std::path::Path;
 
 use ndzarr::{AnyArray, CopyLevel, CopyOptions, Format, copy};
 use serde_json::{Value, json};
 
+use crate::folder_files::{json_of, put};
+
 /// `FillValueCoder.encode(-9999.0, float32)`, and of NaN.
 const MINUS_9999: &str = "AAAAAICHw8A=";
 const NAN: &str = "AAAAAAAA+H8=";
-
-fn put(root: &Path, key: &str, value: impl AsRef<[u8]>) {
-    let file = root.join(key);
-    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-    fs::write(file, value).expect("written");
-}
-
-fn json_of(root: &Path, key: &str) -> Value {
-    serde_json::from_slice(&fs::read(root.join(key)).expect("a document")).expect("JSON")
-}
 
 /// An array of two chunks with these bytes each, the second of which is stored only if it is given.
 struct Source<'s> {
@@ -133,7 +124,7 @@ fn what_an_attribute_cannot_say_is_a_loss() {
 }
 
 #[test]
-fn v3_to_v2_puts_it_into_the_fill_value() {
+fn v3_to_v2_puts_the_attribute_into_the_fill_value() {
     let two = [floats([1.0, -9999.0]), floats([0.0, 3.0])];
     let [first, second] = [&two[0][..], &two[1][..]];
     let attribute = |value: Value| json!({"_FillValue": value, "units": "m"});
@@ -164,7 +155,8 @@ fn v3_to_v2_puts_it_into_the_fill_value() {
         let report = copy(root.path().join("a"), root.path().join("b"), &options).expect(&what);
         let node = &report.nodes[0];
         assert_eq!(node.losses, [""; 0], "{what}");
-        let (array, attributes) = (json_of(root.path(), "b/.zarray"), json_of(root.path(), "b/.zattrs"));
+        let array = json_of(root.path(), "b/.zarray");
+        let attributes = json_of(root.path(), "b/.zattrs");
         assert_eq!(array["fill_value"], expected, "{what}");
         assert_eq!(attributes, json!({"units": "m", "_ARRAY_DIMENSIONS": ["x"]}), "{what}");
         assert_eq!(bytes_of(&root.path().join("b")), bytes_of(&root.path().join("a")), "{what}");
@@ -178,7 +170,7 @@ fn v3_to_v2_puts_it_into_the_fill_value() {
     }
 }
 
-/// To xarray, bytes of 255 are those of -1 beside `_Unsigned`, and without a fill value v2 has the attribute.
+/// To xarray, bytes of 255 are those of -1 with `_Unsigned`, and without a fill value v2 has the attribute.
 #[test]
 fn a_number_beyond_the_type_stays_an_attribute() {
     let root = tempfile::tempdir().expect("a folder");
@@ -236,7 +228,7 @@ fn an_array_without_axes_has_no_names() {
 
 /// A number that stands for missing ones becomes the number of the new type.
 #[test]
-fn converted_numbers_keep_it() {
+fn converted_numbers_keep_the_attribute() {
     let root = tempfile::tempdir().expect("a folder");
     let chunk = [1_i16, -1].iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
     let attributes = json!({"_FillValue": -1});

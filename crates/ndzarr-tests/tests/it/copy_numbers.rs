@@ -47,7 +47,7 @@ fn numbers_are_converted_on_the_way() {
 }
 
 #[test]
-fn nothing_becomes_a_bool() {
+fn bools_stay_bools_unless_another_type_is_requested() {
     let store = MemoryStore::new();
     let root = Group::create((&store, "g"), Format::Zarr3).expect("a new group");
     let mask = root.create_array("mask", Array::<bool>::builder([3])).expect("a new array");
@@ -66,7 +66,7 @@ fn nothing_becomes_a_bool() {
         [true, false, true]
     );
     assert_eq!(copied.array::<f64>("line").expect("floats").read(..).expect("elements").sum(), 3.0);
-    let error = copy((&store, "g/mask"), (&store, "m"), &options).expect_err("one array alone");
+    let error = copy((&store, "g/mask"), (&store, "m"), &options).expect_err("a single array");
     assert!(error.to_string().contains("bool is not a type of real numbers"), "{error}");
     // A bool is a number on the way to another type.
     let options = options.data_type(DataType::Float { bits: 32 });

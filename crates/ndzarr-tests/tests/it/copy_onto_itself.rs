@@ -30,7 +30,7 @@ fn make(storage: &Storage, format: Format) {
     }
 }
 
-fn is_whole(storage: &Storage, format: Format) {
+fn assert_whole(storage: &Storage, format: Format) {
     for (path, value) in [("g/a", 7), ("g/h/b", 8)] {
         let array = Array::<u8>::open((storage, path)).unwrap_or_else(|error| panic!("{format}: {error}"));
         assert_eq!(array.format(), format);
@@ -72,7 +72,7 @@ fn an_array_is_not_converted_over_a_group_that_it_is_in() {
                 }
                 refused((&source, "g"), (&target, ""), to);
             }
-            is_whole(&source, format);
+            assert_whole(&source, format);
         }
     }
 }
@@ -87,7 +87,7 @@ fn a_group_is_not_converted_over_what_is_in_it() {
             for path in ["g/a", "g/h", "g/h/b"] {
                 refused((&source, "g"), (&target, path), format);
             }
-            is_whole(&source, format);
+            assert_whole(&source, format);
         }
     }
 }
@@ -106,7 +106,7 @@ fn nothing_is_copied_into_itself() {
                 assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{format}: {error}");
                 assert!(error.to_string().contains("inside"), "{error}");
             }
-            is_whole(&source, format);
+            assert_whole(&source, format);
         }
     }
 }
@@ -129,7 +129,7 @@ fn nothing_is_copied_into_itself_by_another_name() {
             copy(at(from), file, &CopyOptions::new()).expect_err("it is inside");
         }
     }
-    copy(at("g"), at("beside"), &CopyOptions::new()).expect("it is beside");
+    copy(at("g"), at("other"), &CopyOptions::new()).expect("it is outside");
     copy(at("g/h"), at("g-copy"), &CopyOptions::new()).expect("it begins with the same name");
 }
 
@@ -151,7 +151,7 @@ fn another_root_is_the_same_place() {
                 refused((&at("g"), ""), (&at("g/h"), ""), to);
             }
         }
-        is_whole(&whole, format);
+        assert_whole(&whole, format);
     }
 }
 
@@ -162,7 +162,7 @@ fn an_array_is_not_converted_into_its_own_chunks() {
     let whole = Storage::folder(folder.path());
     make(&whole, Format::Zarr3);
     refused((&whole, "g/a"), (&Storage::folder(folder.path().join("g/a/c")), ""), Format::Zarr2);
-    is_whole(&whole, Format::Zarr3);
+    assert_whole(&whole, Format::Zarr3);
 }
 
 #[cfg(unix)]
@@ -176,16 +176,16 @@ fn links_lead_to_the_same_place() {
     };
     link("s", "to-the-root");
     link("s/g", "to-the-group");
-    link("g", "s/beside");
+    link("g", "s/alias");
     for to in [Format::Zarr2, Format::Zarr3] {
         let linked = Storage::folder(folder.path().join("to-the-root"));
         refused((&whole, "g/a"), (&linked, "g"), to);
         refused((&linked, "g"), (&whole, "g/h"), to);
         refused((&whole, "g/a"), (&Storage::folder(folder.path().join("to-the-group")), ""), to);
-        refused((&whole, "g/a"), (&whole, "beside"), to);
-        refused((&whole, "beside"), (&whole, "g/h"), to);
+        refused((&whole, "g/a"), (&whole, "alias"), to);
+        refused((&whole, "alias"), (&whole, "g/h"), to);
     }
-    is_whole(&whole, Format::Zarr3);
+    assert_whole(&whole, Format::Zarr3);
 }
 
 /// The place to overwrite or remove may be a link: the link is removed, its target stays.
@@ -201,12 +201,12 @@ fn a_link_is_replaced_and_not_what_it_leads_to() {
         link();
         let new = Array::<u8>::builder([2]).format(format).overwrite().create((&whole, "latest"));
         assert_eq!(new.expect("a new array").read(..).expect("a read").sum(), 0);
-        is_whole(&whole, format);
-        root.erase("latest").expect("it is there");
+        assert_whole(&whole, format);
+        root.erase("latest").expect("it exists");
         link();
-        root.erase("latest").expect("it is there");
+        root.erase("latest").expect("it exists");
         assert!(!folder.path().join("latest").exists());
-        is_whole(&whole, format);
+        assert_whole(&whole, format);
     }
 }
 
@@ -224,31 +224,32 @@ fn other_places_are_replaced() {
         copy((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
         // Again, over the result.
         copy((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
-        is_whole(&source, format);
-        is_whole(&other, format);
-        assert_eq!(Array::<u8>::open((&source, "target")).expect("it is there").shape(), [16]);
+        assert_whole(&source, format);
+        assert_whole(&other, format);
+        assert_eq!(Array::<u8>::open((&source, "target")).expect("it exists").shape(), [16]);
     }
 }
 
 /// N5 groups without documents, at one path of two stores in memory: these are two places.
 #[test]
-fn groups_without_documents_are_told_apart_by_what_is_in_them() {
-    let (source, other) = (MemoryStore::new(), MemoryStore::new());
+fn groups_without_documents_are_distinguished_by_their_content() {
+    let source = MemoryStore::new();
+    let other = MemoryStore::new();
     for store in [&source, &other] {
         make(&Storage::from(store), Format::N5);
         Array::<u8>::builder([1]).format(Format::N5).create((store, "g/c")).expect("a new array");
     }
-    // In place, by another handle: documents beside the old ones.
+    // In place, by another handle: documents next to the old ones.
     let handle = Storage::blocking(source.clone());
     copy((&source, "g"), (&handle, "g"), &CopyOptions::new().format(Format::Zarr3)).expect("one store");
-    assert_eq!(Array::<u8>::open((&source, "g/a")).expect("it is there").format(), Format::Zarr3);
+    assert_eq!(Array::<u8>::open((&source, "g/a")).expect("it exists").format(), Format::Zarr3);
     // Elsewhere something is in the way.
     let open = CopyOptions::new().format(Format::Zarr3).open(ndzarr::OpenOptions::new().format(Format::N5));
     let error = copy((&source, "g"), (&other, "g"), &open).expect_err("another store");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
 }
 
-/// A document of its own beside a link to the chunks of another array, as people make views of it: by a link
+/// A document of its own next to a link to the chunks of another array, as people make views of it: by a link
 /// to the folder of the chunks, to one in it, or to single chunks.
 #[cfg(unix)]
 #[test]
@@ -278,7 +279,7 @@ fn what_links_in_the_source_lead_to_is_not_replaced() {
         let sum: u32 = Array::<u8>::open((folder.path(), "orig"))
             .expect("an array")
             .read(..)
-            .expect("it")
+            .expect("elements")
             .iter()
             .map(|&element| u32::from(element))
             .sum();
@@ -323,11 +324,12 @@ fn what_is_read_through_the_target_is_not_replaced() {
     assert!(at("apart/d/c/0").is_file() && !at("dst/shared").exists());
 }
 
-/// The source goes while it is copied, by whatever name: the copy is not complete then.
+/// The source is removed while it is copied, by whatever name: the copy is not complete then.
 #[test]
-fn a_source_that_went_is_not_copied() {
+fn a_source_that_is_removed_meanwhile_is_not_copied() {
     for format in FORMATS {
-        let (source, target) = (MemoryStore::new(), MemoryStore::new());
+        let source = MemoryStore::new();
+        let target = MemoryStore::new();
         make(&Storage::from(&source), format);
         let removes = source.clone();
         let remove = move |_| {

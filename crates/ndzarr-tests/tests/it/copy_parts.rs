@@ -1,23 +1,17 @@
 //! Copies of a part of an array, compared with slices of ndarray.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use ndarray::{Array1, Array3, SliceInfoElem, array};
 use ndzarr::{
     Array, ArrayBuilder, Cancel, ChunkEdges, CopyLevel, CopyOptions, DataType, ErrorKind, Format, Group,
-    MemoryStore, N5Axes, OpenOptions, Order, Progress, RunOptions, Storage, asynchronous, codec, copy, s,
+    MemoryStore, N5Axes, OpenOptions, Order, Progress, Storage, asynchronous, codec, copy, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, block_on};
 
-/// What a call keeps beside elements, for two threads.
-const BESIDE: u64 = 2 << 20;
+use crate::copy::{OVERHEAD, two_threads};
 
 const SHAPE: [u64; 3] = [40, 34, 27];
-
-fn two() -> RunOptions {
-    RunOptions::default().threads(NonZeroUsize::new(2))
-}
 
 fn data() -> Array3<u16> {
     Array3::from_shape_fn((40, 34, 27), |(i, j, k)| (i * 1000 + j * 28 + k + 1) as u16)
@@ -54,7 +48,7 @@ fn sources() -> Vec<(&'static str, ArrayBuilder<u16>)> {
 }
 
 #[test]
-fn any_part_of_any_layout_in_any_other() {
+fn any_part_of_any_layout_is_copied_to_any_other() {
     for (name, source) in sources() {
         let store = MemoryStore::new();
         let a = source.create((&store, "a")).expect("a new array");
@@ -69,16 +63,16 @@ fn any_part_of_any_layout_in_any_other() {
                 (Some([5, 5, 6]), Some([10, 10, 18])),
                 (Some([40, 1, 1]), None),
             ] {
-                for room in [12_000, 1 << 20] {
-                    let options = CopyOptions::new().format(Format::Zarr3).select(part).run(two());
-                    let mut options = options.memory(BESIDE + 40_000 + 40 * 34 * 27 + room);
+                for extra in [12_000, 1 << 20] {
+                    let options = CopyOptions::new().format(Format::Zarr3).select(part).run(two_threads());
+                    let mut options = options.memory(OVERHEAD + 40_000 + 40 * 34 * 27 + extra);
                     if let Some(chunks) = chunks {
                         options = options.chunks(chunks);
                     }
                     if let Some(shards) = shards {
                         options = options.shards(shards);
                     }
-                    let what = format!("{name} {part:?} to {chunks:?} {shards:?} {room}");
+                    let what = format!("{name} {part:?} to {chunks:?} {shards:?} {extra}");
                     let other = MemoryStore::new();
                     let report = copy((&store, "a"), (&other, "b"), &options);
                     let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -92,9 +86,8 @@ fn any_part_of_any_layout_in_any_other() {
     }
 }
 
-/// The axes are those in which the array is shown.
 #[test]
-fn a_part_of_reversed_axes() {
+fn a_part_of_reversed_axes_is_selected_in_the_order_that_is_shown() {
     let store = MemoryStore::new();
     let a =
         Array::<u16>::builder([40, 34, 27]).format(Format::N5).n5_axes(N5Axes::Reversed).chunks([8, 8, 8]);
@@ -108,7 +101,7 @@ fn a_part_of_reversed_axes() {
 }
 
 #[test]
-fn texts_numbers_and_columns() {
+fn parts_of_texts_of_converted_numbers_and_of_planes_are_copied() {
     let store = MemoryStore::new();
     let texts = Array::<String>::builder([9]).chunks([4]).create((&store, "texts")).expect("a new array");
     texts.write(.., &Array1::from_shape_fn(9, |i| format!("text {i}"))).expect("elements");
@@ -131,7 +124,7 @@ fn texts_numbers_and_columns() {
     let planes = Array3::from_shape_fn((64, 64, 64), |(i, j, k)| (i * 4096 + j * 64 + k) as u16 | 1);
     let a = Array::<u16>::builder([64, 64, 64]).chunks([1, 64, 64]).create((&store, "planes"));
     a.expect("a new array").write(.., &planes).expect("elements");
-    let options = CopyOptions::new().chunks([64, 4, 4]).run(two()).memory(BESIDE + (160 << 10));
+    let options = CopyOptions::new().chunks([64, 4, 4]).run(two_threads()).memory(OVERHEAD + (160 << 10));
     let report =
         copy((&store, "planes"), (folder.path(), "b"), &options.select(s![.., .., 1..;2])).expect("a copy");
     let notes = &report.nodes[0].notes;
@@ -140,7 +133,7 @@ fn texts_numbers_and_columns() {
     assert!(b.read(..).expect("elements") == planes.slice(ndarray::s![.., .., 1..;2]).into_dyn());
 }
 
-/// Only the chunks of the part are read, each once; of a large array that is not stored, only what is.
+/// Only the chunks of the part are read, each once; of a large sparse array, only the stored ones.
 #[test]
 fn only_chunks_of_the_part_are_read() {
     let memory = MemoryStore::new();
@@ -150,7 +143,7 @@ fn only_chunks_of_the_part_are_read() {
     let counters = counted.clone();
     let options = CopyOptions::new().select(s![8..24, .., 3..20]).chunks([4, 34, 17]);
     copy((Storage::blocking(counted), "a"), (MemoryStore::new(), "b"), &options).expect("a copy");
-    // Documents are read, and two chunks.
+    // Documents are read, and two_threads chunks.
     let n_documents = {
         let counted = CountingStore::new(memory.clone());
         let counters = counted.clone();
@@ -165,7 +158,8 @@ fn only_chunks_of_the_part_are_read() {
     sparse.expect("a new array").fill([1 << 30..(1 << 30) + 10], 5).expect("elements");
     let counted = CountingStore::new(memory);
     let counters = counted.clone();
-    let (other, part) = (MemoryStore::new(), s![1..1u64 << 39;2]);
+    let other = MemoryStore::new();
+    let part = s![1..1u64 << 39;2];
     copy((Storage::blocking(counted), "sparse"), (&other, "b"), &CopyOptions::new().select(part))
         .expect("a copy");
     assert!(counters.counts().fetches < 10, "{:?}", counters.counts());
@@ -175,7 +169,7 @@ fn only_chunks_of_the_part_are_read() {
 }
 
 #[test]
-fn what_has_no_part_is_refused_before_anything_is_written() {
+fn parts_that_do_not_fit_are_refused_before_anything_is_written() {
     let store = MemoryStore::new();
     let root = Group::create((&store, "g"), Format::Zarr3).expect("a new group");
     root.create_array("a", Array::<u8>::builder([8, 8])).expect("a new array");
@@ -205,19 +199,23 @@ fn another_part_is_another_copy() {
     a.write(.., &data()).expect("elements");
     let cancel = Cancel::new();
     let stop = cancel.clone();
-    let run = two().cancel(cancel).progress(move |progress: Progress| {
+    let run = two_threads().cancel(cancel).progress(move |progress: Progress| {
         if progress.done > 1 {
             stop.cancel();
         }
     });
     let part = |first: u64| {
-        CopyOptions::new().select(s![first..first + 30, .., ..]).chunks([2, 34, 27]).memory(BESIDE + 200_000)
+        CopyOptions::new()
+            .select(s![first..first + 30, .., ..])
+            .chunks([2, 34, 27])
+            .memory(OVERHEAD + 200_000)
     };
     let error = copy((&store, "a"), (&store, "b"), &part(2).run(run)).expect_err("it is cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
-    let error = copy((&store, "a"), (&store, "b"), &part(4).run(two()).resume()).expect_err("another");
+    let error =
+        copy((&store, "a"), (&store, "b"), &part(4).run(two_threads()).resume()).expect_err("another");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-    copy((&store, "a"), (&store, "b"), &part(2).run(two()).resume()).expect("the rest");
+    copy((&store, "a"), (&store, "b"), &part(2).run(two_threads()).resume()).expect("the rest");
     let b = Array::<u16>::open((&store, "b")).expect("the copy");
     assert!(b.read(..).expect("elements") == data().slice(ndarray::s![2..32, .., ..]).into_dyn());
 }
@@ -230,7 +228,7 @@ fn futures_copy_parts() {
     let slow = Storage::asynchronous(AsyncMemoryStore::new(Latency::default()));
     copy((&memory, "a"), (&slow, "a"), &CopyOptions::new()).expect("a copy");
     let part: Arc<[SliceInfoElem]> = parts()[4].into();
-    let options = CopyOptions::new().select(&part).chunks([10, 10, 10]).run(two()).memory(6 << 20);
+    let options = CopyOptions::new().select(&part).chunks([10, 10, 10]).run(two_threads()).memory(6 << 20);
     for (at, from) in [&Storage::from(&memory), &slow].into_iter().enumerate() {
         let to = (&slow, format!("b{at}"));
         block_on(asynchronous::copy((from, "a"), to.clone(), &options)).expect("a copy");

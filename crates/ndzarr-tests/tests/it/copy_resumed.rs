@@ -29,7 +29,7 @@ fn source(folder: &Path) {
     }
 }
 
-fn is_whole(to: &Storage) {
+fn assert_whole(to: &Storage) {
     let mut expected = data();
     expected.slice_mut(ndarray::s![60.., .., ..]).fill(0);
     for name in ["to/a", "to/b"] {
@@ -50,17 +50,18 @@ fn options(kind: &str) -> CopyOptions {
     }
 }
 
-/// In a process of its own: copies until it has heard of so much progress, says so, and waits to be
-/// killed.
+/// In a process of its own: copies until progress was reported this many times, prints a line, and waits
+/// to be killed.
 fn child(role: &str) {
     let parts: Vec<&str> = role.splitn(3, ' ').collect();
-    let (kind, folder) = (parts[0], Path::new(parts[2]));
+    let kind = parts[0];
+    let folder = Path::new(parts[2]);
     let most: u64 = parts[1].parse().expect("a number");
-    let heard = AtomicU64::new(0);
+    let n_reports = AtomicU64::new(0);
     let wait = move |_: Progress| {
-        if heard.fetch_add(1, Ordering::SeqCst) + 1 == most {
+        if n_reports.fetch_add(1, Ordering::SeqCst) + 1 == most {
             let mut out = std::io::stdout();
-            out.write_all(b"\nheard\n").and_then(|()| out.flush()).expect("it is read");
+            out.write_all(b"\nwaits\n").and_then(|()| out.flush()).expect("it is read");
             let _ = std::io::stdin().lines().next();
             panic!("it was not killed");
         }
@@ -72,7 +73,7 @@ fn child(role: &str) {
     out.write_all(b"\nended\n").and_then(|()| out.flush()).expect("it is read");
 }
 
-/// What the process says: that it waits to be killed, or has ended.
+/// The line that the process prints: that it waits to be killed, or has ended.
 fn killed_after(kind: &str, most: u64, folder: &Path) -> String {
     let program = std::env::current_exe().expect("the system says which program this is");
     let test = "copy_resumed::cli_03_a_killed_copy_goes_on";
@@ -83,11 +84,11 @@ fn killed_after(kind: &str, most: u64, folder: &Path) -> String {
         .stdout(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let mut said = BufReader::new(process.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
-    let line = said.find(|line| line == "heard" || line == "ended");
-    process.kill().expect("it is there");
-    process.wait().expect("it is there");
-    line.expect("it says something")
+    let mut lines = BufReader::new(process.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+    let line = lines.find(|line| line == "waits" || line == "ended");
+    process.kill().expect("the process exists");
+    process.wait().expect("the process exists");
+    line.expect("it prints a line")
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn cli_03_a_killed_copy_goes_on() {
         if Array::<u16>::open((folder.path(), "to/b")).is_err() {
             copy((folder.path(), "from"), (&to, "to"), &resumed).expect("it goes on");
         }
-        is_whole(&to);
+        assert_whole(&to);
         let planned = copy(
             (folder.path(), "from"),
             (MemoryStore::new(), "to"),
@@ -130,28 +131,29 @@ fn cli_03_a_killed_copy_goes_on() {
         let left: Vec<_> =
             left.into_iter().flatten().map(|entry| entry.expect("an entry").file_name()).collect();
         assert!(!left.iter().any(|name| name.to_string_lossy().contains(".ndzarr")), "{kind}: {left:?}");
-        // Now it is there.
+        // Now the copy exists.
         let error = copy((folder.path(), "from"), (&to, "to"), &resumed).expect_err("it is complete");
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     }
 }
 
-/// A copy that is cancelled after so much progress.
+/// Copies, and cancels it when progress was reported this many times.
 fn cancelled(from: (&Storage, &str), to: (&Storage, &str), options: CopyOptions, most: u64) {
-    let (cancel, heard) = (Cancel::new(), AtomicU64::new(0));
+    let cancel = Cancel::new();
+    let n_reports = AtomicU64::new(0);
     let stop = cancel.clone();
-    let hear = move |_: Progress| {
-        if heard.fetch_add(1, Ordering::SeqCst) + 1 == most {
+    let count = move |_: Progress| {
+        if n_reports.fetch_add(1, Ordering::SeqCst) + 1 == most {
             stop.cancel();
         }
     };
-    let run = RunOptions::default().threads(NonZeroUsize::new(2)).cancel(cancel).progress(hear);
+    let run = RunOptions::default().threads(NonZeroUsize::new(2)).cancel(cancel).progress(count);
     let error = copy(from, to, &options.run(run)).expect_err("it is cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }
 
 #[test]
-fn what_is_there_is_not_copied_again() {
+fn chunks_at_the_target_are_not_copied_again() {
     let folder = tempfile::tempdir().expect("a folder");
     source(folder.path());
     let from = Storage::folder(folder.path());
@@ -159,8 +161,8 @@ fn what_is_there_is_not_copied_again() {
         let memory = MemoryStore::new();
         let to = Storage::from(&memory);
         cancelled((&from, "from/a"), (&to, "to"), options(kind), 7);
-        let there: Vec<String> = memory.keys().into_iter().filter(|key| key.starts_with("to/c/")).collect();
-        assert!(there.len() >= 5, "{kind}: {there:?}");
+        let before: Vec<String> = memory.keys().into_iter().filter(|key| key.starts_with("to/c/")).collect();
+        assert!(before.len() >= 5, "{kind}: {before:?}");
         let counted = CountingStore::new(FsStore::new(folder.path()));
         let counters = counted.clone();
         let puts = CountingStore::new(memory.clone());
@@ -172,7 +174,7 @@ fn what_is_there_is_not_copied_again() {
         let all = memory.keys().iter().filter(|key| key.starts_with("to/c/")).count();
         let written = of_puts.counts().puts as usize;
         // The note, and the documents of the array and of the root.
-        assert!(written <= all - there.len() + 3, "{kind}: {written} of {all}, {} were there", there.len());
+        assert!(written <= all - before.len() + 3, "{kind}: {written} of {all}, {} were there", before.len());
         assert!(counters.counts().fetches > 1);
     }
 }
@@ -208,7 +210,7 @@ fn only_the_same_copy_goes_on() {
     assert!(!memory.keys().iter().any(|key| key.contains(".ndzarr")));
 }
 
-/// Of a group, too: not that a node is there.
+/// The error does not say that a node exists.
 #[test]
 fn only_the_same_copy_of_a_group_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -252,7 +254,7 @@ fn foreign_chunks_are_not_taken_over() {
 
 /// The first array is complete, the second was not begun: neither is lost.
 #[test]
-fn a_group_goes_on_behind_what_is_complete() {
+fn a_copy_of_a_group_goes_on_after_its_complete_arrays() {
     let folder = tempfile::tempdir().expect("a folder");
     source(folder.path());
     let from = Storage::folder(folder.path());
@@ -263,13 +265,13 @@ fn a_group_goes_on_behind_what_is_complete() {
     assert!(Array::<u16>::open((&to, "to/a")).is_ok() && Array::<u16>::open((&to, "to/b")).is_err());
     let report = copy((&from, "from"), (&to, "to"), &options("slabs").resume()).expect("it goes on");
     assert!(report.nodes[1].notes.iter().any(|note| note.contains("there already")), "{report:?}");
-    is_whole(&to);
+    assert_whole(&to);
     assert!(!memory.keys().iter().any(|key| key.contains(".ndzarr")));
 }
 
-/// At no step of a copy is there a group, for readers of ours and of others, before everything in it is there.
+/// At no step of a copy does a group exist, for our readers and for others, before everything in it does.
 #[test]
-fn a_group_is_there_once_everything_in_it_is() {
+fn a_group_exists_once_everything_in_it_does() {
     let names = ["zarr.json", ".zgroup", "attributes.json"];
     for format in [Format::Zarr2, Format::Zarr3, Format::N5] {
         let memory = MemoryStore::new();
@@ -310,17 +312,20 @@ fn a_group_is_there_once_everything_in_it_is() {
 fn a_copy_that_another_has_ended_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     source(folder.path());
-    let (path, from) = (folder.path().to_owned(), Storage::folder(folder.path()));
+    let path = folder.path().to_owned();
+    let from = Storage::folder(folder.path());
     for most in 1..40 {
         let to = MemoryStore::new();
-        let (heard, own, path) = (AtomicU64::new(0), to.clone(), path.clone());
-        let hear = move |_: Progress| {
-            if heard.fetch_add(1, Ordering::SeqCst) + 1 == most {
+        let n_reports = AtomicU64::new(0);
+        let own = to.clone();
+        let path = path.clone();
+        let complete = move |_: Progress| {
+            if n_reports.fetch_add(1, Ordering::SeqCst) + 1 == most {
                 let options = options("columns").temporary((&own, "between")).resume();
                 copy((&path, "from/a"), (&own, "a"), &options).expect("it goes on");
             }
         };
-        let run = RunOptions::default().threads(NonZeroUsize::new(2)).progress(hear);
+        let run = RunOptions::default().threads(NonZeroUsize::new(2)).progress(complete);
         let options = options("columns").run(run).temporary((&to, "between"));
         // The first one ends as well, or says that another has.
         if let Err(error) = copy((&from, "from/a"), (&to, "a"), &options) {
@@ -335,10 +340,11 @@ fn a_copy_that_another_has_ended_changes_nothing() {
 }
 
 #[test]
-fn a_copy_begun_anew_forgets_what_lay_between() {
+fn a_copy_begun_again_forgets_its_old_temporary_array() {
     let folder = tempfile::tempdir().expect("a folder");
     source(folder.path());
-    let (from, to) = (Storage::folder(folder.path()), Storage::from(MemoryStore::new()));
+    let from = Storage::folder(folder.path());
+    let to = Storage::from(MemoryStore::new());
     let again = || options("columns").temporary((&to, "between"));
     cancelled((&from, "from/a"), (&to, "a"), again(), 4);
     let source = Array::<u16>::open((&from, "from/a")).expect("the source");

@@ -37,7 +37,8 @@ fn chunks_that_are_not_listed_are_not_asked_for() {
         (CopyOptions::new().chunks([10]).shards([1000]), 2),
     ] {
         let counted = CountingStore::new(memory.clone());
-        let (counters, target) = (counted.clone(), MemoryStore::new());
+        let counters = counted.clone();
+        let target = MemoryStore::new();
         copy((Storage::blocking(counted), "a"), (&target, "b"), &options).expect("copied");
         // Documents, twice, and the chunks.
         assert!(counters.counts().fetches < 20, "{:?}", counters.counts());
@@ -46,11 +47,12 @@ fn chunks_that_are_not_listed_are_not_asked_for() {
 }
 
 #[test]
-fn an_asynchronous_store_is_not_asked_for_them_either() {
+fn an_asynchronous_store_is_not_asked_for_unlisted_chunks_either() {
     let memory = MemoryStore::new();
     two_chunks(&memory);
     let counted = AsyncMemoryStore::over(memory, Latency::default());
-    let (counters, target) = (counted.clone(), MemoryStore::new());
+    let counters = counted.clone();
+    let target = MemoryStore::new();
     let options = CopyOptions::new().chunks([14]);
     block_on(asynchronous::copy((Storage::asynchronous(counted), "a"), (&target, "b"), &options))
         .expect("copied");

@@ -8,15 +8,7 @@ use ndzarr::codec::{CodecConfig, IndexLocation};
 use ndzarr::{AnyArray, Array, CopyOptions, DataType, Format, codec, copy};
 use serde_json::{Value, json};
 
-fn put(root: &Path, key: &str, value: impl AsRef<[u8]>) {
-    let file = root.join(key);
-    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-    fs::write(file, value).expect("written");
-}
-
-fn json_of(root: &Path, key: &str) -> Value {
-    serde_json::from_slice(&fs::read(root.join(key)).expect("a document")).expect("JSON")
-}
+use crate::folder_files::{json_of, put};
 
 /// Of peers/cp-moves-the-shard-index: one shard with the index in front, without a checksum.
 fn shard(root: &Path, index_codecs: &Value) {

@@ -25,7 +25,7 @@ impl Bucket {
 }
 
 #[test]
-fn of_chunks() -> Outcome {
+fn each_chunk_costs_one_request() -> Outcome {
     let bucket = Bucket(ObjectServer::start(Dialect::S3));
     let a = Array::<u16>::builder([4, 6]).chunks([2, 3]).create(bucket.url("a"))?;
     let data = Array2::from_elem((4, 6), 1);
@@ -38,7 +38,7 @@ fn of_chunks() -> Outcome {
 }
 
 #[test]
-fn of_shards() -> Outcome {
+fn a_shard_costs_one_request_more_until_its_index_is_known() -> Outcome {
     let bucket = Bucket(ObjectServer::start(Dialect::S3));
     let a = Array::<u16>::builder([8, 8]).chunks([2, 2]).shards([8, 8]).create(bucket.url("a"))?;
     assert_eq!(bucket.cost(|| a.write((.., ..), &Array2::from_elem((8, 8), 1)))?.0, 1);
@@ -50,7 +50,7 @@ fn of_shards() -> Outcome {
 }
 
 #[test]
-fn of_an_endpoint_of_ones_own() -> Outcome {
+fn a_custom_endpoint_is_examined_once() -> Outcome {
     let bucket = Bucket(ObjectServer::start(Dialect::S3));
     Array::<u16>::builder([4]).chunks([4]).create(bucket.url("a"))?.fill(.., 1)?;
     let a = Array::<u16>::open(bucket.url("a"))?;
@@ -60,11 +60,12 @@ fn of_an_endpoint_of_ones_own() -> Outcome {
 }
 
 #[test]
-fn of_a_cache() -> Outcome {
+fn a_cache_asks_for_each_chunk_unless_it_is_frozen() -> Outcome {
     let bucket = Bucket(ObjectServer::start(Dialect::S3));
     let a = Array::<u16>::builder([4, 6]).chunks([2, 3]).create(bucket.url("a"))?;
     a.fill(.., 1)?;
-    let (cache, frozen) = (Cache::new(1 << 20), Cache::new(1 << 20).frozen());
+    let cache = Cache::new(1 << 20);
+    let frozen = Cache::new(1 << 20).frozen();
     for (cache, again) in [(&cache, 4), (&frozen, 0)] {
         let a = OpenOptions::new().cache(cache).open_array::<u16>(bucket.url("a"))?;
         assert_eq!(bucket.cost(|| a.read(..))?.0, 4);
@@ -74,7 +75,7 @@ fn of_a_cache() -> Outcome {
 }
 
 #[test]
-fn of_growing() -> Outcome {
+fn an_append_to_a_chunk_costs_four_requests() -> Outcome {
     let bucket = Bucket(ObjectServer::start(Dialect::S3));
     let mut a = Array::<u16>::builder([0, 3]).chunks([2, 3]).create(bucket.url("a"))?;
     for row in [array![[1, 2, 3]], array![[4, 5, 6]]] {
@@ -84,9 +85,9 @@ fn of_growing() -> Outcome {
 }
 
 #[test]
-fn of_opening() -> Outcome {
+fn opening_and_listing_cost_what_the_guide_says() -> Outcome {
     let bucket = Bucket(ObjectServer::start(Dialect::S3));
-    // Five documents tell what is there, and v2 keeps the consolidated metadata of a group in one more. A
+    // Five documents say what exists, and v2 keeps the consolidated metadata of a group in one more. A
     // group is listed; a document of a child is one request, in v2 with the attributes two; that of a
     // group of N5 is read again.
     let formats = [(Format::Zarr3, 6 + 1 + 3, 6), (Format::Zarr2, 6 + 1 + 6, 6), (Format::N5, 6 + 2 + 3, 0)];

@@ -24,7 +24,7 @@ fn deep() -> serde_json::Value {
 }
 
 #[test]
-fn within_tighter_limits() {
+fn nodes_beyond_tighter_limits_are_refused() {
     let chunks = Limits::default().chunk_bytes(1000);
     let documents = Limits::default().document_bytes(4000);
     let depth = Limits::default().json_depth(8);
@@ -50,7 +50,7 @@ fn within_tighter_limits() {
 
 /// Documents that a creation reads have the same limits as those that opening reads.
 #[test]
-fn what_is_there_is_read_within_them() {
+fn existing_documents_are_read_within_the_limits() {
     let limits = Limits::default().document_bytes(4000);
     let store = MemoryStore::new();
     Group::builder().attributes(large()).create(&store).expect("a new group");
@@ -61,7 +61,7 @@ fn what_is_there_is_read_within_them() {
 
 /// Options can allow what the defaults refuse.
 #[test]
-fn beyond_the_defaults() {
+fn wider_limits_allow_what_the_defaults_refuse() {
     let limits = Limits::default().codecs(3000);
     let store = MemoryStore::new();
     let builder = || Array::<u8>::builder([4]).codecs(vec![codec::crc32c(); 2000]);
@@ -81,8 +81,9 @@ fn beyond_the_defaults() {
 }
 
 #[test]
-fn a_conversion_keeps_to_those_of_its_target() {
-    let (source, target) = (MemoryStore::new(), MemoryStore::new());
+fn a_conversion_keeps_to_the_limits_of_its_target() {
+    let source = MemoryStore::new();
+    let target = MemoryStore::new();
     Array::<u8>::builder([1001]).chunks([1001]).create((&source, "a")).expect("a new array");
     for format in FORMATS {
         let limits = Limits::default().chunk_bytes(1000);
@@ -118,7 +119,7 @@ fn a_groups_tighter_limits_hold_for_what_is_created_in_it() {
 /// If writers cannot be serialized, consolidated metadata above a new node change only if the
 /// caller requests it.
 #[test]
-fn with_an_update_mode() {
+fn nodes_are_created_with_the_requested_update_mode() {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
     let concurrent_update = ConcurrentUpdate::LastWriterWins;
     let run = RunOptions::default().concurrent_update(concurrent_update);
@@ -172,7 +173,7 @@ fn only_nodes_are_replaced() {
             }
         }
     }
-    assert_eq!(std::fs::read_to_string(home.join("me/thesis.tex")).expect("it is there"), "years");
+    assert_eq!(std::fs::read_to_string(home.join("me/thesis.tex")).expect("the file exists"), "years");
     // What an interrupted removal left is no obstacle.
     let left = folder.path().join("left");
     std::fs::create_dir_all(left.join("c/0")).expect("a folder");

@@ -22,7 +22,7 @@ fn create(storage: &Storage, format: Format, who: usize, is_array: bool) -> Resu
     Group::builder().format(format).attributes(attributes).create((storage, "g/a")).map(drop)
 }
 
-/// The creator of the node, and whether it is an array.
+/// The creator of the node, and true if it is an array.
 fn winner(storage: &Storage) -> (usize, bool) {
     match AnyNode::open((storage, "g/a")).expect("a node") {
         AnyNode::Array(array) => {
@@ -39,7 +39,8 @@ fn race(storages: &[Storage], format: Format, is_array: impl Fn(usize) -> bool +
     let outcomes: Vec<Result<(), Error>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (storages.iter().enumerate())
             .map(|(who, storage)| {
-                let (start, is_array) = (&start, &is_array);
+                let start = &start;
+                let is_array = &is_array;
                 scope.spawn(move || {
                     start.wait();
                     create(storage, format, who, is_array(who))
@@ -84,7 +85,13 @@ type Rival = Box<dyn FnOnce() + Send>;
 /// A store in which another process acts just before the n-th change.
 struct Interrupted {
     inner: MemoryStore,
-    rival: Mutex<(usize, Option<Rival>)>,
+    pending: Mutex<Pending>,
+}
+
+struct Pending {
+    /// How many changes come before the rival acts.
+    n_changes: usize,
+    rival: Option<Rival>,
 }
 
 impl std::fmt::Debug for Interrupted {
@@ -95,12 +102,12 @@ impl std::fmt::Debug for Interrupted {
 
 impl Interrupted {
     fn before_a_change(&self) {
-        let mut rival = self.rival.lock().expect("no panic");
-        if rival.0 > 0 {
-            rival.0 -= 1;
+        let mut pending = self.pending.lock().expect("no panic");
+        if pending.n_changes > 0 {
+            pending.n_changes -= 1;
             return;
         }
-        if let Some(rival) = rival.1.take() {
+        if let Some(rival) = pending.rival.take() {
             rival();
         }
     }
@@ -126,17 +133,19 @@ impl Store for Interrupted {
 
 /// Before any of the changes, in a store with only conditional writes.
 #[test]
-fn another_one_comes_in_between() {
+fn one_of_two_writers_creates_a_node_whenever_the_other_comes() {
     for format in FORMATS {
         for (first, second) in [(true, true), (true, false), (false, true), (false, false)] {
             for n in 0..8 {
                 let inner = MemoryStore::new();
                 let outcome = Arc::new(Mutex::new(None));
-                let (rivals, seen) = (Storage::from(&inner), Arc::clone(&outcome));
+                let storage = Storage::from(&inner);
+                let seen = Arc::clone(&outcome);
                 let rival: Rival = Box::new(move || {
-                    *seen.lock().expect("no panic") = Some(create(&rivals, format, 1, second));
+                    *seen.lock().expect("no panic") = Some(create(&storage, format, 1, second));
                 });
-                let store = Interrupted { inner: inner.clone(), rival: Mutex::new((n, Some(rival))) };
+                let pending = Mutex::new(Pending { n_changes: n, rival: Some(rival) });
+                let store = Interrupted { inner: inner.clone(), pending };
                 let own = create(&Storage::blocking(store), format, 0, first);
                 let Some(other) = outcome.lock().expect("no panic").take() else { continue };
                 let context = format!("{format} {first} {second} {n}: {own:?}, {other:?}");

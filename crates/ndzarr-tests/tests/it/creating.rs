@@ -69,7 +69,7 @@ fn chunks_of_an_interrupted_removal_do_not_show_in_a_new_array() -> Outcome {
 }
 
 #[test]
-fn what_is_no_chunk_of_the_new_array_is_in_nobodys_way() -> Outcome {
+fn keys_that_are_no_chunks_of_the_new_array_do_not_prevent_it() -> Outcome {
     let store = MemoryStore::new();
     for key in
         ["README.md", "a/notes.txt", "a/c.txt", "a/0.0.0/x", "a/c0", "a/cc/0", "a/1/", "b/0.0", "b/c/x"]

@@ -10,10 +10,10 @@ use ndzarr::{
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PiecesStore, block_on};
 
-const NAMES: [&str; 5] = ["blocking", "one thread", "in pieces", "pooled", "asynchronous"];
+const CALLS: [&str; 5] = ["blocking", "one thread", "in pieces", "pooled", "asynchronous"];
 
-/// Reads all of the array `a` in every way, filling broken parts.
-fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
+/// Reads all of the array `a` by each kind of call, filling broken parts.
+fn read_by_each_call(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
     let run = |name: &str| {
         let report = DamageReport::new();
         let options = RunOptions::default()
@@ -47,14 +47,14 @@ fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
         assert!(report.take().is_empty());
         (read, found)
     };
-    NAMES.map(run).into()
+    CALLS.map(run).into()
 }
 
 /// A damaged value: its key, the inner chunks of it, the codec that found it.
 type Finding<'a> = (&'a str, &'a [&'a [u64]], Option<&'a str>);
 
-fn expect(store: &MemoryStore, expected: &Array2<u16>, keys: &[Finding<'_>]) {
-    for ((read, found), name) in read_all_ways(store).into_iter().zip(NAMES) {
+fn check_filled(store: &MemoryStore, expected: &Array2<u16>, keys: &[Finding<'_>]) {
+    for ((read, found), name) in read_by_each_call(store).into_iter().zip(CALLS) {
         assert_eq!(read, expected.clone().into_dyn(), "{name}: {found:?}");
         let found: Vec<_> = found
             .iter()
@@ -97,7 +97,7 @@ fn flip(store: &MemoryStore, key: &str, at: usize) {
 }
 
 #[test]
-fn chunks_of_zarr2_and_n5() {
+fn damaged_chunks_of_zarr2_and_n5_are_filled() {
     let store = MemoryStore::new();
     let a = Array::<u16>::builder([8, 8]).chunks([4, 4]).fill_value(9).codecs([codec::gzip(1)]);
     let a = a.format(Format::Zarr2).create((&store, "a")).expect("is created");
@@ -107,7 +107,7 @@ fn chunks_of_zarr2_and_n5() {
     let mut expected = elements();
     expected.slice_mut(s![0..4, 4..8]).fill(9);
     expected.slice_mut(s![4..8, 0..4]).fill(9);
-    expect(&store, &expected, &[("a/0.1", &[], Some("gzip")), ("a/1.0", &[], Some("gzip"))]);
+    check_filled(&store, &expected, &[("a/0.1", &[], Some("gzip")), ("a/1.0", &[], Some("gzip"))]);
 
     let store = MemoryStore::new();
     let a = Array::<u16>::builder([8, 8]).chunks([4, 4]).codecs([codec::gzip(1)]).format(Format::N5);
@@ -119,11 +119,11 @@ fn chunks_of_zarr2_and_n5() {
     let mut expected = elements();
     expected.slice_mut(s![0..4, 0..4]).fill(0);
     expected.slice_mut(s![4..8, 4..8]).fill(0);
-    expect(&store, &expected, &[("a/0/0", &[], Some("n5_block")), ("a/1/1", &[], Some("gzip (N5)"))]);
+    check_filled(&store, &expected, &[("a/0/0", &[], Some("n5_block")), ("a/1/1", &[], Some("gzip (N5)"))]);
 }
 
 #[test]
-fn raw_chunks_of_zarr3() {
+fn damaged_raw_chunks_of_zarr3_are_filled() {
     let store = MemoryStore::new();
     let a =
         Array::<u16>::builder([8, 8]).chunks([4, 8]).fill_value(9).create((&store, "a")).expect("is created");
@@ -131,7 +131,7 @@ fn raw_chunks_of_zarr3() {
     cut(&store, "a/c/1/0", 1);
     let mut expected = elements();
     expected.slice_mut(s![4..8, ..]).fill(9);
-    expect(&store, &expected, &[("a/c/1/0", &[], Some("bytes"))]);
+    check_filled(&store, &expected, &[("a/c/1/0", &[], Some("bytes"))]);
     // Windows of a broken chunk are as broken as the whole.
     let report = DamageReport::new();
     let options = RunOptions::default().fill_damaged(&report);
@@ -141,7 +141,7 @@ fn raw_chunks_of_zarr3() {
 }
 
 #[test]
-fn an_inner_chunk_costs_no_more_than_itself() {
+fn a_damaged_inner_chunk_fills_only_itself() {
     for sub in [false, true] {
         let store = MemoryStore::new();
         let codecs = [codec::crc32c()];
@@ -156,16 +156,16 @@ fn an_inner_chunk_costs_no_more_than_itself() {
             // The third: row 1, column 0.
             flip(&store, "a/c/0/0", 2 * 12 + 1);
             expected.slice_mut(s![2..4, 0..2]).fill(9);
-            expect(&store, &expected, &[("a/c/0/0", &[&[1, 0]], Some("crc32c"))]);
+            check_filled(&store, &expected, &[("a/c/0/0", &[&[1, 0]], Some("crc32c"))]);
         } else {
             // The index: nothing can be found.
             flip(&store, "a/c/0/0", 8 * 12 + 1);
             expected.slice_mut(s![.., 0..4]).fill(9);
-            expect(&store, &expected, &[("a/c/0/0", &[], Some("crc32c"))]);
+            check_filled(&store, &expected, &[("a/c/0/0", &[], Some("crc32c"))]);
             // Too short for an index.
             store.set("a/c/0/1", vec![1, 2, 3]).expect("the key is valid");
             expected.fill(9);
-            for ((read, found), name) in read_all_ways(&store).into_iter().zip(NAMES) {
+            for ((read, found), name) in read_by_each_call(&store).into_iter().zip(CALLS) {
                 assert_eq!(read, expected.clone().into_dyn(), "{name}");
                 assert_eq!(found.len(), 2, "{name}");
                 assert_eq!(found[1].place.key, "a/c/0/1", "{name}");
@@ -194,7 +194,7 @@ fn shard_document(nested: bool) -> String {
 }
 
 #[test]
-fn entries_that_lead_outside() {
+fn inner_chunks_with_bad_index_entries_are_filled() {
     let store = MemoryStore::new();
     store.set("a/zarr.json", shard_document(false)).expect("the key is valid");
     let a = Array::<u16>::open((&store, "a")).expect("opens");
@@ -209,7 +209,7 @@ fn entries_that_lead_outside() {
     let mut expected = elements();
     expected.slice_mut(s![4..8, 0..4]).fill(9);
     expected.slice_mut(s![0..4, 4..8]).fill(9);
-    expect(
+    check_filled(
         &store,
         &expected,
         &[("a/c/0/0", &[&[0, 1]], Some("bytes")), ("a/c/0/0", &[&[1, 0]], Some("sharding_indexed"))],
@@ -217,7 +217,7 @@ fn entries_that_lead_outside() {
 }
 
 #[test]
-fn nested_shards_say_where() {
+fn the_report_names_the_inner_chunk_of_nested_shards() {
     let store = MemoryStore::new();
     store.set("a/zarr.json", shard_document(true)).expect("the key is valid");
     let a = Array::<u16>::open((&store, "a")).expect("opens");
@@ -230,11 +230,11 @@ fn nested_shards_say_where() {
     store.set("a/c/0/0", value).expect("the key is valid");
     let mut expected = elements();
     expected.slice_mut(s![6..8, 4..6]).fill(9);
-    expect(&store, &expected, &[("a/c/0/0", &[&[1, 1], &[1, 0]], Some("bytes"))]);
+    check_filled(&store, &expected, &[("a/c/0/0", &[&[1, 1], &[1, 0]], Some("bytes"))]);
 }
 
 #[test]
-fn elements_that_are_none() {
+fn chunks_with_invalid_elements_are_filled() {
     let store = MemoryStore::new();
     let a =
         Array::<bool>::builder([8]).chunks([4]).fill_value(true).create((&store, "a")).expect("is created");
@@ -253,7 +253,7 @@ fn elements_that_are_none() {
 }
 
 #[test]
-fn a_store_that_fails_is_never_filled_over() {
+fn failures_of_the_store_are_never_filled() {
     let memory = MemoryStore::new();
     let a = Array::<u16>::builder([8]).chunks([4]).create((&memory, "a")).expect("is created");
     a.fill(.., 1).expect("is written");

@@ -16,7 +16,7 @@ fn texts(texts: &[&str]) -> Array1<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// An index-by-index model beside the array: elements not written are the fill value.
+/// Compares with a model in memory: elements that were not written are the fill value.
 fn overwrite_in_parts<T: Element + PartialEq + std::fmt::Debug>(
     a: &Array<T>,
     values: [T; 4],
@@ -117,7 +117,7 @@ fn chunks_of_nothing_but_the_fill_value_are_not_stored() -> Result<(), ndzarr::E
 }
 
 #[test]
-fn byte_strings_lists_and_values() -> Result<(), ndzarr::Error> {
+fn byte_strings_lists_and_json_are_merged_into_chunks() -> Result<(), ndzarr::Error> {
     for format in ZARR {
         let a = Array::<Vec<u8>>::builder([5, 7])
             .chunks([2, 3])
@@ -219,7 +219,7 @@ fn message_pack_values_are_json() -> Result<(), ndzarr::Error> {
     Ok(())
 }
 
-/// V2-T25, V3-T43: a stated count or length alone does not allocate memory.
+/// V2-T25, V3-T43: a stated count or length by itself does not allocate memory.
 #[test]
 fn v2_t25_v3_t43_hostile_counts_are_errors() -> Result<(), ndzarr::Error> {
     let store = MemoryStore::new();
@@ -280,7 +280,7 @@ fn dates_and_durations_have_their_unit_from_the_array() -> Result<(), ndzarr::Er
 }
 
 #[test]
-fn texts_and_byte_strings_of_fixed_length() -> Result<(), ndzarr::Error> {
+fn texts_and_byte_strings_of_fixed_length_are_merged_into_chunks() -> Result<(), ndzarr::Error> {
     for format in [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB] {
         let text = DataType::FixedUtf32 { chars: 3 };
         for endian in [ndzarr::Endian::Little, ndzarr::Endian::Big] {

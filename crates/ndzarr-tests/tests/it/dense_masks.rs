@@ -27,7 +27,7 @@ fn selected(elements: &ArrayD<u16>, mask: &Array3<bool>) -> Vec<u16> {
 }
 
 #[test]
-fn they_are_read_written_and_filled() {
+fn dense_masks_are_read_written_and_filled() {
     let mask = mask();
     assert!(mask.iter().filter(|selected| **selected).count() > 1 << 20);
     for (format, shards) in [(Format::Zarr3, true), (Format::N5, false)] {
@@ -37,7 +37,7 @@ fn they_are_read_written_and_filled() {
         assert_eq!(array.read(&mask).expect("a read").to_vec(), expected, "{format:?}");
         let other = block_on(asynchronous::Array::<u16>::open((&storage, "a"))).expect("the array");
         assert_eq!(block_on(other.read(&mask)).expect("a read").to_vec(), expected);
-        // Each second element of what is given, and another selection beside the mask.
+        // Into every second element of an array, and together with another selection.
         let mut into = Array1::from_elem(2 * expected.len(), 7);
         array.read_into(&mask, &mut into.slice_mut(s![..;2])).expect("a read");
         assert_eq!(into.slice(s![..;2]).to_vec(), expected);
@@ -60,7 +60,7 @@ fn they_are_read_written_and_filled() {
 
 /// 3 x 3 x 3 chunks, of which one has no selected element.
 #[test]
-fn each_chunk_that_they_meet_is_read_once() {
+fn each_chunk_with_selected_elements_is_read_once() {
     let store = std::sync::Arc::new(CountingStore::new(MemoryStore::new()));
     let storage = Storage::blocking(std::sync::Arc::clone(&store));
     let (array, elements) = made(&storage, Format::Zarr2, false);

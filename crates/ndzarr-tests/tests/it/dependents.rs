@@ -29,7 +29,7 @@ struct Rest {
 }
 
 #[test]
-fn serde_json_reads_what_it_reads_alone() {
+fn serde_json_reads_what_it_reads_without_ndzarr() {
     // So that the library is linked into the program.
     assert!(ndzarr::MemoryStore::new().keys().is_empty());
     let scale = Transformation::Scale { scale: vec![1.0, 0.325, 0.325] };
@@ -47,7 +47,7 @@ fn serde_json_reads_what_it_reads_alone() {
 }
 
 #[test]
-fn values_of_serde_json_are_what_they_are_alone() {
+fn values_of_serde_json_are_what_they_are_without_ndzarr() {
     let value = |text: &str| from_str::<Value>(text).expect("JSON");
     assert_eq!(value("1.0"), value("1.00"));
     assert_eq!(value("1.0"), value("1e0"));

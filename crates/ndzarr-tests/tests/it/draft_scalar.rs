@@ -2,7 +2,7 @@
 //! under `c0`.
 
 use ndarray::{Array0, arr0};
-use ndzarr::{Array, Format, MemoryStore, Storage, asynchronous};
+use ndzarr::{Array, Format, MemoryStore, Storage, Store, asynchronous};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, PlainStore, block_on};
 
 /// A five under `c`, and nothing under `c0` unless `also` has a value for it.
@@ -12,9 +12,8 @@ fn foreign(also: Option<u8>) -> MemoryStore {
         Array::<u8>::builder([0u64; 0]).format(Format::DraftB).create((&store, "a")).expect("a new array");
     a.write((), &arr0(5)).expect("a write");
     store.set("data/root/a/c", store.get("data/root/a/c0").expect("a value")).expect("a key");
-    use ndzarr::Store;
     let own = ndzarr::store::Key::new("data/root/a/c0").expect("a key");
-    store.erase(&own, ndzarr::store::Precondition::None).expect("it goes");
+    store.erase(&own, ndzarr::store::Precondition::None).expect("it is erased");
     if let Some(value) = also {
         store.set("data/root/a/c0", vec![value]).expect("a key");
     }
@@ -47,7 +46,7 @@ fn every_write_replaces_the_value() {
 }
 
 #[test]
-fn an_asynchronous_store_too() {
+fn a_write_to_an_asynchronous_store_replaces_the_value() {
     let memory = foreign(None);
     let storage = Storage::asynchronous(AsyncMemoryStore::over(memory, Latency::default()));
     Array::<u8>::open((&storage, "a")).expect("an array").fill(.., 0).expect("a write");

@@ -8,7 +8,8 @@ use ndzarr::{Array, FsStore, Storage, asynchronous};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, StoreError, Wait, Want};
 use ndzarr_testkit::forward;
 
-use crate::given_up::{Gate, begin_and_drop, until_gone, vec};
+use crate::gate::Gate;
+use crate::given_up::{begin_and_drop, until_gone, vec};
 
 /// A folder in which writing a new document waits at a gate, and the thread that tidies up after a
 /// dropped call waits at another one before it takes the document's lock.
@@ -19,7 +20,10 @@ struct SlowDocuments {
     late: Gate,
 }
 
-struct SlowLock(Box<dyn KeyLock>, Gate);
+struct SlowLock {
+    inner: Box<dyn KeyLock>,
+    gate: Gate,
+}
 
 impl ndzarr::Store for SlowDocuments {
     forward!(inner: name, fetch, fetch_pieces, has, put, erase, temporary, list_dir, list_prefix);
@@ -32,7 +36,7 @@ impl ndzarr::Store for SlowDocuments {
             self.late.pass();
         }
         Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(lock) => Locked::Held(Box::new(SlowLock(lock, self.gate.clone()))),
+            Locked::Held(inner) => Locked::Held(Box::new(SlowLock { inner, gate: self.gate.clone() })),
             other => other,
         })
     }
@@ -40,33 +44,34 @@ impl ndzarr::Store for SlowDocuments {
 
 impl KeyLock for SlowLock {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
-        self.0.fetch(of, want)
+        self.inner.fetch(of, want)
     }
 
     fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
-        self.1.pass();
-        self.0.append(part)
+        self.gate.pass();
+        self.inner.append(part)
     }
 
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        self.0.write_at(at, part)
+        self.inner.write_at(at, part)
     }
 
     fn publish(self: Box<Self>) -> Result<ndzarr_store::Pin, StoreError> {
-        self.0.publish()
+        self.inner.publish()
     }
 
     fn erase(self: Box<Self>) -> Result<(), StoreError> {
-        self.0.erase()
+        self.inner.erase()
     }
 }
 
 /// The elements are stored, and the document is being written when the call is dropped. No other
-/// writer may hold the document before they are gone again.
+/// writer may hold the document before the elements are removed.
 #[test]
 fn growing_shows_nothing_of_an_append_dropped_at_its_end() {
     let folder = tempfile::tempdir().expect("it works");
-    let (gate, late) = (Gate::default(), Gate::default());
+    let gate = Gate::default();
+    let late = Gate::default();
     let store = SlowDocuments { inner: FsStore::new(folder.path()), gate: gate.clone(), late: late.clone() };
     let store = Arc::new(store);
     let weak = Arc::downgrade(&store);

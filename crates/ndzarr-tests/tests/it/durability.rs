@@ -34,7 +34,7 @@ fn a_folder_has_the_level_of_the_variable() -> Result<()> {
 
 /// A folder that is found to be part of a hierarchy keeps its level.
 #[test]
-fn a_node_below_its_root_has_it_too() -> Result<()> {
+fn a_node_below_its_root_has_the_level_too() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     Array::<u8>::builder([2]).format(Format::N5).create((folder.path(), "g/a"))?;
     let group = Group::open(place(&folder.path().join("g"), "none"))?;

@@ -23,53 +23,53 @@ fn cause<T: std::error::Error + 'static>(error: &Error) -> Option<&T> {
     None
 }
 
-/// Every call that meets the store, on an array of this store and on the groups around it.
+/// The errors of every call that uses the store, on an array of this store and on the groups around it.
 fn failures(store: &FaultStore<MemoryStore>, call: Call, error: &StoreError) -> Vec<Error> {
     let place = || Storage::blocking(store.clone());
     let mut root = Group::create(place(), Format::Zarr3).expect("a new group");
     let mut a = root.create_array("a", Array::<u16>::builder([4]).chunks([4])).expect("a new array");
     a.fill(.., 1).expect("a chunk");
     store.fail_nth(call, 0, error.clone());
-    let mut met = Vec::new();
-    let mut keep = |result: Result<(), Error>| {
+    let mut errors = Vec::new();
+    let mut collect = |result: Result<(), Error>| {
         match result {
             Ok(()) => store.heal(),
-            Err(error) => met.push(error),
+            Err(error) => errors.push(error),
         }
         store.fail_nth(call, 0, error.clone());
     };
-    keep(AnyNode::open(place()).map(drop));
-    keep(Array::<u16>::open((place(), "a")).map(drop));
-    keep(Group::create((place(), "g"), Format::Zarr3).map(drop));
-    keep(a.read(..).map(drop));
-    keep(a.write([0..1], &array![2]));
-    keep(a.fill(.., 3));
-    keep(a.set_attribute("x", &1));
-    keep(a.append(0, &array![5]));
-    keep(a.resize([2]));
-    keep(a.refresh());
-    keep(root.consolidate());
-    keep(root.children().map(drop));
-    keep(a.units().stored().map(drop));
-    keep(block_on(asynchronous::Array::from(a.clone()).read(..)).map(drop));
-    keep(block_on(asynchronous::Array::from(a.clone()).write([0..1], &array![2])));
-    keep(root.erase("a"));
+    collect(AnyNode::open(place()).map(drop));
+    collect(Array::<u16>::open((place(), "a")).map(drop));
+    collect(Group::create((place(), "g"), Format::Zarr3).map(drop));
+    collect(a.read(..).map(drop));
+    collect(a.write([0..1], &array![2]));
+    collect(a.fill(.., 3));
+    collect(a.set_attribute("x", &1));
+    collect(a.append(0, &array![5]));
+    collect(a.resize([2]));
+    collect(a.refresh());
+    collect(root.consolidate());
+    collect(root.children().map(drop));
+    collect(a.units().stored().map(drop));
+    collect(block_on(asynchronous::Array::from(a.clone()).read(..)).map(drop));
+    collect(block_on(asynchronous::Array::from(a.clone()).write([0..1], &array![2])));
+    collect(root.erase("a"));
     store.heal();
-    met
+    errors
 }
 
 fn check(error: &StoreError, kind: ErrorKind) {
     for call in [Call::Fetch, Call::Put, Call::Lock, Call::Write, Call::Publish, Call::Erase, Call::List] {
         let store = FaultStore::new(MemoryStore::new());
-        for met in failures(&store, call, error) {
-            assert_eq!(met.kind(), kind, "{call:?}: {met:?}");
-            let of_store = cause::<StoreError>(&met).expect("the error of the store");
+        for found in failures(&store, call, error) {
+            assert_eq!(found.kind(), kind, "{call:?}: {found:?}");
+            let of_store = cause::<StoreError>(&found).expect("the error of the store");
             assert_eq!(of_store.to_string(), error.to_string());
-            assert!(met.to_string().contains(&error.to_string()), "{met}");
+            assert!(found.to_string().contains(&error.to_string()), "{found}");
             let StoreError::Io { source, .. } = error else { continue };
-            let of_system = cause::<io::Error>(&met).expect("the error of the system");
+            let of_system = cause::<io::Error>(&found).expect("the error of the system");
             assert_eq!(of_system.raw_os_error(), source.raw_os_error());
-            assert!(met.to_string().contains(&source.to_string()), "{met}");
+            assert!(found.to_string().contains(&source.to_string()), "{found}");
         }
     }
     let store = FaultStore::new(MemoryStore::new());
@@ -102,15 +102,15 @@ fn errors_of_the_system_have_a_kind() {
 /// Closing the files of the process does not help if it has none of ours.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_stays_out_of_files_is_told_to_try_later() {
+fn a_process_that_stays_out_of_files_may_try_later() {
     for number in [23, 24] {
         let store = FaultStore::new(MemoryStore::new());
         let place = (Storage::blocking(store.clone()), "a");
         let a = Array::<u8>::builder([4]).create(place).expect("a new array");
         let error = io::Error::from_raw_os_error(number);
         store.fail_key(Call::Fetch, "a/c/0", StoreError::io("open", "a/c/0", error));
-        let met = a.read(..).expect_err("no file can be opened");
-        assert_eq!((met.kind(), met.key()), (ErrorKind::Unavailable, Some("a/c/0")), "{met:?}");
+        let found = a.read(..).expect_err("no file can be opened");
+        assert_eq!((found.kind(), found.key()), (ErrorKind::Unavailable, Some("a/c/0")), "{found:?}");
     }
 }
 
@@ -137,9 +137,9 @@ fn a_missing_bucket_is_not_found() {
     let what = "NoSuchBucket".to_owned();
     let error = StoreError::NoBucket { action: "read", key: "a/c/0".to_owned(), what };
     store.fail_key(Call::Fetch, "a/c/0", error);
-    let met = a.read(..).expect_err("there is no bucket");
-    assert_eq!((met.kind(), met.key()), (ErrorKind::NotFound, Some("a/c/0")), "{met:?}");
-    assert!(cause::<StoreError>(&met).is_some());
+    let found = a.read(..).expect_err("there is no bucket");
+    assert_eq!((found.kind(), found.key()), (ErrorKind::NotFound, Some("a/c/0")), "{found:?}");
+    assert!(cause::<StoreError>(&found).is_some());
 }
 
 /// The store below an archive.
@@ -155,10 +155,10 @@ fn errors_below_an_archive_keep_their_kind() {
     let a = Array::<u8>::open((&archive, "a")).expect("it opens");
     let error = StoreError::io("read", "a.zip", io::ErrorKind::PermissionDenied.into());
     store.fail_key(Call::Fetch, "a.zip", error);
-    for met in [a.read(..).map(drop), Array::<u8>::open((&archive, "b")).map(drop)] {
-        let met = met.expect_err("the store below fails");
-        assert_eq!(met.kind(), ErrorKind::Denied, "{met:?}");
-        assert!(cause::<io::Error>(&met).is_some(), "{met:?}");
+    for found in [a.read(..).map(drop), Array::<u8>::open((&archive, "b")).map(drop)] {
+        let found = found.expect_err("the store below fails");
+        assert_eq!(found.kind(), ErrorKind::Denied, "{found:?}");
+        assert!(cause::<io::Error>(&found).is_some(), "{found:?}");
     }
 }
 

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const ARRAY: &str = r#"{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":"|u1","compressor":null,"filters":null,
     "fill_value":0,"order":"C"}"#;
 
-/// A folder with a store in it, and beside it an array and a file that no call may touch.
+/// A folder with a store in it, and next to that an array and a file that no call may touch.
 struct Sandbox {
     folder: TempDir,
     before: BTreeMap<PathBuf, Vec<u8>>,
@@ -60,7 +60,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder can be listed") {
         let entry = entry.expect("a folder can be listed");
-        let kind = entry.file_type().expect("it is there");
+        let kind = entry.file_type().expect("it exists");
         if kind.is_symlink() {
             continue;
         }
@@ -68,7 +68,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             found.insert(entry.path(), Vec::new());
             found.extend(files(&entry.path()));
         } else {
-            found.insert(entry.path(), fs::read(entry.path()).expect("it is there"));
+            found.insert(entry.path(), fs::read(entry.path()).expect("it exists"));
         }
     }
     found
@@ -102,7 +102,7 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
 
 #[test]
-fn paths_of_nodes() {
+fn paths_of_nodes_lead_nowhere_outside() {
     let sandbox = Sandbox::new();
     for name in names(&sandbox) {
         for format in FORMATS {
@@ -148,7 +148,7 @@ fn absolute_paths_begin_at_the_root() {
 }
 
 #[test]
-fn names_below_a_group() {
+fn names_below_a_group_lead_nowhere_outside() {
     for format in FORMATS {
         let sandbox = Sandbox::new();
         let root = Group::create(sandbox.store(), format).expect("is created");
@@ -169,7 +169,7 @@ fn names_below_a_group() {
 
 /// Names in documents are never taken for paths.
 #[test]
-fn names_in_documents() {
+fn names_in_documents_are_no_paths() {
     let sandbox = Sandbox::new();
     let store = sandbox.store();
     let write = |name: &str, text: &str| {
@@ -200,7 +200,7 @@ fn names_in_documents() {
             assert!(sound || opened.is_err(), "{suffix:?}");
         }
     }
-    fs::remove_file(sandbox.root().join("zarr.json")).expect("it is there");
+    fs::remove_file(sandbox.root().join("zarr.json")).expect("it exists");
     // Consolidated metadata and attributes with paths in them.
     let consolidated = json!({"zarr_consolidated_format": 1, "metadata": {
         "../outside/a/.zarray": serde_json::from_str::<serde_json::Value>(ARRAY).expect("is JSON"),
@@ -218,7 +218,7 @@ fn names_in_documents() {
 
 /// In N5, attribute paths stay within their document.
 #[test]
-fn attribute_paths() {
+fn attribute_paths_stay_in_their_document() {
     let sandbox = Sandbox::new();
     let mut group = Group::create(sandbox.store(), Format::N5).expect("is created");
     for path in ["../outside/x", "/../../x", "..", "a/../../b", "\\..\\x", "C:/x", "/etc/passwd"] {
@@ -233,7 +233,7 @@ fn attribute_paths() {
 }
 
 #[test]
-fn indexes_of_chunks() {
+fn indexes_outside_the_grid_are_refused() {
     let sandbox = Sandbox::new();
     let a = Array::<u8>::builder([4, 4]).chunks([2, 2]).create((sandbox.store(), "a")).expect("is created");
     for index in [&[2, 0][..], &[0], &[0, 0, 0], &[u64::MAX, 0], &[u64::MAX, u64::MAX], &[]] {
@@ -247,7 +247,7 @@ fn indexes_of_chunks() {
 /// Files whose names are not keys are not nodes, and a listing skips them.
 #[cfg(unix)]
 #[test]
-fn names_of_files() {
+fn files_whose_names_are_no_keys_are_skipped() {
     let sandbox = Sandbox::new();
     let root = Group::create(sandbox.store(), Format::Zarr2).expect("is created");
     for name in ["a\\..\\b", "x\\", "\\", "C:\\a", "a.__lock", "ok"] {

@@ -1,26 +1,22 @@
-//! Small things of every day: read-only handles, nodes that may be there, shared limits, wrapped
-//! stores.
+//! Small things of every day: read-only handles, nodes that are created or opened, shared limits.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use ndarray::array;
-use ndzarr::store::{
-    Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, StoreError, Wait, block_on, bytes::Bytes,
-};
+use ndzarr::store::block_on;
 use ndzarr::{
-    AnyNode, Array, AsyncStore, Cache, ErrorKind, Format, FsStore, Group, MemoryStore, OpenOptions,
-    RunOptions, Storage, Store, asynchronous, codec, s,
+    AnyNode, Array, Cache, ErrorKind, Format, Group, MemoryStore, OpenOptions, RunOptions, Storage,
+    asynchronous, codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use serde_json::json;
 
-type Tested = Result<(), Box<dyn std::error::Error>>;
+pub(crate) type Tested = Result<(), Box<dyn std::error::Error>>;
 
 const FORMATS: [Format; 5] = [Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB];
 
@@ -71,14 +67,15 @@ fn nothing_changes_through_a_handle_that_is_read_only() -> Tested {
                 keys.sort();
                 keys
             };
-            let (was, options) = (contents(), OpenOptions::new().read_only());
-            assert!(!was.is_empty());
+            let before_changes = contents();
+            let options = OpenOptions::new().read_only();
+            assert!(!before_changes.is_empty());
             let mut group = options.open_group((storage, "g"))?;
             for mut a in [options.open_array::<u16>((storage, "g/a"))?, group.array("a")?] {
                 for (what, change) in changes(&mut a, &mut group) {
                     let error = change.expect_err(what);
                     assert_eq!(error.kind(), ErrorKind::Unsupported, "{format} {what}: {error}");
-                    assert_eq!(contents(), was, "{format} {what} in {}", storage.name());
+                    assert_eq!(contents(), before_changes, "{format} {what} in {}", storage.name());
                 }
                 assert_eq!(a.read(..)?.sum(), 40);
                 assert_eq!(a.shape(), [4, 4]);
@@ -95,7 +92,7 @@ fn nothing_changes_through_a_handle_that_is_read_only() -> Tested {
 fn everything(folder: &Path, memory: &MemoryStore, served: &AsyncMemoryStore) -> Vec<(String, Vec<u8>)> {
     let later = [served.memory(), memory].into_iter().find(|memory| !memory.keys().is_empty());
     if let Some(memory) = later {
-        let value = |key: String| (key.clone(), memory.get(&key).expect("it is there").to_vec());
+        let value = |key: String| (key.clone(), memory.get(&key).expect("it exists").to_vec());
         return memory.keys().into_iter().map(value).collect();
     }
     let mut found = Vec::new();
@@ -103,9 +100,10 @@ fn everything(folder: &Path, memory: &MemoryStore, served: &AsyncMemoryStore) ->
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => found.push((path.display().to_string(), std::fs::read(&path).expect("a file"))),
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push((path.display().to_string(), std::fs::read(&path).expect("a file")));
             }
         }
     }
@@ -115,14 +113,15 @@ fn everything(folder: &Path, memory: &MemoryStore, served: &AsyncMemoryStore) ->
 /// A folder inside a hierarchy: what is above it is not changed either, and a cache is shared with
 /// handles that may write.
 #[test]
-fn read_only_by_path_and_with_a_cache() -> Tested {
+fn a_read_only_handle_shares_a_cache_and_changes_nothing_above_it() -> Tested {
     let folder = tempfile::tempdir()?;
     let root = Group::create((folder.path(), ""), Format::N5)?;
     root.create_group("g")?
         .create_array("a", Array::<u8>::builder([512]).chunks([128]).codecs([codec::gzip(1)]))?
         .fill(.., 3)?;
     // A cache keeps values of files only once they are old enough.
-    let (cache, storage) = (Cache::new(1 << 20), Storage::from(MemoryStore::new()));
+    let cache = Cache::new(1 << 20);
+    let storage = Storage::from(MemoryStore::new());
     let a = Array::<u16>::builder([512]).chunks([128]).codecs([codec::gzip(1)]);
     a.create((&storage, "a"))?.fill(.., 3)?;
     let writer = OpenOptions::new().cache(&cache).open_array::<u16>((&storage, "a"))?;
@@ -141,7 +140,7 @@ fn read_only_by_path_and_with_a_cache() -> Tested {
 }
 
 #[test]
-fn nodes_that_may_be_there() -> Tested {
+fn nodes_are_created_or_opened() -> Tested {
     for format in FORMATS {
         let memory = MemoryStore::new();
         let root = Group::create((&memory, ""), format)?;
@@ -150,7 +149,7 @@ fn nodes_that_may_be_there() -> Tested {
         let made = root.create_array("g/a", builder().or_open())?;
         made.fill(.., 7)?;
         assert!(root.contains("g")? && root.contains("g/a")? && !root.contains("a")?, "{format}");
-        // What is there stays, with its own chunks.
+        // An existing array stays, with its own chunks.
         let found = root.create_array("g/a", builder().chunks([1, 4]).fill_value(1).or_open())?;
         assert_eq!((found.read((3, 3))?[[]], found.chunk_shape()), (7, vec![2, 2]));
         assert_eq!(root.group("g")?.children()?.len(), 1);
@@ -178,7 +177,7 @@ fn nodes_that_may_be_there() -> Tested {
             (root.create_array("g", builder().or_open()).map(drop), ErrorKind::WrongNodeKind),
             (root.create_array("g/a", builder()).map(drop), ErrorKind::AlreadyExists),
         ] {
-            let error = other.expect_err("something else is there");
+            let error = other.expect_err("something else exists");
             assert_eq!(error.kind(), kind, "{format}: {error}");
         }
         block_on(async {
@@ -284,84 +283,4 @@ fn calls_that_share_limits_keep_them_together() -> Tested {
     })?;
     assert_eq!(served.counts().max_in_flight, 1);
     Ok(())
-}
-
-/// Counts what it is asked for.
-#[derive(Debug)]
-struct Counted(FsStore, AtomicUsize);
-
-impl Store for Counted {
-    fn inner(&self) -> Option<&dyn Store> {
-        Some(&self.0)
-    }
-
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.fetch(fetch)
-    }
-
-    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        self.0.put(key, parts, only_if)
-    }
-
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.0.erase(key, only_if)
-    }
-}
-
-#[test]
-fn a_store_around_another_has_all_that_it_has() -> Tested {
-    let folder = tempfile::tempdir()?;
-    let (inner, counted) = (FsStore::new(folder.path()), AtomicUsize::new(0));
-    let store = Counted(inner.clone(), counted);
-    let key = Key::new("a/b")?;
-    let Locked::Held(mut lock) = store.lock(&key, Wait::Try)? else { panic!("files have locks") };
-    assert!(matches!(inner.lock(&key, Wait::Try)?, Locked::Busy));
-    lock.append(b"value")?;
-    lock.publish()?;
-    let temporary = store.temporary(&key)?.expect("files have temporaries");
-    temporary.append(b"12")?;
-    drop(temporary);
-    assert!(store.has(&key)?);
-    assert_eq!((store.can(), store.writes_wait()), (inner.can(), inner.writes_wait()));
-    assert_eq!(store.range_merging(), inner.range_merging());
-    let mut sizes = Vec::new();
-    store.list_sizes(&Prefix::root(), &mut |key, listed| sizes.push((key.to_string(), listed.byte_len())))?;
-    assert_eq!(sizes, [("a/b".to_owned(), Some(5))]);
-    assert_eq!(store.1.load(Ordering::Relaxed), 0, "the inner store looked itself");
-    store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
-    assert!(inner.list_prefix(&Prefix::root())?.is_empty());
-
-    let storage = Storage::blocking(store);
-    let a = Array::<u16>::builder([16, 16]).chunks([2, 2]).shards([8, 8]).create((&storage, "a"))?;
-    a.shard_writer(&[0, 0])?.finish()?;
-    a.write((3..5, ..), &ndarray::Array2::ones((2, 16)))?;
-    assert_eq!(a.read(..)?.sum(), 32);
-    Ok(())
-}
-
-/// A method with a default that is not forwarded would be slower or wrong in every wrapper.
-#[test]
-fn every_default_of_the_store_traits_asks_the_store_inside() {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ndzarr-store/src");
-    let mut seen = 0;
-    for (file, of_trait) in [("store.rs", "pub trait Store:"), ("async_store.rs", "pub trait AsyncStore:")] {
-        let text = std::fs::read_to_string(sources.join(file)).expect("the source");
-        let body = text.split_once(of_trait).expect("the trait").1;
-        let body = &body[..body.find("\n}\n").expect("its end")];
-        let methods = body.split("\n    fn ").skip(1);
-        for method in methods.filter(|method| method.contains("\n    }")) {
-            let name = &method[..method.find(['(', '<']).expect("its name")];
-            if name != "inner" {
-                assert!(method.contains(&format!("return inner.{name}(")), "{of_trait} {name}");
-                seen += 1;
-            }
-        }
-    }
-    assert_eq!(seen, 26);
-    let _: Option<&dyn AsyncStore> = AsyncMemoryStore::new(Latency::default()).inner();
 }

@@ -20,7 +20,7 @@ fn asynchronous_reads_run() {
 }
 
 #[test]
-fn a_store_of_ones_own_runs() {
+fn a_custom_store_runs() {
     own_store::main().expect("the store never fails");
 }
 
@@ -29,7 +29,7 @@ fn a_store_of_ones_own_runs() {
 /// what was given to xarray.
 #[test]
 fn the_climate_is_that_of_xarray() {
-    climate::main().expect("the datasets are there");
+    climate::main().expect("the datasets exist");
     for format in ["v2", "v3"] {
         let store = |name| testdata(&format!("cf/xarray-{name}-{format}/store"));
         let check = |weather: &Path| {
@@ -49,7 +49,7 @@ fn the_climate_is_that_of_xarray() {
         let weather = folder.path().join("weather");
         copy(store("packed"), &weather, &CopyOptions::new()).expect("a copy");
         let group = Group::open(&weather).expect("a group");
-        group.erase("time").expect("it is there");
+        group.erase("time").expect("it exists");
         let seconds = DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 };
         let time = Array::<Datetime64>::builder([6]).data_type(seconds).dimension_names(["time"]);
         let time = group.create_array("time", time).expect("a new array");
@@ -72,7 +72,8 @@ fn written(case: &str) -> Vec<u16> {
 #[test]
 fn the_converter_keeps_what_tensorstore_wrote_and_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (source, target) = (testdata("n5/ts-3d/store/a"), folder.path().join("a.zarr"));
+    let source = testdata("n5/ts-3d/store/a");
+    let target = folder.path().join("a.zarr");
     let cancel = Cancel::new();
     cancel.cancel();
     let stopped = converter::convert(&source, &target, &cancel).expect_err("it was stopped");
@@ -113,7 +114,8 @@ fn points_lists_and_masks_pick_what_their_coordinates_say() {
 #[test]
 fn the_dump_has_the_numbers_that_were_written() {
     let numbers = written("n5/ts-3d");
-    let (least, most) = (numbers.iter().min().expect("some"), numbers.iter().max().expect("some"));
+    let least = numbers.iter().min().expect("some");
+    let most = numbers.iter().max().expect("some");
     let mean = numbers.iter().map(|&number| f64::from(number)).sum::<f64>() / numbers.len() as f64;
     let dumped = dump::dump(testdata("n5/ts-3d/store/a")).expect("it opens");
     let expected = format!("uint16 [5, 4, 3] in [2, 3, 2]: {least} to {most}, mean {mean}\n");
@@ -145,7 +147,7 @@ fn the_pyramid_has_the_means() {
         [(0, (20, 40, 44), [100, 1, 0]), (1, (10, 20, 22), [200, 2, 51]), (2, (5, 10, 11), [400, 4, 153])]
     {
         let expected = Array3::from_shape_fn(shape, |(z, y, x)| (of_z * z + of_yx * (y + x) + offset) as u16);
-        let read = image.array(level).expect("it is there").read(..).expect("it is whole");
+        let read = image.array(level).expect("it exists").read(..).expect("it is whole");
         assert_eq!(read, expected.into_dyn().into(), "level {level}");
     }
 }

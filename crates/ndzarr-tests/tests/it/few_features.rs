@@ -1,5 +1,5 @@
-//! A program with few of ndzarr's features. It is a project of its own: in the workspace, other crates enable more
-//! of them. Each feature alone is linted by `.ci/run all`.
+//! A program with few of ndzarr's features. It is a project of its own: in the workspace, other crates
+//! enable more of them. `.ci/run all` lints each feature by itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -42,7 +42,7 @@ impl FewFiles {
     }
 }
 
-/// The pin of the store inside. A condition that no value meets has another one.
+/// The pin of the store inside. A condition that no value fulfils has another one.
 fn inner(pin: &Pin) -> Pin {
     pin.get::<(Pin, Option<Open>)>().map_or_else(|| pin.clone(), |(pin, _)| pin.clone())
 }

@@ -1,4 +1,4 @@
-//! Removing and replacing nodes leaves alone what does not belong to them.
+//! Removing and replacing nodes leaves files that do not belong to them.
 
 use std::error::Error;
 
@@ -84,7 +84,7 @@ fn what_belongs_to_a_node_is_removed_without_force() -> Outcome {
             store.keys()
         );
     }
-    // Chunks of a copy of a group that was killed have no document yet, only its note beside them.
+    // Chunks of a copy of a group that was killed have no document yet, only its note next to them.
     let store = MemoryStore::new();
     let group = filled(&store, Format::Zarr3)?;
     store.set("g/b/.ndzarr-copy", "{}")?;
@@ -95,7 +95,7 @@ fn what_belongs_to_a_node_is_removed_without_force() -> Outcome {
 }
 
 #[test]
-fn a_broken_document_is_replaced_with_its_chunks_alone() -> Outcome {
+fn only_a_broken_document_and_its_chunks_are_replaced() -> Outcome {
     let store = MemoryStore::new();
     filled(&store, Format::Zarr3)?;
     store.set("g/a/zarr.json", "{")?;

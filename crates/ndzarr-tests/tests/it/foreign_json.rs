@@ -6,6 +6,8 @@ use std::path::Path;
 use ndzarr::{AnyNode, Array, CopyOptions, Format, Group, copy};
 use serde_json::json;
 
+use crate::folder_files::put;
+
 /// As `json.dumps` writes them: a name and a text with bytes that are not UTF-8
 /// (`os.fsdecode(b"\x80")`), and a NaN.
 const ATTRIBUTES: &str = r#"{"z": 1.50, "a\udc80": "\ud800", "n": 12345678901234567890123}"#;
@@ -15,16 +17,10 @@ const ZARR3: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [4], "d
     "chunk_key_encoding": {"name": "default"}, "fill_value": NaN,
     "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": ATTRIBUTES}"#;
 
-fn put(root: &Path, key: &str, text: &str) {
-    let file = root.join(key);
-    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-    fs::write(file, text).expect("written");
-}
-
 #[test]
 fn an_array_with_half_a_surrogate_pair_and_a_bare_nan() {
     let root = tempfile::tempdir().expect("a folder");
-    put(root.path(), "a/zarr.json", &ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
+    put(root.path(), "a/zarr.json", ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
     let mut array = Array::<f32>::open(root.path().join("a")).expect("opens");
     assert_eq!(array.attributes()["a\u{fffd}"], "\u{fffd}");
     assert!(array.read(..).expect("readable").iter().all(|x| x.is_nan()));
@@ -50,7 +46,7 @@ fn consolidated_metadata_with_half_a_surrogate_pair() {
     let map = format!(
         r#""kind": "inline", "must_understand": false, "metadata": {{"a": {array}, "b\udc80": {array}}}"#
     );
-    put(root.path(), "zarr.json", &format!(r#"{group}, "consolidated_metadata": {{{map}}}}}"#));
+    put(root.path(), "zarr.json", format!(r#"{group}, "consolidated_metadata": {{{map}}}}}"#));
     put(root.path(), "a/zarr.json", &array);
     let group = Group::open(root.path()).expect("opens");
     let a = group.array::<f32>("a").expect("opens");
@@ -67,7 +63,7 @@ fn consolidated_metadata_with_half_a_surrogate_pair() {
     put(
         root.path(),
         ".zmetadata",
-        &format!(r#"{{"metadata": {{{documents}}}, "zarr_consolidated_format": 1}}"#),
+        format!(r#"{{"metadata": {{{documents}}}, "zarr_consolidated_format": 1}}"#),
     );
     let group = Group::open(root.path()).expect("opens");
     let a = group.array::<f32>("a").expect("opens");
@@ -128,7 +124,7 @@ fn names_with_half_a_pair_stay_in_the_copies() {
         assert_eq!(text().matches('\u{fffd}').count(), 1, "{}", text());
 
         // Nodes below a removed group are removed with it.
-        root.erase("gone").expect("it is there");
+        root.erase("gone").expect("it exists");
         assert_eq!(count(&["gone", r"gone/\udc80"]), 0, "{}", text());
         assert_eq!(count(&stay), stay.len(), "{}", text());
     }
@@ -138,7 +134,7 @@ fn names_with_half_a_pair_stay_in_the_copies() {
 #[test]
 fn a_conversion_copies_attributes_to_the_letter() {
     let root = tempfile::tempdir().expect("a folder");
-    put(root.path(), "a/zarr.json", &ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
+    put(root.path(), "a/zarr.json", ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
     copy((root.path(), "a"), (root.path(), "b"), &CopyOptions::new().format(Format::Zarr2))
         .expect("converted");
     let text = fs::read_to_string(root.path().join("b/.zattrs")).expect("the attributes");
@@ -146,7 +142,7 @@ fn a_conversion_copies_attributes_to_the_letter() {
     assert_eq!(compact, ATTRIBUTES.replace(' ', ""));
 
     // So do the numbers that JSON does not have and Python writes: xarray reads them from both.
-    put(root.path(), "c/zarr.json", &ZARR3.replace("ATTRIBUTES", r#"{"x": [NaN]}"#));
+    put(root.path(), "c/zarr.json", ZARR3.replace("ATTRIBUTES", r#"{"x": [NaN]}"#));
     let report = copy((root.path(), "c"), (root.path(), "d"), &CopyOptions::new().format(Format::Zarr2));
     assert_eq!(report.expect("converted").nodes[0].losses, [""; 0]);
     let text = fs::read_to_string(root.path().join("d/.zattrs")).expect("the attributes");
@@ -175,12 +171,12 @@ fn with_numbers_of_python(root: &Path) -> [(&'static str, &'static str); 3] {
     let group = r#"{"zarr_format": 3, "node_type": "group", "attributes": ATTRIBUTES, "consolidated_metadata":
         {"kind": "inline", "must_understand": false, "metadata": {"a": ARRAY}}}"#;
     let array = ZARR3.replace("ATTRIBUTES", expected);
-    put(root, "three/zarr.json", &group.replace("ATTRIBUTES", expected).replace("ARRAY", &array));
+    put(root, "three/zarr.json", group.replace("ATTRIBUTES", expected).replace("ARRAY", &array));
     put(root, "three/a/zarr.json", &array);
-    put(root, "five/attributes.json", &expected.replacen('{', r#"{"n5": "2.5.1", "#, 1));
+    put(root, "five/attributes.json", expected.replacen('{', r#"{"n5": "2.5.1", "#, 1));
     let n5 =
         r#"{"dimensions": [4], "blockSize": [2], "dataType": "float32", "compression": {"type": "raw"}, "#;
-    put(root, "five/a/attributes.json", &expected.replacen('{', n5, 1));
+    put(root, "five/a/attributes.json", expected.replacen('{', n5, 1));
     [("two", ".zattrs"), ("three", "zarr.json"), ("five", "attributes.json")]
 }
 

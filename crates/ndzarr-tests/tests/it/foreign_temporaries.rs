@@ -22,7 +22,7 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
 }
 
 #[test]
-fn what_others_left_unfinished_is_no_chunk() -> Outcome {
+fn unfinished_files_of_others_are_no_chunks() -> Outcome {
     for (name, builder) in layouts() {
         let folder = tempfile::tempdir()?;
         let store = FsStore::new(folder.path());
@@ -34,16 +34,16 @@ fn what_others_left_unfinished_is_no_chunk() -> Outcome {
             Ok(group.children()?.iter().map(|child| child.path()).collect())
         };
         let members = listed()?;
-        // Beside the first chunk, which exists, and in place of the second and third, which do not.
+        // Next to the first chunk, which exists, and in place of the second and third, which do not.
         let mut left = Vec::new();
         for chunk in 0..3 {
             let path = folder.path().join(a.units().key(&[chunk]));
-            let beside = |suffix: &str| {
+            let with_suffix = |suffix: &str| {
                 let mut path = path.clone().into_os_string();
                 path.push(suffix);
                 path
             };
-            left.extend([beside(".partial"), beside(".4f2a.partial"), beside(".__lock")]);
+            left.extend([".partial", ".4f2a.partial", ".__lock"].map(with_suffix));
             left.push(path.with_file_name(format!(".n5tmp{chunk}")).into_os_string());
         }
         for path in &left {
@@ -54,7 +54,7 @@ fn what_others_left_unfinished_is_no_chunk() -> Outcome {
         let mut a = Array::<u16>::open((&store, "a"))?;
         assert_eq!(a.read([0..12])?, expected, "{name}");
         assert_eq!(listed()?, members, "{name}");
-        // Listing for a shrink and growing again meet them too.
+        // Listing for a shrink and growing again see them, too.
         a.resize([2])?;
         a.resize([12])?;
         assert_eq!(a.read([0..12])?.sum(), 14, "{name}");

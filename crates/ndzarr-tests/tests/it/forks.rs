@@ -12,12 +12,12 @@ use ndzarr::{Array, Cache, Cancel, MemoryStore, RunOptions, Storage, asynchronou
 use ndzarr_store::PerProcess;
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
 
-/// Whether a child does this, in some seconds.
+/// True if a child does this within some seconds.
 fn child_does(work: impl FnOnce() -> bool + Send + 'static) -> bool {
     child_does_while(work, || ())
 }
 
-/// The same; the parent calls `forked` once the child exists.
+/// True if a child does this within some seconds. The parent calls `forked` once the child exists.
 fn child_does_while(work: impl FnOnce() -> bool + Send + 'static, forked: impl FnOnce()) -> bool {
     let child = match fork::fork().expect("the system has one more process") {
         Fork::Child => {
@@ -38,7 +38,8 @@ fn memory_of_earlier_calls_is_left_if_a_thread_of_the_parent_holds_its_lock() {
     static MEMORY: PerProcess<Mutex<Vec<u8>>> = PerProcess::new();
     MEMORY.lock_inherited().push(1);
     assert!(child_does(|| *MEMORY.lock_inherited() == [1]), "its lock is free");
-    let (held, let_go) = (Barrier::new(2), Barrier::new(2));
+    let held = Barrier::new(2);
+    let let_go = Barrier::new(2);
     thread::scope(|scope| {
         scope.spawn(|| {
             let _guard = MEMORY.lock_inherited();
@@ -46,13 +47,13 @@ fn memory_of_earlier_calls_is_left_if_a_thread_of_the_parent_holds_its_lock() {
             let_go.wait();
         });
         held.wait();
-        let anew = child_does(|| {
+        let child_began_again = child_does(|| {
             let was_empty = MEMORY.lock_inherited().is_empty();
             MEMORY.lock_inherited().push(2);
             was_empty && *MEMORY.lock_inherited() == [2]
         });
         let_go.wait();
-        assert!(anew);
+        assert!(child_began_again);
     });
     assert_eq!(*MEMORY.lock_inherited(), [1]);
 }
@@ -90,7 +91,7 @@ fn a_child_shares_no_limit_with_its_parent() {
 
 /// Calls in all layers: a child is forked at any moment of theirs.
 #[test]
-fn children_that_are_forked_beside_calls_read_and_write() {
+fn children_that_are_forked_during_calls_read_and_write() {
     ndzarr_testkit::in_own_process!();
     let folder = tempfile::tempdir().expect("it works");
     let storage = Storage::folder(folder.path());
@@ -132,7 +133,7 @@ fn children_that_are_forked_beside_calls_read_and_write() {
 
 /// Its lock is nearly always held by a thread of the parent, which lists many keys.
 #[test]
-fn a_copy_of_a_store_in_memory_that_is_locked_is_an_error_and_no_wait_for_ever() {
+fn a_child_does_not_wait_for_ever_for_the_lock_of_a_store_in_memory() {
     ndzarr_testkit::in_own_process!();
     let store = MemoryStore::new();
     for number in 0..50_000 {
@@ -148,8 +149,10 @@ fn a_copy_of_a_store_in_memory_that_is_locked_is_an_error_and_no_wait_for_ever()
         };
         // While the process is forked, a thread holds the lock for most of the time.
         (0..3).all(|_| {
-            let (begun, stop) = (Arc::new(Barrier::new(2)), Arc::new(AtomicBool::new(false)));
-            let (has_begun, stopped) = (Arc::clone(&begun), Arc::clone(&stop));
+            let begun = Arc::new(Barrier::new(2));
+            let has_begun = Arc::clone(&begun);
+            let stop = Arc::new(AtomicBool::new(false));
+            let stopped = Arc::clone(&stop);
             let lister = scope.spawn(move || {
                 has_begun.wait();
                 while !stopped.load(Ordering::SeqCst) {

@@ -10,7 +10,8 @@ use ndzarr_store::{Key, Precondition, Put, Store, StoreError};
 use ndzarr_testkit::{PlainStore, forward};
 use serde_json::json;
 
-use crate::given_up::{Gate, vec};
+use crate::gate::Gate;
+use crate::given_up::{GateCodec, vec};
 
 /// A store without locks, whose removals wait at a gate.
 #[derive(Debug)]
@@ -28,11 +29,12 @@ impl Store for SlowToErase {
     }
 }
 
-/// Without locks nothing but the drop itself keeps a later call away until the append is undone (history 765 of the
-/// torture, once in some thousand runs).
+/// Without locks nothing but the drop itself keeps a later call away until the append is undone (history
+/// 765 of the torture, once in some thousand runs).
 #[test]
 fn growing_shows_nothing_of_a_dropped_append_without_locks() {
-    let (gate, codec) = (Gate::default(), Gate::default());
+    let gate = Gate::default();
+    let encoders = Gate::default();
     let memory = MemoryStore::new();
     let store = SlowToErase { inner: PlainStore::new(memory.clone()), gate: gate.clone() };
     let storage = Storage::blocking(store);
@@ -40,11 +42,12 @@ fn growing_shows_nothing_of_a_dropped_append_without_locks() {
     let mut a = Array::<u8>::builder([0])
         .chunks([4])
         .codecs([codec::named("gate", json!({}))])
-        .registry(codec.registry())
+        .registry(GateCodec::registry(&encoders))
         .create((&storage, "a"))
         .expect("it works")
         .with_options(options);
-    // The first chunk is stored. The second one stays at the gate of the codec, so that the append cannot end.
+    // The first chunk is stored. The second one stays at the gate of the encoders, so that the append cannot
+    // end.
     let mut appended = asynchronous::Array::from(a.clone());
     let elements = arr1(&[5, 5, 5, 5, 1, 1, 1, 1]);
     let mut future = Box::pin(appended.append(0, &elements));
@@ -65,7 +68,7 @@ fn growing_shows_nothing_of_a_dropped_append_without_locks() {
     assert_eq!(memory.get("a/c/0"), None, "it is undone when the future is gone");
     a.resize([8]).expect("it works");
     assert_eq!(vec(&a), [0; 8]);
-    codec.open();
+    encoders.open();
     opener.join().expect("no panic");
     assert_eq!(vec(&a), [0; 8]);
 }

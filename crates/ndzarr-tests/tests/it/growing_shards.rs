@@ -125,7 +125,7 @@ fn changes_by_others_between_publications_stay() -> Result<()> {
 
 /// What a killed append or a power cut has left beyond the shape is overwritten, read or not.
 #[test]
-fn what_is_beyond_the_shape_is_not_in_the_way() -> Result<()> {
+fn stray_values_beyond_the_shape_are_overwritten() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a/c/0/0/0");
     let array = |n| Array::<u16>::builder([n, 32, 32]).chunks([1, 32, 32]).shards([64, 32, 32]).codecs([]);

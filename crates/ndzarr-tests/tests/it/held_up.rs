@@ -1,16 +1,17 @@
-//! Calls that wait: for others on their thread, for their own threads, for a lock, for a slow
-//! store.
+//! Calls that wait: for others on their thread, for their own threads, for a slow store.
 
 use std::future::Future;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex};
 
 use ndarray::Array1;
-use ndzarr::{Array, Format, Group, MemoryStore, Storage, asynchronous, codec};
+use ndzarr::{Array, FsStore, MemoryStore, Storage, asynchronous, codec};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 use serde_json::json;
 
-/// Whether it succeeds, on a separate thread. If it never ends, the test hangs.
+use crate::gate::Gate;
+use crate::reports_waits::ReportsWaits;
+
+/// True if work on another thread ends without a panic. If it never ends, the test hangs.
 fn ends(work: impl FnOnce() + Send + 'static) -> bool {
     std::thread::spawn(work).join().is_ok()
 }
@@ -23,7 +24,8 @@ fn joined(what: &'static str) -> bool {
         let a = Array::<u32>::builder([1 << 20]).chunks([1 << 19]).codecs([codec::zstd(3)]);
         let a = a.create((path.as_path(), "a")).expect("it works");
         a.write(.., &noise.clone().into_dyn()).expect("it works");
-        let (mut a, mut b) = (asynchronous::Array::from(a.clone()), asynchronous::Array::from(a));
+        let mut b = asynchronous::Array::from(a.clone());
+        let mut a = asynchronous::Array::from(a);
         block_on(async {
             match what {
                 "append" => drop(futures_util::future::join(a.append(0, &noise), b.append(0, &noise)).await),
@@ -67,18 +69,18 @@ fn two_resizes_on_one_thread_end() {
 
 /// The append got the lock while it was not polled: it must not need that to release it.
 #[test]
-fn a_call_that_blocks_ends_beside_an_append_that_just_got_the_document() {
+fn a_call_that_blocks_ends_while_an_append_just_got_the_document() {
     use std::task::{Context, Waker};
 
-    use ndzarr::FsStore;
     use ndzarr::Store;
     use ndzarr::store::{Key, Locked, Wait};
     let path = tempfile::tempdir().expect("it works").keep();
     assert!(ends(move || {
-        let (storage, waits) = stores::Waits::new(&path);
+        let (storage, waits) = ReportsWaits::new(FsStore::new(&path));
         let storage = Storage::blocking(storage);
         let a = Array::<u8>::builder([4]).chunks([4]).create((storage, "a")).expect("it works");
-        let (store, key) = (FsStore::new(&path), Key::new("a/zarr.json").expect("it works"));
+        let store = FsStore::new(&path);
+        let key = Key::new("a/zarr.json").expect("it works");
         let mut b = a.clone();
         let elements = Array1::from_elem(4, 1);
         let held = store.lock(&key, Wait::Block).expect("it works");
@@ -104,58 +106,21 @@ fn a_call_that_blocks_ends_beside_an_append_that_just_got_the_document() {
 }
 
 mod stores {
-    use std::path::Path;
-    use std::sync::mpsc::{Receiver, Sender, channel};
-
     use bytes::Bytes;
-    use ndzarr::FsStore;
     use ndzarr::Store;
-    use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Prefix, Put, StoreError, Wait};
+    use ndzarr::store::{Fetch, Fetched, Key, Pin, Precondition, Put, StoreError};
 
     use super::*;
 
     /// Chunks wait until the gate is open.
     #[derive(Debug)]
-    pub(super) struct Slow(pub(super) MemoryStore, pub(super) Arc<(Mutex<Gate>, Condvar)>);
-
-    #[derive(Debug, Default)]
-    pub(super) struct Gate {
-        pub(super) open: bool,
-        pub(super) waiting: usize,
-    }
-
-    /// Reports when a call waits for a lock.
-    #[derive(Debug)]
-    pub(super) struct Waits(FsStore, Sender<()>);
-
-    impl Waits {
-        pub(super) fn new(folder: &Path) -> (Self, Receiver<()>) {
-            let (send, receive) = channel();
-            (Self(FsStore::new(folder), send), receive)
-        }
-
-        /// Sends a message each time that the call looks whether it still waits.
-        fn seen<T>(&self, wait: Wait<'_>, call: impl FnOnce(Wait<'_>) -> T) -> T {
-            let Wait::While(goes_on) = wait else { return call(wait) };
-            // The receiver may be gone by the last of these.
-            call(Wait::While(&|| self.1.send(()).is_ok() && goes_on()))
-        }
-    }
-
-    impl Store for Waits {
-        forward!(0: name, fetch, put, erase, list_dir);
-
-        fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-            self.seen(wait, |wait| self.0.lock(key, wait))
-        }
-
-        fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
-            self.seen(wait, |wait| self.0.erase_prefix(prefix, wait))
-        }
+    pub(super) struct Slow {
+        pub(super) inner: MemoryStore,
+        pub(super) gate: Gate,
     }
 
     impl Store for Slow {
-        forward!(0: put, erase);
+        forward!(inner: put, erase);
 
         fn name(&self) -> String {
             "slow".to_owned()
@@ -163,15 +128,9 @@ mod stores {
 
         fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
             if fetch.key.as_str().contains("/c/") {
-                let (gate, changed) = &*self.1;
-                let mut gate = gate.lock().expect("it works");
-                gate.waiting += 1;
-                changed.notify_all();
-                while !gate.open {
-                    gate = changed.wait(gate).expect("it works");
-                }
+                self.gate.pass();
             }
-            self.0.fetch(fetch)
+            self.inner.fetch(fetch)
         }
     }
 
@@ -194,9 +153,10 @@ mod stores {
             };
             let first = chunk.parse::<u64>().expect("it works") * 64;
             let region: [Range<u64>; 1] = [first..first + 64];
-            let part = match self.blocks_on_a_future {
-                true => block_on(asynchronous::Array::from(self.below.clone()).read(region)),
-                false => self.below.read(region),
+            let part = if self.blocks_on_a_future {
+                block_on(asynchronous::Array::from(self.below.clone()).read(region))
+            } else {
+                self.below.read(region)
             };
             let bytes: Bytes = part.expect("it works").into_iter().collect::<Vec<u8>>().into();
             let (size, parts) = fetch.want.cut(&fetch.key, &bytes)?;
@@ -244,89 +204,11 @@ fn a_store_that_waits_for_a_future_of_the_library_ends() {
     assert!(virtual_array(MemoryStore::new(), true));
 }
 
-#[test]
-fn a_call_that_waits_for_a_lock_can_be_cancelled() {
-    use ndarray::arr1;
-    use ndzarr::store::{Key, Locked, Wait};
-    use ndzarr::{
-        Cancel, ConcurrentUpdate, CopyOptions, Error, ErrorKind, FsStore, N5Block, RunOptions, Store,
-    };
-
-    type Call = fn(Group, Array<u8>, RunOptions) -> Result<(), Error>;
-    type AsyncArray = asynchronous::Array<u8>;
-    fn block() -> N5Block<u8> {
-        N5Block { size: vec![4], elements: vec![1; 4] }
-    }
-    let calls: [(&str, Format, &str, Call); 19] = [
-        ("fill", Format::Zarr3, "a/c/0", |_, a, _| a.fill([1..2], 3)),
-        ("append", Format::Zarr3, "a/zarr.json", |_, mut a, _| a.append(0, &arr1(&[1]))),
-        ("resize", Format::Zarr3, "a/zarr.json", |_, mut a, _| a.resize([2])),
-        ("resize, whoever is last", Format::Zarr3, "a/c/0", |_, a, run| {
-            a.with_options(run.concurrent_update(ConcurrentUpdate::LastWriterWins)).resize([0])
-        }),
-        ("attributes of an array", Format::Zarr3, "a/zarr.json", |_, mut a, _| {
-            a.merge_attributes(json!({"n": 1}))
-        }),
-        ("attributes of a group", Format::Zarr3, "zarr.json", |mut g, _, _| {
-            g.merge_attributes(json!({"n": 1}))
-        }),
-        ("consolidate", Format::Zarr3, "zarr.json", |mut g, _, _| g.consolidate()),
-        ("create_array", Format::Zarr3, "b/zarr.json", |g, _, _| {
-            g.create_array("b", Array::<u8>::builder([1])).map(drop)
-        }),
-        ("create_group", Format::Zarr3, "b/zarr.json", |g, _, _| g.create_group("b").map(drop)),
-        ("convert", Format::Zarr3, "b/zarr.json", |g, _, run| {
-            let place = |path| (g.storage(), path);
-            ndzarr::copy(place("a"), place("b"), &CopyOptions::new().format(Format::Zarr3).run(run)).map(drop)
-        }),
-        ("append, a future", Format::Zarr3, "a/zarr.json", |_, a, _| {
-            block_on(async { AsyncArray::from(a).append(0, &arr1(&[1])).await })
-        }),
-        ("attributes of an array, a future", Format::Zarr3, "a/zarr.json", |_, a, _| {
-            block_on(async { AsyncArray::from(a).merge_attributes(json!({"n": 1})).await })
-        }),
-        ("create_group, a future", Format::Zarr3, "b/zarr.json", |g, _, _| {
-            block_on(async { asynchronous::Group::from(g).create_group("b").await.map(drop) })
-        }),
-        ("erase", Format::Zarr3, "a/c/0", |g, _, _| g.erase("a")),
-        ("erase, a future", Format::Zarr3, "a/c/0", |g, _, _| {
-            block_on(async { asynchronous::Group::from(g).erase("a").await })
-        }),
-        ("append", Format::Zarr2, "a/.zarray", |_, mut a, _| a.append(0, &arr1(&[1]))),
-        ("consolidate", Format::Zarr2, ".zmetadata", |mut g, _, _| g.consolidate()),
-        ("write an N5 block", Format::N5, "a/0", |_, a, _| a.n5_blocks().write(&[0], &block())),
-        ("write an N5 block, a future", Format::N5, "a/0", |_, a, _| {
-            block_on(async { AsyncArray::from(a).n5_blocks().write(&[0], &block()).await })
-        }),
-    ];
-    for (what, format, key, call) in calls {
-        let folder = tempfile::tempdir().expect("it works");
-        let (store, waits) = stores::Waits::new(folder.path());
-        let group = Group::create(Storage::blocking(store), format).expect("it works");
-        let a = group.create_array("a", Array::<u8>::builder([4]).chunks([4])).expect("it works");
-        a.fill(.., 1).expect("it works");
-        // A stopped writer (SIGSTOP, a debugger, a sleeping laptop).
-        let store = FsStore::new(folder.path());
-        let lock = store.lock(&Key::new(key).expect("it works"), Wait::Block).expect("it works");
-        assert!(matches!(lock, Locked::Held(_)));
-
-        let cancel = Cancel::new();
-        let run = RunOptions::default().cancel(cancel.clone());
-        let group = group.with_options(run.clone());
-        let array = group.array::<u8>("a").expect("it works");
-        let call = std::thread::spawn(move || call(group, array, run));
-        waits.recv().expect("the call waits for the lock");
-        cancel.cancel();
-        let error = call.join().expect("no panic").expect_err(what);
-        assert_eq!(error.kind(), ErrorKind::Cancelled, "{what}: {error:?}");
-    }
-}
-
 /// All threads of the pool wait for a slow store. A reader from memory does not.
 #[test]
 fn a_slow_store_does_not_keep_up_reads_from_memory() {
-    let gate: Arc<(Mutex<stores::Gate>, Condvar)> = Arc::default();
-    let slow = Storage::blocking(stores::Slow(MemoryStore::new(), Arc::clone(&gate)));
+    let gate = Gate::default();
+    let slow = Storage::blocking(stores::Slow { inner: MemoryStore::new(), gate: gate.clone() });
     let far = Array::<u8>::builder([64]).chunks([1]).create((&slow, "a")).expect("it works");
     let near = Array::<u8>::builder([64]).chunks([16]).create((MemoryStore::new(), "a")).expect("it works");
     near.fill(.., 1).expect("it works");
@@ -337,14 +219,9 @@ fn a_slow_store_does_not_keep_up_reads_from_memory() {
             std::thread::spawn(move || drop(far.read([0..12]).expect("it works")))
         })
         .collect();
-    {
-        // Every reader, and every thread of the pool. With one processor the readers work alone.
-        let helpers = if n > 1 { n } else { 0 };
-        let mut state = gate.0.lock().expect("it works");
-        while state.waiting < n + 2 + helpers {
-            state = gate.1.wait(state).expect("it works");
-        }
-    }
+    // Every reader, and every thread of the pool. With one processor the readers work by themselves.
+    let helpers = if n > 1 { n } else { 0 };
+    gate.wait_for(n + 2 + helpers);
     let read = {
         let near = near.clone();
         move || {
@@ -355,8 +232,7 @@ fn a_slow_store_does_not_keep_up_reads_from_memory() {
         }
     };
     let ended = ends(read);
-    gate.0.lock().expect("it works").open = true;
-    gate.1.notify_all();
+    gate.open();
     readers.into_iter().for_each(|reader| reader.join().expect("it works"));
     assert!(ended);
 }
@@ -367,8 +243,8 @@ fn a_store_that_hangs_does_not_keep_up_futures_of_others() {
     use std::task::{Context, Waker};
 
     ndzarr_testkit::in_own_process!();
-    let gate: Arc<(Mutex<stores::Gate>, Condvar)> = Arc::default();
-    let slow = Storage::blocking(stores::Slow(MemoryStore::new(), Arc::clone(&gate)));
+    let gate = Gate::default();
+    let slow = Storage::blocking(stores::Slow { inner: MemoryStore::new(), gate: gate.clone() });
     let far = Array::<u8>::builder([600]).chunks([1]).create((&slow, "a")).expect("it works");
     let far = asynchronous::Array::from(far);
     let near = Array::<u8>::builder([64]).chunks([16]).create((MemoryStore::new(), "a")).expect("it works");
@@ -382,8 +258,7 @@ fn a_store_that_hangs_does_not_keep_up_futures_of_others() {
         assert_eq!(block_on(near.read(..)).expect("it works").sum(), 64);
     }
     block_on(near.write([0..64], &Array1::from_elem(64, 2))).expect("it works");
-    gate.0.lock().expect("it works").open = true;
-    gate.1.notify_all();
+    gate.open();
     for future in hung {
         block_on(future).expect("it works");
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 type Attributes = serde_json::Map<String, Value>;
 
-/// Paths of nodes: only a few, so that calls meet.
+/// Paths of nodes: only a few, so that calls use the same ones.
 const PATHS: [&str; 7] = ["a", "b", "a/c", "a/d", "b/c", "a/c/e", "b/c/e"];
 
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Model {
         }
     }
 
-    /// Whether there is an array above a path.
+    /// True if an array is above a path.
     fn is_below_array(&self, path: &str) -> bool {
         ancestors(path).any(|above| matches!(self.nodes.get(above), Some(Node::Array(..))))
     }
@@ -153,7 +153,7 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             }
         };
     match step {
-        // The format decides whether a group without a document may become something else.
+        // What a group without a document may become depends on the format.
         Step::Group { path, existing: Existing::Refuse }
         | Step::Array { path, existing: Existing::Refuse, .. }
             if model.implicit.contains(PATHS[*path]) =>
@@ -259,7 +259,7 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             match result {
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
                 Err(error) => Err(error),
-                Ok(()) => panic!("{} was not there", PATHS[*path]),
+                Ok(()) => panic!("{} did not exist", PATHS[*path]),
             }
         }
     }
@@ -288,7 +288,7 @@ fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCas
     for path in PATHS {
         match model.nodes.get(path) {
             None => {
-                let error = Array::<u16>::open((storage, path)).map(drop).expect_err("nothing is there");
+                let error = Array::<u16>::open((storage, path)).map(drop).expect_err("nothing exists");
                 prop_assert_eq!(error.kind(), ErrorKind::NotFound, "{:?}", error);
                 prop_assert!(Group::open((storage, path)).is_err());
             }

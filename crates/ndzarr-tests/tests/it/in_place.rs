@@ -1,5 +1,5 @@
 //! Programs that write documents and blocks in place, as Java N5 does: for a moment a value is blank or
-//! cut. It is waited for, and one that stays so is an error; nothing is ever made from it.
+//! cut. Calls wait for it, and one that stays so is an error; nothing is ever made from it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,17 +24,16 @@ const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Form
 /// A file, and what it has when it is whole.
 type Rest = (PathBuf, Vec<u8>);
 
-/// A store of files beside a program that has cut one of them. It writes the rest when a caller waits
-/// for it.
+/// A store of files of which another program has cut one. It writes the rest when a caller waits for it.
 #[derive(Clone, Debug)]
-struct Beside {
+struct CutFiles {
     inner: FsStore,
     rest: Arc<Mutex<Option<Rest>>>,
     /// The values that were locked themselves.
     locked: Arc<Mutex<Vec<String>>>,
 }
 
-impl Beside {
+impl CutFiles {
     fn new(root: &Path) -> Self {
         Self { inner: FsStore::new(root), rest: Arc::default(), locked: Arc::default() }
     }
@@ -50,7 +49,7 @@ impl Beside {
     }
 }
 
-impl Store for Beside {
+impl Store for CutFiles {
     fn inner(&self) -> Option<&dyn Store> {
         Some(&self.inner)
     }
@@ -159,19 +158,19 @@ const RESIZE: Change = |a| a.resize([6]);
 const SHRINK: Change = |a| a.resize([3]);
 const APPEND: Change = |a| a.append(0, &array![8, 8]);
 
-/// The same as futures.
-const LATER: [Change; 3] = [
-    |a| block_on(later(a).merge_attributes(json!({"new": true}))),
-    |a| block_on(later(a).resize(&[6])),
-    |a| block_on(later(a).append(0, &array![8, 8])),
+/// Changes as futures.
+const AS_FUTURES: [Change; 3] = [
+    |a| block_on(as_future(a).merge_attributes(json!({"new": true}))),
+    |a| block_on(as_future(a).resize(&[6])),
+    |a| block_on(as_future(a).append(0, &array![8, 8])),
 ];
 
-fn later(a: &Array<u8>) -> asynchronous::Array<u8> {
+fn as_future(a: &Array<u8>) -> asynchronous::Array<u8> {
     asynchronous::Array::from(a.clone())
 }
 
 fn changes_of_arrays() -> Vec<Change> {
-    [vec![ATTRIBUTES, ONE_ATTRIBUTE, RESIZE, SHRINK, APPEND], LATER.to_vec()].concat()
+    [vec![ATTRIBUTES, ONE_ATTRIBUTE, RESIZE, SHRINK, APPEND], AS_FUTURES.to_vec()].concat()
 }
 
 #[test]
@@ -183,21 +182,21 @@ fn a_change_waits_for_a_document_that_is_being_written() -> Outcome {
             for text in texts {
                 let folder = tempfile::tempdir().expect("a folder");
                 hierarchy(folder.path(), format)?;
-                let beside = Beside::new(folder.path());
-                let mut a = Array::<u8>::open((beside.storage(), "g/a"))?;
+                let files = CutFiles::new(folder.path());
+                let mut a = Array::<u8>::open((files.storage(), "g/a"))?;
                 let document = document_with(folder.path(), text);
-                let whole = fs::read(&document).expect("it is there");
+                let whole = fs::read(&document).expect("it exists");
                 for cut in cuts(&whole) {
-                    beside.cut(&document, cut, Some(&whole));
+                    files.cut(&document, cut, Some(&whole));
                     change(&mut a).unwrap_or_else(|error| panic!("{format}, {cut:?}: {error:?}"));
                     // Where the change had nothing to do with that document.
-                    if beside.rest.lock().expect("no panic").take().is_some() {
+                    if files.rest.lock().expect("no panic").take().is_some() {
                         fs::write(&document, &whole).expect("it can be written");
                     }
                     let b = Array::<u8>::open((folder.path(), "g/a"))?;
                     assert_eq!(b.attributes()["of the array"], json!([1, 2]), "{format}");
                     assert_eq!(b.read([0..3])?, array![7, 7, 7], "{format}");
-                    a = Array::<u8>::open((beside.storage(), "g/a"))?;
+                    a = Array::<u8>::open((files.storage(), "g/a"))?;
                     // What it is changed from next.
                     a.resize([4])?;
                     a.fill(.., 7)?;
@@ -215,7 +214,7 @@ fn check_error(error: &Error, document: &Path, cut: &[u8], what: &str) {
     assert!(document.ends_with(key), "{what}: {error:?}");
     let is_blank = cut.iter().all(u8::is_ascii_whitespace);
     assert_eq!(error.to_string().contains("is blank"), is_blank, "{what}: {error}");
-    assert_eq!(fs::read(document).expect("it is there"), cut, "{what}");
+    assert_eq!(fs::read(document).expect("it exists"), cut, "{what}");
 }
 
 #[test]
@@ -223,35 +222,38 @@ fn nothing_is_made_from_a_document_that_stays_blank_or_cut() -> Outcome {
     for format in FORMATS {
         let folder = tempfile::tempdir().expect("a folder");
         hierarchy(folder.path(), format)?;
-        let beside = Beside::new(folder.path());
-        let mut a = Array::<u8>::open((beside.storage(), "g/a"))?;
-        let mut g = Group::open((beside.storage(), "g"))?;
+        let files = CutFiles::new(folder.path());
+        let mut a = Array::<u8>::open((files.storage(), "g/a"))?;
+        let mut g = Group::open((files.storage(), "g"))?;
         let is_v2 = format == Format::Zarr2;
         for (text, changes) in [
-            ("of the array", vec![ATTRIBUTES, ONE_ATTRIBUTE, LATER[0]]),
-            (if is_v2 { "shape" } else { "of the array" }, vec![RESIZE, SHRINK, APPEND, LATER[1], LATER[2]]),
+            ("of the array", vec![ATTRIBUTES, ONE_ATTRIBUTE, AS_FUTURES[0]]),
+            (
+                if is_v2 { "shape" } else { "of the array" },
+                vec![RESIZE, SHRINK, APPEND, AS_FUTURES[1], AS_FUTURES[2]],
+            ),
         ] {
             let document = document_with(folder.path(), text);
-            let whole = fs::read(&document).expect("it is there");
+            let whole = fs::read(&document).expect("it exists");
             for cut in cuts(&whole) {
-                beside.cut(&document, cut, None);
+                files.cut(&document, cut, None);
                 for change in &changes {
                     let error = change(&mut a).expect_err("it stays so");
                     check_error(&error, &document, cut, &format!("{format}, a change of {text}"));
                 }
-                let error = Array::<u8>::open((beside.storage(), "g/a")).expect_err("it stays so");
+                let error = Array::<u8>::open((files.storage(), "g/a")).expect_err("it stays so");
                 check_error(&error, &document, cut, &format!("{format}, opened"));
                 fs::write(&document, &whole).expect("it can be written");
                 assert_eq!(a.read(..)?, array![7, 7, 7, 7].into_dyn());
             }
         }
         let document = document_with(folder.path(), "of the group");
-        let whole = fs::read(&document).expect("it is there");
+        let whole = fs::read(&document).expect("it exists");
         for cut in cuts(&whole) {
-            beside.cut(&document, cut, None);
+            files.cut(&document, cut, None);
             let error = g.merge_attributes(json!({"new": 1})).expect_err("it stays so");
             check_error(&error, &document, cut, &format!("{format}, a change of the group"));
-            let error = Group::open((beside.storage(), "g")).expect_err("it stays so");
+            let error = Group::open((files.storage(), "g")).expect_err("it stays so");
             check_error(&error, &document, cut, &format!("{format}, the group is opened"));
         }
     }
@@ -264,14 +266,14 @@ fn no_copy_is_left_out_of_consolidated_metadata() -> Outcome {
     for format in [Format::Zarr2, Format::Zarr3] {
         let folder = tempfile::tempdir().expect("a folder");
         hierarchy(folder.path(), format)?;
-        let beside = Beside::new(folder.path());
-        let mut g = Group::open((beside.storage(), "g"))?;
+        let files = CutFiles::new(folder.path());
+        let mut g = Group::open((files.storage(), "g"))?;
         let document = document_with(folder.path(), "shape");
-        let whole = fs::read(&document).expect("it is there");
-        beside.cut(&document, b"", None);
+        let whole = fs::read(&document).expect("it exists");
+        files.cut(&document, b"", None);
         let error = g.consolidate().expect_err("it stays so");
         check_error(&error, &document, b"", &format!("{format}"));
-        beside.cut(&document, b"", Some(&whole));
+        files.cut(&document, b"", Some(&whole));
         g.consolidate()?;
         fs::remove_file(&document).expect("it was there");
         assert!(Group::open((folder.path(), "g"))?.contains("a")?, "{format}: it is in the map");
@@ -283,19 +285,19 @@ fn no_copy_is_left_out_of_consolidated_metadata() -> Outcome {
 fn no_dataset_is_made_over_one_that_java_is_writing() -> Outcome {
     let folder = tempfile::tempdir().expect("a folder");
     hierarchy(folder.path(), Format::N5)?;
-    let beside = Beside::new(folder.path());
+    let files = CutFiles::new(folder.path());
     let document = folder.path().join("g/a/attributes.json");
-    let whole = fs::read(&document).expect("it is there");
+    let whole = fs::read(&document).expect("it exists");
     for format in [Format::N5, Format::Zarr3] {
         let builder = Array::<u8>::builder([9]).format(format);
-        beside.cut(&document, b"", Some(&whole));
-        let error = builder.clone().create((beside.storage(), "g/a")).expect_err("it is there");
+        files.cut(&document, b"", Some(&whole));
+        let error = builder.clone().create((files.storage(), "g/a")).expect_err("it exists");
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error:?}");
-        beside.cut(&document, b"", None);
-        let error = builder.create((beside.storage(), "g/a")).expect_err("it may be there");
+        files.cut(&document, b"", None);
+        let error = builder.create((files.storage(), "g/a")).expect_err("it may exist");
         check_error(&error, &document, b"", "created");
     }
-    let new = Array::<u8>::builder([9]).format(Format::N5).overwrite().create((beside.storage(), "g/a"))?;
+    let new = Array::<u8>::builder([9]).format(Format::N5).overwrite().create((files.storage(), "g/a"))?;
     assert_eq!(new.shape(), [9]);
     Ok(())
 }
@@ -308,7 +310,7 @@ fn block(folder: &Path, compressed: bool) -> Outcome<(PathBuf, Vec<u8>)> {
     }
     builder.create((folder, "a"))?.write(.., &array![1, 2, 3, 4])?;
     let path = folder.join("a/0");
-    let whole = fs::read(&path).expect("it is there");
+    let whole = fs::read(&path).expect("it exists");
     Ok((path, whole))
 }
 
@@ -317,10 +319,10 @@ fn readers_and_writers_wait_for_a_block_that_is_being_written() -> Outcome {
     for compressed in [false, true] {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, whole) = block(folder.path(), compressed)?;
-        let beside = Beside::new(folder.path());
-        let a = Array::<u16>::open((beside.storage(), "a"))?;
+        let files = CutFiles::new(folder.path());
+        let a = Array::<u16>::open((files.storage(), "a"))?;
         for len in 0..whole.len() {
-            let cut = || beside.cut(&path, &whole[..len], Some(&whole));
+            let cut = || files.cut(&path, &whole[..len], Some(&whole));
             cut();
             assert_eq!(a.read(..)?, array![1, 2, 3, 4].into_dyn(), "{len}");
             cut();
@@ -354,10 +356,10 @@ fn a_block_that_stays_cut_is_an_error() -> Outcome {
     for compressed in [false, true] {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, whole) = block(folder.path(), compressed)?;
-        let beside = Beside::new(folder.path());
-        let a = Array::<u16>::open((beside.storage(), "a"))?;
+        let files = CutFiles::new(folder.path());
+        let a = Array::<u16>::open((files.storage(), "a"))?;
         for len in 0..whole.len() {
-            beside.cut(&path, &whole[..len], None);
+            files.cut(&path, &whole[..len], None);
             for error in [
                 a.read(..).expect_err("it is cut"),
                 a.n5_blocks().read(&[0]).expect_err("it is cut"),
@@ -368,7 +370,7 @@ fn a_block_that_stays_cut_is_an_error() -> Outcome {
                 assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
                 assert_eq!(error.key(), Some("a/0"), "{error:?}");
             }
-            assert_eq!(fs::read(&path).expect("it is there"), whole[..len], "nothing was made from it");
+            assert_eq!(fs::read(&path).expect("it exists"), whole[..len], "nothing was made from it");
         }
     }
     Ok(())
@@ -380,9 +382,9 @@ fn only_documents_and_parts_of_blocks_lock_the_value_itself() -> Outcome {
     for format in FORMATS {
         let folder = tempfile::tempdir().expect("a folder");
         hierarchy(folder.path(), format)?;
-        let beside = Beside::new(folder.path());
-        let mut a = Array::<u8>::open((beside.storage(), "g/a"))?;
-        let locked = || std::mem::take(&mut *beside.locked.lock().expect("no panic"));
+        let files = CutFiles::new(folder.path());
+        let mut a = Array::<u8>::open((files.storage(), "g/a"))?;
+        let locked = || std::mem::take(&mut *files.locked.lock().expect("no panic"));
         a.write([0..2], &array![1, 2])?;
         assert_eq!(locked(), [""; 0], "{format}: nothing is kept");
         a.write([1..2], &array![3])?;

@@ -19,15 +19,15 @@ fn check<T>(result: Result<T, Error>, inner_chunk: &[Vec<u64>], part: &str) {
 
 /// Calls on an array of 16 elements, of which the second half cannot be read.
 fn check_calls(a: &Array<u16>, inner_chunk: &[Vec<u64>], part: &str) {
-    let later = asynchronous::Array::from(a.clone());
+    let future = asynchronous::Array::from(a.clone());
     check(a.read(..), inner_chunk, part);
     check(a.read([12..13]), inner_chunk, part);
     check(a.read(s![0..16;3]), inner_chunk, part);
     check(a.read_many([[0..1], [12..14]]), inner_chunk, part);
-    check(block_on(later.read(..)), inner_chunk, part);
-    check(block_on(later.read([12..13])), inner_chunk, part);
+    check(block_on(future.read(..)), inner_chunk, part);
+    check(block_on(future.read([12..13])), inner_chunk, part);
     check(a.write([13..14], &array![5]), inner_chunk, part);
-    check(block_on(later.write([13..14], &array![5])), inner_chunk, part);
+    check(block_on(future.write([13..14], &array![5])), inner_chunk, part);
 }
 
 fn flipped(store: &MemoryStore, at: usize) -> (MemoryStore, Array<u16>) {
@@ -44,7 +44,7 @@ fn flipped(store: &MemoryStore, at: usize) -> (MemoryStore, Array<u16>) {
 }
 
 #[test]
-fn of_a_shard() {
+fn errors_in_a_shard_name_the_inner_chunk() {
     let store = MemoryStore::new();
     let builder = Array::<u16>::builder([16]).chunks([2]).shards([16]).codecs([codec::crc32c()]);
     builder.create((&store, "a")).expect("a new array").fill(.., 1).expect("a shard");
@@ -74,7 +74,7 @@ fn of_a_shard() {
 }
 
 #[test]
-fn of_the_index() {
+fn errors_in_the_index_name_no_inner_chunk() {
     let store = MemoryStore::new();
     let builder = Array::<u16>::builder([16]).chunks([2]).shards([16]).codecs([codec::crc32c()]);
     builder.create((&store, "a")).expect("a new array").fill(.., 1).expect("a shard");
@@ -89,7 +89,7 @@ fn nested(chunk_shape: u64, codecs: Value) -> Value {
 }
 
 #[test]
-fn of_nested_shards() {
+fn errors_in_nested_shards_name_an_inner_chunk_of_each_level() {
     let store = MemoryStore::new();
     let plain = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
     let codecs = nested(8, nested(2, plain));
@@ -112,7 +112,7 @@ fn of_nested_shards() {
 
 /// The index of an inner chunk is by the axes of the array, whatever the order in the shard.
 #[test]
-fn of_transposed_shards() {
+fn errors_in_transposed_shards_name_the_inner_chunk() {
     let store = MemoryStore::new();
     let plain = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
     let mut codecs = nested(1, plain);
@@ -134,7 +134,7 @@ fn of_transposed_shards() {
 }
 
 #[test]
-fn of_a_writer_of_a_shard() {
+fn a_shard_writer_reports_a_damaged_index() {
     let store = MemoryStore::new();
     let builder = Array::<u16>::builder([16]).chunks([2]).shards([16]).codecs([codec::crc32c()]);
     let a = builder.create((&store, "a")).expect("a new array");

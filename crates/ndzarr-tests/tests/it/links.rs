@@ -16,9 +16,10 @@ fn stores(root: &Path) -> [FsStore; 2] {
     [FsStore::new(root), FsStore::builder(root).links(Links::Confine).build()]
 }
 
-fn said(error: &dyn Error) -> String {
+/// The message of an error, and those of its causes.
+fn full_message(error: &dyn Error) -> String {
     match error.source() {
-        Some(source) => format!("{error}: {}", said(source)),
+        Some(source) => format!("{error}: {}", full_message(source)),
         None => error.to_string(),
     }
 }
@@ -47,8 +48,8 @@ fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
                 let a = Array::<u8>::open((&store, "a"))?;
                 for error in [a.read(..).err(), a.read([1..2]).err(), a.fill([0..1], 9).err()] {
                     let Some(error) = error else { panic!("{format:?}: taken for absent") };
-                    let said = said(&error);
-                    assert!(said.contains(TARGET) && said.contains(chunk), "{said}");
+                    let message = full_message(&error);
+                    assert!(message.contains(TARGET) && message.contains(chunk), "{message}");
                 }
                 assert!(file.is_symlink(), "nothing took its place");
             }
@@ -77,10 +78,10 @@ fn b2_documents_and_folders_that_are_links_to_nowhere_are_errors() -> Outcome {
         for store in stores(folder.path()) {
             for (path, target) in [("a", "annex/KEY"), ("b", "annex/FOLDER")] {
                 let Err(error) = AnyArray::open((&store, path)) else { panic!("{path} opened") };
-                assert!(said(&error).contains(target), "{format:?} {path}: {}", said(&error));
+                assert!(full_message(&error).contains(target), "{format:?} {path}: {}", full_message(&error));
                 let created = Array::<u8>::builder([4]).format(format).create((&store, path));
                 let Err(error) = created else { panic!("{path} created") };
-                assert!(said(&error).contains(target), "{format:?} {path}: {}", said(&error));
+                assert!(full_message(&error).contains(target), "{format:?} {path}: {}", full_message(&error));
             }
         }
         assert!(file.is_symlink());
@@ -88,7 +89,7 @@ fn b2_documents_and_folders_that_are_links_to_nowhere_are_errors() -> Outcome {
     Ok(())
 }
 
-/// 31 folders with two links each to the next are 2³¹ ways.
+/// 31 folders with two links each to the next are 2³¹ paths.
 #[test]
 fn c5_a_walk_through_few_links_ends() -> Outcome {
     const DEPTH: usize = 32;
@@ -121,12 +122,16 @@ fn c5_a_walk_through_few_links_ends() -> Outcome {
 
 /// The writer works on a temporary below the array, for as long as it likes.
 #[test]
-fn c3_an_array_is_removed_beside_an_open_shard_writer() -> Outcome {
-    for anew in [false, true] {
+fn c3_an_array_is_removed_while_a_shard_writer_is_open() -> Outcome {
+    for is_recreated in [false, true] {
         let folder = tempfile::tempdir()?;
         let group = Group::create(folder.path(), Format::Zarr3)?;
-        let builder =
-            || Array::<u8>::builder([64]).chunks([4]).shards([16]).attributes(json!({"anew": anew}));
+        let builder = || {
+            Array::<u8>::builder([64])
+                .chunks([4])
+                .shards([16])
+                .attributes(json!({"is_recreated": is_recreated}))
+        };
         let a = group.create_array("a", builder())?;
         a.fill(.., 1)?;
         let writer = a.shard_writer(&[0])?;
@@ -134,16 +139,16 @@ fn c3_an_array_is_removed_beside_an_open_shard_writer() -> Outcome {
         writer.write_chunk(&[0], &inner)?;
         group.erase("a")?;
         assert!(!folder.path().join("a").exists());
-        if anew {
+        if is_recreated {
             group.create_array("a", builder())?;
         }
         // It has nothing to publish any more, and must not put a chunk of the old array into a new
         // one.
         let Err(error) = writer.finish() else { panic!("published") };
-        let what = if anew { "removed" } else { "gone" };
-        assert!(said(&error).contains(what), "{}", said(&error));
+        let what = if is_recreated { "removed" } else { "gone" };
+        assert!(full_message(&error).contains(what), "{}", full_message(&error));
         assert!(!folder.path().join("a/c").exists());
-        if anew {
+        if is_recreated {
             let a = group.array::<u8>("a")?;
             assert_eq!(a.read(..)?.iter().max(), Some(&0));
         }
@@ -152,7 +157,6 @@ fn c3_an_array_is_removed_beside_an_open_shard_writer() -> Outcome {
 }
 
 /// An array of sevens, whose folder `c` is elsewhere.
-#[cfg(unix)]
 fn with_linked_chunks(folder: &std::path::Path, to: &str) -> ndzarr::Array<u8> {
     let array =
         ndzarr::Array::<u8>::builder([8, 4]).chunks([1, 4]).create((folder, "a")).expect("a new array");
@@ -163,9 +167,8 @@ fn with_linked_chunks(folder: &std::path::Path, to: &str) -> ndzarr::Array<u8> {
 }
 
 /// The chunks are on a disk that is not mounted now: no copy of fill values, and nothing that comes back.
-#[cfg(unix)]
 #[test]
-fn chunks_behind_a_link_to_nowhere_are_neither_copied_nor_forgotten() {
+fn chunks_under_a_link_to_nowhere_are_neither_copied_nor_forgotten() {
     use ndzarr::{CopyOptions, MemoryStore, copy};
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -183,8 +186,7 @@ fn chunks_behind_a_link_to_nowhere_are_neither_copied_nor_forgotten() {
     assert!(array.read([2..8, 0..4]).expect("elements").iter().all(|element| *element == 0));
 }
 
-/// A folder that lies beside those of chunks, and has no chunk's name, does not matter.
-#[cfg(unix)]
+/// A folder next to those of chunks that has no chunk's name does not matter.
 #[test]
 fn other_links_to_nowhere_do_not_matter() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -200,7 +202,6 @@ fn other_links_to_nowhere_do_not_matter() {
 
 /// `c` leads to the folder of the array: chunks of Zarr v2 with `/`, seen as those of v3. Rows that are links to
 /// one row. Both are read, so both are copied.
-#[cfg(unix)]
 #[test]
 fn what_is_read_by_links_is_copied() {
     use ndzarr::{Array, CopyOptions, MemoryStore, copy};
@@ -208,7 +209,7 @@ fn what_is_read_by_links_is_copied() {
 
     let up = |folder: &std::path::Path| {
         for row in 0..8 {
-            let [from, to] = ["c", "."].map(|it| folder.join(format!("a/{it}/{row}")));
+            let [from, to] = ["c", "."].map(|parent| folder.join(format!("a/{parent}/{row}")));
             std::fs::rename(from, to).expect("it moves");
         }
         std::fs::remove_dir(folder.join("a/c")).expect("it is empty");
@@ -237,7 +238,7 @@ fn what_is_read_by_links_is_copied() {
             assert_eq!(copied, array.read(..).expect("elements"));
             assert!(copied.iter().all(|element| *element == 7));
         }
-        // A row that goes is the one that stays, where it is a link to it.
+        // If rows are links to one row, removing them would remove the one that stays.
         if shrinks {
             array.resize([2, 4]).expect("it shrinks");
             array.resize([8, 4]).expect("it grows");

@@ -151,7 +151,7 @@ fn hierarchy(folder: &Path, format: Format) {
     assert!(made.is_ok() || !matches!(format, Format::Zarr3 | Format::DraftA));
 }
 
-/// Each call alone, and then all at once: every lock is waited for once, since the first attempt is
+/// Each call by itself, and then all at once: every lock is waited for once, since the first attempt is
 /// refused.
 #[test]
 fn calls_take_locks_in_one_order() {
@@ -169,7 +169,8 @@ fn calls_take_locks_in_one_order() {
         let together = Barrier::new(CALLS.len());
         std::thread::scope(|scope| {
             for each in CALLS {
-                let (call, together) = (&call, &together);
+                let call = &call;
+                let together = &together;
                 scope.spawn(move || {
                     together.wait();
                     (0..3).for_each(|_| allowed(call(each)));

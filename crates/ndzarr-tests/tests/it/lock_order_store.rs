@@ -15,7 +15,8 @@ fn held(store: &impl Store, key: &str) -> Result<Box<dyn KeyLock>, StoreError> {
 
 #[test]
 fn documents_before_chunks_are_an_order() -> Outcome {
-    let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let order = LockOrder::new();
     let store = order.caller(FsStore::new(folder.path()));
     assert!(matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Busy), "once");
     assert!(matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Held(_)));
@@ -32,7 +33,8 @@ fn documents_before_chunks_are_an_order() -> Outcome {
 #[test]
 #[should_panic(expected = "in a circle")]
 fn two_callers_in_opposite_orders_are_a_circle() {
-    let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let order = LockOrder::new();
     for [first, second] in [["a/zarr.json", "a/c/0"], ["b/c/0", "b/zarr.json"]] {
         let store = order.caller(FsStore::new(folder.path()));
         let first = held(&store, first).expect("it is free");
@@ -45,7 +47,8 @@ fn two_callers_in_opposite_orders_are_a_circle() {
 #[test]
 #[should_panic(expected = "in a circle")]
 fn two_chunks_at_a_time_are_a_circle() {
-    let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let order = LockOrder::new();
     let store = order.caller(FsStore::new(folder.path()));
     let _first = held(&store, "a/c/0").expect("it is free");
     drop(held(&store, "a/c/1").expect("it is free"));
@@ -54,7 +57,8 @@ fn two_chunks_at_a_time_are_a_circle() {
 
 #[test]
 fn a_caller_does_not_wait_for_itself() -> Outcome {
-    let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let order = LockOrder::new();
     let store = order.caller(FsStore::new(folder.path()));
     let _lock = held(&store, "a/c/0")?;
     assert!(held(&store, "a/c/0").is_err());

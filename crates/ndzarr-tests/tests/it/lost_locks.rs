@@ -155,13 +155,17 @@ fn copies_that_cannot_be_locked_after_an_append_are_no_conflict() {
 struct TakenOver {
     inner: FsStore,
     folder: PathBuf,
-    /// Whether it was lost already.
+    /// The lock was lost already.
     lost: Arc<AtomicBool>,
     before_chunks: bool,
 }
 
 /// A lock that was lost, or will be.
-struct Lost(FsStore, PathBuf, Arc<AtomicBool>);
+struct Lost {
+    store: FsStore,
+    folder: PathBuf,
+    lost: Arc<AtomicBool>,
+}
 
 /// Another writer appends, once.
 fn take_over(folder: &Path, lost: &AtomicBool) {
@@ -174,7 +178,7 @@ fn take_over(folder: &Path, lost: &AtomicBool) {
 impl Store for TakenOver {
     forward!(inner: fetch, put, erase, list_dir, list_prefix);
 
-    /// Another one, as on another host: a call here would help the one that holds the document.
+    /// Another name, as on another host: changes of stores with one name queue for the same threads.
     fn name(&self) -> String {
         "taken over".to_owned()
     }
@@ -186,24 +190,27 @@ impl Store for TakenOver {
             }
             return self.inner.lock(key, wait);
         }
-        let lost = Arc::clone(&self.lost);
-        Ok(Locked::Held(Box::new(Lost(FsStore::new(&self.folder), self.folder.clone(), lost))))
+        Ok(Locked::Held(Box::new(Lost {
+            store: FsStore::new(&self.folder),
+            folder: self.folder.clone(),
+            lost: Arc::clone(&self.lost),
+        })))
     }
 }
 
 impl KeyLock for Lost {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         let key = Key::new("a/zarr.json").expect("a key");
-        self.0.fetch(&Fetch { key, of, want })
+        self.store.fetch(&Fetch { key, of, want })
     }
 
     fn append(&mut self, _: &[u8]) -> Result<u64, StoreError> {
-        take_over(&self.1, &self.2);
+        take_over(&self.folder, &self.lost);
         Err(lost("a/zarr.json"))
     }
 
     fn check(&mut self) -> Result<(), StoreError> {
-        if self.2.load(Ordering::SeqCst) { Err(lost("a/zarr.json")) } else { Ok(()) }
+        if self.lost.load(Ordering::SeqCst) { Err(lost("a/zarr.json")) } else { Ok(()) }
     }
 
     fn write_at(&mut self, _: u64, _: &[u8]) -> Result<(), StoreError> {
@@ -231,8 +238,12 @@ fn an_append_whose_lock_was_lost_removes_nothing_of_others() {
 }
 
 fn taken_over(folder: &Path, before_chunks: bool) -> Storage {
-    let (inner, folder, lost) = (FsStore::new(folder), folder.to_owned(), Arc::default());
-    Storage::blocking(TakenOver { inner, folder, lost, before_chunks })
+    Storage::blocking(TakenOver {
+        inner: FsStore::new(folder),
+        folder: folder.to_owned(),
+        lost: Arc::default(),
+        before_chunks,
+    })
 }
 
 /// A writer that was stopped for longer than a lease goes on in the middle.

@@ -43,7 +43,7 @@ fn model() -> Array3<u16> {
     })
 }
 
-/// Whether elements lie in memory without gaps in the order of these axes.
+/// True if elements lie in memory without gaps in the order of these axes.
 fn lies_by<T>(a: &ArrayD<T>, order: &[usize]) -> bool {
     a.view().permuted_axes(order.to_vec()).is_standard_layout()
 }
@@ -100,7 +100,7 @@ fn results_lie_as_they_are_stored_if_asked_for() -> Result<()> {
 }
 
 #[test]
-fn elements_of_any_length_lie_so_too() -> Result<()> {
+fn elements_of_any_length_lie_as_they_are_stored() -> Result<()> {
     let texts = Array::<String>::builder([3, 4]).chunks([2, 2]).codecs([codec::transpose([1, 0])]);
     let texts = texts.create((MemoryStore::new(), "a"))?;
     let model = ndarray::Array2::from_shape_fn((3, 4), |(y, x)| format!("{y}{x}"));

@@ -14,7 +14,7 @@ fn check<T>(result: Result<T, Error>, kind: ErrorKind, parts: &[&str]) {
 }
 
 #[test]
-fn a_node_of_another_kind() {
+fn a_node_of_another_kind_is_named() {
     for format in [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB] {
         let store = MemoryStore::new();
         let root = Group::create(&store, format).expect("a new group");
@@ -29,7 +29,7 @@ fn a_node_of_another_kind() {
 }
 
 #[test]
-fn elements_of_another_type() {
+fn elements_of_another_type_are_named() {
     let root = Group::create(MemoryStore::new(), Format::Zarr3).expect("a new group");
     root.create_array("t2m", Array::<i16>::builder([4])).expect("a new array");
     check(root.array::<f32>("t2m"), ErrorKind::WrongType, &["int16, not float32", "t2m/zarr.json"]);
@@ -50,8 +50,8 @@ fn errors_name_their_array() {
     let wrong = ndarray::Array3::<i16>::zeros((1, 2, 3));
     let two = [0..1, 0..1];
     named(a.read(two.clone()), "read");
-    named(a.read([3..5, 0..1, 0..1]), "read behind the end");
-    named(a.read(s![.., 9, ..]), "read of an index behind the end");
+    named(a.read([3..5, 0..1, 0..1]), "read beyond the end");
+    named(a.read(s![.., 9, ..]), "read of an index beyond the end");
     named(block_on(asynchronous::Array::from(a.clone()).read(two.clone())), "read_async");
     named(a.read_many([two.clone()]), "read_many");
     named(a.read_into([0..1, 0..1, 0..1], &mut wrong.clone()), "read_into");
@@ -92,7 +92,7 @@ fn errors_name_their_array() {
 
     let builder = Array::<u8>::builder([8]).chunks([2]).shards([4]).data_type(DataType::UInt { bits: 2 });
     let sharded = builder.create((&store, "climate/t2m-2")).expect("a new array");
-    named(sharded.shard_writer(&[2]), "shard_writer behind the end");
+    named(sharded.shard_writer(&[2]), "shard_writer beyond the end");
     let writer = sharded.shard_writer(&[0]).expect("a writer");
     named(writer.write_chunk(&[2], &ndarray::arr1(&[1, 1])), "write_chunk of another shard");
     named(writer.write_chunk(&[0], &ndarray::arr1(&[1])), "write_chunk of another shape, in a shard");
@@ -103,7 +103,7 @@ fn errors_name_their_array() {
 }
 
 #[test]
-fn nothing_at_a_path() {
+fn an_error_says_what_is_at_a_path_without_a_node() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir(at("empty")).expect("a folder");
@@ -126,7 +126,7 @@ fn nothing_at_a_path() {
 }
 
 #[test]
-fn selections() {
+fn ranges_that_do_not_fit_are_named() {
     let a = Array::<u8>::builder([10, 20]).create((MemoryStore::new(), "a")).expect("a new array");
     let kind = ErrorKind::WrongShape;
     check(a.read([5..11, 0..20]), kind, &["the range 5..11 does not fit axis 0 of length 10"]);
@@ -135,7 +135,7 @@ fn selections() {
 }
 
 #[test]
-fn no_memory_for_a_chunk() {
+fn a_chunk_without_memory_is_named() {
     let array = Array::<u8>::builder([1 << 50]).chunks([1 << 50]).create((MemoryStore::new(), "a"));
     if cfg!(target_pointer_width = "32") {
         return check(array, ErrorKind::InvalidArgument, &["a/zarr.json", "too large"]);
@@ -144,14 +144,14 @@ fn no_memory_for_a_chunk() {
 }
 
 #[test]
-fn a_format_of_the_future() {
+fn an_unknown_format_is_named() {
     let store = MemoryStore::new();
     store.set("a/zarr.json", r#"{"zarr_format": 4, "node_type": "array"}"#).expect("a key");
     check(Array::<u8>::open((&store, "a")), ErrorKind::Unsupported, &["unsupported zarr_format 4"]);
 }
 
 #[test]
-fn a_store_that_is_no_part_of_the_library() {
+fn an_unknown_scheme_is_answered_with_the_known_ones() {
     let parts = ["ftp", "the known ones are s3,"];
     check(Array::<u8>::open("ftp://example.com/a"), ErrorKind::Unsupported, &parts);
 }

@@ -12,7 +12,7 @@ use ndzarr::{
 use ndzarr_store::block_on;
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
 
-/// 4 x 4 bytes in chunks of 2 x 2; `members` say what the document has of the separator.
+/// 4 x 4 bytes in chunks of 2 x 2; `members` are those about the separator.
 fn document(members: &str) -> String {
     format!(
         r#"{{"zarr_format":2,"shape":[4,4],"chunks":[2,2],"dtype":"|u1","compressor":null,"fill_value":0,
@@ -41,7 +41,8 @@ const CASES: [(&str, char, char); 4] = [
 fn check(error: &Error, separator: char) {
     assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{error}");
     assert_eq!(error.key(), Some("a/.zarray"));
-    let (message, advice) = (error.to_string(), format!("open the array with the separator {separator:?}"));
+    let message = error.to_string();
+    let advice = format!("open the array with the separator {separator:?}");
     assert!(message.contains(&advice), "{message}");
 }
 
@@ -150,7 +151,7 @@ fn a_copy_does_not_copy_emptiness() {
 }
 
 #[test]
-fn asynchronous_calls_notice_it_too() {
+fn asynchronous_calls_notice_a_mistaken_separator_too() {
     for (members, separator, _) in CASES {
         let store = AsyncMemoryStore::over(mistaken(members, separator), Latency::default());
         let storage = Storage::asynchronous(store);

@@ -15,7 +15,9 @@ fn counted() -> Array<i16> {
 fn ranges_of_any_integer_select_the_same() {
     let a = counted();
     let expected = array![[1, 2], [5, 6]];
-    let (rows, columns, last) = (2_usize, 3_u64, -1);
+    let rows = 2_usize;
+    let columns = 3_u64;
+    let last = -1;
     assert_eq!(a.read([0..2, 1..3]).expect("read"), expected);
     assert_eq!(a.read([0..rows, 1..3]).expect("read"), expected);
     assert_eq!(a.read([0..2, 1..columns]).expect("read"), expected);
@@ -51,7 +53,8 @@ fn tuples_say_the_number_of_dimensions() {
     assert_eq!(a.read((1.., ndarray::NewAxis, 0)).expect("read"), array![[4], [8]]);
     assert_eq!(a.read((ndarray::Slice::from(..).step_by(-2), 0)).expect("read"), array![8, 0]);
     // The dimensions are known to the compiler before the integers are.
-    let (part, row) = (a.read((1..3, ..2)).expect("read"), a.read(s![1, 2..]).expect("read"));
+    let part = a.read((1..3, ..2)).expect("read");
+    let row = a.read(s![1, 2..]).expect("read");
     assert_eq!((part[[1, 1]], row[[0]], a.read(s![0..2, 1..]).expect("read")[[1, 2]]), (9, 6, 7));
     let n = a.shape()[0];
     assert_eq!(a.read(s![n - 1, ..;2]).expect("read"), array![8, 10]);
@@ -90,7 +93,7 @@ fn data_of_any_kind_is_written() {
 }
 
 #[test]
-fn futures_take_the_same() {
+fn futures_take_selections_and_data_of_any_kind() {
     let a = asynchronous::Array::from(counted());
     block_on(async {
         a.write((.., 0), &vec![1, 2, 3]).await.expect("written");
@@ -118,8 +121,9 @@ fn what_is_outside_is_an_error_and_never_wraps_around() {
     assert_eq!(kind(a.write((.., 0), &vec![1, 2])), ErrorKind::WrongShape);
     assert_eq!(kind(a.write((.., ..), &vec![0; 12])), ErrorKind::WrongShape);
     // As in NumPy, a range that ends before it starts is empty.
-    let (first, behind) = (2, 1);
-    assert_eq!(a.read((first..behind, ..)).expect("read").shape(), [0, 4]);
+    let start = 2;
+    let end = 1;
+    assert_eq!(a.read((start..end, ..)).expect("read").shape(), [0, 4]);
 }
 
 #[test]

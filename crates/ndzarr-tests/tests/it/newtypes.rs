@@ -53,7 +53,7 @@ fn small_floats_are_their_codes() {
 }
 
 #[test]
-fn they_are_compared_as_numbers() {
+fn small_floats_are_compared_as_numbers() {
     assert_eq!(Float8E4M3::from_bits(0), Float8E4M3::from_bits(0x80), "zeros");
     assert_ne!(Float8E4M3::from_f32(f32::NAN), Float8E4M3::from_f32(f32::NAN));
     assert!(Float8E5M2::from_f32(-1.0) < Float8E5M2::from_f32(0.5));
@@ -114,7 +114,7 @@ struct Tag {
 structured!(Tag { name: FixedBytes<2>, weight: Float8E4M3 });
 
 #[test]
-fn they_are_fields_of_structures() {
+fn newtypes_are_fields_of_structures() {
     let tag = Tag { name: FixedBytes(*b"ab"), weight: Float8E4M3::from_f32(1.0) };
     let store = MemoryStore::new();
     assert_eq!(stored(&store, tag), [b'a', b'b', 0x38]);

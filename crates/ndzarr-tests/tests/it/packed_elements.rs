@@ -8,7 +8,7 @@ use ndzarr::{
 
 type Outcome = Result<(), ndzarr::Error>;
 
-/// The element at a place: shorter than its type now and then, with NULs behind it.
+/// The element at a place: shorter than its type now and then, with NULs after it.
 fn element(y: usize, x: usize, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     bytes[..1 + (y + x) % size].fill(1 + (7 * y + x) as u8);
@@ -139,7 +139,7 @@ fn points_are_checked() -> Outcome {
 
 /// More than a million of them, which are taken chunk by chunk.
 #[test]
-fn large_masks_of_them() -> Outcome {
+fn large_masks_select_packed_elements() -> Outcome {
     let shape = [64, 130, 150];
     let data_type = fields(3);
     let any = AnyArray::builder(shape).chunks([32, 50, 64]).shards([64, 150, 192]).data_type(data_type);

@@ -41,7 +41,7 @@ fn sources() -> Vec<Array<u32>> {
 }
 
 #[test]
-fn folds_meet_each_element_once() {
+fn folds_see_each_element_once() {
     let expected = (0..3500u64).sum::<u64>();
     for a in sources() {
         for threads in [1, 2, 5] {
@@ -79,15 +79,15 @@ fn threads_of_a_fold_have_names() {
 #[test]
 fn folds_keep_to_the_options() {
     let a = sources().remove(0);
-    let heard = Arc::new(AtomicU64::new(0));
-    let hears = Arc::clone(&heard);
+    let n_reports = Arc::new(AtomicU64::new(0));
+    let reports = Arc::clone(&n_reports);
     let options = RunOptions::default().progress(move |progress| {
         assert_eq!(progress.total, 8 * 7);
-        hears.fetch_add(1, Ordering::Relaxed);
+        reports.fetch_add(1, Ordering::Relaxed);
     });
     let counted = a.clone().with_options(options);
     par_fold(&counted, || 0, sum, |a, b| a + b).expect("a sum");
-    assert_eq!(heard.load(Ordering::Relaxed), 8 * 7);
+    assert_eq!(n_reports.load(Ordering::Relaxed), 8 * 7);
     let cancel = Cancel::new();
     let stops = a.clone().with_options(RunOptions::default().cancel(cancel.clone()));
     let stop = |_: u64, _: &Region, _: ArrayD<u32>| {
@@ -97,12 +97,12 @@ fn folds_keep_to_the_options() {
     let error = par_fold(&stops, || 0, stop, |a, b| a + b).expect_err("it is cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     // One chunk of 9 x 8 elements is in memory at a time.
-    let alone = AtomicU64::new(0);
+    let n_inside = AtomicU64::new(0);
     let small = a.with_options(RunOptions::default().threads(NonZeroUsize::new(4)).bytes_in_flight(600));
     let fold = |value, region: &Region, chunk: ArrayD<u32>| {
-        assert_eq!(alone.fetch_add(1, Ordering::SeqCst), 0);
+        assert_eq!(n_inside.fetch_add(1, Ordering::SeqCst), 0);
         let value = sum(value, region, chunk);
-        alone.fetch_sub(1, Ordering::SeqCst);
+        n_inside.fetch_sub(1, Ordering::SeqCst);
         value
     };
     assert_eq!(par_fold(&small, || 0, fold, |a, b| a + b).expect("a sum"), (0..3500).sum::<u64>());
@@ -145,7 +145,7 @@ fn an_array_is_mapped_onto_itself() {
 
 /// In tasks of pools with few threads, many at a time, also with rayon in the closures of another pool.
 #[test]
-fn tasks_of_rayon_call_them() {
+fn tasks_of_rayon_fold_and_map() {
     use rayon::prelude::*;
 
     let arrays = sources();
@@ -276,11 +276,11 @@ fn computing_keeps_to_the_options() {
         Ok(ArrayD::ones(place.shape().iter().map(|&len| len as usize).collect::<Vec<_>>()))
     };
     let last = Arc::new(AtomicU64::new(0));
-    let hears = Arc::clone(&last);
-    let heard = RunOptions::default().progress(move |progress| {
-        hears.fetch_add(progress.total << 32 | 1, Ordering::Relaxed);
+    let reports = Arc::clone(&last);
+    let reporting = RunOptions::default().progress(move |progress| {
+        reports.fetch_add(progress.total << 32 | 1, Ordering::Relaxed);
     });
-    let a = new(heard);
+    let a = new(reporting);
     par_write(&a, ones).expect("all blocks");
     let n = blocks.swap(0, Ordering::Relaxed);
     assert_eq!(last.load(Ordering::Relaxed), n * (n << 32 | 1));
@@ -292,14 +292,14 @@ fn computing_keeps_to_the_options() {
     });
     assert_eq!(stopped.expect_err("it is cancelled").kind(), ErrorKind::Cancelled);
     // One shard of 2 KiB, and what is encoded of it, is in memory at a time.
-    let alone = AtomicU64::new(0);
+    let n_inside = AtomicU64::new(0);
     let threads = NonZeroUsize::new(4);
     let small = new(RunOptions::default().threads(threads).bytes_in_flight(6 << 10));
     par_write(&small, |place| {
-        assert_eq!(alone.fetch_add(1, Ordering::SeqCst), 0);
+        assert_eq!(n_inside.fetch_add(1, Ordering::SeqCst), 0);
         assert_eq!(place.shape(), [16, 16]);
         let block = ones(place);
-        alone.fetch_sub(1, Ordering::SeqCst);
+        n_inside.fetch_sub(1, Ordering::SeqCst);
         block
     })
     .expect("all blocks");

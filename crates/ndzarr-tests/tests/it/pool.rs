@@ -1,38 +1,18 @@
-//! The pool beside callers that block, nest and panic.
+//! The pool and callers that block, nest and panic.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Barrier, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use ndzarr_pool::{Queue, Stay, available, gives_way, is_own_thread, share, spawn};
 use ndzarr_testkit::in_own_process;
 
-/// Opens once, for all who wait.
-#[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<bool>, Condvar)>);
-
-impl Gate {
-    fn open(&self) {
-        *self.0.0.lock().expect("no panic") = true;
-        self.0.1.notify_all();
-    }
-
-    fn is_open(&self) -> bool {
-        *self.0.0.lock().expect("no panic")
-    }
-
-    fn pass(&self) {
-        let mut open = self.0.0.lock().expect("no panic");
-        while !*open {
-            open = self.0.1.wait(open).expect("no panic");
-        }
-    }
-}
+use crate::gate::Gate;
 
 /// One test at a time: some need every thread of the pool.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static TESTS: Mutex<()> = Mutex::new(());
+    TESTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes `n` pieces of work on up to `helpers` more threads.
@@ -52,7 +32,7 @@ fn each(n: usize, helpers: usize, piece: impl Fn(usize) + Sync) {
 #[test]
 fn every_piece_is_done_once_when_the_call_returns() {
     in_own_process!();
-    let _alone = alone();
+    let _guard = one_at_a_time();
     for (n, helpers) in [(0, 1), (1, 3), (100, 0), (1000, 1), (1000, 8)] {
         let done: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
         each(n, helpers, |i| {
@@ -65,8 +45,8 @@ fn every_piece_is_done_once_when_the_call_returns() {
 #[test]
 fn a_thread_of_the_pool_helps() {
     in_own_process!();
-    let _alone = alone();
-    // No thread passes alone.
+    let _guard = one_at_a_time();
+    // No thread passes the barrier by itself.
     let both = Barrier::new(2);
     share(1, &|lane| {
         both.wait();
@@ -78,13 +58,14 @@ fn a_thread_of_the_pool_helps() {
 #[test]
 fn a_call_needs_no_thread_but_its_own() {
     in_own_process!();
-    let _alone = alone();
+    let _guard = one_at_a_time();
     // More callers than there are threads: all helpers are held up inside the calls of others.
     let gate = Gate::default();
     let (begun, count) = mpsc::channel();
     let callers: Vec<_> = (0..available())
         .map(|_| {
-            let (gate, begun) = (gate.clone(), begun.clone());
+            let gate = gate.clone();
+            let begun = begun.clone();
             thread::spawn(move || {
                 share(1, &|_| {
                     begun.send(()).expect("the test listens");
@@ -110,12 +91,14 @@ fn a_call_needs_no_thread_but_its_own() {
 #[test]
 fn jobs_that_wait_for_later_jobs_end() {
     in_own_process!();
-    let _alone = alone();
+    let _guard = one_at_a_time();
     let (send, receive) = mpsc::channel();
     // Each job holds its thread up until the next one has run.
     let gates: Vec<Gate> = (0..available() + 4).map(|_| Gate::default()).collect();
     for (i, gate) in gates.iter().enumerate() {
-        let (gate, next, send) = (gate.clone(), gates.get(i + 1).cloned(), send.clone());
+        let gate = gate.clone();
+        let next = gates.get(i + 1).cloned();
+        let send = send.clone();
         spawn(Queue::COMPUTE, move || {
             if let Some(next) = next {
                 next.pass();
@@ -132,9 +115,9 @@ fn jobs_that_wait_for_later_jobs_end() {
 }
 
 #[test]
-fn jobs_of_other_queues_begin_beside_those_that_hang() {
+fn jobs_of_other_queues_begin_while_some_hang() {
     in_own_process!();
-    let _alone = alone();
+    let _guard = one_at_a_time();
     let gate = Gate::default();
     let hung = Queue::of_store("a store that hangs");
     // More than there will ever be threads for.
@@ -155,7 +138,7 @@ fn jobs_of_other_queues_begin_beside_those_that_hang() {
 #[test]
 fn a_helper_gives_way_to_a_job() {
     in_own_process!();
-    let _alone = alone();
+    let _guard = one_at_a_time();
     let gate = Gate::default();
     let (send, receive) = mpsc::channel();
     // All threads of the pool are inside; the job can only run if one of them leaves.
@@ -164,7 +147,8 @@ fn a_helper_gives_way_to_a_job() {
     share(available(), &|lane| {
         all.wait();
         if lane == 0 {
-            let (opened, send) = (gate.clone(), send.clone());
+            let opened = gate.clone();
+            let send = send.clone();
             spawn(Queue::COMPUTE, move || {
                 opened.open();
                 send.send(()).expect("the test listens");
@@ -188,7 +172,7 @@ fn a_helper_gives_way_to_a_job() {
 #[test]
 fn a_panic_comes_back_after_all_have_left() {
     in_own_process!();
-    let _alone = alone();
+    let _guard = one_at_a_time();
     let all = Barrier::new(2);
     let inside = AtomicUsize::new(0);
     for panics in [0, 1] {

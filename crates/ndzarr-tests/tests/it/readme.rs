@@ -1,4 +1,4 @@
-//! The README, as a stranger follows it: each block in an empty folder beside a clone. Its commands of the shell
+//! The README, as a stranger follows it: each block in an empty folder next to a clone. Its commands of the shell
 //! are tested in ndzarr-cli, and its Python in ndzarr-python.
 
 use std::path::{Path, PathBuf};
@@ -31,11 +31,11 @@ fn section(title: &str) -> Vec<(String, String)> {
     parts.map(|(language, text)| (language.to_owned(), text.to_owned())).collect()
 }
 
-/// An empty folder beside which the repository is, as `ndzarr`.
+/// An empty folder, next to which the repository is as `ndzarr`.
 #[cfg(unix)]
-fn beside_a_clone() -> tempfile::TempDir {
+fn folder_next_to_a_clone() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let repository = repository().canonicalize().expect("it is there");
+    let repository = repository().canonicalize().expect("it exists");
     std::os::unix::fs::symlink(repository, folder.path().join("ndzarr")).expect("a link");
     folder
 }
@@ -61,7 +61,7 @@ fn the_program_prints_what_the_readme_says() {
     if has_started() {
         return first::run().expect("it runs");
     }
-    let folder = beside_a_clone();
+    let folder = folder_next_to_a_clone();
     let project = folder.path().join("first");
     std::fs::create_dir(&project).expect("a folder");
     let mut program = Command::new(std::env::current_exe().expect("this program"));
@@ -76,7 +76,7 @@ fn the_program_prints_what_the_readme_says() {
 #[ignore = "compiles for a minute"]
 #[test]
 fn a_stranger_follows_the_readme() {
-    let folder = beside_a_clone();
+    let folder = folder_next_to_a_clone();
     let blocks = section("Rust");
     let [(sh, commands), (rust, program), (text, printed)] = &blocks[..] else { panic!("{blocks:?}") };
     assert_eq!([sh, rust, text], ["sh", "rust,no_run", "text"]);

@@ -16,19 +16,20 @@ fn variable(name: &str) -> String {
 #[test]
 #[ignore = "needs a server: cargo xtask remote"]
 fn real_bucket_holds_arrays() -> Outcome {
-    crate::buckets::use_them(&format!("{}/arrays", variable("NDZARR_REMOTE")))
+    crate::buckets::use_arrays_and_groups(&format!("{}/arrays", variable("NDZARR_REMOTE")))
 }
 
 #[test]
 #[ignore = "needs a server: cargo xtask remote"]
-fn real_bucket_of_writers_that_meet() -> Outcome {
-    crate::writers_in_buckets::meet(&format!("{}/writers", variable("NDZARR_REMOTE")))
+fn real_bucket_of_concurrent_writers() -> Outcome {
+    crate::writers_in_buckets::write_concurrently(&format!("{}/writers", variable("NDZARR_REMOTE")))
 }
 
 #[test]
 #[ignore = "needs a server: cargo xtask remote"]
 fn real_web_server_has_arrays() -> Outcome {
-    let (url, folder) = (variable("NDZARR_REMOTE"), variable("NDZARR_REMOTE_FOLDER"));
+    let url = variable("NDZARR_REMOTE");
+    let folder = variable("NDZARR_REMOTE_FOLDER");
     let values = Array2::from_shape_fn((40, 50), |(y, x)| (y * 50 + x) as u16);
     for format in [Format::Zarr2, Format::Zarr3, Format::N5] {
         let name = format!("arrays {format:?}");
@@ -50,7 +51,7 @@ fn real_web_server_has_arrays() -> Outcome {
             assert_eq!(a.read(..)?, values.clone().into_dyn());
             assert_eq!(a.read([9..10, 3..5])?, array![[453, 454]]);
         }
-        let error = Array::<u16>::open(format!("{base}/none")).expect_err("it is not there");
+        let error = Array::<u16>::open(format!("{base}/none")).expect_err("it does not exist");
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
     let archive = ZipWriter::create_file(format!("{folder}/a.zip"))?;

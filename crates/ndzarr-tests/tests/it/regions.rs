@@ -291,7 +291,8 @@ proptest! {
         let mut n = 0;
         let data = ArrayD::from_shape_simple_fn(IxDyn(&shape), || { n += 1; n });
         array.write(.., &data).expect("a write to memory");
-        let (mut by_chunk, mut by_unit) = (ArrayD::zeros(IxDyn(&shape)), ArrayD::zeros(IxDyn(&shape)));
+        let mut by_chunk = ArrayD::zeros(IxDyn(&shape));
+        let mut by_unit = ArrayD::zeros(IxDyn(&shape));
         let slices = |ranges: &[std::ops::Range<u64>]| -> Vec<SliceInfoElem> {
             ranges.iter().map(|r| SliceInfoElem::Slice { start: r.start as isize, end: Some(r.end as isize), step: 1 }).collect()
         };

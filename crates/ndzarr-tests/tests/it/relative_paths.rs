@@ -34,7 +34,7 @@ fn paths_of_a_group_that_is_not_the_root() {
             let part = run.group(&walk[0].path()).expect("a group");
             assert_eq!(part.children().expect("a listing")[0].path(), "signal");
             assert_eq!(run.array::<Any>(&walk[1].path()).expect("an array").path(), "run-1/part/signal");
-            run.erase(&walk[1].path()).expect("it is there");
+            run.erase(&walk[1].path()).expect("it exists");
             assert_eq!(run.walk().expect("a listing").len(), 1, "{format}");
         }
     }

@@ -1,4 +1,4 @@
-//! Changes through handles of nodes that were removed: they report it, and leave nothing behind.
+//! Changes through handles of nodes that were removed: they report it, and store nothing.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +22,11 @@ fn in_every_format(test: impl Fn(Format, &Storage)) {
 }
 
 #[test]
-fn an_array_that_is_gone_stays_so() {
+fn a_removed_array_stays_removed() {
     in_every_format(|format, storage| {
         let root = Group::create(storage, format).expect("a new group");
         let mut a = root.create_array("a", Array::<u8>::builder([4])).expect("a new array");
-        root.erase("a").expect("it is there");
+        root.erase("a").expect("it exists");
         let errors = [
             a.merge_attributes(json!({"x": 1})).expect_err("it is gone"),
             a.resize([2]).expect_err("it is gone"),
@@ -41,11 +41,11 @@ fn an_array_that_is_gone_stays_so() {
 }
 
 #[test]
-fn a_group_that_is_gone_stays_so() {
+fn a_removed_group_stays_removed() {
     in_every_format(|format, storage| {
         let root = Group::create(storage, format).expect("a new group");
         let mut g = root.create_group("g").expect("a new group");
-        root.erase("g").expect("it is there");
+        root.erase("g").expect("it exists");
         let error = g.merge_attributes(json!({"x": 1})).expect_err("it is gone");
         assert_eq!(error.kind(), ErrorKind::NotFound, "{format}: {error:?}");
         assert!(root.children().expect("a listing").is_empty(), "{format}");
@@ -82,7 +82,7 @@ type Change = fn(&mut Array<u8>) -> Result<(), Error>;
 
 /// The node is removed after the change has looked for it and before the change has the lock.
 #[test]
-fn a_node_that_goes_meanwhile_leaves_nothing() {
+fn a_node_that_is_removed_meanwhile_leaves_nothing() {
     let changes: [(&str, Change); 4] = [
         ("attributes", |a| a.merge_attributes(json!({"x": 1}))),
         ("resize", |a| a.resize([2])),
@@ -104,8 +104,7 @@ fn a_node_that_goes_meanwhile_leaves_nothing() {
             root.create_array("a", builder).expect("a new array");
             let mut a = Array::<u8>::open((Storage::blocking(store), "a")).expect("opens");
             let eraser = root.clone();
-            *rival.lock().expect("no panic") =
-                Some(Box::new(move || eraser.erase("a").expect("it is there")));
+            *rival.lock().expect("no panic") = Some(Box::new(move || eraser.erase("a").expect("it exists")));
             let error = change(&mut a).expect_err("it is gone");
             assert_eq!(error.kind(), ErrorKind::NotFound, "{format} {name}: {error:?}");
             assert!(rival.lock().expect("no panic").is_none(), "{format} {name}: no lock was taken");
@@ -147,10 +146,10 @@ fn a_document_that_is_missing_for_a_moment_is_not_gone() {
         [|a| a.merge_attributes(json!({"x": 1})), |a| a.resize([2]), |a| a.append(0, &arr1(&[1]))];
     for change in changes {
         is_missing.store(true, Ordering::SeqCst);
-        change(&mut a).expect("it is there");
-        assert!(!is_missing.load(Ordering::SeqCst), "nobody looked");
+        change(&mut a).expect("it exists");
+        assert!(!is_missing.load(Ordering::SeqCst), "it was not read");
     }
-    let a = Array::<u8>::open((folder.path(), "a")).expect("it is there");
+    let a = Array::<u8>::open((folder.path(), "a")).expect("it exists");
     assert_eq!((a.shape(), a.attributes()["x"].as_u64()), (&[3][..], Some(1)));
 }
 

@@ -8,9 +8,9 @@ use ndzarr::{Array, CodecRequest, Format, MemoryStore, RunOptions, Storage, code
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
 use serde_json::json;
 
-type Counting = Arc<CountingStore<MemoryStore>>;
+pub(crate) type Counting = Arc<CountingStore<MemoryStore>>;
 
-fn counting() -> (Counting, Storage) {
+pub(crate) fn counting() -> (Counting, Storage) {
     let store = Arc::new(CountingStore::new(MemoryStore::new()));
     let storage = Storage::blocking(Arc::clone(&store));
     (store, storage)
@@ -252,7 +252,7 @@ fn a_batch_of_reads_has_the_limits_of_one() {
     array.write(.., &filled(&[64, 8])).expect("a write");
     store.reset();
     let options = RunOptions::default().requests_in_flight(3.try_into().expect("not 0"));
-    // Regions of one chunk, and of several. Of the rows alone, 4, 6, 12 and 14 are in others too.
+    // Regions of one chunk, and of several. Rows 4, 6, 12 and 14 are in several.
     let regions: Vec<[std::ops::Range<u64>; 2]> =
         (0..16).map(|i| if i % 2 == 0 { [i..i + 1, 0..8] } else { [i * 4..i * 4 + 4, 0..8] }).collect();
     let parts = array.with_options(options).read_many(regions.clone()).expect("a read");
@@ -272,10 +272,11 @@ fn progress_is_reported_and_cancelling_stops() {
     let array = Array::<u16>::builder([16]).chunks([1]).create((&store, "a")).expect("a new array");
     let seen = Arc::new(Mutex::new(Vec::new()));
     let cancel = Cancel::new();
-    let (heard, stop) = (Arc::clone(&seen), cancel.clone());
+    let reports = Arc::clone(&seen);
+    let stop = cancel.clone();
     let options = RunOptions::default().threads(std::num::NonZeroUsize::new(1)).cancel(cancel).progress(
         move |progress| {
-            heard.lock().expect("no panic before").push((progress.done, progress.total));
+            reports.lock().expect("no panic before").push((progress.done, progress.total));
             if progress.done == 3 {
                 stop.cancel();
             }

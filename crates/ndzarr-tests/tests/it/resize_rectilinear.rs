@@ -33,7 +33,7 @@ fn in_every_store(test: impl Fn(&Storage)) {
     test(&Storage::asynchronous(AsyncMemoryStore::new(Latency::default())));
 }
 
-/// Inner chunks divide every shard; edges may end behind the array.
+/// Inner chunks divide every shard; edges may end beyond the array.
 #[test]
 fn v3_098_a_new_shard_holds_whole_inner_chunks() {
     let store = MemoryStore::new();

@@ -21,6 +21,8 @@ use ndzarr_store::block_on;
 use serde_json::json;
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 
+use crate::named_thread::ends;
+
 /// Every request is a task of the thread's current runtime. Without one it panics, as reqwest does.
 #[derive(Clone, Debug)]
 struct OnTokio {
@@ -84,12 +86,6 @@ impl AsyncStore for Silent {
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
         Box::pin(ready(self.0.list_dir(prefix)))
     }
-}
-
-/// Runs work on a separate thread named after it, so that a debugger shows where it hangs.
-fn ends(what: &str, work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().name(what.to_owned()).spawn(work).expect("a thread");
-    thread.join().expect("no panic");
 }
 
 /// The nodes for the calls.
@@ -172,7 +168,8 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
 
     let memory = Storage::from(MemoryStore::new());
     u8s().create((&memory, "c")).expect("a store in memory blocks");
-    let (v2, n5) = (CopyOptions::new().format(Format::Zarr2), CopyOptions::new().format(Format::N5));
+    let v2 = CopyOptions::new().format(Format::Zarr2);
+    let n5 = CopyOptions::new().format(Format::N5);
     call("convert from", &mut || copy((&storage, "made"), (&memory, "made"), &v2).map(drop));
     call("convert to", &mut || copy((&memory, "c"), (&storage, "f"), &n5).map(drop));
     call("convert within", &mut || copy((&storage, "made/a"), (&storage, "e"), &n5).map(drop));
@@ -204,7 +201,7 @@ fn on_tokio(runtime: &Handle) -> OnTokio {
 }
 
 #[test]
-fn inside_a_runtime_of_one_thread_they_are_errors() {
+fn blocking_calls_inside_a_runtime_of_one_thread_are_errors() {
     ends("a blocking call", || {
         let runtime = Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
@@ -217,7 +214,7 @@ fn inside_a_runtime_of_one_thread_they_are_errors() {
 }
 
 #[test]
-fn on_a_thread_without_a_runtime_they_work() {
+fn blocking_calls_work_on_a_thread_without_a_runtime() {
     ends("a blocking call", || {
         let runtime = two_threads();
         let store = on_tokio(runtime.handle());
@@ -231,13 +228,13 @@ fn on_a_thread_without_a_runtime_they_work() {
 }
 
 #[test]
-fn inside_a_runtime_of_several_threads_they_work() {
+fn blocking_calls_work_inside_a_runtime_of_several_threads() {
     ends("a blocking call", || {
         let runtime = two_threads();
         runtime.block_on(async {
-            for way in ["block_in_place", "spawn_blocking", "no precaution"] {
+            for precaution in ["block_in_place", "spawn_blocking", "no precaution"] {
                 let made = made(Storage::asynchronous(on_tokio(&Handle::current()))).await.expect("it works");
-                let calls = match way {
+                let calls = match precaution {
                     "block_in_place" => {
                         tokio::spawn(async { tokio::task::block_in_place(|| blocking_calls(made)) }).await
                     }
@@ -251,7 +248,7 @@ fn inside_a_runtime_of_several_threads_they_work() {
 }
 
 #[test]
-fn a_store_that_does_not_say_how_refuses_them() {
+fn a_store_that_does_not_say_how_to_wait_refuses_blocking_calls() {
     let storage = Storage::asynchronous(Silent(MemoryStore::new()));
     let made = block_on(made(storage)).expect("asynchronous calls work");
     all_refuse(blocking_calls(made), "cannot be waited for by a blocking call: use the asynchronous call");
@@ -259,7 +256,7 @@ fn a_store_that_does_not_say_how_refuses_them() {
 
 /// A call over two stores waits for each as that store determines.
 #[test]
-fn conversions_between_stores_of_two_runtimes() {
+fn copies_between_stores_of_two_runtimes_work() {
     ends("a conversion", || {
         let (first, second) = (two_threads(), two_threads());
         let [from, to] = [&first, &second].map(|runtime| Storage::asynchronous(on_tokio(runtime.handle())));
@@ -329,7 +326,7 @@ impl AsyncStore for Watched {
 }
 
 #[test]
-fn threads_of_a_conversion_fetch_while_its_caller_waits() {
+fn threads_of_a_copy_fetch_while_its_caller_waits() {
     let memory = MemoryStore::new();
     let a = Array::<u16>::builder([2000]).chunks([1]).create((&memory, "a")).expect("an array");
     a.fill(.., 1).expect("elements");

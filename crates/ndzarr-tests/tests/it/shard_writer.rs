@@ -6,11 +6,13 @@ use std::sync::Arc;
 use ndarray::{ArrayD, IxDyn};
 use ndzarr::store::Key;
 use ndzarr::{
-    Array, ArrayBuilder, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Order, ShardWriter, Storage,
-    Store, asynchronous, codec, s,
+    Array, ArrayBuilder, ErrorKind, Format, FsStore, MemoryStore, Order, Storage, Store, asynchronous, codec,
+    s,
 };
 use ndzarr_store::Temporary;
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on};
+
+use crate::folder_files::files_below;
 
 type Form = (&'static str, fn(ArrayBuilder<u16>) -> ArrayBuilder<u16>);
 
@@ -26,7 +28,7 @@ fn sharded(form: &Form, storage: &Storage) -> Array<u16> {
     form.1(builder).create((storage, "a")).expect("a new array")
 }
 
-fn storages(folder: &Path) -> Vec<(&'static str, Storage)> {
+pub(crate) fn storages(folder: &Path) -> Vec<(&'static str, Storage)> {
     vec![
         ("memory", MemoryStore::new().into()),
         ("files", folder.into()),
@@ -34,25 +36,12 @@ fn storages(folder: &Path) -> Vec<(&'static str, Storage)> {
     ]
 }
 
-/// Names of all files below a folder.
-fn files(folder: &Path) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut pending = vec![folder.to_owned()];
-    while let Some(path) = pending.pop() {
-        for entry in std::fs::read_dir(path).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() { pending.push(path) } else { names.push(path.display().to_string()) }
-        }
-    }
-    names
-}
-
-fn temporaries(folder: &Path) -> usize {
-    files(folder).iter().filter(|name| name.contains("__lock")).count()
+pub(crate) fn temporaries(folder: &Path) -> usize {
+    files_below(folder).iter().filter(|name| name.contains("__lock")).count()
 }
 
 #[test]
-fn any_order_from_eight_threads() {
+fn inner_chunks_come_in_any_order_from_eight_threads() {
     for form in &FORMS {
         let folder = tempfile::tempdir().expect("a temporary folder");
         for (name, storage) in storages(folder.path()) {
@@ -168,7 +157,7 @@ fn many_writers_of_one_shard_lose_nothing() {
 }
 
 #[test]
-fn what_is_not_given_keeps_its_bytes() {
+fn inner_chunks_that_are_not_given_keep_their_bytes() {
     let store = Arc::new(CountingStore::new(MemoryStore::new()));
     let storage = Storage::blocking(Arc::clone(&store));
     let a = Array::<u16>::builder([8]).chunks([2]).shards([8]).create((&storage, "a")).expect("a new array");
@@ -191,7 +180,7 @@ fn what_is_not_given_keeps_its_bytes() {
     }
     store.reset();
     writer.finish().expect("a shard");
-    assert_eq!((store.counts().fetches, store.counts().puts), (1, 1), "the document alone is read");
+    assert_eq!((store.counts().fetches, store.counts().puts), (1, 1), "only the document is read");
     assert_eq!(a.read(s![..]).expect("it can be read").sum(), 48);
 }
 
@@ -207,8 +196,9 @@ fn temporaries_are_hidden_and_taken_over() {
     let keys: Vec<String> =
         store.list_prefix(&prefix).expect("a listing").iter().map(Key::to_string).collect();
     assert!(keys.iter().all(|key| key.ends_with("zarr.json")), "{keys:?}");
-    // As a killed process leaves it: the file is there, and no process holds its lock.
-    let left = files(folder.path()).into_iter().find(|name| name.contains("__lock")).expect("a temporary");
+    // As a killed process leaves it: the file exists, and no process holds its lock.
+    let left =
+        files_below(folder.path()).into_iter().find(|name| name.contains("__lock")).expect("a temporary");
     let content = std::fs::read(&left).expect("a file");
     drop(writer);
     assert_eq!(temporaries(folder.path()), 0);
@@ -225,7 +215,7 @@ fn temporaries_are_hidden_and_taken_over() {
 }
 
 #[test]
-fn temporaries_of_the_store() {
+fn a_temporary_of_the_store_is_written_and_read() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = FsStore::new(folder.path());
     let key = Key::new("c/0").expect("a key");
@@ -254,84 +244,6 @@ fn a_shard_of_too_many_inner_chunks_is_out_of_memory() {
         let pushed = appender.push(&[1]).expect_err("too many");
         for error in [writer, pushed, full.fill([0..1], 1).expect_err("too many")] {
             assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{name}: {error}");
-        }
-    }
-}
-
-type End = fn(ShardWriter<u8>) -> Result<(), Error>;
-
-/// The ways to end a writer.
-const ENDS: [End; 2] =
-    [|writer| writer.finish(), |writer| block_on(asynchronous::ShardWriter::from(writer).finish())];
-
-fn line(format: Format, storage: &Storage) -> Array<u8> {
-    let builder = Array::<u8>::builder([64]).chunks([4]).shards([16]).format(format).overwrite();
-    builder.create((storage, "a")).expect("a new array")
-}
-
-#[test]
-fn a_shard_that_was_cut_off_is_not_stored() {
-    for format in [Format::Zarr3, Format::DraftB] {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        for (name, storage) in storages(folder.path()) {
-            for finish in ENDS {
-                // The whole shard is cut off, a part of it, or nothing.
-                for (len, shard, fits) in
-                    [(8, 3, false), (56, 3, false), (20, 1, false), (20, 0, true), (64, 3, true)]
-                {
-                    let mut a = line(format, &storage);
-                    let stale = a.clone();
-                    a.fill(.., 1).expect("a write");
-                    let early = a.shard_writer(&[shard]).expect("a writer");
-                    a.resize([len]).expect("a resize");
-                    let late = stale.shard_writer(&[shard]).expect("a writer");
-                    for writer in [early, late] {
-                        for inner in writer.chunks() {
-                            let data = ArrayD::from_elem(IxDyn(&[4]), 9);
-                            writer.write_chunk(&inner.index, &data).expect("an inner chunk");
-                        }
-                        match finish(writer) {
-                            Ok(()) => assert!(fits, "{name} {format}: [{shard}] of {len} is stored"),
-                            Err(error) => {
-                                assert!(!fits, "{name} {format}: [{shard}] of {len}: {error}");
-                                assert_eq!(error.kind(), ErrorKind::WrongShape, "{error}");
-                                let message = error.to_string();
-                                assert!(message.contains(&format!("resized to [{len}]")), "{message}");
-                            }
-                        }
-                    }
-                    assert_eq!(temporaries(folder.path()), 0, "{name}");
-                    a.resize([64]).expect("a resize");
-                    for (i, &value) in a.read([0..64]).expect("elements").iter().enumerate() {
-                        let is_given = fits && (i as u64) / 16 == shard;
-                        let expected = if is_given { 9 } else { u8::from((i as u64) < len) };
-                        assert_eq!(value, expected, "{name} {format}: element {i} after {len}");
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn a_shard_of_an_array_that_is_gone_is_not_stored() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    for (name, storage) in storages(folder.path()) {
-        let root = Group::create(&storage, Format::Zarr3).expect("a new group");
-        for finish in ENDS {
-            let a = line(Format::Zarr3, &storage);
-            let early = a.shard_writer(&[0]).expect("a writer");
-            root.erase("a").expect("it is there");
-            let late = a.shard_writer(&[0]).expect("a writer");
-            for writer in [early, late] {
-                // The temporary of the first may be gone.
-                let _ = writer.write_chunk(&[0], &ArrayD::from_elem(IxDyn(&[4]), 9));
-                assert_eq!(finish(writer).map_err(|error| error.kind()), Err(ErrorKind::NotFound), "{name}");
-            }
-            assert!(root.walk().expect("a listing").is_empty(), "{name}");
-            let a = line(Format::Zarr3, &storage);
-            assert_eq!(a.read([0..64]).expect("elements").iter().max(), Some(&0), "{name}");
-            root.erase("a").expect("it is there");
         }
     }
 }

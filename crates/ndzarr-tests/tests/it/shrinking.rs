@@ -28,7 +28,7 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
 
 /// A chunk at the new end cannot be read: nothing is removed, and the array keeps its shape.
 #[test]
-fn a_broken_chunk_at_the_end_stops_it_before_anything_is_removed() -> Outcome {
+fn a_broken_chunk_at_the_end_stops_shrinking_before_anything_is_removed() -> Outcome {
     for (name, builder) in layouts() {
         let store = MemoryStore::new();
         let mut a = builder.create((&store, "a"))?;

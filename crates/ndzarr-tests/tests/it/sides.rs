@@ -7,7 +7,7 @@ use std::path::Path;
 /// The public calls of each type, by its name.
 type Calls = BTreeMap<String, BTreeSet<String>>;
 
-/// The name of the type in an inherent `impl` line, and whether it is on the asynchronous side;
+/// The name of the type in an inherent `impl` line, and true if it is on the asynchronous side;
 /// `None` for a block that both sides share.
 fn implemented(line: &str) -> Option<(String, Option<bool>)> {
     let head = line.strip_prefix("impl")?.strip_suffix('{')?.trim();
@@ -64,9 +64,10 @@ fn sources() -> Vec<String> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => sources.push(fs::read_to_string(path).expect("a source")),
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                sources.push(fs::read_to_string(path).expect("a source"));
             }
         }
     }
@@ -91,7 +92,7 @@ const OF_BOTH: [&str; 13] = [
 ];
 
 #[test]
-fn both_have_the_same_calls() {
+fn both_sides_have_the_same_calls() {
     let [blocking, asynchronous] = sides();
     assert!(blocking["ArrayIn<T"].contains("read") && blocking["ArrayIn<Any"].contains("read_bytes"));
     assert!(blocking["ArrayIn<E"].contains("resize") && blocking["GroupIn"].contains("walk"), "{blocking:?}");
@@ -105,9 +106,9 @@ fn both_have_the_same_calls() {
 }
 
 #[test]
-fn they_are_not_too_many() {
+fn no_type_has_too_many_calls() {
     let [blocking, _] = sides();
-    // What a user of each type meets. Untyped arrays have the calls of an array, and those for bytes.
+    // What a user of each type sees. Untyped arrays have the calls of an array, and those for bytes.
     for (parts, most) in [
         (&["ArrayInfo", "ArrayIn<E", "ArrayIn<T"][..], 40),
         (&["ArrayInfo", "ArrayIn<E", "ArrayIn<Any"], 48),

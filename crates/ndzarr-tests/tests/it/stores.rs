@@ -13,6 +13,8 @@ use ndzarr_testkit::{
 };
 use tempfile::TempDir;
 
+use crate::folder_files::files_below;
+
 const WITHOUT_LOCKS: Can = Can { write: true, put_if: true, erase_if: true, lock: false, list: true };
 const ALL: Can = Can { lock: true, ..WITHOUT_LOCKS };
 
@@ -22,15 +24,15 @@ fn memory() {
 }
 
 #[test]
-fn behind_pointers() {
+fn stores_in_pointers() {
     let shared = || -> Arc<dyn Store> { Arc::new(MemoryStore::new()) };
     assert_eq!(check_store(|| Box::new(shared())), WITHOUT_LOCKS);
     assert_eq!(check_store(|| Box::new(Box::new(MemoryStore::new()))), WITHOUT_LOCKS);
 }
 
-/// The defaults of the trait, over the three required methods and the listing.
+/// The defaults_of_the_traits of the trait, over the three required methods and the listing.
 #[test]
-fn defaults() {
+fn defaults_of_the_traits() {
     assert_eq!(check_store(|| Box::new(Bare(MemoryStore::new()))), WITHOUT_LOCKS);
     assert_eq!(check_async_store(|| Box::new(Bare(MemoryStore::new()))), WITHOUT_LOCKS);
 }
@@ -108,12 +110,4 @@ fn check_files(make: impl Fn(std::path::PathBuf) -> Box<dyn Store>) {
         let left = files_below(folder.path());
         assert!(left.iter().all(|name| !name.contains(".__lock")), "{left:?}");
     }
-}
-
-fn files_below(folder: &std::path::Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("it is there");
-    let entries = entries.map(|entry| entry.expect("it is there").path());
-    entries
-        .flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path.display().to_string()] })
-        .collect()
 }

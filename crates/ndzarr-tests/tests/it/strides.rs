@@ -1,4 +1,4 @@
-//! Strided selections fetch, decode and write only the chunks and inner chunks that they meet.
+//! Strided selections fetch, decode and write only the chunks and inner chunks with selected elements.
 
 use std::sync::Arc;
 
@@ -22,11 +22,12 @@ fn sharded(storage: &Storage, format: Format) -> Array<u16> {
 }
 
 #[test]
-fn rs_31_a_stride_over_shards_fetches_the_inner_chunks_that_it_meets() {
+fn rs_31_a_stride_over_shards_fetches_the_inner_chunks_with_selected_elements() {
     let expected = rows(1000).slice(s![0..1000;10, .., ..]).to_owned();
     for (format, checksum) in [(Format::Zarr3, 4), (Format::DraftA, 0), (Format::DraftB, 0)] {
         // An index has 16 bytes for each of 100 inner chunks.
-        let (ranges, bytes) = (10 + 100, 10 * (1600 + checksum) + 100 * 1280);
+        let ranges = 10 + 100;
+        let bytes = 10 * (1600 + checksum) + 100 * 1280;
 
         let store = Arc::new(CountingStore::new(MemoryStore::new()));
         let array = sharded(&Storage::blocking(Arc::clone(&store)), format);
@@ -45,7 +46,7 @@ fn rs_31_a_stride_over_shards_fetches_the_inner_chunks_that_it_meets() {
 }
 
 #[test]
-fn a_stride_over_chunks_fetches_and_writes_those_that_it_meets() {
+fn a_stride_over_chunks_fetches_and_writes_those_with_selected_elements() {
     for format in FORMATS {
         let store = Arc::new(CountingStore::new(MemoryStore::new()));
         let storage = Storage::blocking(Arc::clone(&store));
@@ -85,7 +86,7 @@ fn nested(store: &MemoryStore, depth: usize) -> Array<u16> {
 /// Breaks the inner chunk of the elements 11 and 12, at whatever depth, and returns its bytes.
 fn break_one(store: &MemoryStore) -> Vec<u8> {
     let mut shard = store.get("a/c/0").expect("a shard").to_vec();
-    let at = shard.windows(4).position(|window| window == [11, 0, 12, 0]).expect("it is there");
+    let at = shard.windows(4).position(|window| window == [11, 0, 12, 0]).expect("it exists");
     shard[at] ^= 0x80;
     store.set("a/c/0", shard.clone()).expect("a key");
     shard[at..at + 8].to_vec()

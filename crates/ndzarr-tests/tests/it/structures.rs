@@ -2,35 +2,35 @@
 
 use std::path::Path;
 
-use ndarray::{Array1, ArrayD, arr1, array};
+use ndarray::{Array1, ArrayD, array};
 use ndzarr::{
     AnyArray, Array, DataType, Datetime64, Element, Endian, ErrorKind, Field, Format, MemoryStore, Order,
-    StructType, Structured, TimeUnit, codec, s, structured,
+    StructType, TimeUnit, codec, s, structured,
 };
 
-type Tested = Result<(), ndzarr::Error>;
+pub(crate) type Tested = Result<(), ndzarr::Error>;
 
-fn case<T: Element>(case: &str) -> Result<Array<T>, ndzarr::Error> {
+pub(crate) fn case<T: Element>(case: &str) -> Result<Array<T>, ndzarr::Error> {
     Array::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(case).join("store"))
 }
 
-fn any_case(case: &str) -> Result<AnyArray, ndzarr::Error> {
+pub(crate) fn any_case(case: &str) -> Result<AnyArray, ndzarr::Error> {
     AnyArray::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(case).join("store"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Mixed {
-    a: i16,
-    b: [u8; 2],
-    c: [f32; 2],
+pub(crate) struct Mixed {
+    pub(crate) a: i16,
+    pub(crate) b: [u8; 2],
+    pub(crate) c: [f32; 2],
 }
 structured!(Mixed { a: i16, b: [u8; 2], c: [f32; 2] });
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-struct Bar {
-    baz: f32,
-    qux: i32,
+pub(crate) struct Bar {
+    pub(crate) baz: f32,
+    pub(crate) qux: i32,
 }
 structured!(Bar { baz: f32, qux: i32 });
 
@@ -49,52 +49,13 @@ struct Padded {
 }
 structured!(Padded { a: u8, b: u32 });
 
-/// The same by derive, with another order of the fields, and every form that a field can have.
-#[derive(Clone, Copy, Debug, PartialEq, Structured)]
-pub(crate) struct Derived {
-    /// Commas inside of angle brackets do not end a field.
-    #[allow(dead_code, reason = "an attribute that is not ours")]
-    pub(crate) c: Pair<f32, { 1 + 1 }>,
-    #[structured(name = "a")]
-    r#type: i16,
-    pub b: [u8; 2],
-}
-
-type Pair<T, const N: usize> = [T; N];
-
-#[test]
-fn a_derived_struct_is_what_the_macro_makes() -> Tested {
-    let by_macro = case::<Mixed>("zarr2/zp2-dtype-struct-mixed-endian")?.read(..)?;
-    let derived = case::<Derived>("zarr2/zp2-dtype-struct-mixed-endian")?.read(..)?;
-    let of = |derived: &Derived| Mixed { a: derived.r#type, b: derived.b, c: derived.c };
-    assert_eq!(derived.mapv(|derived| of(&derived)), by_macro);
-    assert!(by_macro.iter().any(|mixed| mixed.a != 0));
-
-    /// In a module that has ndzarr under another name.
-    mod elsewhere {
-        use ndzarr as nd;
-
-        #[derive(Clone, Copy, Debug, PartialEq, nd::Structured)]
-        #[structured(crate = nd)]
-        pub(super) struct Point {
-            #[structured(name = "x [mm]")]
-            pub(super) x: f32,
-            pub(super) y: f32,
-        }
-    }
-    let a = Array::<elsewhere::Point>::builder([2]).create((MemoryStore::new(), "a"))?;
-    a.write([1..2], &array![elsewhere::Point { x: 1.5, y: 2.5 }])?;
-    assert_eq!(AnyArray::from(a).read_field::<f32, _>("x [mm]", ..)?.into_raw_vec_and_offset().0, [0.0, 1.5]);
-    Ok(())
-}
-
 fn mixed(a: i16, b: [u8; 2], c: [f32; 2]) -> Mixed {
     Mixed { a, b, c }
 }
 
 /// The values of `xtask/python/fixtures/zarr_python_2.py: structs`.
 #[test]
-fn v2_t18_mixed_byte_orders() -> Tested {
+fn v2_t18_mixed_byte_orders_are_read() -> Tested {
     let zarr_python = case::<Mixed>("zarr2/zp2-dtype-struct-mixed-endian")?.read(s![..])?;
     assert_eq!(
         zarr_python,
@@ -150,7 +111,7 @@ fn v2_t19_padding_is_no_field() -> Tested {
 }
 
 #[test]
-fn v2_t20_nested() -> Tested {
+fn v2_t20_nested_structures_are_read() -> Tested {
     let foo = |foo, baz, qux| Foo { foo, bar: Bar { baz, qux } };
     let a = case::<Foo>("zarr2/zp2-dtype-struct-nested")?;
     assert_eq!(a.read(s![..])?, array![foo(1.0, 2.0, 3), foo(4.0, 5.0, -6), foo(7.0, 8.0, 9)]);
@@ -160,7 +121,7 @@ fn v2_t20_nested() -> Tested {
 }
 
 #[test]
-fn v3_t44_v3_t45_structures_of_zarr_v3() -> Tested {
+fn v3_t44_v3_t45_structures_of_zarr_v3_are_written_and_read() -> Tested {
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct Pair {
         a: i16,
@@ -330,108 +291,4 @@ fn what_differs_is_named() {
     assert!(wrong.is_err_and(|error| error.to_string().contains(r#"the field "baz" is missing"#)));
     let unit = Array::<Sample>::builder([1]).create((MemoryStore::new(), "a"));
     assert!(unit.is_err_and(|error| error.kind() == ErrorKind::InvalidArgument), "dates of no unit");
-}
-
-/// Macros pass parts on as groups without delimiters.
-#[test]
-fn macros_may_write_a_derived_struct() -> Tested {
-    macro_rules! made {
-        ($(#[$more:meta])* $vis:vis struct $name:ident { $($of:vis $field:ident as $text:literal: $type:ty,)* }) => {
-            #[derive(Clone, Copy, Debug, PartialEq, Structured)]
-            $(#[$more])*
-            $vis struct $name {
-                $(
-                    #[structured(name = $text,)]
-                    $of $field: $type,
-                )*
-            }
-        };
-    }
-    made!(
-        #[structured(crate = ::ndzarr)]
-        pub(crate) struct Public {
-            pub(crate) n as "of a macro": u8,
-        }
-    );
-    made!(
-        struct Private {
-            n as "of a macro": [u8; 2],
-            m as "another": Public,
-        }
-    );
-    let a = Array::<Public>::builder([1]).create((MemoryStore::new(), "a"))?;
-    a.write(s![..], &array![Public { n: 7 }])?;
-    assert_eq!(a.read(s![..])?, array![Public { n: 7 }]);
-    assert!(a.data_type().to_string().contains("of a macro"));
-    let a = Array::<Private>::builder([1]).create((MemoryStore::new(), "a"))?;
-    assert_eq!(a.read(s![..])?, array![Private { n: [0, 0], m: Public { n: 0 } }]);
-    Ok(())
-}
-
-#[test]
-fn texts_are_fields_too() -> Tested {
-    #[derive(Clone, Debug, PartialEq)]
-    struct Named {
-        name: String,
-        code: Vec<u8>,
-    }
-    structured!(Named { name: String, code: Vec<u8> });
-    let fields = [
-        Field::new("name", DataType::FixedUtf32 { chars: 3 }),
-        Field::new("code", DataType::FixedBytes { bytes: 2 }),
-    ];
-    let data_type = DataType::Struct(StructType::new(fields).expect("two fields"));
-    let a = Array::<Named>::builder([2]).data_type(data_type).format(Format::Zarr2);
-    let a = a.create((MemoryStore::new(), "a"))?;
-    let named = |name: &str, code: &[u8]| Named { name: name.to_owned(), code: code.to_owned() };
-    a.write(s![1..], &array![named("Åse", b"x")])?;
-    assert_eq!(a.read(s![..])?, array![named("", b""), named("Åse", b"x")]);
-    let error = a.write(s![..1], &array![named("Grace", b"")]).expect_err("five characters");
-    assert!(error.to_string().contains(r#"in the field "name""#), "{error}");
-    Ok(())
-}
-
-#[test]
-fn a_bool_that_is_none_is_an_error() -> Tested {
-    #[derive(Clone, Debug, PartialEq)]
-    struct Flag {
-        n: u8,
-        flag: bool,
-    }
-    structured!(Flag { n: u8, flag: bool });
-    let store = MemoryStore::new();
-    let a = Array::<Flag>::builder([1]).create((&store, "a"))?;
-    store.set("a/c/0", vec![7, 1])?;
-    assert_eq!(a.read(s![..])?, array![Flag { n: 7, flag: true }]);
-    store.set("a/c/0", vec![7, 2])?;
-    let error = Array::<Flag>::open((&store, "a"))?.read(s![..]).expect_err("a bool of 2");
-    assert_eq!(error.kind(), ErrorKind::Corrupt);
-    // One field is read without the values of the others.
-    let any = AnyArray::open((&store, "a"))?;
-    assert_eq!(any.read_field::<u8, _>("n", s![..])?, array![7]);
-    let error = any.read_field::<bool, _>("flag", s![..]).expect_err("a bool of 2");
-    assert_eq!(error.kind(), ErrorKind::Corrupt);
-    Ok(())
-}
-
-#[test]
-fn fields_are_found_by_paths() -> Tested {
-    let nested = any_case("zarr2/zp2-dtype-struct-nested")?;
-    assert_eq!(nested.read_field::<i32, _>("bar.qux", s![..])?, array![3, -6, 9]);
-    assert_eq!(nested.read_field::<f32, _>("foo", s![1..])?, array![4.0, 7.0]);
-    let inner = nested.read_field::<Bar, _>("bar", s![0])?.into_scalar();
-    assert_eq!(inner, Bar { baz: 2.0, qux: 3 });
-    for path in ["qux", "bar.", ".bar", "bar.qux.x", "foo.x", ""] {
-        let error = nested.read_field::<i32, _>(path, s![..]).expect_err(path);
-        assert!(error.to_string().contains(&format!("no field {path:?}")), "{error}");
-    }
-    let error = nested.read_field::<f32, _>("bar.qux", s![..]).expect_err("numbers of another type");
-    assert!(error.to_string().contains(r#"the field "bar.qux" is int32, not float32"#), "{error}");
-
-    let mixed = any_case("zarr2/zp2-dtype-struct-mixed-endian")?;
-    let floats = mixed.read_field::<[f32; 2], _>("c", s![..])?;
-    assert_eq!(floats, arr1(&[[1.5, 2.5], [3.0, 4.0], [f32::INFINITY, -0.0]]));
-    assert!(mixed.read_field::<f32, _>("c", s![..]).is_err());
-    assert_eq!(mixed.read_field::<Vec<u8>, _>("b", s![..2])?, array![b"x".to_vec(), b"c".to_vec()]);
-    Ok(())
 }

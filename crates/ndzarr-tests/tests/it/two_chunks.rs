@@ -46,7 +46,7 @@ fn create(kind: Kind, store: &MemoryStore) -> Array<u16> {
     builder.create((store, "a")).expect("an array")
 }
 
-/// Unchanged, with one thread, and with a store that is asked for inner chunks piece by piece.
+/// Unchanged, with one thread, and with a store from which inner chunks are read piece by piece.
 fn readers(store: &MemoryStore, options: &RunOptions) -> Vec<Array<u16>> {
     let one = options.clone().threads(NonZeroUsize::MIN);
     let two = options.clone().threads(NonZeroUsize::new(2));
@@ -89,7 +89,7 @@ fn what_is_read_is_what_was_written() {
 }
 
 #[test]
-fn chunks_that_are_missing_or_of_another_kind_stand_beside_others() {
+fn missing_and_other_chunks_among_them_are_read() {
     for kind in KINDS {
         let store = MemoryStore::new();
         let array = create(kind, &store);
@@ -120,7 +120,7 @@ fn a_broken_chunk_is_found_and_only_that_one() {
         let keys = chunk_keys(&store);
         assert_eq!(keys.len(), 27, "{kind:?}");
         for key in [&keys[0], &keys[1], &keys[13], &keys[26]] {
-            let whole = store.get(key).expect("it is there");
+            let whole = store.get(key).expect("it exists");
             let mut broken = whole.to_vec();
             let middle = broken.len() / 2;
             broken[middle] ^= 0x10;

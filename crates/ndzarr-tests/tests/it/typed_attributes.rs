@@ -26,7 +26,7 @@ struct All {
 }
 
 #[test]
-fn they_are_read_and_set_in_every_format() -> Outcome {
+fn attributes_are_read_and_set_in_every_format() -> Outcome {
     for format in FORMATS {
         let store = MemoryStore::new();
         let given = json!({"units": "K", "kept": [1]});
@@ -43,7 +43,8 @@ fn they_are_read_and_set_in_every_format() -> Outcome {
         array.set_attribute("scale", &scale)?;
         group.set_attribute("n", &7)?;
         group.set_attribute("words", "two words")?;
-        let (again, above) = (Array::<u8>::open((&store, "g/a"))?, Group::open((&store, "g"))?);
+        let again = Array::<u8>::open((&store, "g/a"))?;
+        let above = Group::open((&store, "g"))?;
         assert_eq!(array.attribute("scale")?, Some(scale.clone()), "{format}");
         assert_eq!(again.attribute("scale")?, Some(scale.clone()));
         assert_eq!(again.attributes_as::<All>()?, All { units: "K".to_owned(), scale: Some(scale) });
@@ -160,7 +161,7 @@ fn asynchronous_calls_do_the_same() -> Outcome {
     Ok(())
 }
 
-/// What describes a dataset of N5 is beside the attributes in one document, and not one of them.
+/// What describes a dataset of N5 is in the same document as the attributes, and not one of them.
 #[test]
 fn members_that_are_no_attributes_stay() -> Outcome {
     let store = MemoryStore::new();

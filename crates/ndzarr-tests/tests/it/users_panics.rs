@@ -20,7 +20,7 @@ fn buggy(_: Option<u32>) -> u32 {
 }
 
 #[test]
-fn a_closure_that_changes_an_attribute() {
+fn a_panic_of_a_closure_that_changes_an_attribute_is_passed_on() {
     let folder = tempfile::tempdir().expect("a folder");
     for storage in [Storage::from(folder.path()), Storage::from(MemoryStore::new())] {
         let mut array = Array::<u8>::builder([4]).create((&storage, "a")).expect("it is new");
@@ -98,7 +98,7 @@ impl KeyLock for BrokenLock {
 /// The append is undone by more calls of the store, which panic while the thread unwinds: that
 /// would end the process.
 #[test]
-fn a_store_that_panics_when_a_change_is_undone() {
+fn a_panic_of_a_store_while_a_change_is_undone_does_not_end_the_process() {
     static IS_BROKEN: AtomicBool = AtomicBool::new(false);
     let folder = tempfile::tempdir().expect("a folder");
     let plain = Array::<u8>::builder([6]).chunks([4]).create((folder.path(), "a")).expect("it is new");

@@ -76,7 +76,7 @@ fn a_view_of_a_view_is_what_ndarray_slices() {
         let memory = MemoryStore::new();
         let a = builder.create((&memory, "a")).expect("a new array");
         let any = AnyArray::from(a.clone());
-        let later = asynchronous::Array::from(a.clone());
+        let asynchronous_array = asynchronous::Array::from(a.clone());
         let mut n = 0;
         let ids = Array3::from_shape_simple_fn(SHAPE, || {
             n += 1;
@@ -85,7 +85,8 @@ fn a_view_of_a_view_is_what_ndarray_slices() {
         let mut elements: Vec<u32> = (0..n).map(|id| id + 1000).collect();
         a.write(.., &ids.mapv(|id| id + 1000)).expect("a write");
         for round in 0..60 {
-            let (mut view, mut ids) = ((..).resolve(a.shape()).expect("all"), ids.clone().into_dyn());
+            let mut view = (..).resolve(a.shape()).expect("all");
+            let mut ids = ids.clone().into_dyn();
             for _ in 0..1 + random.below(5) {
                 (view, ids) = narrowed(&mut random, &view, &ids);
             }
@@ -95,7 +96,7 @@ fn a_view_of_a_view_is_what_ndarray_slices() {
             assert_eq!(read, expected, "{}", what());
             assert!(read.is_standard_layout(), "{}", what());
             assert_eq!(a.read_many([&view]).expect("a read"), std::slice::from_ref(&expected), "{}", what());
-            assert_eq!(block_on(later.read(&view)).expect("a read"), expected, "{}", what());
+            assert_eq!(block_on(asynchronous_array.read(&view)).expect("a read"), expected, "{}", what());
             let mut into = ArrayD::zeros(expected.raw_dim());
             a.read_into(&view, &mut into).expect("a read");
             assert_eq!(into, expected, "{}", what());
@@ -156,9 +157,9 @@ fn what_does_not_fit_a_view_is_refused() -> Result<(), ndzarr::Error> {
     Ok(())
 }
 
-/// Views are resolved against the shape alone, and read only the chunks that they meet.
+/// Views are resolved only against the shape, and read only the chunks with their elements.
 #[test]
-fn a_view_reads_the_chunks_it_meets() -> Result<(), ndzarr::Error> {
+fn a_view_reads_only_the_chunks_with_its_elements() -> Result<(), ndzarr::Error> {
     let store = AsyncMemoryStore::new(Latency::default());
     let a = Array::<u16>::builder([1_000_000, 64]).chunks([10, 64]);
     let a = a.create((Storage::from(store.memory()), "a"))?;

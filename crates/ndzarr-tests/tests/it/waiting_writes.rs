@@ -1,4 +1,4 @@
-//! Where writes wait, more threads take part than requested, but no more of them compute at once.
+//! Where writes wait, more threads work than requested, but no more of them compute at once.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex};
@@ -13,37 +13,37 @@ use ndzarr::store::{Key, Precondition, Put, StoreError};
 use ndzarr::{Array, CodecRegistry, MemoryStore, RunOptions, Storage, Store, codec, s};
 use ndzarr_testkit::forward;
 
-/// Counts the threads inside at once. The first ones leave when `meet` threads have been inside
-/// together, so that the counts do not depend on speed.
+/// Counts the threads inside at once. The first `n` threads wait for each other inside, so that the
+/// counts do not depend on speed.
 #[derive(Debug)]
-struct Gate {
-    meet: usize,
+struct Rendezvous {
+    n: usize,
     inside: Mutex<Inside>,
-    met: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Inside {
     now: usize,
     most: usize,
-    /// How many of the threads that have to meet have arrived.
-    met: usize,
+    /// How many of the first `n` threads came.
+    n_waited: usize,
 }
 
-impl Gate {
-    fn new(meet: usize) -> Arc<Self> {
-        Arc::new(Self { meet, inside: Mutex::default(), met: Condvar::new() })
+impl Rendezvous {
+    fn new(n: usize) -> Arc<Self> {
+        Arc::new(Self { n, inside: Mutex::default(), changed: Condvar::new() })
     }
 
-    /// The first `meet` threads wait for each other. If fewer are ever let in, the test hangs here.
+    /// The first `n` threads wait for each other. If fewer are ever let in, the test hangs here.
     fn pass(&self) {
         let mut inside = self.inside.lock().expect("no panic");
         inside.now += 1;
         inside.most = inside.most.max(inside.now);
-        self.met.notify_all();
-        if inside.met < self.meet {
-            inside.met += 1;
-            drop(self.met.wait_while(inside, |inside| inside.most < self.meet).expect("no panic"));
+        self.changed.notify_all();
+        if inside.n_waited < self.n {
+            inside.n_waited += 1;
+            drop(self.changed.wait_while(inside, |inside| inside.most < self.n).expect("no panic"));
             // If more threads may come in, let them.
             (0..20).for_each(|_| yield_now());
             inside = self.inside.lock().expect("no panic");
@@ -56,9 +56,9 @@ impl Gate {
     }
 }
 
-/// A codec that changes nothing, and encodes behind a gate.
+/// A codec that changes nothing, and encodes at a rendezvous.
 #[derive(Debug)]
-struct Gated(Arc<Gate>);
+struct Gated(Arc<Rendezvous>);
 
 impl BytesToBytes for Gated {
     fn name(&self) -> &'static str {
@@ -85,11 +85,11 @@ impl BytesToBytes for Gated {
     }
 }
 
-/// A store on which every write of a chunk waits at a gate.
+/// A store on which every write of a chunk passes a rendezvous.
 #[derive(Debug)]
 struct Waiting {
     inner: MemoryStore,
-    writers: Arc<Gate>,
+    writers: Arc<Rendezvous>,
 }
 
 impl Store for Waiting {
@@ -107,7 +107,7 @@ impl Store for Waiting {
     }
 }
 
-fn registry(encoders: &Arc<Gate>) -> CodecRegistry {
+fn registry(encoders: &Arc<Rendezvous>) -> CodecRegistry {
     let encoders = Arc::clone(encoders);
     CodecRegistry::new().with("gated", move |_| Ok(Arc::new(Gated(Arc::clone(&encoders)))))
 }
@@ -119,7 +119,8 @@ fn threads(n: usize) -> RunOptions {
 /// Writes 64 chunks with `n_threads`, which all encode at once at some time, while `n_writers`
 /// write at once at another. Returns the maximum that encoded and the maximum that wrote at once.
 fn write(n_threads: usize, n_writers: usize) -> (usize, usize) {
-    let (encoders, writers) = (Gate::new(n_threads), Gate::new(n_writers));
+    let encoders = Rendezvous::new(n_threads);
+    let writers = Rendezvous::new(n_writers);
     let store = Waiting { inner: MemoryStore::new(), writers: Arc::clone(&writers) };
     let array = Array::<u16>::builder([64, 64])
         .chunks([8, 8])
@@ -135,7 +136,7 @@ fn write(n_threads: usize, n_writers: usize) -> (usize, usize) {
 }
 
 #[test]
-fn no_more_encode_at_once_than_were_asked_for() {
+fn no_more_threads_encode_at_once_than_requested() {
     assert_eq!(write(1, 1), (1, 1));
     // More writes wait at once than threads were requested.
     assert_eq!(write(2, 3).0, 2);
@@ -143,8 +144,8 @@ fn no_more_encode_at_once_than_were_asked_for() {
 
 /// Shards written piece by piece to a synced folder.
 #[test]
-fn no_more_encode_at_once_where_shards_are_large() {
-    let encoders = Gate::new(2);
+fn no_more_threads_encode_at_once_where_shards_are_large() {
+    let encoders = Rendezvous::new(2);
     let folder = tempfile::tempdir().expect("a folder");
     let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
     let piece = store.range_merging().piece.expect("large shards are written in pieces");
@@ -178,7 +179,8 @@ fn writers_that_share_chunks_lose_nothing() {
         std::thread::scope(|scope| {
             for first in [0, 25, 50, 75] {
                 let rows = s![first..first + 25, ..];
-                let (array, part) = (&array, data.slice(rows).to_owned());
+                let array = &array;
+                let part = data.slice(rows).to_owned();
                 scope.spawn(move || array.write(rows, &part).expect("a write"));
             }
         });

@@ -8,7 +8,8 @@ const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::
 
 /// A file-system store and one in memory, for the values and as a storage.
 fn stores(folder: &std::path::Path) -> Vec<(Box<dyn Store>, Storage)> {
-    let (files, memory) = (FsStore::new(folder), MemoryStore::new());
+    let files = FsStore::new(folder);
+    let memory = MemoryStore::new();
     vec![
         (Box::new(files.clone()) as Box<dyn Store>, Storage::from(files)),
         (Box::new(memory.clone()), Storage::from(memory)),
@@ -44,7 +45,7 @@ fn an_empty_name_is_no_node_below_a_group() {
     in_every_format(|format, store, storage| {
         let root = make(storage, format);
         let before = keys(store);
-        for group in [&root, &root.group("g").expect("it is there")] {
+        for group in [&root, &root.group("g").expect("it exists")] {
             for name in ["", "/", "//", "\\"] {
                 let array = || Array::<u8>::builder([4]);
                 let errors = [
@@ -63,11 +64,11 @@ fn an_empty_name_is_no_node_below_a_group() {
 }
 
 #[test]
-fn a_group_erases_itself_when_told_so() {
+fn a_group_erases_itself_on_request() {
     in_every_format(|format, store, storage| {
         let root = make(storage, format);
         root.create_array("b", Array::<u8>::builder([4])).expect("a new array");
-        root.group("g").expect("it is there").erase_self().expect("it is there");
+        root.group("g").expect("it exists").erase_self().expect("it exists");
         assert_eq!(
             root.walk()
                 .expect("a listing")
@@ -78,7 +79,7 @@ fn a_group_erases_itself_when_told_so() {
             "{format}"
         );
         assert!(keys(store).iter().all(|key| !key.contains("g/")), "{format}: {:?}", keys(store));
-        root.erase_self().expect("it is there");
+        root.erase_self().expect("it exists");
         let entry: &[&str] = match format {
             // The entry point of the hierarchy stays.
             Format::DraftA | Format::DraftB => &["zarr.json"],
@@ -133,6 +134,6 @@ fn an_array_hides_no_nodes_below_a_group_without_document() {
                 assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{format}: {error}");
             }
         }
-        assert_eq!(Array::<u8>::open((storage, "g/h/a")).expect("it is there").shape(), [4], "{format}");
+        assert_eq!(Array::<u8>::open((storage, "g/h/a")).expect("it exists").shape(), [4], "{format}");
     });
 }

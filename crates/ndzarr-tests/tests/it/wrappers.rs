@@ -58,10 +58,11 @@ fn counting_store_counts_each_kind() -> Outcome {
 }
 
 #[test]
-fn fault_store_fails_when_told_to() -> Outcome {
+fn fault_store_fails_on_request() -> Outcome {
     let folder = tempfile::tempdir()?;
     let store = FaultStore::new(FsStore::new(folder.path()));
-    let (a, b) = (Key::new("a")?, Key::new("b")?);
+    let a = Key::new("a")?;
+    let b = Key::new("b")?;
     let refusal = || StoreError::io("test", "a", std::io::ErrorKind::PermissionDenied.into());
     let put = |key| store.put(key, &["value".into()], Precondition::None);
 
@@ -86,7 +87,7 @@ fn fault_store_fails_when_told_to() -> Outcome {
         }
     }
     let Fetched::Parts { parts, .. } = store.fetch(&fetch("a", Want::Whole { limit: 9 })?)? else {
-        panic!("it is there")
+        panic!("it exists")
     };
     assert_eq!(parts, ["value"]);
     Ok(())
@@ -96,7 +97,8 @@ fn fault_store_fails_when_told_to() -> Outcome {
 fn slow_memory_overlaps_requests() -> Outcome {
     let memory = MemoryStore::new();
     memory.set("a", vec![7; 1 << 20])?;
-    let (request, mebibyte) = (Duration::from_millis(20), Duration::from_millis(10));
+    let request = Duration::from_millis(20);
+    let mebibyte = Duration::from_millis(10);
     let store = AsyncMemoryStore::over(memory, Latency { request, mebibyte });
     let whole = fetch("a", Want::Whole { limit: 1 << 20 })?;
 

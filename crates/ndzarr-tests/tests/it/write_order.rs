@@ -56,7 +56,7 @@ const WORKS: [(&str, Work); 5] = [
 ];
 
 #[test]
-fn every_prefix_of_the_log_makes_sense() {
+fn the_content_is_consistent_after_any_number_of_writes() {
     for form in &FORMS {
         for (name, work) in WORKS {
             let recorder = RecordingStore::new(MemoryStore::new());
@@ -111,7 +111,7 @@ fn every_prefix_of_the_log_makes_sense() {
 }
 
 #[test]
-fn documents_go_first() {
+fn documents_are_removed_first() {
     for form in &FORMS {
         let recorder = RecordingStore::new(MemoryStore::new());
         let storage = Storage::blocking(recorder.clone());
@@ -128,7 +128,7 @@ fn documents_go_first() {
 }
 
 #[test]
-fn files_of_documents_go_first() {
+fn files_of_documents_are_removed_first() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = FsStore::new(folder.path());
     let a =

@@ -1,4 +1,4 @@
-//! Writers that meet in a bucket.
+//! Concurrent writers in a bucket.
 
 use std::error::Error;
 use std::sync::Barrier;
@@ -46,8 +46,8 @@ fn update(place: &str) -> Outcome {
     Ok(())
 }
 
-/// Updates, appends, attributes and new nodes by writers that meet below a URL.
-pub(crate) fn meet(root: &str) -> Outcome {
+/// Updates, appends, attributes and new nodes by concurrent writers below a URL.
+pub(crate) fn write_concurrently(root: &str) -> Outcome {
     let n = WRITERS * UPDATES;
     Array::<u8>::builder([n]).chunks([n]).create(format!("{root}/chunk"))?;
     update(&format!("{root}/chunk"))?;
@@ -89,7 +89,7 @@ pub(crate) fn meet(root: &str) -> Outcome {
 #[test]
 fn writers_in_a_bucket_lose_nothing() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
-    meet(&format!("s3+{}/{BUCKET}", server.url()))
+    write_concurrently(&format!("s3+{}/{BUCKET}", server.url()))
 }
 
 /// Without waiting, 120 updates took 1,181 requests.

@@ -7,4 +7,5 @@ mod replaced;
 mod requests;
 mod rules;
 mod suite;
+mod variants;
 mod writer;

@@ -11,7 +11,7 @@ use ndzarr::{MemoryStore, Store};
 use ndzarr_store_zip::ZipStore;
 use ndzarr_testkit::in_own_process;
 
-use crate::ALLOCATOR;
+use crate::{ALLOCATOR, with_peak};
 
 /// What an entry decompresses to, in bytes.
 const INSIDE: usize = 1 << 30;
@@ -43,7 +43,8 @@ fn archive(method: u16, crc: u32, size: u32, stored: &[u8]) -> Vec<u8> {
 /// Zeros of which only the checksum and the encoded form are ever in memory.
 fn deflated() -> (u32, Vec<u8>) {
     let zeros = vec![0; 1 << 20];
-    let (mut encoder, mut crc) = (DeflateEncoder::new(Vec::new(), flate2::Compression::new(6)), Crc::new());
+    let mut encoder = DeflateEncoder::new(Vec::new(), flate2::Compression::new(6));
+    let mut crc = Crc::new();
     for _ in 0..INSIDE / zeros.len() {
         encoder.write_all(&zeros).expect("it writes to memory");
         crc.update(&zeros);
@@ -56,10 +57,8 @@ fn explode(archive: Vec<u8>, want: Want) -> (Result<Fetched, StoreError>, usize)
     let memory = MemoryStore::new();
     memory.set("a.zip", archive).expect("a key");
     let store = ZipStore::open(memory, Key::new("a.zip").expect("a key")).expect("it opens");
-    let before = ALLOCATOR.current_usage();
-    ALLOCATOR.reset_peak_usage();
-    let fetched = store.fetch(&Fetch { key: Key::new("a").expect("a key"), of: Of::Any, want });
-    (fetched, ALLOCATOR.peak_usage().saturating_sub(before))
+    let fetch = Fetch { key: Key::new("a").expect("a key"), of: Of::Any, want };
+    with_peak(|| store.fetch(&fetch))
 }
 
 #[test]

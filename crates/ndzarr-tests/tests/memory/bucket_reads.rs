@@ -8,7 +8,7 @@ use ndzarr::{Array, RunOptions, codec};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 use ndzarr_testkit::{Random, in_own_process};
 
-use crate::ALLOCATOR;
+use crate::with_peak;
 
 const CHUNK: usize = 1 << 20;
 const N_CHUNKS: usize = 128;
@@ -31,17 +31,16 @@ fn rs_50_reads_of_a_bucket_take_the_bytes_in_flight_and_their_results() {
     // Bytes that do not compress.
     let mut random = Random::seeded("chunks");
     let chunk: Vec<u8> = (0..CHUNK).map(|_| random.below(256) as u8).collect();
-    let (first, chunk) = (chunk[0], ndarray::Array1::from(chunk));
+    let first = chunk[0];
+    let chunk = ndarray::Array1::from(chunk);
     for at in 0..N_CHUNKS {
         a.write([(at * CHUNK) as u64..((at + 1) * CHUNK) as u64], &chunk).expect("a write");
     }
     let run = RunOptions::default().bytes_in_flight(IN_FLIGHT as u64);
     let extra = |call: &dyn Fn()| {
         server.forget();
-        let before = ALLOCATOR.current_usage();
-        ALLOCATOR.reset_peak_usage();
-        call();
-        (ALLOCATOR.peak_usage().saturating_sub(before), server.traffic())
+        let ((), peak) = with_peak(call);
+        (peak, server.traffic())
     };
     let read = |a: &Array<u8>| {
         let found = a.read(s![..;CHUNK as i64]).expect("a read");

@@ -7,7 +7,7 @@ use ndarray::Array3;
 use ndzarr::{Array, CopyOptions, DataType, RunOptions, codec, copy};
 use ndzarr_testkit::in_own_process;
 
-use crate::ALLOCATOR;
+use crate::with_peak;
 
 const LEN: usize = 256;
 
@@ -30,13 +30,12 @@ fn peak(folder: &Path, options: &CopyOptions) -> u64 {
     // What is allocated once: the pool, contexts of codecs.
     let one = Array::<u16>::builder([64; 3]).chunks([32; 3]).codecs([codec::zstd(1)]);
     one.overwrite().create((folder, "warm")).expect("a new array").fill(.., 1).expect("elements");
-    let before = ALLOCATOR.current_usage();
-    ALLOCATOR.reset_peak_usage();
-    copy((folder, "a"), (folder, "b"), &options).expect("a copy");
-    ALLOCATOR.peak_usage().saturating_sub(before) as u64
+    let (copied, peak) = with_peak(|| copy((folder, "a"), (folder, "b"), &options));
+    copied.expect("a copy");
+    peak as u64
 }
 
-fn is_whole(folder: &Path) {
+fn check_copied(folder: &Path) {
     let [a, b] = ["a", "b"].map(|name| Array::<u16>::open((folder, name)).expect("an array"));
     for plane in (0..LEN as u64).step_by(16) {
         assert!(
@@ -55,7 +54,7 @@ fn cubes_into_cubes_that_do_not_nest() {
         let options = CopyOptions::new().chunks([50; 3]).memory(memory).existing(ndzarr::Existing::Replace);
         let peak = peak(folder.path(), &options);
         assert!(peak <= memory, "{peak} of {memory}");
-        is_whole(folder.path());
+        check_copied(folder.path());
     }
 }
 
@@ -67,7 +66,7 @@ fn planes_into_columns() {
     let memory = 8 << 20;
     let peak = peak(folder.path(), &CopyOptions::new().chunks([256, 16, 16]).memory(memory));
     assert!(peak <= memory, "{peak} of {memory}");
-    is_whole(folder.path());
+    check_copied(folder.path());
 }
 
 /// CLI-09: shards that are larger than the memory.
@@ -80,7 +79,7 @@ fn shards_larger_than_the_memory() {
     let options = CopyOptions::new().chunks([32; 3]).shards([256; 3]).memory(memory);
     let peak = peak(folder.path(), &options);
     assert!(peak <= memory, "{peak} of {memory}");
-    is_whole(folder.path());
+    check_copied(folder.path());
 }
 
 #[test]
@@ -108,10 +107,8 @@ fn plans_of_long_axes() {
         let a = Array::<u8>::builder(shape.clone()).chunks(chunks).create((&store, name));
         a.expect("a new array");
         let options = CopyOptions::new().chunks(vec![7; shape.len()]).dry_run();
-        let before = ALLOCATOR.current_usage();
-        ALLOCATOR.reset_peak_usage();
-        copy((&store, name), (&store, "target"), &options).expect("planned");
-        let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+        let (planned, peak) = with_peak(|| copy((&store, name), (&store, "target"), &options));
+        planned.expect("planned");
         assert!(peak < 4 << 20, "{name}: {peak}");
     }
 }

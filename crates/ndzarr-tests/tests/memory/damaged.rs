@@ -47,7 +47,9 @@ fn a_sample_of_all_files() {
 fn run(select: fn() -> Vec<Target>, damages: impl Fn(&Target, usize) -> Vec<Damage>) {
     let targets = select();
     assert!(!targets.is_empty(), "nothing to damage");
-    let (mut n_reads, mut n_more, mut failures) = (0, 0, Vec::new());
+    let mut n_reads = 0;
+    let mut failures = Vec::new();
+    let mut n_more_failures = 0;
     for target in &targets {
         let probe = Probe::new(target);
         let damages = damages(target, probe.len());
@@ -58,7 +60,7 @@ fn run(select: fn() -> Vec<Target>, damages: impl Fn(&Target, usize) -> Vec<Dama
         });
         // Some failures of each file tell more than all of the first.
         failures.extend(of_target.by_ref().take(3));
-        n_more += of_target.count();
+        n_more_failures += of_target.count();
     }
     let mut shown = String::new();
     for failure in failures.iter().take(60) {
@@ -67,7 +69,7 @@ fn run(select: fn() -> Vec<Target>, damages: impl Fn(&Target, usize) -> Vec<Dama
     assert!(
         failures.is_empty(),
         "{} of {n_reads} reads of {} files:\n{shown}",
-        failures.len() + n_more,
+        failures.len() + n_more_failures,
         targets.len()
     );
 }

@@ -3,27 +3,24 @@
 use ndzarr::{ConsolidatedUse, ErrorKind, MemoryStore, OpenOptions};
 use ndzarr_testkit::in_own_process;
 
-use crate::ALLOCATOR;
+use crate::with_peak;
 
 /// What the values of a document may take, in bytes.
 const VALUES: usize = 256 << 20;
 
-/// The same text in copies of it, and what a growing list takes beyond its items.
+/// For copies of the text, too, and for the room that a growing list takes beyond its items.
 const MOST: usize = 2 * VALUES;
 
-/// Opens the group with these documents, and gives the most memory that it took, in bytes.
+/// Opens the group with these documents. Returns also the most memory that it took, in bytes.
 fn open(documents: &[(&str, String)], options: &OpenOptions) -> (Result<(), ndzarr::Error>, usize) {
     let store = MemoryStore::new();
     for (key, text) in documents {
         store.set(key, text.clone()).expect("a key");
     }
-    let before = ALLOCATOR.current_usage();
-    ALLOCATOR.reset_peak_usage();
-    let opened = options.open_node(&store).map(drop);
-    (opened, ALLOCATOR.peak_usage().saturating_sub(before))
+    with_peak(|| options.open_node(&store).map(drop))
 }
 
-/// Its text is shorter than a tenth of the memory that its values would take.
+/// JSON whose text is shorter than a tenth of the memory that its values would take.
 fn values(of: &str) -> String {
     match of {
         "objects" => format!("[{}0]", r#"{"":0},"#.repeat(500_000)),

@@ -7,7 +7,7 @@ use ndzarr::{AnyArray, Group};
 use ndzarr_testkit::in_own_process;
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
 
-use crate::ALLOCATOR;
+use crate::with_peak;
 
 /// For a page of a list and its text, and for what the server of this process itself sends.
 const MOST: usize = 160 << 20;
@@ -39,12 +39,11 @@ fn answers_without_end_take_bounded_memory() {
                 Dialect::Http => ObjectStore::http(&server.url(), &options),
             };
             let store = store.expect("the options fit");
-            let before = ALLOCATOR.current_usage();
-            ALLOCATOR.reset_peak_usage();
-            assert!(AnyArray::open((&store, "a")).is_err(), "{dialect:?} {fault:?}");
-            // A list of nothing is all that may succeed.
-            let _ = Group::open(&store).map(|group| group.children().map(|children| children.len()));
-            let taken = ALLOCATOR.peak_usage().saturating_sub(before);
+            let ((), taken) = with_peak(|| {
+                assert!(AnyArray::open((&store, "a")).is_err(), "{dialect:?} {fault:?}");
+                // A list of nothing is all that may succeed.
+                let _ = Group::open(&store).map(|group| group.children().map(|children| children.len()));
+            });
             assert!(taken < MOST, "{dialect:?} {fault:?}: {taken} bytes");
         }
     }

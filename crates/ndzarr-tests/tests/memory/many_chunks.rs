@@ -10,20 +10,17 @@ use ndzarr_store::{
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward, in_own_process};
 
-use crate::ALLOCATOR;
+use crate::with_peak;
 
-/// The peak of a call's memory beyond what was in use before.
+/// The most memory that a call takes, in bytes.
 fn extra(call: impl FnOnce()) -> usize {
-    let before = ALLOCATOR.current_usage();
-    ALLOCATOR.reset_peak_usage();
-    call();
-    ALLOCATOR.peak_usage() - before
+    with_peak(call).1
 }
 
 /// Memory limit for the work in flight of a call.
 const MOST: usize = 16 << 20;
 
-/// Memory is for the chunks in progress, not for all that a call meets.
+/// Memory is for the chunks in progress, not for all that a call reads or writes.
 #[test]
 fn chunks_of_a_regular_grid() {
     in_own_process!();
@@ -65,8 +62,9 @@ fn inner_chunks_of_a_shard() {
 }
 
 fn inner_chunks_in(name: &str, storage: &Storage, chunks: u64) {
-    let (result, index) = (chunks as usize, 16 * chunks as usize + 4);
-    // The store's content, and what it is given.
+    let result = chunks as usize;
+    let index = 16 * chunks as usize + 4;
+    // The store's content, and the value that it is given.
     let stored = if name == "folder" { 0 } else { 2 * (result + index) };
     let shards = Array::<u8>::builder([chunks]).chunks([1]).shards([chunks]);
     let a = shards.create((storage, "a")).expect("it works");
@@ -125,7 +123,7 @@ impl Store for Listed {
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let documents = self.documents.list_dir(prefix)?;
         if documents.keys.is_empty() && prefix.as_str() == "a/" {
-            // The array is not there yet.
+            // The array does not exist yet.
             return Ok(documents);
         }
         let numbers = || (0..ROWS).map(|n| n.to_string()).collect();
@@ -154,7 +152,7 @@ fn chunks_that_are_removed() {
     assert_eq!(store.removed.load(Ordering::Relaxed), ROWS * ROWS);
 }
 
-/// Keeps documents alone.
+/// Keeps only documents.
 #[derive(Debug, Default)]
 struct Forgetful(MemoryStore);
 
@@ -162,10 +160,10 @@ impl Store for Forgetful {
     forward!(0: name, fetch, erase, list_dir, list_prefix);
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        match key.as_str().starts_with("a/c/") {
-            true => Ok(Put::Done(None)),
-            false => self.0.put(key, parts, only_if),
+        if key.as_str().starts_with("a/c/") {
+            return Ok(Put::Done(None));
         }
+        self.0.put(key, parts, only_if)
     }
 }
 
@@ -192,15 +190,15 @@ mod long {
         let folder = tempfile::tempdir().expect("a folder");
         let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
         let a = shards.create((folder.path(), "a")).expect("it works");
-        // The index is there twice while it is being encoded.
+        // The index is in memory twice while it is being encoded.
         let write = extra(|| a.fill(.., 7).expect("it works"));
         assert!(write < 2 * INDEX + FEW, "write: {write}");
         let read = extra(|| assert!(a.read(..).expect("it works").iter().all(|&n| n == 7)));
         assert!(read < RESULT + INDEX + FEW, "read: {read}");
     }
 
-    /// Going over a grid takes no memory, and a list of what is stored a number and a length for each,
-    /// which are there twice while it is made, besides room to grow.
+    /// Going over a grid takes no memory. A list of the stored chunks takes a number and a length for each: twice
+    /// while it is made, with room to grow.
     #[test]
     #[ignore = "long; `.ci/run all` runs it"]
     fn chunks_that_are_counted_and_listed() {
@@ -210,8 +208,8 @@ mod long {
         let counted = extra(|| assert_eq!(a.chunks().count() as u64, ROWS * ROWS));
         assert!(counted < FEW, "count: {counted}");
         let every_other = extra(|| {
-            let met = a.chunks_in(ndzarr::s![..; 2, ..; 2]).expect("it fits");
-            assert_eq!(met.count() as u64, ROWS * ROWS / 4);
+            let chunks = a.chunks_in(ndzarr::s![..; 2, ..; 2]).expect("it fits");
+            assert_eq!(chunks.count() as u64, ROWS * ROWS / 4);
         });
         assert!(every_other < FEW, "every other one: {every_other}");
         let listed = extra(|| {

@@ -4,7 +4,7 @@ use ndarray::{Array1, Array3};
 use ndzarr::{Array, MemoryStore, asynchronous, codec};
 use ndzarr_testkit::{block_on, in_own_process};
 
-use crate::ALLOCATOR;
+use crate::with_peak;
 
 /// 16 Mi elements, in chunks of 256 Ki. As a list of points, each would take about 100 bytes.
 #[test]
@@ -16,16 +16,14 @@ fn a_dense_mask_takes_the_memory_of_its_chunks() {
     array.fill((..128, .., ..), 5).expect("it is written");
     let mut mask = Array3::from_elem(shape.map(|n| n as usize), true);
     mask[[0, 0, 0]] = false;
-    let (before, result) = (ALLOCATOR.current_usage(), mask.len());
-    ALLOCATOR.reset_peak_usage();
-    let found = array.read(&mask).expect("a read");
-    let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+    let result = mask.len();
+    let (found, peak) = with_peak(|| array.read(&mask).expect("a read"));
     assert_eq!((found.len(), found[0], found[result - 2]), (result - 1, 5, 3));
     // The result, about a bit for each element, and the chunks in work.
     assert!(peak < result + (24 << 20), "{} MiB", peak >> 20);
 }
 
-/// The same elements, in one shard: the elements that a unit selects have no list of their own.
+/// The elements that a mask selects in a shard have no list of their own.
 #[test]
 fn a_dense_mask_is_written_in_the_memory_of_its_shards() {
     in_own_process!();
@@ -34,12 +32,7 @@ fn a_dense_mask_is_written_in_the_memory_of_its_shards() {
     let mut mask = Array3::from_elem([256; 3], true);
     mask[[0, 0, 0]] = false;
     let values = Array1::from_shape_fn(mask.len() - 1, |at| (at >> 16) as u8);
-    let peak_of = |write: &dyn Fn()| {
-        let before = ALLOCATOR.current_usage();
-        ALLOCATOR.reset_peak_usage();
-        write();
-        ALLOCATOR.peak_usage().saturating_sub(before) >> 20
-    };
+    let peak_of = |write: &dyn Fn()| with_peak(write).1 >> 20;
     // About a bit for each element, the shard as it was and as it is, and the chunks in work.
     let peak = peak_of(&|| array.write(&mask, &values).expect("a write"));
     assert!(peak < 40, "{peak} MiB");

@@ -94,7 +94,7 @@ fn flipped_bits_stay_inside() {
     }
 }
 
-/// A header, then the rest as given.
+/// A chunk of a header and the rest as given.
 fn made(flags: u8, typesize: u8, nbytes: i32, blocksize: i32, cbytes: i32, rest: &[u8]) -> Vec<u8> {
     let mut chunk = vec![2, 1, flags, typesize];
     for n in [nbytes, blocksize, cbytes] {
@@ -200,7 +200,7 @@ fn lengths_in_blosclz_streams_do_not_overflow() {
 
 #[test]
 fn formats_before_zstd_0_8_are_refused() {
-    // Streams with the old magic numbers, alone and after a frame: libzstd may be built with their
+    // Streams with the old magic numbers, at the start and after a frame: libzstd may be built with their
     // decoders.
     let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 4, 0x21, 0, 0, 9, 9, 9, 9];
     for old in [[0x1e, 0xb5, 0x2f, 0xfd], [0x22, 0xb5, 0x2f, 0xfd], [0x27, 0xb5, 0x2f, 0xfd]] {
@@ -254,7 +254,7 @@ fn more_content_than_the_streams_can_hold_is_refused() {
     let error =
         Chunk::parse(&one_stream(2 << 5, 1 << 29, &snappy)).expect_err("it cannot hold that").to_string();
     assert!(error.contains("cannot hold"), "{error}");
-    // The same for blosclz, whose tokens are counted.
+    // The tokens of blosclz are counted.
     Chunk::parse(&one_stream(0, 64 << 20, &[0, 7, 0x20, 0, 0, 7])).expect_err("it cannot hold that");
 }
 
@@ -279,7 +279,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn any_bytes_behind_a_header_stay_inside(
+    fn any_bytes_after_a_header_stay_inside(
         flags in any::<u8>(),
         typesize in 0u8..20,
         nbytes in 0i32..3000,

@@ -59,7 +59,7 @@ proptest! {
                 a.min(b)..a.max(b)
             })
             .collect();
-        // In any order, the wanted bytes are there.
+        // Parts may come in any order.
         let out = decode(&chunk, len, &parts).expect("it decodes");
         for part in &parts {
             prop_assert!(out[part.clone()] == content[part.clone()]);
@@ -121,7 +121,7 @@ fn blocks_that_share_bytes_are_refused() {
 }
 
 #[test]
-fn parts_in_no_order_are_decoded() {
+fn unordered_parts_are_decoded() {
     // Each needs the last blocks again, so that together they have more bytes than the chunk.
     let chunk = made(4, &[0, 204, 408, 612], 50);
     let out = decode(&chunk, 650, &[400..650, 200..650, 401..650, 0..1]).expect("it decodes");

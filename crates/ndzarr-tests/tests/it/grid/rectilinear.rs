@@ -86,7 +86,7 @@ fn v3_t62_a_count_is_a_number() {
 }
 
 #[test]
-fn v3_t39_chunks_that_do_not_cover_the_array() {
+fn v3_t39_chunks_that_do_not_cover_the_array_are_refused() {
     for (edges, len) in [
         (ChunkEdges::Listed(vec![(1, 3), (3, 1)]), 7),
         (ChunkEdges::Listed(vec![]), 1),

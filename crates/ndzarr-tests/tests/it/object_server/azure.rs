@@ -15,7 +15,7 @@ fn start() -> (ObjectServer, Client) {
 
 /// "Put Blob", "Get Blob", "Delete Blob", "Specifying conditional headers".
 #[test]
-fn conditions() {
+fn conditions_are_checked() {
     let (server, mut client) = start();
     let at = "/devstoreaccount1/bucket/a";
     assert_eq!(client.put(at, &[], "no").element("Code"), "MissingRequiredHeader");
@@ -57,7 +57,7 @@ fn metadata_names_are_words() {
 
 /// "Specifying the range header": no suffixes.
 #[test]
-fn ranges() {
+fn ranges_are_answered() {
     let (server, mut client) = start();
     server.objects().put("a", "0123456789");
     let mut status = |range: &str| client.send("GET", "/bucket/a", &[("Range", range)], b"").status;
@@ -68,7 +68,7 @@ fn ranges() {
 
 /// "List Blobs": prefixes among the blobs, tags without quotes, `startFrom` inclusive.
 #[test]
-fn lists() {
+fn lists_have_pages_and_prefixes() {
     let (server, mut client) = start();
     for key in ["a/1", "a/b/1", "a/b/2", "a/c", "b"] {
         server.objects().put(key, "value");
@@ -81,7 +81,8 @@ fn lists() {
     assert_eq!(format!("\"{}\"", dir.elements("Etag")[0]), tag);
     assert_eq!(dir.elements("Last-Modified")[0], "Tue, 14 Nov 2023 22:13:21 GMT");
     assert_eq!(client.get(&format!("{list}&startFrom=a/b/2")).elements("Name"), ["a/b/2", "a/c", "b"]);
-    let (mut names, mut marker) = (Vec::new(), String::new());
+    let mut names = Vec::new();
+    let mut marker = String::new();
     loop {
         let page = client.get(&format!("{list}&maxresults=2&marker={marker}"));
         names.extend(page.elements("Name").iter().map(|name| (*name).to_owned()));
@@ -95,7 +96,7 @@ fn lists() {
 
 /// "Put Block" and "Put Block List".
 #[test]
-fn values_in_blocks() {
+fn blocks_are_put_together() {
     let (server, mut client) = start();
     for (id, body) in [("MQ%3D%3D", "one "), ("Mg%3D%3D", "two")] {
         assert_eq!(client.put(&format!("/bucket/a?comp=block&blockid={id}"), &[], body).status, 201);

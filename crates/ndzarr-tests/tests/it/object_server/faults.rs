@@ -34,7 +34,7 @@ fn refusals_do_nothing() {
 }
 
 #[test]
-fn resets_and_lost_answers() {
+fn resets_and_lost_answers_end_the_connection() {
     for (fault, is_done) in [(Fault::Reset, false), (Fault::Lost, true)] {
         let (server, mut client) = start(fault.clone());
         for body in [b"".as_slice(), &[7; 300_000]] {
@@ -54,7 +54,7 @@ fn resets_and_lost_answers() {
 
 #[test]
 #[cfg_attr(windows, ignore = "under wine, a client waits for ever at the end of a connection")]
-fn bodies_that_are_wrong() {
+fn bodies_are_wrong_as_the_fault_says() {
     let read = |fault| get(&mut start(fault).1);
     assert_eq!(read(Fault::Truncate).expect_err("half").kind(), ErrorKind::ConnectionReset);
     assert_eq!(read(Fault::TruncateFin).expect_err("half").kind(), ErrorKind::UnexpectedEof);
@@ -67,7 +67,7 @@ fn bodies_that_are_wrong() {
 }
 
 #[test]
-fn headers_that_are_wrong() {
+fn headers_are_wrong_as_the_fault_says() {
     let (server, mut client) = start(Fault::NoRange);
     let range = [("Range", "bytes=2-3")];
     assert_eq!(client.send("GET", "/bucket/a", &range, b"").status, 200);
@@ -119,7 +119,7 @@ fn random_faults_are_the_same_for_each_seed() {
     let one = statuses("one");
     assert_eq!(one, statuses("one"));
     assert_ne!(one, statuses("another"));
-    let count = |status| one.iter().filter(|&&met| met == status).count();
+    let count = |status| one.iter().filter(|&&found| found == status).count();
     assert!(count(200) > 50 && count(500) > 3 && count(503) > 3, "{one:?}");
 }
 
@@ -150,7 +150,7 @@ fn held_requests_are_in_flight_together() {
     assert_eq!(server.traffic().most_in_flight, 5);
 }
 
-/// A hook may change what the request meets.
+/// A hook may change the object that the request is for.
 #[test]
 fn hooks_run_first() {
     let (server, mut client) = start(Fault::Hang);

@@ -29,7 +29,7 @@ fn conditions_are_generations() {
     assert_eq!(client.get(&format!("/bucket/a/b?generation={one}")).status, 404);
     assert_eq!(client.send("GET", "/bucket/a/b", &[(if_generation, &one)], b"").status, 412);
     assert_eq!(client.send("DELETE", "/bucket/a/b", &[(if_generation, &one)], b"").status, 412);
-    // ETags count in reads alone.
+    // ETags count only in reads.
     let other = [("If-Match", "\"x\"")];
     assert_eq!(client.send("GET", "/bucket/a/b", &other, b"").status, 412);
     assert_eq!(client.put("/bucket/a/b", &other, "three").status, 200);
@@ -39,7 +39,7 @@ fn conditions_are_generations() {
 }
 
 #[test]
-fn ranges_and_lists() {
+fn ranges_and_lists_are_answered() {
     let server = ObjectServer::start(Dialect::Gcs);
     let mut client = Client::new(&server);
     server.objects().put("a/1", "0123456789");

@@ -40,7 +40,7 @@ fn etags_are_md5() {
 }
 
 #[test]
-fn absent_and_deleted() {
+fn absent_keys_are_not_found_and_may_be_deleted() {
     let (server, mut client) = start();
     assert_eq!(client.get("/bucket/a").element("Code"), "NoSuchKey");
     assert_eq!(client.get("/other/a").element("Code"), "NoSuchBucket");
@@ -59,7 +59,7 @@ fn absent_and_deleted() {
 
 /// RFC 9110, section 14.1.2, and what S3 says in its error.
 #[test]
-fn ranges() {
+fn ranges_are_answered() {
     let (server, mut client) = start();
     server.objects().put("a", "0123456789");
     server.objects().put("empty", "");
@@ -96,7 +96,7 @@ fn ranges() {
 
 /// "Conditional writes" and "Conditional reads" of the user guide.
 #[test]
-fn conditions() {
+fn conditions_are_checked() {
     let (server, mut client) = start();
     let absent = [("If-None-Match", "*")];
     assert_eq!(client.put("/bucket/a", &[("If-Match", "\"x\"")], "no").element("Code"), "NoSuchKey");
@@ -140,7 +140,7 @@ fn names_are_decoded_once() {
 
 /// "ListObjectsV2".
 #[test]
-fn lists() {
+fn lists_have_pages_and_prefixes() {
     let (server, mut client) = start();
     for key in ["a/1", "a/2", "a/b/1", "a/b/2", "a/c&d/1", "b", "z/1"] {
         server.objects().put(key, "value");
@@ -166,7 +166,8 @@ fn lists() {
         ("&delimiter=/", vec!["a/", "b", "z/"]),
         ("&delimiter=/&prefix=a/", vec!["a/1", "a/2", "a/b/", "a/c&amp;d/"]),
     ] {
-        let (mut names, mut token) = (Vec::new(), String::new());
+        let mut names = Vec::new();
+        let mut token = String::new();
         loop {
             let page = client.get(&format!("/bucket?list-type=2&max-keys=1{query}{token}"));
             let found = [page.elements("Key"), page.elements("CommonPrefixes")].concat();
@@ -206,7 +207,7 @@ fn many_are_deleted_at_once() {
 
 /// "CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "AbortMultipartUpload".
 #[test]
-fn values_in_parts() {
+fn parts_are_put_together() {
     let (server, mut client) = start();
     let begun = client.send("POST", "/bucket/a?uploads", &[], b"");
     let id = begun.element("UploadId").to_owned();
@@ -228,7 +229,7 @@ fn values_in_parts() {
     assert_eq!(complete(&[part(1, &small), part(2, &large)], &[]).element("Code"), "EntityTooSmall");
     assert_eq!(complete(&[part(2, &large), part(2, &large)], &[]).element("Code"), "InvalidPartOrder");
     assert_eq!(complete(&[part(2, &last), part(3, &last)], &[]).element("Code"), "InvalidPart");
-    server.objects().put("a", "there");
+    server.objects().put("a", "existing");
     let parts = [part(2, &large), part(3, &last)];
     assert_eq!(complete(&parts, &[("If-None-Match", "*")]).status, 412);
     let done = complete(&parts, &[]);

@@ -1,4 +1,4 @@
-//! Each chunk that a call meets is fetched and decoded once; of a shard only the inner chunks that it meets.
+//! Each chunk with selected elements is fetched and decoded once; of a shard only such inner chunks.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -56,7 +56,7 @@ impl BytesToBytes for Noting {
 }
 
 /// The codec that notes; N5 has no codecs of users, so only its requests are counted.
-fn own_codec(format: Format) -> CodecSpec {
+fn noting_codec(format: Format) -> CodecSpec {
     if format == Format::N5 { codec::gzip(1) } else { codec::named("noting", json!({})) }
 }
 
@@ -72,7 +72,7 @@ impl Layout {
     fn made(&self, storage: &Storage, noting: &Noting) -> ArrayD<i32> {
         let array = Array::<i32>::builder(&self.shape[..]).chunks(self.chunk.map(|n| n as u64));
         let array = array.format(self.format).dimension_names(NAMES).registry(noting.registry());
-        let array = array.codecs([own_codec(self.format)]);
+        let array = array.codecs([noting_codec(self.format)]);
         let array = self.shard.iter().fold(array, |array, shard| array.shards(shard.map(|n| n as u64)));
         let array = array.create((storage, "a")).expect("a new array");
         let all = ArrayD::from_shape_fn(IxDyn(&self.shape), |at| {
@@ -157,10 +157,11 @@ fn chosen() -> Vec<Chosen> {
 }
 
 #[test]
-fn once_by_each_read() {
+fn each_read_decodes_a_chunk_once() {
     for layout in LAYOUTS {
         for slow in [false, true] {
-            let (noting, (storage, counts)) = (Noting::default(), counted(slow));
+            let noting = Noting::default();
+            let (storage, counts) = counted(slow);
             let all = layout.made(&storage, &noting);
             for (name, handle) in Handle::all(&storage, &noting.registry()) {
                 handle
@@ -168,9 +169,9 @@ fn once_by_each_read() {
                     .expect("a read, which learns the indexes");
                 let check = |what: &str, taken: &Taken| {
                     let what = format!("{}, {:?}, {slow}, {name}: {what}", layout.format, layout.shard);
-                    let met: Vec<u64> = layout.numbers(layout.chunk, taken).into_iter().collect();
+                    let numbers: Vec<u64> = layout.numbers(layout.chunk, taken).into_iter().collect();
                     if layout.format != Format::N5 {
-                        assert_eq!(noting.take(), met, "{what}");
+                        assert_eq!(noting.take(), numbers, "{what}");
                     }
                     assert_eq!(counts().fetches, layout.n_keys(taken), "{what}");
                 };
@@ -202,12 +203,13 @@ fn once_by_each_read() {
     }
 }
 
-/// Those that are met in part are decoded and encoded again; their elements stay as they were.
+/// Those that are selected in part are decoded and encoded again; their elements stay as they were.
 #[test]
-fn at_most_once_by_each_write() {
+fn each_write_decodes_a_chunk_at_most_once() {
     for layout in LAYOUTS {
         for slow in [false, true] {
-            let (noting, (storage, counts)) = (Noting::default(), counted(slow));
+            let noting = Noting::default();
+            let (storage, counts) = counted(slow);
             let all = layout.made(&storage, &noting);
             let whole = Chosen::Ranges(vec![(0, None, 1); 3]);
             for (name, handle) in Handle::all(&storage, &noting.registry()) {
@@ -263,7 +265,8 @@ fn of_a_shard_no_other_inner_chunk_is_fetched() {
         Chosen::Ranges(vec![(0, None, -6), (0, None, 1), (5, Some(9), 1)]),
     ];
     for slow in [false, true] {
-        let (noting, (storage, counts)) = (Noting::default(), counted(slow));
+        let noting = Noting::default();
+        let (storage, counts) = counted(slow);
         let all = layout.made(&storage, &noting);
         for (name, handle) in Handle::all(&storage, &noting.registry()) {
             handle.read(&Chosen::Lists(vec![vec![0, 8], vec![0], vec![0]])).expect("a read, for the indexes");
@@ -292,13 +295,14 @@ fn of_a_shard_no_other_inner_chunk_is_fetched() {
 
 /// More than a million elements, which are taken chunk by chunk.
 #[test]
-fn once_by_a_large_mask() {
+fn a_large_mask_decodes_a_chunk_once() {
     let shape: [usize; 3] = [67, 130, 181];
     for (format, shards) in [(Format::Zarr3, None), (Format::Zarr3, Some([64, 100, 128])), (Format::N5, None)]
     {
-        let (noting, (storage, counts)) = (Noting::default(), counted(false));
+        let noting = Noting::default();
+        let (storage, counts) = counted(false);
         let array = Array::<u8>::builder(&shape[..]).chunks([32, 50, 64]).format(format);
-        let array = array.codecs([own_codec(format)]).registry(noting.registry());
+        let array = array.codecs([noting_codec(format)]).registry(noting.registry());
         let array = shards.iter().fold(array, |array, &shards: &[u64; 3]| array.shards(shards));
         let array = array.create((&storage, "a")).expect("a new array");
         let all = Array3::from_shape_fn(shape, |(z, y, x)| (z / 32 * 9 + y / 50 * 3 + x / 64 + 1) as u8);

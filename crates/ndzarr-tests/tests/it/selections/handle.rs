@@ -83,17 +83,18 @@ impl Handle {
     pub(super) fn all(storage: &Storage, registry: &CodecRegistry) -> Vec<(&'static str, Self)> {
         let options = || OpenOptions::new().codecs(registry.clone());
         let untyped = || options().open_array::<ndzarr::Any>((storage, "a")).expect("the array");
-        let later = asynchronous::OpenOptions::from(options());
-        let later = block_on(later.open_array::<ndzarr::Any>((storage, "a"))).expect("the array");
+        let opening = asynchronous::OpenOptions::from(options());
+        let asynchronous_array =
+            block_on(opening.open_array::<ndzarr::Any>((storage, "a"))).expect("the array");
         let mut all = vec![
             ("untyped", Self::Untyped(untyped())),
             ("bytes", Self::Bytes(untyped())),
-            ("asynchronous, untyped", Self::AsyncUntyped(later.clone())),
-            ("asynchronous, bytes", Self::AsyncBytes(later.clone())),
+            ("asynchronous, untyped", Self::AsyncUntyped(asynchronous_array.clone())),
+            ("asynchronous, bytes", Self::AsyncBytes(asynchronous_array.clone())),
         ];
-        if *later.data_type() == (DataType::Int { bits: 32 }) {
+        if *asynchronous_array.data_type() == (DataType::Int { bits: 32 }) {
             all.push(("typed", Self::Typed(untyped().typed().expect("int32"))));
-            all.push(("asynchronous, typed", Self::AsyncTyped(later.typed().expect("int32"))));
+            all.push(("asynchronous, typed", Self::AsyncTyped(asynchronous_array.typed().expect("int32"))));
         }
         all
     }
@@ -146,7 +147,7 @@ impl Handle {
             }
         }
         if matches!(self, Self::Typed(_) | Self::AsyncTyped(_)) {
-            assert!(twice.index_axis(last, 0).iter().all(|&other| other == -99), "beside the result");
+            assert!(twice.index_axis(last, 0).iter().all(|&other| other == -99), "outside the result");
             return Ok(twice.index_axis_move(last, 1));
         }
         Ok(unpacked(&bytes[1..], shape))

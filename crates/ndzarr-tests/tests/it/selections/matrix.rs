@@ -80,8 +80,9 @@ impl Chosen {
 }
 
 #[test]
-fn every_kind_by_every_call() {
-    let (int32, raw) = (DataType::Int { bits: 32 }, DataType::Raw { bytes: 3 });
+fn every_kind_is_read_and_written_by_every_call() {
+    let int32 = DataType::Int { bits: 32 };
+    let raw = DataType::Raw { bytes: 3 };
     let layouts = [
         (Format::Zarr3, false, &int32),
         (Format::Zarr3, true, &int32),

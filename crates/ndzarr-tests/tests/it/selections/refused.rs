@@ -73,7 +73,7 @@ fn is_refused<T>(result: Result<T, Error>, kind: ErrorKind, words: &str, what: &
 }
 
 #[test]
-fn a_selection_outside_the_array() {
+fn a_selection_outside_the_array_is_refused() {
     let one = ArrayD::from_elem(IxDyn(&[1]), 9);
     each_handle(|name, handle, counts| {
         for (chosen, words) in &outside() {
@@ -90,14 +90,14 @@ fn a_selection_outside_the_array() {
 }
 
 #[test]
-fn elements_of_another_shape_than_the_selection() {
+fn elements_of_another_shape_than_the_selection_are_refused() {
     each_handle(|name, handle, counts| {
         for chosen in &chosen() {
             let shape = chosen.taken(&SHAPE, &CHUNK).shape;
             let mut longer = shape.clone();
             longer.last_mut().into_iter().for_each(|last| *last += 1);
-            let turned = shape.iter().rev().copied().collect::<Vec<_>>();
-            for other in [longer, turned, [&shape[..], &[1]].concat(), [&[2], &shape[..]].concat()] {
+            let reversed = shape.iter().rev().copied().collect::<Vec<_>>();
+            for other in [longer, reversed, [&shape[..], &[1]].concat(), [&[2], &shape[..]].concat()] {
                 let what = format!("{name}: {other:?} for {chosen:?}");
                 let is_refused = |result| is_refused(result, ErrorKind::WrongShape, "for a", &what);
                 let as_long = other.iter().product::<usize>() == shape.iter().product::<usize>();
@@ -120,7 +120,7 @@ fn elements_of_another_shape_than_the_selection() {
 }
 
 #[test]
-fn elements_of_another_type() {
+fn elements_of_another_type_are_refused() {
     each_handle(|name, handle, counts| {
         let numbers: AnyElements<_> = arr1(&[0u8]).into();
         let mut written = Vec::new();

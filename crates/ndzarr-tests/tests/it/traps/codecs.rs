@@ -41,7 +41,7 @@ fn n5_default_is_an_n5_dataset_v3_150() {
 
 /// Parts of chunks and shards are written and read through codecs that change elements.
 #[test]
-fn regions_of_chunks_behind_codecs_of_elements() {
+fn regions_of_chunks_with_codecs_of_elements() {
     let mut expected = Array2::<i32>::from_elem((7, 9), -3);
     for format in [Format::Zarr2, Format::Zarr3] {
         for shards in [None, Some([4, 6])] {

@@ -37,10 +37,11 @@ fn d3_t19_t20_t43_shards_as_zarr_python_wrote_them() {
 }
 
 #[test]
-fn d3_t22_broken_shards() {
+fn d3_t22_broken_shards_are_errors() {
     let store = draft(Format::DraftA, Some(2));
     let array = Array::<u8>::open((&store, "sh")).expect("an array");
-    let (fill, zero) = ("ff".repeat(8), "00".repeat(8));
+    let fill = "ff".repeat(8);
+    let zero = "00".repeat(8);
     for shard in [
         "00".repeat(20),
         format!("feffffffffffffff 0400000000000000 {fill}{fill}"),

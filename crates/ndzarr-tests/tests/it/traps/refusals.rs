@@ -53,10 +53,10 @@ fn what_a_format_cannot_express_is_refused() {
     ] as [(Format, fn(&mut ArrayRequest)); 7]
     {
         let store = MemoryStore::new();
-        let mut asked = ArrayRequest::new(vec![8], vec![2], DataType::UInt { bits: 16 });
-        request(&mut asked);
-        let error = AnyArray::builder(&asked.shape)
-            .request(asked.clone())
+        let mut wanted = ArrayRequest::new(vec![8], vec![2], DataType::UInt { bits: 16 });
+        request(&mut wanted);
+        let error = AnyArray::builder(&wanted.shape)
+            .request(wanted.clone())
             .format(format)
             .create((&store, "a"))
             .expect_err("no such form");

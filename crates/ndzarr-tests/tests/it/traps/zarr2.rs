@@ -69,7 +69,7 @@ fn v2_t14_v3_t11_negative_zero_is_not_zero() {
         .expect("a new array");
     array.write(s![..], &array![-0.0, -0.0, 0.0, -0.0]).expect("a write");
     let shard = stored(&store, "a/c/0").expect("a shard");
-    assert_eq!(shard[..8], hex("0000000000000080"), "the second inner chunk alone");
+    assert_eq!(shard[..8], hex("0000000000000080"), "only the second inner chunk");
     assert_eq!(shard.len(), 8 + 32 + 4);
     let bits: Vec<u32> = array.read(..).expect("a read").iter().map(|v| v.to_bits()).collect();
     assert_eq!(bits, [0x8000_0000, 0x8000_0000, 0, 0x8000_0000]);
@@ -141,6 +141,6 @@ fn v2_unknown_codecs_and_parameters_that_only_steer_encoding() {
     let store = self::store(&[(".zarray", odd)], &[("0", "78014b4c4c4c040003ce0185")]);
     let array = Array::<u8>::open(&store).expect("an array");
     assert_eq!(array.read(s![..]).expect("a read"), array![b'a', b'a', b'a', b'a']);
-    let error = array.write(s![..], &array![1, 2, 3, 4]).expect_err("nobody knows that level");
+    let error = array.write(s![..], &array![1, 2, 3, 4]).expect_err("no such level");
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error:?}");
 }

@@ -122,7 +122,7 @@ fn v3_t23_gaps_and_any_order() {
 }
 
 #[test]
-fn v3_t24_broken_indexes() {
+fn v3_t24_broken_indexes_are_errors() {
     let no_crc = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
     let document =
         v3(json!([4]), json!([4]), "uint8", json!(0), json!({"codecs": [shard(json!([2]), "end", no_crc)]}));
@@ -161,7 +161,7 @@ fn v3_t25_empty_and_missing_shards() {
 }
 
 #[test]
-fn v3_t27_a_shard_behind_further_codecs() {
+fn v3_t27_a_shard_within_further_codecs() {
     let codecs = json!([shard(json!([2]), "end", crc_index()), {"name": "gzip", "configuration": {"level": 1}}, {"name": "crc32c"}]);
     let store = store(
         &[("zarr.json", v3(json!([4]), json!([4]), "uint8", json!(0), json!({"codecs": codecs})))],

@@ -27,7 +27,8 @@ pub(crate) struct Entry {
 
 impl Entry {
     pub(crate) fn stored(name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
-        let (name, value) = (name.as_ref().to_vec(), value.as_ref());
+        let name = name.as_ref().to_vec();
+        let value = value.as_ref();
         Self {
             local_name: name.clone(),
             name,
@@ -84,10 +85,8 @@ impl Archive {
 
     pub(crate) fn add(&mut self, entry: &Entry) {
         let at = self.values.len() as u32;
-        let (crc, stored_len, size) = match entry.has_descriptor {
-            true => (0, 0, 0),
-            false => (entry.crc, entry.stored_len, entry.size),
-        };
+        let (crc, stored_len, size) =
+            if entry.has_descriptor { (0, 0, 0) } else { (entry.crc, entry.stored_len, entry.size) };
         let out = &mut self.values;
         out.extend(b"PK\x03\x04");
         shorts(out, &[20, entry.flags, entry.method, 0, 0x21]);
@@ -101,7 +100,7 @@ impl Archive {
         self.list(entry, at);
     }
 
-    /// Adds an entry to the directory alone, with its local header at this place.
+    /// Adds an entry only to the directory, with its local header at this place.
     pub(crate) fn list(&mut self, entry: &Entry, at: u32) {
         let out = &mut self.directory;
         out.extend(b"PK\x01\x02");
@@ -125,7 +124,8 @@ impl Archive {
     /// With the records of zip64, and an end that leaves everything to them.
     pub(crate) fn zip64_bytes(&self) -> Vec<u8> {
         let mut out = [&self.junk[..], &self.values, &self.directory].concat();
-        let (start, len) = (self.values.len() as u64, self.directory.len() as u64);
+        let start = self.values.len() as u64;
+        let len = self.directory.len() as u64;
         out.extend(b"PK\x06\x06");
         longest(&mut out, &[44]);
         shorts(&mut out, &[45, 45]);
@@ -184,7 +184,7 @@ pub(crate) fn get(store: &impl Store, name: &str) -> Result<Option<Bytes>, Store
 
 #[track_caller]
 pub(crate) fn assert_value(store: &impl Store, name: &str, expected: impl AsRef<[u8]>) {
-    let value = get(store, name).expect("it can be read").expect("it is there");
+    let value = get(store, name).expect("it can be read").expect("it exists");
     assert!(value[..] == *expected.as_ref(), "{name}: {value:?}");
 }
 

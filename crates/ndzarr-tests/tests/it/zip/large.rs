@@ -39,7 +39,10 @@ impl Sparse {
 struct SparseStore(Arc<Mutex<Sparse>>);
 
 #[derive(Debug)]
-struct SparseTemporary(SparseStore, Mutex<Sparse>);
+struct SparseTemporary {
+    store: SparseStore,
+    sparse: Mutex<Sparse>,
+}
 
 struct NoLock;
 
@@ -73,13 +76,13 @@ impl Store for SparseStore {
     }
 
     fn temporary(&self, _: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
-        Ok(Some(Box::new(SparseTemporary(self.clone(), Mutex::default()))))
+        Ok(Some(Box::new(SparseTemporary { store: self.clone(), sparse: Mutex::default() })))
     }
 }
 
 impl Temporary for SparseTemporary {
     fn append(&self, part: &[u8]) -> Result<u64, StoreError> {
-        let mut value = self.1.lock().expect("no test panics with it");
+        let mut value = self.sparse.lock().expect("no test panics with it");
         let at = value.len;
         value.len += part.len() as u64;
         // Compared by the system: a loop is slow without optimisation.
@@ -90,7 +93,7 @@ impl Temporary for SparseTemporary {
     }
 
     fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        let mut value = self.1.lock().expect("no test panics with it");
+        let mut value = self.sparse.lock().expect("no test panics with it");
         let (&start, piece) = value.pieces.range_mut(..=at).next_back().expect("it was appended");
         let mut bytes = piece.to_vec();
         bytes[(at - start) as usize..][..part.len()].copy_from_slice(part);
@@ -99,11 +102,11 @@ impl Temporary for SparseTemporary {
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
-        Ok(self.1.lock().expect("no test panics with it").read(range))
+        Ok(self.sparse.lock().expect("no test panics with it").read(range))
     }
 
     fn publish(self: Box<Self>, _: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
-        let Self(store, value) = *self;
+        let Self { store, sparse: value } = *self;
         *store.0.lock().expect("no test panics with it") =
             value.into_inner().expect("no test panics with it");
         Ok(Pin::new(()))
@@ -130,7 +133,8 @@ impl KeyLock for NoLock {
 
 #[test]
 fn rs_44_a_value_of_5_gib_has_zip64() {
-    let (base, zeros) = (SparseStore::default(), Bytes::from(vec![0; 64 << 20]));
+    let base = SparseStore::default();
+    let zeros = Bytes::from(vec![0; 64 << 20]);
     let new = ZipWriter::create(base.clone(), key("a.zip")).expect("it begins");
     let mut parts = vec![zeros; 80];
     parts.push("end".into());
@@ -145,10 +149,10 @@ fn rs_44_a_value_of_5_gib_has_zip64() {
     assert_value(&store, "small", "value");
     assert_value(&store, "behind", "value");
     let want = Want::Ranges(vec![size - 5..size, 0..2, (4 << 30) - 1..(4 << 30) + 1]);
-    let parts = fetch(&store, "large", want).expect("it reads").expect("it is there");
+    let parts = fetch(&store, "large", want).expect("it reads").expect("it exists");
     assert_eq!(parts, [&b"\0\0end"[..], b"\0\0", b"\0\0"]);
 
-    // By the format's description: the local header of `large` is behind that of `small`, with
+    // By the format's description: the local header of `large` is after that of `small`, with
     // both sizes in its extra field; no other entry has one but `behind` in the directory.
     let value = base.0.lock().expect("no test panics with it").clone();
     let at = 30 + 5 + 5;

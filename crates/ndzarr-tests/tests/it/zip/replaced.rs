@@ -39,9 +39,9 @@ fn rs_45_a_replaced_file_is_an_error_and_not_a_mixture() {
             let other = Archive { junk: b"#".to_vec(), ..Archive::of(&[Entry::stored("a", [2; 50])]) };
             fs::write(&path, other.bytes()).expect("it writes");
         } else {
-            let beside = folder.path().join("new");
-            fs::write(&beside, other).expect("it writes");
-            fs::rename(beside, &path).expect("it renames");
+            let new = folder.path().join("new");
+            fs::write(&new, other).expect("it writes");
+            fs::rename(new, &path).expect("it renames");
         }
         for name in ["a", "b"] {
             assert_fails(get(&store, name), "changed since it was opened");
@@ -55,7 +55,7 @@ fn pins_name_values_of_one_archive() {
     let first = open(archive(1)).expect("it opens");
     let second = open(archive(1)).expect("it opens");
     let fetch = |of| Fetch { key: key("a"), of, want: Want::Size };
-    let Ok(Fetched::Parts { pin, .. }) = first.fetch(&fetch(Of::Any)) else { panic!("it is there") };
+    let Ok(Fetched::Parts { pin, .. }) = first.fetch(&fetch(Of::Any)) else { panic!("it exists") };
     for of in [Of::Snapshot(pin.clone()), Of::IfCurrent(pin)] {
         assert!(matches!(first.fetch(&fetch(of.clone())), Ok(Fetched::Parts { .. })));
         assert!(matches!(second.fetch(&fetch(of)), Ok(Fetched::Changed)));

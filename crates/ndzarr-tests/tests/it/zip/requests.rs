@@ -27,7 +27,8 @@ fn rs_44_a_large_directory_takes_two_requests_and_a_small_one_takes_one() {
     let counts = counting.counts();
     assert_eq!((counts.fetches, counts.looks, store.n_values()), (2, 0, 100_000));
     // Nothing is read twice.
-    let (directory, end) = (archive.directory.len() as u64, 22 + 20 + 56);
+    let directory = archive.directory.len() as u64;
+    let end = 22 + 20 + 56;
     assert_eq!(counts.bytes_read, directory + end);
     assert_value(&store, "c/99/999", "0123456789");
     let (counting, store) = counted(Archive::of(&[Entry::stored("a", "b")]).bytes());
@@ -64,7 +65,7 @@ fn c13_a_large_compressed_value_is_read_in_pieces() {
     counting.reset();
     let read = fetch(&store, "a", Want::Whole { limit: 1 << 30 }).expect("it reads");
     let counts = counting.counts();
-    assert!(read.expect("it is there") == [&value]);
+    assert!(read.expect("it exists") == [&value]);
     assert_eq!((counts.fetches, counts.ranges), (2, 2));
     // Nothing is read twice; the local header comes with the first piece.
     assert!(counts.bytes_read < stored_len + 300, "{counts:?}");

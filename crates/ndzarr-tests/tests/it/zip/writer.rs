@@ -39,7 +39,7 @@ fn hold(store: &impl Store, name: &str) -> Box<dyn KeyLock> {
     }
 }
 
-/// What a file has, read by the format's description alone: the name, and where the local header
+/// What a file has, read only by the format's description: the name, and where the local header
 /// is, in the order of the directory.
 fn parsed(bytes: &[u8]) -> Vec<(String, usize)> {
     let short = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
@@ -47,8 +47,9 @@ fn parsed(bytes: &[u8]) -> Vec<(String, usize)> {
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize;
     let end = bytes.len() - 22;
     assert_eq!(&bytes[end..end + 4], b"PK\x05\x06");
-    let (n, mut at) = (short(end + 10), long(end + 16));
-    assert_eq!(at + long(end + 12), end, "nothing is behind the directory");
+    let n = short(end + 10);
+    let mut at = long(end + 16);
+    assert_eq!(at + long(end + 12), end, "nothing is after the directory");
     let mut found = Vec::new();
     for _ in 0..n {
         assert_eq!(&bytes[at..at + 4], b"PK\x01\x02");
@@ -72,7 +73,7 @@ fn parsed(bytes: &[u8]) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn rs_43_each_name_is_there_once_with_its_last_value() {
+fn rs_43_each_name_is_stored_once_with_its_last_value() {
     let folder = folder();
     let path = folder.path().join("a.zip");
     let new = ZipWriter::create_file(&path).expect("it begins");
@@ -190,7 +191,7 @@ fn a_finished_archive_is_read_and_not_written() {
 }
 
 #[test]
-fn pins_of_replaced_values_last() {
+fn pins_of_replaced_values_stay_valid() {
     let folder = folder();
     let new = ZipWriter::create_file(folder.path().join("a.zip")).expect("it begins");
     let Ok(Put::Done(Some(pin))) = new.put(&key("a"), &["old".into()], Precondition::None) else {
@@ -204,7 +205,7 @@ fn pins_of_replaced_values_last() {
 
 /// More than what is held in memory, in parts that leave gaps and overlap.
 #[test]
-fn large_values_under_a_lock() {
+fn large_values_are_written_under_a_lock() {
     let folder = folder();
     let path = folder.path().join("a.zip");
     let new = ZipWriter::create_file(&path).expect("it begins");
@@ -224,12 +225,12 @@ fn large_values_under_a_lock() {
     parsed(&fs::read(&path).expect("it reads"));
     let store = ZipStore::open_file(&path).expect("it opens");
     let parts = crate::zip::by_hand::fetch(&store, "a", Want::Whole { limit: 1 << 30 });
-    assert!(parts.expect("it reads").expect("it is there")[0][..] == expected);
+    assert!(parts.expect("it reads").expect("it exists")[0][..] == expected);
     assert_eq!(names_in(folder.path()), ["a.zip"]);
 }
 
 #[test]
-fn several_threads_write() {
+fn several_threads_write_at_once() {
     let folder = folder();
     let path = folder.path().join("a.zip");
     let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
@@ -296,10 +297,10 @@ fn rs_46_a_killed_writer_leaves_the_old_archive_and_one_temporary() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("it starts");
-        let mut said = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-        assert!(said.any(|line| line.is_ok_and(|line| line == "written")));
-        child.kill().expect("it is there");
-        child.wait().expect("it is there");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        assert!(lines.any(|line| line.is_ok_and(|line| line == "written")));
+        child.kill().expect("it exists");
+        child.wait().expect("it exists");
         assert_value(&ZipStore::open_file(&path).expect("it opens"), "a", "old");
         assert_eq!(names_in(folder.path()).len(), 2, "{:?}", names_in(folder.path()));
     }

@@ -22,7 +22,7 @@ pub(crate) struct Stored<'s> {
     pub(crate) chain: &'s [CodecSpec],
     /// Elements of the chunk.
     pub(crate) n_elements: u64,
-    /// Whether all of them are inside the array, so that all inner chunks are read.
+    /// All of them are inside the array, so that all inner chunks are read.
     pub(crate) is_inside: bool,
     pub(crate) ndim: usize,
 }
@@ -121,10 +121,12 @@ fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
         // checksums.
         CodecConfig::Lzma(lzma) if lzma.format == LzmaFormat::Xz || file.starts_with(&[0xfd, b'7']) => {
             let is_checked = file.get(7).is_some_and(|check| check & 15 != 0);
-            match is_checked {
-                _ if byte < 12 || in_trailer(12) => Cover::Byte,
-                true => Cover::Values,
-                false => Cover::None,
+            if byte < 12 || in_trailer(12) {
+                Cover::Byte
+            } else if is_checked {
+                Cover::Values
+            } else {
+                Cover::None
             }
         }
         CodecConfig::Zstd { .. } if file.get(4).is_some_and(|descriptor| descriptor & 4 != 0) => {
@@ -139,7 +141,7 @@ fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
     }
 }
 
-/// Whether a codec checks all its input, whatever the stream looks like.
+/// True if a codec checks all its input, whatever the stream looks like.
 fn covers_values(config: &CodecConfig) -> bool {
     matches!(
         config,

@@ -1,3 +1,5 @@
+//! Damage to a file, and the damage that is tried.
+
 use std::fmt;
 
 use ndzarr_testkit::Random;

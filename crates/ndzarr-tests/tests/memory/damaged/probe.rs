@@ -1,3 +1,5 @@
+//! Reads a file with damage, and judges the result.
+
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -11,7 +13,7 @@ use super::checksums::Cover;
 use super::damage::Damage;
 use super::intact_prefixes;
 use super::select::{Role, Target, has_shards};
-use crate::ALLOCATOR;
+use crate::with_peak;
 
 /// A read of such small files takes milliseconds. One that takes this long hangs, however busy the
 /// machine is.
@@ -48,7 +50,7 @@ struct Outcome {
 impl<'t> Probe<'t> {
     pub(crate) fn new(target: &'t Target) -> Self {
         let memory = target.case.memory().expect("the stored files can be read");
-        let intact = memory.get(&target.key).expect("the file is there").to_vec();
+        let intact = memory.get(&target.key).expect("the file exists").to_vec();
         let options = OpenOptions::new().format(target.case_format());
         let mut probe = Self {
             target,
@@ -132,10 +134,8 @@ impl<'t> Probe<'t> {
     }
 
     fn read(&self) -> Outcome {
-        ALLOCATOR.reset_peak_usage();
-        let before = ALLOCATOR.current_usage();
         let mut declared = 0;
-        let read = match (&self.array, self.target.case.kind) {
+        let (read, peak) = with_peak(|| match (&self.array, self.target.case.kind) {
             (Some(array), _) => {
                 declared = declared_bytes(array);
                 array.read_bytes(&self.target.region).map(Some)
@@ -152,8 +152,7 @@ impl<'t> Probe<'t> {
                 .options
                 .open_group((&self.memory, &self.target.case.node))
                 .and_then(|group| group.children().map(|_| None)),
-        };
-        let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+        });
         Outcome { read, declared, peak }
     }
 

@@ -1,3 +1,5 @@
+//! The stored files that are damaged.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -79,15 +81,15 @@ pub(crate) fn chunks() -> Vec<Target> {
     chosen.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
-/// Lists what the two functions above should choose and do not.
+/// Codecs and documents of the tables below that [`chunks`] and [`documents`] do not choose.
 pub(crate) fn left_out() -> Vec<String> {
     let chosen: Vec<String> = chunks().iter().map(|target| signature(&target.chain)).collect();
-    let is_chosen = |codec: &&&str| !chosen.iter().any(|chain| chain.contains(**codec));
+    let is_missing = |codec: &&&str| !chosen.iter().any(|chain| chain.contains(**codec));
     let mut left_out: Vec<String> =
-        CODECS.iter().filter(is_chosen).map(|codec| (*codec).to_owned()).collect();
+        CODECS.iter().filter(is_missing).map(|codec| (*codec).to_owned()).collect();
     let chosen: Vec<String> = documents().into_iter().map(|target| target.key).collect();
-    let is_chosen = |name: &&&str| !chosen.iter().any(|key| key.ends_with(**name));
-    left_out.extend(DOCUMENTS.iter().filter(is_chosen).map(|name| (*name).to_owned()));
+    let is_missing = |name: &&&str| !chosen.iter().any(|key| key.ends_with(**name));
+    left_out.extend(DOCUMENTS.iter().filter(is_missing).map(|name| (*name).to_owned()));
     left_out
 }
 

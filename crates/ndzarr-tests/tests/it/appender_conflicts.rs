@@ -1,4 +1,4 @@
-//! Appenders beside other appenders, appends, writes and resizes.
+//! Appenders while others append, write and resize.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -44,7 +44,7 @@ fn of_two_appenders_one_is_refused_and_nothing_is_lost() -> Result<()> {
         // The fourth frame fills the shard.
         assert_eq!(three.push(&frame(9)).expect_err("it is shorter").kind(), ErrorKind::Conflict);
         assert_eq!(stored(&storage), frames(0..2).into_dyn());
-        // A write of elements that are there comes between, and stays.
+        // A write to published elements comes between, and stays.
         let mut four = a.appender(0)?;
         four.push(&frame(2))?;
         a.write_chunk(&[1, 0, 0], &frames(9..10))?;
@@ -56,7 +56,7 @@ fn of_two_appenders_one_is_refused_and_nothing_is_lost() -> Result<()> {
         assert_eq!(stored(&storage), expected.into_dyn());
         a.refresh()?;
         a.resize([6, 5, 4])?;
-        assert_eq!(a.read((4..6, .., ..))?.sum(), 0, "what was refused is not there");
+        assert_eq!(a.read((4..6, .., ..))?.sum(), 0, "what was refused is not stored");
     }
     Ok(())
 }

@@ -16,9 +16,14 @@ use serde_json::json;
 struct Gate {
     key: &'static str,
     before: Step,
-    /// Whether a writer came, and whether it is open.
-    state: Mutex<(bool, bool)>,
+    state: Mutex<GateState>,
     changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct GateState {
+    has_come: bool,
+    is_open: bool,
 }
 
 /// What a writer does under a lock.
@@ -35,22 +40,22 @@ impl Gate {
 
     fn pass(&self) {
         let mut state = self.state.lock().expect("no panic");
-        state.0 = true;
+        state.has_come = true;
         self.changed.notify_all();
-        drop(self.changed.wait_while(state, |(_, is_open)| !*is_open).expect("no panic"));
+        drop(self.changed.wait_while(state, |state| !state.is_open).expect("no panic"));
     }
 
     fn has_come(&self) -> bool {
-        self.state.lock().expect("no panic").0
+        self.state.lock().expect("no panic").has_come
     }
 
     fn wait(&self) {
         let state = self.state.lock().expect("no panic");
-        drop(self.changed.wait_while(state, |(came, _)| !*came).expect("no panic"));
+        drop(self.changed.wait_while(state, |state| !state.has_come).expect("no panic"));
     }
 
     fn open(&self) {
-        self.state.lock().expect("no panic").1 = true;
+        self.state.lock().expect("no panic").is_open = true;
         self.changed.notify_all();
     }
 }
@@ -120,7 +125,8 @@ fn a_dropped_change_does_not_end_an_append_that_it_waited_for() {
     let gates = vec![Arc::clone(&chunk), Arc::clone(&document)];
     let store = Storage::blocking(Gated { inner: FsStore::new(folder.path()), gates });
     let a = Array::<u8>::open((&store, "a")).expect("opens");
-    let (mut a, mut other) = (asynchronous::Array::from(a.clone()), asynchronous::Array::from(a));
+    let mut other = asynchronous::Array::from(a.clone());
+    let mut a = asynchronous::Array::from(a);
 
     let data = Array1::from_elem(4, 1);
     let mut append = Box::pin(a.append(0, &data));
@@ -150,19 +156,23 @@ fn later_appends_do_not_spin_while_a_dropped_one_publishes() {
     let document = Gate::before(Step::Publish, "a/zarr.json");
     let gates = vec![Arc::clone(&document)];
     let store = Arc::new(Gated { inner: FsStore::new(folder.path()), gates });
-    let works = Arc::downgrade(&store);
+    let in_use = Arc::downgrade(&store);
     let a = Array::<u8>::open((Storage::blocking(store), "a")).expect("opens");
-    let (mut a, mut b) = (asynchronous::Array::from(a.clone()), asynchronous::Array::from(a));
-    let (mut c, twos, threes) = (b.clone(), Array1::from_elem(4, 2), Array1::from_elem(4, 3));
+    let mut a = asynchronous::Array::from(a);
+    let mut b = a.clone();
+    let mut c = a.clone();
 
     let ones = Array1::from_elem(4, 1);
+    let twos = Array1::from_elem(4, 2);
+    let threes = Array1::from_elem(4, 3);
     let mut append = Box::pin(a.append(0, &ones));
     let mut context = Context::from_waker(Waker::noop());
     while !document.has_come() {
         assert!(append.as_mut().poll(&mut context).is_pending());
         std::thread::yield_now();
     }
-    let (mut second, mut third) = (Box::pin(b.append(0, &twos)), Box::pin(c.append(0, &threes)));
+    let mut second = Box::pin(b.append(0, &twos));
+    let mut third = Box::pin(c.append(0, &threes));
     let mut poll_both = || {
         // They come far enough to wait for the first one. A busy machine may hide a fault here, but
         // cannot cause a false one.
@@ -182,7 +192,7 @@ fn later_appends_do_not_spin_while_a_dropped_one_publishes() {
     block_on(second).expect("appended");
     block_on(third).expect("appended");
     drop((a, b, c));
-    while works.strong_count() > 0 {
+    while in_use.strong_count() > 0 {
         std::thread::yield_now();
     }
     let a = Array::<u8>::open((folder.path(), "a")).expect("opens");

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use ndarray::{Array2, ArrayD, IxDyn, arr1, arr2, s};
+use ndarray::{Array2, ArrayD, IxDyn, arr2, s};
 use ndzarr::{
     Array, ChunkEdges, CopyLevel, CopyOptions, CustomChunkGrid, Error, ErrorKind, Extensions, Format,
     MemoryStore, OpenOptions, Points, Progress, Region, RunOptions, Storage, asynchronous, codec, copy,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const SEASONS: &str = "example.seasons";
 const BOUNDED: &str = "example.bounded";
 
-fn listed(runs: &[(u64, u64)]) -> ChunkEdges {
+pub(crate) fn listed(runs: &[(u64, u64)]) -> ChunkEdges {
     ChunkEdges::Listed(runs.to_vec())
 }
 
@@ -34,7 +34,7 @@ fn seasons(configuration: &Value) -> Result<CustomChunkGrid, String> {
 }
 
 /// Chunks of 4 elements, of which the last ends with the array: it depends on the shape.
-fn bounded(shape: &[u64]) -> CustomChunkGrid {
+pub(crate) fn bounded(shape: &[u64]) -> CustomChunkGrid {
     let edges = |&len: &u64| {
         let whole = (len / 4 > 0).then_some((4, len / 4));
         let rest = (len % 4 > 0).then_some((len % 4, 1));
@@ -43,7 +43,7 @@ fn bounded(shape: &[u64]) -> CustomChunkGrid {
     CustomChunkGrid::new(BOUNDED, shape.iter().map(edges))
 }
 
-fn new_seasons(heights: &[u64], width: u64) -> CustomChunkGrid {
+pub(crate) fn new_seasons(heights: &[u64], width: u64) -> CustomChunkGrid {
     seasons(&json!({"heights": heights, "width": width})).expect("a grid")
 }
 
@@ -54,7 +54,7 @@ fn options() -> OpenOptions {
     OpenOptions::new().extensions(extensions)
 }
 
-fn open(storage: impl Into<Storage>, path: &str) -> ndzarr::Result<Array<u16>> {
+pub(crate) fn open(storage: impl Into<Storage>, path: &str) -> ndzarr::Result<Array<u16>> {
     options().open_array::<u16>((storage, path))
 }
 
@@ -62,11 +62,11 @@ fn part_shape(part: &Region) -> Vec<usize> {
     part.shape().iter().map(|&n| n as usize).collect()
 }
 
-fn document(store: &MemoryStore, path: &str) -> Value {
+pub(crate) fn document(store: &MemoryStore, path: &str) -> Value {
     serde_json::from_slice(&store.get(&format!("{path}/zarr.json")).expect("a document")).expect("JSON")
 }
 
-fn numbered(rows: usize, columns: usize) -> Array2<u16> {
+pub(crate) fn numbered(rows: usize, columns: usize) -> Array2<u16> {
     Array2::from_shape_fn((rows, columns), |(row, column)| (row * columns + column + 1) as u16)
 }
 
@@ -179,7 +179,7 @@ fn unknown_and_impossible_grids_are_errors() {
 
 /// A list may end beyond u64, where no element is.
 #[test]
-fn lengths_and_counts_of_any_size() {
+fn lengths_and_counts_of_any_size_are_accepted_or_refused() {
     let store = MemoryStore::new();
     let create = |path: &str, runs: &[(u64, u64)]| {
         let grid = CustomChunkGrid::new("example.far", [listed(runs)]);
@@ -209,7 +209,7 @@ fn lengths_and_counts_of_any_size() {
 
 /// A shape that shards cannot have is an error when the array is created.
 #[test]
-fn shards_of_them_are_divided_by_their_inner_chunks() {
+fn shards_of_a_custom_grid_are_divided_by_their_inner_chunks() {
     let store = MemoryStore::new();
     let new = |inner: [u64; 2]| {
         Array::<u16>::builder([8, 20]).chunk_grid(new_seasons(&[2, 4, 2], 8)).shards([2, 8]).chunks(inner)
@@ -227,108 +227,14 @@ fn shards_of_them_are_divided_by_their_inner_chunks() {
 }
 
 #[test]
-fn shrinking_trims_and_removes_and_growing_shows_nothing_old() {
-    for storage in [Storage::from(MemoryStore::new()), Storage::asynchronous(AsyncMemoryStore::default())] {
-        let new = Array::<u16>::builder([6, 9]).chunk_grid(new_seasons(&[2, 3, 1, 4], 4));
-        let mut a = new.create((&storage, "a")).expect("created");
-        let numbers = numbered(6, 9);
-        a.write([0..6, 0..9], &numbers).expect("written");
-        a.resize([4, 5]).expect("resized");
-        assert_eq!(a.read([0..4, 0..5]).expect("read"), numbers.slice(s![..4, ..5]));
-        a.resize([6, 9]).expect("resized");
-        let mut expected = numbers.clone();
-        expected.slice_mut(s![4.., ..]).fill(0);
-        expected.slice_mut(s![.., 5..]).fill(0);
-        assert_eq!(a.read([0..6, 0..9]).expect("read"), expected);
-        a.append(1, &Array2::ones((6, 3)).into_dyn()).expect("appended");
-        a.append(0, &Array2::from_elem((7, 12), 2).into_dyn()).expect("appended");
-        let a = open(&storage, "a").expect("opens");
-        assert_eq!(a.shape(), [13, 12]);
-        assert_eq!(a.read([0..6, 0..9]).expect("read"), expected);
-        assert_eq!(a.read([0..6, 9..12]).expect("read"), Array2::<u16>::ones((6, 3)));
-        assert_eq!(a.read([6..13, 0..12]).expect("read"), Array2::<u16>::from_elem((7, 12), 2));
-        // 2, 3, 1, 4 and 4 rows.
-        assert_eq!(a.chunks().grid_shape(), [5, 3]);
-    }
-}
-
-#[test]
-fn an_array_grows_to_the_end_of_its_list_and_no_further() {
-    let store = MemoryStore::new();
-    let grid = CustomChunkGrid::new("example.three", [listed(&[(2, 1), (3, 1), (4, 1)])]);
-    let mut a = Array::<u8>::builder([4]).chunk_grid(grid).create((&store, "a")).expect("created");
-    a.write(.., &arr1(&[1, 2, 3, 4])).expect("written");
-    a.append(0, &arr1(&[5, 6, 7, 8, 9]).into_dyn()).expect("appended");
-    for refused in [a.resize([10]), a.append(0, &arr1(&[10]).into_dyn())] {
-        let error = refused.expect_err("has to be refused");
-        assert_eq!(error.kind(), ErrorKind::WrongShape);
-        assert!(error.to_string().contains("chunks of 9 elements along axis 0, which has 10"), "{error}");
-    }
-    assert_eq!(document(&store, "a")["shape"], json!([9]));
-    assert_eq!(a.read([0..a.shape()[0]]).expect("read").to_vec(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    a.resize([3]).expect("resized");
-    a.resize([9]).expect("resized");
-    assert_eq!(a.read([0..a.shape()[0]]).expect("read").to_vec(), [1, 2, 3, 0, 0, 0, 0, 0, 0]);
-}
-
-#[test]
-fn axes_without_elements() {
-    for storage in [Storage::from(MemoryStore::new()), Storage::asynchronous(AsyncMemoryStore::default())] {
-        let grid = CustomChunkGrid::new("example.none", [listed(&[]), listed(&[(2, 3)])]);
-        let a = Array::<u8>::builder([0, 5]).chunk_grid(grid).create((&storage, "none")).expect("created");
-        assert_eq!((a.chunks().count(), a.chunks().grid_shape()), (0, vec![0, 3]));
-        assert_eq!(a.read(..).expect("read").shape(), [0, 5]);
-        a.write(.., &Array2::<u8>::zeros((0, 5)).into_dyn()).expect("nothing to write");
-
-        let new = Array::<u16>::builder([0, 5]).chunk_grid(new_seasons(&[1, 2], 3));
-        let mut a = new.create((&storage, "a")).expect("created");
-        a.append(0, &numbered(4, 5).into_dyn()).expect("appended");
-        a.resize([4, 0]).expect("resized");
-        assert_eq!(a.chunks().count(), 0);
-        a.resize([4, 5]).expect("resized");
-        assert_eq!(a.read(..).expect("read"), ArrayD::<u16>::zeros(IxDyn(&[4, 5])));
-    }
-    let scalar = CustomChunkGrid::new("example.scalar", []);
-    let a = Array::<u8>::builder([]).chunk_grid(scalar).create((MemoryStore::new(), "a")).expect("created");
-    a.fill(.., 7).expect("written");
-    assert_eq!(a.read(..).expect("read").sum(), 7);
-}
-
-/// A grid whose chunks change with the shape would show elements in other places after a resize.
-#[test]
-fn an_array_whose_chunks_would_change_is_not_resized() {
-    let store = MemoryStore::new();
-    let new = Array::<u16>::builder([6]).chunk_grid(bounded(&[6]));
-    new.create((&store, "a")).expect("created");
-    let mut a = open(&store, "a").expect("opens");
-    a.write(.., &arr1(&[1, 2, 3, 4, 5, 6])).expect("written");
-    assert_eq!(store.get("a/c/1").map(|value| value.len()), Some(4), "two elements");
-    let before = document(&store, "a");
-    for shape in [7, 5] {
-        a.resize([shape]).expect_err("has to be refused");
-    }
-    a.append(0, &arr1(&[7]).into_dyn()).expect_err("has to be refused");
-    assert_eq!(document(&store, "a"), before);
-    assert_eq!(a.read([0..a.shape()[0]]).expect("read").to_vec(), [1, 2, 3, 4, 5, 6]);
-    // Both shapes have the first chunk, and only that.
-    a.resize([4]).expect("resized");
-    assert_eq!(store.get("a/c/1"), None);
-    // More chunks for a larger shape are no change.
-    a.resize([10]).expect("resized");
-    a.write([8..10], &arr1(&[9, 10])).expect("written");
-    assert_eq!(store.get("a/c/2").map(|value| value.len()), Some(4), "two elements");
-    let a = open(&store, "a").expect("opens");
-    assert_eq!(a.read([0..a.shape()[0]]).expect("read").to_vec(), [1, 2, 3, 4, 0, 0, 0, 0, 9, 10]);
-}
-
-#[test]
-fn work_on_each_chunk_in_parallel() {
+fn each_chunk_is_worked_on_in_parallel() {
     let storage = Storage::from(MemoryStore::new());
     let new = |path: &str| {
         let new = Array::<u16>::builder([11, 7]).chunk_grid(new_seasons(&[3, 1, 2], 4));
         new.create((&storage, path)).expect("created")
     };
-    let (a, b) = (new("a"), new("b"));
+    let a = new("a");
+    let b = new("b");
     let written = par_write(&a, |part| {
         let origin = part.start();
         let of = |at: IxDyn| ((origin[0] + at[0] as u64) * 7 + origin[1] + at[1] as u64 + 1) as u16;

@@ -132,7 +132,7 @@ fn elements_are_checked_by_the_rules() {
 }
 
 #[test]
-fn what_is_wrong_is_said_by_name() {
+fn errors_name_the_type() {
     let error = |change: Change| {
         open::<Digit>(&with_document(change), "a").expect_err("has to be refused").to_string()
     };
@@ -189,7 +189,7 @@ fn names_of_the_library_cannot_be_replaced() {
 
 /// Shards, filters, resizing, attributes: each reads the document again, or the layout.
 #[test]
-fn an_array_of_them_is_like_any_other() {
+fn an_array_of_a_custom_type_is_like_any_other() {
     let store = MemoryStore::new();
     let mut a = Array::<Digit>::builder([2, 4])
         .shards([2, 4])
@@ -211,7 +211,7 @@ fn an_array_of_them_is_like_any_other() {
 }
 
 #[test]
-fn groups_hand_them_on() {
+fn groups_pass_custom_types_on() {
     let store = MemoryStore::new();
     let root = Group::builder().extensions(extensions()).create(&store).expect("created");
     let below = root.create_group("below").expect("created");
@@ -239,7 +239,7 @@ fn groups_hand_them_on() {
 }
 
 #[test]
-fn fields_may_be_of_them() {
+fn fields_may_be_of_custom_types() {
     let fields = [Field::new("n", DataType::UInt { bits: 16 }), Field::new("digit", digit().into())];
     let data_type = DataType::Struct(StructType::new(fields).expect("two names"));
     let store = MemoryStore::new();
@@ -261,7 +261,7 @@ fn fields_may_be_of_them() {
 
 /// A type with the layout of a string has its codec.
 #[test]
-fn they_may_be_of_variable_size() {
+fn custom_types_may_be_of_variable_size() {
     let word = || CustomType::new("example.word", DataType::String);
     let store = MemoryStore::new();
     let request = ArrayRequest::new(vec![2], vec![2], word().into());
@@ -282,7 +282,7 @@ fn they_may_be_of_variable_size() {
 }
 
 #[test]
-fn they_are_converted_with_the_chunks() {
+fn chunks_of_custom_types_are_copied() {
     let store = MemoryStore::new();
     let a =
         Array::<Digit>::builder([3]).chunks([2]).fill_value(Digit(2)).create((&store, "a")).expect("created");

@@ -1,5 +1,5 @@
-//! Copies in groups above the store in which a node was opened, above groups without documents, and
-//! in maps that were empty.
+//! Consolidated metadata of groups above the store in which a node was opened, above groups without
+//! documents, and in maps that were empty.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn in_each_format(test: impl Fn(Format, &Path)) {
     }
 }
 
-/// The root as opened by a reader of copies only.
+/// The root as a reader opens it, with its consolidated metadata.
 fn root(root: &Path) -> Group {
     Group::open(root).expect("the root")
 }
@@ -41,7 +41,7 @@ fn shape(root: &Path) -> Vec<u64> {
 }
 
 #[test]
-fn an_array_that_was_opened_by_its_path() {
+fn changes_of_an_array_opened_by_its_path_reach_the_root() {
     in_each_format(|format, at| {
         let mut a = Array::<u8>::open(at.join("g/a")).expect("an array");
         a.append(0, &arr1(&[7, 7])).expect("an append");
@@ -54,7 +54,7 @@ fn an_array_that_was_opened_by_its_path() {
 }
 
 #[test]
-fn nodes_in_a_store_below_the_root() {
+fn changes_in_a_store_below_the_root_reach_the_root() {
     in_each_format(|format, at| {
         let below = at.join("g");
         Array::<u8>::open((&below, "a")).expect("an array").resize([2]).expect("a smaller shape");
@@ -65,17 +65,17 @@ fn nodes_in_a_store_below_the_root() {
         let mut group = Group::open(&below).expect("a group");
         group.merge_attributes(json!({"x": 1})).expect("an attribute");
         assert_eq!(root(at).group("g").expect("a group").attributes()["x"], 1, "{format}");
-        group.erase("h").expect("it is there");
-        Group::open(&below).expect("a group").erase("c").expect("it is there");
+        group.erase("h").expect("it exists");
+        Group::open(&below).expect("a group").erase("c").expect("it exists");
         assert_eq!(paths(&root(at)), ["g", "g/a"], "{format}");
-        Group::open(&below).expect("a group").erase_self().expect("it is there");
+        Group::open(&below).expect("a group").erase_self().expect("it exists");
         assert!(paths(&root(at)).is_empty(), "{format}");
     });
 }
 
 #[cfg(unix)]
 #[test]
-fn a_link_leads_to_the_array_or_the_array_is_a_link() {
+fn changes_through_links_reach_the_root() {
     use std::os::unix::fs::symlink;
     in_each_format(|format, at| {
         let outside = tempfile::tempdir().expect("a folder");
@@ -120,7 +120,7 @@ fn a_folder_above_that_is_no_group_ends_the_search() {
 /// tensorstore leaves such nodes, since it creates no groups. zarr-python cannot open a root whose
 /// copies contain `g/a` but not `g`.
 #[test]
-fn a_group_without_document_keeps_what_is_below_it_out() {
+fn nodes_below_a_group_without_document_are_not_added() {
     for format in FORMATS {
         let store = MemoryStore::new();
         let mut root = Group::create(&store, format).expect("a new group");
@@ -148,7 +148,7 @@ fn a_group_without_document_keeps_what_is_below_it_out() {
 
 /// The next change repairs copies that readers refuse.
 #[test]
-fn a_node_without_its_group_goes_from_the_copies() {
+fn a_node_without_its_group_is_removed_from_the_map() {
     let store = MemoryStore::new();
     let mut root = Group::create(&store, Format::Zarr3).expect("a new group");
     for path in ["b", "g/a"] {
@@ -175,7 +175,7 @@ fn an_empty_map_is_filled() {
         root.consolidate().expect("it can be");
         root.create_array("b", Array::<u8>::builder([4])).expect("a new array");
         assert!(copies(&store, format).contains(&"b".to_owned()), "{format}: {:?}", copies(&store, format));
-        root.erase("b").expect("it is there");
+        root.erase("b").expect("it exists");
         assert!(!copies(&store, format).contains(&"b".to_owned()), "{format}");
         root.create_group("c").expect("a new group");
         assert!(copies(&store, format).contains(&"c".to_owned()), "{format}");
@@ -185,7 +185,7 @@ fn an_empty_map_is_filled() {
 /// zarr-python writes an empty map into copies of groups, which may end up in a group with nodes. A
 /// single entry would hide the others.
 #[test]
-fn an_empty_map_is_filled_with_all_there_is() {
+fn an_empty_map_is_filled_with_all_nodes() {
     let store = MemoryStore::new();
     let root = Group::create(&store, Format::Zarr3).expect("a new group");
     root.create_array("a", Array::<u8>::builder([4])).expect("a new array");

@@ -1,4 +1,4 @@
-//! Selections of the caller's own, made of others.
+//! Custom selections, made of others.
 
 use ndarray::{IxDyn, NewAxis};
 use ndzarr::{Array, Error, ErrorKind, MemoryStore, Points, Resolved, Selection};
