@@ -1,28 +1,37 @@
 //! What earlier calls have read: `Cache` keeps chunks, `IndexCache` the indexes of shards.
 
+mod decoded;
+mod index_cache;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use ndzarr_codec::{CodecChain, Elements, Layout, ShardIndex, Sharding, VlenSlot};
+use ndzarr_codec::{CodecChain, ShardIndex};
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
-use ndzarr_store::{AsyncStore, Key, PerProcess, Pin, Store, StoreError};
+use ndzarr_store::{AsyncStore, Key, PerProcess, Pin, Store};
 use quick_cache::sync::{Cache as Entries, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
+pub(crate) use self::decoded::Decoded;
+pub(crate) use self::index_cache::CachedIndex;
+use self::index_cache::ENTRY_BYTES;
+pub use self::index_cache::{IndexCache, closes_files_after, with_files};
+
 /// A cache of decoded chunks, for any number of arrays in any number of stores. Clones share it.
 ///
-/// A read that meets a chunk in the cache asks the store only whether it is still current: a `stat` for
-/// each chunk in a file system, a request without a body in other stores. So it sees every write of any
-/// handle or program that calls the system or the service. It does not see writes through a memory
-/// mapping (`np.memmap`): a page that has been written to already gets no new time, nor does `msync`
-/// give it one. Read files that a program changes so without a cache, or call [`clear`](Self::clear).
+/// A read that finds a chunk in the cache asks the store only whether it is still current: a `stat`
+/// for each chunk in a file system, a request without a body in other stores. So it sees every
+/// write of any handle or program that calls the system or the service. It does not see writes
+/// through a memory mapping (`np.memmap`): a page that has been written to already gets no new
+/// time, nor does `msync` give it one. Read files that a program changes so without a cache, or
+/// call [`clear`](Self::clear).
 ///
-/// A chunk in the cache was read and decoded as a whole. Chunks that are used again stay longer than
-/// those that were read once, so reading a large array does not displace them.
+/// A chunk in the cache was read and decoded as a whole. Chunks that are used again stay longer
+/// than those that were read once, so reading a large array does not displace them.
 ///
 /// The store must be able to name the state of a chunk without holding it open
 /// ([`Pin::light`]). A file that was written less than 0.1 s ago is not kept, nor are files of
@@ -32,7 +41,7 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 /// use ndzarr::Cache;
 ///
 /// let cache = Cache::new(1 << 30);
-/// // The same memory, for stores that nothing writes to: nothing is asked.
+/// // The same memory, for stores that nothing writes to: no requests for chunks in the cache.
 /// let frozen = cache.clone().frozen();
 /// assert_eq!((cache.byte_len(), frozen.byte_len()), (0, 0));
 /// ```
@@ -74,16 +83,16 @@ impl Cache {
         self.entries.get(|_| chunks(self.capacity))
     }
 
-    /// The same cache; what is added through this handle stays encoded. It takes less memory, and
-    /// is decoded each time.
+    /// Keeps what is added through this handle encoded: it takes less memory, and is decoded each
+    /// time.
     #[must_use]
     pub fn encoded(self) -> Self {
         Self { keeps: Keeps::Encoded, ..self }
     }
 
-    /// The same cache, for data that nothing changes any more: arrays with this handle ask for
-    /// nothing that they have in the cache, and also remember which chunks are missing. They may
-    /// never see what is written all the same.
+    /// Trusts the cache, for data that nothing changes any more: arrays with this handle make no
+    /// request for what they have in the cache, and also remember which chunks are missing. They
+    /// may never see what is written all the same.
     #[must_use]
     pub fn frozen(self) -> Self {
         Self { trusts: true, ..self }
@@ -107,15 +116,14 @@ impl fmt::Debug for Cache {
     }
 }
 
-/// Room for chunks of this many bytes.
+/// An empty table for chunks of this many bytes.
 fn chunks(capacity: u64) -> Chunks {
     let items = usize::try_from(capacity >> 16).map_or(1 << 20, |items| items.clamp(64, 1 << 20));
     let mut options = OptionsBuilder::new();
-    // One part: several would each have their own share of the bytes. Chunks are large: a fifth of
-    // them, and not a thirtieth, may be newcomers, so that there is room for one.
+    // Of one part, since several would each have their own share of the bytes. A fifth of the
+    // chunks, and not a thirtieth, may be newcomers: chunks are large, and one has to fit.
     options.shards(1).hot_allocation(0.8).weight_capacity(capacity).estimated_items_capacity(items);
-    let options = options.build();
-    let options = options.expect("both capacities are set");
+    let options = options.build().expect("both capacities are set");
     Entries::with_options(options, ByMemory, DefaultHashBuilder::default(), DefaultLifecycle::default())
 }
 
@@ -126,7 +134,7 @@ pub enum StoreId {
     Named(Arc<str>),
     /// By its address, which the weak reference reserves.
     Blocking(Weak<dyn Store>),
-    /// Like `Blocking`.
+    /// By its address, as well.
     Async(Weak<dyn AsyncStore>),
 }
 
@@ -154,7 +162,7 @@ struct Origin {
     codecs: Vec<CodecSpec>,
     data_type: DataType,
     fill_value: FillValue,
-    /// Of codecs that are not ours, the name alone does not say what they do.
+    /// For codecs that are not ours: their name does not say what they do.
     chain: Option<Arc<CodecChain>>,
 }
 
@@ -183,11 +191,14 @@ impl ArrayCache {
         (codecs, data_type, fill_value): (&[CodecSpec], &DataType, &FillValue),
     ) -> Self {
         let chain = (!codecs.iter().all(is_ours)).then(|| Arc::clone(chain));
-        let (data_type, fill_value) = (data_type.clone(), fill_value.clone());
-        Self {
-            cache,
-            origin: Arc::new(Origin { store, codecs: codecs.to_vec(), data_type, fill_value, chain }),
-        }
+        let origin = Origin {
+            store,
+            codecs: codecs.to_vec(),
+            data_type: data_type.clone(),
+            fill_value: fill_value.clone(),
+            chain,
+        };
+        Self { cache, origin: Arc::new(origin) }
     }
 
     /// True if a chunk of this decoded size would leave room for others.
@@ -261,7 +272,7 @@ impl Slot {
     }
 }
 
-/// What the cache knows about a chunk.
+/// A chunk, or its absence, in the cache.
 #[derive(Debug)]
 pub(crate) struct Entry {
     /// The state of the value; `None` for an inner chunk, whose value has its own entry, and for a
@@ -276,8 +287,7 @@ impl Entry {
     /// The index of a shard.
     pub(crate) fn index(&self) -> Option<CachedIndex> {
         let Held::Index(index, version) = &self.held else { return None };
-        let (pin, index) = (self.pin.clone()?, Arc::clone(index));
-        Some(CachedIndex { pin, index, version: *version })
+        Some(CachedIndex { pin: self.pin.clone()?, index: Arc::clone(index), version: *version })
     }
 }
 
@@ -311,9 +321,6 @@ impl Hash for CacheKey {
 #[derive(Clone)]
 struct ByMemory;
 
-/// About what an entry takes besides its content: itself, its place in the table, a pin.
-const ENTRY: usize = 256;
-
 impl Weighter<CacheKey, Arc<Entry>> for ByMemory {
     fn weight(&self, key: &CacheKey, entry: &Arc<Entry>) -> u64 {
         let key_len = match key {
@@ -326,152 +333,6 @@ impl Weighter<CacheKey, Arc<Entry>> for ByMemory {
             Held::Decoded(decoded) => decoded.byte_len(),
             Held::Encoded(bytes) => bytes.len(),
         };
-        (ENTRY + key_len + held) as u64
+        (ENTRY_BYTES + key_len + held) as u64
     }
-}
-
-/// Decoded elements that borrow nothing.
-#[derive(Debug)]
-pub(crate) struct Decoded {
-    bytes: Vec<u8>,
-    form: Form,
-    pub(crate) layout: Layout,
-}
-
-#[derive(Debug)]
-enum Form {
-    Fixed { size: usize },
-    Vlen { slots: Vec<VlenSlot> },
-}
-
-impl Decoded {
-    /// A copy.
-    pub(crate) fn of(elements: Elements<'_>, layout: &Layout) -> Self {
-        let (bytes, form) = match elements {
-            Elements::Fixed { bytes, size } => (bytes, Form::Fixed { size }),
-            Elements::Vlen { slots, bytes } => (bytes, Form::Vlen { slots: slots.to_vec() }),
-        };
-        Self { bytes: bytes.to_vec(), form, layout: layout.clone() }
-    }
-
-    pub(crate) fn elements(&self) -> Elements<'_> {
-        let bytes = &self.bytes[..];
-        match &self.form {
-            Form::Fixed { size } => Elements::Fixed { bytes, size: *size },
-            Form::Vlen { slots } => Elements::Vlen { slots, bytes },
-        }
-    }
-
-    /// Its memory use in bytes.
-    pub(crate) fn byte_len(&self) -> usize {
-        let slots = match &self.form {
-            Form::Fixed { .. } => 0,
-            Form::Vlen { slots } => size_of_val(&slots[..]),
-        };
-        self.bytes.len() + slots
-    }
-}
-
-/// The indexes of all arrays of the process. Their pins may hold open files, which are limited per
-/// process.
-static INDEXES: PerProcess<Indexes> = PerProcess::new();
-
-type Indexes = Entries<(u64, String), Found, ByMemory>;
-
-/// An index, and what it was read by.
-type Found = (CachedIndex, Arc<Sharding>);
-
-/// Total size of all indexes. One whose pin is not light counts as a 64th of that at least, so there
-/// are at most 64 of those. An index larger than the total is not kept.
-const CAPACITY: u64 = 64 << 20;
-
-/// The shard indexes of the arrays of one store, each with the pin of the value that it came from.
-///
-/// Every use asks the store whether the value is still current.
-#[derive(Clone, Debug)]
-pub struct IndexCache(Arc<OwnIndexes>);
-
-#[derive(Debug)]
-struct OwnIndexes {
-    store: u64,
-    used: AtomicBool,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct CachedIndex {
-    pub(crate) pin: Pin,
-    pub(crate) index: Arc<ShardIndex>,
-    /// Which number this state of the shard has in a [`Cache`].
-    pub(crate) version: u64,
-}
-
-impl Weighter<(u64, String), Found> for ByMemory {
-    fn weight(&self, (_, key): &(u64, String), (entry, _): &Found) -> u64 {
-        let bytes = (ENTRY + key.len() + entry.index.byte_len()) as u64;
-        if entry.pin.is_light() { bytes } else { bytes.max(CAPACITY / 64) }
-    }
-}
-
-impl Default for IndexCache {
-    fn default() -> Self {
-        static STORES: AtomicU64 = AtomicU64::new(0);
-        let store = STORES.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::new(OwnIndexes { store, used: AtomicBool::new(false) }))
-    }
-}
-
-impl IndexCache {
-    /// The index of a shard, if it was read as this sharding reads it.
-    pub(crate) fn get(&self, key: &str, sharding: &Sharding) -> Option<CachedIndex> {
-        if !self.0.used.load(Ordering::Relaxed) {
-            return None;
-        }
-        let key = (self.0.store, key.to_owned());
-        let attempt = |indexes: &Indexes| indexes.try_get(&key).ok();
-        let (found, by) = INDEXES.inherited(indexes, attempt, |indexes| indexes.get(&key))?;
-        by.has_same_index(sharding).then_some(found)
-    }
-
-    pub(crate) fn insert(&self, key: &str, entry: CachedIndex, sharding: &Arc<Sharding>) {
-        self.0.used.store(true, Ordering::Relaxed);
-        let key = (self.0.store, key.to_owned());
-        let found = (entry, Arc::clone(sharding));
-        let attempt = |indexes: &Indexes| indexes.try_insert(key.clone(), found.clone()).ok();
-        INDEXES.inherited(indexes, attempt, |indexes| indexes.insert(key.clone(), found.clone()));
-    }
-}
-
-impl Drop for OwnIndexes {
-    fn drop(&mut self) {
-        if *self.used.get_mut() {
-            INDEXES.get(|_| indexes()).retain(|(store, _), _| *store != self.store);
-        }
-    }
-}
-
-fn indexes() -> Indexes {
-    Entries::with_weighter(64, CAPACITY, ByMemory)
-}
-
-/// Runs an operation that opens a file. If the process has too many files open, those of cached
-/// indexes are closed and it runs again. Every call of a store that may open a file goes through this.
-///
-/// # Errors
-/// That of the last attempt.
-pub fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    match attempt() {
-        Err(error) if closes_files_after(&error) => attempt(),
-        done => done,
-    }
-}
-
-/// Closes the files of cached indexes if an operation failed because too many files were open. Returns
-/// whether it did: then the operation may run again.
-#[must_use]
-pub fn closes_files_after(error: &StoreError) -> bool {
-    let is_out_of_files = error.is_out_of_files();
-    if is_out_of_files {
-        INDEXES.get(|_| indexes()).clear();
-    }
-    is_out_of_files
 }

@@ -36,27 +36,34 @@ pub enum Outside {
 }
 
 impl ChunkedArray {
-    /// Puts the parts together.
+    /// An array whose shards have no cached indexes, without a cache of chunks.
     ///
     /// # Errors
     /// The chain cannot encode chunks of the grid's shape.
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
         check(&chain, &grid)?;
-        let (indexes, outside) = (IndexCache::default(), Outside::default());
         let presence = Presence::default();
         if keys.encoding.mistaken(grid.chunk_shape().len()).is_none() {
-            presence.settle();
+            presence.confirm();
         }
-        Ok(Self { grid, chain, keys, indexes, outside, presence, cache: None })
+        Ok(Self {
+            grid,
+            chain,
+            keys,
+            indexes: IndexCache::default(),
+            outside: Outside::default(),
+            presence,
+            cache: None,
+        })
     }
 
-    /// The same array; it keeps the indexes of its shards with those of other arrays of the store.
+    /// Keeps the indexes of its shards with those of other arrays of the store.
     #[must_use]
     pub fn with_indexes(self, indexes: IndexCache) -> Self {
         Self { indexes, ..self }
     }
 
-    /// The same array; reads keep its chunks in this cache.
+    /// Has reads keep its chunks in this cache.
     #[must_use]
     pub fn cached(self, cache: impl Into<Option<ArrayCache>>) -> Self {
         Self { cache: cache.into(), ..self }
@@ -66,33 +73,40 @@ impl ChunkedArray {
     pub(crate) fn cache_for(&self, chunk: &[u64]) -> Option<&ArrayCache> {
         let cache = self.cache.as_ref()?;
         let shape = self.shape_of(chunk);
-        let (mut shape, mut chain) = (&shape[..], &self.chain);
+        let mut shape = &shape[..];
+        let mut chain = &self.chain;
         while let Access::Indexed(sharding) = chain.access() {
-            (shape, chain) = (sharding.chunk_shape(), sharding.chunks());
+            shape = sharding.chunk_shape();
+            chain = sharding.chunks();
         }
         let n = n_elements(shape).unwrap_or(u64::MAX);
         cache.admits(n.saturating_mul(chain.elem_size() as u64)).then_some(cache)
     }
 
-    /// The same array with another grid that keeps the common chunks. Nothing is stored or removed.
+    /// This array with another grid that keeps the common chunks. Nothing is stored or removed.
     ///
     /// # Errors
     /// The chain cannot encode the chunks.
     pub fn regridded(&self, grid: ChunkGrid) -> Result<Self, EngineError> {
-        let (chain, keys) = (Arc::clone(&self.chain), self.keys.clone());
-        check(&chain, &grid)?;
-        let (indexes, cache) = (self.indexes.clone(), self.cache.clone());
-        let presence = self.presence.clone();
-        Ok(Self { grid, chain, keys, indexes, outside: Outside::default(), presence, cache })
+        check(&self.chain, &grid)?;
+        Ok(Self {
+            grid,
+            chain: Arc::clone(&self.chain),
+            keys: self.keys.clone(),
+            indexes: self.indexes.clone(),
+            outside: Outside::default(),
+            presence: self.presence.clone(),
+            cache: self.cache.clone(),
+        })
     }
 
-    /// The same array, with this assumption about elements outside of it.
+    /// Sets how a write treats the elements of chunks that lie outside the array.
     #[must_use]
     pub fn outside(self, outside: Outside) -> Self {
         Self { outside, ..self }
     }
 
-    /// True if its chunks lie under its keys, as far as reads have shown.
+    /// What reads have shown about its keys.
     #[must_use]
     pub fn presence(&self) -> &Presence {
         &self.presence

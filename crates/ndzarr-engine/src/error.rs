@@ -24,7 +24,7 @@ pub struct UnitPlace {
     pub unit: Vec<u64>,
 }
 
-/// The cause.
+/// Why a read or write failed, without the place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineCause {
@@ -58,7 +58,7 @@ pub enum EngineCause {
     /// The caller cancelled the call.
     #[error("cancelled")]
     Cancelled,
-    /// Any of these, within a shard.
+    /// One of these, in an inner chunk of a shard.
     #[error(transparent)]
     Inner(Box<Broken>),
 }
@@ -120,12 +120,12 @@ impl std::error::Error for EngineError {
 }
 
 impl EngineCause {
-    /// The same in an inner chunk of a shard, unless it is known to be in one.
+    /// Adds the inner chunk of a shard that it is in, unless it already names one.
     pub(crate) fn within(self, inner_chunk: &[Vec<u64>]) -> Self {
-        match self {
-            cause if inner_chunk.is_empty() => cause,
-            cause => Self::Inner(Box::new(Broken::new(inner_chunk, cause))),
+        if inner_chunk.is_empty() {
+            return self;
         }
+        Self::Inner(Box::new(Broken::new(inner_chunk, self)))
     }
 
     /// The error of the store, if that is the cause.
@@ -155,8 +155,8 @@ impl EngineCause {
         }
     }
 
-    /// True if other programs may read a broken value all the same: its codecs give all elements, of
-    /// which some are not valid in their type, or it goes on after its end.
+    /// True if other programs may read a broken value all the same: its codecs give all elements,
+    /// of which some are not valid in their type, or it goes on after its end.
     pub(crate) fn may_be_read(&self) -> bool {
         match self {
             Self::Element(_) | Self::Codec(CodecError::Excess { .. }) => true,
@@ -188,7 +188,7 @@ pub struct Broken {
 }
 
 impl Broken {
-    /// A cause, and the inner chunk where it is known to be; otherwise this one.
+    /// A cause in the inner chunk that it names, or else in this one.
     pub(crate) fn new(inner_chunk: &[Vec<u64>], cause: EngineCause) -> Self {
         match cause {
             EngineCause::Inner(broken) => *broken,

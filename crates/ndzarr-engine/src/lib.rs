@@ -86,7 +86,8 @@
 //! // Or the caller does: the machine names what to fetch and takes it from any source.
 //! let mut out = [0; 2];
 //! let tile = Line(&mut out);
-//! let (chunk, want) = ([2], Region::new([1..2]));
+//! let chunk = [2];
+//! let want = Region::new([1..2]);
 //! let mut workspace = Workspace::new();
 //! let mut read = ChunkRead::new(&array, array.key(&chunk)?, &chunk, want, RangeMerging::default());
 //! while let ReadStep::Fetch(fetch) = read.step()? {
@@ -106,13 +107,15 @@ mod cache;
 mod chunked;
 mod error;
 mod options;
+mod picked_chunks;
+mod presence;
 mod reading;
 mod threads;
 mod tile;
 mod writing;
 
-/// The locks of [`budget`] and [`mod@cancel`]. Their tests replace this module with one that tries
-/// many interleavings.
+/// The locks of [`budget`] and [`mod@cancel`]. Tests replace this module with one that tries many
+/// interleavings (ndzarr-orders).
 mod sync {
     pub(crate) use std::sync::atomic::AtomicBool;
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -125,19 +128,18 @@ pub use error::{Broken, EngineCause, EngineError, UnitPlace};
 pub use ndzarr_model::{ConcurrentUpdate, Foreign};
 pub use ndzarr_pool::{HAS_THREADS, is_change_thread};
 pub use options::{FillChunks, MemoryOrder, OnProgress, Progress, RunOptions};
+pub use presence::{Doubt, Presence};
 pub use reading::chunk_read::{ChunkRead, ReadStep};
 pub use reading::damage::{DamageReport, Damaged, DamagedChunk};
+pub use reading::job::Job;
 pub use reading::level::Jobs;
 pub use reading::read::{read, read_async};
-pub use reading::wanted::Job;
 pub use threads::cancel::{Cancel, CancelOnDrop, Condition, Publishing, in_scope, publishing, scoped};
 pub use threads::for_each::{in_parallel, n_threads};
 pub use threads::other_threads::{pooled, queued};
 pub use threads::relayed::{Relay, relayed};
 pub use tile::{Coverage, MakeTile, Picked, PickedBox, Source, Tile};
-pub use writing::presence::{Doubt, Presence};
 pub use writing::shard_writer::ShardWriter;
 pub use writing::shrink::{check_shrink, check_shrink_async, shrink, shrink_async};
-pub use writing::write::{
-    Part, erase_in_turn, erase_prefix_in_turn, put_in_turn, write, write_async, write_pooled,
-};
+pub use writing::single_values::{erase_in_turn, erase_prefix_in_turn, put_in_turn};
+pub use writing::write::{Part, write, write_async, write_pooled};

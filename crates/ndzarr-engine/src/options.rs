@@ -39,7 +39,7 @@ pub struct RunOptions {
     /// Maximum number of concurrent chunk requests to an asynchronous store.
     pub requests_in_flight: NonZeroUsize,
     /// Maximum number of bytes requested and not yet decoded, with an asynchronous store. A single
-    /// larger request is made alone.
+    /// larger request is made when no other one is in flight.
     pub bytes_in_flight: u64,
     /// Lets another thread stop the work.
     pub cancel: Option<Cancel>,
@@ -49,7 +49,7 @@ pub struct RunOptions {
     pub damaged: Damaged,
     /// Reads: how the elements of a new result lie in memory.
     pub memory_order: MemoryOrder,
-    /// Writes: whether to store chunks that contain only the fill value.
+    /// Writes: what happens to chunks that contain only the fill value.
     pub fill_chunks: FillChunks,
     /// Writes: what happens if other writers write the same chunk.
     pub concurrent_update: ConcurrentUpdate,
@@ -144,8 +144,8 @@ impl RunOptions {
         self
     }
 
-    /// Removals of nodes: files that do not belong to the node are removed as well. Default: they are an
-    /// error, and nothing is removed.
+    /// Removals of nodes: files that do not belong to the node are removed as well. Default: they
+    /// are an error, and nothing is removed.
     #[must_use]
     pub fn force(mut self) -> Self {
         self.foreign = Foreign::Remove;
@@ -155,10 +155,10 @@ impl RunOptions {
     /// From here on, all calls with these options and clones of them, on any number of arrays,
     /// together have no more than the present
     /// [`requests_in_flight`](Self#structfield.requests_in_flight) and
-    /// [`bytes_in_flight`](Self#structfield.bytes_in_flight). Each call still keeps its own limits,
+    /// [`bytes_in_flight`](Self#structfield.bytes_in_flight). Each call still has its own limits,
     /// which may be lower.
     ///
-    /// A future that is neither polled nor dropped keeps its share.
+    /// A future that is neither polled nor dropped holds its share.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -176,7 +176,7 @@ impl RunOptions {
         self
     }
 
-    /// The same options for a part of a call, and a guard that stops that part when it is dropped.
+    /// Options for a part of a call, and a guard that stops that part when it is dropped.
     #[doc(hidden)]
     #[must_use]
     pub fn part(&self) -> (CancelOnDrop, Self) {
@@ -185,7 +185,7 @@ impl RunOptions {
         (stop, options)
     }
 
-    /// Counts one more chunk as done.
+    /// Counts one more chunk as done, and reports it.
     pub(crate) fn report(&self, done: &AtomicU64, total: u64) {
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = &self.progress {
@@ -194,16 +194,17 @@ impl RunOptions {
     }
 }
 
-/// The requests and bytes that many calls have in flight together.
+/// The limits on requests and bytes that many calls share.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
     requests: u64,
     bytes: u64,
-    /// A forked child has its own: what calls of its parent hold never comes back.
+    /// A forked child has its own, since the shares that calls of its parent hold are never
+    /// returned.
     budgets: Arc<PerProcess<Budgets>>,
 }
 
-/// For requests and for bytes.
+/// The budget of requests, and that of bytes.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     pub(crate) requests: Budget,

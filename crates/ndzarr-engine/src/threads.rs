@@ -6,7 +6,9 @@ pub(crate) mod for_each;
 pub(crate) mod io;
 pub(crate) mod other_threads;
 pub(crate) mod relayed;
+pub(crate) mod revocable_lock;
 pub(crate) mod scratch;
+pub(crate) mod turn;
 
 // What models of these modules replace (ndzarr-orders).
 use crate::{EngineCause, cache, sync};

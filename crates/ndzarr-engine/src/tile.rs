@@ -1,4 +1,5 @@
-//! The trait `Tile`: a piece of the output that receives decoded elements. And `Source`, for a write.
+//! `Tile`: a part of the output, which receives decoded elements. `Source`: the elements of a
+//! write.
 
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 use ndzarr_grid::{Overlap, Picks, Region};
@@ -6,7 +7,7 @@ use ndzarr_grid::{Overlap, Picks, Region};
 use crate::EngineCause;
 use crate::threads::for_each::begin_of;
 
-/// A piece of the output, disjoint from all others. Nothing else below the typed API knows the
+/// A part of the output, disjoint from all others. Nothing else below the typed API knows the
 /// element type.
 ///
 /// Its axes are those of the array.
@@ -64,13 +65,13 @@ pub enum Picked {
     Boxes(Vec<PickedBox>),
 }
 
-/// A box, and which indices along each of its axes are picked; all, if there are no picks.
+/// A box, and the picks along each of its axes; an empty list picks all of it.
 pub type PickedBox = (Region, Vec<Picks>);
 
 /// Makes a tile when it is needed.
 pub type MakeTile<'t> = Box<dyn FnOnce() -> Result<Box<dyn Tile + 't>, EngineCause> + Send + 't>;
 
-/// The part of a region that lies in one chunk.
+/// The part of a region that lies in one chunk; within a shard, in one inner chunk.
 pub(crate) struct Piece<'t> {
     pub(crate) overlap: Overlap,
     pub(crate) output: Output<'t>,
@@ -102,7 +103,8 @@ pub(crate) fn sides(region: &Region, axis: usize, at: u64) -> [Region; 2] {
     })
 }
 
-/// Like [`Tile::put`], beginning anywhere along the first axis: see [`begin_of`].
+/// Puts elements into a tile, as [`Tile::put`] does, but begins anywhere along the first axis: see
+/// [`begin_of`].
 pub(crate) fn put_from_anywhere(
     tile: &mut dyn Tile,
     elements: Elements<'_>,
@@ -119,22 +121,24 @@ pub(crate) fn put_from_anywhere(
     if begin == 0 {
         return tile.put(elements, part, at);
     }
-    let (mut early, mut late, mut late_at) = (part.clone(), part.clone(), at.to_vec());
+    let mut early = part.clone();
     early.cut(axis, 0, begin);
+    let mut late = part.clone();
     late.cut(axis, begin, part.extent[axis] - begin);
+    let mut late_at = at.to_vec();
     late_at[axis] += begin;
     tile.put(elements, &late, &late_at)?;
     tile.put(elements, &early, at)
 }
 
-/// How many elements of a box there are.
+/// How much of a box a source has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// None of them.
+    /// No element.
     None,
-    /// Some.
+    /// Some elements.
     Part,
-    /// Every one.
+    /// Every element.
     All,
 }
 
@@ -146,8 +150,8 @@ pub trait Source: Send + Sync {
     /// A source that is not dense leaves the places of missing elements unchanged.
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]);
 
-    /// Like [`gather`](Self::gather), for elements of variable size: the element `i` of the box
-    /// goes to `out.set(offset + sum of i[k] * strides[k], …)`.
+    /// Copies out a box of elements of variable size: the element `i` of the box goes to
+    /// `out.set(offset + sum of i[k] * strides[k], …)`.
     ///
     /// # Errors
     /// It has no elements of variable size, as by default.
@@ -174,21 +178,21 @@ pub trait Source: Send + Sync {
         false
     }
 
-    /// Which elements of its box it has, if those along each axis do not depend on the other axes: chunks
-    /// between them are not even looked at.
+    /// Which elements of its box it has, if those along each axis do not depend on the other axes:
+    /// chunks between them are not even examined.
     fn picked(&self) -> Picked {
         Picked::All
     }
 
-    /// How much of a box it has. [`Part`](Coverage::Part), of one that is not dense, is never wrong; of
-    /// [`All`](Coverage::All) the stored values are not read.
+    /// How much of a box it has. [`Part`](Coverage::Part), of one that is not dense, is never
+    /// wrong; of [`All`](Coverage::All) the stored values are not read.
     fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
         let _ = (start, len);
         if self.is_dense() { Coverage::All } else { Coverage::Part }
     }
 
-    /// A copy of a box of it.
-    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send>;
+    /// A source with a copy of a box of its elements.
+    fn copy_box(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send>;
 }
 
 #[cfg(test)]
@@ -266,14 +270,14 @@ mod tests {
             out.fill(1);
         }
 
-        fn piece(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
+        fn copy_box(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
             Box::new(Self)
         }
     }
 
     #[test]
     fn a_source_of_numbers_writes_no_empty_texts() {
-        let mut buffer = VlenBuffer::filled(1, b"").expect("there is memory");
+        let mut buffer = VlenBuffer::filled(1, b"").expect("enough memory");
         let gathered = Numbers.gather_vlen(&[0], &[1], &mut buffer, 0, &[1]);
         assert!(matches!(gathered, Err(EngineCause::Element(_))), "{gathered:?}");
     }

@@ -27,7 +27,7 @@ pub(crate) fn only_listed(array: &ArrayInfo, stored: &Chunks) -> Result<ArrayInf
     };
     if stored.n() > 0 {
         // They lie under the keys that the document states.
-        array.data()?.presence().settle();
+        array.data()?.presence().confirm();
     }
     let mut array = array.clone();
     array.storage = array.storage.with_store(store);

@@ -32,7 +32,7 @@ impl Unseen {
         info.options.concurrent_update = create.concurrent_update;
         info.data().map_err(Error::of_request)?;
         note.begin(&storage, &creation, create.existing).await?;
-        info.data()?.presence().settle();
+        info.data()?.presence().confirm();
         Ok((info, Self { storage, note, creation, create: create.clone() }))
     }
 

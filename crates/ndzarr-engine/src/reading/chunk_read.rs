@@ -22,7 +22,7 @@ use crate::{Broken, EngineCause, Tile};
 /// ```text
 /// whole chunk: fetch, decode
 /// raw chunk:   fetch the windows that the region needs
-/// shard:       fetch the index, then the inner chunks that meet the region, neighbours merged
+/// shard:       fetch the index, then the inner chunks that overlap the region, neighbours merged
 /// nested:      one more round for each level, all inner indexes of a level in one fetch
 /// ```
 #[derive(Debug)]
@@ -32,17 +32,17 @@ pub struct ChunkRead {
     merging: RangeMerging,
     pin: Option<Pin>,
     root: Level,
-    /// The subject of the last fetch.
-    asked: Asked,
-    /// The state that something known from an earlier read belongs to, if this attempt uses it.
+    /// The purpose of the last fetch.
+    requested: Requested,
+    /// The state of the value that a cached index or content belongs to, if this attempt uses it.
     cached: Option<Pin>,
     /// Where a cache keeps the value, and the number that its state has there.
     cache: Option<(ArrayCache, u64)>,
     /// The index of the outermost shard as read, to be cached.
     found: Option<CachedIndex>,
     attempts: u32,
-    /// True if it is checked first that the cached index belongs to the current value.
-    look_first: bool,
+    /// True if the first fetch only checks that the cached index belongs to the current value.
+    check_first: bool,
     /// Broken parts, which will be filled.
     damage: Damage,
 }
@@ -56,10 +56,11 @@ pub enum ReadStep {
     Ready,
 }
 
+/// What a fetch is for.
 #[derive(Debug)]
-enum Asked {
+enum Requested {
     Nothing,
-    /// True if what is known still belongs to the current value.
+    /// Shows if what is known still belongs to the current value.
     Revalidation,
     /// The value, or the index at its end.
     Value,
@@ -75,7 +76,7 @@ impl ChunkRead {
         Self::with_picked(array, key, chunk, (want, Picked::All), merging)
     }
 
-    /// Like [`new`](Self::new), of only these elements of the region. The tile takes the same, see
+    /// A read of only these elements of a region. They are those that the tile wants, see
     /// [`Tile::picked`].
     pub fn with_picked(
         array: &ChunkedArray,
@@ -102,12 +103,12 @@ impl ChunkRead {
             merging,
             pin: None,
             root: Level::new(wanted),
-            asked: Asked::Nothing,
+            requested: Requested::Nothing,
             cached: None,
             cache,
             found: None,
             attempts: 0,
-            look_first: false,
+            check_first: false,
             damage: None,
         };
         read.use_known(array);
@@ -126,18 +127,19 @@ impl ChunkRead {
             }
             _ => None,
         };
-        if let (Access::Indexed(sharding), Some(CachedIndex { pin, index, version })) =
-            (chain.access(), index)
+        if let Access::Indexed(sharding) = chain.access()
+            && let Some(CachedIndex { pin, index, version }) = index
         {
             let cache = self.cache.clone().map(|(cache, _)| (cache, version));
             // An index that does not fit is read again; errors are reported then.
             if self.root.expand(sharding, &index, self.merging, cache.clone(), &mut None).is_ok() {
-                (self.cached, self.cache) = (Some(pin), cache);
+                self.cached = Some(pin);
+                self.cache = cache;
             }
             return;
         }
         let Some(entry) = entry else { return };
-        if let Some(content) = self.root.wanted.kept(&entry)
+        if let Some(content) = self.root.wanted.cached_content(&entry)
             && (entry.pin.is_some() || trusts)
         {
             self.cached.clone_from(&entry.pin);
@@ -176,17 +178,17 @@ impl ChunkRead {
         };
         let want = match whole {
             Some(want) => {
-                self.asked = Asked::Value;
+                self.requested = Requested::Value;
                 want
             }
-            None if !(ranges.is_empty() || first && self.look_first) => {
+            None if !(ranges.is_empty() || first && self.check_first) => {
                 let merged = ranges.merged();
                 let want = Want::Ranges(merged.ranges().to_vec());
-                self.asked = Asked::Ranges(merged);
+                self.requested = Requested::Ranges(merged);
                 want
             }
             None if first && self.cached.is_some() && !(ranges.is_empty() && self.trusts()) => {
-                self.asked = Asked::Revalidation;
+                self.requested = Requested::Revalidation;
                 // With a range, the store opens the value that later requests need.
                 if ranges.is_empty() { Want::Size } else { Want::Ranges(Vec::new()) }
             }
@@ -195,17 +197,18 @@ impl ChunkRead {
         Ok(ReadStep::Fetch(Fetch { key: self.key.clone(), of, want }))
     }
 
-    /// Leaves the last fetch to the jobs, if it is only for inner chunks and takes more than one
-    /// piece: these jobs are then [`late`](Job::late). Returns the pin to fetch them with.
+    /// Leaves the last fetch to the jobs, if it is only for inner chunks and has more than this
+    /// many bytes: these jobs are then [`late`](crate::Job::late). Returns the pin to fetch them
+    /// with.
     ///
     /// # Errors
     /// A stored value is invalid.
-    pub(crate) fn postpone(&mut self, piece: u64) -> Result<Option<Pin>, EngineCause> {
-        if self.root.inner_bytes().is_none_or(|bytes| bytes <= piece) {
+    pub(crate) fn postpone(&mut self, at_once: u64) -> Result<Option<Pin>, EngineCause> {
+        if self.root.inner_bytes().is_none_or(|bytes| bytes <= at_once) {
             return Ok(None);
         }
         let Some(pin) = &self.pin else {
-            self.look_first = self.cached.is_some();
+            self.check_first = self.cached.is_some();
             return Ok(None);
         };
         self.root.postpone();
@@ -223,8 +226,9 @@ impl ChunkRead {
                 self.take_broken();
                 if let Some(fallback) = self.fallback.take() {
                     self.key = fallback;
-                    (self.cache, self.root.wanted.slot) = (None, None);
-                    self.asked = Asked::Nothing;
+                    self.cache = None;
+                    self.root.wanted.slot = None;
+                    self.requested = Requested::Nothing;
                     return Ok(());
                 }
                 self.root.set_missing();
@@ -256,13 +260,12 @@ impl ChunkRead {
         self.pin = Some(pin.clone());
         let cache = self.cache.clone().filter(|_| pin.light().is_some());
         let of = Value { pin, len: size, merging: self.merging, cache };
-        match std::mem::replace(&mut self.asked, Asked::Nothing) {
-            Asked::Nothing | Asked::Revalidation => Ok(()),
-            Asked::Value => {
-                let (root, damage) = (&mut self.root, &mut self.damage);
-                match root.resolve(parts, &of, damage, workspace) {
+        match std::mem::replace(&mut self.requested, Requested::Nothing) {
+            Requested::Nothing | Requested::Revalidation => Ok(()),
+            Requested::Value => {
+                match self.root.resolve(parts, &of, &mut self.damage, workspace) {
                     Ok(found) => self.found = found,
-                    Err(cause) => root.give_up(cause, damage)?,
+                    Err(cause) => self.root.give_up(cause, &mut self.damage)?,
                 }
                 if let Some(mut slot) = self.root.wanted.slot.take() {
                     slot.pin = of.pin.light();
@@ -270,7 +273,7 @@ impl ChunkRead {
                 }
                 Ok(())
             }
-            Asked::Ranges(merged) => {
+            Requested::Ranges(merged) => {
                 let fetched = Arc::new(FetchedRanges::new(merged, parts)?);
                 let found = self.root.supply(&fetched, &of, &mut self.damage, workspace)?;
                 if found.is_some() {
@@ -288,7 +291,7 @@ impl ChunkRead {
     /// The given one, unless broken values are filled and it is about one.
     pub fn supply_error(&mut self, error: StoreError) -> Result<(), EngineCause> {
         self.cached = None;
-        self.asked = Asked::Nothing;
+        self.requested = Requested::Nothing;
         self.root.give_up(error.into(), &mut self.damage)
     }
 
@@ -314,7 +317,7 @@ impl ChunkRead {
         self.pin.as_ref()
     }
 
-    /// The whole value, if it is not the one that was read any more.
+    /// The whole value, if it is no longer the one that was read.
     pub(crate) fn again(&self, reread: &Reread<'_>) -> Result<Option<Content>, EngineCause> {
         let Some(pin) = &self.pin else { return Ok(None) };
         let Wanted { chain, shape, .. } = &self.root.wanted;

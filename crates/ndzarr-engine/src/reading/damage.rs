@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::reading::wanted::{Content, Job};
+use crate::reading::job::Job;
+use crate::reading::wanted::Content;
 use crate::threads::scratch::with_workspace;
 use crate::{Broken, EngineCause, UnitPlace};
 
@@ -40,8 +41,8 @@ pub struct DamagedChunk {
     pub codec: Option<String>,
     /// The problem.
     pub what: String,
-    /// True if other programs may read it all the same: its codecs give all elements, of which some are
-    /// not valid in their type (a bool of 2), or it goes on after its end.
+    /// True if other programs may read it all the same: its codecs give all elements, of which some
+    /// are not valid in their type (a bool of 2), or it goes on after its end.
     pub may_be_read: bool,
 }
 
@@ -76,10 +77,11 @@ impl DamageReport {
 pub(crate) struct OnDamage<'r> {
     report: Option<&'r DamageReport>,
     place: &'r (dyn Fn() -> UnitPlace + Sync),
-    /// What the value is by now, if it is another one.
+    /// Reads the value again, if it was replaced meanwhile.
     again: &'r Again<'r>,
 }
 
+/// The content of a value that was replaced.
 pub(crate) type Again<'r> = dyn Fn() -> Result<Option<Content>, EngineCause> + Sync + 'r;
 
 impl<'r> OnDamage<'r> {

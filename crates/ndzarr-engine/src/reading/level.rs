@@ -8,12 +8,14 @@ use ndzarr_store::{Pin, RangeMerging, Want};
 
 use crate::cache::CachedIndex;
 use crate::error::bad_answer;
-use crate::reading::inner_chunks::{InnerChunks, ShardCache, ShardGrid};
+use crate::reading::inner_chunks::{InnerChunks, ShardCache};
+use crate::reading::job::Job;
 use crate::reading::merge_ranges::{FetchedRanges, WantedRanges, first_part};
 use crate::reading::pieces::Pieces;
+use crate::reading::shard_grid::ShardGrid;
 use crate::reading::wanted::{Content, Damage, Wanted};
 use crate::threads::for_each::Sequence;
-use crate::{EngineCause, Job, Tile};
+use crate::{EngineCause, Tile};
 
 /// The wanted part of a value, and what is known about it.
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub(crate) struct Level {
 enum State {
     /// Nothing is known yet.
     Open,
-    Here(Content),
+    Fetched(Content),
     Inner(Box<InnerChunks>),
     /// A shard of shards, in C order over the axes of the tile. All are in memory, since each has
     /// an index.
@@ -53,14 +55,14 @@ impl Level {
         self.state = State::Open;
     }
 
-    /// This is its content.
+    /// Sets its content.
     pub(crate) fn set(&mut self, content: Content) {
-        self.state = State::Here(content);
+        self.state = State::Fetched(content);
     }
 
-    /// Nothing is stored.
+    /// Sets that nothing is stored.
     pub(crate) fn set_missing(&mut self) {
-        self.state = State::Here(Content::Missing);
+        self.state = State::Fetched(Content::Missing);
     }
 
     /// Treats a broken value as missing, if requested.
@@ -87,7 +89,7 @@ impl Level {
                 // Within a value, only ranges are needed.
                 shards.iter_mut().try_for_each(|shard| shard.collect(ranges, damage).map(drop))?;
             }
-            State::Here(_) => {}
+            State::Fetched(_) => {}
         }
         Ok(None)
     }
@@ -100,7 +102,7 @@ impl Level {
             State::Shards(_, shards) => {
                 shards.iter().try_fold(0_u64, |bytes, shard| Some(bytes.saturating_add(shard.inner_bytes()?)))
             }
-            State::Here(_) => Some(0),
+            State::Fetched(_) => Some(0),
         }
     }
 
@@ -109,7 +111,7 @@ impl Level {
         match &mut self.state {
             State::Inner(inner) => inner.postpone(),
             State::Shards(_, shards) => shards.iter_mut().for_each(Self::postpone),
-            State::Open | State::Here(_) => {}
+            State::Open | State::Fetched(_) => {}
         }
     }
 
@@ -135,7 +137,7 @@ impl Level {
             State::Shards(_, shards) => shards
                 .iter_mut()
                 .try_for_each(|shard| shard.supply(fetched, of, damage, workspace).map(drop))?,
-            State::Here(_) => {}
+            State::Fetched(_) => {}
         }
         Ok(None)
     }
@@ -150,7 +152,7 @@ impl Level {
     ) -> Result<Option<CachedIndex>, EngineCause> {
         let chain = Arc::clone(&self.wanted.chain);
         let Access::Indexed(sharding) = chain.access() else {
-            self.state = State::Here(self.wanted.content(parts, of.len)?);
+            self.state = State::Fetched(self.wanted.content(parts, of.len)?);
             return Ok(None);
         };
         let part = first_part(parts)?;
@@ -162,7 +164,7 @@ impl Level {
         Ok(Some(cached))
     }
 
-    /// Continues with the inner chunks that meet the wanted region.
+    /// Continues with the inner chunks that overlap the wanted region.
     pub(crate) fn expand(
         &mut self,
         sharding: &Arc<Sharding>,
@@ -217,7 +219,7 @@ impl<'r, 't> Jobs<'r, 't> {
     fn add(&mut self, level: &'r Level, tile: Box<dyn Tile + 't>) -> Result<(), EngineCause> {
         match &level.state {
             State::Open => return Err(bad_answer()),
-            State::Here(content) => {
+            State::Fetched(content) => {
                 self.0.push(Group::One(Job::new(level.wanted.clone(), content.clone(), tile)))
             }
             State::Inner(inner) => {
@@ -227,7 +229,7 @@ impl<'r, 't> Jobs<'r, 't> {
                 let Some(mut pieces) = grid.pieces(tile) else { return Ok(()) };
                 let mut shards = shards.iter();
                 while let Some(piece) = pieces.next() {
-                    if grid.meets(&piece.overlap.chunk) {
+                    if grid.is_picked(&piece.overlap.chunk) {
                         let shard = shards.next().ok_or_else(bad_answer)?;
                         self.add(shard, piece.output.tile()?)?;
                     }
@@ -255,7 +257,7 @@ impl<'t> Iterator for Jobs<'_, 't> {
                 Group::One(job) => return Some(Ok(job)),
                 Group::Inner(inner, mut pieces) => {
                     while let Some(piece) = pieces.next() {
-                        if inner.shard.meets(&piece.overlap.chunk) {
+                        if inner.shard.is_picked(&piece.overlap.chunk) {
                             self.0.push(Group::Inner(inner, pieces));
                             return Some(inner.job(piece));
                         }

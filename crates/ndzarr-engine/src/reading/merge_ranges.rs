@@ -11,7 +11,7 @@ use crate::error::bad_answer;
 /// Up to this many ranges are kept unchanged; more are merged as they come.
 const MANY: usize = 1 << 16;
 
-/// Wanted ranges of one value, in any order. When there are many, merged neighbours replace them.
+/// Wanted ranges of one value, in any order. If they are many, merged neighbours replace them.
 #[derive(Debug)]
 pub(crate) struct WantedRanges {
     ranges: Vec<Range<u64>>,
@@ -97,9 +97,9 @@ impl FetchedRanges {
     /// # Errors
     /// The parts have other lengths than requested.
     pub(crate) fn new(merged: MergedRanges, parts: Vec<Bytes>) -> Result<Self, EngineCause> {
-        let is_as_asked = merged.0.len() == parts.len()
+        let is_as_requested = merged.0.len() == parts.len()
             && merged.0.iter().zip(&parts).all(|(range, part)| range.end - range.start == part.len() as u64);
-        if is_as_asked { Ok(Self { merged, parts }) } else { Err(bad_answer()) }
+        if is_as_requested { Ok(Self { merged, parts }) } else { Err(bad_answer()) }
     }
 
     /// A wanted range.
@@ -135,10 +135,10 @@ mod tests {
             .map(|r| Bytes::copy_from_slice(&value[r.start as usize..r.end as usize]))
             .collect();
         FetchedRanges::new(merged.clone(), parts[1..].to_vec()).expect_err("a part is missing");
-        let fetched = FetchedRanges::new(merged, parts).expect("all is there");
-        assert_eq!(fetched.cut(&(30..40)).expect("it was asked for"), &value[30..40]);
-        assert_eq!(fetched.cut(&(3..4)).expect("it was asked for"), &value[3..4]);
-        fetched.cut(&(9..11)).expect_err("it was not asked for");
+        let fetched = FetchedRanges::new(merged, parts).expect("all parts");
+        assert_eq!(fetched.cut(&(30..40)).expect("a wanted range"), &value[30..40]);
+        assert_eq!(fetched.cut(&(3..4)).expect("a wanted range"), &value[3..4]);
+        fetched.cut(&(9..11)).expect_err("not a wanted range");
     }
 
     #[test]

@@ -12,13 +12,13 @@ use crate::threads::scratch::with_workspace;
 use crate::tile::put_from_anywhere;
 use crate::{ChunkedArray, EngineCause, Tile};
 
-/// A raw chunk is read in pieces of about this many bytes, which stay in the cache of a core even
-/// if several callers share it.
-const PIECE_BYTES: usize = 64 << 10;
+/// About this many bytes of a raw chunk are read at once. They stay in the cache of a core even if
+/// several callers share it.
+const BYTES_AT_ONCE: usize = 64 << 10;
 
-/// Reads from a raw chunk in pieces that stay in the cache until they are put in place, if the
-/// store supports it and the value is valid; returns whether it did. If not, nothing is lost: the
-/// general path reports errors.
+/// Reads from a raw chunk a few layers at a time, which stay in the cache until they are put in
+/// place. If it returns `false`, the store does not support this or the value is invalid; nothing
+/// is lost, and the general path reports errors.
 pub(crate) fn read(
     array: &ChunkedArray,
     store: &dyn Store,
@@ -42,9 +42,10 @@ pub(crate) fn read(
         }
         fetched
     } else {
-        let (axis, mut part) = (layers.axis, layers.layout.clone());
+        let axis = layers.axis;
+        let mut part = layers.layout.clone();
         let n_layers = part.extent[axis];
-        let at_once = (PIECE_BYTES / layers.layer).max(1);
+        let at_once = (BYTES_AT_ONCE / layers.layer).max(1);
         let (first, ranges) = layers.begun_anywhere(at_once);
         let mut at = vec![0; shape.len()];
         at[axis] = first;
@@ -57,9 +58,10 @@ pub(crate) fn read(
                 part.extent[axis] = bytes.len().div_ceil(layers.layer);
                 let elements = Elements::Fixed { bytes, size };
                 if put.is_ok() {
-                    put = match at_once < n_layers {
-                        true => tile.put(elements, &part, &at),
-                        false => put_from_anywhere(tile, elements, &part, &at),
+                    put = if at_once < n_layers {
+                        tile.put(elements, &part, &at)
+                    } else {
+                        put_from_anywhere(tile, elements, &part, &at)
                     };
                 }
                 at[axis] = (at[axis] + part.extent[axis]) % n_layers;
@@ -75,7 +77,7 @@ pub(crate) fn read(
     };
     match fetched {
         Ok(FetchedPieces::All) => {
-            array.presence().settle();
+            array.presence().confirm();
             Ok(true)
         }
         Ok(FetchedPieces::Missing) if array.fallback_key(chunk).is_none() => {
@@ -91,7 +93,7 @@ pub(crate) fn read(
     }
 }
 
-/// The layers of a raw chunk in C order that meet a region of it. Their wanted parts are close
+/// The layers of a raw chunk in C order that overlap a region of it. Their wanted parts are close
 /// together, so that they are read as one range.
 struct Layers {
     /// Size of the chunk in bytes.

@@ -10,21 +10,22 @@ use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store
 use crate::error::bad_answer;
 use crate::reading::chunk_read::{ChunkRead, ReadStep};
 use crate::reading::damage::OnDamage;
+use crate::reading::job::Job;
 use crate::reading::level::Jobs;
 use crate::reading::merge_ranges::{WantedRanges, first_part};
-use crate::reading::pieces::pieces_of;
 use crate::reading::raw_layers;
 use crate::reading::reread::Reread;
+use crate::reading::several::pieces_of;
 use crate::threads::cancel::check_cancel;
 use crate::threads::for_each::{Sequence, Twos};
-use crate::threads::io::{Awaited, Here, Io, Shares, now};
+use crate::threads::io::{AsyncIo, BlockingIo, Io, Shares, now};
 use crate::threads::scratch::with_workspace;
 use crate::tile::{MakeTile, Piece};
-use crate::{ChunkedArray, EngineCause, EngineError, Job, Picked, RunOptions, Tile, UnitPlace};
+use crate::{ChunkedArray, EngineCause, EngineError, Picked, RunOptions, Tile, UnitPlace};
 
 /// Reads several regions of an array as one call, each into a tile of its shape. Missing chunks
-/// read as the fill value. A chunk that several regions meet is read once, unless one of them meets
-/// very many.
+/// read as the fill value. A chunk that several regions overlap is read once, unless one of them
+/// overlaps very many chunks.
 ///
 /// The tile of a region within one chunk is made by the thread that reads it, just before: its
 /// memory is then in the cache, and threads share the work of mapping it.
@@ -38,11 +39,10 @@ pub fn read(
     regions: Vec<(Region, MakeTile<'_>)>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    now(read_by(array, &Here::new(store, options), regions, options))
+    now(read_by(array, &BlockingIo::new(store, options), regions, options))
 }
 
-/// Like [`read`], over an asynchronous store. The limits on what is in flight apply to all regions
-/// together.
+/// Asynchronous [`read`]. The limits on what is in flight apply to all regions together.
 ///
 /// Decoding runs on the library's pool, in memory that belongs to the jobs; the task that polls
 /// this future puts the results in place. Dropping the future is safe at any time.
@@ -55,7 +55,7 @@ pub async fn read_async(
     regions: Vec<(Region, MakeTile<'_>)>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    read_by(array, &Awaited::new(store, options), regions, options).await
+    read_by(array, &AsyncIo::new(store, options), regions, options).await
 }
 
 fn read_by<I: Io>(
@@ -166,13 +166,13 @@ impl<I: Io> Call<'_, I> {
         }
         let reread = Reread::new(io.blocking(), options.cancel.as_ref());
         let pin = loop {
-            if let Some(piece) = merging.piece
-                && let Some(pin) = read.postpone(piece)?
+            if let Some(bytes) = merging.piece
+                && let Some(pin) = read.postpone(bytes)?
             {
                 break Some(pin);
             }
             let ReadStep::Fetch(fetch) = read.step()? else { break None };
-            // One round at a time, so that no read waits for itself.
+            // The share of the last round is returned first, so that no read waits for itself.
             opened.share = None;
             opened.share = io.share(|| expected_bytes(&read, &fetch)).await;
             let supplied = match io.fetch(&fetch).await.or_else(StoreError::or_missing) {

@@ -1,4 +1,4 @@
-//! Reads a value once more that made no sense: another program may be writing it in place.
+//! Reads a broken value again: another program may be writing it in place.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,12 +20,12 @@ pub(crate) struct Reread<'r> {
 
 #[derive(Default)]
 struct Last {
-    /// What the last reading again found.
+    /// The value that was read again last.
     pin: Option<Pin>,
     attempts: u32,
 }
 
-/// How often a value is read again, although the program that writes it goes on to do so.
+/// How often a value is read again while another program keeps writing it.
 const MAX_ATTEMPTS: u32 = 64;
 
 impl<'r> Reread<'r> {
@@ -33,7 +33,7 @@ impl<'r> Reread<'r> {
         Self { store, cancel, last: Mutex::default() }
     }
 
-    /// The whole value, if it is not the one of this pin any more.
+    /// The whole value, if it is no longer the one of this pin.
     pub(crate) fn whole(&self, key: &Key, seen: &Pin, limit: u64) -> Result<Option<Content>, EngineCause> {
         let Some(store) = self.store else { return Ok(None) };
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).pin.clone();
@@ -50,7 +50,7 @@ impl<'r> Reread<'r> {
         }))
     }
 
-    /// Waits while another program writes a value; returns whether to read it again.
+    /// Waits while another program writes a value. True if it is to be read again.
     pub(crate) fn is_due(&self, key: &Key, seen: Option<&Pin>) -> Result<bool, EngineCause> {
         let Some(store) = self.store else { return Ok(false) };
         let attempts = {

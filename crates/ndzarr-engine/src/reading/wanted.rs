@@ -1,19 +1,19 @@
-//! `Wanted`: a region of a chunk or inner chunk to be read. It states the stored bytes that it needs,
-//! and its `Job` decodes them into a tile.
+//! `Wanted`: a region of a chunk or inner chunk to be read. It states the stored bytes that it
+//! needs.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, Ahead, CodecChain, CodecError, Elements, Layout, ShardLayout, Swap, Workspace};
+use ndzarr_codec::{Access, CodecChain, CodecError, Layout, ShardLayout, Swap};
 use ndzarr_grid::{Region, Window, WindowCost, windows};
 use ndzarr_store::Want;
 
 use crate::cache::{Decoded, Entry, Held, Slot};
 use crate::error::bad_answer;
 use crate::reading::merge_ranges::first_part;
-use crate::tile::{Picked, put_from_anywhere};
-use crate::{Broken, EngineCause, Tile};
+use crate::tile::Picked;
+use crate::{Broken, EngineCause};
 
 /// A request costs about as much as reading this many bytes more from the page cache.
 pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
     pub(crate) shape: Vec<u64>,
     /// The wanted elements, in the chunk's logical axes.
     pub(crate) want: Region,
-    /// Which of them, over the axes of the tile.
+    /// The picked ones among them, over the axes of the tile.
     pub(crate) picked: Picked,
     /// The chunk's logical axis `i` is axis `axes[i]` of the tile.
     pub(crate) axes: Vec<usize>,
@@ -76,13 +76,16 @@ impl Wanted {
             let layout = sharding.layout(&self.chain.stored(&self.shape));
             let Some(at) = &self.at else { return Ok(index_want(&layout)) };
             let index = layout.index_of(at.clone()).ok_or_else(|| {
-                let (len, index_len) = (at.end - at.start, layout.index_len());
+                let len = at.end - at.start;
+                let index_len = layout.index_len();
                 let what = format!("{len} bytes are too few for an index of {index_len}");
                 CodecError::corrupt("sharding_indexed", what)
             });
             return Ok(Want::Ranges(vec![index?]));
         }
-        if let (Access::Raw { .. }, Some(at)) = (self.chain.access(), &self.at) {
+        if let Some(at) = &self.at
+            && matches!(self.chain.access(), Access::Raw { .. })
+        {
             self.check_len(at.end - at.start)?;
         }
         if self.has_windows() {
@@ -97,7 +100,7 @@ impl Wanted {
         })
     }
 
-    /// Like [`need`](Self::need), for an inner chunk.
+    /// The ranges that an inner chunk [needs](Self::need) next.
     pub(crate) fn ranges(&self) -> Result<Vec<Range<u64>>, EngineCause> {
         match self.need()? {
             Want::Ranges(ranges) => Ok(ranges),
@@ -126,31 +129,34 @@ impl Wanted {
         let size = self.chain.elem_size().max(1) as u64;
         let cost = WindowCost { request: REQUEST_BYTES / size, max_span: WINDOW_BYTES / size };
         let shape = self.chain.stored(&self.shape);
-        let of = |want: &[Range<u64>]| {
-            windows(&shape, &Region::new(self.chain.order().iter().map(|&axis| want[axis].clone())), cost)
+        let windows_of = |want: &[Range<u64>]| {
+            let stored = Region::new(self.chain.order().iter().map(|&axis| want[axis].clone()));
+            windows(&shape, &stored, cost)
         };
-        let whole = of(self.want.ranges());
+        let whole = windows_of(self.want.ranges());
         let Picked::Boxes(boxes) = &self.picked else { return whole };
         // Several boxes in a chunk may be far apart.
         let cost_of = |windows: &[Window]| {
             let each = windows.iter().map(|window| window.span.end - window.span.start);
             each.fold(0, |sum: u64, len| sum.saturating_add(len).saturating_add(cost.request))
         };
-        let all = cost_of(&whole);
-        if boxes.len() as u64 > all / cost.request.max(1) {
+        let whole_cost = cost_of(&whole);
+        if boxes.len() as u64 > whole_cost / cost.request.max(1) {
             return whole;
         }
-        let along = |part: &Region, axis: usize| {
-            let (start, range) = (self.want.ranges()[axis].start, &part.ranges()[self.axes[axis]]);
+        let along = |picked: &Region, axis: usize| {
+            let start = self.want.ranges()[axis].start;
+            let range = &picked.ranges()[self.axes[axis]];
             start + range.start..start + range.end
         };
-        let parts = boxes.iter().flat_map(|(part, _)| {
-            of(&(0..self.axes.len()).map(|axis| along(part, axis)).collect::<Vec<_>>())
-        });
-        let mut parts: Vec<Window> = parts.collect();
-        parts.sort_by_key(|window| (window.span.start, window.span.end));
-        parts.dedup();
-        if cost_of(&parts) < all { parts } else { whole }
+        let of_box = |picked: &Region| {
+            let ranges: Vec<Range<u64>> = (0..self.axes.len()).map(|axis| along(picked, axis)).collect();
+            windows_of(&ranges)
+        };
+        let mut of_boxes: Vec<Window> = boxes.iter().flat_map(|(picked, _)| of_box(picked)).collect();
+        of_boxes.sort_by_key(|window| (window.span.start, window.span.end));
+        of_boxes.dedup();
+        if cost_of(&of_boxes) < whole_cost { of_boxes } else { whole }
     }
 
     /// Takes the parts that [`need`](Self::need) asked for, of a chunk that is not a shard.
@@ -169,8 +175,8 @@ impl Wanted {
         Ok(Content::Windows(windows.into_iter().zip(parts).collect()))
     }
 
-    /// The content that a cache has.
-    pub(crate) fn kept(&self, entry: &Entry) -> Option<Content> {
+    /// Its content from a cache, if the entry has that.
+    pub(crate) fn cached_content(&self, entry: &Entry) -> Option<Content> {
         match &entry.held {
             _ if entry.shape != self.shape => None,
             Held::Missing => Some(Content::Missing),
@@ -193,17 +199,18 @@ impl Wanted {
 
     /// The wanted elements among all decoded ones of this layout, over the axes of the tile. An N5
     /// block may have fewer than are wanted.
-    fn part(&self, layout: &Layout) -> Layout {
+    pub(crate) fn part(&self, layout: &Layout) -> Layout {
         let mut part = layout.permuted(&self.axes);
         for (&axis, range) in self.axes.iter().zip(self.want.ranges()) {
-            let (start, end) = (range.start as usize, range.end as usize);
-            part.cut(axis, start, end.min(part.extent[axis]).saturating_sub(start));
+            let start = range.start as usize;
+            let end = (range.end as usize).min(part.extent[axis]);
+            part.cut(axis, start, end.saturating_sub(start));
         }
         part
     }
 
     /// The elements of a window, over the axes of the tile, and the index of the first one there.
-    fn window_part(&self, window: &Window) -> (Layout, Vec<usize>) {
+    pub(crate) fn window_part(&self, window: &Window) -> (Layout, Vec<usize>) {
         let swap = match self.chain.access() {
             Access::Raw { swap } => swap,
             Access::Whole | Access::Indexed(_) => Swap::None,
@@ -224,224 +231,10 @@ impl Wanted {
     }
 }
 
-/// A piece of work that fills a tile, with all its I/O done.
-pub struct Job<'t> {
-    tile: Box<dyn Tile + 't>,
-    wanted: Wanted,
-    content: Content,
-    /// The decoded content, if [`Job::decode_two`] has produced it. Boxed, since a shard may have
-    /// very many jobs.
-    ahead: Option<Box<Ahead>>,
-}
-
-impl<'t> Job<'t> {
-    pub(crate) fn new(wanted: Wanted, content: Content, tile: Box<dyn Tile + 't>) -> Self {
-        Self { tile, wanted, content, ahead: None }
-    }
-
-    /// Fills its part of the output.
-    ///
-    /// # Errors
-    /// The stored value is broken; the tile's type does not allow the elements.
-    pub fn run(mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
-        self.attempt(workspace).map_err(|cause| self.within(cause))
-    }
-
-    /// Like [`run`](Self::run), but fills the elements missing from a broken value and returns what
-    /// is broken.
-    ///
-    /// # Errors
-    /// The configuration does not fit; the tile's type does not allow the fill value.
-    pub fn run_or_fill(mut self, workspace: &mut Workspace) -> Result<Option<Broken>, EngineCause> {
-        match self.attempt(workspace) {
-            Ok(()) => Ok(None),
-            Err(cause) if cause.is_corrupt() => self.fill_over(cause).map(Some),
-            Err(cause) => Err(self.within(cause)),
-        }
-    }
-
-    /// An error in what it decodes.
-    pub(crate) fn within(&self, cause: EngineCause) -> EngineCause {
-        cause.within(&self.wanted.inner_chunk)
-    }
-
-    /// Fills the elements that a broken value does not have.
-    pub(crate) fn fill_over(mut self, cause: EngineCause) -> Result<Broken, EngineCause> {
-        self.tile.fill(self.wanted.chain.fill().bytes())?;
-        Ok(Broken::new(&self.wanted.inner_chunk, cause))
-    }
-
-    /// The range of the pinned value that it still needs.
-    pub(crate) fn late(&self) -> Option<Range<u64>> {
-        match &self.content {
-            Content::Late(range) => Some(range.clone()),
-            Content::Missing | Content::Whole(_) | Content::Decoded(_) | Content::Windows(_) => None,
-        }
-    }
-
-    /// Takes the range that [`late`](Self::late) asked for.
-    pub(crate) fn supply(&mut self, part: Bytes) {
-        self.content = Content::Whole(part);
-    }
-
-    /// True if [`decode_two`](Self::decode_two) may be worth a try.
-    pub(crate) fn decodes_two(&self) -> bool {
-        matches!(self.content, Content::Whole(_))
-            && self.wanted.slot.is_none()
-            && self.wanted.chain.decodes_two()
-    }
-
-    /// Decodes the values of two jobs together, where that is faster than one after the other. They
-    /// still have to be run, and report errors in their values then.
-    pub(crate) fn decode_two(&mut self, other: &mut Job<'_>, workspace: &mut Workspace) {
-        let (Content::Whole(a), Content::Whole(b)) = (&self.content, &other.content) else { return };
-        let chain = &self.wanted.chain;
-        if !Arc::ptr_eq(chain, &other.wanted.chain) {
-            return;
-        }
-        let both = chain.decode_two([a, b], [&self.wanted.shape, &other.wanted.shape], workspace);
-        if let Some(both) = both {
-            [self.ahead, other.ahead] = both.map(|ahead| Some(Box::new(ahead)));
-        }
-    }
-
-    /// True if it decodes a whole stored value.
-    pub(crate) fn is_for_whole_value(&self) -> bool {
-        self.wanted.at.is_none() && matches!(self.content, Content::Whole(_))
-    }
-
-    /// Like [`attempt`](Self::attempt), with another value.
-    pub(crate) fn attempt_with(
-        &mut self,
-        content: Content,
-        workspace: &mut Workspace,
-    ) -> Result<(), EngineCause> {
-        self.content = content;
-        self.attempt(workspace)
-    }
-
-    /// Fills its part of the output. A job that failed can be run again.
-    pub(crate) fn attempt(&mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
-        let Self { tile, wanted, content, ahead } = self;
-        let (tile, chain) = (&mut **tile, &wanted.chain);
-        if let Some(ahead) = ahead.take() {
-            return chain
-                .put_ahead(*ahead, workspace, |elements, layout| put(wanted, tile, elements, layout));
-        }
-        match content {
-            Content::Missing => tile.fill(chain.fill().bytes()),
-            Content::Late(_) => Err(bad_answer()),
-            Content::Decoded(decoded) => put(wanted, tile, decoded.elements(), &decoded.layout),
-            Content::Windows(windows) => windows.iter().try_for_each(|(window, bytes)| {
-                let elements = Elements::Fixed { bytes, size: chain.elem_size() };
-                let (part, at) = wanted.window_part(window);
-                put_from_anywhere(tile, elements, &part, &at)
-            }),
-            Content::Whole(encoded) if wanted.slot.is_some() => {
-                let decoded = decode_and_keep(wanted, encoded, workspace)?;
-                put(wanted, tile, decoded.elements(), &decoded.layout)
-            }
-            Content::Whole(encoded) => {
-                if wanted.is_all()
-                    && wanted.axes.is_sorted()
-                    && let Some(out) = tile.contiguous()
-                    && chain.decode_into(encoded, &wanted.shape, out, workspace)?
-                {
-                    return Ok(());
-                }
-                decode(wanted, encoded, workspace, |elements, layout| put(wanted, tile, elements, layout))
-            }
-        }
-    }
-
-    /// A closure that decodes its value into separate memory, on any thread, for
-    /// [`put`](Self::put); `None` if there is nothing to decode.
-    pub(crate) fn detach(
-        &mut self,
-    ) -> Option<impl FnOnce(&mut Workspace) -> Result<Arc<Decoded>, EngineCause> + Send + 'static> {
-        let Content::Whole(encoded) = &mut self.content else { return None };
-        let (encoded, wanted) = (std::mem::take(encoded), self.wanted.clone());
-        Some(move |workspace: &mut Workspace| {
-            decode_and_keep(&wanted, &encoded, workspace).map_err(|cause| cause.within(&wanted.inner_chunk))
-        })
-    }
-
-    /// Puts decoded elements in place.
-    pub(crate) fn put(&mut self, decoded: &Decoded) -> Result<(), EngineCause> {
-        let Self { wanted, tile, .. } = self;
-        put(wanted, &mut **tile, decoded.elements(), &decoded.layout)
-            .map_err(|cause| cause.within(&wanted.inner_chunk))
-    }
-}
-
-/// Decodes a value into separate memory, all of it if it is kept in a cache.
-fn decode_and_keep(
-    wanted: &Wanted,
-    encoded: &Bytes,
-    workspace: &mut Workspace,
-) -> Result<Arc<Decoded>, EngineCause> {
-    let mut decoded = None;
-    let take = |elements: Elements<'_>, layout: &Layout| {
-        decoded = Some(Arc::new(Decoded::of(elements, layout)));
-        Ok(())
-    };
-    match &wanted.slot {
-        Some(_) => wanted.chain.decode(encoded, &wanted.shape, workspace, take)?,
-        None => decode(wanted, encoded, workspace, take)?,
-    }
-    let decoded = decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))?;
-    if let Some(slot) = &wanted.slot {
-        slot.keep(
-            &wanted.shape,
-            match slot.keeps_encoded() {
-                true => Held::Encoded(encoded.clone()),
-                false => Held::Decoded(Arc::clone(&decoded)),
-            },
-        );
-    }
-    Ok(decoded)
-}
-
-/// Decodes a value. Elements that are not wanted may have any value in `put`.
-fn decode(
-    wanted: &Wanted,
-    encoded: &[u8],
-    workspace: &mut Workspace,
-    put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), EngineCause>,
-) -> Result<(), EngineCause> {
-    let Wanted { chain, shape, want, .. } = wanted;
-    if wanted.is_all() {
-        return chain.decode(encoded, shape, workspace, put);
-    }
-    let window: Vec<Range<usize>> =
-        want.ranges().iter().map(|range| range.start as usize..range.end as usize).collect();
-    chain.decode_window(encoded, shape, &window, workspace, put)
-}
-
-/// Puts the wanted ones of decoded elements in place.
-fn put(
-    wanted: &Wanted,
-    tile: &mut dyn Tile,
-    elements: Elements<'_>,
-    layout: &Layout,
-) -> Result<(), EngineCause> {
-    let part = wanted.part(layout);
-    if part.extent != tile.shape() {
-        // An N5 block that is smaller than its place: the rest is the fill value.
-        tile.fill(wanted.chain.fill().bytes())?;
-        if part.extent.contains(&0) {
-            return Ok(());
-        }
-    }
-    put_from_anywhere(tile, elements, &part, &vec![0; part.extent.len()])
-}
-
 /// The request for the index of a shard that is a whole value.
 pub(crate) fn index_want(layout: &ShardLayout) -> Want {
-    match layout.ends_with_index() {
-        true => Want::Tail(layout.index_len()),
-        false => Want::Ranges(vec![0..layout.index_len()]),
-    }
+    let len = layout.index_len();
+    if layout.ends_with_index() { Want::Tail(len) } else { Want::Ranges(vec![0..len]) }
 }
 
 /// Checks the range that an index states for an inner chunk of this shape.

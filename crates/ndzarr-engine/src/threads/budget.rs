@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 use super::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A number of units that can be held at once. Waiters are served in order; a request for more than
-/// the total waits until it is alone.
+/// the total gets all of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<Mutex<State>>);
 

@@ -1,4 +1,4 @@
-//! Loops over pieces of work, on threads shared by all calls.
+//! Loops over items, on threads shared by all calls.
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
@@ -13,17 +13,18 @@ thread_local! {
 }
 
 /// Where the calling thread begins with `n` items that the other threads of its loop process at the
-/// same time, as far from them as possible: at halves, quarters, and so on.
+/// same time: as far from them as possible, at halves, quarters, and so on.
 ///
 /// Threads that touch a new page of the result at the same time both clear it, and threads that
 /// write to one page slow each other down.
 pub(crate) fn begin_of(n: usize) -> usize {
-    let part = LANE.get().unwrap_or(0).reverse_bits();
-    ((n as u128 * u128::from(part)) >> 32) as usize
+    // As a fraction of 2^32.
+    let begin = LANE.get().unwrap_or(0).reverse_bits();
+    ((n as u128 * u128::from(begin)) >> 32) as usize
 }
 
-/// How many threads a call may use, including the calling one: as many as there are processors, unless it
-/// wants another number.
+/// How many threads a call may use, including the calling one: the number of processors, unless it
+/// wants another one.
 #[must_use]
 pub fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
     wanted.map_or_else(available, NonZeroUsize::get)
@@ -75,8 +76,8 @@ pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     queue.result()
 }
 
-/// A thread's stay in a loop. A panic ends it too: otherwise a thread of the pool would never help
-/// again.
+/// Says that a thread is in a loop, until it is dropped. A panic ends this, too: otherwise a thread
+/// of the pool would never help again.
 struct Lane {
     outer: Option<u32>,
 }
@@ -95,7 +96,7 @@ impl Drop for Lane {
 
 /// Items that several threads take, and the first error of any.
 struct Queue<S, E> {
-    /// Separate locks: threads meet there only when they help each other.
+    /// Separate locks: threads wait there only when they help each other.
     stretches: Vec<Mutex<S>>,
     failed: Mutex<Option<E>>,
 }
@@ -162,7 +163,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The results of `each` for all items, in order, computed on up to [`RunOptions::threads`]
-/// threads. The calling thread processes few items alone.
+/// threads. If the items are few, the calling thread processes all of them.
 ///
 /// ```
 /// let squares = ndzarr_engine::in_parallel(vec![1, 2, 3], None, |n| n * n);
@@ -219,7 +220,7 @@ pub(crate) trait Sequence: Sized + Send {
 
     fn next_back(&mut self) -> Option<Self::Item>;
 
-    /// Removes and returns the first `n` items; there are at least that many.
+    /// Removes and returns the first `n` items. It has at least that many.
     fn split_front(&mut self, n: usize) -> Self;
 }
 
@@ -265,7 +266,7 @@ impl Sequence for Range<u64> {
     }
 }
 
-/// The items of another sequence in pairs; the last one may be alone.
+/// The items of another sequence in pairs; the last one may have no partner.
 pub(crate) struct Twos<S>(pub(crate) S);
 
 impl<S: Sequence> Sequence for Twos<S> {
@@ -281,9 +282,12 @@ impl<S: Sequence> Sequence for Twos<S> {
     }
 
     fn next_back(&mut self) -> Option<Self::Item> {
-        let alone = self.0.len() % 2 == 1;
+        let is_last_single = self.0.len() % 2 == 1;
         let last = self.0.next_back()?;
-        match if alone { None } else { self.0.next_back() } {
+        if is_last_single {
+            return Some((last, None));
+        }
+        match self.0.next_back() {
             Some(first) => Some((first, Some(last))),
             None => Some((last, None)),
         }
@@ -304,7 +308,7 @@ mod tests {
 
     #[test]
     fn threads_that_wait_are_as_many_as_asked_for() {
-        // No thread passes it alone.
+        // No thread passes it before all of them wait.
         let barrier = Barrier::new(6);
         let done = AtomicUsize::new(0);
         let all = for_each_waiting(0..12, 6, |_| {
@@ -337,7 +341,7 @@ mod tests {
                     Some([begin_of(16), begin_of(3), begin_of(1), begin_of(0)]);
                 Ok(())
             });
-            begun.into_inner().expect("no panic").expect("there is an item")
+            begun.into_inner().expect("no panic").expect("one item")
         };
         assert_eq!(begin(0), [0, 0, 0, 0]);
         assert_eq!([1, 2, 3, 4].map(|own| begin(own)[..2].to_vec()), [[8, 1], [4, 0], [12, 2], [2, 0]]);

@@ -1,33 +1,30 @@
 //! `Io`: the data path's access to stores and threads. The path is written once, as `async` code
 //! over it.
 
-use std::future::{Future, Ready, ready};
-use std::pin::pin;
+mod asynchronous;
+mod blocking;
+
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
-use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_pool::Queue;
-use ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
-};
+use ndzarr_store::{Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError};
 
-use crate::cache::with_files;
+pub(crate) use self::asynchronous::AsyncIo;
+pub(crate) use self::blocking::{BlockingIo, now};
 use crate::reading::damage::OnDamage;
-use crate::reading::wanted::Job;
-use crate::threads::budget::{Budget, Share};
-use crate::threads::cancel::{Patience, check_cancel, publishing};
-use crate::threads::for_each::{Sequence, for_each, for_each_waiting, n_threads};
-use crate::threads::other_threads::on_pool;
-use crate::threads::scratch::{Permit, Permits, with_workspace};
+use crate::reading::job::Job;
+use crate::threads::budget::Share;
+use crate::threads::for_each::Sequence;
+use crate::threads::turn::Patience;
 use crate::writing::encode_job::EncodeJob;
-use crate::{EngineCause, EngineError, RunOptions, Source};
+use crate::{EngineCause, EngineError, Source};
 
-/// Requests to a store, and the computations beside them. A type parameter of the data path, so
-/// that nothing is boxed for a store with blocking calls. Every future declares that it is
-/// [`Send`], so that the compiler can prove it for the data path, whatever the store.
+/// Bytes in flight: of a call, and of all calls that share the limit.
+pub(crate) type Shares = (Share, Option<Share>);
+
+/// Requests to a store, and computations. A type parameter of the data path, so that nothing is
+/// boxed for a store with blocking calls. Every future declares that it is [`Send`], so that the
+/// compiler can prove it for the data path, whatever the store.
 pub(crate) trait Io: Sync {
     /// The right to compute, if more threads write than may compute.
     type Permit<'p>: Send
@@ -61,7 +58,7 @@ pub(crate) trait Io: Sync {
         only_if: Precondition,
     ) -> impl Future<Output = Result<Put, EngineCause>> + Send;
 
-    /// Like [`put`](Self::put), but removes a value.
+    /// Removes a value without a lock, unless the call was cancelled.
     fn erase(
         &self,
         key: &Key,
@@ -92,7 +89,7 @@ pub(crate) trait Io: Sync {
         E: Send + 'a,
         F: Future<Output = Result<(), E>> + Send + 'a;
 
-    /// Like [`for_each`](Self::for_each), for chunks to be written.
+    /// Runs `each` on all chunks to be written. The first error stops the rest.
     fn for_each_write<'a, S, E, F>(
         &'a self,
         items: S,
@@ -170,7 +167,8 @@ pub(crate) async fn encode_all(
 ) -> Result<Vec<Option<Vec<u8>>>, EngineCause> {
     let results: Vec<Mutex<Option<Vec<u8>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let encode = |i: u64| {
-        let (job, result) = (&jobs[i as usize], &results[i as usize]);
+        let job = &jobs[i as usize];
+        let result = &results[i as usize];
         async move {
             let encoded = io.encode(job, source).await?;
             *result.lock().unwrap_or_else(PoisonError::into_inner) = encoded;
@@ -182,277 +180,15 @@ pub(crate) async fn encode_all(
     Ok(results.into_iter().map(result).collect())
 }
 
-/// The output of a future over a store with blocking calls, which is always ready.
-pub(crate) fn now<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => unreachable!("what blocks has ended when it returns"),
-    }
-}
-
-/// A store with blocking calls. The calling thread makes requests, decodes and encodes, with the
-/// help of the pool; every future is ready at once.
-pub(crate) struct Here<'r> {
-    store: &'r dyn Store,
-    options: &'r RunOptions,
-    threads: usize,
-    /// Where writes wait: how many threads write, and which of them may compute.
-    waiting: Option<(usize, Permits)>,
-}
-
-impl<'r> Here<'r> {
-    pub(crate) fn new(store: &'r dyn Store, options: &'r RunOptions) -> Self {
-        Self { store, options, threads: n_threads(options.threads), waiting: None }
-    }
-
-    /// For a chunk whose neighbours are in progress as well.
-    pub(crate) fn alone(store: &'r dyn Store, options: &'r RunOptions) -> Self {
-        Self { store, options, threads: 1, waiting: None }
-    }
-
-    /// For a write: with more threads where writes wait.
-    pub(crate) fn writing(self, waiting: impl FnOnce() -> usize) -> Self {
-        let waits = self.threads > 1 && self.store.writes_wait();
-        let waiting = waits.then(|| (waiting().max(2 * self.threads), Permits::new(self.threads)));
-        Self { waiting, ..self }
-    }
-}
-
-impl Io for Here<'_> {
-    type Permit<'p>
-        = Option<Permit<'p>>
-    where
-        Self: 'p;
-
-    type Loop<'a, E: Send + 'a>
-        = Ready<Result<(), E>>
-    where
-        Self: 'a;
-
-    fn name(&self) -> String {
-        self.store.name()
-    }
-
-    fn merging(&self) -> RangeMerging {
-        self.store.range_merging()
-    }
-
-    fn blocking(&self) -> Option<&dyn Store> {
-        Some(self.store)
-    }
-
-    fn permit(&self) -> Self::Permit<'_> {
-        self.waiting.as_ref().map(|(_, permits)| permits.take())
-    }
-
-    async fn share(&self, _: impl FnOnce() -> u64 + Send) -> Option<Shares> {
-        None
-    }
-
-    async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        with_files(|| self.store.fetch(fetch))
-    }
-
-    async fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, EngineCause> {
-        let put = || with_files(|| self.store.put(key, parts, only_if.clone()));
-        publishing(self.options.cancel.as_ref(), put)
-    }
-
-    async fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, EngineCause> {
-        publishing(self.options.cancel.as_ref(), || with_files(|| self.store.erase(key, only_if.clone())))
-    }
-
-    async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
-        // Folder by folder, so that few names are in memory.
-        let DirListing { keys, mut prefixes } = with_files(|| self.store.list_dir(prefix))?;
-        prefixes.extend(with_files(|| self.store.links_up(prefix))?);
-        Ok((keys.into_iter().map(|name| format!("{prefix}{name}")).collect(), prefixes))
-    }
-
-    fn lanes(&self) -> usize {
-        self.threads
-    }
-
-    fn inner_lanes(&self, n_chunks: u64) -> usize {
-        // A call on many chunks runs them in parallel; one on few shards, their inner chunks.
-        if n_chunks >= 4 * self.threads as u64 { 1 } else { self.threads }
-    }
-
-    fn for_each<'a, S, E, F>(
-        &'a self,
-        items: S,
-        lanes: usize,
-        each: impl Fn(S::Item) -> F + Send + Sync + 'a,
-    ) -> Self::Loop<'a, E>
-    where
-        S: Sequence + 'a,
-        E: Send + 'a,
-        F: Future<Output = Result<(), E>> + Send + 'a,
-    {
-        ready(for_each(items, lanes, |item| now(each(item))))
-    }
-
-    fn for_each_write<'a, S, E, F>(
-        &'a self,
-        items: S,
-        each: impl Fn(S::Item) -> F + Send + Sync + 'a,
-    ) -> Self::Loop<'a, E>
-    where
-        S: Sequence + 'a,
-        E: Send + 'a,
-        F: Future<Output = Result<(), E>> + Send + 'a,
-    {
-        ready(match &self.waiting {
-            Some((threads, _)) => for_each_waiting(items, *threads, |item| now(each(item))),
-            None => for_each(items, self.threads, |item| now(each(item))),
-        })
-    }
-
-    async fn decode(&self, job: Job<'_>, damage: &OnDamage<'_>) -> Result<(), EngineCause> {
-        damage.run(job)
-    }
-
-    async fn encode(&self, job: &EncodeJob, source: &dyn Source) -> Result<Option<Vec<u8>>, EngineCause> {
-        with_workspace(|workspace| job.run(source, workspace))
-    }
-}
-
-/// Bytes in flight: of a call, and of all calls that share the limit.
-pub(crate) type Shares = (Share, Option<Share>);
-
-/// A store with asynchronous calls. Decoding and encoding run on the library's pool, in memory that
-/// belongs to the jobs; the polling task puts results in place.
-pub(crate) struct Awaited<'r> {
-    store: &'r dyn AsyncStore,
-    options: &'r RunOptions,
-    bytes: Budget,
-}
-
-impl<'r> Awaited<'r> {
-    pub(crate) fn new(store: &'r dyn AsyncStore, options: &'r RunOptions) -> Self {
-        Self { store, options, bytes: Budget::new(options.bytes_in_flight) }
-    }
-
-    /// A place among the requests of all calls that share the limit. It is the last thing that a
-    /// call waits for before it makes the request.
-    async fn request(&self) -> Option<Share> {
-        match &self.options.in_flight {
-            Some(shared) => Some(shared.budgets().requests.take(1).await),
-            None => None,
-        }
-    }
-}
-
-impl Io for Awaited<'_> {
-    type Permit<'p>
-        = ()
-    where
-        Self: 'p;
-
-    type Loop<'a, E: Send + 'a>
-        = BoxFuture<'a, Result<(), E>>
-    where
-        Self: 'a;
-
-    fn name(&self) -> String {
-        self.store.name()
-    }
-
-    fn merging(&self) -> RangeMerging {
-        RangeMerging { piece: None, ..self.store.range_merging() }
-    }
-
-    fn blocking(&self) -> Option<&dyn Store> {
-        None
-    }
-
-    fn permit(&self) {}
-
-    async fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> Option<Shares> {
-        let byte_len = byte_len();
-        let own = self.bytes.take(byte_len).await;
-        let common = match &self.options.in_flight {
-            Some(shared) => Some(shared.budgets().bytes.take(byte_len).await),
-            None => None,
-        };
-        Some((own, common))
-    }
-
-    async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        let _request = self.request().await;
-        self.store.fetch(fetch).await
-    }
-
-    async fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, EngineCause> {
-        let _request = self.request().await;
-        check_cancel(self.options.cancel.as_ref())?;
-        Ok(self.store.put(key, parts, only_if).await?)
-    }
-
-    async fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, EngineCause> {
-        let _request = self.request().await;
-        check_cancel(self.options.cancel.as_ref())?;
-        Ok(self.store.erase(key, only_if).await?)
-    }
-
-    async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
-        let _request = self.request().await;
-        // In a single request, which many of these stores support.
-        let keys = self.store.list_prefix(prefix).await?;
-        Ok((keys.iter().map(|key| key.as_str().to_owned()).collect(), Vec::new()))
-    }
-
-    fn lanes(&self) -> usize {
-        self.options.requests_in_flight.get()
-    }
-
-    fn inner_lanes(&self, _: u64) -> usize {
-        8
-    }
-
-    fn for_each<'a, S, E, F>(
-        &'a self,
-        mut items: S,
-        lanes: usize,
-        each: impl Fn(S::Item) -> F + Send + Sync + 'a,
-    ) -> Self::Loop<'a, E>
-    where
-        S: Sequence + 'a,
-        E: Send + 'a,
-        F: Future<Output = Result<(), E>> + Send + 'a,
-    {
-        let items = stream::iter(std::iter::from_fn(move || items.next()));
-        Box::pin(items.map(Ok).try_for_each_concurrent(lanes, each))
-    }
-
-    async fn decode(&self, mut job: Job<'_>, damage: &OnDamage<'_>) -> Result<(), EngineCause> {
-        let Some(decode) = job.detach() else {
-            // Only copies, which need the output anyway.
-            return damage.run(job);
-        };
-        let decoded = on_pool(Queue::COMPUTE, move || with_workspace(decode)).await;
-        match decoded.and_then(|decoded| job.put(&decoded)) {
-            Err(cause) if damage.fills(&cause) => {
-                damage.report([job.fill_over(cause)?]);
-                Ok(())
-            }
-            result => result,
-        }
-    }
-
-    async fn encode(&self, job: &EncodeJob, source: &dyn Source) -> Result<Option<Vec<u8>>, EngineCause> {
-        let (job, owned) = job.detach(source)?;
-        on_pool(Queue::COMPUTE, move || with_workspace(|workspace| job.run(&*owned, workspace))).await
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::future::ready;
 
     use ndzarr_store::MemoryStore;
 
     use super::*;
+    use crate::RunOptions;
 
     fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -463,7 +199,7 @@ mod tests {
     fn after_a_wait_the_items_left_are_tried_together() {
         let store = MemoryStore::new();
         let options = RunOptions::default();
-        let io = Here::new(&store, &options);
+        let io = BlockingIo::new(&store, &options);
         let waited_for = Mutex::new(Vec::new());
         let done = Mutex::new(BTreeSet::new());
         let each = |item: u64, patience| {

@@ -34,7 +34,7 @@ fn reporting<R: Send + 'static>(
     (job, receive)
 }
 
-/// The result of work on another thread. Its panic goes on here, as if the work had run here.
+/// The result of work on another thread. A panic of it continues here, as if the work had run here.
 fn passed_on<R>(result: Result<std::thread::Result<R>, Canceled>) -> R {
     match result {
         Ok(Ok(result)) => result,
@@ -43,8 +43,8 @@ fn passed_on<R>(result: Result<std::thread::Result<R>, Canceled>) -> R {
     }
 }
 
-/// Runs work that uses the store of this name on the library's threads, in turn with work that uses
-/// others. Dropping the future stops the work, which gets its own options for that.
+/// Runs work that uses the store of this name on the pool, which takes turns between stores.
+/// Dropping the future stops the work, which gets its own options for that.
 pub async fn pooled<T: Send + 'static>(
     store: &str,
     options: &RunOptions,
@@ -54,12 +54,12 @@ pub async fn pooled<T: Send + 'static>(
     on_pool(Queue::of_store(store), move || work(options)).await
 }
 
-/// Runs work that changes the store of this name and may wait for locks, on a thread for changes, when
-/// it is its turn. Until it has begun, it ends when it is cancelled, and is dropped with the future. Once
-/// it has, it goes on.
+/// Runs work that changes the store of this name and may wait for locks, on a thread for changes,
+/// when it is its turn. Until it has begun, it ends when it is cancelled, and is dropped with the
+/// future. Once it has, it goes on.
 ///
-/// On a thread for changes it runs at once: its turn might come after that of the work which waits for
-/// it. On a system without threads it runs here: no other thread holds a lock.
+/// On a thread for changes it runs at once: its turn might come after that of the work which waits
+/// for it. On a system without threads it runs here: no other thread holds a lock.
 ///
 /// # Errors
 /// It was cancelled before it began; no thread can be started.
@@ -77,11 +77,11 @@ pub async fn queued<T: Send + 'static>(
     waiting(store, cancel, work).await
 }
 
-/// Like [`queued`], for work that must not run on the polling thread.
+/// Runs work as [`queued`] does, but never on the polling thread.
 ///
-/// A change that holds a document may wait for this thread if it is one for changes or the pool's, which encodes for
-/// them, and all others of the store may wait for that document. So the work does not queue, and gets a
-/// thread of its own.
+/// If the polling thread is one for changes, or one of the pool, which encodes for them, a change
+/// that holds a document may wait for it, and all other changes of the store for that document. So
+/// the work does not queue then, but gets a thread of its own.
 pub(crate) async fn waiting<T: Send + 'static>(
     store: &str,
     cancel: Option<&Cancel>,

@@ -1,4 +1,5 @@
-//! Blocking work of a future that uses asynchronous stores: the task that polls the future makes the requests.
+//! Blocking work of a future that uses asynchronous stores: the task that polls the future makes
+//! the requests.
 
 use std::future::{poll_fn, ready};
 use std::io;
@@ -24,13 +25,13 @@ use crate::{EngineCause, EngineError};
 /// A request that the polling task makes. It passes on its answer itself.
 type Request = BoxFuture<'static, ()>;
 
-/// Makes stores for work on another thread.
+/// Gives work on another thread stores whose requests the polling task makes.
 #[derive(Clone, Debug)]
 pub struct Relay(mpsc::UnboundedSender<Request>);
 
 impl Relay {
-    /// The store, for the work: the thread that calls an asynchronous one waits for the task that polls the
-    /// future of the work. A blocking store stays as it is.
+    /// This store for use by the work. A thread that calls an asynchronous one waits for the task
+    /// that polls the future of the work. A blocking store stays as it is.
     #[must_use]
     pub fn store(&self, store: &AnyStore) -> AnyStore {
         match store {
@@ -42,10 +43,11 @@ impl Relay {
     }
 }
 
-/// Runs blocking work on a thread for changes, when it is the turn of the store of this name. The polling task
-/// makes the requests to stores of the [`Relay`], and so no call of the work may hold a lock while it waits for one.
-/// Until the work has begun, it ends when it is cancelled, and is dropped with the future. Once it has, it
-/// goes on, but requests that the dropped future would have made fail.
+/// Runs blocking work on a thread for changes, when it is the turn of the store of this name. The
+/// polling task makes the requests to stores of the [`Relay`], so no call of the work may hold a
+/// lock while it waits for one. Until the work has begun, it ends when it is cancelled, and is
+/// dropped with the future. Once it has, it goes on, but requests that the dropped future would
+/// have made fail.
 ///
 /// # Errors
 /// It was cancelled before it began; no thread can be started.
@@ -79,9 +81,9 @@ struct Relayed {
 }
 
 impl Relayed {
-    fn ask<T: Send + 'static, F: Future<Output = Result<T, StoreError>> + Send + 'static>(
+    fn request<T: Send + 'static, F: Future<Output = Result<T, StoreError>> + Send + 'static>(
         &self,
-        request: impl FnOnce(Arc<dyn AsyncStore>) -> F + Send + 'static,
+        call: impl FnOnce(Arc<dyn AsyncStore>) -> F + Send + 'static,
     ) -> BoxFuture<'static, Result<T, StoreError>> {
         let store = Arc::clone(&self.store);
         let requests = self.requests.clone();
@@ -89,8 +91,8 @@ impl Relayed {
             let (mut send, receive) = oneshot::channel();
             let name = store.name();
             let made = async move {
-                // Who no longer waits for the answer gives up the request.
-                let answer = match select(pin!(request(store)), send.cancellation()).await {
+                // A request for whose answer no thread waits any more is dropped.
+                let answer = match select(pin!(call(store)), send.cancellation()).await {
                     Either::Left((answer, _)) => answer,
                     Either::Right(_) => return,
                 };
@@ -112,7 +114,7 @@ impl Relayed {
         let store = Arc::clone(&self.store);
         let prefix = prefix.clone();
         let requests = self.requests.clone();
-        let cut = Some(Err(dropped(store.name())));
+        let incomplete = Some(Err(dropped(store.name())));
         let pages = async move {
             let (mut send, receive) = mpsc::channel(0);
             let made = async move {
@@ -130,7 +132,7 @@ impl Relayed {
             receive
         };
         // A list whose end did not come is not complete.
-        let pages = pages.into_stream().flatten().chain(stream::once(ready(cut)));
+        let pages = pages.into_stream().flatten().chain(stream::once(ready(incomplete)));
         Box::pin(pages.take_while(|page| ready(page.is_some())).filter_map(ready))
     }
 }
@@ -148,12 +150,12 @@ impl AsyncStore for Relayed {
 
     fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
         let fetch = fetch.clone();
-        self.ask(|store| async move { store.fetch(&fetch).await })
+        self.request(|store| async move { store.fetch(&fetch).await })
     }
 
     fn has<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
         let key = key.clone();
-        self.ask(|store| async move { store.has(&key).await })
+        self.request(|store| async move { store.has(&key).await })
     }
 
     fn put<'a>(
@@ -164,17 +166,17 @@ impl AsyncStore for Relayed {
     ) -> BoxFuture<'a, Result<Put, StoreError>> {
         let key = key.clone();
         let parts = parts.to_vec();
-        self.ask(|store| async move { store.put(&key, &parts, only_if).await })
+        self.request(|store| async move { store.put(&key, &parts, only_if).await })
     }
 
     fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
         let key = key.clone();
-        self.ask(|store| async move { store.erase(&key, only_if).await })
+        self.request(|store| async move { store.erase(&key, only_if).await })
     }
 
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
         let prefix = prefix.clone();
-        self.ask(|store| async move { store.list_dir(&prefix).await })
+        self.request(|store| async move { store.list_dir(&prefix).await })
     }
 
     fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
@@ -183,7 +185,7 @@ impl AsyncStore for Relayed {
 
     fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         let prefix = prefix.clone();
-        self.ask(|store| async move { store.list_prefix(&prefix).await })
+        self.request(|store| async move { store.list_prefix(&prefix).await })
     }
 
     fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
@@ -196,12 +198,12 @@ impl AsyncStore for Relayed {
 
     fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
         let keys = keys.to_vec();
-        self.ask(|store| async move { store.erase_keys(&keys).await })
+        self.request(|store| async move { store.erase_keys(&keys).await })
     }
 
     fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
         let prefix = prefix.clone();
-        self.ask(|store| async move { store.erase_prefix(&prefix).await })
+        self.request(|store| async move { store.erase_prefix(&prefix).await })
     }
 
     fn can(&self) -> Can {

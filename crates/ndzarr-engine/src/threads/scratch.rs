@@ -20,8 +20,8 @@ pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
     result
 }
 
-/// Permits to compute, if more threads wait than may compute. Each has a workspace, so that only
-/// computing threads have scratch memory.
+/// Permits to compute, for more threads than may compute at once. Each has a workspace, so that
+/// only computing threads have scratch memory.
 pub(crate) struct Permits {
     budget: Budget,
     /// Workspaces of the free permits.

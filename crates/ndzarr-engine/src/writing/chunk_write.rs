@@ -1,11 +1,11 @@
-//! The write of a region of one chunk: whether it needs the old value, and the new one.
+//! `ChunkWrite`: the write of a region of one chunk. It asks for the old value, if some elements
+//! are kept, and encodes the new one.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, CodecError, ShardIndex, Sharding, VlenBuffer};
-use ndzarr_grid::{ChunkGrid, Region, next_index};
+use ndzarr_codec::{Access, ShardIndex, Sharding};
+use ndzarr_grid::Region;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Want};
 
 use crate::chunked::{ChunkedArray, Outside};
@@ -13,18 +13,20 @@ use crate::error::no_part;
 use crate::reading::merge_ranges::first_part;
 use crate::reading::reread::Reread;
 use crate::reading::wanted::{check_inner_len, index_want};
-use crate::threads::cancel::Turn;
 use crate::threads::io::{Io, encode_all};
 use crate::threads::scratch::with_workspace;
+use crate::threads::turn::Turn;
 use crate::writing::encode_job::EncodeJob;
 use crate::writing::new_shard::{KeyChange, NewShard, OldShard, Out};
+use crate::writing::no_elements::NoElements;
+use crate::writing::shard_plan::{InnerJob, InnerPlan, Purpose, ShardPlan};
 use crate::{Coverage, EngineCause, FillChunks, Source};
 
 /// The write of a region of one chunk. In order: fetch what it [`needs`](Self::needs), if anything,
 /// [`supply`](Self::supply) it, and [`encode`](Self::encode).
 ///
 /// A region that covers the part of the chunk inside the array needs nothing. In a shard, only the
-/// inner chunks that meet the region are encoded; the others keep their encoded bytes.
+/// inner chunks that overlap the region are encoded; the others keep their encoded bytes.
 #[derive(Debug)]
 pub(crate) struct ChunkWrite {
     pub(crate) key: Key,
@@ -47,7 +49,7 @@ enum Old {
 /// Bytes of elements that each thread encodes before the result is written under a lock.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// Inner chunks examined before those to be encoded are encoded.
+/// The number of inner chunks that are examined before those to be encoded are encoded.
 const AT_ONCE: usize = 4096;
 
 impl ChunkWrite {
@@ -86,7 +88,8 @@ impl ChunkWrite {
     /// Sets the elements of a chunk outside the array to the fill value, and leaves the others.
     pub(crate) fn trim(array: &ChunkedArray, key: Key, chunk: &[u64], fill_chunks: FillChunks) -> Self {
         let region = Region::new(chunk.iter().map(|_| 0..0));
-        let mut write = Self::new(array, key, chunk, region, (&Nothing, vec![0; chunk.len()]), fill_chunks);
+        let mut write =
+            Self::new(array, key, chunk, region, (&NoElements, vec![0; chunk.len()]), fill_chunks);
         write.purpose = Purpose::Trim;
         write.job.outside = Outside::Fill;
         write
@@ -146,18 +149,18 @@ impl ChunkWrite {
         self.job.chain.is_n5_block()
     }
 
-    /// True if it is a shard that is better written in pieces of about `piece` bytes, under its
-    /// lock.
-    pub(crate) fn is_large(&self, piece: u64) -> bool {
+    /// True if it is a shard of more than this many bytes, once decoded: it is better written part
+    /// by part, under its lock.
+    pub(crate) fn is_large(&self, bytes: u64) -> bool {
         let decoded = Region::whole(&self.job.shape).n_elements().unwrap_or(u64::MAX);
         matches!(self.job.chain.access(), Access::Indexed(_))
             && self.purpose != Purpose::Trim
-            && decoded.saturating_mul(self.job.chain.elem_size() as u64) > piece
+            && decoded.saturating_mul(self.job.chain.elem_size() as u64) > bytes
     }
 
     /// Encodes the new value, with `lanes` inner chunks in progress at once, and returns what to do
-    /// with the key. Given a lock and the size of pieces, it writes a shard as it is encoded, so
-    /// that only a small part of it is in memory.
+    /// with the key. Given a lock, it writes a shard as it is encoded, and copies this many bytes
+    /// of the old one at a time, so that only a small part of it is in memory.
     pub(crate) async fn encode<I: Io>(
         &mut self,
         io: &I,
@@ -182,14 +185,14 @@ impl ChunkWrite {
                 None => KeyChange::Erase,
             }
         };
-        Ok(match (&self.old, change) {
-            (Old::Value(_, old), KeyChange::Publish(parts))
-                if self.purpose == Purpose::Trim && is_concatenation(old, &parts) =>
-            {
-                KeyChange::Keep
-            }
-            (_, change) => change,
-        })
+        if self.purpose == Purpose::Trim
+            && let Old::Value(_, old) = &self.old
+            && let KeyChange::Publish(parts) = &change
+            && is_concatenation(old, parts)
+        {
+            return Ok(KeyChange::Keep);
+        }
+        Ok(change)
     }
 
     async fn encode_shard<I: Io>(
@@ -204,17 +207,19 @@ impl ChunkWrite {
             (Old::Irrelevant, _) => (OldShard::None, None),
             (_, Some((turn, _))) => self.pinned(turn, sharding)?,
             (Old::Value(_, value), None) => {
-                (OldShard::Here(value.clone()), Some(self.index(sharding, value)?))
+                (OldShard::InMemory(value.clone()), Some(self.index(sharding, value)?))
             }
             (Old::Unknown | Old::Absent, None) => (OldShard::None, None),
         };
         let batch = if lock.is_some() { batch_len(sharding, lanes) } else { AT_ONCE };
-        let out = lock.map_or_else(Out::memory, |(turn, piece)| Out::Locked { turn, piece: piece.max(1) });
+        let locked = |(turn, bytes): (_, u64)| Out::Locked { turn, copied_at_once: bytes.max(1) };
+        let out = lock.map_or_else(Out::memory, locked);
         let mut shard = NewShard::new(&self.job.chain, sharding, &self.job.shape, out, old)?;
         let mut plan = ShardPlan::new(&self.job, self.purpose, sharding, index)?;
         loop {
             // Up to the last inner chunk to be encoded.
-            let (mut slots, mut jobs) = (Vec::new(), Vec::new());
+            let mut slots = Vec::new();
+            let mut jobs = Vec::new();
             while jobs.len() < batch
                 && slots.len() < AT_ONCE
                 && let Some(slot) = plan.next(source)?
@@ -268,180 +273,16 @@ impl ChunkWrite {
 
     /// The index of a shard in memory.
     fn index(&self, sharding: &Sharding, value: &Bytes) -> Result<ShardIndex, EngineCause> {
-        let (shape, len) = (self.job.chain.stored(&self.job.shape), value.len() as u64);
-        // If there is no room for it, decoding fails.
+        let shape = self.job.chain.stored(&self.job.shape);
+        let len = value.len() as u64;
+        // If the value is too short for it, decoding fails.
         let at = sharding.layout(&shape).index_of(0..len).unwrap_or(0..0);
         let encoded = value.slice(at.start as usize..at.end as usize);
         Ok(with_workspace(|workspace| sharding.decode_index(&encoded, &shape, len, workspace))?)
     }
 }
 
-/// The purpose of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// New elements: all those of the region, if they are dense.
-    Elements { dense: bool },
-    /// Removal of elements outside the array.
-    Trim,
-}
-
-/// The inner chunks of a shard in C order of the stored axes, examined one by one: a shard may have
-/// very many.
-#[derive(Debug)]
-struct ShardPlan {
-    sharding: Arc<Sharding>,
-    /// The index of the old value.
-    old: Option<ShardIndex>,
-    grid: ChunkGrid,
-    /// The indices of its inner chunks.
-    chunks: Region,
-    /// The written part of the shard, along the stored axes.
-    shard: EncodeJob,
-    purpose: Purpose,
-    /// The next one, and its number; `None` after the last one.
-    next: Option<Vec<u64>>,
-    number: usize,
-}
-
-/// The fate of an inner chunk.
-#[derive(Debug)]
-enum InnerPlan {
-    Empty,
-    /// It keeps this range of the old value.
-    Keep(Range<u64>),
-    /// It is encoded by this job.
-    Encode(Box<InnerJob>),
-}
-
-/// An inner chunk to be encoded.
-#[derive(Debug)]
-struct InnerJob {
-    job: EncodeJob,
-    /// Position in the old value of the elements to merge with.
-    old: Option<Range<u64>>,
-}
-
-impl ShardPlan {
-    /// A plan for a shard that is written by this job.
-    fn new(
-        shard: &EncodeJob,
-        purpose: Purpose,
-        sharding: &Arc<Sharding>,
-        old: Option<ShardIndex>,
-    ) -> Result<Self, EngineCause> {
-        let chain = &shard.chain;
-        let shape = chain.stored(&shard.shape);
-        let grid = ChunkGrid::regular(&shape, sharding.chunk_shape())
-            .map_err(|error| CodecError::config("sharding_indexed", error))?;
-        let counts = grid.grid_shape();
-        let axes = chain.order().to_vec();
-        Ok(Self {
-            sharding: Arc::clone(sharding),
-            old,
-            grid,
-            next: (!counts.contains(&0)).then(|| vec![0; counts.len()]),
-            chunks: Region::whole(&counts),
-            shard: EncodeJob {
-                shape,
-                bounds: chain.stored(&shard.bounds),
-                region: Region::new(axes.iter().map(|&axis| shard.region.ranges()[axis].clone())),
-                source_start: chain.stored(&shard.source_start),
-                axes,
-                ..shard.clone()
-            },
-            purpose,
-            number: 0,
-        })
-    }
-
-    /// The next inner chunk.
-    ///
-    /// # Errors
-    /// An entry of the old index is invalid.
-    fn next(&mut self, source: &dyn Source) -> Result<Option<InnerPlan>, EngineCause> {
-        let Some(chunk) = self.next.clone() else { return Ok(None) };
-        let old = match &self.old {
-            Some(index) => {
-                let entry = index.entry(self.number).map_err(EngineCause::from);
-                entry.map_err(|cause| cause.within(&[self.index_of(&chunk)]))?
-            }
-            None => None,
-        };
-        self.number += 1;
-        if !self.next.as_mut().is_some_and(|next| next_index(next, &self.chunks)) {
-            self.next = None;
-        }
-        self.inner_plan(&chunk, old, source).map(Some)
-    }
-
-    /// The index of an inner chunk by the axes of the array.
-    fn index_of(&self, chunk: &[u64]) -> Vec<u64> {
-        let mut index = vec![0; chunk.len()];
-        for (&axis, &at) in self.shard.axes.iter().zip(chunk) {
-            index[axis] = at;
-        }
-        index
-    }
-
-    fn inner_plan(
-        &self,
-        chunk: &[u64],
-        old: Option<Range<u64>>,
-        source: &dyn Source,
-    ) -> Result<InnerPlan, EngineCause> {
-        let as_it_is = |old: Option<Range<u64>>| Ok(old.map_or(InnerPlan::Empty, InnerPlan::Keep));
-        let ranges: Vec<Range<u64>> =
-            (0..chunk.len()).map(|axis| self.grid.range_along(axis, chunk[axis])).collect();
-        let shape = self.sharding.chunk_shape();
-        // Along each axis: the part inside the array.
-        let inside = |(range, bound): (&Range<u64>, &u64)| {
-            bound.saturating_sub(range.start).min(range.end - range.start)
-        };
-        let bounds: Vec<u64> = ranges.iter().zip(&self.shard.bounds).map(inside).collect();
-        let place = Region::new(ranges.iter().cloned());
-        let touched = place.intersection(&self.shard.region);
-        let (region, source_start, mut dense) = match self.purpose {
-            Purpose::Trim if bounds == shape || old.is_none() => return as_it_is(old),
-            Purpose::Trim if bounds.contains(&0) => return Ok(InnerPlan::Empty),
-            Purpose::Trim => {
-                (Region::new(chunk.iter().map(|_| 0..0)), self.shard.source_start.clone(), false)
-            }
-            Purpose::Elements { .. } if touched.is_empty() => return as_it_is(old),
-            Purpose::Elements { dense } => {
-                let first = self.shard.region.start();
-                let start = (self.shard.source_start.iter().zip(touched.start()).zip(first))
-                    .map(|((&start, at), first)| start + (at - first) as usize);
-                (touched.relative_to(&place.start()), start.collect(), dense)
-            }
-        };
-        let job = EncodeJob {
-            chain: Arc::clone(self.sharding.chunks()),
-            shape: shape.to_vec(),
-            region,
-            source_start,
-            axes: self.shard.axes.clone(),
-            bounds,
-            old: None,
-            outside: self.shard.outside,
-            fill_chunks: self.shard.fill_chunks,
-            inner_chunk: vec![self.index_of(chunk)],
-        };
-        if !dense && self.purpose != Purpose::Trim {
-            let (start, len) = job.in_source()?;
-            match source.coverage(&start, &len) {
-                Coverage::None => return as_it_is(old),
-                Coverage::Part => {}
-                Coverage::All => dense = true,
-            }
-        }
-        // The shard was read: elements outside can be kept here wherever they have to be.
-        let all = if self.shard.outside == Outside::Fill { &job.bounds } else { shape };
-        let full = dense && job.region.contains(&Region::whole(all));
-        Ok(InnerPlan::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) })))
-    }
-}
-
-/// How many inner chunks are encoded at once.
+/// How many inner chunks are encoded before they are written under a lock.
 fn batch_len(sharding: &Sharding, threads: usize) -> usize {
     if threads == 1 {
         return 1;
@@ -449,32 +290,6 @@ fn batch_len(sharding: &Sharding, threads: usize) -> usize {
     let size = sharding.chunks().elem_size() as u64;
     let bytes = Region::whole(sharding.chunk_shape()).n_elements().unwrap_or(u64::MAX).saturating_mul(size);
     (BATCH_BYTES / bytes.max(1)).clamp(1, 256) as usize * threads
-}
-
-/// A source without elements.
-pub(crate) struct Nothing;
-
-impl Source for Nothing {
-    fn gather(&self, _: &[usize], _: &[usize], _: &mut [u8], _: usize, _: &[isize]) {}
-
-    fn gather_vlen(
-        &self,
-        _: &[usize],
-        _: &[usize],
-        _: &mut VlenBuffer,
-        _: usize,
-        _: &[isize],
-    ) -> Result<(), EngineCause> {
-        Ok(())
-    }
-
-    fn is_dense(&self) -> bool {
-        false
-    }
-
-    fn piece(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
-        Box::new(Self)
-    }
 }
 
 /// A value whose memory is reused for the next one.

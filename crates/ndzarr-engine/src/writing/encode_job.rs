@@ -1,5 +1,7 @@
 //! Encodes the new value of a chunk from its old value and the written elements.
 
+mod boxes;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,13 +11,14 @@ use ndzarr_codec::{Access, CodecChain, CodecError, Elements, Layout, VlenBuffer,
 use ndzarr_grid::Region;
 use ndzarr_model::ElemKind;
 
+use self::boxes::for_each_box;
 use crate::chunked::Outside;
 use crate::{EngineCause, FillChunks, Source};
 
-/// The number of places to check whether a chunk is more than the fill value, and the bytes checked
-/// in each.
-const LOOKS: usize = 8;
-const LOOK: usize = 1 << 10;
+/// In how many places a chunk is compared with the fill value before all of it is, and how many
+/// bytes in each.
+const SAMPLES: usize = 8;
+const SAMPLE_BYTES: usize = 1 << 10;
 
 /// The new value of a chunk or inner chunk, to be made from the stored and the written elements.
 #[derive(Clone, Debug)]
@@ -90,7 +93,7 @@ impl EncodeJob {
             swap.apply(&mut value);
             return Ok(Some(value));
         }
-        if let Some(encoded) = self.run_in_pieces(source, shape, skip, workspace)? {
+        if let Some(encoded) = self.run_by_blocks(source, shape, skip, workspace)? {
             return Ok(Some(encoded));
         }
         let mut buffer = workspace.take(byte_len).map_err(no_memory)?;
@@ -105,10 +108,10 @@ impl EncodeJob {
         Ok(encoded?)
     }
 
-    /// Encodes a chunk of this shape if it comes entirely from the source, in the source's order,
-    /// and the chain takes pieces. Otherwise, or if it may be all fill value and `skip_fill` is
-    /// set, it returns `None` without having done anything.
-    fn run_in_pieces(
+    /// Encodes a chunk of this shape block by block, if the chain can do so and the chunk comes
+    /// entirely from the source, in the source's order. Otherwise, or if it may be all fill value
+    /// and `skip_fill` is set, it returns `None` without having done anything.
+    fn run_by_blocks(
         &self,
         source: &dyn Source,
         shape: &[u64],
@@ -121,8 +124,9 @@ impl EncodeJob {
             && source.is_c_order()
             && self.axes.is_sorted()
             && self.region.contains(&Region::whole(shape));
-        let Some(piece_len) = chain.piece_len(shape).filter(|_| is_copy) else { return Ok(None) };
-        let (size, extent) = (chain.elem_size(), extent(shape)?);
+        let Some(block_len) = chain.piece_len(shape).filter(|_| is_copy) else { return Ok(None) };
+        let size = chain.elem_size();
+        let extent = extent(shape)?;
         let strides = c_strides(&extent);
         let mut make = |range: Range<usize>, out: &mut [u8]| {
             let elements = range.start / size..range.end / size;
@@ -133,15 +137,15 @@ impl EncodeJob {
         };
         if skip_fill {
             let n: usize = extent.iter().product();
-            let look = (LOOK / size).clamp(1, piece_len.get() / size);
-            let byte_len = look * size;
-            let mut seen = workspace.take(byte_len).map_err(|_| CodecError::OutOfMemory { byte_len })?;
-            let may_be_fill = (0..LOOKS).all(|i| {
-                let first = (n / LOOKS * i).min(n - look);
-                make(first * size..(first + look) * size, seen.bytes_mut());
-                strided::is_all(seen.bytes(), chain.fill().bytes())
+            let sample_len = (SAMPLE_BYTES / size).clamp(1, block_len.get() / size);
+            let byte_len = sample_len * size;
+            let mut sample = workspace.take(byte_len).map_err(|_| CodecError::OutOfMemory { byte_len })?;
+            let may_be_fill = (0..SAMPLES).all(|i| {
+                let first = (n / SAMPLES * i).min(n - sample_len);
+                make(first * size..(first + sample_len) * size, sample.bytes_mut());
+                strided::is_all(sample.bytes(), chain.fill().bytes())
             });
-            workspace.give(seen);
+            workspace.give(sample);
             if may_be_fill {
                 return Ok(None);
             }
@@ -185,7 +189,12 @@ impl EncodeJob {
                 let Elements::Fixed { bytes, size } = elements else {
                     return Err(EngineCause::Element("elements of no fixed size".to_owned()));
                 };
-                kept(layout, &keep).copy_native(bytes, size, out, Strided { offset: 0, strides: &strides });
+                part_within(layout, &keep).copy_native(
+                    bytes,
+                    size,
+                    out,
+                    Strided { offset: 0, strides: &strides },
+                );
                 Ok(())
             })?;
         }
@@ -207,7 +216,7 @@ impl EncodeJob {
         Ok(larger)
     }
 
-    /// Like [`run`](Self::run), for elements of variable size.
+    /// Encodes a new value with elements of variable size.
     fn run_vlen(
         &self,
         source: &dyn Source,
@@ -231,8 +240,9 @@ impl EncodeJob {
                 let Elements::Vlen { slots, bytes } = elements else {
                     return Err(EngineCause::Element("elements of a fixed size".to_owned()));
                 };
-                let (kept, to) = (kept(layout, &keep), Strided { offset: 0, strides: &strides });
-                buffer.copy_from(&kept.extent, slots, bytes, kept.place(), to);
+                let part = part_within(layout, &keep);
+                let to = Strided { offset: 0, strides: &strides };
+                buffer.copy_from(&part.extent, slots, bytes, part.place(), to);
                 Ok(())
             })?;
         }
@@ -250,7 +260,8 @@ impl EncodeJob {
     /// Position of the written elements in the source, by its axes: first index and length.
     pub(crate) fn in_source(&self) -> Result<(Vec<usize>, Vec<usize>), EngineCause> {
         let len = extent(&self.region.shape())?;
-        let (mut start, mut source_len) = (vec![0; len.len()], vec![0; len.len()]);
+        let mut start = vec![0; len.len()];
+        let mut source_len = vec![0; len.len()];
         for (i, &axis) in self.axes.iter().enumerate() {
             start[axis] = self.source_start[i];
             source_len[axis] = len[i];
@@ -258,8 +269,8 @@ impl EncodeJob {
         Ok((start, source_len))
     }
 
-    /// Their position in a buffer with these strides along the job's axes: the first one, and the
-    /// strides by the axes of the source.
+    /// Position of the written elements in a buffer with these strides along the job's axes: the
+    /// first one, and the strides by the axes of the source.
     fn target(&self, strides: &[isize]) -> (usize, Vec<isize>) {
         let start = self.region.start();
         let offset = start.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
@@ -270,19 +281,19 @@ impl EncodeJob {
         (offset, to)
     }
 
-    /// The same job with its own copy of the written elements, so that it can run elsewhere.
+    /// This job with its own copy of the written elements, so that it can run elsewhere.
     pub(crate) fn detach(&self, source: &dyn Source) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
         let (start, source_len) = self.in_source()?;
-        let piece = source.piece(&start, &source_len);
-        Ok((Self { source_start: vec![0; self.axes.len()], ..self.clone() }, piece))
+        let elements = source.copy_box(&start, &source_len);
+        Ok((Self { source_start: vec![0; self.axes.len()], ..self.clone() }, elements))
     }
 }
 
 /// The part of old elements that is inside `keep`.
-fn kept(layout: &Layout, keep: &[usize]) -> Layout {
-    let mut kept = layout.clone();
-    kept.extent.iter_mut().zip(keep).for_each(|(n, &keep)| *n = keep.min(*n));
-    kept
+fn part_within(layout: &Layout, keep: &[usize]) -> Layout {
+    let mut part = layout.clone();
+    part.extent.iter_mut().zip(keep).for_each(|(n, &keep)| *n = keep.min(*n));
+    part
 }
 
 fn extent(shape: &[u64]) -> Result<Vec<usize>, EngineCause> {
@@ -291,74 +302,4 @@ fn extent(shape: &[u64]) -> Result<Vec<usize>, EngineCause> {
         .map(|&n| usize::try_from(n))
         .collect::<Result<_, _>>()
         .map_err(|_| CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large")).into())
-}
-
-/// Cuts a range of an array in C order into the fewest possible boxes. Each comes with the number
-/// of its first element, its first index and its length along each axis.
-fn for_each_box(extent: &[usize], range: Range<usize>, mut take: impl FnMut(usize, &[usize], &[usize])) {
-    let mut at = range.start;
-    while at < range.end {
-        let (mut start, mut len) = (vec![0; extent.len()], vec![1; extent.len()]);
-        let (mut rest, mut stride) = (at, 1);
-        for (axis, &n) in extent.iter().enumerate().rev() {
-            start[axis] = rest % n;
-            rest /= n;
-            // As far as possible along this axis, while all axes after it are complete.
-            if at.is_multiple_of(stride) && at + stride <= range.end {
-                len[axis + 1..].copy_from_slice(&extent[axis + 1..]);
-                len[axis] = (n - start[axis]).min((range.end - at) / stride);
-            }
-            stride *= n;
-        }
-        take(at, &start, &len);
-        at += len.iter().product::<usize>();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every element of the range is in one box, in order; returns the boxes' lengths.
-    fn check(extent: &[usize], range: Range<usize>) -> Vec<Vec<usize>> {
-        let strides = c_strides(extent);
-        let mut lens = Vec::new();
-        let mut next = range.start;
-        for_each_box(extent, range.clone(), |at, start, len| {
-            assert_eq!(at, next, "{extent:?} {range:?}");
-            let place: usize = start.iter().zip(&strides).map(|(i, stride)| i * *stride as usize).sum();
-            assert_eq!(at, place, "{extent:?} {range:?}");
-            assert!(start.iter().zip(len).zip(extent).all(|((start, len), n)| *len > 0 && start + len <= *n));
-            // The distance from the first element to the last matches their numbers: nothing
-            // between is left out.
-            let n: usize = len.iter().product();
-            let last: usize =
-                len.iter().zip(&strides).map(|(len, stride)| (len - 1) * *stride as usize).sum();
-            assert_eq!(last + 1, n, "{extent:?} {range:?}");
-            lens.push(len.to_vec());
-            next += n;
-        });
-        assert_eq!(next, range.end.max(range.start), "{extent:?} {range:?}");
-        lens
-    }
-
-    #[test]
-    fn boxes_cover_each_range_in_its_order() {
-        for extent in [&[12][..], &[3, 4], &[1, 5], &[5, 1, 2], &[2, 3, 4], &[2, 1, 3, 2]] {
-            let n: usize = extent.iter().product();
-            for start in 0..=n {
-                for end in start..=n {
-                    let boxes = check(extent, start..end);
-                    assert!(boxes.len() < 2 * extent.len(), "{extent:?} {start} {end}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn boxes_are_as_large_as_can_be() {
-        assert_eq!(check(&[128, 128, 128], 1 << 17..1 << 18), [[8, 128, 128]]);
-        assert_eq!(check(&[4, 10, 10], 95..327), [[1, 1, 5], [2, 10, 10], [1, 2, 10], [1, 1, 7]]);
-        assert_eq!(check(&[2, 3], 2..2), [[0usize; 2]; 0]);
-    }
 }

@@ -8,13 +8,15 @@ use ndzarr_codec::{CodecChain, CodecError, ShardBuilder, Sharding};
 use ndzarr_store::{Fetched, Of, Pin, Want};
 
 use crate::error::bad_answer;
-use crate::threads::cancel::Turn;
 use crate::threads::scratch::with_workspace;
+use crate::threads::turn::Turn;
 use crate::{EngineCause, FillChunks};
 
-/// Smaller parts are combined, up to this many bytes.
+/// Parts of fewer bytes are combined.
 const SMALL: usize = 64 << 10;
-const TOGETHER: usize = 1 << 20;
+
+/// Combined parts have about this many bytes.
+const COMBINED: usize = 1 << 20;
 
 /// A shard under construction.
 pub(crate) struct NewShard<'l> {
@@ -34,14 +36,14 @@ pub(crate) struct NewShard<'l> {
 pub(crate) enum Out<'l> {
     /// Parts; the last ones are small and still being combined.
     Memory { parts: Vec<Bytes>, small: Vec<u8> },
-    /// The value that the lock publishes. Old bytes are copied in pieces of this size.
-    Locked { turn: &'l mut Turn, piece: u64 },
+    /// The value that the lock publishes. At most this many old bytes are copied at once.
+    Locked { turn: &'l mut Turn, copied_at_once: u64 },
 }
 
 /// The stored shard.
 pub(crate) enum OldShard {
     None,
-    Here(Bytes),
+    InMemory(Bytes),
     /// Read under the lock, as needed.
     Pinned(Pin),
 }
@@ -51,7 +53,7 @@ pub(crate) enum OldShard {
 pub(crate) enum KeyChange {
     /// Store the concatenation of these parts after the bytes written under the lock.
     Publish(Vec<Bytes>),
-    /// Remove the value, if there is one.
+    /// Remove the value, if one exists.
     Erase,
     /// Nothing: it already has the right value.
     Keep,
@@ -67,8 +69,8 @@ impl<'l> NewShard<'l> {
         old: OldShard,
     ) -> Result<Self, EngineCause> {
         let builder = ShardBuilder::new(sharding.layout(&chain.stored(shape)))?;
-        let (sharding, may_keep) = (Arc::clone(sharding), chain.encoded_limit(shape));
-        Ok(Self { sharding, builder, out, old, run: 0..0, run_at: 0, may_keep })
+        let may_keep = chain.encoded_limit(shape);
+        Ok(Self { sharding: Arc::clone(sharding), builder, out, old, run: 0..0, run_at: 0, may_keep })
     }
 
     /// The next inner chunk is not stored.
@@ -87,7 +89,7 @@ impl<'l> NewShard<'l> {
         Ok(())
     }
 
-    /// Like [`add`](Self::add), for shared bytes.
+    /// Adds the next inner chunk, encoded, as bytes that others may share.
     pub(crate) fn add_part(&mut self, encoded: Bytes) -> Result<(), EngineCause> {
         let at = self.place(encoded.len())?;
         self.out.write_part(at, encoded)
@@ -126,12 +128,12 @@ impl<'l> NewShard<'l> {
         {
             return Ok(());
         }
-        let piece = match &self.out {
+        let at_once = match &self.out {
             Out::Memory { .. } => u64::MAX,
-            Out::Locked { piece, .. } => *piece,
+            Out::Locked { copied_at_once, .. } => *copied_at_once,
         };
         while !run.is_empty() {
-            let end = run.end.min(run.start.saturating_add(piece));
+            let end = run.end.min(run.start.saturating_add(at_once));
             let part = self.old(run.start..end)?;
             self.out.write_part(self.run_at, part)?;
             self.run_at += end - run.start;
@@ -144,7 +146,7 @@ impl<'l> NewShard<'l> {
     pub(crate) fn old(&mut self, range: Range<u64>) -> Result<Bytes, EngineCause> {
         let len = range.end - range.start;
         match (&self.old, &mut self.out) {
-            (OldShard::Here(value), _) => Ok(value.slice(range.start as usize..range.end as usize)),
+            (OldShard::InMemory(value), _) => Ok(value.slice(range.start as usize..range.end as usize)),
             (OldShard::Pinned(pin), Out::Locked { turn, .. }) => {
                 match turn.fetch(Of::Snapshot(pin.clone()), Want::Ranges(vec![range]))? {
                     Fetched::Parts { parts, .. } => parts
@@ -209,7 +211,7 @@ impl Out<'_> {
             Self::Locked { turn, .. } => return turn.write_at(at, bytes),
             Self::Memory { small, .. } => small.extend_from_slice(bytes),
         }
-        if matches!(self, Self::Memory { small, .. } if small.len() >= TOGETHER) {
+        if matches!(self, Self::Memory { small, .. } if small.len() >= COMBINED) {
             self.end_small();
         }
         Ok(())

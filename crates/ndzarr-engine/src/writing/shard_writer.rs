@@ -88,17 +88,29 @@ impl ShardWriter {
         })?;
         let place = || array.place(&store.name(), shard);
         let key = array.key(shard).map_err(|error| EngineError::at(error, place()))?;
-        let (shape, bounds) = (chain.stored(&array.shape_of(shard)), chain.stored(&inside.shape()));
+        let shape = chain.stored(&array.shape_of(shard));
+        let bounds = chain.stored(&inside.shape());
         let grid = ChunkGrid::regular(&shape, sharding.chunk_shape())
             .map_err(|error| CodecError::config("sharding_indexed", error))?;
         let layout = sharding.layout(&shape);
         let list = none_given(layout.n_chunks()).map_err(|error| EngineError::at(error, place()))?;
         let states = Mutex::new(InnerStates { list, holes: false });
-        let (array, shard, options) = (Arc::clone(array), shard.to_vec(), options.clone());
-        Ok(Self { array, store, shard, key, shape, bounds, grid, layout, temporary: None, states, options })
+        Ok(Self {
+            array: Arc::clone(array),
+            store,
+            shard: shard.to_vec(),
+            key,
+            shape,
+            bounds,
+            grid,
+            layout,
+            temporary: None,
+            states,
+            options: options.clone(),
+        })
     }
 
-    /// The same writer, which keeps inner chunks in a temporary of the store, if it has such.
+    /// Keeps inner chunks in a temporary of the store, if it has such.
     ///
     /// # Errors
     /// The store fails.
@@ -119,15 +131,15 @@ impl ShardWriter {
         Ok(temporary)
     }
 
-    /// The same writer, continued with these options.
+    /// Continues with these options.
     #[must_use]
     pub fn with_options(mut self, options: &RunOptions) -> Self {
         self.options = options.clone();
         self
     }
 
-    /// The same writer, for the array as it is now: it may be longer or shorter, with the same
-    /// chunks. What was given has to be inside.
+    /// Continues for the array as it is now: it may be longer or shorter, with the same chunks. The
+    /// inner chunks that were given have to be inside.
     #[must_use]
     pub fn within(mut self, array: &Arc<ChunkedArray>) -> Self {
         if let Some(inside) = array.grid().clipped_region(&self.shard) {

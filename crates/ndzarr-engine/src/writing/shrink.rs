@@ -1,18 +1,21 @@
 //! Removes and trims the chunks of an array that is made smaller.
 
-use std::cmp::Ordering;
-use std::ops::Range;
-use std::sync::atomic::{self, AtomicU64};
+mod plan;
 
-use ndzarr_grid::{ChunkGrid, Region, n_elements};
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ndzarr_model::KeyEncoding;
 use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, Store, StoreError};
 
+use self::plan::{ShrinkPlan, Task};
 use crate::cache::with_files;
-use crate::threads::cancel::{Patience, Taken, Turn, check_cancel};
-use crate::threads::io::{Awaited, Here, Io, in_turns, now};
-use crate::writing::chunk_write::{ChunkWrite, Nothing};
-use crate::writing::write::{Written, unless_lost, write_chunk};
+use crate::threads::cancel::check_cancel;
+use crate::threads::io::{AsyncIo, BlockingIo, Io, in_turns, now};
+use crate::threads::turn::{Patience, Taken, Turn};
+use crate::writing::chunk_write::ChunkWrite;
+use crate::writing::lost_lock::repeat_if_lock_lost;
+use crate::writing::no_elements::NoElements;
+use crate::writing::one_chunk::{Written, write_chunk};
 use crate::{ChunkedArray, EngineCause, EngineError, RunOptions};
 
 /// Checks that [`shrink`] can work in this store. It cannot if the store does not list keys and
@@ -20,28 +23,28 @@ use crate::{ChunkedArray, EngineCause, EngineError, RunOptions};
 ///
 /// # Errors
 /// It cannot; the store fails.
-pub fn check_shrink(array: &ChunkedArray, store: &dyn Store, was: &[u64]) -> Result<(), EngineError> {
-    now(check_shrink_by(array, &Here::new(store, &RunOptions::default()), was))
+pub fn check_shrink(array: &ChunkedArray, store: &dyn Store, old_shape: &[u64]) -> Result<(), EngineError> {
+    now(check_shrink_by(array, &BlockingIo::new(store, &RunOptions::default()), old_shape))
 }
 
-/// Like [`check_shrink`], over an asynchronous store.
+/// Asynchronous [`check_shrink`].
 ///
 /// # Errors
 /// As for [`check_shrink`].
 pub async fn check_shrink_async(
     array: &ChunkedArray,
     store: &dyn AsyncStore,
-    was: &[u64],
+    old_shape: &[u64],
 ) -> Result<(), EngineError> {
-    check_shrink_by(array, &Awaited::new(store, &RunOptions::default()), was).await
+    check_shrink_by(array, &AsyncIo::new(store, &RunOptions::default()), old_shape).await
 }
 
-async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, was: &[u64]) -> Result<(), EngineError> {
-    let plan = ShrinkPlan::new(array, was);
+async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, old_shape: &[u64]) -> Result<(), EngineError> {
+    let plan = ShrinkPlan::new(array, old_shape);
     if plan.enumerate_is_possible() {
         return Ok(());
     }
-    // A prefix that no chunk has: listing it shows whether the store can list, at no cost.
+    // A prefix that no chunk has: listing it shows at no cost if the store can list.
     match io.list(&Prefix::new(format!("{}-/", array.keys.prefix))?).await {
         Ok(_) => Ok(()),
         Err(StoreError::Unsupported(_)) => Err(plan.cannot_list()),
@@ -49,9 +52,9 @@ async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, was: &[u64]) -> Res
     }
 }
 
-/// Removes everything outside an array that had the shape `was`: whole chunks, and the elements of
-/// chunks that now cross its end, which become the fill value. So they do not reappear when it
-/// grows again. If the array already has the shape `was`, everything outside is removed.
+/// Removes what shrinking from the shape `old_shape` leaves outside an array: whole chunks, and the
+/// elements of chunks that now cross its end, which become the fill value. So they do not reappear
+/// when it grows again. If the array still has that shape, everything outside is removed.
 ///
 /// Stored chunks are listed, not enumerated. Each write is serialized with other writers of the
 /// chunk.
@@ -62,42 +65,44 @@ async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, was: &[u64]) -> Res
 pub fn shrink(
     array: &ChunkedArray,
     store: &dyn Store,
-    was: &[u64],
+    old_shape: &[u64],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    now(shrink_by(array, &Here::new(store, options), was, options))
+    now(shrink_by(array, &BlockingIo::new(store, options), old_shape, options))
 }
 
-/// Like [`shrink`], over an asynchronous store. Writers are serialized by conditional writes.
+/// Asynchronous [`shrink`]. Writers are serialized by conditional writes.
 ///
 /// # Errors
 /// As for [`shrink`].
 pub async fn shrink_async(
     array: &ChunkedArray,
     store: &dyn AsyncStore,
-    was: &[u64],
+    old_shape: &[u64],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    shrink_by(array, &Awaited::new(store, options), was, options).await
+    shrink_by(array, &AsyncIo::new(store, options), old_shape, options).await
 }
 
 fn shrink_by<I: Io>(
     array: &ChunkedArray,
     io: &I,
-    was: &[u64],
+    old_shape: &[u64],
     options: &RunOptions,
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
-    let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
+    let done = AtomicU64::new(0);
+    let total = AtomicU64::new(0);
     async move {
-        let plan = ShrinkPlan::new(array, was);
-        let (done, total) = (&done, &total);
+        let plan = ShrinkPlan::new(array, old_shape);
+        let done = &done;
+        let total = &total;
         let run = |task: Task, patience| async move {
             check_cancel(options.cancel.as_ref())?;
-            let written = unless_lost(|| one(array, io, &task, patience, options)).await;
+            let written = repeat_if_lock_lost(|| one(array, io, &task, patience, options)).await;
             match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), task.chunk())))? {
                 Written::Busy => Ok(Some(task)),
                 Written::Done => {
-                    options.report(done, total.load(atomic::Ordering::Relaxed));
+                    options.report(done, total.load(Ordering::Relaxed));
                     Ok(None)
                 }
             }
@@ -106,21 +111,18 @@ fn shrink_by<I: Io>(
         // is found before anything is removed.
         let mut tasks = Tasks::new(&plan, array)?;
         while let Some(mut batch) = tasks.next(io).await? {
-            total.fetch_add(batch.len() as u64, atomic::Ordering::Relaxed);
+            total.fetch_add(batch.len() as u64, Ordering::Relaxed);
             batch.retain(Task::is_trim);
             in_turns(io, batch.into_iter(), run).await?;
         }
-        if total.load(atomic::Ordering::Relaxed) == done.load(atomic::Ordering::Relaxed) {
+        if total.load(Ordering::Relaxed) == done.load(Ordering::Relaxed) {
             return Ok(());
         }
         let mut tasks = Tasks::new(&plan, array)?;
         while let Some(mut batch) = tasks.next(io).await? {
             batch.retain(|task| !task.is_trim());
             // Other writers may have added some.
-            total.fetch_max(
-                done.load(atomic::Ordering::Relaxed) + batch.len() as u64,
-                atomic::Ordering::Relaxed,
-            );
+            total.fetch_max(done.load(Ordering::Relaxed) + batch.len() as u64, Ordering::Relaxed);
             in_turns(io, batch.into_iter(), run).await?;
         }
         Ok(())
@@ -139,7 +141,7 @@ async fn one<I: Io>(
         Task::Erase(_) => erase(io, &key, patience, options).await,
         Task::Trim(chunk) => {
             let write = ChunkWrite::trim(array, key, chunk, options.fill_chunks);
-            write_chunk(io, write, &Nothing, 1, patience, options).await
+            write_chunk(io, write, &NoElements, 1, patience, options).await
         }
     }
 }
@@ -199,7 +201,7 @@ impl<'a> Tasks<'a> {
                                 keys.iter().filter_map(|key| self.plan.task(index(self.array, key)?)),
                             );
                             let may_hold_chunks =
-                                |name: &str| depth < self.plan.was.len() && KeyEncoding::may_be_folder(name);
+                                |name: &str| depth < self.plan.n_dims() && KeyEncoding::may_be_folder(name);
                             if let Some(store) = io.blocking() {
                                 let others = keys.iter().filter(|key| index(self.array, key).is_none());
                                 check_links(store, others.filter(|key| may_hold_chunks(last(key))))?;
@@ -241,160 +243,4 @@ fn last(key: &str) -> &str {
 fn index(array: &ChunkedArray, key: &str) -> Option<Vec<u64>> {
     let below = key.strip_prefix(&array.keys.prefix)?;
     array.keys.encoding.decode(below, array.grid.array_shape().len())
-}
-
-/// The fate of a chunk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Task {
-    /// It is outside the array and is removed.
-    Erase(Vec<u64>),
-    /// A part of it is now outside and becomes the fill value.
-    Trim(Vec<u64>),
-}
-
-impl Task {
-    fn is_trim(&self) -> bool {
-        matches!(self, Self::Trim(_))
-    }
-
-    fn chunk(&self) -> &[u64] {
-        match self {
-            Self::Erase(chunk) | Self::Trim(chunk) => chunk,
-        }
-    }
-}
-
-/// From one shape to another.
-#[derive(Debug)]
-struct ShrinkPlan<'a> {
-    grid: &'a ChunkGrid,
-    was: &'a [u64],
-}
-
-/// More chunks than this are not tried one by one.
-const MAX_TRIES: u64 = 1 << 20;
-
-impl<'a> ShrinkPlan<'a> {
-    /// From the shape `was` to that of the array.
-    fn new(array: &'a ChunkedArray, was: &'a [u64]) -> Self {
-        Self { grid: array.grid(), was }
-    }
-
-    /// True if elements at the end of an axis have to go. In an array that keeps its shape, that is
-    /// everything outside, which completes an interrupted shrink.
-    fn shrinks(&self, axis: usize) -> bool {
-        let now = self.grid.array_shape();
-        now[axis] < self.was[axis] || now == self.was
-    }
-
-    /// The fate of a chunk; `None` if it does not change.
-    fn task(&self, chunk: Vec<u64>) -> Option<Task> {
-        let Some(region) = self.grid.chunk_region(&chunk) else { return Some(Task::Erase(chunk)) };
-        let is_cut =
-            |axis: usize| region.ranges()[axis].end > self.grid.array_shape()[axis] && self.shrinks(axis);
-        (0..chunk.len()).any(is_cut).then_some(Task::Trim(chunk))
-    }
-
-    /// The chunks of the old grid that may be affected, as disjoint boxes of indices.
-    fn boxes(&self) -> Vec<Vec<Range<u64>>> {
-        let now = self.grid.array_shape();
-        let per = |shape: &[u64], up: bool| -> Vec<u64> {
-            let count = |(axis, &n): (usize, &u64)| {
-                let met = self.grid.n_chunks_along(axis, n);
-                // Without the last one, unless it ends exactly there.
-                let is_cut = met > 0 && self.grid.range_along(axis, met - 1).end > n;
-                if up || !is_cut { met } else { met - 1 }
-            };
-            shape.iter().enumerate().map(count).collect()
-        };
-        let (kept, all) = (per(now, false), per(self.was, true));
-        (0..now.len())
-            .filter(|&axis| self.shrinks(axis))
-            .map(|axis| {
-                (0..now.len())
-                    .map(|other| match other.cmp(&axis) {
-                        Ordering::Less if self.shrinks(other) => 0..kept[other].min(all[other]),
-                        Ordering::Equal => kept[axis]..all[axis].max(kept[axis]),
-                        _ => 0..all[other],
-                    })
-                    .collect()
-            })
-            .collect()
-    }
-
-    /// The number of chunks to try if they cannot be listed.
-    fn n_tries(&self) -> u64 {
-        let lens = |ranges: &Vec<Range<u64>>| {
-            let lens: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
-            n_elements(&lens).unwrap_or(u64::MAX)
-        };
-        self.boxes().iter().map(lens).fold(0, u64::saturating_add)
-    }
-
-    /// True if they are few enough to try.
-    fn enumerate_is_possible(&self) -> bool {
-        self.n_tries() <= MAX_TRIES
-    }
-
-    fn cannot_list(&self) -> EngineError {
-        EngineCause::CannotList { n_chunks: self.n_tries() }.into()
-    }
-
-    /// Every chunk that may be affected; `None` if there are too many.
-    fn enumerate(&self) -> Option<impl Iterator<Item = Task> + Send> {
-        let all_below = |ranges: Vec<Range<u64>>| {
-            let end: Vec<u64> = ranges.iter().map(|range| range.end).collect();
-            let indices = ChunkGrid::regular(&end, &vec![1; end.len()]).ok()?;
-            Some(indices.overlaps(&Region::new(ranges)))
-        };
-        let overlaps = self.boxes().into_iter().filter_map(all_below).flatten();
-        self.enumerate_is_possible().then(|| overlaps.filter_map(|overlap| self.task(overlap.chunk)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    /// Shape of the array, of its chunks, and its former shape.
-    const CASES: [([u64; 3], [u64; 3], [u64; 3]); 8] = [
-        ([10, 7, 5], [3, 2, 5], [13, 9, 5]),
-        ([9, 8, 5], [3, 2, 5], [13, 9, 5]),
-        ([0, 7, 5], [3, 2, 5], [13, 9, 5]),
-        ([10, 20, 5], [3, 2, 5], [13, 9, 5]),
-        ([10, 20, 1], [3, 2, 5], [13, 9, 4]),
-        ([13, 9, 5], [3, 2, 5], [13, 9, 5]),
-        ([20, 20, 20], [3, 2, 5], [13, 9, 5]),
-        ([1, 1, 1], [30, 20, 50], [2, 2, 2]),
-    ];
-
-    #[test]
-    fn enumerating_finds_what_looking_at_every_chunk_finds() {
-        for (now, chunks, was) in CASES {
-            let grid = ChunkGrid::regular(&now, &chunks).expect("a grid");
-            let plan = ShrinkPlan { grid: &grid, was: &was };
-            let old = ChunkGrid::regular(&was, &chunks).expect("a grid");
-            let whole = Region::whole(&was);
-            let expected: BTreeMap<Vec<u64>, Task> = old
-                .overlaps(&whole)
-                .filter_map(|overlap| Some((overlap.chunk.clone(), plan.task(overlap.chunk)?)))
-                .collect();
-            let tasks: Vec<_> = plan.enumerate().expect("not many").collect();
-            assert!(tasks.len() as u64 <= plan.n_tries());
-            let n = tasks.len();
-            let found: BTreeMap<Vec<u64>, Task> =
-                tasks.into_iter().map(|task| (task.chunk().to_vec(), task)).collect();
-            assert_eq!((n, &found), (expected.len(), &expected), "{was:?} to {now:?}");
-        }
-    }
-
-    #[test]
-    fn huge_grids_are_not_enumerated() {
-        let grid = ChunkGrid::regular(&[1, 1 << 60], &[1, 1]).expect("a grid");
-        assert!(ShrinkPlan { grid: &grid, was: &[2, 1 << 60] }.enumerate().is_none());
-        let plan = ShrinkPlan { grid: &grid, was: &[1, (1 << 60) + 3] };
-        assert_eq!(plan.enumerate().map(Iterator::count), Some(3));
-    }
 }

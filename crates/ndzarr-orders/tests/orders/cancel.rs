@@ -24,9 +24,15 @@ mod cache {
 #[allow(unreachable_pub, dead_code, clippy::needless_update)]
 #[path = "../../../ndzarr-engine/src/threads/cancel.rs"]
 mod cancel;
+#[path = "../../../ndzarr-engine/src/threads/revocable_lock.rs"]
+mod revocable_lock;
+#[allow(dead_code)]
+#[path = "../../../ndzarr-engine/src/threads/turn.rs"]
+mod turn;
 
-use cancel::{Cancel, CancelOnDrop, Patience, Taken, Turn, check_cancel, publishing};
+use cancel::{Cancel, CancelOnDrop, check_cancel, publishing};
 use sync::{Arc, Mutex, MutexGuard};
+use turn::{Patience, Taken, Turn};
 
 #[derive(Clone, Debug, Default)]
 struct RunOptions {

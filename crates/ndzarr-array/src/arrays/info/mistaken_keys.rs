@@ -73,7 +73,7 @@ impl ArrayInfo {
                 self.check_mistaken(Some(&key))
             }
             Ok(Some(FirstChunk::Stated)) => {
-                presence.settle();
+                presence.confirm();
                 Ok(())
             }
             Ok(None) => Ok(()),
@@ -89,7 +89,7 @@ impl ArrayInfo {
     pub(super) fn has_unconfirmed_keys(&self) -> bool {
         // Only documents of Zarr v2 can lack the separator. Other writers are not delayed.
         let may_lack = matches!(self.spec().keys.encoding, KeyEncoding::V2 { .. });
-        let is_open = |info: &Self| info.data().is_ok_and(|data| !data.presence().is_settled());
+        let is_open = |info: &Self| info.data().is_ok_and(|data| !data.presence().is_confirmed());
         self.scalar_fallback().is_some() || may_lack && is_open(self)
     }
 
@@ -102,7 +102,7 @@ impl ArrayInfo {
         if let Ok(Some(FirstChunk::Mistaken(key))) = self.look().await {
             return self.check_mistaken(Some(&key));
         }
-        self.data()?.presence().settle();
+        self.data()?.presence().confirm();
         Ok(())
     }
 

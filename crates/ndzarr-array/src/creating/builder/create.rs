@@ -146,6 +146,6 @@ async fn create(
     info.data().map_err(Error::of_request)?;
     occupied::check(&storage, &creation, info.spec(), options.existing).await?;
     storage.create(&creation, options.concurrent_update).await?;
-    info.data()?.presence().settle();
+    info.data()?.presence().confirm();
     Ok(info)
 }

@@ -10,14 +10,15 @@ use super::{InnerState, ShardWriter};
 use crate::chunked::Outside;
 use crate::error::no_part;
 use crate::reading::wanted::index_want;
-use crate::threads::cancel::{Patience, Publishing, Taken, Turn, Under};
-use crate::threads::io::{Awaited, Here, Io};
+use crate::threads::cancel::{Publishing, Under};
+use crate::threads::io::{AsyncIo, BlockingIo, Io};
 use crate::threads::scratch::with_workspace;
+use crate::threads::turn::{Patience, Taken, Turn};
 use crate::writing::new_shard::{KeyChange, NewShard, OldShard, Out};
 use crate::{AnyStore, ConcurrentUpdate, EngineCause, EngineError, FillChunks};
 
 /// About how many bytes of inner chunks that stay are copied at once.
-const COPIED_TOGETHER: u64 = 4 << 20;
+const COPIED_AT_ONCE: u64 = 4 << 20;
 
 impl ShardWriter {
     /// Publishes the shard. Inner chunks that were not given stay as they are at this moment: every
@@ -34,7 +35,8 @@ impl ShardWriter {
         mut self,
         check: impl AsyncFnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
-        let (store, options) = (self.store.clone(), self.options.clone());
+        let store = self.store.clone();
+        let options = self.options.clone();
         let turn = match &store {
             AnyStore::Blocking(store) => self.turn(&**store).map_err(|cause| self.at(cause))?,
             AnyStore::Async(_) => None,
@@ -43,10 +45,10 @@ impl ShardWriter {
         let done = match (turn, &store) {
             (Some(turn), _) => self.finish_locked(turn),
             (None, AnyStore::Blocking(store)) => {
-                self.finish_on_condition(&Here::alone(&**store, &options)).await
+                self.finish_on_condition(&BlockingIo::one_thread(&**store, &options)).await
             }
             (None, AnyStore::Async(store)) => {
-                self.finish_on_condition(&Awaited::new(&**store, &options)).await
+                self.finish_on_condition(&AsyncIo::new(&**store, &options)).await
             }
         };
         Ok(done.map_err(|cause| self.at(cause))?)
@@ -65,21 +67,22 @@ impl ShardWriter {
     }
 
     fn finish_locked(&mut self, mut turn: Turn) -> Result<(), EngineCause> {
-        let kept = match self.missing() {
-            true => self.kept_of(turn.fetch(Of::Any, index_want(&self.layout))?)?,
-            false => Kept::nothing(),
+        let remaining = if self.keeps_any() {
+            self.remaining(turn.fetch(Of::Any, index_want(&self.layout))?)?
+        } else {
+            Remaining::nothing()
         };
-        if self.is_empty(&kept) {
+        if self.is_empty(&remaining) {
             return turn.erase();
         }
-        let is_whole = kept.places.is_empty() && !self.states().holes;
+        let is_whole = remaining.places.is_empty() && !self.states().holes;
         if let Some(temporary) = self.temporary.take_if(|_| is_whole) {
             return self.publish_spilled(temporary, turn);
         }
         // The store copies what stays, in its order: an index that a reader has stays true for it.
-        let old = kept.pin.clone().map_or(OldShard::None, OldShard::Pinned);
-        let out = Out::Locked { turn: &mut turn, piece: COPIED_TOGETHER };
-        self.fill(out, old, &kept, Vec::new(), self.options.fill_chunks)?;
+        let old = remaining.pin.clone().map_or(OldShard::None, OldShard::Pinned);
+        let out = Out::Locked { turn: &mut turn, copied_at_once: COPIED_AT_ONCE };
+        self.fill(out, old, &remaining, Vec::new(), self.options.fill_chunks)?;
         turn.publish().map(drop)
     }
 
@@ -94,38 +97,40 @@ impl ShardWriter {
         }
         let (at, index) =
             with_workspace(|workspace| self.sharding()?.end(shard, workspace).map_err(EngineCause::from))?;
-        match self.layout.ends_with_index() {
-            true => drop(temporary.append(&index)?),
-            false => temporary.write_at(at, &index)?,
+        if self.layout.ends_with_index() {
+            temporary.append(&index)?;
+        } else {
+            temporary.write_at(at, &index)?;
         }
         turn.end(|lock| temporary.publish(lock).map(drop))
     }
 
     async fn finish_on_condition<I: Io>(&self, io: &I) -> Result<(), EngineCause> {
         let fetch = |of, want| Fetch { key: self.key.clone(), of, want };
-        let missing = self.missing();
+        let keeps = self.keeps_any();
         let mut fill_chunks = self.options.fill_chunks;
         loop {
-            let kept = match missing {
-                true => self.kept_of(io.fetch(&fetch(Of::Any, index_want(&self.layout))).await?)?,
-                false => Kept::nothing(),
+            let remaining = if keeps {
+                self.remaining(io.fetch(&fetch(Of::Any, index_want(&self.layout))).await?)?
+            } else {
+                Remaining::nothing()
             };
-            let only_if = match (&kept.pin, self.options.concurrent_update) {
+            let only_if = match (&remaining.pin, self.options.concurrent_update) {
                 (_, ConcurrentUpdate::LastWriterWins) => Precondition::None,
-                _ if !missing => Precondition::None,
+                _ if !keeps => Precondition::None,
                 (Some(pin), _) => Precondition::Current(pin.clone()),
                 (None, _) => Precondition::Absent,
             };
-            let ranges: Vec<Range<u64>> = kept.places.iter().map(|(_, range)| range.clone()).collect();
+            let ranges: Vec<Range<u64>> = remaining.places.iter().map(|(_, range)| range.clone()).collect();
             let mut old = Vec::new();
             if !ranges.is_empty() {
-                let of = kept.pin.clone().map_or(Of::Any, Of::Snapshot);
+                let of = remaining.pin.clone().map_or(Of::Any, Of::Snapshot);
                 match io.fetch(&fetch(of, Want::Ranges(ranges))).await? {
                     Fetched::Parts { parts, .. } => old = parts,
                     Fetched::Missing | Fetched::Changed => continue,
                 }
             }
-            let outcome = self.fill(Out::memory(), OldShard::None, &kept, old, fill_chunks)?;
+            let outcome = self.fill(Out::memory(), OldShard::None, &remaining, old, fill_chunks)?;
             let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
             let put = match &outcome {
                 KeyChange::Publish(parts) => io.put(&self.key, parts, only_if).await?,
@@ -134,7 +139,7 @@ impl ShardWriter {
             match put {
                 Put::Done(_) => return Ok(()),
                 Put::Conflict => {}
-                // It may check the condition of a put alone.
+                // It may check only the condition of a put.
                 Put::Unsupported if !matches!(outcome, KeyChange::Publish(_)) => {
                     fill_chunks = FillChunks::Store;
                 }
@@ -143,13 +148,13 @@ impl ShardWriter {
         }
     }
 
-    /// Puts all inner chunks into the value. Kept ones come from `old`, unless `stored` contains
-    /// them.
+    /// Puts all inner chunks into the value. Remaining ones come from `old`, unless `stored`
+    /// contains them.
     fn fill(
         &self,
         out: Out<'_>,
         stored: OldShard,
-        kept: &Kept,
+        remaining: &Remaining,
         old: Vec<Bytes>,
         fill_chunks: FillChunks,
     ) -> Result<KeyChange, EngineCause> {
@@ -157,11 +162,11 @@ impl ShardWriter {
         let mut shard =
             NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, stored)?;
         let mut old = old.into_iter();
-        let mut places = kept.places.iter().peekable();
+        let mut places = remaining.places.iter().peekable();
         for number in 0..self.layout.n_chunks() {
             let state = self.states().list[number].clone();
-            let kept_at = places.next_if(|(kept, _)| *kept == number);
-            match (state, kept_at) {
+            let stored_at = places.next_if(|(stored, _)| *stored == number);
+            match (state, stored_at) {
                 (InnerState::Memory(encoded), _) => shard.add_part(encoded)?,
                 (InnerState::Spilled(at, len), _) => shard.add_part(self.spilled()?.read(at..at + len)?)?,
                 (InnerState::NotGiven, Some((_, range))) => match old.next() {
@@ -181,8 +186,9 @@ impl ShardWriter {
         })
     }
 
-    /// True if an inner chunk stays as stored: one inside the array, or any that others may add.
-    fn missing(&self) -> bool {
+    /// True if inner chunks that were not given stay as stored: those inside the array, or any that
+    /// others may add.
+    fn keeps_any(&self) -> bool {
         let stays = |number| self.array.outside == Outside::Shared || self.is_inside(number);
         let states = self.states();
         let list = &states.list;
@@ -190,9 +196,9 @@ impl ShardWriter {
     }
 
     /// The remaining part of the stored shard. It includes inner chunks outside the array, which
-    /// another process may have grown, unless it is known that there are none.
-    fn kept_of(&self, fetched: Fetched) -> Result<Kept, EngineCause> {
-        let Fetched::Parts { pin, size, parts } = fetched else { return Ok(Kept::nothing()) };
+    /// another process may have grown, unless it is known that none exist.
+    fn remaining(&self, fetched: Fetched) -> Result<Remaining, EngineCause> {
+        let Fetched::Parts { pin, size, parts } = fetched else { return Ok(Remaining::nothing()) };
         let encoded = parts.into_iter().next().ok_or_else(|| no_part(&self.key))?;
         let index = with_workspace(|workspace| {
             self.sharding()?.decode_index(&encoded, &self.shape, size, workspace).map_err(EngineCause::from)
@@ -209,24 +215,25 @@ impl ShardWriter {
                 places.push((number, range));
             }
         }
-        Ok(Kept { pin: Some(pin), places })
+        Ok(Remaining { pin: Some(pin), places })
     }
 
-    fn is_empty(&self, kept: &Kept) -> bool {
+    fn is_empty(&self, remaining: &Remaining) -> bool {
         let given = |state: &InnerState| matches!(state, InnerState::Memory(_) | InnerState::Spilled(..));
         self.options.fill_chunks == FillChunks::Erase
-            && kept.places.is_empty()
+            && remaining.places.is_empty()
             && !self.states().list.iter().any(given)
     }
 }
 
-/// The remaining part of the stored shard: its pin, and the positions of inner chunks by their numbers.
-struct Kept {
+/// The remaining part of the stored shard: its pin, and the positions of inner chunks by their
+/// numbers.
+struct Remaining {
     pin: Option<Pin>,
     places: Vec<(usize, Range<u64>)>,
 }
 
-impl Kept {
+impl Remaining {
     fn nothing() -> Self {
         Self { pin: None, places: Vec::new() }
     }

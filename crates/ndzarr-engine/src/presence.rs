@@ -1,37 +1,38 @@
-//! `Presence`: whether any chunk was found under the keys that the document states.
+//! `Presence`: what reads and writes have shown about the keys of an array's chunks.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ndzarr_store::Fetched;
 
-/// Whether any chunk of an array was found under the keys that its document states. If only absent
-/// ones were asked for, the chunks may lie under other keys, which the owner can look for: see
-/// [`doubt`](Self::doubt).
+/// Evidence that the chunks of an array lie under the keys that its document states: one of them
+/// was found there. As long as all that were requested are absent, the chunks may lie under other
+/// keys, which the owner can look for: see [`doubt`](Self::doubt).
 #[derive(Debug, Default)]
 pub struct Presence {
     state: AtomicU8,
     doubt: Mutex<Doubt>,
 }
 
-/// Nothing was asked for yet.
+/// No chunk was requested yet.
 const UNKNOWN: u8 = 0;
-/// Only absent chunks were asked for.
+/// Every chunk requested so far is absent.
 const ABSENT: u8 = 1;
-/// A chunk was found, or there are no other keys.
-const SETTLED: u8 = 2;
+/// A chunk was found, or no other keys are possible.
+const CONFIRMED: u8 = 2;
 
-/// That every chunk asked for so far was absent.
+/// Every chunk requested so far is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doubt {
-    /// How often it was taken since [`count_anew`](Presence::count_anew), this time included.
+    /// How often a doubt was returned since [`count_anew`](Presence::count_anew), this one
+    /// included.
     pub n: u64,
-    /// The first chunks that were absent since it was taken last.
+    /// The first absent chunks since the last doubt.
     pub absent: Vec<Vec<u64>>,
 }
 
-/// The number of absent chunks that are kept.
-const KEPT: usize = 8;
+/// How many absent chunks a doubt lists.
+const LISTED: usize = 8;
 
 impl Clone for Presence {
     fn clone(&self) -> Self {
@@ -42,41 +43,41 @@ impl Clone for Presence {
 }
 
 impl Presence {
-    /// Ends all doubt: the keys are right, or there are no others.
-    pub fn settle(&self) {
-        if !self.is_settled() {
-            self.state.store(SETTLED, Ordering::Relaxed);
+    /// Ends all doubt: the keys are right, or no others are possible.
+    pub fn confirm(&self) {
+        if !self.is_confirmed() {
+            self.state.store(CONFIRMED, Ordering::Relaxed);
         }
     }
 
     /// True if there can be no doubt any more.
     #[must_use]
-    pub fn is_settled(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == SETTLED
+    pub fn is_confirmed(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == CONFIRMED
     }
 
-    /// Takes notice of what the store says about a chunk.
+    /// Notes the store's answer about a chunk.
     pub(crate) fn note(&self, fetched: &Fetched, chunk: &[u64]) {
         match fetched {
             Fetched::Missing => self.note_absent(chunk),
-            Fetched::Parts { .. } => self.settle(),
+            Fetched::Parts { .. } => self.confirm(),
             Fetched::Changed => {}
         }
     }
 
-    /// Takes notice of a chunk that is absent.
+    /// Notes that a chunk is absent.
     pub fn note_absent(&self, chunk: &[u64]) {
-        if self.is_settled() {
+        if self.is_confirmed() {
             return;
         }
         let _ = self.state.compare_exchange(UNKNOWN, ABSENT, Ordering::Relaxed, Ordering::Relaxed);
         let absent = &mut self.doubt.lock().unwrap_or_else(PoisonError::into_inner).absent;
-        if absent.len() < KEPT && !absent.iter().any(|kept| kept == chunk) {
+        if absent.len() < LISTED && !absent.iter().any(|listed| listed == chunk) {
             absent.push(chunk.to_vec());
         }
     }
 
-    /// Takes the doubt, if there is any.
+    /// The doubt, if there is any. Its absent chunks are not listed again.
     #[must_use]
     pub fn doubt(&self) -> Option<Doubt> {
         if self.state.load(Ordering::Relaxed) != ABSENT {
@@ -87,7 +88,7 @@ impl Presence {
         Some(Doubt { n: doubt.n, absent: std::mem::take(&mut doubt.absent) })
     }
 
-    /// The next doubt is the first one again: a look around did not end it.
+    /// Counts the next doubt as the first one again: a search for other keys did not end it.
     pub fn count_anew(&self) {
         self.doubt.lock().unwrap_or_else(PoisonError::into_inner).n = 0;
     }
@@ -107,7 +108,7 @@ mod tests {
         assert_eq!(presence.doubt(), Some(Doubt { n: 2, absent: Vec::new() }));
         presence.count_anew();
         assert_eq!(presence.doubt(), Some(Doubt { n: 1, absent: Vec::new() }));
-        presence.settle();
+        presence.confirm();
         presence.note_absent(&[0, 0]);
         assert_eq!(presence.doubt(), None);
     }
