@@ -2,9 +2,12 @@
 //! that stays text.
 
 mod canonical;
+mod skip;
+mod stops;
 
 use std::ops::Range;
 
+use self::stops::{NUMBER_STOPS, STRING_STOPS};
 use crate::JsonString;
 
 /// JSON text that is read from its start, value by value, without building values: it takes no
@@ -120,21 +123,6 @@ impl<'a> JsonText<'a> {
         is_valid && digits.is_empty()
     }
 
-    /// True if brackets outside of strings are nested deeper than this many levels. The text need
-    /// not be JSON.
-    #[must_use]
-    pub fn is_deeper(bytes: &[u8], levels: usize) -> bool {
-        let mut text = JsonText::of_bytes(bytes);
-        let mut depth = 0usize;
-        while let Ok(opens) = text.next_bracket() {
-            depth = if opens { depth + 1 } else { depth.saturating_sub(1) };
-            if depth > levels {
-                return true;
-            }
-        }
-        false
-    }
-
     /// The position, in bytes from the start of the text.
     #[must_use]
     pub fn at(&self) -> usize {
@@ -233,29 +221,6 @@ impl<'a> JsonText<'a> {
         self.peek() == Some(b'{')
     }
 
-    /// Skips a value; returns its range in bytes. Checks only that its strings and brackets close.
-    ///
-    /// # Errors
-    /// No value follows, or it ends early.
-    pub fn skip(&mut self) -> Result<Range<usize>, JsonError> {
-        self.skip_space();
-        let start = self.at;
-        match self.peek() {
-            Some(b'"') => self.skip_string()?,
-            Some(b'{' | b'[') => {
-                let mut depth = 0usize;
-                loop {
-                    depth = if self.next_bracket()? { depth + 1 } else { depth - 1 };
-                    if depth == 0 {
-                        break;
-                    }
-                }
-            }
-            _ => self.skip_to(&VALUE_STOPS),
-        }
-        if self.at > start { Ok(start..self.at) } else { Err(self.error("a value was expected")) }
-    }
-
     /// Takes this character if it is the next one after space. Returns true if it was.
     pub fn eat(&mut self, character: u8) -> bool {
         self.skip_space();
@@ -318,37 +283,6 @@ impl<'a> JsonText<'a> {
         string.ok_or(JsonError { at: start, what: "a string that JSON does not allow" })
     }
 
-    /// Skips a string, whatever its content.
-    fn skip_string(&mut self) -> Result<(), JsonError> {
-        self.at += 1;
-        loop {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            match rest.iter().position(|&byte| byte == b'"' || byte == b'\\') {
-                None => return Err(self.error("a string ends early")),
-                Some(n) if rest[n] == b'"' => {
-                    self.at += n + 1;
-                    return Ok(());
-                }
-                Some(n) => self.at += n + 2,
-            }
-        }
-    }
-
-    /// Skips everything up to and including the next bracket. Returns true if that opens.
-    fn next_bracket(&mut self) -> Result<bool, JsonError> {
-        loop {
-            self.skip_to(&BRACKETS);
-            match self.peek() {
-                Some(b'"') => self.skip_string()?,
-                Some(bracket) => {
-                    self.at += 1;
-                    return Ok(matches!(bracket, b'{' | b'['));
-                }
-                None => return Err(self.error("a value ends early")),
-            }
-        }
-    }
-
     fn number(&mut self) -> Result<&'a str, JsonError> {
         let start = self.at;
         self.skip_to(&NUMBER_STOPS);
@@ -371,78 +305,13 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// Skips everything up to the first of these bytes.
-    fn skip_to(&mut self, stops: &[bool; 256]) {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        self.at += rest.iter().position(|&byte| stops[usize::from(byte)]).unwrap_or(rest.len());
-    }
-
     fn take(&mut self, token: &str) -> bool {
         let found = self.bytes[self.at..].starts_with(token.as_bytes());
         self.at += if found { token.len() } else { 0 };
         found
     }
 
-    fn skip_space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.at += 1;
-        }
-    }
-
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
-    }
-}
-
-/// The bytes that end a value, outside of strings and brackets.
-const VALUE_STOPS: [bool; 256] = table(b"\"{}[], \t\n\r");
-
-/// The bytes that matter within brackets: brackets, and the start of a string.
-const BRACKETS: [bool; 256] = table(b"\"{}[]");
-
-/// The bytes that end a string, begin an escape, or may not be in a string.
-const STRING_STOPS: [bool; 256] = {
-    let mut stops = table(b"\"\\");
-    let mut byte = 0;
-    while byte < b' ' as usize {
-        stops[byte] = true;
-        byte += 1;
-    }
-    stops
-};
-
-/// The bytes that cannot be in a number.
-const NUMBER_STOPS: [bool; 256] = {
-    let mut stops = table(b"0123456789+-.eE");
-    let mut byte = 0;
-    while byte < 256 {
-        stops[byte] = !stops[byte];
-        byte += 1;
-    }
-    stops
-};
-
-const fn table(bytes: &[u8]) -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut i = 0;
-    while i < bytes.len() {
-        table[bytes[i] as usize] = true;
-        i += 1;
-    }
-    table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn depth_is_counted_outside_of_strings() {
-        for (text, depth) in
-            [("1", 0), ("[]", 1), ("{\"[[\\\"[[\":[1]}", 2), ("[[1],[2],[[3]]]", 3), ("\"\\\\\"[[", 2)]
-        {
-            assert!(!JsonText::is_deeper(text.as_bytes(), depth), "{text}");
-            assert!(depth == 0 || JsonText::is_deeper(text.as_bytes(), depth - 1), "{text}");
-        }
     }
 }
