@@ -1,6 +1,8 @@
 //! `CodecChain`: decodes and encodes chunks with a list of codecs.
 
+mod any_n5_block;
 mod bind;
+mod encode;
 mod n5_block;
 mod pieces;
 mod two;
@@ -14,13 +16,12 @@ pub use two::Ahead;
 
 use crate::chain::n5_block::N5Block;
 use crate::elements::window::Window;
-use crate::memory::{bounded, sink};
+use crate::memory::bounded;
 use crate::pipe::{self, Pipe};
 use crate::sharding::Sharding;
 use crate::stage::{Payload, Stage, Value};
-use crate::strided::{self, Strided};
 use crate::traits::link::Link;
-use crate::{Buffer, CodecError, Dst, Elements, Layout, Swap, VlenSlot, Workspace, c_strides};
+use crate::{Buffer, CodecError, Dst, Elements, Layout, Swap, Workspace};
 
 /// An executable chain of codecs for arrays of one element type, fill value and number of
 /// dimensions.
@@ -224,7 +225,7 @@ impl CodecChain {
     /// damage to them may go undetected.
     ///
     /// # Errors
-    /// The same as for [`decode`](Self::decode).
+    /// As for [`decode`](Self::decode).
     ///
     /// ```
     /// use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
@@ -300,161 +301,12 @@ impl CodecChain {
         Ok(true)
     }
 
-    /// Encodes an array. `elements` are in C order over `shape` and in native byte order.
-    ///
-    /// # Errors
-    /// A codec of the chain cannot encode the input.
-    pub fn encode(
-        &self,
-        elements: &[u8],
-        shape: &[u64],
-        workspace: &mut Workspace,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        self.expect_elements(elements, shape)?;
-        self.check_writable()?;
-        let is_c_order = self.is_c_order();
-        let size = self.elem_size;
-        if is_c_order && *self.stage.swap() == Swap::None {
-            let elements = Elements::Fixed { bytes: elements, size };
-            return self.stage.encode(elements, shape, self.pipe(), workspace, out);
-        }
-        let mut buffer = bounded::take(workspace, elements.len())?;
-        if is_c_order {
-            buffer.bytes_mut().copy_from_slice(elements);
-        } else {
-            let extent = bounded::extent(shape);
-            let stored_extent = self.stored(&extent);
-            let from = Strided { offset: 0, strides: &self.stored(&c_strides(&extent)) };
-            let to = Strided { offset: 0, strides: &c_strides(&stored_extent) };
-            strided::copy(&stored_extent, size, elements, from, buffer.bytes_mut(), to);
-        }
-        let result = self.encode_stored(buffer.bytes_mut(), &self.stored(shape), workspace, out);
-        workspace.give(buffer);
-        result
-    }
-
-    /// Encodes an array whose elements are already in C order over the *stored* axes. May change
-    /// their byte order in place.
-    ///
-    /// # Errors
-    /// The same as for [`Self::encode`].
-    pub fn encode_stored(
-        &self,
-        elements: &mut [u8],
-        stored_shape: &[u64],
-        workspace: &mut Workspace,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        self.check_writable()?;
-        self.expect_elements(elements, stored_shape)?;
-        self.stage.swap().apply(elements);
-        let elements = Elements::Fixed { bytes: elements, size: self.elem_size };
-        self.stage.encode(elements, stored_shape, self.pipe(), workspace, out)
-    }
-
-    /// Encodes an array of elements of variable size: slots of `bytes` in C order over the *stored*
-    /// axes.
-    ///
-    /// # Errors
-    /// A codec of the chain cannot encode the input.
-    pub fn encode_vlen(
-        &self,
-        slots: &[VlenSlot],
-        bytes: &[u8],
-        stored_shape: &[u64],
-        workspace: &mut Workspace,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        self.check_writable()?;
-        self.check_rank(stored_shape)?;
-        if bounded::byte_len(stored_shape, 1) != Some(slots.len()) {
-            let what = format!("{} elements for the shape {stored_shape:?}", slots.len());
-            return Err(CodecError::encode("chain", what));
-        }
-        self.stage.encode(Elements::Vlen { slots, bytes }, stored_shape, self.pipe(), workspace, out)
-    }
-
-    /// Decodes an N5 block with whatever number of elements it has; in a varlength block (mode 1)
-    /// they need not fill its size. Returns the size over the logical axes, and the elements as
-    /// stored, in native byte order.
-    ///
-    /// # Errors
-    /// The chain is not for N5 blocks; the value is incomplete or corrupt.
-    pub fn decode_n5_block(
-        &self,
-        encoded: &[u8],
-        shape: &[u64],
-        workspace: &mut Workspace,
-    ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
-        let block = self.n5_block()?;
-        self.check_rank(shape)?;
-        if block.holds_objects() {
-            let object = block.decode_object(encoded, self.pipe(), workspace)?;
-            return Ok((shape.to_vec(), object));
-        }
-        let stored_shape = self.stored(shape);
-        let (extent, elements) = block.decode_any(encoded, &stored_shape, self.pipe(), workspace)?;
-        let mut size = vec![0; extent.len()];
-        for (&axis, &n) in self.order.iter().zip(&extent) {
-            size[axis] = n;
-        }
-        Ok((size, elements))
-    }
-
-    /// Encodes an N5 block of any number of elements: as a varlength block (mode 1), if they do not
-    /// exactly fill its size. `elements` are in native byte order and stored in the given order;
-    /// `size` is over the logical axes.
-    ///
-    /// # Errors
-    /// The chain is not for N5 blocks; it cannot encode the input.
-    pub fn encode_n5_block(
-        &self,
-        elements: &[u8],
-        size: &[u64],
-        workspace: &mut Workspace,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        let block = self.n5_block()?;
-        self.check_writable()?;
-        if block.holds_objects() {
-            return block.encode_object(elements, self.pipe(), workspace, out);
-        }
-        let whole = self.kind == ElemKind::Vlen || elements.len().is_multiple_of(self.elem_size);
-        if size.len() != self.order.len() || !whole {
-            let what = format!("{} bytes for a block of size {size:?}", elements.len());
-            return Err(CodecError::encode("chain", what));
-        }
-        let mut copy = Vec::new();
-        sink::reserve(&mut copy, elements.len())?;
-        copy.extend_from_slice(elements);
-        block.encode_any(&mut copy, &self.stored(size), self.pipe(), workspace, out)
-    }
-
-    fn n5_block(&self) -> Result<&N5Block, CodecError> {
-        match &self.stage_kind {
-            StageKind::N5Block(block) => Ok(block),
-            _ => Err(CodecError::config("chain", "the chunks of this array are not N5 blocks")),
-        }
-    }
-
     fn check_rank(&self, shape: &[u64]) -> Result<(), CodecError> {
         if shape.len() == self.order.len() {
             return Ok(());
         }
         let what = format!("{} axes, but the array has {}", shape.len(), self.order.len());
         Err(CodecError::config("chain", what))
-    }
-
-    fn expect_elements(&self, elements: &[u8], shape: &[u64]) -> Result<(), CodecError> {
-        if self.kind == ElemKind::Vlen {
-            return Err(CodecError::encode("chain", "the elements vary in size"));
-        }
-        if shape.len() == self.order.len() && bounded::byte_len(shape, self.elem_size) == Some(elements.len())
-        {
-            return Ok(());
-        }
-        Err(CodecError::encode("chain", format!("{} bytes for the shape {shape:?}", elements.len())))
     }
 
     fn pipe(&self) -> Pipe<'_> {

@@ -1,10 +1,15 @@
 //! Tests codecs one by one: vectors of the checklists, and broken input.
 
 mod arrays;
+mod cast_value;
+mod checksums;
 mod filters;
 mod hostile;
 mod in_rust;
+mod lz4;
+mod lzma;
 mod one_pass;
+mod pcodec;
 mod vectors;
 #[cfg(feature = "zfp")]
 mod zfp;
