@@ -86,7 +86,7 @@ pub use creating::builder::ArrayBuilder;
 pub use creating::group_builder::GroupBuilder;
 pub use creating::new_array::NewArray;
 pub use element_types::any_elements::AnyElements;
-pub use element_types::element::{Datetime64, Element, Timedelta64};
+pub use element_types::element::Element;
 pub use element_types::element_type::{Any, ElementType};
 pub use element_types::fixed_elements::{FixedBytes, FixedUtf32};
 pub use element_types::number::{Cast, Number};
@@ -98,6 +98,7 @@ pub use element_types::small_floats::{
 pub use element_types::struct_plan::{FieldMismatch, FieldPlan, StructField};
 #[doc(hidden)]
 pub use element_types::structured;
+pub use element_types::times::{Datetime64, Timedelta64};
 pub use error::{Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use half::{bf16, f16};

@@ -6,6 +6,7 @@ pub(crate) mod cells;
 pub(crate) mod output;
 pub(crate) mod picked_parts;
 pub(crate) mod places;
+pub(crate) mod point_runs;
 pub(crate) mod raw;
 pub(crate) mod scatter;
 pub(crate) mod to_view;

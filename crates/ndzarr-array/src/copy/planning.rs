@@ -1,5 +1,6 @@
 //! What a copy is to do for each node, found out before anything is written.
 
+pub(crate) mod array_plan;
 pub(crate) mod compressors;
 pub(crate) mod conversion;
 pub(crate) mod geometry;

@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::{SignedDuration, Timestamp};
 use ndzarr_model::{DataType, TimeUnit};
 
-use crate::element_types::element::{Datetime64, Timedelta64};
+use crate::element_types::times::{Datetime64, Timedelta64};
 use crate::error::{Error, ErrorKind, Result};
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use ndzarr_model::DataType;
 use num_complex::Complex;
 
-use crate::element_types::element::{Datetime64, Element, Timedelta64};
+use crate::element_types::element::Element;
 use crate::element_types::fixed_elements::{FixedBytes, FixedUtf32};
 use crate::element_types::plain_element::PlainElement;
 use crate::element_types::small_floats::{
@@ -13,6 +13,7 @@ use crate::element_types::small_floats::{
     Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
 };
 use crate::element_types::struct_plan::{FieldMismatch, FieldPlan, StructField};
+use crate::element_types::times::{Datetime64, Timedelta64};
 
 macro_rules! plain_field {
     ($($type:ty $({ $($bytes:tt)* })?),* $(,)?) => {$(

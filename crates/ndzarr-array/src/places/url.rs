@@ -1,21 +1,25 @@
 //! The grammar of URLs: a root, `s3://bucket/path`, and adapters after it, `|zip:path`,
 //! `|zarr3:path`.
 
+mod percent;
+mod remote;
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 
 use ndzarr_metadata::Format;
 
+use self::percent::percent_decoded;
+pub(crate) use self::remote::Remote;
 use crate::error::{Error, ErrorKind, Result};
-
-#[cfg(test)]
-mod tests;
 
 /// What errors list.
 const SCHEMES: &str = "s3, s3+http, s3+https, gs, gcs, az, abfs, abfss, http, https, file, memory";
 const ADAPTERS: &str = "zip, zarr, zarr2, zarr3, n5, auto";
 
-/// What a text means as a place, for the fuzz target: the root, the path in an archive, the format and
-/// the path of the node. `None` is a local path. Nothing is opened.
+/// What a text means as a place, for the fuzz target: the root, the path in an archive, the format
+/// and the path of the node. `None` is a local path. Nothing is opened.
 ///
 /// # Errors
 /// As for opening it.
@@ -43,8 +47,8 @@ impl Url {
     }
 }
 
-/// Where a URL begins. Paths have no slash at either end. They are decoded, but for those of web servers,
-/// which may take `%2F` for something else than a slash.
+/// Where a URL begins. Paths have no slash at either end. They are decoded, except those of web
+/// servers, which may distinguish `%2F` from a slash.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Root {
     File(PathBuf),
@@ -54,82 +58,6 @@ pub(crate) enum Root {
     },
     /// A service, and what a client of it needs.
     Remote(Remote),
-}
-
-/// A place in another machine.
-#[derive(PartialEq, Eq)]
-pub(crate) enum Remote {
-    /// `endpoint` is the scheme and host of a service other than Amazon's.
-    S3 {
-        endpoint: Option<String>,
-        bucket: String,
-        path: String,
-    },
-    Gcs {
-        bucket: String,
-        path: String,
-    },
-    Azure {
-        account: Option<String>,
-        container: String,
-        path: String,
-    },
-    /// `base` is scheme, host and port. The query goes with every request; it may be a secret.
-    Http {
-        base: String,
-        path: String,
-        query: Option<String>,
-    },
-}
-
-impl Remote {
-    /// The feature that opens it.
-    pub(crate) fn feature(&self) -> &'static str {
-        match self {
-            Self::S3 { .. } => "s3",
-            Self::Gcs { .. } => "gcs",
-            Self::Azure { .. } => "azure",
-            Self::Http { .. } => "http",
-        }
-    }
-
-    /// Takes the last name off the path.
-    pub(crate) fn pop(&mut self) -> Result<String> {
-        let (Self::S3 { path, .. }
-        | Self::Gcs { path, .. }
-        | Self::Azure { path, .. }
-        | Self::Http { path, .. }) = self;
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        if name.is_empty() {
-            return Err(Error::new(ErrorKind::InvalidArgument, format!("{self:?} names no archive")));
-        }
-        let above = above.to_owned();
-        let name = name.to_owned();
-        *path = above;
-        if !matches!(self, Self::Http { .. }) {
-            return Ok(name);
-        }
-        percent_decoded(&name).filter(|name| !name.contains('/')).ok_or_else(|| {
-            let what = format!("{name:?} cannot be the name of an archive: it has a slash");
-            Error::new(ErrorKind::InvalidArgument, what)
-        })
-    }
-}
-
-/// Without the query.
-impl std::fmt::Debug for Remote {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::S3 { endpoint: Some(endpoint), bucket, path } => write!(f, "s3+{endpoint}/{bucket}/{path}"),
-            Self::S3 { endpoint: None, bucket, path } => write!(f, "s3://{bucket}/{path}"),
-            Self::Gcs { bucket, path } => write!(f, "gs://{bucket}/{path}"),
-            Self::Azure { account: Some(account), container, path } => {
-                write!(f, "abfss://{container}@{account}.dfs.core.windows.net/{path}")
-            }
-            Self::Azure { account: None, container, path } => write!(f, "az://{container}/{path}"),
-            Self::Http { base, path, .. } => write!(f, "{base}/{path}"),
-        }
-    }
 }
 
 /// A format that a URL names.
@@ -156,12 +84,12 @@ impl UrlFormat {
 /// It is a URL, and not one of this grammar.
 pub(crate) fn parse(path: &Path) -> Result<Option<Url>> {
     let Some(text) = path.to_str() else { return Ok(None) };
-    let turned = turned(text)?;
-    let text = turned.as_deref().unwrap_or(text);
+    let from_chain = from_chain(text)?;
+    let text = from_chain.as_deref().unwrap_or(text);
     let refused =
         |why: &str| Err(Error::new(ErrorKind::InvalidArgument, format!("{:?}: {why}", shown(text))));
     let Some((scheme, _)) = scheme(text) else {
-        // A local path; its bars are its own, but before an adapter.
+        // A local path, whose bars belong to its names, except one before an adapter.
         let Some(at) = first_adapter(text) else { return Ok(None) };
         let root = Root::File(text[..at].into());
         let adapters = &text[at + 1..];
@@ -173,8 +101,8 @@ pub(crate) fn parse(path: &Path) -> Result<Option<Url>> {
             "URLs have no fragments here: name the format by an adapter, such as `|zarr3:`, and write # in names as %23",
         );
     }
-    let mut pieces = text.split('|');
-    let root = match root(&scheme, pieces.next().unwrap_or_default()) {
+    let mut parts = text.split('|');
+    let root = match root(&scheme, parts.next().unwrap_or_default()) {
         Ok(root) => root,
         Err(Refused::Scheme) => {
             let what = format!(
@@ -185,7 +113,7 @@ pub(crate) fn parse(path: &Path) -> Result<Option<Url>> {
         }
         Err(Refused::Because(why)) => return refused(why),
     };
-    adapted(root, pieces, percent_decoded).map_or_else(|why| refused(&why), |url| Ok(Some(url)))
+    adapted(root, parts, percent_decoded).map_or_else(|why| refused(&why), |url| Ok(Some(url)))
 }
 
 /// A URL for an error: without its query, and without a user's name and password.
@@ -215,8 +143,8 @@ fn scheme(text: &str) -> Option<(String, &str)> {
         .then_some((scheme, rest))
 }
 
-/// Turns fsspec's chains round: `zip::s3://b/a.zip` and `zip://in::s3://b/a.zip`.
-fn turned(text: &str) -> Result<Option<String>> {
+/// The URL that a chain of fsspec means: `zip::s3://b/a.zip`, `zip://in::s3://b/a.zip`.
+fn from_chain(text: &str) -> Result<Option<String>> {
     let Some((outer, inner)) = text.split_once("::") else { return Ok(None) };
     let (name, path) = outer.split_once("://").unwrap_or((outer, ""));
     let is_word =
@@ -398,21 +326,4 @@ fn adapted<'p>(
         }
     }
     Ok(url)
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        rest = tail;
-        if byte == b'%' {
-            let digits = tail.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
-            let digits = std::str::from_utf8(digits).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &tail[2..];
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }

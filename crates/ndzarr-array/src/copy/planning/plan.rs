@@ -1,23 +1,20 @@
 //! Plans what is done for each node, before anything is written.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use ndzarr_metadata::{
-    ArrayRequest, CreateOptions, Existing, Format, KeptKeys, MemberKind, Node, NodeKind, NodePath,
-    are_n5_blocks, check_request, consolidated_key, has_copies, keep_chunks,
+    ArrayRequest, CreateOptions, Existing, Format, MemberKind, Node, NodeKind, NodePath, consolidated_key,
+    has_copies,
 };
-use ndzarr_model::{ArraySpec, Attributes};
+use ndzarr_model::Attributes;
 
 use crate::arrays::info::ArrayInfo;
 use crate::copy::Run;
 use crate::copy::account::{SortedKeys, Sorter};
-use crate::copy::options::Layout;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::members::{Member, Members};
-use crate::copy::planning::request::{Requests, sharding};
-use crate::copy::planning::strategy::{self, Choice, Strategy};
-use crate::copy::planning::units::{listed, n_units};
+use crate::copy::planning::request::Requests;
+use crate::copy::planning::strategy::Strategy;
 use crate::copy::planning::window::Window;
 use crate::copy::report::{CopiedNode, CopyLevel, NotCopied};
 use crate::creating::replaces_source::{shares_below, shares_value};
@@ -34,7 +31,7 @@ pub(crate) const UNLISTED: &str =
 
 /// What a call copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whole {
+pub(super) enum Whole {
     Array,
     Group,
 }
@@ -77,22 +74,8 @@ pub(crate) struct ArrayPlan {
     pub(crate) conversion: Option<Conversion>,
     /// Where elements are encoded again.
     pub(crate) strategy: Option<Strategy>,
-    /// How many chunks, or shards, there are to copy.
+    /// How many chunks, or shards, have to be copied.
     pub(crate) units: u64,
-}
-
-/// An array that is being planned, and what decides about its copy.
-struct PlannedArray<'p> {
-    node: &'p Node,
-    path: &'p NodePath,
-    create: &'p CreateOptions,
-    /// With the shape of the part that is copied.
-    spec: &'p ArraySpec,
-    window: Option<&'p Window>,
-    conversion: Option<&'p Conversion>,
-    layout: &'p Layout,
-    /// The target is the array itself.
-    is_same: bool,
 }
 
 impl Run<'_> {
@@ -145,7 +128,7 @@ impl Run<'_> {
     }
 
     /// Options for creating nodes: next to the source, if that is the target.
-    fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
+    pub(super) fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
         let mut create = self.create.clone();
         create.attributes_of = Some(Arc::new(node.clone()));
         create.concurrent_update = self.options.run.concurrent_update;
@@ -157,13 +140,13 @@ impl Run<'_> {
     }
 
     /// Returns `true` if a node of the source is at the same path of the target itself.
-    async fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
+    pub(super) async fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
         if node.path != *path {
             return Ok(false);
         }
         match node.documents.first() {
             Some((key, _)) => shares_value(&self.source, &self.target, key).await,
-            // A group without documents exists wherever there is something below it.
+            // A group without documents exists wherever a key lies below it.
             None => shares_below(&self.source, &self.target, &node.path.prefix()).await,
         }
     }
@@ -175,19 +158,15 @@ impl Run<'_> {
     async fn plan_group(&self, node: Node, path: NodePath) -> Result<NodePlan> {
         check_cancel(&self.options.run)?;
         let create = self.create_options(&node, self.is_same(&node, &path).await?);
-        let mut out = converted(&node, &path, MemberKind::Group);
+        let mut out = new_report(&node, &path, MemberKind::Group);
         let attributes = self.requests(&node, &create).group(&mut out.losses)?;
-        let consolidates = match self.is_consolidated(&node).await? {
-            true if matches!(create.format, Format::Zarr2 | Format::Zarr3) => true,
-            true => {
-                out.notes.push(format!(
-                    "without consolidated metadata, which are not written in {}",
-                    create.format
-                ));
-                false
-            }
-            false => false,
-        };
+        let is_consolidated = self.is_consolidated(&node).await?;
+        let can_consolidate = matches!(create.format, Format::Zarr2 | Format::Zarr3);
+        if is_consolidated && !can_consolidate {
+            let format = create.format;
+            out.notes.push(format!("without consolidated metadata, which are not written in {format}"));
+        }
+        let consolidates = is_consolidated && can_consolidate;
         Ok(NodePlan {
             node,
             path,
@@ -206,151 +185,8 @@ impl Run<'_> {
         }
     }
 
-    async fn plan_array(&self, node: Node, path: NodePath, whole: Whole) -> Result<NodePlan> {
-        check_cancel(&self.options.run)?;
-        let is_same = self.is_same(&node, &path).await?;
-        let create = self.create_options(&node, is_same);
-        let Some(spec) = node.kind.array() else {
-            return Err(find_node::not_a("an array", &node, &self.source));
-        };
-        let slices = self.options.slices.as_ref();
-        let window = slices.map(|slices| Window::new(slices, &spec.shape)).transpose();
-        let window = self.source.named(window)?;
-        let spec = match &window {
-            Some(window) => Cow::Owned(ArraySpec { shape: window.shape(), ..spec.clone() }),
-            None => Cow::Borrowed(spec),
-        };
-        let mut out = converted(&node, &path, MemberKind::Array);
-        let layout = match whole {
-            Whole::Array => self.options.layout.clone(),
-            Whole::Group => self.options.layout.for_axes(spec.shape.len()),
-        };
-        let conversion = match self.options.numbers.of(&spec.data_type) {
-            Ok(conversion) => conversion,
-            Err(_) if whole == Whole::Group => {
-                out.notes.push(format!("its elements stay {}", spec.data_type));
-                None
-            }
-            Err(error) => return Err(self.requests(&node, &create).refuse(&error.to_string())),
-        };
-        let array = PlannedArray {
-            node: &node,
-            path: &path,
-            create: &create,
-            spec: &spec,
-            window: window.as_ref(),
-            conversion: conversion.as_ref(),
-            layout: &layout,
-            is_same,
-        };
-        let request = self.array_request(&array, &mut out).await?;
-        if layout.index.is_some() && whole == Whole::Array {
-            let made = check_request(&path, &request, &create)?;
-            if made.kind.array().is_none_or(|made| sharding(&made.codecs).is_none()) {
-                let requests = self.requests(&node, &create);
-                return Err(requests.refuse("without shards there is no index to be placed"));
-            }
-        }
-        let mut strategy = None;
-        let mut units = 0;
-        match out.level {
-            CopyLevel::Metadata => {}
-            CopyLevel::Rekeyed => {
-                let source = self.info(&self.source, &node)?;
-                source.data()?;
-                units = n_units(&source)?;
-            }
-            CopyLevel::Reencoded => {
-                let to = check_request(&path, &request, &create)?;
-                let source = self.info(&self.source, &node)?;
-                let target = self.info(&self.target, &to)?;
-                let chosen = self.array_strategy(&array, [&source, &target], &mut out)?;
-                units = n_units(&target)?.saturating_mul(chosen.passes());
-                strategy = Some(chosen);
-            }
-        }
-        let work = NodeWork::Array(Box::new(ArrayPlan { request, window, conversion, strategy, units }));
-        Ok(NodePlan { node, path, create, work, out })
-    }
-
-    /// The request for an array of the target, with the cheapest level that is possible.
-    async fn array_request(&self, array: &PlannedArray<'_>, out: &mut CopiedNode) -> Result<ArrayRequest> {
-        let PlannedArray { node, path, create, spec, conversion, layout, is_same, .. } = *array;
-        let requests = self.requests(node, create);
-        let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
-        // The chunks of another format are kept where nothing else is possible or allowed.
-        let is_of_n5 = node.format != create.format && are_n5_blocks(&spec.codecs, create.format);
-        let suits = !is_of_n5 || is_same || self.options.at_most < CopyLevel::Reencoded;
-        let can_keep = suits && conversion.is_none() && array.window.is_none() && layout.is_of(spec);
-        let mut kept = if can_keep { keep_chunks(spec, create, keys) } else { None };
-        let undescribed = out.clone();
-        let request = loop {
-            out.level = match &kept {
-                Some(_) if is_same => CopyLevel::Metadata,
-                Some(_) => CopyLevel::Rekeyed,
-                None => CopyLevel::Reencoded,
-            };
-            if is_same && kept.is_none() {
-                let what = "its chunks have to be encoded again, which needs another target";
-                return Err(requests.refuse(what));
-            }
-            if out.level > self.options.at_most {
-                let what =
-                    format!("it would be {:?}, but only {:?} is allowed", out.level, self.options.at_most);
-                return Err(requests.refuse(&what));
-            }
-            let is_kept = kept.is_some();
-            let mut request = match kept.take() {
-                Some(request) => request,
-                None => requests.encode_again(spec, layout, conversion, &mut out.notes)?,
-            };
-            requests.describe_remaining(spec, conversion, &mut request, out)?;
-            let made = check_request(path, &request, create)?;
-            let fills = made.kind.array().map(|made| made.fill_value.bytes());
-            if !is_kept || fills == Some(spec.fill_value.bytes()) || self.has_all(node).await? {
-                break request;
-            }
-            // Chunks that are not stored would get another fill value.
-            *out = undescribed.clone();
-            out.notes.push("chunks that are not stored are written, as the fill value is another".to_owned());
-        };
-        if is_of_n5 && out.level != CopyLevel::Reencoded {
-            out.notes.push("its chunks stay N5 blocks, which few other programs read in Zarr".to_owned());
-        }
-        Ok(request)
-    }
-
-    /// How the elements of one array get into another.
-    fn array_strategy(
-        &self,
-        array: &PlannedArray<'_>,
-        [source, target]: [&ArrayInfo; 2],
-        out: &mut CopiedNode,
-    ) -> Result<Strategy> {
-        let choice = Choice {
-            source,
-            target,
-            window: array.window,
-            conversion: array.conversion,
-            memory: self.options.memory,
-            more_memory: self.options.more_memory,
-            has_temporary: self.options.temporary.is_some() || self.target.is_folder(),
-            threads: self.options.run.threads,
-        };
-        let chosen = choice.strategy()?;
-        out.notes.extend(strategy::describe(&chosen, array.spec));
-        out.temporary_bytes = strategy::temporary_bytes(&chosen, array.spec);
-        Ok(chosen)
-    }
-
-    /// Returns `true` if all chunks, or shards, of an array are stored.
-    async fn has_all(&self, node: &Node) -> Result<bool> {
-        let array = self.info(&self.source, node)?;
-        let stored = listed(&array).await?;
-        Ok(stored.is_some_and(|stored| n_units(&array).is_ok_and(|all| stored.n() == all)))
-    }
-
-    /// The plan for a node that cannot be understood here: in the same format its keys are copied as they are.
+    /// The plan for a node that cannot be understood here: in the same format its keys are copied
+    /// as they are.
     fn plan_as_files(
         &self,
         root: &NodePlan,
@@ -363,8 +199,9 @@ impl Run<'_> {
             return None;
         }
         let node = find_node::folder(&root.node, from);
-        let mut out = converted(&node, &path, MemberKind::Group);
-        (out.kind, out.level) = (kind.unwrap_or(MemberKind::Array), CopyLevel::Rekeyed);
+        let mut out = new_report(&node, &path, MemberKind::Group);
+        out.kind = kind.unwrap_or(MemberKind::Array);
+        out.level = CopyLevel::Rekeyed;
         out.as_files = Some(why.to_string());
         Some(NodePlan {
             node,
@@ -375,7 +212,8 @@ impl Run<'_> {
         })
     }
 
-    /// Finds out what becomes of each key below a group; `None` where they stay in place, or cannot be listed.
+    /// Finds out what becomes of each key below a group; `None` where they stay in place, or cannot
+    /// be listed.
     async fn sort(
         &self,
         plans: &mut Vec<NodePlan>,
@@ -415,7 +253,8 @@ impl Run<'_> {
     }
 }
 
-fn converted(node: &Node, path: &NodePath, kind: MemberKind) -> CopiedNode {
+/// What is reported of a node, before more is known.
+pub(super) fn new_report(node: &Node, path: &NodePath, kind: MemberKind) -> CopiedNode {
     debug_assert!(matches!(kind, MemberKind::Array) == matches!(node.kind, NodeKind::Array(_)));
     CopiedNode {
         source: node.path.as_str().to_owned(),

@@ -1,6 +1,5 @@
 //! Copies elements block by block: while one block is written, the next one is read.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -8,13 +7,13 @@ use std::thread::{self, ScopedJoinHandle};
 
 use ndarray::{ArrayView, ArrayViewMut, IxDyn};
 use ndzarr_engine::{Cancel, RunOptions, ShardWriter, in_parallel, in_scope};
-use ndzarr_grid::{ChunkGrid, Region, next_index};
+use ndzarr_grid::Region;
 
-use crate::arrays::chunks::Chunks;
 use crate::arrays::info::ArrayInfo;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::geometry::{Walk, end_of_unit};
 use crate::copy::planning::window::Window;
+use crate::copy::running::steps::{ShardPart, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::operations::each::check_cancel;
 use crate::operations::packed::part_of;
@@ -37,18 +36,6 @@ pub(crate) struct Pass<'o> {
     pub(crate) count: &'o (dyn Fn(u64) + Sync),
 }
 
-/// A block to be copied.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    /// What is written.
-    region: Region,
-    /// The shard that it is a part of, if shards are put together piece by piece, and whether it is
-    /// the last part.
-    shard: Option<(Vec<u64>, bool)>,
-    /// How many units are complete with it.
-    units: u64,
-}
-
 /// Elements in memory.
 #[derive(Debug)]
 struct Block {
@@ -58,7 +45,7 @@ struct Block {
     step: Step,
 }
 
-/// Memory that is used again.
+/// Memory that is reused for the next blocks.
 #[derive(Default)]
 struct Spare {
     blocks: Vec<Vec<u8>>,
@@ -67,7 +54,7 @@ struct Spare {
 }
 
 impl Spare {
-    /// Takes the memory of a block, unless the next one still takes a part of it.
+    /// Takes the memory of a block, unless the next one still copies a part of it.
     fn take_back(&mut self, block: Arc<Block>) {
         self.blocks.extend(Arc::into_inner(block).map(|block| block.bytes));
     }
@@ -80,99 +67,12 @@ struct BlockRead {
     block: Block,
     before: Option<Arc<Block>>,
     stored: Vec<u8>,
-    /// What has to be read, and what that is of the source.
+    /// The region that has to be read.
     missing: Region,
+    /// That region, as a selection of the source.
     selected: Resolved,
+    /// Of an element, in bytes.
     size: usize,
-}
-
-/// The steps of a pass over blocks, in the order of the walk: those that contain any of these units
-/// of the target, or all.
-pub(crate) fn steps(
-    walk: &Walk,
-    grid: &ChunkGrid,
-    needed: Chunks,
-) -> Result<Box<dyn Iterator<Item = Step> + Send>> {
-    let shape = grid.array_shape().to_vec();
-    let lens: Vec<u64> = walk.block.iter().map(|&len| len.max(1)).collect();
-    let blocks =
-        ChunkGrid::regular(&shape, &lens).map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
-    // Neighbours along the axis that is carried over follow each other.
-    let mut order: Vec<usize> = (0..shape.len()).collect();
-    if let Some(axis) = walk.carry {
-        order.retain(|&other| other != axis);
-        order.push(axis);
-    }
-    let units = grid.clone();
-    let step = {
-        let order = order.clone();
-        let blocks = blocks.clone();
-        let units = units.clone();
-        move |walked: Vec<u64>| {
-            let mut index = vec![0; walked.len()];
-            order.iter().zip(&walked).for_each(|(&axis, &at)| index[axis] = at);
-            let region = blocks.clipped_region(&index)?;
-            let units = units.n_overlaps(&region).unwrap_or(u64::MAX);
-            Some(Step { region, shard: None, units })
-        }
-    };
-    let walked = move |index: &[u64]| -> Vec<u64> { order.iter().map(|&axis| index[axis]).collect() };
-    if !needed.is_all() {
-        // Of a block, the box of the units that are needed: what is stored may be sparse.
-        let mut touched: BTreeMap<Vec<u64>, Region> = BTreeMap::new();
-        for region in needed.map(|unit| Region::new(unit.ranges)) {
-            for overlap in blocks.overlaps(&region) {
-                let Some(block) = blocks.clipped_region(&overlap.chunk) else { continue };
-                let part = region.intersection(&block);
-                touched
-                    .entry(walked(&overlap.chunk))
-                    .and_modify(|all| *all = around(all, &part))
-                    .or_insert(part);
-            }
-        }
-        return Ok(Box::new(touched.into_values().map(move |region| {
-            let units = units.n_overlaps(&region).unwrap_or(u64::MAX);
-            Step { region, shard: None, units }
-        })));
-    }
-    let all = Region::whole(&walked(&blocks.grid_shape()));
-    let first = (!all.is_empty()).then(|| all.start());
-    let all = std::iter::successors(first, move |index| {
-        let mut index = index.clone();
-        next_index(&mut index, &all).then_some(index)
-    });
-    Ok(Box::new(all.filter_map(step)))
-}
-
-/// The least box around two.
-fn around(a: &Region, b: &Region) -> Region {
-    let both = a.ranges().iter().zip(b.ranges());
-    Region::new(both.map(|(a, b)| a.start.min(b.start)..a.end.max(b.end)))
-}
-
-/// The steps of a pass that puts shards together piece by piece.
-pub(crate) fn pieces(
-    walk: &Walk,
-    grid: &ChunkGrid,
-    shards: impl Iterator<Item = Vec<u64>> + Send + 'static,
-) -> Box<dyn Iterator<Item = Step> + Send> {
-    let grid = grid.clone();
-    let lens = walk.block.iter().map(|&len| len.max(1)).collect::<Vec<u64>>();
-    Box::new(shards.flat_map(move |shard| {
-        let region = grid.clipped_region(&shard);
-        let parts = region.as_ref().and_then(|region| ChunkGrid::regular(&region.shape(), &lens).ok());
-        let (Some(region), Some(parts)) = (region, parts) else { return Vec::new() };
-        let origin = region.start();
-        let mut steps: Vec<Step> = parts
-            .overlaps(&Region::whole(&region.shape()))
-            .filter_map(|overlap| parts.clipped_region(&overlap.chunk))
-            .map(|part| Step { region: part.moved(&origin), shard: Some((shard.clone(), false)), units: 0 })
-            .collect();
-        if let Some(last) = steps.last_mut() {
-            (last.units, last.shard) = (1, Some((shard, true)));
-        }
-        steps
-    }))
 }
 
 impl Pass<'_> {
@@ -180,7 +80,8 @@ impl Pass<'_> {
     pub(crate) fn copy(&self, mut steps: Box<dyn Iterator<Item = Step> + Send>) -> Result<()> {
         // A block that cannot be written stops the reading of the next one.
         let (stop, run) = self.run.part();
-        let (source, target) = (self.with(&self.source, &run), self.with(&self.target, &run));
+        let source = self.with(&self.source, &run);
+        let target = self.with(&self.target, &run);
         let mut spare = Spare::default();
         let mut writer = None;
         let Some(first) = steps.next() else { return Ok(()) };
@@ -227,7 +128,7 @@ impl Pass<'_> {
         info
     }
 
-    /// What has to be read for a step, after another.
+    /// Determines what has to be read for a step, if the block `before` is in memory.
     fn prepare_read(
         &self,
         source: &ArrayInfo,
@@ -285,7 +186,7 @@ impl Pass<'_> {
 
     fn write(&self, target: &ArrayInfo, block: &Block, writer: &mut Option<ShardWriter>) -> Result<()> {
         let region = &block.step.region;
-        let Some((shard, is_last)) = &block.step.shard else {
+        let Some(ShardPart { shard, is_last }) = &block.step.shard else {
             let source = target.part_source(region, &block.bytes, &block.whole)?;
             return target.write(&[(region.clone(), &*source)]);
         };
@@ -314,8 +215,8 @@ struct ReadBlock {
     before: Option<Arc<Block>>,
 }
 
-/// Reads a block on another thread while the calling one writes. A system that has no other thread for it lets it
-/// wait.
+/// Reads a block on another thread while the calling one writes; after that, if no thread can be
+/// started.
 fn while_writing(
     read: BlockRead,
     spare: &mut Vec<u8>,
@@ -337,12 +238,12 @@ fn while_writing(
         (Err(error), ..) => Err(error),
         (Ok(()), Some(done), _) => done,
         (Ok(()), None, Some(read)) => read.run(spare),
-        (Ok(()), None, None) => unreachable!("who takes it reads it"),
+        (Ok(()), None, None) => unreachable!("a block that was taken was read"),
     }
 }
 
 impl BlockRead {
-    /// Reads the block, and gives the memory for stored elements back.
+    /// Reads the block, and returns the memory for stored elements to `spare`.
     fn run(mut self, spare: &mut Vec<u8>) -> Result<ReadBlock> {
         let source = self.source.clone();
         source.wait(self.fill())?;
@@ -391,7 +292,7 @@ impl BlockRead {
 fn write_inner(target: &ArrayInfo, block: &Block, writer: &ShardWriter) -> Result<()> {
     let grid = target.inner_grid()?;
     let region = &block.step.region;
-    let Some((shard, _)) = &block.step.shard else { return Ok(()) };
+    let Some(ShardPart { shard, .. }) = &block.step.shard else { return Ok(()) };
     let first = target.grid()?.chunk_region(shard).map(|region| region.start()).unwrap_or_default();
     let inner: Vec<Region> =
         grid.overlaps(region).filter_map(|overlap| grid.clipped_region(&overlap.chunk)).collect();
@@ -405,7 +306,7 @@ fn write_inner(target: &ArrayInfo, block: &Block, writer: &ShardWriter) -> Resul
     in_parallel(inner, target.options.threads, write).into_iter().collect()
 }
 
-/// Memory for a region, in the place of other memory.
+/// Memory for a region: this memory, if it is large enough.
 fn memory(mut old: Vec<u8>, region: &Region, size: usize) -> Result<Vec<u8>> {
     let len = lengths(region).iter().product::<usize>() * size;
     if old.len() >= len {

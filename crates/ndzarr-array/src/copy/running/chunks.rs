@@ -14,7 +14,8 @@ use crate::copy::planning::geometry::Walk;
 use crate::copy::planning::strategy::{Strategy, decoded_shape};
 use crate::copy::planning::units::{listed, n_units};
 use crate::copy::planning::window::Window;
-use crate::copy::running::blocks::{Pass, Step, pieces, steps};
+use crate::copy::running::blocks::Pass;
+use crate::copy::running::steps::{Step, shard_steps, steps};
 use crate::copy::running::temporary::Temporary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::Blocking;
@@ -23,8 +24,8 @@ use crate::operations::each::{Counter, each_on_threads};
 /// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;
 
-/// Up to this number of chunks of the target, those of the source are asked for rather than listed, where a
-/// part of it is copied: one page of a list has as many.
+/// Up to this number of chunks of the target, those of the source are asked for rather than listed,
+/// where a part of it is copied: one page of a list has as many.
 const FEW: u64 = 1000;
 
 /// The chunks of a source array and of its target.
@@ -81,7 +82,8 @@ impl ChunkCopy<'_> {
     /// the fill values differ. Returns the number of chunks of the target, or shards, that have
     /// elements of stored chunks.
     pub(crate) async fn encode(&self, strategy: &Strategy) -> Result<u64> {
-        let (source, target) = (&self.source, &self.target);
+        let source = &self.source;
+        let target = &self.target;
         let grid = target.grid()?;
         let all = n_units(target)?;
         let stored = match self.window {
@@ -127,7 +129,7 @@ impl ChunkCopy<'_> {
                 self.pass([source, target], self.window, walk, conversion, steps, &count)?;
             }
             Strategy::Pieces(walk) => {
-                let steps = pieces(walk, &grid, needed.map(|unit| unit.index));
+                let steps = shard_steps(walk, &grid, needed.map(|unit| unit.index));
                 self.pass([source, target], self.window, walk, conversion, steps, &count)?;
             }
             Strategy::Twice(chunks, _, walk) => {
@@ -187,13 +189,13 @@ impl ChunkCopy<'_> {
         all.listed(numbers)
     }
 
-    /// Those of these units of an array that an earlier copy has not written.
+    /// The units among these that an earlier copy has not written.
     async fn without_there(&self, units: Chunks, array: &ArrayInfo) -> Result<Chunks> {
         if !self.resumed {
             return Ok(units);
         }
         Ok(match listed(array).await? {
-            Some(there) => units.without(&there),
+            Some(stored) => units.without(&stored),
             None => units,
         })
     }
@@ -213,9 +215,17 @@ impl ChunkCopy<'_> {
         run.progress = None;
         run.bytes_in_flight = run.bytes_in_flight.min(walk.in_flight.0);
         run.requests_in_flight = run.requests_in_flight.min(walk.in_flight.1);
-        let (source, target) = (source.clone(), target.clone());
-        let read = decoded_shape(&source)?;
-        Pass { source, target, window, walk: walk.clone(), read, conversion, run: &run, count }.copy(steps)
+        let pass = Pass {
+            source: source.clone(),
+            target: target.clone(),
+            window,
+            walk: walk.clone(),
+            read: decoded_shape(source)?,
+            conversion,
+            run: &run,
+            count,
+        };
+        pass.copy(steps)
     }
 
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.
@@ -224,9 +234,11 @@ impl ChunkCopy<'_> {
         let mut one = self.run.clone().threads(NonZeroUsize::new(1));
         one.fill_chunks = fills;
         one.progress = None;
-        let (mut source, mut target) = (source.clone(), self.target.clone());
-        (source.options, target.options) = (one.clone(), one);
+        let mut source = source.clone();
+        source.options = one.clone();
         let source = &source;
+        let mut target = self.target.clone();
+        target.options = one;
         let target = &target;
         let grid = &target.grid()?;
         let copy = |chunk: Chunk| async move {
